@@ -103,6 +103,7 @@ _cairn_options()
     'session message list') printf '%s\n' --last --at --session ;;
     'session message show') printf '%s\n' --raw --session ;;
     'session export') printf '%s\n' --all --session ;;
+    'session size') printf '%s\n' --limit --session ;;
     'session '* | 'branch list' | 'branch switch') printf '%s\n' --session ;;
     'branch start') printf '%s\n' --from --session ;;
     'branch abandon') printf '%s\n' --reason --session ;;
@@ -204,7 +205,7 @@ _cairn_operands()
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at files cat log \
         grep blame-file export diff restore undo-restore bisect recover ;;
-    session) printf '%s\n' start list show switch end config undo log message watch hook install-hooks export import ;;
+    session) printf '%s\n' start list show size switch end config undo log message watch hook install-hooks export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;
@@ -225,7 +226,7 @@ _cairn_operands()
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
         'checkpoint diff' | 'checkpoint restore' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
     'checkpoint log' | 'checkpoint blame-file') _cairn_files ;;
-    'session show' | 'session switch' | 'session end') _cairn_sessions ;;
+    'session show' | 'session size' | 'session switch' | 'session end') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
     'branch switch' | 'branch merge' | 'branch abandon') _cairn_branches ;;
     'evidence add') _cairn_items hypothesis ;;

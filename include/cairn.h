@@ -23,6 +23,7 @@
  *   cairn/message.h     what a person, an agent and its tools said in a session
  *   cairn/agent.h       agents whose hooks tell a session what they do
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
+ *   cairn/size.h        what takes room in the store, of one session
  *   cairn/transfer.h    sessions in a file, to be taken to another store
  *   cairn/repair.h      examine a store, and repair a damaged one
  *
@@ -65,6 +66,7 @@
 #include "cairn/runs.h"
 #include "cairn/session.h"
 #include "cairn/shell.h"
+#include "cairn/size.h"
 #include "cairn/store.h"
 #include "cairn/transfer.h"
 #include "cairn/workflow.h"

@@ -78,6 +78,41 @@ int store_has_object(struct cairn_store *store, const struct digest *digest, boo
     return rc;
 }
 
+int store_object_room(struct cairn_store *store, const struct digest *digest,
+                      struct object_room *room, struct cairn_error *error)
+{
+    struct query query;
+    store_assert_open(store);
+    *room = (struct object_room){.there = false};
+    int rc = query_start(&query, store->db, SQL_OBJECT_ROOM,
+                         VALUES(value_blob(digest_view(digest))), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        room->there = true;
+        room->size = query_u64(&query, 0);
+        room->stored = query_u64(&query, 1);
+        room->based = digest_from(query_blob(&query, 2), &room->base);
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_room(struct cairn_store *store, uint64_t *bytes, uint64_t *free_bytes,
+               struct cairn_error *error)
+{
+    int64_t pages = 0, free_pages = 0, size = 0;
+    store_assert_open(store);
+    int rc = db_get_int(store->db, SQL_PAGE_SIZE, NO_VALUES, &size, error);
+    if (!rc)
+        rc = db_get_int(store->db, SQL_PAGE_COUNT, NO_VALUES, &pages, error);
+    if (!rc)
+        rc = db_get_int(store->db, SQL_FREE_PAGES, NO_VALUES, &free_pages, error);
+    *bytes = (uint64_t)pages * (uint64_t)size;
+    *free_bytes = (uint64_t)free_pages * (uint64_t)size;
+    return rc;
+}
+
 /* ---- Putting ---- */
 
 struct new_object {

@@ -28,6 +28,17 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
 /* Whether there is a row of that name, which may be damaged. */
 int store_has_object(struct cairn_store *store, const struct digest *digest, bool *has,
                      struct cairn_error *error);
+/* What an object takes in the store; all 0 where there is none. */
+struct object_room {
+    bool there, based;     /* based: it is stored as what makes it differ from `base` */
+    uint64_t size, stored; /* bytes of the content, and of the row's data */
+    struct digest base;
+};
+int store_object_room(struct cairn_store *store, const struct digest *digest,
+                      struct object_room *room, struct cairn_error *error);
+/* Bytes of the database, with all that is in it, and those of them that are free. */
+int store_room(struct cairn_store *store, uint64_t *bytes, uint64_t *free_bytes,
+               struct cairn_error *error);
 /* Checks every object and calls `bad` (may be NULL) for each damaged one; a non-zero
  * return of it stops, and a negative one is returned. */
 int store_verify_objects(struct cairn_store *store, uint64_t *checked,

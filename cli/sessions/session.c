@@ -111,17 +111,6 @@ int command_session_switch(struct settings *settings)
     return status;
 }
 
-/* The session from the operand, or from --session. */
-static int session_operand(const struct settings *settings, const char **session)
-{
-    if (settings->n_operands > 0 && settings->given[OPT_SESSION])
-        return report_usage(settings->command,
-                            "give only one of SESSION and --session");
-    *session =
-        settings->n_operands > 0 ? settings->operands[0] : session_option(settings);
-    return 0;
-}
-
 int command_session_end(struct settings *settings)
 {
     struct cairn_session_info info = {0};

@@ -22,6 +22,16 @@ const char *session_option(const struct settings *settings)
     return session_variable();
 }
 
+int session_operand(const struct settings *settings, const char **session)
+{
+    if (settings->n_operands > 0 && settings->given[OPT_SESSION])
+        return report_usage(settings->command,
+                            "give only one of SESSION and --session");
+    *session =
+        settings->n_operands > 0 ? settings->operands[0] : session_option(settings);
+    return 0;
+}
+
 void session_say_variable(void)
 {
     const char *name = session_variable();

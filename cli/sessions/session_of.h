@@ -11,6 +11,9 @@ enum store_use { STORE_READ, STORE_WRITE, STORE_CREATE };
 /* From --session, or from $CAIRN_SESSION if that is not empty; or NULL: the current one
  * of the store. */
 const char *session_option(const struct settings *settings);
+/* The same from the operand, where there is one. Returns an exit status, after printing
+ * what is wrong. */
+int session_operand(const struct settings *settings, const char **session);
 /* Says on stderr that $CAIRN_SESSION names the session of the commands that follow. */
 void session_say_variable(void);
 /* The store. Sessions have no key: $CAIRN_KEY does not apply, --key is refused by the

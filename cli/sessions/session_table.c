@@ -69,6 +69,25 @@ static const struct command session_table[] = {
      1,
      {OPT_SESSION, OPT_NONE},
      command_session_end},
+    {"session size",
+     "[SESSION]",
+     "show what takes room in the store",
+     "Shows what the files, board, messages, log and records of a session (default: "
+     "the "
+     "current one) take: what they would if each checkpoint had a copy of its own "
+     "(HOLDS), what is stored, compressed and each content once (STORED), and what of "
+     "that other sessions refer to as well (SHARED). Then the newest checkpoints: what "
+     "was stored with each that no older one refers to (ADDED), and what nothing else "
+     "refers to (ALONE), which `cairn gc` can free once it is deleted. Then the files "
+     "for "
+     "which most is stored, with all contents that they have had. What is damaged is "
+     "not counted: exit status 5.",
+     "  cairn session size\n  cairn session size slow-login --limit 50 --json",
+     EXITS,
+     0,
+     1,
+     {OPT_LIMIT, OPT_SESSION, OPT_NONE},
+     command_session_size},
     {"session config",
      "[NAME [VALUE]]",
      "show or change the settings of a session",

@@ -136,12 +136,10 @@ static int begin(struct watch *watch, const char *session)
 int command_session_watch(struct settings *settings)
 {
     struct watch watch = {.settings = settings};
-    const char *session =
-        settings->n_operands > 0 ? settings->operands[0] : session_option(settings);
-    if (settings->n_operands > 0 && settings->given[OPT_SESSION])
-        return report_usage(settings->command,
-                            "give only one of SESSION and --session");
-    int status = session_store(settings, STORE_READ, &watch.store);
+    const char *session = NULL;
+    int status = session_operand(settings, &session);
+    if (status == 0)
+        status = session_store(settings, STORE_READ, &watch.store);
     if (status == 0)
         status = begin(&watch, session);
     if (status == 0)

@@ -100,6 +100,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_APPLICATION_ID] = "PRAGMA application_id",
     [SQL_GET_USER_VERSION] = "PRAGMA user_version",
     [SQL_GET_DATA_VERSION] = "PRAGMA data_version",
+    [SQL_PAGE_SIZE] = "PRAGMA page_size",
+    [SQL_PAGE_COUNT] = "PRAGMA page_count",
+    [SQL_FREE_PAGES] = "PRAGMA freelist_count",
     [SQL_CHECK_PAGES] = "PRAGMA integrity_check",
     [SQL_COUNT_TABLES] = "SELECT count(*) FROM sqlite_schema",
     [SQL_PUT_META] = "INSERT INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
@@ -350,6 +353,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_NTH_OBJECT] = OBJECT_COLUMNS "WHERE id = ?1",
     [SQL_EACH_OBJECT] = OBJECT_COLUMNS "ORDER BY id",
     [SQL_BASE_OF_OBJECT] = "SELECT codec, base FROM object WHERE id = ?1",
+    [SQL_OBJECT_ROOM] = "SELECT o.size, length(o.data), b.digest FROM object o "
+                        "LEFT JOIN object b ON b.id = o.base WHERE o.digest = ?1",
 
     [SQL_ALL_META] = "SELECT key, value, sum FROM meta",
     [SQL_ALL_RUN_GRAPH] = "SELECT run, gen, graph, sum FROM run_graph",

@@ -16,6 +16,9 @@ enum sql_id {
     SQL_GET_USER_VERSION,
     SQL_GET_DATA_VERSION,
     SQL_CHECK_PAGES,
+    SQL_PAGE_SIZE,
+    SQL_PAGE_COUNT,
+    SQL_FREE_PAGES,
     SQL_COUNT_TABLES,
     SQL_PUT_META,
     SQL_GET_META,
@@ -162,6 +165,7 @@ enum sql_id {
     SQL_NTH_OBJECT,
     SQL_EACH_OBJECT,
     SQL_BASE_OF_OBJECT,
+    SQL_OBJECT_ROOM,
 
     /* row_checksum.c: every row, in all of its columns */
     SQL_ALL_META,
