@@ -300,7 +300,12 @@ $(BUILD)/bench/%: bench/%.c $(ALL_ROOMS)
 $(BUILD)/bench/peers: $(wildcard bench/peers/*.[ch]) bench/bench.h $(ALL_ROOMS)
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
-.PHONY: bench-peers
+$(BUILD)/bench/snapshot: $(wildcard bench/snapshot/*.[ch]) bench/bench.h $(ALL_ROOMS)
+	@mkdir -p $(@D)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
+.PHONY: bench-peers bench-snapshot
+bench-snapshot: all $(BUILD)/bench/snapshot ## snapshots of files beside git, restic and borg
+	@BUILD='$(BUILD)' $(BUILD)/bench/snapshot
 bench-peers: all $(BUILD)/bench/peers ## cairn beside make, ninja, parallel, Snakemake
 	@BUILD='$(BUILD)' $(BUILD)/bench/peers
 bench: all $(BENCHES) ## measure; one line per figure
