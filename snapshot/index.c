@@ -95,6 +95,7 @@ static void read_sign(struct reader *in, struct index_entry *entry)
 static bool read_entry(struct reader *in, struct index_entry *out)
 {
     struct tree_entry *entry = &out->entry;
+    const uint8_t *start = in->at;
     entry->name = read_lstr(in);
     entry->kind = read_byte(in);
     switch (entry->kind) {
@@ -122,6 +123,7 @@ static bool read_entry(struct reader *in, struct index_entry *out)
     default:
         return false;
     }
+    out->as_read = (struct str){(const char *)start, (size_t)(in->at - start)};
     return !in->failed;
 }
 
@@ -196,6 +198,14 @@ void index_put(struct buf *out, struct index_place *place,
     }
     buf_u64(out, (uint64_t)entry->mtime_ns);
     buf_str(out, digest_view(&entry->digest));
+}
+
+void index_put_again(struct buf *out, struct index_place *place,
+                     const struct index_entry *put)
+{
+    assert(put->as_read.len && put->entry.kind != TREE_DIRECTORY);
+    place->n++;
+    buf_str(out, put->as_read);
 }
 
 size_t index_begin_directory(struct buf *out, struct index_place *place,

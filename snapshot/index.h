@@ -42,7 +42,8 @@ struct index_entry {
     struct tree_entry entry;
     bool has_sign;
     struct stat_sign sign;
-    struct str block; /* of a directory */
+    struct str block;   /* of a directory */
+    struct str as_read; /* all of it, as it is in the index; empty: it is from none */
 };
 
 /* ---- Reading ---- */
@@ -74,6 +75,9 @@ void index_end_block(struct buf *out, const struct index_place *place);
 /* Of anything but a directory. */
 void index_put(struct buf *out, struct index_place *place,
                const struct index_entry *entry);
+/* Of one that was read, and is as it was. */
+void index_put_again(struct buf *out, struct index_place *place,
+                     const struct index_entry *entry);
 /* Around the block of a directory: where its length goes, and what it has become. */
 size_t index_begin_directory(struct buf *out, struct index_place *place,
                              struct str name);

@@ -18,7 +18,7 @@
 
 /* A directory that is being walked. */
 struct level {
-    DIR *dir;
+    int fd;
     struct arena arena; /* of names and entries */
     struct str *names;  /* in order; each ends with a NUL */
     uint32_t n, next;
@@ -51,8 +51,10 @@ struct taking {
     uint32_t depth;
     struct buf path; /* of the directory, with a slash behind it, or empty */
     struct stat store;
+    char *found; /* [FOUND_BYTES]: names, as the kernel gives them */
     struct cairn_error *error;
 };
+enum { FOUND_BYTES = 64 << 10 };
 
 /* ---- The directory as it is ---- */
 
@@ -66,28 +68,40 @@ static bool has_name(const struct level *level, struct str name)
     return level->n && bsearch(&name, level->names, level->n, sizeof name, by_name);
 }
 
-static int add_name(struct level *level, const char *name, struct buf *all)
+static int add_name(struct level *level, struct str name, struct buf *all)
 {
-    buf_add(all, name, strlen(name) + 1);
+    buf_str(all, name);
+    buf_byte(all, 0);
     level->n++;
     return all->failed ? CAIRN_ENOMEM : 0;
+}
+
+/* `n` bytes of names, as the kernel gives them. */
+static int add_names(const struct taking *t, struct level *level, size_t n,
+                     struct buf *all)
+{
+    int rc = 0;
+    for (size_t at = 0; at < n && !rc;) {
+        const struct dirent64 *found = (const void *)(t->found + at);
+        struct str name = {found->d_name, strlen(found->d_name)};
+        if (!tree_is_never_taken(name))
+            rc = add_name(level, name, all);
+        at += found->d_reclen;
+    }
+    return rc;
 }
 
 /* 1: it cannot be read. */
 static int read_names(struct taking *t, struct level *level)
 {
     struct buf all = BUF_INIT;
-    const struct dirent *found;
+    ssize_t n = 1;
     int rc = 0;
-    while (!rc) {
-        errno = 0;
-        found = readdir(level->dir);
-        if (!found)
-            break;
-        if (!tree_is_never_taken(str_of(found->d_name)))
-            rc = add_name(level, found->d_name, &all);
+    while (!rc && n > 0) {
+        n = getdents64(level->fd, t->found, FOUND_BYTES);
+        if (n > 0)
+            rc = add_names(t, level, (size_t)n, &all);
     }
-    bool unread = !rc && errno != 0;
     const char *text = arena_str(&level->arena, buf_view(&all)).ptr;
     level->names = arena_take(&level->arena, level->n, sizeof *level->names);
     level->tree.entries =
@@ -101,7 +115,7 @@ static int read_names(struct taking *t, struct level *level)
     }
     if (level->n)
         qsort(level->names, level->n, sizeof *level->names, by_name);
-    return unread;
+    return n < 0;
 }
 
 /* ---- The directory as it was ---- */
@@ -198,7 +212,10 @@ static int take_entry(struct taking *t, struct index_entry *made,
     struct tree_entry *entry = &made->entry;
     note_entry(level, entry, old ? &old->entry : NULL);
     entry->mtime_ns = level->tree.entries[level->tree.n - 1].mtime_ns;
-    index_put(&t->out->index, &level->place, made);
+    if (made->as_read.len)
+        index_put_again(&t->out->index, &level->place, made);
+    else
+        index_put(&t->out->index, &level->place, made);
     count_entry(t, entry);
     if (entry->kind == TREE_LEFT_OUT && t->request->left_out) {
         size_t length = t->path.size;
@@ -236,12 +253,12 @@ static int take_file(struct taking *t, struct str name, struct stat *st,
     struct index_entry made = {.entry = {.name = name}, .sign = stat_sign_of(st)};
     bool was_file = old && tree_is_file(&old->entry);
     if (was_file && is_unread(t, old, &made.sign)) {
-        made.entry = old->entry;
+        made = *old;
         made.entry.name = name;
         return take_entry(t, &made, old);
     }
     int rc =
-        content_put(&t->reader, dirfd(level->dir), name.ptr,
+        content_put(&t->reader, level->fd, name.ptr,
                     was_file ? &old->entry.digest : NULL, st, &made.entry, t->error);
     if (rc)
         return rc < 0 ? rc : 0;
@@ -259,10 +276,11 @@ static int take_link(struct taking *t, struct str name, const struct stat *st,
     struct index_entry made = {.entry = {.name = name, .kind = TREE_LINK},
                                .sign = stat_sign_of(st)};
     if (old && old->entry.kind == TREE_LINK && is_unread(t, old, &made.sign)) {
-        made.entry.target = old->entry.target;
+        made = *old;
+        made.entry.name = name;
         return take_entry(t, &made, old);
     }
-    ssize_t n = readlinkat(dirfd(level->dir), name.ptr, target, sizeof target);
+    ssize_t n = readlinkat(level->fd, name.ptr, target, sizeof target);
     if (n < 0 && errno == ENOENT)
         return 0;
     if (n <= 0 || n > TREE_TARGET_BYTES)
@@ -282,8 +300,7 @@ static int read_level_rules(struct taking *t, struct level *level)
     level->rules = above;
     if (!has_name(level, STR(".gitignore")) && !has_name(level, STR(".cairnignore")))
         return 0;
-    return rules_read(dirfd(level->dir), path, above, &level->arena, &level->rules,
-                      t->error);
+    return rules_read(level->fd, path, above, &level->arena, &level->rules, t->error);
 }
 
 /* 1: it is, 0: it is not. */
@@ -304,11 +321,7 @@ static int is_ignored(struct taking *t, const struct level *level, struct str na
 static int enter(struct taking *t, struct level *level, int fd, struct str block,
                  const struct tree_entry *kept)
 {
-    level->dir = fdopendir(fd);
-    if (!level->dir) {
-        close(fd);
-        return error_nomem(t->error);
-    }
+    level->fd = fd;
     level->same = true;
     t->depth++;
     int rc = read_names(t, level);
@@ -324,7 +337,7 @@ static int enter(struct taking *t, struct level *level, int fd, struct str block
 static void leave(struct taking *t)
 {
     struct level *level = top_of(t);
-    closedir(level->dir);
+    close(level->fd);
     arena_release(&level->arena);
     t->path.size = level->path;
     t->depth--;
@@ -342,8 +355,8 @@ static int take_directory(struct taking *t, struct str name, const struct stat *
     bool was = old && old->entry.kind == TREE_DIRECTORY;
     if (t->depth == SNAPSHOT_DEPTH_MOST)
         return leave_out(t, name, LEFT_DEEP, old);
-    int fd = openat(dirfd(above->dir), name.ptr,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd =
+        openat(above->fd, name.ptr, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return 0;
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
@@ -423,7 +436,7 @@ static int take_name(struct taking *t, struct str name)
     struct stat st;
     if (level->only_kept && !kept)
         return 0;
-    if (fstatat(dirfd(level->dir), name.ptr, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(level->fd, name.ptr, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : leave_out(t, name, LEFT_UNREADABLE, old);
     int ignored = is_ignored(t, level, name, S_ISDIR(st.st_mode));
     if (ignored < 0 || (ignored && !kept))
@@ -544,7 +557,8 @@ static int take(struct taking *t)
         return rc;
     t->reader = (struct content_reader){&t->out->stage, malloc(TREE_CHUNK_MOST + 1)};
     t->levels = calloc(SNAPSHOT_DEPTH_MOST, sizeof *t->levels);
-    rc = !t->reader.room || !t->levels ? error_nomem(t->error) : walk(t);
+    t->found = malloc(FOUND_BYTES);
+    rc = !t->reader.room || !t->levels || !t->found ? error_nomem(t->error) : walk(t);
     return rc ? rc : put_head(t);
 }
 
@@ -558,6 +572,7 @@ int snapshot_take(const struct snapshot_request *request, struct snapshot *out,
     int rc = take(&t);
     free(t.reader.room);
     free(t.levels);
+    free(t.found);
     buf_release(&t.path);
     index_release(&t.index);
     return rc;
