@@ -56,7 +56,8 @@ static void tell_settings(struct setting_sink *sink,
     tell_text(sink, "redact", settings->redact);
     tell_text(sink, "environment", settings->environment);
     for (unsigned n = 1; n < SETTINGS_LATER_END; n++)
-        tell_later(sink, n, settings->later[n]);
+        if (later_name(n))
+            tell_later(sink, n, settings->later[n]);
     tell_number(sink, "keep-last", settings->keep.last);
     tell_number(sink, "keep-days", settings->keep.days);
     tell_text(sink, "keep-hourly", settings->keep.hourly ? STR("on") : STR(""));

@@ -15,8 +15,9 @@ enum setting_later {
     SETTING_FILES = 1,    /* where they are: files_root_name; off: none are kept */
     SETTING_STRATEGY = 2, /* agents/strategy.h; none: manual */
     SETTING_TOOLS = 3,    /* words with commas between them; none: the usual ones */
+    SETTING_BUDGET = 4,   /* bytes that it may refer to before that is said */
 };
-enum { SETTINGS_LATER_END = 4 };
+enum { SETTINGS_LATER_END = 5 };
 
 /* What a session keeps without being asked to prune; all 0: everything. */
 struct session_keeping {
@@ -34,7 +35,7 @@ struct session_settings {
     int64_t hook_limit_ns;        /* of each */
     struct str environment; /* names of those that are stored with checkpoints, with
                                commas between them; NAME*: all that begin so */
-    struct str later[SETTINGS_LATER_END]; /* texts; len 0: off */
+    struct str later[SETTINGS_LATER_END]; /* texts; len 0: what is usual */
 };
 
 /* ---- settings.c ---- */
@@ -58,10 +59,12 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
 void settings_time(int64_t ns, char out[32]);
 /* A trigger that can be switched off. */
 bool settings_has_switch(enum trigger trigger);
-/* Of a later one: its name, what counts where none is stored, and whether this may be
- * its text (which is not empty). */
+/* Of a later one: its name (NULL: there is none of that number), what counts where none
+ * is stored, and whether this may be its text (which is not empty). */
 const char *later_name(unsigned n);
 const char *later_usual(unsigned n);
 bool later_is_value(unsigned n, struct str text);
+/* Of SETTING_BUDGET; 0: off. */
+uint64_t settings_budget(const struct session_settings *settings);
 
 #endif

@@ -12,6 +12,11 @@
 #include <string.h>
 
 #define SECOND_NS 1000000000ll
+/* Thousands of checkpoints of a tree such as /usr/share/doc, of which one in a hundred
+ * files changes each time, take less (docs/performance.md): who gets there has most
+ * likely something in it that was not meant, such as what a build makes. */
+#define BUDGET_USUAL "2G"
+enum { BUDGET_BYTES = 32 }; /* of what is written */
 
 static const struct unit {
     const char *name;
@@ -223,17 +228,39 @@ static bool is_tool_list(struct str list)
     return list.len > 0 && is_text_list(list, TOOL_BYTES);
 }
 
+/* "500M", "2G", "1000000": in units of 1,024. */
+static bool bytes_parse(struct str text, uint64_t *out)
+{
+    static const char names[] = "KMGT";
+    const char *unit =
+        text.len ? memchr(names, text.ptr[text.len - 1], sizeof names - 1) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - names + 1) : 0;
+    text.len -= unit != NULL;
+    if (!str_to_u64(text, out) || *out == 0 || *out > (uint64_t)INT64_MAX >> shift)
+        return false;
+    *out <<= shift;
+    return true;
+}
+
+static bool is_budget(struct str text)
+{
+    uint64_t bytes;
+    return str_equal(text, STR("off")) ||
+           (text.len <= BUDGET_BYTES && bytes_parse(text, &bytes));
+}
+
 static const struct later {
     const char *name;
     bool (*is_value)(struct str);
-    const char *usual;
-    const char *wants;
+    const char *usual, *wants;
 } laters[SETTINGS_LATER_END] = {
     [SETTING_FILES] = {"files", is_files_root, "off", "a directory, or off"},
     [SETTING_STRATEGY] = {"strategy", strategy_is_name, "manual",
                           "manual, per_prompt, per_tool_use or smart"},
     [SETTING_TOOLS] = {"tools", is_tool_list, TOOLS_USUAL,
                        "words, each once, with commas between them"},
+    [SETTING_BUDGET] = {"size-budget", is_budget, BUDGET_USUAL,
+                        "a size such as 500M or 2G, or off"},
 };
 
 const char *later_name(unsigned n)
@@ -248,7 +275,14 @@ const char *later_usual(unsigned n)
 
 bool later_is_value(unsigned n, struct str text)
 {
-    return laters[n].is_value(text);
+    return laters[n].is_value && laters[n].is_value(text);
+}
+
+uint64_t settings_budget(const struct session_settings *settings)
+{
+    struct str text = settings->later[SETTING_BUDGET];
+    uint64_t bytes;
+    return bytes_parse(text.len ? text : STR(BUDGET_USUAL), &bytes) ? bytes : 0;
 }
 
 /* 1: it is none of these. The value must outlive the settings. */
@@ -256,7 +290,8 @@ static int set_later(struct session_settings *settings, struct str name,
                      struct str value, struct cairn_error *error)
 {
     unsigned n = 1;
-    while (n < SETTINGS_LATER_END && !str_equal(name, str_of(laters[n].name)))
+    while (n < SETTINGS_LATER_END &&
+           (!laters[n].name || !str_equal(name, str_of(laters[n].name))))
         n++;
     if (n == SETTINGS_LATER_END)
         return 1;

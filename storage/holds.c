@@ -51,6 +51,12 @@ void store_note_done(struct cairn_store *store, uint64_t session, uint64_t turn)
     done[store->n_done++] = (struct store_done){session, turn};
 }
 
+const struct store_done *store_done(const struct cairn_store *store, size_t *n)
+{
+    *n = store->n_done;
+    return store->done;
+}
+
 struct store_done *store_take_done(struct cairn_store *store, size_t *n)
 {
     struct store_done *done = store->done;

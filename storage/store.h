@@ -90,6 +90,8 @@ struct store_done {
     uint64_t session, turn;
 };
 void store_note_done(struct cairn_store *store, uint64_t session, uint64_t turn);
+/* Those that nobody has taken yet. */
+const struct store_done *store_done(const struct cairn_store *store, size_t *n);
 /* Gives them away: *n of them, to be freed; NULL: none. */
 struct store_done *store_take_done(struct cairn_store *store, size_t *n);
 

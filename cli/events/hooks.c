@@ -2,6 +2,7 @@
 #include "cli/events/hooks.h"
 
 #include "cli/events/event_document.h"
+#include "cli/format.h"
 #include "cli/ui.h"
 
 #include <unistd.h>
@@ -20,6 +21,27 @@ static void tell_failed(void *context, const char *text)
     ui_warn("%s", text);
 }
 
+static void tell_budget(void *context, const struct cairn_budget *budget)
+{
+    char stored[FORMAT_MAX], most[FORMAT_MAX];
+    (void)context;
+    ui_warn(
+        "session %s takes %s in the store, more than its size-budget of %s: `cairn "
+        "session size` shows what takes room, and `cairn checkpoint prune --session` "
+        "and `cairn gc` free what only old checkpoints hold. `cairn session config "
+        "size-budget SIZE` sets another limit, or off",
+        budget->name, format_bytes(stored, budget->stored),
+        format_bytes(most, budget->budget));
+}
+
+/* It comes after the data of the command, and before what hooks write. */
+static void budgets_check(struct cairn_store *store)
+{
+    struct cairn_error error = {0};
+    if (cairn_session_budgets(store, tell_budget, NULL, &error) != 0)
+        ui_warn("the size-budget of the session was not checked: %s", error.text);
+}
+
 void hooks_run(struct cairn_store *store)
 {
     const struct cairn_hooks hooks = {
@@ -28,6 +50,7 @@ void hooks_run(struct cairn_store *store)
     if (!store)
         return;
     out_flush(); /* what the command has printed comes first */
+    budgets_check(store);
     if (cairn_hooks_run(store, &hooks, &error) != 0)
         ui_warn("the hooks of the session were not run: %s", error.text);
 }

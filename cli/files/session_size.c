@@ -53,6 +53,7 @@ static void add_parts(struct doc *doc, const struct cairn_session_size *size)
     doc_count(doc, "bytes", size->store_bytes);
     doc_count(doc, "free", size->free_bytes);
     doc_end(doc);
+    doc_some(doc, "budget", size->budget);
     doc_count(doc, "damaged", size->damaged);
     doc_count(doc, "total", size->checkpoints);
     doc_count(doc, "paths", size->paths);
@@ -94,6 +95,8 @@ static void print_parts(const struct cairn_session_size *size)
             format_bytes(logical, parts[i].size->logical),
             format_bytes(stored, parts[i].size->stored),
             format_bytes(shared, parts[i].size->shared));
+    if (size->budget)
+        out("%-10s %11s %11s\n", "budget", "", format_bytes(stored, size->budget));
     out("the database has %s, of which %s are free\n",
         format_bytes(stored, size->store_bytes),
         format_bytes(shared, size->free_bytes));

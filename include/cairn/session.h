@@ -69,7 +69,8 @@ CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
 
 /* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
  * "off"), "redact" and "environment" (names of environment variables, with commas, or
- * "off": cairn/command.h, cairn/environment.h), the rules "keep-..." (cairn/gc.h), each
+ * "off": cairn/command.h, cairn/environment.h), "size-budget" (a size such as 500M, or
+ * "off": cairn/size.h), the rules "keep-..." (cairn/gc.h), each
  * automatic trigger by name ("on", "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,

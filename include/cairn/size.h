@@ -5,8 +5,10 @@
 
 #include "checkpoint.h"
 #include "error.h"
+#include "session.h"
 #include "store.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -32,6 +34,7 @@ struct cairn_session_size {
     uint64_t paths;       /* of files that ever had content */
     uint64_t store_bytes; /* of the database, with everything else that is in it */
     uint64_t free_bytes;  /* of these: free, and used again */
+    uint64_t budget;      /* the setting "size-budget"; 0: off */
 };
 /* One checkpoint; views during the callback. */
 struct cairn_checkpoint_size {
@@ -65,6 +68,25 @@ struct cairn_size_request {
 CAIRN_API int cairn_session_size(struct cairn_store *store, const char *session,
                                  const struct cairn_size_request *request,
                                  struct cairn_error *error);
+
+/* A session for which more is stored than its setting "size-budget" says (2G where it
+ * was never set; cairn/session.h). Nothing is deleted because of that. */
+struct cairn_budget {
+    uint64_t session; /* its number */
+    char name[CAIRN_SESSION_NAME_MAX];
+    uint64_t stored, budget; /* bytes; `stored` is that of all */
+};
+/* Of the sessions that were changed through this handle and that cairn_hooks_run has
+ * not asked for yet: tells each that has grown beyond its budget, once until it was
+ * below it again. As long as the database has less than the budget, that is all that is
+ * looked at; else what is stored is counted whenever the database has grown or shrunk
+ * by a twentieth of the budget, and when the session has made more than twice as many
+ * checkpoints. Does nothing through a handle that only reads. The callback must not use
+ * the store. */
+CAIRN_API int cairn_session_budgets(struct cairn_store *store,
+                                    void (*over)(void *context,
+                                                 const struct cairn_budget *budget),
+                                    void *context, struct cairn_error *error);
 
 #ifdef __cplusplus
 }

@@ -269,6 +269,7 @@ static void sum_up(struct sizing *s)
         out->all.parts += parts[i]->parts;
     }
     out->session = s->live.row.session;
+    out->budget = settings_budget(&s->live.settings);
     out->checkpoints = s->n;
     out->damaged += s->uses.damaged;
     out->paths = s->paths.n;
