@@ -26,6 +26,7 @@ void tools_use(const char *cairn, const char *dir, const char *tree);
 
 struct measured {
     double ms;       /* of all commands, from start to exit */
+    double cpu_ms;   /* of the processor, in the program and the kernel */
     double peak_mib; /* the most memory of one of them */
 };
 /* In `tree`, with stdout into the file `out` (NULL: nowhere). A command that fails ends
@@ -53,7 +54,9 @@ void tree_list(struct tree *tree, const char *dir);
 void tree_release(struct tree *tree);
 /* Puts a line into each of `n` files, somewhere. */
 void tree_edit(struct tree *tree, uint64_t n);
-void tree_empty(const char *dir);
+/* Moves what is in it away, for file systems such as ext4 do not give out inodes again
+ * that have just become free, and look for others for long. */
+void tree_empty(const char *dir, const char *away);
 /* Names every entry and looks at it, as a process of its own does for the floor. */
 void tree_walk(const char *dir, uint64_t *entries);
 bool tree_same_file(const char *a, const char *b);

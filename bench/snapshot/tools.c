@@ -147,7 +147,8 @@ static struct measured run_words(const struct words *words)
         bench_fail(words->argv[4], strerror(error));
     close(ends[1]);
     FILE *file = fdopen(ends[0], "r");
-    bool good = file && fscanf(file, "%lf %lf", &told.ms, &told.peak_mib) == 2;
+    bool good = file && fscanf(file, "%lf %lf %lf", &told.ms, &told.cpu_ms,
+                               &told.peak_mib) == 3;
     if (file)
         fclose(file);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -181,7 +182,9 @@ int tool_run_apart(char **argv)
     posix_spawn_file_actions_destroy(&actions);
     if (status)
         return 1;
-    printf("%.17g %.17g\n", ms, (double)usage.ru_maxrss / 1024);
+    double cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+                    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+    printf("%.17g %.17g %.17g\n", ms, cpu_ms, (double)usage.ru_maxrss / 1024);
     return 0;
 }
 
@@ -189,7 +192,7 @@ struct measured tool_run(const char *commands, const char *tree, uint64_t n,
                          const char *file, const char *out)
 {
     static struct words words;
-    struct measured sum = {0, 0};
+    struct measured sum = {0, 0, 0};
     char number[24];
     snprintf(number, sizeof number, "%llu", (unsigned long long)n);
     const struct place places[] = {{"{cairn}", cairn_path},
@@ -214,6 +217,7 @@ struct measured tool_run(const char *commands, const char *tree, uint64_t n,
         commands += strspn(commands, "; ");
         struct measured one = run_words(&words);
         sum.ms += one.ms;
+        sum.cpu_ms += one.cpu_ms;
         sum.peak_mib = one.peak_mib > sum.peak_mib ? one.peak_mib : sum.peak_mib;
     }
     return sum;
