@@ -144,7 +144,7 @@ static int read_files(struct capturing *c)
                                 .n = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
                                 .digest = live->files->snapshot.digest};
     c->now.n++;
-    return 0;
+    return snapshot_put(&live->files->snapshot, c->error);
 }
 
 /* ---- Storing it ---- */
@@ -428,6 +428,7 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 int capture_begin(struct live *live, struct cairn_store *store, const char *session,
                   struct files_taken *files, struct cairn_error *error)
 {
+    files->in_transaction = true;
     int rc = files_take(files, store, session, error);
     if (!rc)
         rc = live_write(live, store, session, error);

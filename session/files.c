@@ -219,6 +219,7 @@ static int take_tracked(struct files_taken *files, struct files_known *known,
         .index = files->index,
         .anchored = check_anchor,
         .keep = files->has_target ? &files->target : NULL,
+        .in_transaction = files->in_transaction,
         .context = known};
     files->tracked = true;
     return snapshot_take(&request, &files->snapshot, error);

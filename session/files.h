@@ -25,6 +25,8 @@ enum { SECTION_FILES = SECTION_NODES };
 enum { FILES_WANTED = 1 };
 
 struct files_taken {
+    bool in_transaction; /* set before: they are only looked at by a capture, which puts
+                            what is little of them itself */
     bool taken;
     bool tracked; /* the session has files: `snapshot` is set */
     struct snapshot snapshot;

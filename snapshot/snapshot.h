@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The files below a directory as objects of the pool.
  *
- *     snapshot_take; then, in a transaction, something that refers to snapshot->digest;
+ *     snapshot_take; then, in a transaction, snapshot_put and something that refers to
+ *     snapshot->digest;
  *     snapshot_save_index; snapshot_end
  *
  * The object of a snapshot is a node whose only child is the tree of the root (tree.h);
@@ -31,6 +32,7 @@ struct snapshot_request {
     const char *index;           /* path of the index of an earlier one, or NULL */
     const struct digest *keep;   /* a snapshot, or NULL: what is in it is taken, even if
                                     it is to be ignored */
+    bool in_transaction;         /* what is little waits for snapshot_put */
     /* Whether what the index names is still referred to: 1, 0 or an error. */
     int (*anchored)(void *context, struct str anchor, struct cairn_error *error);
     /* What has a name and no content; NULL: not told. `path` is a view. */
@@ -52,6 +54,9 @@ struct snapshot {
  * that can be read. */
 int snapshot_take(const struct snapshot_request *request, struct snapshot *out,
                   struct cairn_error *error);
+/* In the transaction in which something comes to refer to it: puts what waits, if
+ * anything does. Before that its objects may not be there. */
+int snapshot_put(struct snapshot *snapshot, struct cairn_error *error);
 int snapshot_save_index(const struct snapshot *snapshot, const char *path,
                         struct str anchor, struct cairn_error *error);
 void snapshot_end(struct snapshot *snapshot);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 enum { WAITING_BYTES = 8 << 20, WAITING_MOST = 1024, SLICE_NS = 20000000 };
+enum { LITTLE_BYTES = 256 << 10 };
 
 int stage_begin(struct stage *stage, struct cairn_store *store,
                 struct cairn_error *error)
@@ -67,6 +68,23 @@ int stage_flush(struct stage *stage, struct cairn_error *error)
     stage->n = 0;
     buf_clear(&stage->bytes);
     return rc;
+}
+
+bool stage_is_little(const struct stage *stage)
+{
+    return stage->bytes.size <= LITTLE_BYTES;
+}
+
+int stage_put_waiting(struct stage *stage, struct cairn_error *error)
+{
+    int rc = 0;
+    for (size_t i = 0; i < stage->n && !rc; i++)
+        rc = put_one(stage, &stage->waiting[i], error);
+    if (rc)
+        return rc;
+    stage->n = 0;
+    buf_clear(&stage->bytes);
+    return 0;
 }
 
 int stage_put(struct stage *stage, struct str content, const struct digest *before,

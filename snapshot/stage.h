@@ -33,6 +33,9 @@ int stage_put(struct stage *stage, struct str content, const struct digest *befo
               struct digest *digest, struct cairn_error *error);
 /* Puts what waits. */
 int stage_flush(struct stage *stage, struct cairn_error *error);
+/* The same in a transaction of the caller, for what is little. */
+bool stage_is_little(const struct stage *stage);
+int stage_put_waiting(struct stage *stage, struct cairn_error *error);
 /* When what was put is referred to, or is not wanted any more. */
 void stage_end(struct stage *stage);
 

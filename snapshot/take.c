@@ -532,7 +532,9 @@ static int put_head(struct taking *t)
                        &t->out->digest, t->error);
     buf_release(&body);
     buf_release(&content);
-    return rc ? rc : stage_flush(&t->out->stage, t->error);
+    if (rc || (t->request->in_transaction && stage_is_little(&t->out->stage)))
+        return rc;
+    return stage_flush(&t->out->stage, t->error);
 }
 
 static int load_index(struct taking *t)
@@ -576,21 +578,4 @@ int snapshot_take(const struct snapshot_request *request, struct snapshot *out,
     buf_release(&t.path);
     index_release(&t.index);
     return rc;
-}
-
-int snapshot_save_index(const struct snapshot *snapshot, const char *path,
-                        struct str anchor, struct cairn_error *error)
-{
-    struct index index = {.anchor = anchor,
-                          .began_ns = snapshot->began_ns,
-                          .snapshot = snapshot->digest,
-                          .root = snapshot->root,
-                          .block = buf_view(&snapshot->index)};
-    return index_save(path, &index, error);
-}
-
-void snapshot_end(struct snapshot *snapshot)
-{
-    stage_end(&snapshot->stage);
-    buf_release(&snapshot->index);
 }
