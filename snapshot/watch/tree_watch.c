@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a directory is believed only as far as that somebody has to look: the
+ * entry is opened by its path from the root, as it is then, so that it does not matter
+ * what has become of it since. A directory is watched before it is read: what comes in
+ * after that is told, what was there before is read. */
+#include "snapshot/watch/tree_watch.h"
+
+#include "base/clock.h"
+#include "base/os.h"
+#include "snapshot/rules.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/watch/notify.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+
+static void tell(struct tree_watch *tree, enum tree_watch_note note, const char *path,
+                 int sys)
+{
+    if (tree->told)
+        tree->told(tree->context, note, path, sys);
+}
+
+static void forget_near(struct tree_watch *tree)
+{
+    if (tree->near)
+        close(tree->near_fd);
+    tree->near = NULL;
+    tree->near_fd = -1;
+}
+
+static void end_watch(void *context, int watch)
+{
+    const struct tree_watch *tree = context;
+    notify_remove(tree->notify, watch);
+}
+
+static void remove_dir(struct tree_watch *tree, struct watched_dir *dir)
+{
+    forget_near(tree);
+    dirs_remove(&tree->dirs, dir, end_watch, tree);
+}
+
+static void end_all(struct tree_watch *tree)
+{
+    forget_near(tree);
+    dirs_release(&tree->dirs);
+    if (tree->notify >= 0)
+        close(tree->notify);
+    tree->notify = -1;
+}
+
+/* What there is of the table is dropped at the end of the step. */
+static void go_blind(struct tree_watch *tree, enum tree_watch_note why, int sys)
+{
+    if (!tree->blind)
+        tell(tree, why, tree->root, sys);
+    tree->blind = tree->changed = true;
+}
+
+/* Not again and again, where that takes long. */
+static void begin_later(struct tree_watch *tree)
+{
+    enum { LEAST_NS = 1000000000, TIMES = 10 };
+    int64_t pause = tree->took_ns * TIMES;
+    tree->changed = true;
+    if (!tree->stale)
+        tree->again_ns = tree->began_ns + (pause > LEAST_NS ? pause : LEAST_NS);
+    tree->stale = true;
+}
+
+/* ---- Opening what is at a place ---- */
+
+/* -1 and errno. */
+static int open_root(struct tree_watch *tree)
+{
+    struct stat st;
+    int fd = open(tree->root, OPEN_DIR);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == tree->root_st.st_dev &&
+        st.st_ino == tree->root_st.st_ino)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    tree->root_lost = true;
+    errno = ENOENT;
+    return -1;
+}
+
+/* The directory above is mostly that of the one before. */
+static int open_above(struct tree_watch *tree, const struct watched_dir *above)
+{
+    const struct watched_dir *way[SNAPSHOT_DEPTH_MOST];
+    int n = 0, sys;
+    if (tree->near == above)
+        return tree->near_fd;
+    forget_near(tree);
+    for (const struct watched_dir *at = above; at->above; at = at->above)
+        way[n++] = at;
+    int fd = open_root(tree);
+    while (fd >= 0 && n > 0) {
+        int next = openat(fd, way[--n]->name, OPEN_DIR);
+        sys = errno;
+        close(fd);
+        errno = sys;
+        fd = next;
+    }
+    tree->near = fd >= 0 ? above : NULL;
+    tree->near_fd = fd;
+    return fd;
+}
+
+static int open_dir(struct tree_watch *tree, const struct watched_dir *dir)
+{
+    if (!dir->above)
+        return open_root(tree);
+    int above = open_above(tree, dir->above);
+    return above < 0 ? -1 : openat(above, dir->name, OPEN_DIR);
+}
+
+/* ---- Looking into a directory ---- */
+
+/* The path of an entry; false: out of memory. */
+static bool path_of(struct tree_watch *tree, const struct watched_dir *dir,
+                    struct str name)
+{
+    buf_clear(&tree->path);
+    dirs_path(dir, &tree->path);
+    buf_str(&tree->path, name);
+    return !tree->path.failed;
+}
+
+static bool is_ignored(struct tree_watch *tree, const struct watched_dir *dir,
+                       struct str name, bool is_dir)
+{
+    return dir->rules && path_of(tree, dir, name) &&
+           ignore_matches(dir->rules, buf_view(&tree->path), is_dir);
+}
+
+static int add_dir(struct tree_watch *tree, struct watched_dir *above, struct str name)
+{
+    if (above->depth >= SNAPSHOT_DEPTH_MOST || is_ignored(tree, above, name, true))
+        return 0;
+    if (tree->dirs.n >= TREE_WATCH_DIRECTORIES_MOST) {
+        go_blind(tree, TREE_WATCH_TOO_LARGE, 0);
+        return 0;
+    }
+    return dirs_add(&tree->dirs, above, name) ? 0 : error_nomem(tree->error);
+}
+
+/* What is too large for rules, a snapshot refuses and says so. */
+static int read_rules(struct tree_watch *tree, struct watched_dir *dir, int fd)
+{
+    struct arena arena = ARENA_INIT;
+    const struct ignore_level *above = dir->above ? dir->above->rules : NULL;
+    struct cairn_error why = {0};
+    dir->rules = above;
+    if (!path_of(tree, dir, STR("")))
+        return error_nomem(tree->error);
+    struct str path = buf_view(&tree->path);
+    path.len -= path.len > 0; /* the slash behind it */
+    int rc = rules_read(fd, path, above, &arena, &dir->rules, &why);
+    if (rc == 0 && dir->rules != above)
+        rc = dirs_own_rules(&tree->dirs, dir, &arena);
+    else
+        arena_release(&arena);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(tree->error);
+    if (rc)
+        dir->rules = above;
+    if (tree->dirs.rules_bytes > TREE_WATCH_RULES_MOST)
+        go_blind(tree, TREE_WATCH_TOO_LARGE, 0);
+    return 0;
+}
+
+static bool entry_is_dir(int fd, const struct dirent *entry)
+{
+    struct stat st;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st.st_mode);
+}
+
+static int read_entries(struct tree_watch *tree, struct watched_dir *dir, DIR *stream)
+{
+    const struct dirent *entry;
+    int rc = 0;
+    while (!rc && !tree->blind && (entry = readdir(stream))) {
+        struct str name = str_of(entry->d_name);
+        if (!tree_is_never_taken(name) && entry_is_dir(dirfd(stream), entry))
+            rc = add_dir(tree, dir, name);
+    }
+    return rc;
+}
+
+/* Whatever else it is, it is nothing that a snapshot looks into. */
+static void leave_unwatched(struct tree_watch *tree, struct watched_dir *dir, int sys)
+{
+    bool gone = os_is_missing(sys) || sys == ELOOP;
+    if (!gone && path_of(tree, dir, STR("")))
+        tell(tree, TREE_WATCH_UNREADABLE, tree->path.data, sys);
+    if (sys == EMFILE || sys == ENFILE || sys == ENOMEM)
+        begin_later(tree);
+    if (dir->above)
+        remove_dir(tree, dir);
+    else
+        tree->root_lost = true;
+}
+
+/* Is it at the same place? Or above, where a directory is mounted below itself. */
+static bool is_known(const struct watched_dir *dir, const struct watched_dir *other)
+{
+    return (other->above == dir->above && strcmp(other->name, dir->name) == 0) ||
+           dirs_is_at_or_below(dir, other);
+}
+
+/* Where it has another place in the table, it was moved, and that is not told yet. 1:
+ * it is no new one. */
+static int watch_dir(struct tree_watch *tree, struct watched_dir *dir, int fd)
+{
+    int watch = notify_add(tree->notify, fd, NOTIFY_ENTRIES);
+    struct watched_dir *other = dirs_find(&tree->dirs, watch);
+    if (other && is_known(dir, other)) {
+        remove_dir(tree, dir);
+        return 1;
+    }
+    if (other) {
+        remove_dir(tree, other);
+        watch = notify_add(tree->notify, fd, NOTIFY_ENTRIES);
+    }
+    if (watch < 0 && errno == ENOSPC)
+        go_blind(tree, TREE_WATCH_LIMIT, errno);
+    else if (watch < 0)
+        leave_unwatched(tree, dir, errno);
+    else if (dirs_set_watch(&tree->dirs, dir, watch))
+        return error_nomem(tree->error);
+    return watch < 0 ? 1 : 0;
+}
+
+static int look_into(struct tree_watch *tree, struct watched_dir *dir)
+{
+    struct stat st;
+    int fd = open_dir(tree, dir);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        leave_unwatched(tree, dir, errno);
+        if (fd >= 0)
+            close(fd);
+        return 0;
+    }
+    if (st.st_dev == tree->store.st_dev && st.st_ino == tree->store.st_ino) {
+        remove_dir(tree, dir);
+        close(fd);
+        return 0;
+    }
+    int rc = watch_dir(tree, dir, fd);
+    if (!rc)
+        rc = read_rules(tree, dir, fd);
+    DIR *stream = rc || tree->blind ? NULL : fdopendir(fd);
+    if (!stream)
+        close(fd);
+    else
+        rc = read_entries(tree, dir, stream);
+    if (stream)
+        closedir(stream);
+    return rc > 0 ? 0 : rc;
+}
+
+static int look_into_queued(struct tree_watch *tree)
+{
+    struct watched_dir *dir;
+    int rc = 0;
+    while (!rc && !tree->root_lost && !tree->blind &&
+           (dir = dirs_take_queued(&tree->dirs)))
+        rc = look_into(tree, dir);
+    forget_near(tree);
+    if (tree->blind)
+        end_all(tree);
+    return rc;
+}
+
+/* ---- From the beginning ---- */
+
+int tree_watch_begin(struct tree_watch *tree, struct cairn_error *error)
+{
+    tree->error = error;
+    tree->near_fd = -1;
+    tree->near = NULL;
+    tree->dirs = WATCHED_DIRS_INIT;
+    tree->changed = true;
+    tree->blind = tree->stale = tree->root_lost = false;
+    tree->began_ns = clock_boot_ns();
+    if (lstat(tree->root, &tree->root_st) != 0 || !S_ISDIR(tree->root_st.st_mode)) {
+        tree->root_lost = true;
+        return 0;
+    }
+    tree->notify = notify_open();
+    if (tree->notify < 0) {
+        go_blind(tree, TREE_WATCH_REFUSED, errno);
+        return 0;
+    }
+    if (!dirs_add(&tree->dirs, NULL, STR("")))
+        return error_nomem(error);
+    int rc = look_into_queued(tree);
+    tree->took_ns = clock_boot_ns() - tree->began_ns;
+    return rc;
+}
+
+void tree_watch_close(struct tree_watch *tree)
+{
+    end_all(tree);
+    buf_release(&tree->path);
+}
+
+/* ---- What has happened ---- */
+
+static bool has_rules(struct str name)
+{
+    return str_equal(name, STR(".gitignore")) || str_equal(name, STR(".cairnignore"));
+}
+
+static int see_directory(struct tree_watch *tree, struct watched_dir *dir,
+                         const struct notify_event *event)
+{
+    struct watched_dir *gone;
+    if (event->what & NOTIFY_VANISHED)
+        return 0; /* its own watch ends */
+    while (event->what & NOTIFY_LEFT && (gone = dirs_child(dir, event->name)))
+        remove_dir(tree, gone);
+    return add_dir(tree, dir, event->name); /* another one may be there */
+}
+
+static int see_entry(struct tree_watch *tree, struct watched_dir *dir,
+                     const struct notify_event *event)
+{
+    bool is_dir = event->what & NOTIFY_DIRECTORY;
+    if (tree_is_never_taken(event->name))
+        return 0;
+    if (!is_dir && has_rules(event->name))
+        begin_later(tree);
+    if (is_ignored(tree, dir, event->name, is_dir))
+        return 0;
+    tree->changed = true;
+    return is_dir ? see_directory(tree, dir, event) : 0;
+}
+
+/* Removed, or unmounted: then another one is in its place. */
+static int see_ended(struct tree_watch *tree, struct watched_dir *dir)
+{
+    tree->changed = true;
+    int rc = add_dir(tree, dir->above, (struct str){dir->name, dir->length});
+    remove_dir(tree, dir);
+    return rc;
+}
+
+static int see(void *context, const struct notify_event *event)
+{
+    struct tree_watch *tree = context;
+    struct watched_dir *dir = dirs_find(&tree->dirs, event->watch);
+    if (event->what & NOTIFY_LOST) {
+        if (!tree->stale)
+            tell(tree, TREE_WATCH_OVERFLOW, tree->root, 0);
+        begin_later(tree);
+        return 0;
+    }
+    if (!dir)
+        return 0;
+    if (event->name.len)
+        return see_entry(tree, dir, event);
+    if (!dir->above && event->what & (NOTIFY_SELF | NOTIFY_ENDED))
+        tree->root_lost = tree->changed = true;
+    else if (dir->above && event->what & NOTIFY_ENDED)
+        return see_ended(tree, dir);
+    return 0;
+}
+
+int tree_watch_step(struct tree_watch *tree, struct cairn_error *error)
+{
+    tree->error = error;
+    if (tree->blind || tree->root_lost || tree->notify < 0)
+        return 0;
+    int rc = notify_read(tree->notify, see, tree);
+    if (rc > 0)
+        rc = error_sys(error, rc, "reading from inotify");
+    if (rc)
+        return rc;
+    if (!tree->stale || clock_boot_ns() < tree->again_ns)
+        return look_into_queued(tree);
+    end_all(tree);
+    return tree_watch_begin(tree, error);
+}
