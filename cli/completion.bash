@@ -172,7 +172,8 @@ _cairn_values()
     --strategy) printf '%s\n' smart per_tool_use per_prompt manual ;;
     --role) printf '%s\n' user assistant system tool ;;
     --criticality) printf '%s\n' high medium low ;;
-    --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time ;;
+    --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time \
+        files-settled ;;
     --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes \
         commands checks ;;
     --denied)

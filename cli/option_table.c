@@ -230,7 +230,7 @@ static const struct option option_table[OPT_NONE] = {
                          0, 0, 0},
     [OPT_TRIGGER] = {"trigger", 0, OPTION_CHOICE,
                      "manual|compaction-warning|code-modified|tool-call|"
-                     "significant-time",
+                     "significant-time|files-settled",
                      "what it is made for (default: manual)", 0, 0, 0},
     [OPT_SEQ] = {"seq", 0, OPTION_NUMBER, "N", "the checkpoint with this number", 1,
                  INT64_MAX, 0},

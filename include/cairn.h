@@ -20,6 +20,7 @@
  *   cairn/session.h     debugging sessions and their checkpoints
  *   cairn/branch.h      branches of sessions
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
+ *   cairn/watch.h       checkpoints after edits of files have settled
  *   cairn/message.h     what a person, an agent and its tools said in a session
  *   cairn/agent.h       agents whose hooks tell a session what they do
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
@@ -69,6 +70,7 @@
 #include "cairn/size.h"
 #include "cairn/store.h"
 #include "cairn/transfer.h"
+#include "cairn/watch.h"
 #include "cairn/workflow.h"
 
 #endif

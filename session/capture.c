@@ -103,6 +103,15 @@ static bool is_unchanged(const struct capturing *c, enum trigger trigger)
            same_content(&c->last, &c->now, messages);
 }
 
+/* What else is new makes no checkpoint of edits: where a restore, another watcher or a
+ * command has put these files there, or stored them, there is none. */
+static bool same_files(const struct capturing *c)
+{
+    const struct section_ref *now = section_of(&c->now, SECTION_FILES);
+    const struct section_ref *last = section_of(&c->last, SECTION_FILES);
+    return !now || (last && digest_equal(&now->digest, &last->digest));
+}
+
 /* Behind the items, in front of all others. */
 static int read_environment(struct capturing *c)
 {
@@ -265,7 +274,9 @@ static int capture_with(struct capturing *c, const struct capture *capture,
     rc = read_present(c);
     if (!rc)
         rc = read_files(c);
-    raised.unchanged = is_unchanged(c, capture->trigger) && !capture->link;
+    raised.unchanged = capture->trigger == TRIGGER_FILES_SETTLED
+                           ? same_files(c)
+                           : is_unchanged(c, capture->trigger) && !capture->link;
     captured->answer = trigger_decide(&settings, &raised);
     if (!rc && captured->answer == TRIGGER_UNCHANGED)
         note_files(c, &captured->ref);
@@ -476,6 +487,7 @@ static int hand_trigger(const char *name, enum trigger *trigger,
     case TRIGGER_SIGNIFICANT_TIME:
     case TRIGGER_COMPACTION_WARNING:
     case TRIGGER_TOOL_CALL:
+    case TRIGGER_FILES_SETTLED:
         return 0;
     default:
         return error_set(error, CAIRN_EUSAGE,

@@ -33,9 +33,10 @@ static void tell_text(struct setting_sink *sink, const char *name, struct str va
 
 static void tell_later(struct setting_sink *sink, unsigned n, struct str value)
 {
+    const char *usual = later_usual(n), *text = value.len ? value.ptr : usual;
     if (!sink->stopped)
-        sink->stopped = sink->each(sink->context, later_name(n),
-                                   value.len ? value.ptr : later_usual(n), !value.len);
+        sink->stopped =
+            sink->each(sink->context, later_name(n), text, strcmp(text, usual) == 0);
 }
 
 static void tell_number(struct setting_sink *sink, const char *name, uint32_t number)

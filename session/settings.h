@@ -16,8 +16,9 @@ enum setting_later {
     SETTING_STRATEGY = 2, /* agents/strategy.h; none: manual */
     SETTING_TOOLS = 3,    /* words with commas between them; none: the usual ones */
     SETTING_BUDGET = 4,   /* bytes that it may refer to before that is said */
+    SETTING_SETTLE = 5,   /* a time: settings_settle */
 };
-enum { SETTINGS_LATER_END = 5 };
+enum { SETTINGS_LATER_END = 6 };
 
 /* What a session keeps without being asked to prune; all 0: everything. */
 struct session_keeping {
@@ -66,5 +67,8 @@ const char *later_usual(unsigned n);
 bool later_is_value(unsigned n, struct str text);
 /* Of SETTING_BUDGET; 0: off. */
 uint64_t settings_budget(const struct session_settings *settings);
+/* How long files are to rest before `cairn session watch` makes a checkpoint, in ns; 0:
+ * it makes none. */
+int64_t settings_settle(const struct session_settings *settings);
 
 #endif

@@ -249,6 +249,14 @@ static bool is_budget(struct str text)
            (text.len <= BUDGET_BYTES && bytes_parse(text, &bytes));
 }
 
+static bool is_settle(struct str text)
+{
+    enum { SETTLE_BYTES = 64 };
+    int64_t ns;
+    return str_equal(text, STR("off")) ||
+           (text.len <= SETTLE_BYTES && time_parse(text, &ns));
+}
+
 static const struct later {
     const char *name;
     bool (*is_value)(struct str);
@@ -261,6 +269,8 @@ static const struct later {
                        "words, each once, with commas between them"},
     [SETTING_BUDGET] = {"size-budget", is_budget, BUDGET_USUAL,
                         "a size such as 500M or 2G, or off"},
+    [SETTING_SETTLE] = {"settle", is_settle, "2s",
+                        "a time such as 2s or 1m, at most 366 days, or off"},
 };
 
 const char *later_name(unsigned n)
@@ -283,6 +293,15 @@ uint64_t settings_budget(const struct session_settings *settings)
     struct str text = settings->later[SETTING_BUDGET];
     uint64_t bytes;
     return bytes_parse(text.len ? text : STR(BUDGET_USUAL), &bytes) ? bytes : 0;
+}
+
+int64_t settings_settle(const struct session_settings *settings)
+{
+    struct str text = settings->later[SETTING_SETTLE];
+    int64_t ns = 0;
+    if (!text.len)
+        text = str_of(later_usual(SETTING_SETTLE));
+    return time_parse(text, &ns) ? ns : 0;
 }
 
 /* 1: it is none of these. The value must outlive the settings. */

@@ -53,6 +53,8 @@ static const struct {
         AUTO(TRIGGER_BEFORE_TOOL, "before-tool", "before tool", QUIET),
     [TRIGGER_AFTER_TOOL] = AUTO(TRIGGER_AFTER_TOOL, "after-tool", "after tool", QUIET),
     [TRIGGER_TURN_ENDED] = AUTO(TRIGGER_TURN_ENDED, "turn-ended", "turn ended", QUIET),
+    [TRIGGER_FILES_SETTLED] =
+        AUTO(TRIGGER_FILES_SETTLED, "files-settled", "files settled", 0),
 };
 
 /* A number that is none reads the empty row 0. */
@@ -94,14 +96,17 @@ enum trigger trigger_kind(enum trigger trigger)
 int trigger_parse(struct str name, enum trigger *trigger, struct cairn_error *error)
 {
     struct str names[TRIGGERS_END];
+    size_t n = 0;
     for (unsigned i = 1; i < TRIGGERS_END; i++) {
-        names[i - 1] = str_of(triggers[i].name);
-        if (str_equal(name, names[i - 1])) {
+        if (!triggers[i].name) /* no trigger has this number */
+            continue;
+        names[n] = str_of(triggers[i].name);
+        if (str_equal(name, names[n++])) {
             *trigger = (enum trigger)i;
             return 0;
         }
     }
-    struct str near = str_nearest(name, names, TRIGGERS_END - 1);
+    struct str near = str_nearest(name, names, n);
     return error_set(error, CAIRN_EUSAGE, "there is no trigger '%.*s'%s%.*s%s",
                      (int)utf8_fit(name, 80), name.ptr,
                      near.len ? "; did you mean '" : "", (int)near.len,

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /* Stored: never renumbered. There are eight kinds of automatic triggers, of which two
- * have cases that are told apart because they are significant; three more kinds that
- * come from a run's task, from an agent and from a restore; and four that an agent's
- * hook raises (agents/strategy.h). */
+ * have cases that are told apart because they are significant; four more kinds that
+ * come from a run's task, from an agent, from a restore and from edits of files; and
+ * four that an agent's hook raises (agents/strategy.h). */
 enum trigger {
     TRIGGER_MANUAL = 1,
     TRIGGER_SCHEDULED = 2,
@@ -36,9 +36,10 @@ enum trigger {
     TRIGGER_PROMPT = 17,      /* the user has given an agent a prompt */
     TRIGGER_BEFORE_TOOL = 18, /* an agent is about to use a tool */
     TRIGGER_AFTER_TOOL = 19,
-    TRIGGER_TURN_ENDED = 20, /* an agent has answered */
+    TRIGGER_TURN_ENDED = 20,    /* an agent has answered */
+    TRIGGER_FILES_SETTLED = 21, /* edits of the files came to rest */
 };
-enum { TRIGGERS_END = 21 };
+enum { TRIGGERS_END = 22 };
 
 /* "hypothesis-confirmed"; NULL for a number that is none. */
 const char *trigger_name(enum trigger trigger);

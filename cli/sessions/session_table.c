@@ -101,7 +101,8 @@ static const struct command session_table[] = {
      "those that are stored with each checkpoint (NAME* for all that begin so; or "
      "off), `files` the directory whose "
      "files each checkpoint holds, but .git, .cairn and what .gitignore and "
-     ".cairnignore files ignore (or off). `hook.KIND` is a "
+     ".cairnignore files ignore (or off). `settle` is how long these are to rest "
+     "before `cairn session watch` makes a checkpoint (or off). `hook.KIND` is a "
      "shell command "
      "that is run for each event of that kind with the event as JSON on stdin (or "
      "off), `hook-timeout` how long it may take. `size-budget` (a size such as 500M; "
@@ -210,7 +211,11 @@ static const struct command session_table[] = {
      "makes "
      "the checkpoints that are due: scheduled ones (`cairn session config schedule`), "
      "and "
-     "those after a significant time. Ends when the session ends, or with Ctrl-C.",
+     "those after a significant time. Where the session has files (`cairn session "
+     "config files DIR`), it watches them, too, and makes a checkpoint once nothing "
+     "has changed in them for a while (`cairn session config settle 5s`; 2 s unless "
+     "set), at the latest after ten times that. While nothing happens it sleeps. "
+     "Ends when the session ends, or with Ctrl-C.",
      "  cairn session watch --json",
      EXITS,
      0,

@@ -9,16 +9,19 @@
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include <errno.h>
 #include <inttypes.h>
-
-#define POLL_MS 250
+#include <poll.h>
+#include <string.h>
 
 struct watch {
     struct settings *settings;
     struct cairn_store *store; /* to read */
-    char session[24];          /* its number: another one may become the current one */
-    uint64_t turn;             /* the last one that was printed */
-    uint64_t tried;            /* at this turn nothing more was to be stored */
+    struct cairn_watch *files;
+    char state[16];   /* of the files: the last one that was told */
+    char session[24]; /* its number: another one may become the current one */
+    uint64_t turn;    /* the last one that was printed */
+    uint64_t tried;   /* at this turn nothing more was to be stored */
     bool ended;
 };
 
@@ -51,6 +54,8 @@ static int skip_event(void *context, const struct cairn_session_event *event)
     return 0;
 }
 
+/* ---- Checkpoints ---- */
+
 /* What has not changed since the last checkpoint is not stored again: nor is it tried
  * again, before something is done. */
 static int make_checkpoint(struct watch *watch, const char *trigger)
@@ -69,6 +74,12 @@ static int make_checkpoint(struct watch *watch, const char *trigger)
     return status;
 }
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* Those that time makes due; and when the next one will be. */
 static int make_due(struct watch *watch)
 {
     int64_t scheduled = -1, significant = -1;
@@ -77,7 +88,9 @@ static int make_due(struct watch *watch)
     if (cairn_session_due(watch->store, watch->session, &scheduled, &significant,
                           &watch->ended, &error) != 0)
         return report_error(&error);
-    if (watch->tried == watch->turn + 1)
+    bool tried = watch->tried == watch->turn + 1;
+    cairn_watch_wake(watch->files, tried ? -1 : sooner(scheduled, significant));
+    if (tried)
         return 0;
     if (scheduled == 0)
         status = make_checkpoint(watch, "scheduled");
@@ -85,6 +98,64 @@ static int make_due(struct watch *watch)
         status = make_checkpoint(watch, "significant-time");
     return status;
 }
+
+/* What passes, such as a full disk, is said, and it is due again after a while. */
+static int store_files(struct watch *watch)
+{
+    struct cairn_store *writer = NULL;
+    struct cairn_error error = {0};
+    int status = session_store(watch->settings, STORE_WRITE, &writer);
+    if (status != 0)
+        return status;
+    int rc = cairn_watch_checkpoint(watch->files, writer, NULL, &error);
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENEWER)
+        status = report_error(&error);
+    else if (rc != 0)
+        ui_warn("the files were not stored, which is tried again: %s", error.text);
+    hooks_run_and_close(writer);
+    return status;
+}
+
+/* ---- The files ---- */
+
+static void tell_note(void *context, const struct cairn_watch_note *note)
+{
+    struct doc doc;
+    (void)context;
+    if (!ui_json()) {
+        ui_warn("%s: %s", note->path, note->text);
+        return;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "watch", note->what);
+    doc_text(&doc, "path", note->path);
+    doc_text(&doc, "text", note->text);
+    doc_print(&doc);
+    out_flush();
+}
+
+static void tell_state(struct watch *watch, const struct cairn_watch_news *news)
+{
+    struct doc doc;
+    if (strcmp(watch->state, news->state) == 0)
+        return;
+    snprintf(watch->state, sizeof watch->state, "%s", news->state);
+    if (!ui_json()) {
+        if (strcmp(news->state, "watched") == 0)
+            say("cairn: %" PRIu64 " %s watched in %s", news->directories,
+                news->directories == 1 ? "directory is" : "directories are",
+                news->root);
+        return;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "watch", "state");
+    doc_text(&doc, "state", news->state);
+    doc_text(&doc, "path", news->root);
+    doc_count(&doc, "directories", news->directories);
+    doc_print(&doc);
+}
+
+/* ---- Following ---- */
 
 /* Of the new store other turns would have to be told. */
 static int refuse_replaced(const struct watch *watch)
@@ -96,14 +167,37 @@ static int refuse_replaced(const struct watch *watch)
         cairn_store_path(watch->store));
 }
 
-/* Whether it has ended is read before its last events, and whether it was replaced
- * before anything is made in the new one. */
+/* Whether it was replaced is read before anything is made in the new one. */
+static int make_checkpoints(struct watch *watch, const struct cairn_watch_news *news)
+{
+    if (news->files)
+        watch->tried = 0; /* there is something to be stored */
+    int status = make_due(watch);
+    if (status == 0 && news->due && !watch->ended)
+        status = store_files(watch);
+    return status;
+}
+
+static void wait_for_news(const struct watch *watch)
+{
+    struct pollfd fd = {cairn_watch_descriptor(watch->files), POLLIN, 0};
+    while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+        ;
+}
+
+/* Whether it has ended is read before its last events. */
 static int follow(struct watch *watch)
 {
     struct cairn_error error = {0};
+    struct cairn_watch_news news = {0};
     for (;;) {
         bool current = cairn_store_is_current(watch->store);
-        int status = current ? make_due(watch) : 0;
+        int rc = cairn_watch_step(watch->files, &news, &error);
+        if (rc != 0 && current)
+            return report_error(&error);
+        if (rc == 0)
+            tell_state(watch, &news);
+        int status = current ? make_checkpoints(watch, &news) : 0;
         if (status != 0)
             return status;
         if (cairn_session_events(watch->store, watch->session, watch->turn, print_event,
@@ -114,12 +208,13 @@ static int follow(struct watch *watch)
             return 0;
         if (!current)
             return refuse_replaced(watch);
-        sleep_ms(POLL_MS);
+        wait_for_news(watch);
     }
 }
 
 static int begin(struct watch *watch, const char *session)
 {
+    const struct cairn_watch_options options = {.note = tell_note, .context = watch};
     struct cairn_session_info info;
     struct cairn_error error = {0};
     if (cairn_session_get(watch->store, session, &info, &error) != 0)
@@ -129,6 +224,9 @@ static int begin(struct watch *watch, const char *session)
     if (!watch->settings->given[OPT_AFTER] &&
         cairn_session_events(watch->store, watch->session, 0, skip_event, watch,
                              &error) != 0)
+        return report_error(&error);
+    if (cairn_watch_open(&watch->files, watch->store, watch->session, &options,
+                         &error) != 0)
         return report_error(&error);
     return 0;
 }
@@ -144,6 +242,7 @@ int command_session_watch(struct settings *settings)
         status = begin(&watch, session);
     if (status == 0)
         status = follow(&watch);
+    cairn_watch_close(watch.files);
     hooks_run_and_close(watch.store);
     return status;
 }

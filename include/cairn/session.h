@@ -68,10 +68,11 @@ CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
                                 struct cairn_error *error);
 
 /* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
- * "off"), "redact" and "environment" (names of environment variables, with commas, or
- * "off": cairn/command.h, cairn/environment.h), "size-budget" (a size such as 500M, or
- * "off": cairn/size.h), the rules "keep-..." (cairn/gc.h), each
- * automatic trigger by name ("on", "off"). */
+ * "off"), "files" (a directory, or "off": cairn/files.h), "settle" (a time, or "off":
+ * cairn/watch.h), "redact" and "environment" (names of environment variables, with
+ * commas, or "off": cairn/command.h, cairn/environment.h), "strategy" and "tools"
+ * (cairn/agent.h), "size-budget" (a size such as 500M, or "off": cairn/size.h), the
+ * rules "keep-..." (cairn/gc.h), each automatic trigger by name ("on", "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,
                                                const char *value, bool is_default),
@@ -88,7 +89,8 @@ struct cairn_capture {
     const char *const *tags;
     size_t n_tags;
     const char *trigger; /* "manual" (also NULL), "compaction-warning", "code-modified",
-                            "tool-call" or "significant-time" */
+                            "tool-call", "significant-time" or "files-settled" (which
+                            is made where the files have changed: cairn/watch.h) */
 };
 struct cairn_captured {
     bool made;

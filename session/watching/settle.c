@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/watching/settle.h"
+
+#include <string.h>
+
+#define MINUTE_NS 60000000000ll
+#define RETRY_NS 1000000000ll
+#define RETRY_MOST_NS (5 * MINUTE_NS)
+
+void settle_note(struct settle *settle, int64_t now_ns)
+{
+    if (!settle->changed)
+        settle->first_ns = now_ns;
+    settle->changed = true;
+    settle->last_ns = now_ns;
+}
+
+static int64_t later_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t settle_wait(const struct settle *settle, int64_t now_ns)
+{
+    if (!settle->changed || settle->settle_ns <= 0)
+        return INT64_MAX;
+    int64_t at = settle->last_ns + settle->settle_ns;
+    int64_t latest = settle->first_ns + SETTLE_LATEST_TIMES * settle->settle_ns;
+    if (at > latest)
+        at = latest;
+    if (settle->n_made == SETTLE_A_MINUTE)
+        at = later_of(at, settle->made_ns[0] + MINUTE_NS);
+    at = later_of(at, settle->not_before_ns);
+    return at > now_ns ? at - now_ns : 0;
+}
+
+void settle_begin(struct settle *settle)
+{
+    settle->changed = false;
+}
+
+static void note_made(struct settle *settle, int64_t now_ns)
+{
+    int64_t *made = settle->made_ns;
+    if (settle->n_made == SETTLE_A_MINUTE)
+        memmove(made, made + 1, --settle->n_made * sizeof *made);
+    made[settle->n_made++] = now_ns;
+}
+
+void settle_end(struct settle *settle, enum settle_end how, int64_t began_ns,
+                int64_t now_ns)
+{
+    int64_t rest = SETTLE_PAUSE_TIMES * (now_ns - began_ns);
+    if (how == SETTLE_MADE)
+        note_made(settle, now_ns);
+    if (how != SETTLE_FAILED) {
+        settle->failures = 0;
+        settle->not_before_ns = now_ns + (rest < MINUTE_NS ? rest : MINUTE_NS);
+        return;
+    }
+    int64_t pause = RETRY_NS;
+    for (unsigned i = 0; i < settle->failures && pause < RETRY_MOST_NS; i++)
+        pause *= 2;
+    settle->failures++;
+    settle->not_before_ns = now_ns + (pause < RETRY_MOST_NS ? pause : RETRY_MOST_NS);
+    settle_note(settle, now_ns);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* When files that change are to be stored: once nothing has changed for a while, at the
+ * latest so many times that while since the first change, and not too often nor for too
+ * large a part of the time. Pure:
+ * times are nanoseconds on one clock. */
+#ifndef SESSION_WATCHING_SETTLE_H
+#define SESSION_WATCHING_SETTLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SETTLE_LATEST_TIMES = 10, /* after so many times settle_ns, though edits go on */
+    SETTLE_A_MINUTE = 20,     /* checkpoints at most */
+    SETTLE_PAUSE_TIMES = 10   /* as long as one took, before the next */
+};
+
+struct settle {
+    int64_t settle_ns; /* 0: never */
+    bool changed;      /* since what was stored last: */
+    int64_t first_ns, last_ns;
+    int64_t
+        made_ns[SETTLE_A_MINUTE]; /* when the last ones were made, the oldest first */
+    unsigned n_made;
+    unsigned failures; /* in a row */
+    int64_t not_before_ns;
+};
+
+void settle_note(struct settle *settle, int64_t now_ns);
+/* How long until it is to be stored; 0: now, INT64_MAX: never. */
+int64_t settle_wait(const struct settle *settle, int64_t now_ns);
+/* Around storing it: what changes in between has changed since. */
+void settle_begin(struct settle *settle);
+enum settle_end { SETTLE_MADE, SETTLE_UNCHANGED, SETTLE_FAILED };
+/* The next one comes after a pause, of a minute at most. After a failure it is tried
+ * again: later each time, in 5 minutes at most. */
+void settle_end(struct settle *settle, enum settle_end how, int64_t began_ns,
+                int64_t now_ns);
+
+#endif

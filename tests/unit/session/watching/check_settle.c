@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* When files that change are stored. */
+#include "session/watching/settle.h"
+
+#include "tests/support/random.h"
+#include "tests/support/suite.h"
+
+#define S 1000000000ll
+
+START_TEST(test_after_a_rest)
+{
+    struct settle settle = {.settle_ns = 2 * S};
+    ck_assert_int_eq(settle_wait(&settle, 100 * S), INT64_MAX);
+    settle_note(&settle, 100 * S);
+    ck_assert_int_eq(settle_wait(&settle, 100 * S), 2 * S);
+    settle_note(&settle, 101 * S);
+    ck_assert_int_eq(settle_wait(&settle, 102 * S), S);
+    ck_assert_int_eq(settle_wait(&settle, 103 * S), 0);
+    ck_assert_int_eq(settle_wait(&settle, 500 * S), 0);
+    settle_begin(&settle);
+    settle_end(&settle, SETTLE_MADE, 104 * S, 104 * S);
+    ck_assert_int_eq(settle_wait(&settle, 104 * S), INT64_MAX);
+    settle_note(&settle, 105 * S);
+    settle.settle_ns = 0;
+    ck_assert_int_eq(settle_wait(&settle, 500 * S), INT64_MAX);
+}
+END_TEST
+
+START_TEST(test_what_changes_meanwhile_is_not_forgotten)
+{
+    struct settle settle = {.settle_ns = 2 * S};
+    settle_note(&settle, 100 * S);
+    settle_begin(&settle);
+    settle_note(&settle, 103 * S);
+    settle_end(&settle, SETTLE_UNCHANGED, 104 * S, 104 * S);
+    ck_assert_int_eq(settle_wait(&settle, 104 * S), S);
+}
+END_TEST
+
+START_TEST(test_at_the_latest)
+{
+    struct settle settle = {.settle_ns = 2 * S};
+    int64_t now = 100 * S;
+    for (; settle_wait(&settle, now) != 0 && now < 1000 * S; now += S)
+        settle_note(&settle, now);
+    ck_assert_int_eq(now, (100 + 2 * SETTLE_LATEST_TIMES) * S);
+}
+END_TEST
+
+/* However they come, no minute has more, and none is due that has not changed. */
+START_TEST(test_the_rate)
+{
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        struct settle settle = {.settle_ns = (1 + help_below(&random, 3)) * S};
+        int64_t made[1000], now = 50 * S;
+        unsigned n = 0;
+        for (int i = 0; i < 1000; i++) {
+            now += (int64_t)help_below(&random, 2000) * (S / 1000);
+            if (settle_wait(&settle, now) == 0) {
+                ck_assert(settle.changed);
+                settle_begin(&settle);
+                settle_end(&settle, SETTLE_MADE, now, now);
+                made[n++] = now;
+            } else if (help_below(&random, 3)) {
+                settle_note(&settle, now);
+            }
+        }
+        for (unsigned i = 0; i + SETTLE_A_MINUTE < n; i++)
+            ck_assert_int_ge(made[i + SETTLE_A_MINUTE] - made[i], 60 * S);
+        ck_assert_uint_gt(n, 0);
+    }
+}
+END_TEST
+
+START_TEST(test_failures)
+{
+    struct settle settle = {.settle_ns = S};
+    int64_t now = 100 * S, last = 0;
+    settle_note(&settle, now);
+    for (int i = 0; i < 100; i++) {
+        now += settle_wait(&settle, now);
+        ck_assert_int_eq(settle_wait(&settle, now), 0);
+        settle_begin(&settle);
+        settle_end(&settle, SETTLE_FAILED, now, now);
+        int64_t wait = settle_wait(&settle, now);
+        ck_assert_int_ge(wait, last);
+        ck_assert_int_ge(wait, S);
+        ck_assert_int_le(wait, 300 * S);
+        last = wait;
+    }
+    ck_assert_int_eq(last, 300 * S);
+    now += last;
+    settle_begin(&settle);
+    settle_end(&settle, SETTLE_MADE, now, now);
+    settle_note(&settle, now);
+    ck_assert_int_eq(settle_wait(&settle, now), S);
+}
+END_TEST
+
+/* A checkpoint that takes long is followed by a long pause. */
+START_TEST(test_a_part_of_the_time)
+{
+    struct settle settle = {.settle_ns = S};
+    settle_note(&settle, 100 * S);
+    settle_begin(&settle);
+    settle_end(&settle, SETTLE_UNCHANGED, 101 * S, 103 * S);
+    settle_note(&settle, 103 * S);
+    ck_assert_int_eq(settle_wait(&settle, 103 * S), 2 * SETTLE_PAUSE_TIMES * S);
+    settle_begin(&settle);
+    settle_end(&settle, SETTLE_MADE, 200 * S, 300 * S);
+    settle_note(&settle, 300 * S);
+    ck_assert_int_eq(settle_wait(&settle, 300 * S), 60 * S);
+}
+END_TEST
+
+START_TEST(test_long_times)
+{
+    struct settle settle = {.settle_ns = 366ll * 86400 * S};
+    settle_note(&settle, 1000 * 86400 * S);
+    ck_assert_int_eq(settle_wait(&settle, 1000 * 86400 * S), settle.settle_ns);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("settle");
+    TCase *c = tcase_create("all");
+    tcase_add_test(c, test_after_a_rest);
+    tcase_add_test(c, test_what_changes_meanwhile_is_not_forgotten);
+    tcase_add_test(c, test_at_the_latest);
+    tcase_add_test(c, test_the_rate);
+    tcase_add_test(c, test_failures);
+    tcase_add_test(c, test_a_part_of_the_time);
+    tcase_add_test(c, test_long_times);
+    suite_add_tcase(suite, c);
+    return help_run(suite);
+}
