@@ -36,7 +36,7 @@ struct cairn_watch {
     int64_t rest_ns, wake_ns, look_ns; /* when; INT64_MAX: never */
 
     struct places places;
-    bool told_blind;
+    bool told_blind, told_gone;
     enum state state;
     struct settle settle;
     struct buf name, root; /* the setting `files`, and where that is */
@@ -178,12 +178,12 @@ static void end_tree(struct cairn_watch *watch)
 
 static void lose_root(struct cairn_watch *watch, const char *why, int64_t now)
 {
-    bool known = watch->state == STATE_GONE;
     end_tree(watch);
     watch->state = STATE_GONE;
     watch->look_ns = now + GONE_NS;
-    if (!known)
+    if (!watch->told_gone)
         note(watch, "gone", watch->root.size ? watch->root.data : "", why);
+    watch->told_gone = true;
 }
 
 /* The tree may have begun anew, with another descriptor, or be blind since. */
@@ -200,14 +200,17 @@ static int follow_tree(struct cairn_watch *watch, int64_t now,
     return add_descriptor(watch, watch->tree.notify, error);
 }
 
-static void watch_places(struct cairn_watch *watch, struct cairn_error *error)
+static void watch_places(struct cairn_watch *watch)
 {
     char *real = realpath(cairn_store_path(watch->store), NULL);
     places_close(&watch->places);
     places_open(&watch->places, real ? real : cairn_store_path(watch->store),
                 watch->root.size ? watch->root.data : NULL);
     free(real);
-    (void)add_descriptor(watch, watch->places.notify, error);
+    if (add_descriptor(watch, watch->places.notify, NULL) != 0) {
+        places_close(&watch->places);
+        watch->places.blind = true;
+    }
     if (watch->places.blind && !watch->told_blind)
         note(watch, "store", cairn_store_path(watch->store),
              "the store cannot be watched: it is asked four times a second");
@@ -217,7 +220,6 @@ static void watch_places(struct cairn_watch *watch, struct cairn_error *error)
 static int begin_tree(struct cairn_watch *watch, int64_t now, struct cairn_error *error)
 {
     struct cairn_error why = {0};
-    bool again = watch->state == STATE_GONE;
     int rc = files_root_path(watch->store, buf_view(&watch->name), &watch->root, &why);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
@@ -231,35 +233,46 @@ static int begin_tree(struct cairn_watch *watch, int64_t now, struct cairn_error
         .root = watch->root.data, .notify = -1, .told = tell_tree, .context = watch};
     if (stat(cairn_store_path(watch->store), &watch->tree.store) != 0)
         watch->tree.store = (struct stat){0};
-    watch_places(watch, error);
+    watch_places(watch);
     watch->places.moved = false; /* the path leads here */
-    if (again)
-        note(watch, "back", watch->root.data, "the directory is there again");
     rc = tree_watch_begin(&watch->tree, error);
+    if (!rc && watch->tree.root_lost) {
+        lose_root(watch, "the directory cannot be opened", now);
+        return 0;
+    }
+    if (watch->told_gone)
+        note(watch, "back", watch->root.data, "the directory is there again");
+    watch->told_gone = false;
     return rc ? rc : follow_tree(watch, clock_boot_ns(), error);
 }
 
-/* Does the path still lead to the directory that is watched? */
-static int check_root(struct cairn_watch *watch, int64_t now, struct cairn_error *error)
+/* Is it the directory that is watched? */
+static bool is_root(const struct cairn_watch *watch, const char *path)
 {
     struct stat st;
+    const struct stat *root = &watch->tree.root_st;
+    return strcmp(path, watch->root.data) == 0 && stat(path, &st) == 0 &&
+           st.st_dev == root->st_dev && st.st_ino == root->st_ino;
+}
+
+/* Does the path still lead to it? */
+static int check_root(struct cairn_watch *watch, int64_t now, struct cairn_error *error)
+{
     struct cairn_error why = {0};
     struct buf root = BUF_INIT;
+    bool gone = watch->state == STATE_GONE;
     int rc = files_root_path(watch->store, buf_view(&watch->name), &root, &why);
-    bool same = !rc && watch->state != STATE_GONE && !watch->tree.root_lost &&
-                strcmp(root.data, watch->root.data) == 0 && stat(root.data, &st) == 0 &&
-                st.st_dev == watch->tree.root_st.st_dev &&
-                st.st_ino == watch->tree.root_st.st_ino;
+    bool same = !rc && !gone && is_root(watch, root.data);
     buf_release(&root);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
-    if (same)
-        return 0;
     if (rc) {
         lose_root(watch, why.text, now);
         return 0;
     }
-    if (watch->state != STATE_GONE)
+    if (same && !watch->tree.root_lost)
+        return 0;
+    if (!same && !gone)
         note(watch, "replaced", watch->root.data,
              "another directory is in the place of that of the files, and is watched");
     return begin_tree(watch, now, error);
@@ -296,7 +309,7 @@ static int follow_settings(struct cairn_watch *watch, int64_t now,
     end_tree(watch);
     buf_release(&watch->name);
     watch->name = name;
-    watch->settle.changed = false;
+    watch->settle.changed = watch->told_gone = false;
     return name.size ? begin_tree(watch, now, error) : 0;
 }
 
@@ -334,7 +347,7 @@ int cairn_watch_open(struct cairn_watch **out, struct cairn_store *store,
     watch->armed = true;
     rc = open_descriptors(watch, error);
     if (!rc)
-        watch_places(watch, error);
+        watch_places(watch);
     if (rc)
         cairn_watch_close(watch);
     else

@@ -57,8 +57,8 @@ static unsigned what_of(uint32_t mask)
 int notify_read(int notify, int (*each)(void *, const struct notify_event *),
                 void *context)
 {
-    enum { BYTES = 64 << 10, READS_MOST = 64 }; /* the rest is there the next time */
-    _Alignas(struct inotify_event) static _Thread_local char room[BYTES];
+    enum { BYTES = 16 << 10, READS_MOST = 256 }; /* the rest is there the next time */
+    _Alignas(struct inotify_event) char room[BYTES];
     int rc = 0;
     for (int i = 0; i < READS_MOST && !rc; i++) {
         ssize_t n = read(notify, room, sizeof room);

@@ -234,6 +234,8 @@ static int watch_dir(struct tree_watch *tree, struct watched_dir *dir, int fd)
     }
     if (watch < 0 && errno == ENOSPC)
         go_blind(tree, TREE_WATCH_LIMIT, errno);
+    else if (watch < 0 && !dir->above) /* such as where there is no /proc */
+        go_blind(tree, TREE_WATCH_REFUSED, errno);
     else if (watch < 0)
         leave_unwatched(tree, dir, errno);
     else if (dirs_set_watch(&tree->dirs, dir, watch))

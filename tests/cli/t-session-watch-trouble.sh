@@ -166,6 +166,17 @@ if (limited 0 true) 2>/dev/null; then
     echo x >l/1/1/x
     ok 'the files are stored' stored
     finish
+    (
+        # shellcheck disable=SC2016
+        exec unshare -Ur sh -c 'echo 1 >/proc/sys/user/max_inotify_instances && exec cairn session watch --json'
+    ) >instance.out 2>instance.err &
+    watch=$!
+    ok 'only one instance: said as a document' printed '"watch":"refused","path":".*/l","text":"the files cannot be watched' instance.out
+    ok 'with the state' printed '"watch":"state","state":"looked-at"' instance.out
+    echo x >l/2/1/x
+    ok 'the files are stored' stored
+    json_ok 'documents' instance.out
+    finish
 else
     skip 'no more watches' 'no limit can be set here'
 fi
@@ -184,6 +195,13 @@ if unshare -U true 2>/dev/null; then
     ok 'what can be read now is stored' stored
     echo z >r/locked/y
     ok 'and watched' stored
+    chmod 0 r
+    mkdir r/new 2>/dev/null
+    ok 'not even the directory itself' printed 'r: the directory cannot be opened' rights.err
+    chmod 755 r
+    ok 'and again' printed 'there again' rights.err
+    echo a >r/open/x
+    ok 'which is stored' stored
     finish
 else
     skip 'no right to read' 'no process can be without rights here'
