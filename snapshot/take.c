@@ -513,6 +513,20 @@ static int walk(struct taking *t)
     return rc;
 }
 
+/* Nothing has changed since, and the head can be read: then nothing is written. */
+static int is_there(struct taking *t, struct str head, bool *out)
+{
+    const struct snapshot_request *request = t->request;
+    struct snapshot_head read;
+    struct arena arena = ARENA_INIT;
+    struct digest *digest = &t->out->digest;
+    int rc = sha256_of(head.ptr, head.len, digest, t->error);
+    *out = !rc && request->before && digest_equal(digest, request->before) &&
+           snapshot_read(request->store, digest, &arena, &read, NULL) == 0;
+    arena_release(&arena);
+    return rc;
+}
+
 static int put_head(struct taking *t)
 {
     const struct snapshot_counts *counts = &t->out->counts;
@@ -526,8 +540,11 @@ static int put_head(struct taking *t)
     buf_varint(&body, counts->bytes);
     node_encode(digest_view(&t->out->root), STR(""), buf_view(&body), &content);
     content.failed = content.failed || body.failed;
+    bool there = false;
     int rc = buf_check(&content, t->error);
     if (!rc)
+        rc = is_there(t, buf_view(&content), &there);
+    if (!rc && !there)
         rc = stage_put(&t->out->stage, buf_view(&content), t->request->before,
                        &t->out->digest, t->error);
     buf_release(&body);
