@@ -256,8 +256,8 @@ static void note_files(const struct capturing *c, const struct checkpoint_ref *r
 }
 
 /* What there is is only put together where the rest does not say no already. */
-static int capture_with(struct capturing *c, const struct capture *capture,
-                        struct captured *captured)
+static int decide(struct capturing *c, const struct capture *capture,
+                  struct captured *captured)
 {
     struct trigger_settings settings = c->live->settings.triggers;
     int rc = read_last(c);
@@ -280,6 +280,13 @@ static int capture_with(struct capturing *c, const struct capture *capture,
     captured->answer = trigger_decide(&settings, &raised);
     if (!rc && captured->answer == TRIGGER_UNCHANGED)
         note_files(c, &captured->ref);
+    return rc;
+}
+
+static int capture_with(struct capturing *c, const struct capture *capture,
+                        struct captured *captured)
+{
+    int rc = decide(c, capture, captured);
     if (!rc && captured->answer == TRIGGER_UNCHANGED && capture->always)
         return put_sections(c); /* of the last one: mended where they are damaged */
     if (rc || captured->answer != TRIGGER_MAKES)
@@ -290,17 +297,31 @@ static int capture_with(struct capturing *c, const struct capture *capture,
     return rc;
 }
 
+static void release(struct capturing *c)
+{
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
+        buf_release(&c->content[kind]);
+    buf_release(&c->environment);
+    buf_release(&c->messages);
+    arena_release(&c->arena);
+}
+
 int capture_state(struct live *live, const struct capture *capture,
                   struct captured *captured, struct cairn_error *error)
 {
     struct capturing c = {.live = live, .arena = ARENA_INIT, .error = error};
     assert(live->writing);
     int rc = capture_with(&c, capture, captured);
-    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
-        buf_release(&c.content[kind]);
-    buf_release(&c.environment);
-    buf_release(&c.messages);
-    arena_release(&c.arena);
+    release(&c);
+    return rc;
+}
+
+int capture_look(struct live *live, const struct capture *capture,
+                 struct captured *captured, struct cairn_error *error)
+{
+    struct capturing c = {.live = live, .arena = ARENA_INIT, .error = error};
+    int rc = decide(&c, capture, captured);
+    release(&c);
     return rc;
 }
 
@@ -436,8 +457,9 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 
 /* ---- Public ---- */
 
-int capture_begin(struct live *live, struct cairn_store *store, const char *session,
-                  struct files_taken *files, struct cairn_error *error)
+static int begin_capture(struct live *live, struct cairn_store *store,
+                         const char *session, struct files_taken *files,
+                         struct cairn_error *error)
 {
     files->in_transaction = true;
     int rc = files_take(files, store, session, error);
@@ -525,7 +547,7 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
-    int rc = capture_begin(&live, store, session, &files, error);
+    int rc = begin_capture(&live, store, session, &files, error);
     if (!rc)
         rc = capture_by_hand(&live, capture, &made, error);
     return capture_end(&live, rc, &made, captured, error);
@@ -587,7 +609,7 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
-    int rc = capture_begin(&live, store, session, &files, error);
+    int rc = begin_capture(&live, store, session, &files, error);
     if (!rc)
         rc = take_secrets(&live, failure, error);
     if (!rc)

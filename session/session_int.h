@@ -191,11 +191,11 @@ struct captured {
  * logs it. Needs a write transaction and the board. */
 int capture_state(struct live *live, const struct capture *capture,
                   struct captured *captured, struct cairn_error *error);
-/* A call of its own that may make one: its transaction, with the files taken before it.
- * capture_end in any case, which ends it with rc; *out (may be NULL) as for programs.
- */
-int capture_begin(struct live *live, struct cairn_store *store, const char *session,
-                  struct files_taken *files, struct cairn_error *error);
+/* Whether it would make one: for a transaction that reads, with the board and files. */
+int capture_look(struct live *live, const struct capture *capture,
+                 struct captured *captured, struct cairn_error *error);
+/* Ends the call that has made one, or not, with its transaction and files. *out (may be
+ * NULL) is as for programs. */
 int capture_end(struct live *live, int rc, const struct captured *made,
                 struct cairn_captured *out, struct cairn_error *error);
 /* Before the board is replaced: unless the last checkpoint has this state. */

@@ -55,6 +55,22 @@ bool cairn_agent_event_counts(const struct cairn_agent_event *event)
     return event->read.moment != AGENT_OTHER;
 }
 
+/* ---- Messages ---- */
+
+static bool is_tool(const struct hook_event *event)
+{
+    return event->moment == AGENT_BEFORE_TOOL || event->moment == AGENT_AFTER_TOOL;
+}
+
+static void take_messages(struct cairn_store *store, const char *session,
+                          const struct hook_event *event, struct cairn_agent_told *told)
+{
+    struct cairn_error error = {0};
+    const char *path = event->at[HOOK_TRANSCRIPT];
+    if (path && transcript_file_import(store, session, path, &told->import, &error))
+        told->import_error = error;
+}
+
 /* ---- The checkpoint ---- */
 
 static enum trigger trigger_at(enum agent_moment moment)
@@ -120,44 +136,52 @@ static int say_why(struct live *live, enum trigger trigger,
     return rc ? rc : buf_check(out, error);
 }
 
+static int begin(struct live *live, struct cairn_store *store, const char *session,
+                 bool writing, struct files_taken *files, struct cairn_error *error)
+{
+    int rc = writing ? live_write(live, store, session, error)
+                     : live_read(live, store, session, error);
+    live->files = files;
+    if (!rc)
+        rc = live_check_open(live, error);
+    return rc ? rc : live_load_board(live, error);
+}
+
+/* Where nothing has changed nothing is written: that is most of the time. Messages come
+ * with every use of a tool, and are only taken then where they belong to a checkpoint.
+ */
 static int make_checkpoint(struct cairn_store *store, const char *session,
                            const struct hook_event *event,
-                           struct cairn_captured *captured, struct cairn_error *error)
+                           struct cairn_agent_told *told, struct cairn_error *error)
 {
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
     struct buf why = BUF_INIT;
     struct capture capture = {.trigger = trigger_at(event->moment)};
-    int rc = capture_begin(&live, store, session, &files, error);
+    int rc = files_take(&files, store, session, error);
+    live.files = &files;
+    if (!rc)
+        rc = begin(&live, store, session, false, &files, error);
+    if (!rc)
+        rc = capture_look(&live, &capture, &made, error);
+    if (rc || made.answer != TRIGGER_MAKES)
+        return capture_end(&live, rc, &made, &told->captured, error);
+    live_close(&live, 0, error);
+    if (is_tool(event))
+        take_messages(store, session, event, told);
+    rc = begin(&live, store, session, true, &files, error);
     if (!rc)
         rc = say_why(&live, capture.trigger, event, &why, error);
     capture.message = buf_view(&why);
     if (!rc)
-        rc = live_load_board(&live, error);
-    if (!rc)
         rc = capture_state(&live, &capture, &made, error);
-    rc = capture_end(&live, rc, &made, captured, error);
+    rc = capture_end(&live, rc, &made, &told->captured, error);
     buf_release(&why);
     return rc;
 }
 
 /* ---- The event ---- */
-
-/* Where a tool that is not watched is used, nothing is read. */
-static bool takes_messages(const struct hook_event *event, bool asked)
-{
-    bool tool = event->moment == AGENT_BEFORE_TOOL || event->moment == AGENT_AFTER_TOOL;
-    return event->at[HOOK_TRANSCRIPT] && (asked || !tool);
-}
-
-static void take_messages(struct cairn_store *store, const char *session,
-                          const char *path, struct cairn_agent_told *told)
-{
-    struct cairn_error error = {0};
-    if (transcript_file_import(store, session, path, &told->import, &error))
-        told->import_error = error;
-}
 
 static void tell_session(const struct agent_session *session,
                          const struct hook_event *event, struct cairn_agent_told *told)
@@ -184,7 +208,7 @@ int cairn_agent_look(struct cairn_store *store, const struct cairn_agent_event *
     if (rc < 0)
         return rc;
     tell_session(&session, read, told);
-    *more = rc > 0 || told->asked || takes_messages(read, told->asked);
+    *more = rc > 0 || told->asked || (!is_tool(read) && read->at[HOOK_TRANSCRIPT]);
     return 0;
 }
 
@@ -200,10 +224,10 @@ int cairn_agent_tell(struct cairn_store *store, const struct cairn_agent_event *
         rc = agent_session_find(store, read, options, &session, error);
     if (!rc && session.number[0]) {
         tell_session(&session, read, &made);
-        if (takes_messages(read, made.asked))
-            take_messages(store, session.number, read->at[HOOK_TRANSCRIPT], &made);
+        if (!is_tool(read))
+            take_messages(store, session.number, read, &made);
         if (made.asked)
-            rc = make_checkpoint(store, session.number, read, &made.captured, error);
+            rc = make_checkpoint(store, session.number, read, &made, error);
     }
     if (!rc)
         *told = made;
