@@ -189,8 +189,8 @@ static int change(const char *path, const char *old, size_t bytes, const char *c
     char *made = NULL;
     size_t made_bytes = 0;
     bool changed = false;
-    int rc = cairn_agent_settings(old, bytes, command, &made, &made_bytes, &changed,
-                                  &error);
+    int rc =
+        cairn_agent_settings(old, bytes, command, &made, &made_bytes, &changed, &error);
     file->new = made;
     file->new_bytes = made_bytes;
     file->changed = changed;
