@@ -50,6 +50,8 @@ size_t utf8_fit(struct str text, size_t max)
 
 bool utf8_is_text(struct str text)
 {
+    if (!text.len) /* nothing is added to a NULL pointer */
+        return true;
     const char *at = text.ptr, *end = text.ptr + text.len;
     uint32_t code = 1;
     for (size_t n = 1; at < end && n && code; at += n)
