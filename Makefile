@@ -85,7 +85,7 @@ $(BUILD)/rooms/$(1).a: $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard $(1)/*.c)) $(if 
 $$(filter-out $$(HIGH_TESTS),$$(TESTS_$(1))): $$(BELOW_$(1))
 endef
 # Tests in which the rooms above, too, say what they make of a store.
-HIGH_TESTS := $(filter $(addprefix %/check_,branches debug_list debug_verify session_model delete gc gc_bases gc_beside head payload_kind prune repair repair_bases store_faults tombstones verify),$(UNIT_TESTS))
+HIGH_TESTS := $(filter $(addprefix %/check_,branches debug_list debug_verify session_model message_memory delete gc gc_bases gc_beside head payload_kind prune repair repair_bases store_faults tombstones verify),$(UNIT_TESTS))
 $(HIGH_TESTS): $(ALL_ROOMS)
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 # The command without its main stands on the library as programs see it.
