@@ -84,7 +84,9 @@ _cairn_options()
     'checkpoint delete') printf '%s\n' --yes ;;
     'checkpoint prune') printf '%s\n' --run --keep --session --keep-last --keep-days --keep-hourly \
         --keep-tag --dry-run ;;
-    'checkpoint create') printf '%s\n' --tag --trigger --session ;;
+    'checkpoint create') printf '%s\n' --summary --description --context --state --tokens --threshold \
+        --tag --trigger --session ;;
+    'checkpoint resume') printf '%s\n' --level --session ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff') printf '%s\n' --patch --stat --unified --worktree --paths --color --session ;;
     'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
@@ -174,6 +176,8 @@ _cairn_values()
     --criticality) printf '%s\n' high medium low ;;
     --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time \
         files-settled ;;
+        context-threshold ;;
+    --level) printf '%s\n' summary context full ;;
     --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes \
         commands checks ;;
     --denied)
@@ -190,6 +194,7 @@ _cairn_values()
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
         --limit | --offset | --attempt | --secrets-fd | --head | --lease | --holder | --token | --output | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
+        --summary | --description | --context | --state | --tokens | --threshold | \
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
@@ -204,7 +209,7 @@ _cairn_operands()
     '') printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
-    checkpoint) printf '%s\n' list show timeline verify head delete prune create at files cat log \
+    checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore bisect recover ;;
     session) printf '%s\n' start list show size switch end config undo log message watch hook install-hooks export import ;;
     'session message') printf '%s\n' add import list show ;;
@@ -225,7 +230,7 @@ _cairn_operands()
         ;;
     log | explain) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
-        'checkpoint diff' | 'checkpoint restore' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
+        'checkpoint diff' | 'checkpoint restore' | 'checkpoint resume' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
     'checkpoint log' | 'checkpoint blame-file') _cairn_files ;;
     'session show' | 'session size' | 'session switch' | 'session end') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
@@ -270,6 +275,9 @@ _cairn()
         if [[ $prev == --store ]]; then
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+        elif [[ $prev == --state ]]; then
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         else
             _cairn_words < <(_cairn_values "$command" "$prev")
         fi

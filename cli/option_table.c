@@ -230,8 +230,37 @@ static const struct option option_table[OPT_NONE] = {
                          0, 0, 0},
     [OPT_TRIGGER] = {"trigger", 0, OPTION_CHOICE,
                      "manual|compaction-warning|code-modified|tool-call|"
-                     "significant-time|files-settled",
-                     "what it is made for (default: manual)", 0, 0, 0},
+                     "significant-time|files-settled|context-threshold",
+                     "what it is made for (default: manual, with --threshold "
+                     "context-threshold)",
+                     0, 0, 0},
+    [OPT_SUMMARY] = {"summary", 0, OPTION_TEXT, "TEXT",
+                     "what an agent has to know first, of at most 500 characters; - "
+                     "reads it from stdin",
+                     0, 0, 0},
+    [OPT_DESCRIPTION] = {"description", 0, OPTION_TEXT, "TEXT",
+                         "more of it, of at most 10,000 characters; - reads it from "
+                         "stdin",
+                         0, 0, 0},
+    [OPT_CONTEXT] = {"context", 0, OPTION_PAIR, "KEY=VALUE",
+                     "a part of the context, such as next='run the tests'; may be "
+                     "repeated, up to 50 times",
+                     0, 0, 0},
+    [OPT_STATE] = {"state", 0, OPTION_TEXT, "FILE",
+                   "a text of at most 1 MiB with all that the agent wants to find "
+                   "again; - reads it from stdin",
+                   0, 0, 0},
+    [OPT_TOKENS] = {"tokens", 0, OPTION_NUMBER, "N",
+                    "how many tokens that is, as you count them", 0,
+                    ((uint64_t)1 << 40) - 1, 0},
+    [OPT_THRESHOLD] =
+        {"threshold", 0, OPTION_TEXT, "USAGE",
+         "how full the context of the agent is, 0 to 1 or a percentage: a "
+         "checkpoint is made where it has reached 0.25, 0.5, 0.75 or 0.9 "
+         "for the first time in the session",
+         0, 0, 0},
+    [OPT_LEVEL] = {"level", 0, OPTION_CHOICE, "summary|context|full",
+                   "how much is printed (default: context)", 0, 0, 0},
     [OPT_SEQ] = {"seq", 0, OPTION_NUMBER, "N", "the checkpoint with this number", 1,
                  INT64_MAX, 0},
     [OPT_TAGGED] = {"tag", 0, OPTION_TEXT, "TAG",

@@ -24,6 +24,10 @@ static struct {
     bool queued;      /* what is printed goes through the queue */
     bool incomplete;  /* something of what was to be printed is not */
     int output_error; /* errno of the first write to stdout that failed */
+    bool keeping;     /* what is printed goes here: */
+    FILE *kept;       /* NULL: out of memory */
+    char *kept_text;
+    size_t kept_bytes;
 } ui;
 
 /* A closed descriptor must not be reused for the database: what is printed would be
@@ -274,10 +278,35 @@ static void note_output_error(void)
         ui.output_error = errno != 0 ? errno : EIO;
 }
 
+void out_keep(void)
+{
+    ui.keeping = true;
+    ui.kept_text = NULL;
+    ui.kept = open_memstream(&ui.kept_text, &ui.kept_bytes);
+}
+
+char *out_kept(size_t *n)
+{
+    bool good = ui.kept && !ferror(ui.kept);
+    ui.keeping = false;
+    if (ui.kept && fclose(ui.kept) != 0)
+        good = false;
+    *n = ui.kept_bytes;
+    if (good)
+        return ui.kept_text;
+    free(ui.kept_text);
+    return NULL;
+}
+
 void out_raw(const void *bytes, size_t n)
 {
     if (ui.output_error != 0)
         return;
+    if (ui.keeping) {
+        if (ui.kept)
+            (void)fwrite(bytes, 1, n, ui.kept);
+        return;
+    }
     if (ui.queued) {
         output_queue_put(STDOUT_FILENO, bytes, n);
         return;

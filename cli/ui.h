@@ -63,6 +63,10 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 bool ui_color_stdout(enum color_when when);
 /* What is printed from now on has this color. */
 void out_color(enum color color);
+/* Between these two what is printed is kept instead. The second gives it away (NULL:
+ * out of memory), to be freed. */
+void out_keep(void);
+char *out_kept(size_t *n);
 /* Part of the data is missing, which was reported: status 0 becomes EXIT_SYSTEM. */
 void out_incomplete(void);
 

@@ -23,6 +23,7 @@
  *   cairn/watch.h       checkpoints after edits of files have settled
  *   cairn/message.h     what a person, an agent and its tools said in a session
  *   cairn/agent.h       agents whose hooks tell a session what they do
+ *   cairn/context.h     what an agent needs to go on, kept with a checkpoint
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
  *   cairn/size.h        what takes room in the store, of one session
  *   cairn/transfer.h    sessions in a file, to be taken to another store
@@ -50,6 +51,7 @@
 #include "cairn/branch.h"
 #include "cairn/checkpoint.h"
 #include "cairn/command.h"
+#include "cairn/context.h"
 #include "cairn/environment.h"
 #include "cairn/error.h"
 #include "cairn/external.h"

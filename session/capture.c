@@ -2,12 +2,15 @@
 /* The state of a session as a checkpoint: every kind of item is one section, stored as
  * what makes it differ from the section of the checkpoint before. */
 #include "base/utf8.h"
+#include "session/files_pending.h"
+#include "session/outside/git_head.h"
 #include "session/session_int.h"
 #include "storage/object.h"
 #include "storage/store.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a checkpoint would hold, next to what the last one holds. */
@@ -18,7 +21,7 @@ struct capturing {
     struct sections last, now;
     struct sections_at last_at; /* seq 0: there is none */
     struct buf content[ITEM_KINDS_END];
-    struct buf environment, messages;
+    struct buf environment, messages, context;
     struct cairn_error *error;
 };
 
@@ -80,14 +83,14 @@ static int read_present(struct capturing *c)
     return rc ? rc : read_messages(c);
 }
 
-/* No section and an empty one are the same state; the environment is none. */
+/* No section and an empty one are the same state; environment and context are none. */
 static bool same_content(const struct sections *sections, const struct sections *others,
                          bool messages)
 {
     for (uint32_t i = 0; i < sections->n; i++) {
         const struct section_ref *ref = &sections->list[i];
         const struct section_ref *other = section_of(others, ref->kind);
-        if (ref->kind == SECTION_ENVIRONMENT ||
+        if (ref->kind == SECTION_ENVIRONMENT || ref->kind == SECTION_CONTEXT ||
             (ref->kind == SECTION_MESSAGES && !messages))
             continue;
         if (other ? !digest_equal(&ref->digest, &other->digest) : ref->n > 0)
@@ -112,17 +115,23 @@ static bool same_files(const struct capturing *c)
     return !now || (last && digest_equal(&now->digest, &last->digest));
 }
 
-/* Behind the items, in front of all others. */
+/* In the order of the kinds. */
+static struct section_ref *make_room(struct sections *sections, uint8_t kind)
+{
+    uint32_t at = sections->n++;
+    for (; at && sections->list[at - 1].kind > kind; at--)
+        sections->list[at] = sections->list[at - 1];
+    sections->list[at] = (struct section_ref){.kind = kind};
+    return &sections->list[at];
+}
+
 static int read_environment(struct capturing *c)
 {
     const struct session_settings *settings = &c->live->settings;
     struct hidden_values hidden;
     if (!settings->environment.len)
         return 0;
-    uint32_t at = c->now.n;
-    for (; at && c->now.list[at - 1].kind > SECTION_ENVIRONMENT; at--)
-        c->now.list[at] = c->now.list[at - 1];
-    struct section_ref *ref = &c->now.list[at];
+    struct section_ref *ref = make_room(&c->now, SECTION_ENVIRONMENT);
     int rc = live_hidden(c->live, &hidden, c->error);
     if (!rc)
         rc = environment_encode(settings->environment, &hidden, &c->environment,
@@ -130,10 +139,55 @@ static int read_environment(struct capturing *c)
     if (!rc)
         rc =
             sha256_of(c->environment.data, c->environment.size, &ref->digest, c->error);
-    ref->kind = SECTION_ENVIRONMENT;
-    ref->last = 0;
-    c->now.n++;
     return rc;
+}
+
+/* Where git is, without secrets. Where one of those is too short to be found, nothing
+ * of that is kept. */
+static int read_git(struct capturing *c, struct git_head *head, struct context *out)
+{
+    struct redactor *redactor = NULL;
+    struct cairn_error why = {0};
+    struct buf branch = BUF_INIT;
+    char *home;
+    int rc = files_home(c->live->store, &home, c->error);
+    if (rc)
+        return rc;
+    rc = git_head_read(home, head, c->error);
+    free(home);
+    if (rc || (!head->branch[0] && !head->commit[0]))
+        return rc;
+    rc = live_redactor(c->live, &redactor, &why);
+    if (rc == CAIRN_EUSAGE)
+        return 0;
+    if (rc)
+        return error_set(c->error, rc, "%s", why.text);
+    add_clean(redactor, str_of(head->branch), &branch);
+    redactor_free(redactor);
+    rc = buf_check(&branch, c->error);
+    if (!rc && branch.size <= CONTEXT_BRANCH)
+        out->branch = arena_str(&c->arena, buf_view(&branch));
+    buf_release(&branch);
+    out->commit = str_of(head->commit);
+    return !rc && c->arena.failed ? error_nomem(c->error) : rc;
+}
+
+/* What was given and where git is, if there is anything. */
+static int read_context(struct capturing *c, const struct capture *capture)
+{
+    struct context context = {0};
+    struct git_head head;
+    if (capture->context)
+        context = *capture->context;
+    int rc = capture->copied ? 0 : read_git(c, &head, &context);
+    if (rc || !context_has_any(&context))
+        return rc;
+    rc = context_encode(&context, &c->context, c->error);
+    if (rc)
+        return rc;
+    struct section_ref *ref = make_room(&c->now, SECTION_CONTEXT);
+    ref->n = context_given(&context);
+    return sha256_of(c->context.data, c->context.size, &ref->digest, c->error);
 }
 
 /* What was taken before the transaction. */
@@ -162,7 +216,9 @@ static struct str content_of(const struct capturing *c, uint8_t kind)
 {
     if (kind < ITEM_KINDS_END)
         return buf_view(&c->content[kind]);
-    return buf_view(kind == SECTION_MESSAGES ? &c->messages : &c->environment);
+    return buf_view(kind == SECTION_MESSAGES  ? &c->messages
+                    : kind == SECTION_CONTEXT ? &c->context
+                                              : &c->environment);
 }
 
 static int put_sections(struct capturing *c)
@@ -220,6 +276,8 @@ static int store_capture(struct capturing *c, const struct capture *capture,
     struct live *live = c->live;
     int rc = read_environment(c);
     if (!rc)
+        rc = read_context(c, capture);
+    if (!rc)
         rc = put_sections(c);
     if (!rc)
         rc = describe(c, capture);
@@ -233,6 +291,8 @@ static int store_capture(struct capturing *c, const struct capture *capture,
     live->counters.checkpoints++;
     if (capture->trigger == TRIGGER_SCHEDULED)
         live->settings.scheduled = live->now;
+    if (capture->trigger == TRIGGER_CONTEXT_THRESHOLD && capture->context)
+        settings_cross(&live->settings, capture->context->threshold);
     rc = live_log(live, &entry, c->error);
     return rc ? rc : live_put_row(live, c->error);
 }
@@ -263,8 +323,12 @@ static int decide(struct capturing *c, const struct capture *capture,
     int rc = read_last(c);
     if (rc)
         return rc;
-    struct trigger_case raised = {capture->trigger, last_moment(c), c->live->now,
-                                  false};
+    struct trigger_case raised = {
+        .trigger = capture->trigger,
+        .last = last_moment(c),
+        .now = c->live->now,
+        .crossed =
+            capture->copied || (capture->context && capture->context->threshold)};
     if (capture->always)
         settings.off &= ~(1u << trigger_kind(capture->trigger));
     captured->ref = c->last_at.ref;
@@ -274,9 +338,10 @@ static int decide(struct capturing *c, const struct capture *capture,
     rc = read_present(c);
     if (!rc)
         rc = read_files(c);
-    raised.unchanged = capture->trigger == TRIGGER_FILES_SETTLED
-                           ? same_files(c)
-                           : is_unchanged(c, capture->trigger) && !capture->link;
+    raised.unchanged =
+        capture->trigger == TRIGGER_FILES_SETTLED
+            ? same_files(c)
+            : is_unchanged(c, capture->trigger) && !capture->link && !capture->context;
     captured->answer = trigger_decide(&settings, &raised);
     if (!rc && captured->answer == TRIGGER_UNCHANGED)
         note_files(c, &captured->ref);
@@ -303,6 +368,7 @@ static void release(struct capturing *c)
         buf_release(&c->content[kind]);
     buf_release(&c->environment);
     buf_release(&c->messages);
+    buf_release(&c->context);
     arena_release(&c->arena);
 }
 

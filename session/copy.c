@@ -103,13 +103,15 @@ static int put_checkpoint(struct copying *c, struct live *live)
     const struct sections *said = &c->state.sections;
     struct session_settings settings = live->settings;
     struct captured captured;
-    struct capture capture = {.trigger = (enum trigger)said->trigger,
-                              .message = said->message,
-                              .tags = said->tags,
-                              .n_tags = said->n_tags,
-                              .link =
-                                  c->same_store && said->linked ? &said->link : NULL,
-                              .always = true};
+    struct capture capture = {
+        .trigger = (enum trigger)said->trigger,
+        .message = said->message,
+        .tags = said->tags,
+        .n_tags = said->n_tags,
+        .link = c->same_store && said->linked ? &said->link : NULL,
+        .always = true,
+        .context = context_has_any(&c->state.context) ? &c->state.context : NULL,
+        .copied = true};
     live->now = (struct moment){c->state.at.time_ns, said->boot_ns, said->boot};
     live->settings.triggers.interval_ns = 0;
     int rc = capture_state(live, &capture, &captured, c->error);

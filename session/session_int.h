@@ -12,6 +12,7 @@
 #include "session/board/contradictions.h"
 #include "session/board/gaps.h"
 #include "session/files.h"
+#include "session/outside/context.h"
 #include "session/outside/environment.h"
 #include "session/retention.h"
 #include "session/settings.h"
@@ -179,8 +180,10 @@ struct capture {
     struct str message;     /* of a manual one */
     const struct str *tags; /* besides those of the trigger */
     uint32_t n_tags;
-    const struct task_link *link; /* or NULL */
-    bool always;                  /* also where the settings say no */
+    const struct task_link *link;  /* or NULL */
+    bool always;                   /* also where the settings say no */
+    const struct context *context; /* given, without secrets and git; or NULL */
+    bool copied; /* of another checkpoint: with git as it was then, not as it is now */
 };
 struct captured {
     enum trigger_answer answer;
@@ -188,7 +191,8 @@ struct captured {
                                   0: there is none */
 };
 /* Makes a checkpoint of the board on the current branch, if trigger_decide says so, and
- * logs it. Needs a write transaction and the board. */
+ * logs it. A context that was given is never `unchanged`, and one with a threshold
+ * counts as having crossed it. Needs a write transaction and the board. */
 int capture_state(struct live *live, const struct capture *capture,
                   struct captured *captured, struct cairn_error *error);
 /* Whether it would make one: for a transaction that reads, with the board and files. */
@@ -254,6 +258,7 @@ struct state_at {
     struct digest files;
     bool has_environment; /* one was stored */
     struct environment environment;
+    struct context context; /* all empty: none was stored */
 };
 /* Verified and read whole. state_release in any case. */
 int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,

@@ -17,8 +17,9 @@ enum setting_later {
     SETTING_TOOLS = 3,    /* words with commas between them; none: the usual ones */
     SETTING_BUDGET = 4,   /* bytes that it may refer to before that is said */
     SETTING_SETTLE = 5,   /* a time: settings_settle */
+    SETTING_CROSSED = 6,  /* by no person: settings_crossed */
 };
-enum { SETTINGS_LATER_END = 6 };
+enum { SETTINGS_LATER_END = 7 };
 
 /* What a session keeps without being asked to prune; all 0: everything. */
 struct session_keeping {
@@ -60,8 +61,12 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
 void settings_time(int64_t ns, char out[32]);
 /* A trigger that can be switched off. */
 bool settings_has_switch(enum trigger trigger);
-/* Of a later one: its name (NULL: there is none of that number), what counts where none
- * is stored, and whether this may be its text (which is not empty). */
+/* The highest threshold of the usage of an agent's context that was crossed in the
+ * session, in percent; 0: none. */
+uint8_t settings_crossed(const struct session_settings *settings);
+void settings_cross(struct session_settings *settings, uint8_t threshold);
+/* Of a later one: its name (NULL: nobody sets it, or it is none), what counts where
+ * none is stored, and whether this may be its text (which is not empty). */
 const char *later_name(unsigned n);
 const char *later_usual(unsigned n);
 bool later_is_value(unsigned n, struct str text);

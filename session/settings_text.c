@@ -5,6 +5,7 @@
 #include "checkpoint/sections.h"
 #include "session/agents/strategy.h"
 #include "session/files.h"
+#include "session/outside/context.h"
 #include "session/outside/name_list.h"
 #include "session/settings.h"
 
@@ -257,6 +258,35 @@ static bool is_settle(struct str text)
            (text.len <= SETTLE_BYTES && time_parse(text, &ns));
 }
 
+/* ---- Thresholds ---- */
+
+static uint8_t threshold_of(struct str text)
+{
+    for (unsigned i = 0; i < CONTEXT_THRESHOLDS; i++)
+        if (str_equal(text, str_of(context_thresholds[i].text)))
+            return context_thresholds[i].percent;
+    return 0;
+}
+
+static bool is_threshold(struct str text)
+{
+    return threshold_of(text) > 0;
+}
+
+uint8_t settings_crossed(const struct session_settings *settings)
+{
+    return threshold_of(settings->later[SETTING_CROSSED]);
+}
+
+void settings_cross(struct session_settings *settings, uint8_t threshold)
+{
+    for (unsigned i = 0; i < CONTEXT_THRESHOLDS; i++)
+        if (context_thresholds[i].percent == threshold)
+            settings->later[SETTING_CROSSED] = str_of(context_thresholds[i].text);
+}
+
+/* ---- The table of later ones ---- */
+
 static const struct later {
     const char *name;
     bool (*is_value)(struct str);
@@ -271,6 +301,7 @@ static const struct later {
                         "a size such as 500M or 2G, or off"},
     [SETTING_SETTLE] = {"settle", is_settle, "2s",
                         "a time such as 2s or 1m, at most 366 days, or off"},
+    [SETTING_CROSSED] = {NULL, is_threshold, NULL, NULL},
 };
 
 const char *later_name(unsigned n)

@@ -46,6 +46,18 @@ static int read_messages(struct cairn_store *store, const struct section_ref *re
     return rc;
 }
 
+static int read_context(struct cairn_store *store, const struct section_ref *ref,
+                        struct state_at *out, struct cairn_error *error)
+{
+    struct str kept;
+    int rc = read_content(store, ref, "context", &out->arena, &kept, error);
+    if (!rc)
+        rc = context_decode(&out->arena, kept, &out->context, error);
+    if (!rc && context_given(&out->context) != ref->n)
+        rc = error_set(error, CAIRN_EDAMAGED, "its part context does not fit it");
+    return rc;
+}
+
 static int read_section(struct cairn_store *store, const struct section_ref *ref,
                         struct state_at *out, struct cairn_error *error)
 {
@@ -54,6 +66,8 @@ static int read_section(struct cairn_store *store, const struct section_ref *ref
     const struct item_kind_info *info = item_kind_info(ref->kind);
     if (ref->kind == SECTION_ENVIRONMENT)
         return read_environment(store, ref, out, error);
+    if (ref->kind == SECTION_CONTEXT)
+        return read_context(store, ref, out, error);
     if (ref->kind == SECTION_FILES) { /* read where they are wanted */
         out->has_files = true;
         out->files = ref->digest;

@@ -55,6 +55,8 @@ static const struct {
     [TRIGGER_TURN_ENDED] = AUTO(TRIGGER_TURN_ENDED, "turn-ended", "turn ended", QUIET),
     [TRIGGER_FILES_SETTLED] =
         AUTO(TRIGGER_FILES_SETTLED, "files-settled", "files settled", 0),
+    [TRIGGER_CONTEXT_THRESHOLD] =
+        AUTO(TRIGGER_CONTEXT_THRESHOLD, "context-threshold", "context threshold", 0),
 };
 
 /* A number that is none reads the empty row 0. */
@@ -173,6 +175,7 @@ const char *trigger_answer_name(enum trigger_answer answer)
         [TRIGGER_OFF] = "off",
         [TRIGGER_TOO_SOON] = "too soon",
         [TRIGGER_UNCHANGED] = "unchanged",
+        [TRIGGER_NOT_CROSSED] = "no new threshold",
     };
     return (unsigned)answer < sizeof names / sizeof names[0] ? names[answer] : NULL;
 }
@@ -195,6 +198,8 @@ enum trigger_answer trigger_decide(const struct trigger_settings *settings,
     if (raised->trigger == TRIGGER_SIGNIFICANT_TIME &&
         moment_since(&raised->last, &raised->now) < settings->interval_ns)
         return TRIGGER_TOO_SOON;
+    if (raised->trigger == TRIGGER_CONTEXT_THRESHOLD && !raised->crossed)
+        return TRIGGER_NOT_CROSSED;
     return raised->unchanged ? TRIGGER_UNCHANGED : TRIGGER_MAKES;
 }
 

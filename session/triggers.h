@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /* Stored: never renumbered. There are eight kinds of automatic triggers, of which two
- * have cases that are told apart because they are significant; four more kinds that
- * come from a run's task, from an agent, from a restore and from edits of files; and
- * four that an agent's hook raises (agents/strategy.h). */
+ * have cases that are told apart because they are significant; five more kinds that
+ * come from a run's task, from an agent (two), from a restore and from edits of files;
+ * and four that an agent's hook raises (agents/strategy.h). */
 enum trigger {
     TRIGGER_MANUAL = 1,
     TRIGGER_SCHEDULED = 2,
@@ -36,10 +36,11 @@ enum trigger {
     TRIGGER_PROMPT = 17,      /* the user has given an agent a prompt */
     TRIGGER_BEFORE_TOOL = 18, /* an agent is about to use a tool */
     TRIGGER_AFTER_TOOL = 19,
-    TRIGGER_TURN_ENDED = 20,    /* an agent has answered */
-    TRIGGER_FILES_SETTLED = 21, /* edits of the files came to rest */
+    TRIGGER_TURN_ENDED = 20,        /* an agent has answered */
+    TRIGGER_FILES_SETTLED = 21,     /* edits of the files came to rest */
+    TRIGGER_CONTEXT_THRESHOLD = 22, /* usage of an agent's context */
 };
-enum { TRIGGERS_END = 22 };
+enum { TRIGGERS_END = 23 };
 
 /* "hypothesis-confirmed"; NULL for a number that is none. */
 const char *trigger_name(enum trigger trigger);
@@ -83,9 +84,10 @@ struct trigger_settings trigger_settings_default(void);
 
 enum trigger_answer {
     TRIGGER_MAKES,
-    TRIGGER_OFF,       /* the settings say so */
-    TRIGGER_TOO_SOON,  /* only ever of significant time */
-    TRIGGER_UNCHANGED, /* the last checkpoint has this state; never of a manual one */
+    TRIGGER_OFF,         /* the settings say so */
+    TRIGGER_TOO_SOON,    /* only ever of significant time */
+    TRIGGER_UNCHANGED,   /* the last checkpoint has this state; never of a manual one */
+    TRIGGER_NOT_CROSSED, /* no threshold, or not for the first time */
 };
 /* "too soon": for people and JSON. */
 const char *trigger_answer_name(enum trigger_answer answer);
@@ -95,6 +97,7 @@ struct trigger_case {
     struct moment last; /* of the last checkpoint of any kind, or of the start */
     struct moment now;
     bool unchanged; /* the state is that of the last checkpoint, by digest */
+    bool crossed;   /* a threshold of the usage of the context */
 };
 /* Ask before a number is taken for the checkpoint. */
 enum trigger_answer trigger_decide(const struct trigger_settings *settings,

@@ -387,20 +387,6 @@ static const struct command command_table[] = {
      {OPT_ONLY_RUN, OPT_PRUNE_KEEP, OPT_KEEP_LAST, OPT_KEEP_DAYS, OPT_KEEP_HOURLY,
       OPT_KEEP_TAG, OPT_SESSION, OPT_DRY_RUN, OPT_NONE},
      command_checkpoint_prune},
-    {"checkpoint create",
-     "[MESSAGE]",
-     "make a checkpoint of a debugging session",
-     "Stores the whole state of the session, and prints the id of the checkpoint. "
-     "MESSAGE says what it is for (required, unless it is made for another --trigger); "
-     "- is read from stdin. One that is made for another trigger is not stored where "
-     "nothing has changed since the last checkpoint, or where `cairn session config` "
-     "says so; the exit status is 0 then, too.",
-     "  cairn checkpoint create 'before the upgrade' --tag risky",
-     "0 2 5 10 75",
-     0,
-     1,
-     {OPT_TAG, OPT_TRIGGER, OPT_SESSION, OPT_NONE},
-     command_checkpoint_create},
     {"checkpoint at",
      "[TIME|CHECKPOINT]",
      "show what was known in a session at some time",
@@ -549,8 +535,8 @@ static const struct command_group groups[] = {
 static const struct command_part own_commands = {
     command_table, sizeof command_table / sizeof command_table[0]};
 const struct command_tables command_tables = {
-    .parts = {&own_commands, &file_commands, &session_commands, &board_commands,
-              &run_commands},
+    .parts = {&own_commands, &context_commands, &file_commands, &session_commands,
+              &board_commands, &run_commands},
     .groups = groups,
     .n_groups = sizeof groups / sizeof groups[0],
 };

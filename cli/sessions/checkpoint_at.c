@@ -27,49 +27,9 @@ static int take_moment(const struct settings *settings, struct cairn_moment *mom
     return 0;
 }
 
-struct state {
-    const struct item_kind *kind;
-    struct doc *doc; /* with --json */
-    bool any;        /* an item of this kind was printed */
-};
-
-static int print_item(void *context, const struct cairn_item *item)
+static int section_of(const struct settings *settings)
 {
-    struct state *state = context;
-    if (state->doc) {
-        doc_object(state->doc, NULL);
-        item_document(state->doc, item);
-        doc_end(state->doc);
-        return 0;
-    }
-    if (!state->any) {
-        out("\n");
-        item_headings(state->kind);
-    }
-    state->any = true;
-    item_line(state->kind, item);
-    return ui_output_lost();
-}
-
-/* The items of one kind, or of all, by kind and number. */
-static int print_items(const struct settings *settings, struct cairn_store *store,
-                       const char *id, struct doc *doc)
-{
-    const struct item_kind *kind;
-    for (size_t i = 0; (kind = item_kind_at(i)); i++) {
-        struct state state = {.kind = kind, .doc = doc};
-        struct cairn_item_filter filter = {.kind = kind->name,
-                                           .checkpoint = id,
-                                           .page = {.oldest_first = true, .all = true}};
-        struct cairn_error error = {0};
-        uint64_t total = 0;
-        if (settings->given[OPT_SECTION] && settings->number[OPT_SECTION] != i)
-            continue;
-        if (cairn_item_list(store, NULL, &filter, print_item, &state, &total, &error) !=
-            0)
-            return report_error(&error);
-    }
-    return 0;
+    return settings->given[OPT_SECTION] ? (int)settings->number[OPT_SECTION] : -1;
 }
 
 static int print_state(const struct settings *settings, struct cairn_store *store,
@@ -79,7 +39,8 @@ static int print_state(const struct settings *settings, struct cairn_store *stor
     int status;
     out("%s\ntime      %s\n", info->id, format_local(when, info->time_ns));
     status = checkpoint_state_print(store, info->id);
-    return status == 0 ? print_items(settings, store, info->id, NULL) : status;
+    return status == 0 ? checkpoint_items(store, info->id, section_of(settings), NULL)
+                       : status;
 }
 
 static int print_state_document(const struct settings *settings,
@@ -97,7 +58,7 @@ static int print_state_document(const struct settings *settings,
     doc_end(&doc);
     doc_array(&doc, "items");
     if (status == 0)
-        status = print_items(settings, store, info->id, &doc);
+        status = checkpoint_items(store, info->id, section_of(settings), &doc);
     if (status == 0)
         return doc_print(&doc);
     doc_discard(&doc);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint diff: what two states of a session differ in. */
+#include "cli/contexts/context.h"
 #include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/files/files.h"
@@ -196,6 +197,8 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
         doc_end(used);
     if (status == 0)
         status = environment_compare(used, store, session, sides->from, sides->to);
+    if (status == 0)
+        status = context_compare(used, store, sides->from, sides->to);
     if (status == 0)
         status = files_compare(used, store, &compared, &files);
     if (status != 0) {

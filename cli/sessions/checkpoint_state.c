@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/sessions/checkpoint_state.h"
 
+#include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/files/files.h"
 #include "cli/format.h"
@@ -79,19 +80,6 @@ struct told {
     uint64_t items;
 };
 
-static void print_lines(const char *label, const char *text)
-{
-    for (;;) {
-        int n = (int)strcspn(text, "\n");
-        out("%-9s %.*s\n", label, n, text);
-        text += n;
-        if (*text == '\0')
-            return;
-        text++;
-        label = "";
-    }
-}
-
 /* Where the last so many lines of a text begin. */
 static size_t last_lines(const char *text, size_t n, unsigned lines)
 {
@@ -123,7 +111,7 @@ static void print_failure(const struct cairn_task_failure *failure)
 static void print_told(const struct cairn_session_checkpoint_info *info)
 {
     out("trigger   %s%s\n", info->trigger, info->significant ? ", significant" : "");
-    print_lines("message", info->message);
+    lines_print("message", info->message);
     if (info->n_tags > 0)
         out("tags      ");
     for (size_t i = 0; i < info->n_tags; i++)
@@ -162,7 +150,7 @@ static void print_messages(const struct cairn_message_line *line)
     if (line->model)
         out("model     %s\n", line->model);
     if (line->prompt)
-        print_lines("prompt", line->prompt);
+        lines_print("prompt", line->prompt);
 }
 
 static void messages_document(struct doc *doc, const struct cairn_message_line *line)
@@ -212,6 +200,8 @@ int checkpoint_state_print(struct cairn_store *store, const char *id)
     int status = print_counts(store, id, told.items);
     if (status == 0)
         status = files_print(store, id);
+    if (status == 0)
+        status = context_print(store, id);
     return status != 0 ? status : environment_print(store, id);
 }
 
@@ -225,5 +215,53 @@ int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
     int status = counts_document(doc, store, id);
     if (status == 0)
         status = files_document(doc, store, id);
+    if (status == 0)
+        status = context_document(doc, store, id);
     return status != 0 ? status : environment_document(doc, store, id);
+}
+
+/* ---- Its items ---- */
+
+struct listing {
+    const struct item_kind *kind;
+    struct doc *doc; /* with --json */
+    bool any;        /* an item of this kind was printed */
+};
+
+static int print_item(void *context, const struct cairn_item *item)
+{
+    struct listing *listing = context;
+    if (listing->doc) {
+        doc_object(listing->doc, NULL);
+        item_document(listing->doc, item);
+        doc_end(listing->doc);
+        return 0;
+    }
+    if (!listing->any) {
+        out("\n");
+        item_headings(listing->kind);
+    }
+    listing->any = true;
+    item_line(listing->kind, item);
+    return ui_output_lost();
+}
+
+int checkpoint_items(struct cairn_store *store, const char *id, int section,
+                     struct doc *doc)
+{
+    const struct item_kind *kind;
+    for (size_t i = 0; (kind = item_kind_at(i)); i++) {
+        struct listing listing = {.kind = kind, .doc = doc};
+        struct cairn_item_filter filter = {.kind = kind->name,
+                                           .checkpoint = id,
+                                           .page = {.oldest_first = true, .all = true}};
+        struct cairn_error error = {0};
+        uint64_t total = 0;
+        if (section >= 0 && (size_t)section != i)
+            continue;
+        if (cairn_item_list(store, NULL, &filter, print_item, &listing, &total,
+                            &error) != 0)
+            return report_error(&error);
+    }
+    return 0;
 }

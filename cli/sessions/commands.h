@@ -33,6 +33,7 @@ int command_item(struct settings *settings);
 int command_exec(struct settings *settings);
 int command_check_run(struct settings *settings);
 int command_checkpoint_create(struct settings *settings);
+int command_checkpoint_resume(struct settings *settings);
 int command_checkpoint_at(struct settings *settings);
 int command_checkpoint_diff(struct settings *settings);
 int command_checkpoint_restore(struct settings *settings);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session start, list, show, switch, end. */
+#include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/events/hooks.h"
 #include "cli/format.h"
@@ -144,12 +145,15 @@ static int show_session(struct cairn_store *store, const char *session)
     snprintf(number, sizeof number, "%" PRIu64, info.session);
     if (!ui_json()) {
         print_session(&info);
-        return board_page(store, number, NULL);
+        status = context_offer(NULL, store, number);
+        return status != 0 ? status : board_page(store, number, NULL);
     }
     doc_begin(&doc);
     session_document(&doc, &info);
+    status = context_offer(&doc, store, number);
     doc_object(&doc, "board");
-    status = board_page(store, number, &doc);
+    if (status == 0)
+        status = board_page(store, number, &doc);
     doc_end(&doc);
     if (status == 0)
         return doc_print(&doc);

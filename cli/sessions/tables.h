@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 
+extern const struct command_part context_commands; /* checkpoint create and resume */
 extern const struct command_part session_commands; /* and branches */
 extern const struct command_part board_commands;
 extern const struct command_part run_commands; /* exec, command, check */

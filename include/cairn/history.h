@@ -88,10 +88,10 @@ CAIRN_API int cairn_session_bisect(
 
 /* Starts a session in another store (which may be the same one) whose present state is
  * that of a checkpoint: the same items with the same ids, and one checkpoint with its
- * message, tags, trigger and time (but no link to a task, whose run is in the first
- * store, unless both are the same handle). It becomes the current session there. `name`
- * NULL: that of the session it is from, with a number behind it if that is taken there.
- * Settings are not copied. Everything is verified before anything is written.
+ * message, tags, trigger, context and time (but no link to a task, whose run is in the
+ * first store, unless both are the same handle). It becomes the current session there.
+ * `name` NULL: that of the session it is from, with a number behind it if that is taken
+ * there. Settings are not copied. Everything is verified before anything is written.
  * CAIRN_ENOTFOUND, CAIRN_EDAMAGED, CAIRN_EUSAGE: as cairn_session_start. */
 CAIRN_API int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
                                  struct cairn_store *to, const char *name,

@@ -84,17 +84,26 @@ CAIRN_API int cairn_session_configure(struct cairn_store *store, const char *ses
 
 /* ---- Checkpoints ---- */
 
+struct cairn_context;
+/* Secrets are taken out of message and tags, as of a context (cairn/context.h). */
 struct cairn_capture {
-    const char *message; /* required for a manual one */
+    const char *message; /* required for a manual one without a summary, whose first
+                            characters it is else */
     const char *const *tags;
-    size_t n_tags;
+    size_t n_tags;       /* with a context at most 20, of at most 50 characters each */
     const char *trigger; /* "manual" (also NULL), "compaction-warning", "code-modified",
-                            "tool-call", "significant-time" or "files-settled" (which
-                            is made where the files have changed: cairn/watch.h) */
+                            "tool-call", "significant-time", "files-settled" (made
+                            where the files have changed: cairn/watch.h) or
+                            "context-threshold",
+                            which needs the usage of the context, and makes one where
+                            that crosses 0.25, 0.5, 0.75 or 0.9 for the first time in
+                            the session */
+    const struct cairn_context *context; /* what the agent knows; or NULL */
 };
 struct cairn_captured {
     bool made;
-    const char *why;       /* if not: "off", "too soon", "unchanged" */
+    const char *why;       /* if not: "off", "too soon", "unchanged", "no new
+                              threshold" */
     char id[CAIRN_ID_MAX]; /* of the one that was made, else of the last one or "" */
     uint64_t seq, pruned;  /* pruned: others, deleted then by the settings */
     uint64_t left_out;     /* names of files without content: cairn/files.h */

@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Checkpoints that somebody asks for, and those of tasks that failed. */
+#include "base/utf8.h"
+#include "cairn/context.h"
 #include "session/session_int.h"
 #include "storage/store.h"
+
+#include <string.h>
+
+/* What somebody gives for one. */
+struct given {
+    struct live *live;
+    struct redactor *redactor;
+    struct str message;
+    struct str *tags; /* with room for one more */
+    uint32_t n_tags;
+    bool has_context;
+    struct context context;
+    bool failed; /* out of memory */
+    struct cairn_error *error;
+};
 
 static int begin_capture(struct live *live, struct cairn_store *store,
                          const char *session, struct files_taken *files,
@@ -31,6 +48,7 @@ static int hand_trigger(const char *name, enum trigger *trigger,
     case TRIGGER_COMPACTION_WARNING:
     case TRIGGER_TOOL_CALL:
     case TRIGGER_FILES_SETTLED:
+    case TRIGGER_CONTEXT_THRESHOLD:
         return 0;
     default:
         return error_set(error, CAIRN_EUSAGE,
@@ -40,24 +58,251 @@ static int hand_trigger(const char *name, enum trigger *trigger,
     }
 }
 
+/* ---- Texts, without secrets ---- */
+
+enum { TAGS_MOST = 20, TAG_CHARACTERS = 50 }; /* with a context */
+enum { MESSAGE_CHARACTERS = 80 };             /* of a summary that is the message */
+
+/* What is no UTF-8 stays as it is, and is refused later. */
+static struct str clean_text(struct given *g, struct str text)
+{
+    struct buf clean = BUF_INIT;
+    if (!text.len || !utf8_is_text(text))
+        return text;
+    add_clean(g->redactor, text, &clean);
+    struct str kept = arena_str(&g->live->arena, buf_view(&clean));
+    g->failed = g->failed || clean.failed || g->live->arena.failed;
+    buf_release(&clean);
+    return kept;
+}
+
+static struct str message_of_summary(struct given *g, struct str summary)
+{
+    struct buf line = BUF_INIT;
+    while (summary.len && summary.ptr[0] == '\n')
+        summary = (struct str){summary.ptr + 1, summary.len - 1};
+    const char *stop = summary.len ? memchr(summary.ptr, '\n', summary.len) : NULL;
+    struct str first = {summary.ptr, stop ? (size_t)(stop - summary.ptr) : summary.len};
+    size_t n = 0;
+    for (unsigned i = 0; i < MESSAGE_CHARACTERS && n < first.len; i++) {
+        uint32_t code;
+        size_t size = utf8_next(first.ptr + n, first.ptr + first.len, &code);
+        n += size ? size : 1;
+    }
+    buf_str(&line, (struct str){first.ptr, n});
+    if (n < summary.len)
+        buf_text(&line, "...");
+    struct str kept = arena_str(&g->live->arena, buf_view(&line));
+    g->failed = g->failed || line.failed || g->live->arena.failed;
+    buf_release(&line);
+    return kept;
+}
+
+static void clean_all(struct given *g)
+{
+    struct context *context = &g->context;
+    context->summary = clean_text(g, context->summary);
+    context->description = clean_text(g, context->description);
+    context->state = clean_text(g, context->state);
+    for (uint32_t i = 0; i < context->n_pairs; i++) {
+        context->pairs[i].key = clean_text(g, context->pairs[i].key);
+        context->pairs[i].value = clean_text(g, context->pairs[i].value);
+    }
+    g->message = clean_text(g, g->message);
+    for (uint32_t i = 0; i < g->n_tags; i++)
+        g->tags[i] = clean_text(g, g->tags[i]);
+    if (!g->message.len && context->summary.len)
+        g->message = message_of_summary(g, context->summary);
+}
+
+/* A value that the settings list and that is too short to be found is refused with a
+ * context, as with messages. A message and tags alone were always taken: there it is
+ * passed over. */
+static int open_redactor(struct given *g)
+{
+    struct hidden_values hidden;
+    struct buf names = BUF_INIT;
+    int rc = live_hidden(g->live, &hidden, g->error);
+    if (rc || g->has_context)
+        return rc ? rc : redactor_of_values(&hidden, &g->redactor, g->error);
+    buf_str(&names, hidden.names);
+    if (hidden.names.len && hidden.declared.len)
+        buf_byte(&names, ',');
+    buf_str(&names, hidden.declared);
+    hidden.names = STR("");
+    hidden.declared = buf_view(&names);
+    rc = buf_check(&names, g->error);
+    if (!rc)
+        rc = redactor_of_values(&hidden, &g->redactor, g->error);
+    buf_release(&names);
+    return rc;
+}
+
+static int clean_given(struct given *g)
+{
+    if (!g->message.len && !g->n_tags && !g->has_context)
+        return 0;
+    int rc = open_redactor(g);
+    if (rc)
+        return rc;
+    clean_all(g);
+    redactor_free(g->redactor);
+    if (g->failed)
+        return error_nomem(g->error);
+    return g->has_context ? context_check(&g->context, g->error) : 0;
+}
+
+/* ---- What is given ---- */
+
+static int take_text(const char *name, const char *text, struct str *out,
+                     struct cairn_error *error)
+{
+    *out = str_of(text ? text : "");
+    return !text || out->len
+               ? 0
+               : error_set(error, CAIRN_EUSAGE, "the %s is empty: leave it out", name);
+}
+
+static int take_pairs(struct given *g, const struct cairn_context *given)
+{
+    struct context *context = &g->context;
+    if (given->n_pairs > CONTEXT_PAIRS)
+        return error_set(g->error, CAIRN_EUSAGE,
+                         "the context has %zu pairs: it may have at most %d",
+                         given->n_pairs, CONTEXT_PAIRS);
+    if (!given->n_pairs)
+        return 0;
+    context->pairs =
+        arena_take(&g->live->arena, given->n_pairs, sizeof *context->pairs);
+    if (!context->pairs)
+        return error_nomem(g->error);
+    for (size_t i = 0; i < given->n_pairs; i++)
+        context->pairs[i] = (struct context_pair){str_of(given->pairs[i].key),
+                                                  str_of(given->pairs[i].value)};
+    context->n_pairs = (uint32_t)given->n_pairs;
+    return 0;
+}
+
+static int take_numbers(struct given *g, const struct cairn_context *given)
+{
+    struct context *context = &g->context;
+    context->has_tokens = given->has_tokens;
+    context->tokens = given->has_tokens ? given->tokens : 0;
+    context->has_usage = given->has_usage;
+    if (!given->has_usage)
+        return 0;
+    if (!(given->usage >= 0 && given->usage <= 1))
+        return error_set(g->error, CAIRN_EUSAGE,
+                         "the usage of a context is from 0 to 1 (100%%)");
+    /* Cut, so that what is below a threshold does not cross it. */
+    context->usage = (uint32_t)(given->usage * CONTEXT_USAGE_ALL + 0.001);
+    return 0;
+}
+
+static int take_context(struct given *g, const struct cairn_context *given)
+{
+    struct context *context = &g->context;
+    int rc = take_text("summary", given->summary, &context->summary, g->error);
+    if (!rc)
+        rc = take_text("description", given->description, &context->description,
+                       g->error);
+    if (!rc)
+        rc = take_text("state", given->state, &context->state, g->error);
+    if (!rc)
+        rc = take_pairs(g, given);
+    if (!rc)
+        rc = take_numbers(g, given);
+    if (!rc)
+        rc = context_check(context, g->error);
+    g->has_context = !rc && context_has_any(context);
+    return rc;
+}
+
+/* With a context they are short and few, as are all other parts of it. */
+static int check_tags(const struct given *g)
+{
+    if (g->has_context && g->n_tags > TAGS_MOST)
+        return error_set(g->error, CAIRN_EUSAGE,
+                         "a checkpoint with a context has at most %d tags", TAGS_MOST);
+    for (uint32_t i = 0; i < g->n_tags && g->has_context; i++)
+        if (context_characters(g->tags[i]) > TAG_CHARACTERS)
+            return error_set(g->error, CAIRN_EUSAGE,
+                             "a tag of a checkpoint with a context has at most %d "
+                             "characters: '%.*s'",
+                             TAG_CHARACTERS, (int)utf8_fit(g->tags[i], 80),
+                             g->tags[i].ptr);
+    return 0;
+}
+
+static int take_tags(struct given *g, const struct cairn_capture *given)
+{
+    if (given->n_tags > CHECKPOINT_TAGS_MOST)
+        return error_set(g->error, CAIRN_EUSAGE, "a checkpoint has at most %d tags",
+                         CHECKPOINT_TAGS_MOST);
+    g->tags = arena_take(&g->live->arena, given->n_tags + 1, sizeof *g->tags);
+    if (!g->tags)
+        return error_nomem(g->error);
+    for (size_t i = 0; i < given->n_tags; i++)
+        g->tags[i] = str_of(given->tags[i]);
+    g->n_tags = (uint32_t)given->n_tags;
+    return check_tags(g);
+}
+
+/* The threshold that it is made for, with the tag and the message of that. */
+static int cross_threshold(struct given *g)
+{
+    struct context *context = &g->context;
+    struct buf tag = BUF_INIT, message = BUF_INIT;
+    if (!context->has_usage)
+        return error_set(
+            g->error, CAIRN_EUSAGE,
+            "the trigger context-threshold needs the usage of the context: "
+            "--threshold 0.75");
+    uint8_t reached = context_threshold(context->usage);
+    if (reached <= settings_crossed(&g->live->settings))
+        return 0;
+    context->threshold = reached;
+    buf_format(&tag, "auto-context-threshold-%u", reached);
+    buf_format(&message, "%s %u%%", trigger_message(TRIGGER_CONTEXT_THRESHOLD),
+               reached);
+    g->tags[g->n_tags++] = arena_str(&g->live->arena, buf_view(&tag));
+    if (!g->message.len)
+        g->message = arena_str(&g->live->arena, buf_view(&message));
+    bool failed = tag.failed || message.failed || g->live->arena.failed;
+    buf_release(&tag);
+    buf_release(&message);
+    return failed ? error_nomem(g->error) : 0;
+}
+
+static int take_given(struct given *g, const struct cairn_capture *given,
+                      enum trigger trigger)
+{
+    int rc = given->context ? take_context(g, given->context) : 0;
+    if (!rc && trigger == TRIGGER_MANUAL && !g->message.len && !g->context.summary.len)
+        rc = error_set(g->error, CAIRN_EUSAGE, "a checkpoint needs a message");
+    if (!rc)
+        rc = take_tags(g, given);
+    if (!rc)
+        rc = clean_given(g);
+    return !rc && trigger == TRIGGER_CONTEXT_THRESHOLD ? cross_threshold(g) : rc;
+}
+
 static int capture_by_hand(struct live *live, const struct cairn_capture *given,
                            struct captured *captured, struct cairn_error *error)
 {
-    struct capture capture = {.message = str_of(given->message ? given->message : "")};
-    int rc = hand_trigger(given->trigger, &capture.trigger, error);
-    if (!rc && capture.trigger == TRIGGER_MANUAL && !capture.message.len)
-        rc = error_set(error, CAIRN_EUSAGE, "a checkpoint needs a message");
-    if (!rc && given->n_tags > CHECKPOINT_TAGS_MOST)
-        rc = error_set(error, CAIRN_EUSAGE, "a checkpoint has at most %d tags",
-                       CHECKPOINT_TAGS_MOST);
-    if (rc)
-        return rc;
-    struct str *tags = arena_take(&live->arena, given->n_tags, sizeof *tags);
-    for (size_t i = 0; i < given->n_tags && tags; i++)
-        tags[i] = str_of(given->tags[i]);
-    capture.tags = tags;
-    capture.n_tags = (uint32_t)given->n_tags;
-    rc = given->n_tags && !tags ? error_nomem(error) : live_load_board(live, error);
+    struct given g = {.live = live, .error = error};
+    enum trigger trigger;
+    g.message = str_of(given->message ? given->message : "");
+    int rc = hand_trigger(given->trigger, &trigger, error);
+    if (!rc)
+        rc = take_given(&g, given, trigger);
+    if (!rc)
+        rc = live_load_board(live, error);
+    struct capture capture = {.trigger = trigger,
+                              .message = g.message,
+                              .tags = g.tags,
+                              .n_tags = g.n_tags,
+                              .context = g.has_context ? &g.context : NULL};
     return rc ? rc : capture_state(live, &capture, captured, error);
 }
 

@@ -35,11 +35,16 @@ static const struct {
     {19, 19, "after-tool", "Auto: after tool", true, false},
     {20, 20, "turn-ended", "Auto: turn ended", true, false},
     {21, 21, "files-settled", "Auto: files settled", true, false},
+    {22, 22, "context-threshold", "Auto: context threshold", true, false},
 };
 enum { N = sizeof all / sizeof all[0] };
 
 START_TEST(test_all_triggers)
 {
+    int named = 0;
+    for (int i = 1; i < TRIGGERS_END; i++)
+        named += trigger_name((enum trigger)i) != NULL;
+    ck_assert_int_eq(N, named);
     ck_assert_int_eq(all[N - 1].trigger, TRIGGERS_END - 1);
     for (int i = 0; i < N; i++) {
         enum trigger trigger = all[i].trigger, found = 0;
@@ -135,7 +140,8 @@ END_TEST
 static enum trigger_answer decide(enum trigger trigger, int64_t since_ns,
                                   bool unchanged, struct trigger_settings settings)
 {
-    struct trigger_case raised = {trigger, at(5, 5, "a"), at(5, 5, "a"), unchanged};
+    struct trigger_case raised = {trigger, at(5, 5, "a"), at(5, 5, "a"), unchanged,
+                                  true};
     raised.now.boot_ns += since_ns;
     return trigger_decide(&settings, &raised);
 }
@@ -190,7 +196,23 @@ START_TEST(test_settings_are_read)
     ck_assert_str_eq(trigger_answer_name(TRIGGER_OFF), "off");
     ck_assert_str_eq(trigger_answer_name(TRIGGER_TOO_SOON), "too soon");
     ck_assert_str_eq(trigger_answer_name(TRIGGER_UNCHANGED), "unchanged");
-    ck_assert_ptr_null(trigger_answer_name((enum trigger_answer)4));
+    ck_assert_str_eq(trigger_answer_name(TRIGGER_NOT_CROSSED), "no new threshold");
+    ck_assert_ptr_null(trigger_answer_name((enum trigger_answer)5));
+}
+END_TEST
+
+START_TEST(test_threshold)
+{
+    struct trigger_settings settings = trigger_settings_default();
+    struct trigger_case raised = {TRIGGER_CONTEXT_THRESHOLD, at(5, 5, "a"),
+                                  at(5, 5, "a"), false, false};
+    ck_assert_int_eq(trigger_decide(&settings, &raised), TRIGGER_NOT_CROSSED);
+    raised.crossed = true;
+    ck_assert_int_eq(trigger_decide(&settings, &raised), TRIGGER_MAKES);
+    settings.off = 1u << TRIGGER_CONTEXT_THRESHOLD;
+    ck_assert_int_eq(trigger_decide(&settings, &raised), TRIGGER_OFF);
+    raised.crossed = false;
+    ck_assert_int_eq(trigger_decide(&settings, &raised), TRIGGER_OFF);
 }
 END_TEST
 
@@ -239,7 +261,7 @@ START_TEST(test_clocks_that_jump)
             struct trigger_case raised = {
                 help_below(&seed, 4) ? TRIGGER_SIGNIFICANT_TIME : TRIGGER_GAP_FILLED,
                 last, at(set + real, real - booted, boots[boot]),
-                help_below(&seed, 8) == 0};
+                help_below(&seed, 8) == 0, false};
             int64_t passed =
                 boot == last_boot ? real - last_real : set + real - last_utc;
             enum trigger_answer expected =
@@ -273,6 +295,7 @@ int main(void)
     tcase_add_test(c, test_time_since);
     tcase_add_test(c, test_only_time_is_throttled);
     tcase_add_test(c, test_settings_are_read);
+    tcase_add_test(c, test_threshold);
     tcase_add_test(c, test_schedule);
     tcase_add_test(c, test_clocks_that_jump);
     suite_add_tcase(suite, c);

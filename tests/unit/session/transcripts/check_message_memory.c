@@ -2,6 +2,7 @@
 /* Each allocation refused in turn while messages are added, imported, read and
  * checkpointed: CAIRN_ENOMEM, and nothing has changed, until nothing is refused any
  * more. The linker puts these in place of the allocator. */
+#include "cairn/context.h"
 #include "cairn/message.h"
 #include "cairn/session.h"
 #include "tests/support/remove_tree.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
@@ -107,6 +109,59 @@ static int checkpoint(void)
     return cairn_session_checkpoint(store, NULL, &capture, NULL, &error);
 }
 
+static int check_context(void *context, const struct cairn_context *found)
+{
+    (void)context;
+    ck_assert_str_eq(found->summary, "a key: [REDACTED]");
+    ck_assert_str_eq(found->state, "a state");
+    ck_assert_uint_eq(found->n_pairs, 2);
+    ck_assert_str_eq(found->pairs[0].key, "a");
+    ck_assert_str_eq(found->git_branch, "main");
+    ck_assert_str_eq(found->git_commit, "0123456789012345678901234567890123456789");
+    return 0;
+}
+
+/* Nothing of it is left out silently. */
+static int keep_context(void)
+{
+    static const struct cairn_context_pair pairs[] = {{"b", "1"}, {"a", "2"}};
+    static const char *const tags[] = {"one"};
+    const struct cairn_context context = {
+        .summary = "a key: ghp_0123456789abcdefghijABCDEFGHIJ012345",
+        .pairs = pairs,
+        .n_pairs = 2,
+        .state = "a state"};
+    struct cairn_capture capture = {.tags = tags, .n_tags = 1, .context = &context};
+    struct cairn_captured made;
+    int rc = cairn_session_checkpoint(store, NULL, &capture, &made, &error);
+    long rest = left;
+    left = 0;
+    if (!rc)
+        good(cairn_checkpoint_context(store, made.id, check_context, NULL, &error));
+    left = rest;
+    return rc;
+}
+
+static int ignore_context(void *context, const struct cairn_context *found)
+{
+    *(bool *)context = found->given;
+    return 0;
+}
+
+static int look_at_context(void)
+{
+    struct cairn_checkpoint_info info;
+    bool given = false;
+    int rc = cairn_session_newest_context(store, NULL, 0, &info, &error);
+    if (!rc)
+        rc = cairn_checkpoint_context(store, info.id, ignore_context, &given, &error);
+    long rest = left;
+    left = 0;
+    ck_assert(rc || given);
+    left = rest;
+    return rc;
+}
+
 static int get_info(void *context, const struct cairn_session_checkpoint_info *info)
 {
     *(bool *)context = info->messages != NULL;
@@ -129,8 +184,9 @@ static int look(void)
 static const struct {
     int (*do_it)(void);
     uint64_t adds;
-} parts[] = {{add_small, 1},  {add_large, 1}, {import, 4}, {list, 0},
-             {checkpoint, 0}, {look, 0},      {import, 0}};
+} parts[] = {{add_small, 1}, {add_large, 1},    {import, 4},
+             {list, 0},      {checkpoint, 0},   {look, 0},
+             {import, 0},    {keep_context, 0}, {look_at_context, 0}};
 
 static uint64_t count_messages(void)
 {
@@ -165,6 +221,21 @@ static void refuse_each(int (*do_it)(void), uint64_t adds)
     ck_assert_int_ne(failed, 0);
 }
 
+/* content NULL: a directory. */
+static void put_file(const char *dir, const char *name, const char *content)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (!content) {
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        return;
+    }
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(content, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
 START_TEST(every_allocation_refused)
 {
     const char *tmp = getenv("TMPDIR");
@@ -174,6 +245,10 @@ START_TEST(every_allocation_refused)
     snprintf(path, sizeof path, "%s/.cairn", dir);
     const struct cairn_store_options options = {.path = path, .create = true};
     good(cairn_store_open(&store, &options, &error));
+    put_file(dir, ".git", NULL);
+    put_file(dir, ".git/HEAD", "ref: refs/heads/main\n");
+    put_file(dir, ".git/packed-refs",
+             "0123456789012345678901234567890123456789 refs/heads/main\n");
     memset(large, 'x', sizeof large);
     good(cairn_session_start(store, NULL, true, NULL, &error));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
