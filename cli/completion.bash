@@ -75,7 +75,7 @@ _cairn_options()
     claim) printf '%s\n' --lease --holder ;;
     complete) printf '%s\n' --token --output ;;
     fail) printf '%s\n' --token --message ;;
-    'checkpoint list') printf '%s\n' --run --workflow --session --limit --offset --sort ;;
+    'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort ;;
     doctor) printf '%s\n' --repair ;;
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
     'checkpoint show') printf '%s\n' --tasks ;;
@@ -157,7 +157,7 @@ _cairn_values()
         case $1 in
         runs) printf '%s\n' -started started ;;
         *' list' | *' dependencies')
-            [[ $1 == checkpoint* ]] && printf '%s\n' -seq seq || printf '%s\n' -number number
+            [[ $1 == checkpoint* ]] && printf '%s\n' -seq seq -created created || printf '%s\n' -number number
             ;;
         *) printf '%s\n' -seq seq ;;
         esac

@@ -79,8 +79,10 @@ static const struct option option_table[OPT_NONE] = {
                     0},
     [OPT_SORT_RUNS] = {"sort", 0, OPTION_CHOICE, "-started|started",
                        "newest first (default), or oldest first", 0, 0, 0},
-    [OPT_SORT_CHECKPOINTS] = {"sort", 0, OPTION_CHOICE, "-seq|seq",
-                              "newest first (default), or oldest first", 0, 0, 0},
+    [OPT_SORT_CHECKPOINTS] = {"sort", 0, OPTION_CHOICE, "-seq|seq|-created|created",
+                              "by number or by time, newest first (default: -seq) or "
+                              "oldest first",
+                              0, 0, 0},
     [OPT_LIMIT_PER_RUN] =
         {"limit", 0, OPTION_NUMBER, "N",
          "show at most N checkpoints of each run and branch (default: 10)", 1, 100, 10},
@@ -261,6 +263,10 @@ static const struct option option_table[OPT_NONE] = {
          0, 0, 0},
     [OPT_LEVEL] = {"level", 0, OPTION_CHOICE, "summary|context|full",
                    "how much is printed (default: context)", 0, 0, 0},
+    [OPT_ONLY_AUTO] = {"auto-only", 0, OPTION_FLAG, NULL,
+                       "only those of sessions that no person made by hand: automatic "
+                       "and scheduled ones",
+                       0, 0, 0},
     [OPT_SEQ] = {"seq", 0, OPTION_NUMBER, "N", "the checkpoint with this number", 1,
                  INT64_MAX, 0},
     [OPT_TAGGED] = {"tag", 0, OPTION_TEXT, "TAG",

@@ -99,6 +99,7 @@ enum option_id {
     OPT_TOKENS,
     OPT_THRESHOLD,
     OPT_LEVEL,
+    OPT_ONLY_AUTO,
     OPT_SEQ,
     OPT_TAGGED,
     OPT_ONLY_SESSION,

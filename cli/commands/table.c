@@ -296,13 +296,14 @@ static const struct command command_table[] = {
      "list checkpoints",
      "Lists the checkpoints of runs and of sessions, newest first, and the total. "
      "With --run or --workflow only those of runs. Labels are behind each; --tag and "
-     "--label list only those with one.",
+     "--label list only those with one. By time is not by number where a clock was set "
+     "back, or sessions were imported.",
      "  cairn checkpoint list --run 3 --limit 50",
      "0 2 5 10 75",
      0,
      0,
      {OPT_ONLY_RUN, OPT_WORKFLOW, OPT_ONLY_SESSION, OPT_TAGGED, OPT_ONLY_LABEL,
-      OPT_LIMIT, OPT_OFFSET, OPT_SORT_CHECKPOINTS, OPT_NONE},
+      OPT_ONLY_AUTO, OPT_LIMIT, OPT_OFFSET, OPT_SORT_CHECKPOINTS, OPT_NONE},
      command_checkpoint_list},
     {"checkpoint show",
      "CHECKPOINT",

@@ -108,6 +108,9 @@ struct cairn_captured {
     uint64_t seq, pruned;  /* pruned: others, deleted then by the settings */
     uint64_t left_out;     /* names of files without content: cairn/files.h */
 };
+/* "manual", "hypothesis-confirmed", ...: of the number that a cairn_checkpoint_info
+ * has; NULL: there is no such trigger. */
+CAIRN_API const char *cairn_trigger_name(uint32_t trigger);
 /* The whole state. Only a manual one is stored where nothing has changed since. */
 CAIRN_API int cairn_session_checkpoint(struct cairn_store *store, const char *session,
                                        const struct cairn_capture *capture,

@@ -32,6 +32,11 @@ static int begin_capture(struct live *live, struct cairn_store *store,
     return rc ? rc : live_check_open(live, error);
 }
 
+const char *cairn_trigger_name(uint32_t trigger)
+{
+    return trigger_name((enum trigger)trigger);
+}
+
 /* Those that somebody may raise by hand. */
 static int hand_trigger(const char *name, enum trigger *trigger,
                         struct cairn_error *error)

@@ -342,6 +342,43 @@ exits 0 cairn --store other/.cairn session import last.cairn
 exits 0 cairn --store other/.cairn checkpoint resume --session last
 is "$(sed -n 1p out)" 'travels along' 'an import has it'
 
+# ---- Lists (X-30 to X-32) ----
+other() {
+    cairn --store other/.cairn "$@"
+}
+ids() { # what the list says, by number alone
+    other checkpoint list --json "$@" >doc.json 2>list.err
+    "$BUILD/tests/tools/json" flat doc.json | awk -F '\t' '$1 ~ /^\.checkpoints\[[0-9]*\]\.seq$/ { printf "%s%s", sep, $2; sep = " " }'
+}
+is "$(ids) $(json_get .total doc.json)" '2 1 2' 'newest first, by number'
+is "$(ids --sort seq)" '1 2' 'the other way round'
+is "$(ids --sort -created)" '1 2' 'by time: what was imported is as old as it was'
+is "$(ids --sort created) $(json_get .total doc.json)" '2 1 2' 'the other way round'
+is "$(ids --sort created --limit 1 --offset 1) $(json_get .total doc.json)" '1 2' 'a page, and the exact total'
+is "$(ids --sort created --offset 2) $(json_get .total doc.json)" ' 2' 'none behind the last one'
+exits 2 other checkpoint list --sort updated
+exits 0 other session switch first
+exits 0 other checkpoint create --threshold 0.5
+exits 0 other checkpoint create --threshold 0.9
+is "$(ids --auto-only) $(json_get .total doc.json)" '4 3 2' 'only what was made by a trigger'
+is "$(ids --auto-only --sort created --limit 1 --offset 1) $(json_get .total doc.json)" '4 2' 'with all else'
+is "$(ids --auto-only --session last) $(json_get .total doc.json)" ' 0' 'of a session that has none'
+exits 2 other checkpoint list --auto-only --workflow flow
+i=4
+while [ $i -lt 250 ]; do
+    i=$((i + 1))
+    other checkpoint create "number $i" || break
+done >out 2>err
+for sort in -seq -created; do
+    for offset in 0 100 200; do
+        ids --limit 100 --offset $offset --sort $sort
+        echo
+    done | tr ' ' '\n' >pages
+    is "$(wc -l <pages) $(sort -n pages | uniq | wc -l) $(json_get .total doc.json)" '250 250 250' "pages of 100 cover each once ($sort)"
+done
+is "$(head -n 3 pages | tr '\n' ' ')" '250 249 248 ' 'newest first'
+exits 2 other checkpoint list --limit 101
+
 # ---- Damage is found ----
 exits 0 cairn checkpoint verify
 damaged=$(get '.checkpoints[0].id' cairn checkpoint list --session last)
