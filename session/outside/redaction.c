@@ -47,6 +47,8 @@ int redactor_of_values(const struct hidden_values *hidden, struct redactor **out
 
 void add_visible(struct buf *out, struct str bytes)
 {
+    if (!bytes.len) /* it may be NULL */
+        return;
     const char *at = bytes.ptr, *end = bytes.ptr + bytes.len;
     while (at < end) {
         uint32_t code = 0;
