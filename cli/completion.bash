@@ -95,7 +95,8 @@ _cairn_options()
     'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
     'checkpoint blame-file') printf '%s\n' --at --session ;;
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
-    'checkpoint restore') printf '%s\n' --yes --session ;;
+    'checkpoint restore') printf '%s\n' --yes --dry-run --paths --board-only --files-only --messages-only \
+        --force --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
     'session start') printf '%s\n' --no-switch ;;
     'session list') printf '%s\n' --limit --offset ;;

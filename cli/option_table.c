@@ -296,6 +296,15 @@ static const struct option option_table[OPT_NONE] = {
                         "restore the board, and leave the files as they are", 0, 0, 0},
     [OPT_FILES_ONLY] = {"files-only", 0, OPTION_FLAG, NULL,
                         "restore the files, and leave the board as it is", 0, 0, 0},
+    [OPT_MESSAGES_ONLY] = {"messages-only", 0, OPTION_FLAG, NULL,
+                           "restore the end of the line of messages, and nothing else",
+                           0, 0, 0},
+    [OPT_RESTORED_PATHS] =
+        {"paths", 0, OPTION_TEXT, "GLOB,...",
+         "restore only these files, and leave the board and the messages as they are: "
+         "patterns as in .gitignore, from the directory of the files, separated by "
+         "commas (\\, is a comma); a directory means what is below it",
+         0, 0, 0},
     [OPT_FORCE] = {"force", 0, OPTION_FLAG, NULL,
                    "also from a checkpoint that is labelled broken", 0, 0, 0},
     [OPT_REMOVE] = {"remove", 0, OPTION_FLAG, NULL, "take the label off", 0, 0, 0},

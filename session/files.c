@@ -279,6 +279,23 @@ static int refuse_root(struct files_taken *files, struct str name,
                      files->root_name.data);
 }
 
+static int open_restore(struct files_taken *files, struct cairn_store *store,
+                        const struct digest *tree, struct cairn_error *error)
+{
+    struct paths only;
+    const char *root = files->root.data;
+    const struct digest *before = &files->snapshot.root;
+    if (!files->only.n)
+        return restore_open(&files->restore, store, root, before, tree, NULL, error);
+    int rc = paths_open(&only, files->only.texts, files->only.n, error);
+    if (!rc)
+        rc = restore_open(&files->restore, store, root, before, tree, &only, error);
+    else
+        files->prepared = false;
+    paths_close(&only);
+    return rc;
+}
+
 static int prepare_once(struct files_taken *files, struct cairn_store *store,
                         bool *before_checked, struct cairn_error *error)
 {
@@ -290,8 +307,7 @@ static int prepare_once(struct files_taken *files, struct cairn_store *store,
         rc = refuse_root(files, head.root_name, error);
     if (!rc) {
         files->prepared = true;
-        rc = restore_open(&files->restore, store, files->root.data,
-                          &files->snapshot.root, &head.root, error);
+        rc = open_restore(files, store, &head.root, error);
         files->restore.told = files->told;
         files->restore.context = files->told_context;
     }
@@ -356,9 +372,11 @@ int files_replace(struct live *live, const struct digest *snapshot,
         files->has_target = true;
         return FILES_WANTED;
     }
+    if (files->only.n && !files->restore.n)
+        return 0;
     files->decided = true;
     return pending_note(live->store, live->row.session, &files->snapshot.digest,
-                        snapshot, error);
+                        snapshot, files->only.texts, files->only.n, error);
 }
 
 int files_end(struct files_taken *files, int rc, struct cairn_store *store,

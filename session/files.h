@@ -36,6 +36,12 @@ struct files_taken {
 
     bool has_target;      /* a transaction wants these in their place: */
     struct digest target; /* a snapshot */
+    /* Patterns of the caller (snapshot/paths.h): other paths stay as they are; n 0: all
+     * of the target is wanted. */
+    struct {
+        const struct str *texts;
+        size_t n;
+    } only;
     bool locked, prepared, decided;
     struct restore restore;
     struct restore_counts counts; /* after files_end, of what was restored */
@@ -49,8 +55,8 @@ int files_take(struct files_taken *files, struct cairn_store *store,
                const char *session, struct cairn_error *error);
 bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
                   const char *session, struct cairn_error *error);
-/* In a transaction: what is tracked is to become that snapshot, once it is committed.
- * FILES_WANTED: it was not prepared. */
+/* In a transaction: what is tracked is to become that snapshot, once it is committed;
+ * `decided` says whether anything is to be done. FILES_WANTED: it was not prepared. */
 struct live;
 int files_replace(struct live *live, const struct digest *snapshot,
                   struct cairn_error *error);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* "1 SESSION BEFORE AFTER": snapshots, in hex */
+/* "1 SESSION BEFORE AFTER": snapshots, in hex; behind a 2 in the place of the 1 there
+ * follow patterns of paths, each with a line break in front. */
 static const char setting[] = "restore";
 enum { VALUE_MAX = 24 + 2 * DIGEST_HEX_SIZE };
 
@@ -101,14 +102,23 @@ void pending_unlock(struct cairn_store *store)
 
 int pending_note(struct cairn_store *store, uint64_t session,
                  const struct digest *before, const struct digest *after,
-                 struct cairn_error *error)
+                 const struct str *patterns, size_t n, struct cairn_error *error)
 {
-    char value[VALUE_MAX], from[DIGEST_HEX_SIZE], to[DIGEST_HEX_SIZE];
+    char from[DIGEST_HEX_SIZE], to[DIGEST_HEX_SIZE];
+    struct buf value = BUF_INIT;
     digest_hex(before, from);
     digest_hex(after, to);
-    snprintf(value, sizeof value, "1 %llu %s %s", (unsigned long long)session, from,
-             to);
-    return store_set_setting(store, setting, value, error);
+    buf_format(&value, "%d %llu %s %s", n ? 2 : 1, (unsigned long long)session, from,
+               to);
+    for (size_t i = 0; i < n; i++) {
+        buf_byte(&value, '\n');
+        buf_str(&value, patterns[i]);
+    }
+    int rc = buf_check(&value, error);
+    if (!rc)
+        rc = store_set_setting(store, setting, value.data, error);
+    buf_release(&value);
+    return rc;
 }
 
 int pending_carry_out(struct cairn_store *store, struct restore *restore,
@@ -125,9 +135,19 @@ int pending_carry_out(struct cairn_store *store, struct restore *restore,
 /* ---- Finishing ---- */
 
 struct pending {
+    char *text; /* of the setting, heap */
     uint64_t session;
     struct digest snapshots[2];
+    struct str *patterns; /* heap */
+    size_t n;
 };
+
+static void pending_release(struct pending *pending)
+{
+    free(pending->patterns);
+    free(pending->text);
+    *pending = (struct pending){.text = NULL};
+}
 
 static bool digest_from_hex(const char *hex, struct digest *out)
 {
@@ -140,33 +160,58 @@ static bool digest_from_hex(const char *hex, struct digest *out)
     return true;
 }
 
-static bool parse(const char *value, struct pending *out)
+/* The lines behind the first one. */
+static int parse_patterns(struct pending *out, char *rest, struct cairn_error *error)
 {
+    size_t most = 0;
+    for (const char *at = rest; *at; at++)
+        most += *at == '\n';
+    if (!most)
+        return 0;
+    out->patterns = calloc(most, sizeof *out->patterns);
+    if (!out->patterns)
+        return error_nomem(error);
+    while (*rest == '\n') {
+        size_t n = strcspn(++rest, "\n");
+        out->patterns[out->n++] = (struct str){rest, n};
+        rest += n;
+    }
+    return 0;
+}
+
+/* 1: it is well formed; 0: it is not. */
+static int parse(struct pending *out, struct cairn_error *error)
+{
+    int form;
     unsigned long long session;
     char hex[2][DIGEST_HEX_SIZE];
     int end = 0;
-    if (sscanf(value, "1 %llu %64[0-9a-f] %64[0-9a-f]%n", &session, hex[0], hex[1],
-               &end) != 3 ||
-        value[end] != '\0')
-        return false;
+    if (sscanf(out->text, "%1d %llu %64[0-9a-f] %64[0-9a-f]%n", &form, &session, hex[0],
+               hex[1], &end) != 4 ||
+        !end || out->text[end] != (form == 2 ? '\n' : '\0') || (form != 1 && form != 2))
+        return 0;
     out->session = session;
-    return digest_from_hex(hex[0], &out->snapshots[0]) &&
-           digest_from_hex(hex[1], &out->snapshots[1]);
+    if (!digest_from_hex(hex[0], &out->snapshots[0]) ||
+        !digest_from_hex(hex[1], &out->snapshots[1]))
+        return 0;
+    int rc = parse_patterns(out, out->text + end, error);
+    return rc ? rc : 1;
 }
 
-/* 1: there is one. */
+/* 1: there is one. pending_release in any case. */
 static int read_pending(struct cairn_store *store, struct pending *out,
                         struct cairn_error *error)
 {
-    char value[VALUE_MAX];
-    int rc = store_sound_setting(store, setting, value, sizeof value, error);
-    if (rc <= 0)
+    *out = (struct pending){.text = NULL};
+    int rc = store_whole_setting(store, setting, &out->text, error);
+    if (rc > 0)
+        rc = parse(out, error);
+    else
         return rc;
-    return parse(value, out)
-               ? 1
-               : error_set(error, CAIRN_EDAMAGED,
-                           "what the store says of a restore of files is damaged: run "
-                           "`cairn doctor`");
+    return rc ? rc
+              : error_set(error, CAIRN_EDAMAGED,
+                          "what the store says of a restore of files is damaged: run "
+                          "`cairn doctor`");
 }
 
 int pending_forget(struct cairn_store *store, uint64_t session,
@@ -174,9 +219,24 @@ int pending_forget(struct cairn_store *store, uint64_t session,
 {
     struct pending pending;
     int rc = read_pending(store, &pending, NULL);
-    if (rc == 0 || (rc > 0 && pending.session != session))
-        return 0;
-    return store_drop_setting(store, setting, error);
+    bool other = rc > 0 && pending.session != session;
+    pending_release(&pending);
+    return rc == 0 || other ? 0 : store_drop_setting(store, setting, error);
+}
+
+static int open_again(const struct pending *pending, struct cairn_store *store,
+                      const char *root, const struct snapshot_head *heads,
+                      struct restore *restore, struct cairn_error *error)
+{
+    const struct digest *before = &heads[0].root, *after = &heads[1].root;
+    struct paths only;
+    if (!pending->n)
+        return restore_open(restore, store, root, before, after, NULL, error);
+    int rc = paths_open(&only, pending->patterns, pending->n, error);
+    if (!rc)
+        rc = restore_open(restore, store, root, before, after, &only, error);
+    paths_close(&only);
+    return rc;
 }
 
 static int finish(struct cairn_store *store, const struct pending *pending,
@@ -193,8 +253,7 @@ static int finish(struct cairn_store *store, const struct pending *pending,
     if (!rc)
         rc = files_root_path(store, heads[0].root_name, &root, error);
     if (!rc)
-        rc = restore_open(&restore, store, root.data, &heads[0].root, &heads[1].root,
-                          error);
+        rc = open_again(pending, store, root.data, heads, &restore, error);
     if (!rc)
         rc = restore_prepare(&restore, true);
     if (!rc)
@@ -218,20 +277,11 @@ static void clear_stage(struct cairn_store *store)
     buf_release(&path);
 }
 
-int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error)
+/* With the lock. */
+static int finish_pending(struct cairn_store *store, struct cairn_error *error)
 {
     struct pending pending;
-    if (!locked && store_holds(store, LOCK_RESTORE)) /* it is this handle's */
-        return 0;
     int rc = read_pending(store, &pending, error);
-    if (!rc && !locked)
-        clear_stage(store);
-    if (rc <= 0)
-        return rc;
-    rc = locked ? 0 : pending_lock(store, error);
-    if (rc)
-        return rc;
-    rc = read_pending(store, &pending, error);
     if (rc > 0) {
         char *index = files_index_path(store, pending.session);
         if (index)
@@ -243,6 +293,25 @@ int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *e
                           "a restore of files that was begun is not finished (`cairn "
                           "session config files` gives it up)");
     }
+    pending_release(&pending);
+    return rc;
+}
+
+int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error)
+{
+    struct pending pending;
+    if (!locked && store_holds(store, LOCK_RESTORE)) /* it is this handle's */
+        return 0;
+    int rc = read_pending(store, &pending, error);
+    pending_release(&pending);
+    if (!rc && !locked)
+        clear_stage(store);
+    if (rc <= 0)
+        return rc;
+    rc = locked ? 0 : pending_lock(store, error);
+    if (rc)
+        return rc;
+    rc = finish_pending(store, error);
     if (!locked)
         pending_unlock(store);
     return rc;

@@ -10,10 +10,11 @@
 /* One restore at a time in a store: CAIRN_EBUSY. */
 int pending_lock(struct cairn_store *store, struct cairn_error *error);
 void pending_unlock(struct cairn_store *store);
-/* In the transaction: from the snapshot `before` to `after`. */
+/* In the transaction: from the snapshot `before` to `after`, of those paths alone that
+ * patterns match (n 0: all). */
 int pending_note(struct cairn_store *store, uint64_t session,
                  const struct digest *before, const struct digest *after,
-                 struct cairn_error *error);
+                 const struct str *patterns, size_t n, struct cairn_error *error);
 /* After it, with the lock: what was prepared, and then the setting goes. */
 int pending_carry_out(struct cairn_store *store, struct restore *restore,
                       struct cairn_error *error);

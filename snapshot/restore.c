@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot/restore_int.h"
-#include "snapshot/restore_rules.h"
 
-#include "base/array.h"
 #include "base/os.h"
 #include "storage/store.h"
 
@@ -13,52 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- What differs ---- */
-
-static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry *entry)
-{
-    struct tree_entry copy = {.kind = 0};
-    if (!entry)
-        return copy;
-    copy = *entry;
-    copy.name = STR("");
-    if (entry->kind == TREE_LINK)
-        copy.target = arena_str(arena, entry->target);
-    return copy;
-}
-
-/* What the rules of the other state ignore was not looked at then: that it is not there
- * says nothing, and it stays. */
-struct finding {
-    struct restore *restore;
-    struct tree_rules rules; /* of what is put into place */
-};
-
-static int note_change(void *context, struct str path, const struct tree_entry *before,
-                       const struct tree_entry *after)
-{
-    struct finding *f = context;
-    struct restore *r = f->restore;
-    if (before && !after) {
-        int rc = tree_rules_ignore(&f->rules, path, before->kind == TREE_DIRECTORY);
-        if (rc)
-            return rc < 0 ? rc : 0;
-    }
-    struct restore_change *changes =
-        array_room(r->changes, r->n, &r->room, sizeof *changes);
-    if (!changes)
-        return error_nomem(r->error);
-    r->changes = changes;
-    changes[r->n] = (struct restore_change){.path = arena_str(&r->arena, path),
-                                            .before = copy_entry(&r->arena, before),
-                                            .after = copy_entry(&r->arena, after)};
-    r->n++;
-    return r->arena.failed ? error_nomem(r->error) : 0;
-}
-
 int restore_open(struct restore *r, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
-                 struct cairn_error *error)
+                 struct paths *only, struct cairn_error *error)
 {
     *r = (struct restore){
         .store = store, .root = root, .fd = -1, .stage = -1, .error = error};
@@ -66,12 +21,7 @@ int restore_open(struct restore *r, struct cairn_store *store, const char *root,
     r->fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r->fd < 0)
         return error_sys(error, errno, "the directory %s", root);
-    struct finding finding = {.restore = r};
-    int rc = tree_rules_open(&finding.rules, store, after, error);
-    if (!rc)
-        rc = snapshot_compare(store, before, after, true, note_change, &finding, error);
-    tree_rules_close(&finding.rules);
-    return rc;
+    return restore_find(r, before, after, only);
 }
 
 /* ---- Content beside the files ---- */

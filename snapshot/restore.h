@@ -20,6 +20,7 @@
 #ifndef SNAPSHOT_RESTORE_H
 #define SNAPSHOT_RESTORE_H
 
+#include "snapshot/paths.h"
 #include "snapshot/snapshot.h"
 
 #define RESTORE_STAGE "restore" /* in the directory of the store */
@@ -54,10 +55,12 @@ struct restore {
     struct cairn_error *error;
 };
 
-/* `root` must outlive it. Trees, not snapshots. restore_close in any case. */
+/* `root` must outlive it. Trees, not snapshots. `only` (NULL: all): other paths stay as
+ * they are, but for directories that what comes into place needs. restore_close in any
+ * case. CAIRN_EUSAGE: something that is not of `only` is in the way of what is. */
 int restore_open(struct restore *restore, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
-                 struct cairn_error *error);
+                 struct paths *only, struct cairn_error *error);
 /* CAIRN_EDAMAGED: a content that is to be replaced or removed is not whole in the pool,
  * so that it would be lost. */
 int restore_check_before(struct restore *restore);

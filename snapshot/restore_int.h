@@ -5,6 +5,12 @@
 
 #include "snapshot/restore.h"
 
+/* ---- restore_find.c: what differs ---- */
+
+/* Lists the changes. As restore_open. */
+int restore_find(struct restore *restore, const struct digest *before,
+                 const struct digest *after, struct paths *only);
+
 /* ---- restore_place.c: names in directories ---- */
 
 /* The directory that a path lies in, opened from the root down without following a

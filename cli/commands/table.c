@@ -410,12 +410,13 @@ static const struct command command_table[] = {
      "goes on on a new branch; the one before stays. Asks on a terminal; elsewhere "
      "--yes is required. "
      "`cairn checkpoint undo-restore` takes it back.",
-     "  cairn checkpoint restore 42 --dry-run\n  cairn checkpoint restore 42 --yes",
+     "  cairn checkpoint restore 42 --dry-run\n  cairn checkpoint restore 42 --yes\n"
+     "  cairn checkpoint restore 42 --paths 'src,*.conf' --yes",
      "0 2 5 10 75",
      1,
      1,
-     {OPT_YES, OPT_DRY_RUN, OPT_BOARD_ONLY, OPT_FILES_ONLY, OPT_FORCE, OPT_SESSION,
-      OPT_NONE},
+     {OPT_YES, OPT_DRY_RUN, OPT_RESTORED_PATHS, OPT_BOARD_ONLY, OPT_FILES_ONLY,
+      OPT_MESSAGES_ONLY, OPT_FORCE, OPT_SESSION, OPT_NONE},
      command_checkpoint_restore},
     {"checkpoint label",
      "CHECKPOINT LABEL",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint restore and undo-restore: going back, and taking that back. */
 #include "cli/events/hooks.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -9,6 +10,8 @@
 #include "cli/ui.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void print_report(const struct cairn_restored *report)
 {
@@ -64,11 +67,57 @@ static void warn_kept(void *context, const char *path, const char *what)
     ui_warn("%s %s", path, what);
 }
 
-static struct cairn_restore_options options_of(const struct settings *settings)
+/* The patterns of --paths. */
+struct patterns {
+    char *text;
+    const char **list;
+    size_t n;
+};
+
+static void patterns_release(struct patterns *patterns)
+{
+    free(patterns->list);
+    free(patterns->text);
+    *patterns = (struct patterns){.text = NULL};
+}
+
+/* At commas, but not at one with a backslash before it, which stays for the pattern. */
+static int patterns_take(struct patterns *out, const struct settings *settings)
+{
+    const char *given = settings->text[OPT_RESTORED_PATHS];
+    size_t most = 1;
+    *out = (struct patterns){.text = NULL};
+    if (!settings->given[OPT_RESTORED_PATHS])
+        return 0;
+    for (const char *comma = given; (comma = strchr(comma, ',')); comma++)
+        most++;
+    out->text = strdup(given);
+    out->list = calloc(most, sizeof *out->list);
+    if (!out->text || !out->list)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    out->list[out->n++] = out->text;
+    for (char *at = out->text; *at != '\0'; at++) {
+        if (*at == '\\' && at[1] != '\0')
+            at++;
+        else if (*at == ',') {
+            *at = '\0';
+            out->list[out->n++] = at + 1;
+        }
+    }
+    return 0;
+}
+
+static struct cairn_restore_options options_of(const struct settings *settings,
+                                               const struct patterns *patterns)
 {
     return (struct cairn_restore_options){.force = settings->given[OPT_FORCE],
                                           .board_only = settings->given[OPT_BOARD_ONLY],
                                           .files_only = settings->given[OPT_FILES_ONLY],
+                                          .messages_only =
+                                              settings->given[OPT_MESSAGES_ONLY],
+                                          .paths = patterns->list,
+                                          .n_paths = patterns->n,
                                           .dry_run = settings->given[OPT_DRY_RUN],
                                           .kept = warn_kept};
 }
@@ -80,22 +129,38 @@ static int pass_change(void *context, const struct cairn_board_change *change)
     return 0;
 }
 
-/* Says what would change, and asks. */
-static int ask_to_restore(const struct settings *settings, struct cairn_store *store,
-                          bool *agreed)
+/* What would become of the board. */
+static int say_board(const struct settings *settings, struct cairn_store *store,
+                     const struct cairn_restore_options *options, const char *id)
 {
-    struct cairn_restore_options options = options_of(settings);
-    struct cairn_restored report = {0};
     struct cairn_board_summary summary = {0};
     struct cairn_error error = {0};
+    if (options->files_only || options->messages_only || options->n_paths > 0) {
+        say_always("checkpoint %s; the board stays", id);
+        return 0;
+    }
+    if (cairn_session_diff(store, session_option(settings), NULL, settings->operands[0],
+                           pass_change, NULL, &summary, &error) != 0)
+        return report_error(&error);
+    say_always("checkpoint %s; from now to then: %s", id, summary.text);
+    return 0;
+}
+
+/* Says what would change, and asks. */
+static int ask_to_restore(const struct settings *settings, struct cairn_store *store,
+                          const struct cairn_restore_options *given, bool *agreed)
+{
+    struct cairn_restore_options options = *given;
+    struct cairn_restored report = {0};
+    struct cairn_error error = {0};
+    int status;
     options.dry_run = true;
     if (cairn_session_restore(store, session_option(settings), settings->operands[0],
                               &options, &report, &error) != 0)
         return report_error(&error);
-    if (cairn_session_diff(store, session_option(settings), NULL, settings->operands[0],
-                           pass_change, NULL, &summary, &error) != 0)
-        return report_error(&error);
-    say_always("checkpoint %s; from now to then: %s", report.id, summary.text);
+    status = say_board(settings, store, &options, report.id);
+    if (status != 0)
+        return status;
     if (report.files_added + report.files_changed + report.files_removed > 0)
         say_always("files: %" PRIu64 " to add, %" PRIu64 " to change, %" PRIu64
                    " to remove",
@@ -106,26 +171,34 @@ static int ask_to_restore(const struct settings *settings, struct cairn_store *s
     return 0;
 }
 
-static int restore(const struct settings *settings, struct cairn_store *store)
+/* Nothing differed, so no branch was begun. */
+static bool was_there(const struct cairn_restored *report)
 {
-    struct cairn_restore_options options = options_of(settings);
+    return strcmp(report->branch, report->old_branch) == 0;
+}
+
+static int restore(const struct settings *settings, struct cairn_store *store,
+                   const struct cairn_restore_options *options)
+{
     struct cairn_restored report = {0};
     struct cairn_error error = {0};
-    bool agreed = settings->given[OPT_YES] || options.dry_run;
-    int status = agreed ? 0 : ask_to_restore(settings, store, &agreed);
+    bool agreed = settings->given[OPT_YES] || options->dry_run;
+    int status = agreed ? 0 : ask_to_restore(settings, store, options, &agreed);
     if (status != 0 || !agreed)
         return status;
     if (cairn_session_restore(store, session_option(settings), settings->operands[0],
-                              &options, &report, &error) != 0)
+                              options, &report, &error) != 0)
         return report_error(&error);
-    status = report_restored(&report, options.dry_run);
+    status = report_restored(&report, options->dry_run);
     out_flush();
     if (report.files_skipped)
         ui_warn(
             "the checkpoint holds files, which were not restored: the setting `files` "
             "of the session is off (`cairn session config files DIR`)");
-    if (options.dry_run)
+    if (options->dry_run)
         say("nothing was restored: that is what would be");
+    else if (was_there(&report))
+        say("nothing was restored: it is what there is");
     else if (!ui_json())
         say("to take it back: cairn checkpoint undo-restore");
     return status;
@@ -134,23 +207,30 @@ static int restore(const struct settings *settings, struct cairn_store *store)
 int command_checkpoint_restore(struct settings *settings)
 {
     struct cairn_store *store = NULL;
+    struct cairn_restore_options options;
+    struct patterns patterns;
     int status;
     if (!settings->given[OPT_YES] && !settings->given[OPT_DRY_RUN] && !ui_can_ask())
         return report_usage(settings->command,
                             "restoring without a terminal needs --yes");
-    status = session_store(settings, STORE_WRITE, &store);
+    status = patterns_take(&patterns, settings);
+    options = options_of(settings, &patterns);
     if (status == 0)
-        status = restore(settings, store);
+        status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0)
+        status = restore(settings, store, &options);
     hooks_run_and_close(store);
+    patterns_release(&patterns);
     return status;
 }
 
 int command_checkpoint_undo_restore(struct settings *settings)
 {
+    static const struct patterns none;
     struct cairn_restored report = {0};
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    struct cairn_restore_options options = options_of(settings);
+    struct cairn_restore_options options = options_of(settings, &none);
     int status = session_store(settings, STORE_WRITE, &store);
     if (status == 0 && cairn_session_undo_restore(store, session_option(settings),
                                                   &options, &report, &error) != 0)

@@ -215,9 +215,18 @@ struct cairn_restored {
         messages; /* of the line that was there, and of this one */
 };
 struct cairn_restore_options {
-    bool force;                  /* also to a checkpoint labelled "broken" */
-    bool board_only, files_only; /* all else stays as it is, messages in both cases */
-    bool dry_run;                /* nothing is done: `before` is empty then */
+    bool force; /* also to a checkpoint labelled "broken" */
+    /* At most one of these: all else stays as it is. */
+    bool board_only, files_only, messages_only;
+    /* Files alone, and of them those that one of these patterns matches (n_paths 0:
+     * all); others stay as they are, tracked or not. Each is a pattern as a line of a
+     * .gitignore in the directory of the files has it (but for a `!` or `#` in front,
+     * which are bytes), and means what is below a directory, too. What it matches and
+     * the checkpoint does not have is removed if it is tracked. CAIRN_ENOTFOUND: one
+     * matches nothing in the checkpoint and nothing that is tracked. */
+    const char *const *paths;
+    size_t n_paths;
+    bool dry_run; /* nothing is done: `before` is empty then */
     /* Called, once the files are in place, for each that could not be treated as the
      * others, with what was done instead; or NULL. */
     void (*kept)(void *context, const char *path, const char *what);
@@ -228,8 +237,10 @@ struct cairn_restore_options {
  * it. Files are put in place after the transaction; where the process ends before they
  * all are, the next call that writes to a session of the store finishes that. The state
  * that was there is checkpointed before (if the last checkpoint does not have it
- * already), and work goes on on a new branch, which starts from the restored one.
- * CAIRN_EDAMAGED: nothing was changed. */
+ * already), and work goes on on a new branch, which starts from the restored one; with
+ * `messages_only` or `paths` from the state before, as that is what has changed little.
+ * No branch is begun where nothing differs from the checkpoint. CAIRN_EDAMAGED: nothing
+ * was changed. */
 CAIRN_API int cairn_session_restore(struct cairn_store *store, const char *session,
                                     const char *id,
                                     const struct cairn_restore_options *options,

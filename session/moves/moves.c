@@ -86,8 +86,8 @@ static int put_branch(struct move *m)
 
 int move_finish(struct move *m, const struct log_entry *entry)
 {
-    int rc = m->files_only ? 0 : put_target(m);
-    if (!rc && m->state.has_files && !m->board_only)
+    int rc = m->files_only || m->messages_only ? 0 : put_target(m);
+    if (!rc && m->state.has_files && !m->board_only && !m->messages_only)
         rc = files_replace(&m->live, &m->state.files, m->error);
     if (!m->files_only && !m->board_only)
         m->live.message = m->state.messages.n;

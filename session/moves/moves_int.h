@@ -8,11 +8,12 @@
 
 struct move {
     struct live live;
-    bool board_only, files_only; /* what is taken up of the other state */
-    struct branch_row from;      /* the branch that was current */
-    struct branch_row to;        /* and the one that is then; branch 0: to be made */
-    struct captured before;      /* the state that was there */
-    uint64_t seq;                /* of the state that is taken up */
+    /* What alone is taken up of the other state; none of these: all. */
+    bool board_only, files_only, messages_only;
+    struct branch_row from; /* the branch that was current */
+    struct branch_row to;   /* and the one that is then; branch 0: to be made */
+    struct captured before; /* the state that was there */
+    uint64_t seq;           /* of the state that is taken up */
     struct state_at state;
     bool read;
     uint64_t added, changed, removed;

@@ -9,6 +9,7 @@
 #include "session/board/status.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* "main" becomes "main-2", and that "main-3". */
 static int next_name(struct move *m, char out[CAIRN_SESSION_NAME_MAX])
@@ -56,11 +57,49 @@ static void report_restore(const struct move *m, struct cairn_restored *report)
              m->to.name.ptr);
 }
 
+/* *there: what is to be taken up of the other state is what there is. */
+static int look_there(struct move *m, const struct cairn_restore_options *options,
+                      bool *there)
+{
+    int rc = 0;
+    *there = m->before.ref.seq == m->seq;
+    if (*there)
+        return 0;
+    if (options->messages_only)
+        *there = m->live.message == m->state.messages.n;
+    if (options->n_paths && m->state.has_files && m->live.settings.files.len) {
+        rc = files_replace(&m->live, &m->state.files, m->error);
+        *there = !rc && !m->live.files->decided;
+    }
+    return rc;
+}
+
+static int begin_branch(struct move *m, const struct cairn_restore_options *options)
+{
+    char name[CAIRN_SESSION_NAME_MAX];
+    struct buf origin = BUF_INIT;
+    bool little = options->messages_only || options->n_paths;
+    int rc = next_name(m, name);
+    m->to = (struct branch_row){.name = arena_str(&m->live.arena, str_of(name)),
+                                .from_seq = little ? m->before.ref.seq : m->seq,
+                                .reason = STR("")};
+    buf_varint(&origin, m->from.branch);
+    buf_varint(&origin, m->before.ref.seq);
+    if (!rc)
+        rc =
+            m->live.arena.failed ? error_nomem(m->error) : buf_check(&origin, m->error);
+    struct log_entry entry = {
+        .verb = VERB_RESTORED, .number = m->seq, .after = buf_view(&origin)};
+    if (!rc)
+        rc = move_finish(m, &entry);
+    buf_release(&origin);
+    return rc;
+}
+
 static int restore(struct move *m, const char *id,
                    const struct cairn_restore_options *options)
 {
-    char name[CAIRN_SESSION_NAME_MAX], number[CAIRN_ID_MAX];
-    struct buf origin = BUF_INIT;
+    char number[CAIRN_ID_MAX];
     int rc = debug_seq(m->live.store, id, &m->seq, m->error);
     if (!rc && !options->force)
         rc = checkpoint_check_broken(m->live.store, m->seq, id, m->error);
@@ -73,23 +112,9 @@ static int restore(struct move *m, const char *id,
     if (rc)
         return rc;
     m->to = m->from;
-    if (m->before.ref.seq == m->seq) /* the present state is that checkpoint */
-        return 0;
-    rc = next_name(m, name);
-    m->to = (struct branch_row){.name = arena_str(&m->live.arena, str_of(name)),
-                                .from_seq = m->seq};
-    m->to.reason = STR("");
-    buf_varint(&origin, m->from.branch);
-    buf_varint(&origin, m->before.ref.seq);
-    if (!rc)
-        rc =
-            m->live.arena.failed ? error_nomem(m->error) : buf_check(&origin, m->error);
-    struct log_entry entry = {
-        .verb = VERB_RESTORED, .number = m->seq, .after = buf_view(&origin)};
-    if (!rc)
-        rc = move_finish(m, &entry);
-    buf_release(&origin);
-    return rc;
+    bool there;
+    rc = look_there(m, options, &there);
+    return rc || there ? rc : begin_branch(m, options);
 }
 
 /* What a transaction returns that was only to be looked at. */
@@ -105,12 +130,14 @@ static int restore_once(struct cairn_store *store, const char *session,
     struct move m;
     int rc = move_begin(&m, files, store, session, error);
     m.board_only = options->board_only;
-    m.files_only = options->files_only;
+    m.files_only = options->files_only || options->n_paths;
+    m.messages_only = options->messages_only;
     if (!rc)
         rc = make(&m, id, options);
     bool skipped = !rc && m.state.has_files &&
-                   !m.live.settings.later[SETTING_FILES].len && !options->board_only;
-    if (!rc && options->files_only && (skipped || !m.state.has_files))
+                   !m.live.settings.later[SETTING_FILES].len && !m.board_only &&
+                   !m.messages_only;
+    if (!rc && m.files_only && (skipped || !m.state.has_files))
         rc = error_set(error, CAIRN_EUSAGE, "nothing was restored: %s",
                        skipped ? "the setting `files` of the session is off (`cairn "
                                  "session config files DIR`)"
@@ -123,6 +150,43 @@ static int restore_once(struct cairn_store *store, const char *session,
     return move_end(&m, rc);
 }
 
+static int check_options(const struct cairn_restore_options *options,
+                         struct cairn_error *error)
+{
+    bool files = options->files_only || options->n_paths;
+    return options->board_only + files + options->messages_only > 1
+               ? error_set(error, CAIRN_EUSAGE,
+                           "give only one of the board alone, the files (or some of "
+                           "them) alone and the messages alone")
+               : 0;
+}
+
+static int take_paths(const struct cairn_restore_options *options,
+                      struct files_taken *files, struct str **texts,
+                      struct cairn_error *error)
+{
+    *texts = NULL;
+    if (!options->n_paths)
+        return 0;
+    *texts = calloc(options->n_paths, sizeof **texts);
+    if (!*texts)
+        return error_nomem(error);
+    for (size_t i = 0; i < options->n_paths; i++)
+        (*texts)[i] = str_of(options->paths[i]);
+    files->only.texts = *texts;
+    files->only.n = options->n_paths;
+    return 0;
+}
+
+static void count_files(const struct files_taken *files, struct cairn_restored *told)
+{
+    told->files_added = files->counts.added;
+    told->files_changed = files->counts.changed;
+    told->files_removed = files->counts.removed;
+    told->files_kept = files->counts.kept;
+    told->files_left = files->counts.left;
+}
+
 static int restore_with(struct cairn_store *store, const char *session,
                         restore_fn *make, const char *id,
                         const struct cairn_restore_options *given,
@@ -133,10 +197,12 @@ static int restore_with(struct cairn_store *store, const char *session,
     struct files_taken files = {.told = options->kept,
                                 .told_context = options->context};
     struct cairn_restored told = {0};
-    int rc;
-    if (options->board_only && options->files_only)
-        return error_set(error, CAIRN_EUSAGE,
-                         "the board alone and the files alone are nothing together");
+    struct str *texts;
+    int rc = check_options(options, error);
+    if (!rc)
+        rc = take_paths(options, &files, &texts, error);
+    if (rc)
+        return rc;
     do
         rc = restore_once(store, session, &files, make, id, options, &told, error);
     while (files_wanted(&files, &rc, store, session, error));
@@ -144,11 +210,8 @@ static int restore_with(struct cairn_store *store, const char *session,
     if (looked && files.prepared)
         restore_count(&files.restore);
     rc = files_end(&files, rc, store, error);
-    told.files_added = files.counts.added;
-    told.files_changed = files.counts.changed;
-    told.files_removed = files.counts.removed;
-    told.files_kept = files.counts.kept;
-    told.files_left = files.counts.left;
+    free(texts);
+    count_files(&files, &told);
     if (looked) {
         rc = 0;
         told.before[0] = '\0';
