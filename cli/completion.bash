@@ -89,7 +89,7 @@ _cairn_options()
     'checkpoint resume') printf '%s\n' --level --session ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff') printf '%s\n' --patch --stat --unified --worktree --paths --color --session ;;
-    'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
+    'checkpoint undo-restore' | 'checkpoint redo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
     'checkpoint log') printf '%s\n' --newest --all --session ;;
     'checkpoint export') printf '%s\n' --tar --session ;;
     'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
@@ -211,7 +211,7 @@ _cairn_operands()
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
-        grep blame-file export diff restore undo-restore bisect recover ;;
+        grep blame-file export diff restore undo-restore redo-restore bisect recover ;;
     session) printf '%s\n' start list show size switch end config undo log message watch hook install-hooks export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;

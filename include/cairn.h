@@ -18,6 +18,7 @@
  *   cairn/gc.h          delete checkpoints, runs, content
  *   cairn/recorder.h    checkpoints for programs that run their tasks themselves
  *   cairn/session.h     debugging sessions and their checkpoints
+ *   cairn/restore.h     going back to a checkpoint of a session, and forward again
  *   cairn/branch.h      branches of sessions
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
  *   cairn/watch.h       checkpoints after edits of files have settled
@@ -65,6 +66,7 @@
 #include "cairn/plan.h"
 #include "cairn/recorder.h"
 #include "cairn/repair.h"
+#include "cairn/restore.h"
 #include "cairn/run.h"
 #include "cairn/runs.h"
 #include "cairn/session.h"

@@ -40,6 +40,8 @@ static const char *verb_name(const struct session_log_row *row)
         return "undone";
     case VERB_BACK:
         return "undid-restore";
+    case VERB_FORWARD:
+        return "redid-restore";
     case VERB_PRUNED:
         return "pruned";
     case VERB_CONTRADICTION:
@@ -64,6 +66,7 @@ static const char *kind_name(const struct session_log_row *row)
                    : "checkpoint";
     case VERB_RESTORED:
     case VERB_BACK:
+    case VERB_FORWARD:
         return "restore";
     case VERB_BRANCHED:
     case VERB_SWITCHED:
@@ -259,6 +262,7 @@ static int describe(struct telling *t, const struct session_log_row *row,
     case VERB_ABANDONED:
     case VERB_MERGED:
     case VERB_BACK:
+    case VERB_FORWARD:
         rc = live_branch(t->live, row->number, &branch, t->error);
         if (!rc)
             buf_str(&t->text, branch.name);
@@ -390,6 +394,7 @@ static int look_for_turn(void *context, const struct session_log_row *row)
     case VERB_ABANDONED:
     case VERB_MERGED:
     case VERB_BACK:
+    case VERB_FORWARD:
         break;
     }
     u->blocked = true;

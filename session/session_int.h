@@ -29,8 +29,12 @@
  *   - checkpoint, restored: seq of the checkpoint; checkpoint, after: its trigger by
  * name, or none
  *   - contradiction: a belief; after: the id of another that cannot be true, too
- *   - branched, switched, abandoned, back: the branch that is current then, or was
- *   - restored and back, after: varint branch before, varint seq that it was at
+ *   - branched, switched, abandoned, back, forward: the branch that is current then, or
+ *     was
+ *   - restored, back and forward, after: varint branch before, varint seq that it was
+ *     at; back and forward: then varint seq of the state that was taken up, varint 1 if
+ *     what there was was not what the last back or forward had taken up, else 0. (Of a
+ *     back that is older, nothing.)
  *   - merged: the other branch; after: varint branch that it was merged into, varint
  * seq of the state that was merged, varint seq of what came of it
  *   - undone: the turn that was undone
@@ -54,6 +58,7 @@ enum session_verb {
     VERB_PRUNED = 15, /* number: how many checkpoints; after: for people */
     VERB_CONTRADICTION = 16,
     VERB_MESSAGES = 17, /* were added */
+    VERB_FORWARD = 18,  /* what was undone was done again */
 };
 
 _Static_assert((int)VERB_PUT == SESSION_LOG_PUT &&

@@ -446,15 +446,31 @@ static const struct command command_table[] = {
     {"checkpoint undo-restore",
      "",
      "take back the last restore",
-     "Goes back to the branch and the state before the last restore. What was done "
-     "since stays, in a checkpoint of the branch that the restore began. Refused if "
-     "other things were done with branches of the session since.",
+     "Goes back to the branch and the state before the last restore: board, messages "
+     "and files. What was done since stays, in a checkpoint of the branch that the "
+     "restore began. Called again, it takes back the restore before that; `cairn "
+     "checkpoint redo-restore` goes forward again. Refused if branches were started, "
+     "switched, merged or abandoned since.",
      "  cairn checkpoint undo-restore",
      "0 2 5 10 75",
      0,
      0,
      {OPT_DRY_RUN, OPT_BOARD_ONLY, OPT_FILES_ONLY, OPT_SESSION, OPT_NONE},
      command_checkpoint_undo_restore},
+    {"checkpoint redo-restore",
+     "",
+     "do again what undo-restore took back",
+     "Goes to the branch and the state that the last `cairn checkpoint undo-restore` "
+     "has left: board, messages and files as they were then, with what had been done "
+     "after the restore. Called again, to what the undo before that has left; each can "
+     "be undone again. Refused if the board, the messages or the files were changed "
+     "since, or after another restore.",
+     "  cairn checkpoint redo-restore",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_DRY_RUN, OPT_SESSION, OPT_NONE},
+     command_checkpoint_redo_restore},
     {"checkpoint bisect",
      "-- COMMAND [ARG]...",
      "find the first checkpoint whose state makes a command fail",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint restore and undo-restore: going back, and taking that back. */
+/* cairn checkpoint restore, undo-restore and redo-restore: going back, taking that
+ * back, and forward again. */
 #include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -224,7 +225,11 @@ int command_checkpoint_restore(struct settings *settings)
     return status;
 }
 
-int command_checkpoint_undo_restore(struct settings *settings)
+typedef int move_fn(struct cairn_store *store, const char *session,
+                    const struct cairn_restore_options *options,
+                    struct cairn_restored *report, struct cairn_error *error);
+
+static int move_along(struct settings *settings, move_fn *move, const char *opposite)
 {
     static const struct patterns none;
     struct cairn_restored report = {0};
@@ -232,11 +237,28 @@ int command_checkpoint_undo_restore(struct settings *settings)
     struct cairn_error error = {0};
     struct cairn_restore_options options = options_of(settings, &none);
     int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0 && cairn_session_undo_restore(store, session_option(settings),
-                                                  &options, &report, &error) != 0)
+    bool done = status == 0;
+    if (done && move(store, session_option(settings), &options, &report, &error) != 0) {
         status = report_error(&error);
-    else if (status == 0)
+        done = false;
+    }
+    if (done)
         status = report_restored(&report, options.dry_run);
+    out_flush();
+    if (done && options.dry_run)
+        say("nothing was restored: that is what would be");
+    else if (done && !ui_json())
+        say("to take it back: cairn checkpoint %s", opposite);
     hooks_run_and_close(store);
     return status;
+}
+
+int command_checkpoint_undo_restore(struct settings *settings)
+{
+    return move_along(settings, cairn_session_undo_restore, "redo-restore");
+}
+
+int command_checkpoint_redo_restore(struct settings *settings)
+{
+    return move_along(settings, cairn_session_redo_restore, "undo-restore");
 }

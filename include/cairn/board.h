@@ -171,9 +171,9 @@ struct cairn_session_event {
                          (a checkpoint because of it), "contradiction", "restore",
                          "branch", "prune", "undo", "session" */
     const char *verb; /* "started", "added", "changed", "removed", "checkpoint",
-                         "restored", "undid-restore", "branched", "switched",
-                         "abandoned", "merged", "ended", "continued", "configured",
-                         "undone", "pruned", "contradiction" */
+                         "restored", "undid-restore", "redid-restore", "branched",
+                         "switched", "abandoned", "merged", "ended", "continued",
+                         "configured", "undone", "pruned", "contradiction" */
     const char *reason; /* the trigger of a checkpoint, or NULL */
     const char *id;     /* of the item, checkpoint or branch; may be "" */
     const char *text;   /* for people, one line */

@@ -4,6 +4,7 @@
 #define SESSION_MOVES_MOVES_INT_H
 
 #include "cairn/branch.h"
+#include "cairn/restore.h"
 #include "session/session_int.h"
 
 struct move {
@@ -30,6 +31,14 @@ int move_read_target(struct move *m);
 /* Makes it the present state, on the branch m->to (which is made if it has no number),
  * and logs it. */
 int move_finish(struct move *m, const struct log_entry *entry);
+
+/* One transaction of a restore. */
+typedef int restore_fn(struct move *m, const char *id,
+                       const struct cairn_restore_options *options);
+/* That, with files in place after it. `given` and `report` may be NULL. */
+int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
+                 const char *id, const struct cairn_restore_options *given,
+                 struct cairn_restored *report, struct cairn_error *error);
 
 /* A branch of the session by name, copied into its arena; found->branch 0: there is
  * none, or CAIRN_ENOTFOUND. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Going back to a checkpoint, and taking that back. */
+/* Going back to a checkpoint. */
 #include "session/moves/moves_int.h"
 
 #include "base/decimal.h"
-#include "base/reader.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
 #include "session/board/status.h"
@@ -67,7 +66,7 @@ static int look_there(struct move *m, const struct cairn_restore_options *option
         return 0;
     if (options->messages_only)
         *there = m->live.message == m->state.messages.n;
-    if (options->n_paths && m->state.has_files && m->live.settings.files.len) {
+    if (options->n_paths && m->state.has_files && m->live.settings.later[SETTING_FILES].len) {
         rc = files_replace(&m->live, &m->state.files, m->error);
         *there = !rc && !m->live.files->decided;
     }
@@ -119,8 +118,6 @@ static int restore(struct move *m, const char *id,
 
 /* What a transaction returns that was only to be looked at. */
 enum { LOOKED = 2 };
-typedef int restore_fn(struct move *m, const char *id,
-                       const struct cairn_restore_options *options);
 
 static int restore_once(struct cairn_store *store, const char *session,
                         struct files_taken *files, restore_fn *make, const char *id,
@@ -187,10 +184,9 @@ static void count_files(const struct files_taken *files, struct cairn_restored *
     told->files_left = files->counts.left;
 }
 
-static int restore_with(struct cairn_store *store, const char *session,
-                        restore_fn *make, const char *id,
-                        const struct cairn_restore_options *given,
-                        struct cairn_restored *report, struct cairn_error *error)
+int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
+                 const char *id, const struct cairn_restore_options *given,
+                 struct cairn_restored *report, struct cairn_error *error)
 {
     static const struct cairn_restore_options none;
     const struct cairn_restore_options *options = given ? given : &none;
@@ -226,94 +222,4 @@ int cairn_session_restore(struct cairn_store *store, const char *session,
                           struct cairn_restored *report, struct cairn_error *error)
 {
     return restore_with(store, session, restore, id, options, report, error);
-}
-
-/* ---- Taking a restore back ---- */
-
-struct restore_search {
-    bool found, blocked;
-    uint64_t branch, seq; /* where it was before */
-};
-
-static int see_log(void *context, const struct session_log_row *row)
-{
-    struct restore_search *search = context;
-    struct reader in = reader_of(row->after.ptr, row->after.len);
-    switch ((enum session_verb)row->verb) {
-    case VERB_PUT:
-    case VERB_REMOVED:
-    case VERB_CHECKPOINT:
-    case VERB_CONTRADICTION:
-    case VERB_UNDONE:
-    case VERB_CONFIGURED:
-    case VERB_ENDED:
-    case VERB_CONTINUED:
-    case VERB_PRUNED:
-    case VERB_MESSAGES:
-        return 0;
-    case VERB_RESTORED:
-        search->branch = read_varint(&in);
-        search->seq = read_varint(&in);
-        search->found = reader_done(&in);
-        return 1;
-    case VERB_STARTED:
-    case VERB_BRANCHED:
-    case VERB_SWITCHED:
-    case VERB_ABANDONED:
-    case VERB_MERGED:
-    case VERB_BACK:
-        break;
-    }
-    search->blocked = true;
-    return 1;
-}
-
-/* Nothing was ever recorded on the branch that the restore had made. */
-static int abandon_empty(struct move *m)
-{
-    struct branch_row row = m->from;
-    struct chain head;
-    struct arena arena = ARENA_INIT;
-    int rc = sections_open(m->live.store, m->live.sha, row.branch, &head, &arena, NULL,
-                           m->error);
-    arena_release(&arena);
-    if (rc || head.position)
-        return rc;
-    row.status = BRANCH_ABANDONED;
-    row.reason = STR("the restore was undone");
-    return store_put_branch(m->live.store, &row, m->error);
-}
-
-static int undo_restore(struct move *m, const char *id,
-                        const struct cairn_restore_options *options)
-{
-    (void)id;
-    (void)options;
-    struct restore_search search = {0};
-    struct log_entry entry = {.verb = VERB_BACK};
-    int rc = store_each_session_log(m->live.store, m->live.row.session, UINT64_MAX,
-                                    true, see_log, &search, m->error);
-    if (!rc && !search.found)
-        return error_set(m->error, CAIRN_EUSAGE, "there is no restore to undo%s",
-                         search.blocked ? ": branches were started, switched or "
-                                          "abandoned since, or it was undone already"
-                                        : "");
-    m->seq = search.seq;
-    if (!rc)
-        rc = move_read_target(m);
-    if (!rc)
-        rc = live_branch(&m->live, search.branch, &m->to, m->error);
-    if (!rc)
-        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
-                            m->error);
-    if (!rc)
-        rc = move_finish(m, &entry);
-    return rc ? rc : abandon_empty(m);
-}
-
-int cairn_session_undo_restore(struct cairn_store *store, const char *session,
-                               const struct cairn_restore_options *options,
-                               struct cairn_restored *report, struct cairn_error *error)
-{
-    return restore_with(store, session, undo_restore, NULL, options, report, error);
 }

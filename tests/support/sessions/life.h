@@ -4,6 +4,7 @@
 #ifndef TESTS_SUPPORT_SESSIONS_LIFE_H
 #define TESTS_SUPPORT_SESSIONS_LIFE_H
 
+#include "cairn/restore.h"
 #include "cairn/session.h"
 #include "cairn/transfer.h"
 #include "tests/support/suite.h"
