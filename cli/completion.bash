@@ -95,6 +95,7 @@ _cairn_options()
     'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
     'checkpoint blame-file') printf '%s\n' --at --session ;;
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
+    'checkpoint fork') printf '%s\n' --name --to --session ;;
     'checkpoint restore') printf '%s\n' --yes --dry-run --paths --board-only --files-only --messages-only \
         --force --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
@@ -211,7 +212,7 @@ _cairn_operands()
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
-        grep blame-file export diff restore undo-restore redo-restore bisect recover ;;
+        grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
     session) printf '%s\n' start list show size switch end config undo log message watch hook install-hooks export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;

@@ -305,6 +305,13 @@ static const struct option option_table[OPT_NONE] = {
          "patterns as in .gitignore, from the directory of the files, separated by "
          "commas (\\, is a comma); a directory means what is below it",
          0, 0, 0},
+    [OPT_FORK_NAME] = {"name", 0, OPTION_TEXT, "NAME",
+                       "the name of the new branch, or with --to of the new session", 0,
+                       0, 0},
+    [OPT_FORK_TO] = {"to", 0, OPTION_TEXT, "DIR",
+                     "put the files into this directory, which is new or empty, and "
+                     "begin a session whose files these are",
+                     0, 0, 0},
     [OPT_FORCE] = {"force", 0, OPTION_FLAG, NULL,
                    "also from a checkpoint that is labelled broken", 0, 0, 0},
     [OPT_REMOVE] = {"remove", 0, OPTION_FLAG, NULL, "take the label off", 0, 0, 0},

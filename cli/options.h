@@ -113,6 +113,8 @@ enum option_id {
     OPT_FILES_ONLY,
     OPT_MESSAGES_ONLY,
     OPT_RESTORED_PATHS,
+    OPT_FORK_NAME,
+    OPT_FORK_TO,
     OPT_FORCE,
     OPT_REMOVE,
     OPT_PREVIEW,

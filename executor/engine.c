@@ -284,6 +284,13 @@ int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
         return error_set(error, CAIRN_EUSAGE,
                          "output_limit is %llu bytes; at most %d can be stored",
                          (unsigned long long)options->output_limit, LIMIT_OUTPUT_MOST);
+    const char *dir;
+    if (store_fork(store, &dir))
+        return error_set(error, CAIRN_EUSAGE,
+                         "%s has the files of a session of the store %s, where the "
+                         "runs are those of another directory: give a store of its own "
+                         "for runs from here, with --store",
+                         dir, cairn_store_path(store));
     return engine_run(workflow, store, options, NULL, result, error);
 }
 

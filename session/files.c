@@ -26,9 +26,7 @@ static int real_path(const char *path, char **out, struct cairn_error *error)
     return error_sys(error, errno, "the directory %s", path);
 }
 
-/* What of `path` lies below `above`, without a slash in front; NULL: nothing. "" is
- * the directory itself. */
-static const char *path_below(const char *path, const char *above)
+const char *files_path_below(const char *path, const char *above)
 {
     size_t n = strlen(above);
     if (n == 1) /* the root */
@@ -36,25 +34,6 @@ static const char *path_below(const char *path, const char *above)
     if (strncmp(path, above, n) != 0 || (path[n] != '/' && path[n] != '\0'))
         return NULL;
     return path + n + (path[n] == '/');
-}
-
-static int name_root(struct cairn_store *store, const char *root, struct buf *out,
-                     struct cairn_error *error)
-{
-    char *home = NULL, *own = NULL;
-    int rc = files_home(store, &home, error);
-    if (!rc)
-        rc = real_path(cairn_store_path(store), &own, error);
-    if (!rc && path_below(root, own))
-        rc = error_set(error, CAIRN_EUSAGE,
-                       "%s belongs to the store: its files are not those of a session",
-                       root);
-    const char *below = rc ? NULL : path_below(root, home);
-    if (!rc)
-        buf_text(out, !below ? root : *below ? below : ".");
-    free(home);
-    free(own);
-    return rc ? rc : buf_check(out, error);
 }
 
 static bool is_printable(struct str text)
@@ -68,6 +47,30 @@ static bool is_printable(struct str text)
         at += n;
     }
     return true;
+}
+
+int files_path_name(struct cairn_store *store, const char *root, struct buf *out,
+                    struct cairn_error *error)
+{
+    char *home = NULL, *own = NULL;
+    buf_clear(out);
+    if (!is_printable(str_of(root)))
+        return error_set(error, CAIRN_EUSAGE,
+                         "the path of the files of a session has to be UTF-8 without "
+                         "control characters");
+    int rc = files_home(store, &home, error);
+    if (!rc)
+        rc = real_path(cairn_store_path(store), &own, error);
+    if (!rc && files_path_below(root, own))
+        rc = error_set(error, CAIRN_EUSAGE,
+                       "%s belongs to the store: its files are not those of a session",
+                       root);
+    const char *below = rc ? NULL : files_path_below(root, home);
+    if (!rc)
+        buf_text(out, !below ? root : *below ? below : ".");
+    free(home);
+    free(own);
+    return rc ? rc : buf_check(out, error);
 }
 
 static bool is_directory(const char *path)
@@ -84,14 +87,10 @@ int files_root_name(struct cairn_store *store, const char *directory, struct buf
     int rc = real_path(directory, &root, error);
     if (rc)
         return rc;
-    if (!is_printable(str_of(root)))
-        rc = error_set(error, CAIRN_EUSAGE,
-                       "the path of the files of a session has to be UTF-8 without "
-                       "control characters");
-    if (!rc && !is_directory(root))
+    if (!is_directory(root))
         rc = error_set(error, CAIRN_EUSAGE, "%s is no directory", directory);
     if (!rc)
-        rc = name_root(store, root, out, error);
+        rc = files_path_name(store, root, out, error);
     free(root);
     return rc;
 }

@@ -69,6 +69,12 @@ int files_end(struct files_taken *files, int rc, struct cairn_store *store,
  * cleared. CAIRN_EUSAGE: no directory, or one of the store's own. */
 int files_root_name(struct cairn_store *store, const char *directory, struct buf *out,
                     struct cairn_error *error);
+/* The same of the real path of a directory, which need not be there. */
+int files_path_name(struct cairn_store *store, const char *root, struct buf *out,
+                    struct cairn_error *error);
+/* What of `path` lies below `above`, without a slash in front; NULL: nothing. "" is
+ * the directory itself. */
+const char *files_path_below(const char *path, const char *above);
 /* That of the files; NULL: the checkpoint holds none. */
 const struct section_ref *files_section(const struct sections *sections);
 /* Is everything there that the snapshot refers to? CAIRN_EDAMAGED. (What the bytes are

@@ -3,6 +3,7 @@
 
 #include "base/decimal.h"
 #include "base/lock.h"
+#include "snapshot/unpack.h"
 #include "storage/rows_meta.h"
 #include "storage/store.h"
 
@@ -14,6 +15,8 @@
 /* "1 SESSION BEFORE AFTER": snapshots, in hex; behind a 2 in the place of the 1 there
  * follow patterns of paths, each with a line break in front. */
 static const char setting[] = "restore";
+/* "1 SESSION", and a directory in the next line. */
+static const char fork_setting[] = "unpack";
 enum { VALUE_MAX = 24 + 2 * DIGEST_HEX_SIZE };
 
 /* ---- Where the files are ---- */
@@ -132,7 +135,7 @@ int pending_carry_out(struct cairn_store *store, struct restore *restore,
     return rc;
 }
 
-/* ---- Finishing ---- */
+/* ---- What is noted ---- */
 
 struct pending {
     char *text; /* of the setting, heap */
@@ -214,6 +217,117 @@ static int read_pending(struct cairn_store *store, struct pending *out,
                           "`cairn doctor`");
 }
 
+/* ---- A directory for a new session ---- */
+
+int fork_note(struct cairn_store *store, uint64_t session, const char *directory,
+              struct cairn_error *error)
+{
+    struct buf value = BUF_INIT;
+    buf_format(&value, "1 %llu\n%s", (unsigned long long)session, directory);
+    int rc = buf_check(&value, error);
+    if (!rc)
+        rc = store_set_setting(store, fork_setting, value.data, error);
+    buf_release(&value);
+    return rc;
+}
+
+/* 1: there is one; *text (heap) has *directory in it. */
+static int read_fork(struct cairn_store *store, char **text, uint64_t *session,
+                     const char **directory, struct cairn_error *error)
+{
+    unsigned long long number;
+    int end = 0;
+    int rc = store_whole_setting(store, fork_setting, text, error);
+    if (rc <= 0)
+        return rc;
+    bool fits = sscanf(*text, "1 %llu%n", &number, &end) == 1 && (*text)[end] == '\n' &&
+                (*text)[end + 1] == '/';
+    if (!fits)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "what the store says of files in a new directory is damaged: "
+                         "run `cairn doctor`");
+    *session = number;
+    *directory = *text + end + 1;
+    return 1;
+}
+
+/* The session may have been given other files meanwhile; the directory is its own. */
+static int place_fork(struct cairn_store *store, struct unpack *unpack,
+                      uint64_t session, struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    int rc = store_fork_text(store, session, &text, error);
+    if (!rc)
+        rc = unpack_place(unpack, ".cairn", buf_view(&text));
+    buf_release(&text);
+    return rc;
+}
+
+static int drop_fork(struct cairn_store *store, struct cairn_error *error)
+{
+    int rc = store_begin(store, -1, error);
+    return rc ? rc
+              : store_end(store, store_drop_setting(store, fork_setting, error), error);
+}
+
+/* What was written was not decided. A restore that was uses the same place. */
+static int clear_fork(struct cairn_store *store, struct unpack *unpack,
+                      struct cairn_error *error)
+{
+    struct pending pending;
+    struct buf path = BUF_INIT;
+    int restore = read_pending(store, &pending, error);
+    pending_release(&pending);
+    buf_format(&path, "%s/" RESTORE_STAGE, cairn_store_path(store));
+    int rc = restore < 0 ? restore : buf_check(&path, error);
+    if (!rc && !restore)
+        restore_clear_stage(path.data);
+    buf_release(&path);
+    return rc ? rc : unpack_clear(unpack);
+}
+
+int fork_finish(struct cairn_store *store, struct cairn_error *error)
+{
+    struct unpack unpack = {.fd = -1};
+    char *text = NULL;
+    const char *directory;
+    uint64_t session;
+    int rc = read_fork(store, &text, &session, &directory, error);
+    if (rc > 0) {
+        rc = unpack_open(&unpack, store, directory, error);
+        if (!rc)
+            rc = session ? place_fork(store, &unpack, session, error)
+                         : clear_fork(store, &unpack, error);
+        unpack_close(&unpack);
+        if (!rc || rc == CAIRN_ENOTFOUND) /* else there is nothing to be done */
+            rc = drop_fork(store, error);
+        if (rc)
+            error_context(error,
+                          "files that were written for %s are not in their "
+                          "place yet",
+                          directory);
+    }
+    free(text);
+    return rc;
+}
+
+static int forget_fork(struct cairn_store *store, uint64_t session,
+                       struct cairn_error *error)
+{
+    char *text = NULL;
+    const char *directory;
+    uint64_t of = 0;
+    int rc = read_fork(store, &text, &of, &directory, NULL);
+    if (rc > 0 && of == session)
+        rc = fork_note(store, 0, directory, error);
+    else
+        rc = rc < 0 ? store_drop_setting(store, fork_setting, error) : 0;
+    free(text);
+    return rc;
+}
+
+/* ---- Finishing ---- */
+
 int pending_forget(struct cairn_store *store, uint64_t session,
                    struct cairn_error *error)
 {
@@ -221,7 +335,8 @@ int pending_forget(struct cairn_store *store, uint64_t session,
     int rc = read_pending(store, &pending, NULL);
     bool other = rc > 0 && pending.session != session;
     pending_release(&pending);
-    return rc == 0 || other ? 0 : store_drop_setting(store, setting, error);
+    rc = rc == 0 || other ? 0 : store_drop_setting(store, setting, error);
+    return rc ? rc : forget_fork(store, session, error);
 }
 
 static int open_again(const struct pending *pending, struct cairn_store *store,
@@ -245,7 +360,7 @@ static int finish(struct cairn_store *store, const struct pending *pending,
     struct snapshot_head heads[2];
     struct arena arena = ARENA_INIT;
     struct buf root = BUF_INIT;
-    struct restore restore = {.fd = -1, .stage = -1};
+    struct restore restore = {.fd = -1, .stage = -1, .like_fd = -1};
     restore.parent.fd = -1;
     int rc = 0;
     for (int i = 0; i < 2 && !rc; i++)
@@ -297,22 +412,58 @@ static int finish_pending(struct cairn_store *store, struct cairn_error *error)
     return rc;
 }
 
-int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error)
+enum { PENDING_RESTORE = 1, PENDING_FORK = 2 };
+
+/* What there is to finish; 0: nothing. */
+static int what_is_pending(struct cairn_store *store, struct cairn_error *error)
 {
     struct pending pending;
-    if (!locked && store_holds(store, LOCK_RESTORE)) /* it is this handle's */
-        return 0;
+    char *text = NULL;
     int rc = read_pending(store, &pending, error);
     pending_release(&pending);
-    if (!rc && !locked)
-        clear_stage(store);
+    if (rc)
+        return rc < 0 ? rc : PENDING_RESTORE;
+    rc = store_whole_setting(store, fork_setting, &text, error);
+    free(text);
+    return rc > 0 ? PENDING_FORK : rc;
+}
+
+/* 1: it is ours; 0: another process is about it. */
+static int try_lock(struct cairn_store *store, struct cairn_error *error)
+{
+    struct lock_file *file = store_lock_file(store);
+    int rc = lock_try(file, LOCK_RESTORE, LOCK_EXCLUSIVE, error);
     if (rc <= 0)
         return rc;
-    rc = locked ? 0 : pending_lock(store, error);
+    rc = store_hold(store, LOCK_RESTORE, error);
     if (rc)
+        lock_drop(file, LOCK_RESTORE);
+    return rc ? rc : 1;
+}
+
+static int finish_unlocked(struct cairn_store *store, int what,
+                           struct cairn_error *error)
+{
+    int rc = what == PENDING_FORK ? try_lock(store, error) : pending_lock(store, error);
+    if (rc < 0 || (what == PENDING_FORK && !rc))
         return rc;
+    (void)fork_finish(store, NULL); /* what hinders it hinders nobody else */
     rc = finish_pending(store, error);
-    if (!locked)
-        pending_unlock(store);
+    pending_unlock(store);
     return rc;
+}
+
+int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error)
+{
+    if (!locked && store_holds(store, LOCK_RESTORE)) /* it is this handle's */
+        return 0;
+    int what = what_is_pending(store, error);
+    if (!what && !locked)
+        clear_stage(store);
+    if (what <= 0)
+        return what;
+    if (!locked)
+        return finish_unlocked(store, what, error);
+    (void)fork_finish(store, NULL);
+    return finish_pending(store, error);
 }

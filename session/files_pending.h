@@ -26,6 +26,15 @@ int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *e
 int pending_forget(struct cairn_store *store, uint64_t session,
                    struct cairn_error *error);
 
+/* ---- The files of a new session in a new directory ---- */
+
+/* Likewise a setting of the store. In a transaction: they are being written for the
+ * directory (session 0), or are to be put there, since the session is made with it. */
+int fork_note(struct cairn_store *store, uint64_t session, const char *directory,
+              struct cairn_error *error);
+/* With the lock: what was noted is finished, or what was written is deleted. */
+int fork_finish(struct cairn_store *store, struct cairn_error *error);
+
 /* The directory that a setting `files` means, with a NUL. CAIRN_EUSAGE: a link is in
  * its place. */
 int files_root_path(struct cairn_store *store, struct str name, struct buf *out,

@@ -59,7 +59,8 @@ int live_close(struct live *live, int rc, struct cairn_error *error)
 int current_session(struct cairn_store *store, uint64_t *session,
                     struct cairn_error *error)
 {
-    int rc = store_current_session(store, session, error);
+    *session = store_fork(store, NULL);
+    int rc = *session ? 0 : store_current_session(store, session, error);
     return rc ? rc : *session > 0;
 }
 
@@ -98,13 +99,31 @@ static int copy_row(void *context, const struct session_row *row)
     return 0;
 }
 
-int live_find(struct live *live, const char *session, struct cairn_error *error)
+/* A file that anybody has put into a directory makes it no place of a session: the
+ * session says where its files are. */
+static int check_fork(struct live *live, struct cairn_error *error)
 {
-    uint64_t number = 0;
-    int rc = resolve(live->store, session, &number, error);
-    if (rc)
-        return rc;
-    rc = store_get_session(live->store, number, copy_row, live, error);
+    const char *dir;
+    struct buf root = BUF_INIT;
+    uint64_t session = store_fork(live->store, &dir);
+    bool fits = live->settings.files.len &&
+                files_root_path(live->store, live->settings.files, &root, NULL) == 0 &&
+                strcmp(root.data, dir) == 0;
+    buf_release(&root);
+    if (fits)
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "the file .cairn in %s names session %llu of the store %s, whose "
+                     "files are not there: `cairn session config files DIR --session "
+                     "%llu` says that they are, if they are; else name another session "
+                     "with --session",
+                     dir, (unsigned long long)session, cairn_store_path(live->store),
+                     (unsigned long long)session);
+}
+
+static int read_row(struct live *live, uint64_t number, struct cairn_error *error)
+{
+    int rc = store_get_session(live->store, number, copy_row, live, error);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND, "there is no session %llu",
                          (unsigned long long)number);
@@ -115,6 +134,16 @@ int live_find(struct live *live, const char *session, struct cairn_error *error)
     if (!rc)
         rc = numbers_decode(live, error);
     return rc ? rc : settings_decode(live->row.settings, &live->settings, error);
+}
+
+int live_find(struct live *live, const char *session, struct cairn_error *error)
+{
+    uint64_t number = 0;
+    int rc = resolve(live->store, session, &number, error);
+    if (!rc)
+        rc = read_row(live, number, error);
+    return rc || session || !store_fork(live->store, NULL) ? rc
+                                                           : check_fork(live, error);
 }
 
 int live_read(struct live *live, struct cairn_store *store, const char *session,

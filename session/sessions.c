@@ -177,8 +177,15 @@ int cairn_session_list(struct cairn_store *store, const struct cairn_page *page,
 
 /* ---- Starting ---- */
 
+/* Not where the directory says which one that is. */
 static int make_current(struct live *live, struct cairn_error *error)
 {
+    const char *dir;
+    if (store_fork(live->store, &dir))
+        return error_set(error, CAIRN_EUSAGE,
+                         "%s has the files of one session, which is always the current "
+                         "one there: give --store %s to switch that of the store",
+                         dir, cairn_store_path(live->store));
     return store_set_current_session(live->store, live->row.session, error);
 }
 

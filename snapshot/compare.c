@@ -116,7 +116,7 @@ int snapshot_compare(struct cairn_store *store, const struct digest *before,
                           .each = each,
                           .context = context,
                           .error = error};
-    if (digest_equal(before, after))
+    if (before && digest_equal(before, after))
         return 0;
     c.pairs = calloc(SNAPSHOT_DEPTH_MOST + 1, sizeof *c.pairs);
     if (!c.pairs)

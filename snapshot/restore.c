@@ -15,8 +15,12 @@ int restore_open(struct restore *r, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
                  struct paths *only, struct cairn_error *error)
 {
-    *r = (struct restore){
-        .store = store, .root = root, .fd = -1, .stage = -1, .error = error};
+    *r = (struct restore){.store = store,
+                          .root = root,
+                          .fd = -1,
+                          .stage = -1,
+                          .like_fd = -1,
+                          .error = error};
     r->parent.fd = -1;
     r->fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r->fd < 0)
@@ -95,17 +99,23 @@ static int set_times(int fd, int64_t mtime_ns)
 
 /* Under another name until it is whole: what is found under that of a change is a file
  * that was in its place, or all of the one that is to come there. */
-static int stage_file(struct restore *r, const char *name,
+static int stage_file(struct restore *r, const char *name, struct str path,
                       const struct tree_entry *entry)
 {
     static const char unfinished[] = "new";
     (void)unlinkat(r->stage, unfinished, 0);
     struct writing w = {.restore = r,
                         .fd = openat(r->stage, unfinished,
-                                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+                                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
     if (w.fd < 0)
         return error_sys(r->error, errno, "writing in %s", r->stage_path.data);
-    int rc = snapshot_content(r->store, entry, write_part, &w, r->error);
+    bool cloned = false;
+    int rc = clone_like(r, entry, path, w.fd, &cloned);
+    w.size = entry->size;
+    if (!rc && !cloned) {
+        w.size = 0;
+        rc = snapshot_content(r->store, entry, write_part, &w, r->error);
+    }
     if (!rc && (ftruncate(w.fd, (off_t)w.size) != 0 || fchmod(w.fd, entry->mode) != 0 ||
                 set_times(w.fd, entry->mtime_ns) != 0))
         rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
@@ -163,8 +173,9 @@ static int stage_change(struct restore *r, size_t i)
     if (!change->staged)
         return 0;
     staged_name(name, i);
-    return change->after.kind == TREE_LINK ? stage_link(r, name, &change->after)
-                                           : stage_file(r, name, &change->after);
+    return change->after.kind == TREE_LINK
+               ? stage_link(r, name, &change->after)
+               : stage_file(r, name, change->path, &change->after);
 }
 
 /* ---- What is refused ---- */
@@ -471,6 +482,7 @@ void restore_close(struct restore *r)
         close(r->stage);
     if (r->fd >= 0)
         close(r->fd);
+    clone_end(r);
     buf_release(&r->stage_path);
     buf_release(&r->parent.path);
     arena_release(&r->arena);
@@ -479,7 +491,7 @@ void restore_close(struct restore *r)
 
 void restore_clear_stage(const char *path)
 {
-    struct restore r = {.fd = -1};
+    struct restore r = {.fd = -1, .like_fd = -1};
     r.stage = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r.stage < 0)
         return;

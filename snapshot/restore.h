@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Putting the files of a snapshot in the place of those of another one, which is what
- * is on the disk now.
+ * is on the disk now; or in an empty directory, where there are none.
  *
  *     restore_open     finds out what differs
  *     restore_prepare  verifies every content and writes it beside the files: nothing
@@ -33,7 +33,8 @@ struct restore_change {
 struct restore_counts {
     uint64_t added, changed, removed; /* files, links and directories */
     uint64_t kept;                    /* that were changed meanwhile, and kept beside */
-    uint64_t left; /* of which the snapshot has the name alone: not touched */
+    uint64_t left;   /* of which the snapshot has the name alone: not touched */
+    uint64_t cloned; /* files whose blocks are those of a file in `like` */
 };
 struct restore {
     struct cairn_store *store;
@@ -44,8 +45,11 @@ struct restore {
     struct restore_change *changes;
     size_t n, room;
     struct restore_counts counts;
-    bool again;    /* it was begun before */
-    bool applying; /* begun, and not finished */
+    const char *like; /* a directory whose files are cloned where they have the content
+                         that is to come (restore_clone.c), or NULL; of the caller */
+    int like_fd;      /* -1: not open */
+    bool again;       /* it was begun before */
+    bool applying;    /* begun, and not finished */
     struct {
         struct buf path;
         int fd;
@@ -55,9 +59,10 @@ struct restore {
     struct cairn_error *error;
 };
 
-/* `root` must outlive it. Trees, not snapshots. `only` (NULL: all): other paths stay as
- * they are, but for directories that what comes into place needs. restore_close in any
- * case. CAIRN_EUSAGE: something that is not of `only` is in the way of what is. */
+/* `root` must outlive it. Trees, not snapshots; `before` NULL: nothing is there. `only`
+ * (NULL: all): other paths stay as they are, but for directories that what comes into
+ * place needs. restore_close in any case. CAIRN_EUSAGE: something that is not of `only`
+ * is in the way of what is. */
 int restore_open(struct restore *restore, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
                  struct paths *only, struct cairn_error *error);

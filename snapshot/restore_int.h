@@ -11,6 +11,15 @@
 int restore_find(struct restore *restore, const struct digest *before,
                  const struct digest *after, struct paths *only);
 
+/* ---- restore_clone.c: blocks of files that are there ---- */
+
+/* Where the file system can, the empty file `fd` becomes a clone of the file of that
+ * path in restore->like, if that has the very content of the entry, which is compared.
+ * *cloned: it is one; else it is empty still. */
+int clone_like(struct restore *restore, const struct tree_entry *entry, struct str path,
+               int fd, bool *cloned);
+void clone_end(struct restore *restore);
+
 /* ---- restore_place.c: names in directories ---- */
 
 /* The directory that a path lies in, opened from the root down without following a

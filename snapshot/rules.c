@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot/rules.h"
 
+#include "snapshot/tree.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -66,4 +68,42 @@ int rules_read(int fd, struct str dir, const struct ignore_level *above,
     }
     buf_release(&text);
     return rc ? rc : arena->failed ? error_nomem(error) : 0;
+}
+
+/* The next directory on the way, or -1 where there is none. */
+static int go_into(int fd, struct str name)
+{
+    char text[TREE_NAME_BYTES + 1];
+    if (fd < 0 || name.len > TREE_NAME_BYTES)
+        return -1;
+    memcpy(text, name.ptr, name.len);
+    text[name.len] = '\0';
+    return openat(fd, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int rules_leave_out(int root, struct str path, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    const struct ignore_level *rules = NULL;
+    int fd = dup(root), rc = fd < 0 ? error_sys(error, errno, "reading rules") : 0;
+    size_t at = 0;
+    bool out = false;
+    while (!rc && !out && at < path.len) {
+        const char *slash = memchr(path.ptr + at, '/', path.len - at);
+        size_t end = slash ? (size_t)(slash - path.ptr) : path.len;
+        struct str name = {path.ptr + at, end - at}, dir = {path.ptr, at ? at - 1 : 0};
+        if (fd >= 0)
+            rc = rules_read(fd, dir, rules, &arena, &rules, error);
+        out = tree_is_never_taken(name) ||
+              (!rc && ignore_matches(rules, (struct str){path.ptr, end}, true));
+        int next = go_into(fd, name);
+        if (fd >= 0)
+            close(fd);
+        fd = next;
+        at = end + 1;
+    }
+    if (fd >= 0)
+        close(fd);
+    arena_release(&arena);
+    return rc ? rc : out;
 }

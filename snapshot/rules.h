@@ -14,4 +14,8 @@ int rules_read(int fd, struct str dir, const struct ignore_level *above,
                struct arena *arena, const struct ignore_level **rules,
                struct cairn_error *error);
 
+/* Whether the directory `path` (below the open directory `root`; it need not be there)
+ * is one that a snapshot of that leaves out, or lies in one: 1 or 0. */
+int rules_leave_out(int root, struct str path, struct cairn_error *error);
+
 #endif

@@ -67,6 +67,8 @@ struct snapshot_head {
     struct str root_name; /* in the arena */
     struct snapshot_counts counts;
 };
+/* The content of such an object. */
+void snapshot_head_encode(const struct snapshot_head *head, struct buf *out);
 int snapshot_read(struct cairn_store *store, const struct digest *digest,
                   struct arena *arena, struct snapshot_head *out,
                   struct cairn_error *error);
@@ -102,7 +104,7 @@ int snapshot_content(struct cairn_store *store, const struct tree_entry *file,
  * of the names: `before` or `after` may be NULL, not both. Where a directory became
  * something else, or the other way round, what was in it follows. `path` ends with a
  * NUL. `times`: an entry whose time alone differs counts, too. A non-zero return stops,
- * and is returned. */
+ * and is returned. The first digest may be NULL: nothing is on that side. */
 typedef int snapshot_change_fn(void *context, struct str path,
                                const struct tree_entry *before,
                                const struct tree_entry *after);

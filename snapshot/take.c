@@ -527,27 +527,34 @@ static int is_there(struct taking *t, struct str head, bool *out)
     return rc;
 }
 
-static int put_head(struct taking *t)
+void snapshot_head_encode(const struct snapshot_head *head, struct buf *out)
 {
-    const struct snapshot_counts *counts = &t->out->counts;
-    struct buf body = BUF_INIT, content = BUF_INIT;
+    const struct snapshot_counts *counts = &head->counts;
+    struct buf body = BUF_INIT;
     buf_byte(&body, 1);
-    buf_lstr(&body, t->request->root_name);
+    buf_lstr(&body, head->root_name);
     buf_varint(&body, counts->files);
     buf_varint(&body, counts->directories);
     buf_varint(&body, counts->links);
     buf_varint(&body, counts->left_out);
     buf_varint(&body, counts->bytes);
-    node_encode(digest_view(&t->out->root), STR(""), buf_view(&body), &content);
-    content.failed = content.failed || body.failed;
+    node_encode(digest_view(&head->root), STR(""), buf_view(&body), out);
+    out->failed = out->failed || body.failed;
+    buf_release(&body);
+}
+
+static int put_head(struct taking *t)
+{
+    struct snapshot_head head = {t->out->root, t->request->root_name, t->out->counts};
+    struct buf content = BUF_INIT;
     bool there = false;
+    snapshot_head_encode(&head, &content);
     int rc = buf_check(&content, t->error);
     if (!rc)
         rc = is_there(t, buf_view(&content), &there);
     if (!rc && !there)
         rc = stage_put(&t->out->stage, buf_view(&content), t->request->before,
                        &t->out->digest, t->error);
-    buf_release(&body);
     buf_release(&content);
     if (rc || (t->request->in_transaction && stage_is_little(&t->out->stage)))
         return rc;

@@ -25,6 +25,7 @@
 #define STORAGE_STORE_H
 
 #include "base/lock.h"
+#include "base/str.h"
 #include "cairn/store.h"
 
 /* 16 random bytes made with the store, as 32 hex digits: copies of it share them. */
@@ -32,6 +33,18 @@ const char *store_lineage(const struct cairn_store *store);
 /* Who it is to its processes, and in the files in `live/`: also 32 hex digits. A copy
  * of the store has other ones (store_place.c). */
 const char *store_id(const struct cairn_store *store);
+/* The session of whose files the directory is in which the store was found, by a file
+ * `.cairn` in it; 0: it was found otherwise. *dir (may be NULL): that directory. */
+uint64_t store_fork(const struct cairn_store *store, const char **dir);
+/* The text of such a file:
+ *
+ *   cairn fork 1
+ *   store PATH
+ *   session NUMBER
+ *
+ * CAIRN_EUSAGE: the path of the store has a line break in it. */
+int store_fork_text(const struct cairn_store *store, uint64_t session, struct buf *out,
+                    struct cairn_error *error);
 bool store_read_only(const struct cairn_store *store);
 /* The store's lock file, for ownership of workflows. */
 /* Until it is unbound, only this thread may use the handle: others get CAIRN_EUSAGE.

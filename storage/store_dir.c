@@ -2,6 +2,7 @@
 /* The `.cairn` directory: finding it and making it. */
 #include "storage/store_int.h"
 
+#include "base/decimal.h"
 #include "base/os.h"
 
 #include <assert.h>
@@ -62,6 +63,95 @@ static int holds_store(const char *dir, struct cairn_error *error)
     return 0;
 }
 
+/* ---- A file in its place, which leads to a store elsewhere ---- */
+
+static const char first_line[] = "cairn fork ";
+
+uint64_t store_fork(const struct cairn_store *store, const char **dir)
+{
+    if (dir)
+        *dir = store->paths.fork_dir;
+    return store->paths.fork_session;
+}
+
+int store_fork_text(const struct cairn_store *store, uint64_t session, struct buf *out,
+                    struct cairn_error *error)
+{
+    const char *path = store->paths.dir;
+    if (strchr(path, '\n'))
+        return error_set(error, CAIRN_EUSAGE,
+                         "the path of the store has a line break in it: %s", path);
+    buf_format(out, "%s1\nstore %s\nsession %llu\n", first_line, path,
+               (unsigned long long)session);
+    return buf_check(out, error);
+}
+
+/* What stands behind the word in the next line, and ends with a NUL then; NULL. */
+static char *take_line(char **rest, const char *word)
+{
+    size_t n = strlen(word);
+    char *end = strchr(*rest, '\n');
+    if (!end || strncmp(*rest, word, n) != 0)
+        return NULL;
+    char *text = *rest + n;
+    *end = '\0';
+    *rest = end + 1;
+    return text;
+}
+
+static int parse(char *text, const char *path, char **store, uint64_t *session,
+                 struct cairn_error *error)
+{
+    char *form = take_line(&text, first_line);
+    if (form && strcmp(form, "1") != 0)
+        return error_set(error, CAIRN_ENEWER,
+                         "the file %s is of a newer release: use the cairn that wrote "
+                         "it",
+                         path);
+    char *named = form ? take_line(&text, "store ") : NULL;
+    char *number = named ? take_line(&text, "session ") : NULL;
+    if (!number || *text || named[0] != '/' || !str_to_u64(str_of(number), session) ||
+        !*session)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the file %s, which says where the store is, is damaged: "
+                         "write it again (docs/format.md), or name the store with "
+                         "--store",
+                         path);
+    *store = strdup(named);
+    return *store ? 1 : error_nomem(error);
+}
+
+/* 1: it is one, *store (heap) and *session are what it names; 0: it is none, or no
+ * file; CAIRN_EDAMAGED: it is one that cannot be read. */
+static int read_fork(const char *path, char **store, uint64_t *session,
+                     struct cairn_error *error)
+{
+    enum { MOST = 8192 };
+    struct stat st;
+    struct buf text = BUF_INIT;
+    *store = NULL;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    int rc = os_read_plain(path, MOST, &text, NULL);
+    bool is_one = !rc && text.size >= sizeof first_line - 1 &&
+                  memcmp(text.data, first_line, sizeof first_line - 1) == 0;
+    if (is_one)
+        rc = parse(text.data, path, store, session, error);
+    buf_release(&text);
+    return is_one ? rc : 0;
+}
+
+static int is_fork(const char *path, struct cairn_error *error)
+{
+    char *store = NULL;
+    uint64_t session;
+    int rc = read_fork(path, &store, &session, error);
+    free(store);
+    return rc;
+}
+
+/* ---- Finding it ---- */
+
 /* Looks for a store in `from` and its parents; *found is NULL if there is none.
  * Shortens `from`. */
 static int find_upward(char *from, char **found, struct cairn_error *error)
@@ -72,6 +162,8 @@ static int find_upward(char *from, char **found, struct cairn_error *error)
         if (!dir)
             return error_nomem(error);
         int rc = holds_store(dir, error);
+        if (rc == 0)
+            rc = is_fork(dir, error);
         if (rc > 0) {
             *found = dir;
             return 0;
@@ -163,6 +255,34 @@ static int fill_paths(struct store_paths *paths, const char *dir,
     return error_nomem(error);
 }
 
+/* Where *dir is a file that leads to a store, that store takes its place. `found`: the
+ * user has not named it. 1: it was one. */
+static int follow_fork(struct store_paths *paths, char **dir, bool found,
+                       struct cairn_error *error)
+{
+    char *store = NULL, *file = *dir;
+    int rc = read_fork(file, &store, &paths->fork_session, error);
+    if (rc <= 0)
+        return rc;
+    if (store_file(store, NULL, NULL, NULL) <= 0)
+        rc = error_set(error, CAIRN_EUSAGE,
+                       "there is no store %s, which the file %s names: where it was "
+                       "moved, write the new path into that file",
+                       store, file);
+    else if (found)
+        rc = check_found(store, error);
+    char *real = rc < 0 ? NULL : realpath(file, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    if (slash)
+        slash[slash == real] = 0;
+    else if (rc >= 0)
+        rc = error_sys(error, errno, "cannot resolve %s", file);
+    paths->fork_dir = real;
+    free(file);
+    *dir = store;
+    return rc < 0 ? rc : 1;
+}
+
 int store_paths_find(struct store_paths *paths,
                      const struct cairn_store_options *options,
                      struct cairn_error *error)
@@ -176,6 +296,9 @@ int store_paths_find(struct store_paths *paths,
         rc = default_dir(create, &dir, error);
     else if (!(dir = strdup(options->path)))
         rc = error_nomem(error);
+    int led = rc ? 0 : follow_fork(paths, &dir, !options->path, error);
+    rc = led < 0 ? led : rc;
+    create = create && !led;
     if (!rc && create) {
         rc = os_make_dir(dir, 0700, error);
         made = rc > 0;
@@ -210,6 +333,7 @@ void store_paths_release(struct store_paths *paths)
     free(paths->live);
     free(paths->ignore);
     free(paths->making);
+    free(paths->fork_dir);
     *paths = (struct store_paths){0};
 }
 

@@ -11,7 +11,9 @@
 struct store_paths {
     char *dir; /* absolute */
     char *db, *wal, *journal, *lock, *marker, *live, *ignore;
-    char *making; /* a note that exists from before the database until it is made */
+    char *making;   /* a note that exists from before the database until it is made */
+    char *fork_dir; /* the directory with the file that led here, or NULL */
+    uint64_t fork_session; /* which that file names */
 };
 
 /* ---- store_dir.c: the directory and its files ---- */

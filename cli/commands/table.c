@@ -471,6 +471,24 @@ static const struct command command_table[] = {
      0,
      {OPT_DRY_RUN, OPT_SESSION, OPT_NONE},
      command_checkpoint_redo_restore},
+    {"checkpoint fork",
+     "CHECKPOINT",
+     "go on from a checkpoint on a branch or in a directory of its own",
+     "Begins a branch whose state is that of the checkpoint, files too, as `cairn "
+     "branch "
+     "start --from` does. With --to DIR the files are put into a new directory, and "
+     "nothing else changes: a new session begins at the checkpoint, with the settings "
+     "of this one, and its files are those in DIR. Commands in DIR work on that "
+     "session "
+     "of the same store, by the file DIR/.cairn, so both lines go on side by side. DIR "
+     "is there whole or not at all. Prints the name of the branch, or of the session.",
+     "  cairn checkpoint fork 42 --name other-way\n"
+     "  cairn checkpoint fork 42 --to ../try && cd ../try",
+     "0 2 5 10 75",
+     1,
+     1,
+     {OPT_FORK_NAME, OPT_FORK_TO, OPT_SESSION, OPT_NONE},
+     command_checkpoint_fork},
     {"checkpoint bisect",
      "-- COMMAND [ARG]...",
      "find the first checkpoint whose state makes a command fail",

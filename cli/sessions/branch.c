@@ -34,7 +34,7 @@ static void moved_members(struct doc *doc, const struct cairn_branch_info *info)
     doc_count(doc, "files_kept", info->files_kept);
 }
 
-static int report_branch(const struct cairn_branch_info *info)
+int branch_report(const struct cairn_branch_info *info)
 {
     struct doc doc;
     if (!ui_json()) {
@@ -70,7 +70,7 @@ int command_branch_start(struct settings *settings)
                            settings->text[OPT_BRANCH_FROM], &info, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_branch(&info);
+        status = branch_report(&info);
     hooks_run_and_close(store);
     return status;
 }
@@ -85,7 +85,7 @@ int command_branch_switch(struct settings *settings)
                                            settings->operands[0], &info, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_branch(&info);
+        status = branch_report(&info);
     hooks_run_and_close(store);
     return status;
 }

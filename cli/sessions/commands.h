@@ -41,6 +41,7 @@ int command_checkpoint_label(struct settings *settings);
 int command_checkpoint_note(struct settings *settings);
 int command_checkpoint_undo_restore(struct settings *settings);
 int command_checkpoint_redo_restore(struct settings *settings);
+int command_checkpoint_fork(struct settings *settings);
 int command_checkpoint_bisect(struct settings *settings);
 int command_checkpoint_recover(struct settings *settings);
 int command_report(struct settings *settings);

@@ -10,6 +10,9 @@
 void session_document(struct doc *doc, const struct cairn_session_info *info);
 void branch_document(struct doc *doc, const struct cairn_branch_info *info);
 
+/* Says where work goes on; --json: a document. Returns an exit status. */
+int branch_report(const struct cairn_branch_info *info);
+
 /* Every session with its branches, each with at most `limit` of its newest checkpoints;
  * a branch is below the one that it starts from. Into an array of the document, or
  * without one (NULL) for people. `*any`: there is a session. Returns an exit status,

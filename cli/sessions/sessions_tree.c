@@ -19,13 +19,28 @@
 
 struct entry {
     struct cairn_branch_info info;
-    uint64_t from_branch;  /* 0: it begins by itself, or where is not known */
-    bool lost;             /* the checkpoint that it starts from is gone */
-    size_t child, sibling; /* first child, next child of the same parent */
+    uint64_t from_branch;            /* 0: it begins by itself, or where is not known */
+    bool lost;                       /* the checkpoint that it starts from is gone */
+    char of[CAIRN_SESSION_NAME_MAX]; /* the session of that, where it is another one */
+    size_t child, sibling;           /* first child, next child of the same parent */
     unsigned depth;
+};
+/* A session that begins at a checkpoint of another one. */
+struct start {
+    char from[CAIRN_ID_MAX];
+    uint64_t session;
+    char name[CAIRN_SESSION_NAME_MAX];
+};
+struct starts {
+    struct start *at;
+    size_t n;
+    const struct cairn_session_info *info; /* whose branches are being listed */
+    bool failed;
 };
 struct branches {
     struct cairn_store *store;
+    uint64_t session;
+    const struct starts *starts;
     struct doc *doc; /* with --json */
     uint32_t limit;
     struct entry *entries; /* in the order in which they were begun */
@@ -67,6 +82,9 @@ static void find_start(const struct branches *tree, struct entry *entry)
     int rc = cairn_checkpoint_get(tree->store, entry->info.from, &from, NULL);
     entry->from_branch = rc == 0 ? from.branch : 0;
     entry->lost = rc == CAIRN_ENOTFOUND;
+    if (rc == 0 && from.session != 0 && from.session != tree->session)
+        snprintf(entry->of, sizeof entry->of, "%.*s", (int)sizeof entry->of - 1,
+                 from.session_name);
 }
 
 /* A branch begins after the one that it starts from. */
@@ -113,6 +131,15 @@ static void print_starts(const struct rows *rows, const char *id)
         out("%s %s", any ? "," : "  branch:", entries[i].info.name);
         any = true;
     }
+    const struct starts *starts = rows->tree->starts;
+    any = false;
+    for (size_t i = 0; i < starts->n; i++) {
+        if (starts->at[i].session == rows->tree->session ||
+            strcmp(starts->at[i].from, id) != 0)
+            continue;
+        out("%s %s", any ? "," : "  session:", starts->at[i].name);
+        any = true;
+    }
 }
 
 static int each_checkpoint(void *context, const struct cairn_checkpoint_info *info)
@@ -143,13 +170,15 @@ static void begin_branch(const struct branches *tree, const struct entry *entry,
     if (tree->doc) {
         doc_object(tree->doc, NULL);
         branch_document(tree->doc, info);
+        doc_text(tree->doc, "from_session", entry->of[0] != '\0' ? entry->of : NULL);
         doc_array(tree->doc, "checkpoints");
         return;
     }
     out("%s* branch %s  %s", indent, info->name,
         info->current ? "current" : info->status);
     if (info->from[0] != '\0')
-        out("  from %s%s", info->from, entry->lost ? " (no longer kept)" : "");
+        out("  from %s%s%s%s", info->from, entry->lost ? " (no longer kept)" : "",
+            entry->of[0] != '\0' ? " of session " : "", entry->of);
     out("\n");
 }
 
@@ -250,6 +279,7 @@ static int show_session(const struct branches *of,
 {
     struct branches tree = *of;
     struct cairn_error error = {0};
+    tree.session = info->session;
     char number[24];
     int status = 0;
     snprintf(number, sizeof number, "%" PRIu64, info->session);
@@ -270,9 +300,46 @@ static int show_session(const struct branches *of,
     return status;
 }
 
+static int add_start(void *context, const struct cairn_branch_info *branch)
+{
+    struct starts *starts = context;
+    if (branch->from[0] == '\0')
+        return 0;
+    struct start *at = realloc(starts->at, (starts->n + 1) * sizeof *at);
+    if (!at) {
+        starts->failed = true;
+        return 1;
+    }
+    starts->at = at;
+    at += starts->n++;
+    memcpy(at->from, branch->from, sizeof at->from);
+    memcpy(at->name, starts->info->name, sizeof at->name);
+    at->session = starts->info->session;
+    return 0;
+}
+
+/* Where branches begin, of all sessions. */
+static int list_starts(struct cairn_store *store, const struct sessions *list,
+                       struct starts *starts)
+{
+    struct cairn_error error = {0};
+    char number[24];
+    for (size_t i = 0; i < list->n; i++) {
+        starts->info = &list->infos[i];
+        snprintf(number, sizeof number, "%" PRIu64, list->infos[i].session);
+        if (cairn_branch_list(store, number, add_start, starts, &error) != 0)
+            return report_error(&error);
+        if (starts->failed)
+            return out_of_memory();
+    }
+    return 0;
+}
+
 int sessions_tree(struct cairn_store *store, struct doc *doc, uint32_t limit, bool *any)
 {
-    struct branches tree = {.store = store, .doc = doc, .limit = limit};
+    struct starts starts = {0};
+    struct branches tree = {
+        .store = store, .starts = &starts, .doc = doc, .limit = limit};
     struct cairn_page page = {.all = true};
     struct cairn_error error = {0};
     struct sessions list = {0};
@@ -281,9 +348,12 @@ int sessions_tree(struct cairn_store *store, struct doc *doc, uint32_t limit, bo
         status = report_error(&error);
     else if (list.failed)
         status = out_of_memory();
+    if (status == 0)
+        status = list_starts(store, &list, &starts);
     for (size_t i = 0; i < list.n && status == 0 && !ui_output_lost(); i++)
         status = show_session(&tree, &list.infos[i]);
     *any = list.n > 0;
+    free(starts.at);
     free(list.infos);
     return status;
 }

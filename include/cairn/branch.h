@@ -35,7 +35,7 @@ CAIRN_API int cairn_branch_list(struct cairn_store *store, const char *session,
                                 int (*each)(void *, const struct cairn_branch_info *),
                                 void *context, struct cairn_error *error);
 /* Begins a branch with the present state, or with that of a checkpoint of the session
- * (`from` not NULL), and switches to it. */
+ * (`from` not NULL), and switches to it. `name` NULL: one that is free. */
 CAIRN_API int cairn_branch_start(struct cairn_store *store, const char *session,
                                  const char *name, const char *from,
                                  struct cairn_branch_info *info,
@@ -49,6 +49,31 @@ CAIRN_API int cairn_branch_switch(struct cairn_store *store, const char *session
 CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *session,
                                    const char *name, const char *reason,
                                    struct cairn_error *error);
+
+struct cairn_forked {
+    char session[CAIRN_SESSION_NAME_MAX]; /* the new one, and its branch */
+    char branch[CAIRN_SESSION_NAME_MAX];
+    uint64_t number;               /* of the session */
+    char from[CAIRN_ID_MAX];       /* the checkpoint where it begins */
+    char checkpoint[CAIRN_ID_MAX]; /* its first one */
+    uint64_t files;                /* files, links and directories that were made */
+    uint64_t cloned; /* files that share their blocks with those of the first session */
+    uint64_t left;   /* of which the checkpoint has the name alone: not made */
+};
+/* Begins a session whose branch starts from a checkpoint of another one, with that
+ * one's state and settings, and puts the files that the checkpoint holds into a new (or
+ * empty) directory, which is that of its files from then on: both lines go on by
+ * themselves. A file `.cairn` in the directory leads whoever works there to this store
+ * and that session (cairn_store_open, and NULL in the place of a session). It does not
+ * become the current session of the store. All of it is done or nothing; where the
+ * process ends after it was decided, the next call that writes to a session of the
+ * store finishes it. `name` NULL: that of the first session, with a number behind it.
+ * CAIRN_EUSAGE: the checkpoint holds no files, or the directory is not empty, a link,
+ * or would be tracked by a session; CAIRN_EDAMAGED. */
+CAIRN_API int cairn_session_fork(struct cairn_store *store, const char *session,
+                                 const char *id, const char *directory,
+                                 const char *name, struct cairn_forked *forked,
+                                 struct cairn_error *error);
 
 enum cairn_merge { CAIRN_MERGE_UNION, CAIRN_MERGE_OURS, CAIRN_MERGE_THEIRS };
 struct cairn_merged {

@@ -13,7 +13,12 @@ static int start_branch(struct move *m, const char *name, const char *from)
 {
     struct branch_row taken;
     struct log_entry entry = {.verb = VERB_BRANCHED};
-    int rc = session_check_name("branch", str_of(name), m->error);
+    char own[CAIRN_SESSION_NAME_MAX];
+    int rc = name ? 0 : branch_free_name(m, own);
+    if (!name)
+        name = own;
+    if (!rc)
+        rc = session_check_name("branch", str_of(name), m->error);
     if (!rc)
         rc = branch_find(&m->live, str_of(name), &taken, m->error);
     if (!rc && taken.branch)
@@ -32,9 +37,10 @@ static int start_branch(struct move *m, const char *name, const char *from)
         return rc;
     if (!from)
         m->seq = m->before.ref.seq;
-    m->to = (struct branch_row){
-        .name = str_of(name), .from_seq = m->seq, .reason = STR("")};
-    rc = move_read_target(m);
+    m->to = (struct branch_row){.name = arena_str(&m->live.arena, str_of(name)),
+                                .from_seq = m->seq,
+                                .reason = STR("")};
+    rc = m->live.arena.failed ? error_nomem(m->error) : move_read_target(m);
     return rc ? rc : move_finish(m, &entry);
 }
 

@@ -2,10 +2,13 @@
 /* Going back to a checkpoint, and from branch to branch. In each case the present state
  * is checkpointed first, everything of the other state is verified and read, and then
  * the items that differ are written, in the same transaction. */
+#include "base/decimal.h"
+#include "base/utf8.h"
 #include "session/board/status.h"
 #include "session/moves/moves_int.h"
 #include "storage/rows_checkpoint.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 _Static_assert((int)BRANCH_ACTIVE == (int)BRANCH_GOES_ON, "a status that is stored");
@@ -159,4 +162,23 @@ int branch_state(struct live *live, const struct branch_row *row, uint64_t *seq,
                       error, CAIRN_ENOTFOUND,
                       "branch %.*s has no checkpoint: there is no state to take up",
                       (int)row->name.len, row->name.ptr);
+}
+
+int branch_free_name(struct move *m, char out[CAIRN_SESSION_NAME_MAX])
+{
+    struct str base = m->from.name;
+    struct branch_row taken = {.branch = 1};
+    uint64_t number;
+    size_t dash = base.len;
+    int rc = 0;
+    while (dash > 0 && base.ptr[dash - 1] != '-')
+        dash--;
+    if (dash > 1 && str_to_u64((struct str){base.ptr + dash, base.len - dash}, &number))
+        base.len = dash - 1;
+    base.len = utf8_fit(base, CAIRN_SESSION_NAME_MAX - 24);
+    for (unsigned long long n = 2; !rc && taken.branch; n++) {
+        snprintf(out, CAIRN_SESSION_NAME_MAX, "%.*s-%llu", (int)base.len, base.ptr, n);
+        rc = branch_find(&m->live, str_of(out), &taken, m->error);
+    }
+    return rc;
 }

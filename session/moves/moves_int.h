@@ -47,6 +47,9 @@ int branch_find(struct live *live, struct str name, struct branch_row *found,
 int branch_must_find(struct live *live, const char *name, struct branch_row *found,
                      struct cairn_error *error);
 
+/* A free one: "main" becomes "main-2", and that "main-3". */
+int branch_free_name(struct move *m, char out[CAIRN_SESSION_NAME_MAX]);
+
 /* The checkpoint that has the state of a branch: its newest one, or the one where it
  * begins; damaged ones are not passed over. CAIRN_ENOTFOUND: there is none. */
 int branch_state(struct live *live, const struct branch_row *row, uint64_t *seq,

@@ -2,33 +2,12 @@
 /* Going back to a checkpoint. */
 #include "session/moves/moves_int.h"
 
-#include "base/decimal.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
 #include "session/board/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* "main" becomes "main-2", and that "main-3". */
-static int next_name(struct move *m, char out[CAIRN_SESSION_NAME_MAX])
-{
-    struct str base = m->from.name;
-    struct branch_row taken = {.branch = 1};
-    uint64_t number;
-    size_t dash = base.len;
-    int rc = 0;
-    while (dash > 0 && base.ptr[dash - 1] != '-')
-        dash--;
-    if (dash > 1 && str_to_u64((struct str){base.ptr + dash, base.len - dash}, &number))
-        base.len = dash - 1;
-    base.len = utf8_fit(base, CAIRN_SESSION_NAME_MAX - 24);
-    for (unsigned long long n = 2; !rc && taken.branch; n++) {
-        snprintf(out, CAIRN_SESSION_NAME_MAX, "%.*s-%llu", (int)base.len, base.ptr, n);
-        rc = branch_find(&m->live, str_of(out), &taken, m->error);
-    }
-    return rc;
-}
 
 /* ---- Restoring ---- */
 
@@ -78,7 +57,7 @@ static int begin_branch(struct move *m, const struct cairn_restore_options *opti
     char name[CAIRN_SESSION_NAME_MAX];
     struct buf origin = BUF_INIT;
     bool little = options->messages_only || options->n_paths;
-    int rc = next_name(m, name);
+    int rc = branch_free_name(m, name);
     m->to = (struct branch_row){.name = arena_str(&m->live.arena, str_of(name)),
                                 .from_seq = little ? m->before.ref.seq : m->seq,
                                 .reason = STR("")};
