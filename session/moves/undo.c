@@ -9,7 +9,7 @@
 
 #include "base/reader.h"
 #include "session/board/status.h"
-#include "snapshot/snapshot.h"
+#include "snapshot/restore_rules.h"
 
 #include <inttypes.h>
 
@@ -107,15 +107,45 @@ static int search_log(struct move *m, struct move_search *search)
 
 /* ---- Whether the state is another one ---- */
 
+/* That a file is not in a state whose rules ignore it says nothing: it may have been
+ * there. */
+struct file_search {
+    struct tree_rules rules[2]; /* of the two states */
+    bool same;
+};
+
 static int stop_at_change(void *context, struct str path,
                           const struct tree_entry *before,
                           const struct tree_entry *after)
 {
-    (void)path;
-    (void)before;
-    (void)after;
-    *(bool *)context = false;
+    struct file_search *search = context;
+    const struct tree_entry *there = before ? before : after;
+    bool is_dir = there->kind == TREE_DIRECTORY;
+    int ignored = before && after
+                      ? 0
+                      : tree_rules_ignore(&search->rules[before ? 1 : 0], path, is_dir);
+    if (ignored)
+        return ignored < 0 ? ignored : 0;
+    search->same = false;
     return 1;
+}
+
+static int compare_files(struct cairn_store *store, const struct digest *before,
+                         const struct digest *after, bool *same,
+                         struct cairn_error *error)
+{
+    struct file_search search = {.same = true};
+    const struct digest *trees[] = {before, after};
+    int rc = 0, opened = 0;
+    for (; opened < 2 && !rc; opened++)
+        rc = tree_rules_open(&search.rules[opened], store, trees[opened], error);
+    if (!rc)
+        rc = snapshot_compare(store, before, after, false, stop_at_change, &search,
+                              error);
+    while (opened)
+        tree_rules_close(&search.rules[--opened]);
+    *same = search.same;
+    return rc < 0 ? rc : 0;
 }
 
 static int same_files(struct cairn_store *store, const struct digest *before,
@@ -127,10 +157,9 @@ static int same_files(struct cairn_store *store, const struct digest *before,
     if (!rc)
         rc = snapshot_read(store, after, &arena, &heads[1], error);
     if (!rc)
-        rc = snapshot_compare(store, &heads[0].root, &heads[1].root, false,
-                              stop_at_change, same, error);
+        rc = compare_files(store, &heads[0].root, &heads[1].root, same, error);
     arena_release(&arena);
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 static const struct section_ref *find_section(const struct sections *sections,

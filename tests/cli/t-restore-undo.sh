@@ -98,6 +98,34 @@ touch p/f
 exits 0 cairn checkpoint redo-restore
 same second 'a time of change ends nothing'
 
+# ---- What one of the states ignores ends nothing, and stays ----
+exits 0 cairn checkpoint undo-restore
+exits 0 cairn checkpoint undo-restore
+cp -a p plain
+cp -a .cairn plain-store
+printf 'log\n' >p/.gitignore
+echo log >p/log
+run cairn checkpoint create ignoring
+ignoring=$(cat out)
+rm p/.gitignore
+echo other >p/f
+run cairn checkpoint create 'not ignoring'
+keep plain
+exits 0 cairn checkpoint restore "$ignoring" --yes
+keep ignoring
+for n in 1 2; do
+    exits 0 cairn checkpoint undo-restore
+    same plain "ignored, round $n: back"
+    exits 0 cairn checkpoint redo-restore
+    same ignoring "ignored, round $n: forward"
+done
+is "$(cat p/log)" log 'it is there in both'
+rm -rf p .cairn
+mv plain p
+mv plain-store .cairn
+exits 0 cairn checkpoint redo-restore
+exits 0 cairn checkpoint redo-restore
+
 # ---- What ends it ----
 ended() { # WHAT COMMAND...: from the state "second"
     ended_by=$1
