@@ -106,8 +106,9 @@ static int check_fork(struct live *live, struct cairn_error *error)
     const char *dir;
     struct buf root = BUF_INIT;
     uint64_t session = store_fork(live->store, &dir);
-    bool fits = live->settings.files.len &&
-                files_root_path(live->store, live->settings.files, &root, NULL) == 0 &&
+    bool fits = live->settings.later[SETTING_FILES].len &&
+                files_root_path(live->store, live->settings.later[SETTING_FILES], &root,
+                                NULL) == 0 &&
                 strcmp(root.data, dir) == 0;
     buf_release(&root);
     if (fits)

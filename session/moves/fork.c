@@ -123,9 +123,9 @@ static int see_session(void *context, const struct session_row *row)
     struct session_settings settings;
     struct buf root = BUF_INIT;
     if (!row->numbers.len || settings_decode(row->settings, &settings, NULL) ||
-        !settings.files.len)
+        !settings.later[SETTING_FILES].len)
         return 0;
-    if (files_root_path(f->store, settings.files, &root, NULL) == 0)
+    if (files_root_path(f->store, settings.later[SETTING_FILES], &root, NULL) == 0)
         check->rc = check_root(f, root.data);
     buf_release(&root);
     return check->rc;
@@ -259,7 +259,7 @@ static int begin_session(struct forking *f, struct live *live, const char *name)
     if (rc)
         return rc;
     live->settings = settings;
-    live->settings.files = buf_view(&f->root_name);
+    live->settings.later[SETTING_FILES] = buf_view(&f->root_name);
     live->settings.scheduled = live->now;
     rc = live_branch(live, live->row.branch, &branch, f->error);
     branch.from_seq = f->seq;
