@@ -2,7 +2,7 @@
 /* cairn checkpoint restore, undo-restore and redo-restore: going back, taking that
  * back, and forward again. */
 #include "cli/events/hooks.h"
-#include "cli/exit_status.h"
+#include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -11,7 +11,6 @@
 #include "cli/ui.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void print_report(const struct cairn_restored *report)
@@ -66,47 +65,6 @@ static void warn_kept(void *context, const char *path, const char *what)
 {
     (void)context;
     ui_warn("%s %s", path, what);
-}
-
-/* The patterns of --paths. */
-struct patterns {
-    char *text;
-    const char **list;
-    size_t n;
-};
-
-static void patterns_release(struct patterns *patterns)
-{
-    free(patterns->list);
-    free(patterns->text);
-    *patterns = (struct patterns){.text = NULL};
-}
-
-/* At commas, but not at one with a backslash before it, which stays for the pattern. */
-static int patterns_take(struct patterns *out, const struct settings *settings)
-{
-    const char *given = settings->text[OPT_RESTORED_PATHS];
-    size_t most = 1;
-    *out = (struct patterns){.text = NULL};
-    if (!settings->given[OPT_RESTORED_PATHS])
-        return 0;
-    for (const char *comma = given; (comma = strchr(comma, ',')); comma++)
-        most++;
-    out->text = strdup(given);
-    out->list = calloc(most, sizeof *out->list);
-    if (!out->text || !out->list)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
-    out->list[out->n++] = out->text;
-    for (char *at = out->text; *at != '\0'; at++) {
-        if (*at == '\\' && at[1] != '\0')
-            at++;
-        else if (*at == ',') {
-            *at = '\0';
-            out->list[out->n++] = at + 1;
-        }
-    }
-    return 0;
 }
 
 static struct cairn_restore_options options_of(const struct settings *settings,
@@ -214,7 +172,7 @@ int command_checkpoint_restore(struct settings *settings)
     if (!settings->given[OPT_YES] && !settings->given[OPT_DRY_RUN] && !ui_can_ask())
         return report_usage(settings->command,
                             "restoring without a terminal needs --yes");
-    status = patterns_take(&patterns, settings);
+    status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS]);
     options = options_of(settings, &patterns);
     if (status == 0)
         status = session_store(settings, STORE_WRITE, &store);
