@@ -34,6 +34,12 @@ struct entry *tree_get(const struct tree *tree, const char *path);
 /* What a checkpoint holds: what is not ignored, and what is in `also` (NULL: nothing).
  */
 bool tree_tracked(const struct tree *disk, const struct tree *also, struct tree *out);
+/* What is in `now`, but what is at the path or below it, which is as in `state`, with
+ * the directories that lead there. */
+bool tree_mix(const struct tree *now, const struct tree *state, const char *path,
+              struct tree *out);
+/* Is it at the path, or below it? */
+bool entry_is_of(const struct entry *entry, const char *path);
 /* The rules in one tree ignore what is in another one. */
 bool tree_ignores(const struct tree *rules, const struct entry *entry);
 /* Where the two differ, NULL: nowhere. Links have neither mode nor time. */
@@ -66,7 +72,9 @@ struct life {
     struct seen *seen;
     size_t n_seen, room_seen;
     char branch[NAME_SIZE], undo[ID_SIZE]; /* "": nothing to undo */
-    int64_t notes;                         /* -1: not known */
+    char undone[ID_SIZE], redo[ID_SIZE]; /* what an undo took up, and has left; or "" */
+    bool new_times; /* directories in which names come and go keep no time */
+    int64_t notes;  /* -1: not known */
     unsigned long trees, moves, killed, lost, repeated, undetected, other;
 };
 /* Says what went wrong, and counts it. */
@@ -84,10 +92,37 @@ bool look(struct life *life); /* at the disk, before a command */
 bool judge_untouched(struct life *life, const char *what);
 /* The disk was `life->disk` before, and the state of `target` was put there. */
 bool judge_moved(struct life *life, const struct tree *target, const char *what);
+/* The tree, and nothing else, is in a directory of its own. */
+bool judge_copy(struct life *life, const struct tree *target, const char *root);
 bool judge_outside(struct life *life, const char *what);
 
 /* ---- Commands (life.c) ---- */
 
+enum { KILLED = 128 + 9 };
+/* What a command is to take up. */
+struct aim {
+    struct kept state;        /* id "": the present one */
+    const struct tree *given; /* the files, where they are those of no checkpoint */
+    bool files, board, new_undo, new_redo;
+    bool may_refuse;
+};
+uint32_t below(struct life *life, uint32_t n);
+/* As the life wants it: killed, in some of them. */
+int run_risky(struct life *life, const char *const *args, uint32_t one_in);
+bool must(struct life *life, int status, const char *what);
+struct kept *find(struct life *life, const char *id);
+const char *some_id(struct life *life);
+/* The next command that writes, which may be killed, too, and the one after it. */
+bool settle(struct life *life);
+/* `id` "": the present state. */
+void move_with(struct life *life, const char *const *args, const char *id,
+               struct aim aim);
 void live(struct life *life);
+
+/* ---- More of them (parts.c) ---- */
+
+void do_redo(struct life *life);
+void do_paths(struct life *life);
+void do_fork(struct life *life);
 
 #endif

@@ -108,7 +108,7 @@ static bool judge_target(struct life *life, const struct tree *target, struct tr
                   want->kind, want->mode, got ? got->kind : '-', got ? got->mode : 0);
             return false;
         }
-        if (!had_time(life, got)) {
+        if (!had_time(life, got) && !(life->new_times && got->kind == 'd')) {
             wrong(life, &life->lost, "%s: %s (%c) has a time that it never had", what,
                   want->path, want->kind);
             return false;
@@ -213,4 +213,21 @@ bool judge_moved(struct life *life, const struct tree *target, const char *what)
            judge_others(life, target, &now, what) && judge_rest(life, &now, what);
     tree_free(&now);
     return judge_outside(life, what) && good;
+}
+
+bool judge_copy(struct life *life, const struct tree *target, const char *root)
+{
+    struct tree now = {.at = NULL};
+    bool good = tree_scan(&now, root);
+    if (!good)
+        wrong(life, &life->other, "the files of a fork cannot be read");
+    good = good && judge_target(life, target, &now, "a fork");
+    for (size_t i = 0; i < now.n && good; i++) {
+        good = now.at[i].marked || now.at[i].never;
+        if (!good)
+            wrong(life, &life->other, "%s is in a fork, and not in its checkpoint",
+                  now.at[i].path);
+    }
+    tree_free(&now);
+    return good;
 }

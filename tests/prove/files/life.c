@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 extern char **environ;
-enum { ARGS = 12, PATIENCE_MS = 300000, KILLED = 128 + SIGKILL };
+enum { ARGS = 12, PATIENCE_MS = 300000 };
 
-static uint32_t below(struct life *life, uint32_t n)
+uint32_t below(struct life *life, uint32_t n)
 {
     return help_below(&life->seed, n);
 }
@@ -93,7 +93,7 @@ static int run(struct life *life, const char *const *args, uint32_t kill_us,
 #define RUN(life, ...) run(life, (const char *const[]){__VA_ARGS__, NULL}, 0, 0)
 
 /* As the life wants it: killed, in some of them. */
-static int run_risky(struct life *life, const char *const *args, uint32_t one_in)
+int run_risky(struct life *life, const char *const *args, uint32_t one_in)
 {
     if (!life->kills || below(life, one_in))
         return run(life, args, 0, 0);
@@ -106,7 +106,7 @@ static int run_risky(struct life *life, const char *const *args, uint32_t one_in
     return status;
 }
 
-static bool must(struct life *life, int status, const char *what)
+bool must(struct life *life, int status, const char *what)
 {
     if (status == 0)
         return true;
@@ -130,7 +130,7 @@ static void copy_text(const json_t *object, const char *key, char *out, size_t s
 
 /* ---- Checkpoints that are known ---- */
 
-static struct kept *find(struct life *life, const char *id)
+struct kept *find(struct life *life, const char *id)
 {
     for (size_t i = 0; i < life->n_kept; i++)
         if (strcmp(life->kept[i].id, id) == 0)
@@ -240,11 +240,12 @@ static bool branch_other(struct life *life, struct branch *out)
 /* ---- After a kill ---- */
 
 /* The next command that writes, which may be killed, too, and the one after it. */
-static bool settle(struct life *life)
+bool settle(struct life *life)
 {
     static const char *const note[] = {"note", "add", "next", NULL};
     char stage[PATH_SIZE];
     int status = KILLED;
+    life->redo[0] = '\0';
     for (int i = 0; i < 4 && status == KILLED; i++)
         status = run_risky(life, note, 2);
     if (status == KILLED)
@@ -273,12 +274,6 @@ static void count_notes(struct life *life)
               (long long)life->notes);
 }
 
-/* What a command is to take up. */
-struct aim {
-    struct kept state; /* id "": the present one */
-    bool files, board, new_undo;
-};
-
 static void moved(struct life *life, const struct aim *aim, const char *what,
                   bool was_killed)
 {
@@ -297,6 +292,8 @@ static void moved(struct life *life, const struct aim *aim, const char *what,
     if (*before.state)
         note_checkpoint(life, before.state, target);
     snprintf(life->undo, sizeof life->undo, "%s", aim->new_undo ? before.state : "");
+    snprintf(life->redo, sizeof life->redo, "%s", aim->new_redo ? before.state : "");
+    snprintf(life->undone, sizeof life->undone, "%s", aim->state.id);
     snprintf(life->branch, sizeof life->branch, "%s", now.name);
     if (aim->board && !was_killed)
         life->notes = aim->state.notes;
@@ -304,13 +301,15 @@ static void moved(struct life *life, const struct aim *aim, const char *what,
 }
 
 /* `id` "": the present state. */
-static void move_with(struct life *life, const char *const *args, const char *id,
-                      struct aim aim)
+void move_with(struct life *life, const char *const *args, const char *id,
+               struct aim aim)
 {
     char what[128];
     struct stat st;
-    const struct kept *found = find(life, id);
-    if (found) { /* a copy: what is known may move in the list */
+    const struct kept *found = aim.given ? NULL : find(life, id);
+    if (aim.given) {
+        aim.state = (struct kept){.tree = *aim.given, .notes = -1};
+    } else if (found) { /* a copy: what is known may move in the list */
         aim.state = *found;
         if (!tree_tracked(&found->tree, &found->tree, &aim.state.tree))
             return;
@@ -322,7 +321,7 @@ static void move_with(struct life *life, const char *const *args, const char *id
     bool was_killed = status == KILLED;
     snprintf(what, sizeof what, "%s %s %s%s", args[0], args[1], id,
              was_killed ? ", killed" : "");
-    if (locked && !was_killed && status != 0)
+    if ((locked && !was_killed && status != 0) || (aim.may_refuse && status == 2))
         judge_untouched(life, "what was refused");
     else if (was_killed ? settle(life) : must(life, status, what))
         moved(life, &aim, what, was_killed);
@@ -330,7 +329,7 @@ static void move_with(struct life *life, const char *const *args, const char *id
         tree_free(&aim.state.tree);
 }
 
-static const char *some_id(struct life *life)
+const char *some_id(struct life *life)
 {
     return life->kept[below(life, (uint32_t)life->n_kept)].id;
 }
@@ -366,7 +365,8 @@ static void do_undo(struct life *life)
     char id[ID_SIZE];
     snprintf(id, sizeof id, "%s", life->undo);
     if (*id && find(life, id))
-        move_with(life, args, id, (struct aim){.files = true, .board = true});
+        move_with(life, args, id,
+                  (struct aim){.files = true, .board = true, .new_redo = true});
 }
 
 static void do_start(struct life *life)
@@ -453,12 +453,18 @@ static void do_note(struct life *life)
 static void step(struct life *life)
 {
     uint32_t what = below(life, 100);
-    if (what < 30)
+    if (*life->redo && below(life, 3) == 0)
+        do_redo(life);
+    else if (what < 30)
         do_create(life);
     else if (what < 55)
         do_restore(life);
+    else if (what < 62)
+        do_paths(life);
     else if (what < 68)
         do_undo(life);
+    else if (what < 70)
+        do_fork(life);
     else if (what < 74)
         do_start(life);
     else if (what < 82)
@@ -495,7 +501,7 @@ static bool begin(struct life *life)
     if (!good)
         wrong(life, &life->other, "cannot make a directory");
     snprintf(life->branch, sizeof life->branch, "main");
-    life->undo[0] = '\0';
+    life->undo[0] = life->redo[0] = life->undone[0] = '\0';
     life->notes = 0;
     return good && must(life, RUN(life, "session", "start", "life", "-q"), "start") &&
            must(life, RUN(life, "session", "config", "files", "p", "-q"), "config");
@@ -521,7 +527,8 @@ void live(struct life *life)
     if (good)
         mutate(life, 5 + below(life, 25));
     for (uint32_t i = 0; i < steps && good && !life->hurt; i++) {
-        if (below(life, 5)) /* otherwise twice the same */
+        uint32_t same = *life->redo ? 2 : 5; /* one in so many */
+        if (below(life, same))
             mutate(life, 1 + below(life, 8));
         if (below(life, 40) == 0)
             (void)chmod(life->root, 0555);

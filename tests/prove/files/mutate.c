@@ -14,11 +14,6 @@
 
 enum { LARGE = 4 << 20, DEPTH = 4 };
 
-static uint32_t below(struct life *life, uint32_t n)
-{
-    return help_below(&life->seed, n);
-}
-
 /* ---- Where ---- */
 
 static int allow(const char *path, const struct stat *st, int type, struct FTW *where)
@@ -153,10 +148,19 @@ static void put_bytes(const char *path, const char *bytes, size_t n)
         close(fd);
 }
 
+/* Rules of more than 1 MiB are refused. */
+static bool is_too_large(const char *path, size_t n)
+{
+    const char *name = strrchr(path, '/') + 1;
+    return n > 1 << 20 &&
+           (strcmp(name, ".gitignore") == 0 || strcmp(name, ".cairnignore") == 0);
+}
+
 static void put_file(struct life *life, const char *path)
 {
     static char bytes[2 * LARGE + 16];
-    put_bytes(path, bytes, some_bytes(life, bytes));
+    size_t n = some_bytes(life, bytes);
+    put_bytes(path, bytes, is_too_large(path, n) ? 100 : n);
     if (below(life, 3) == 0)
         some_mode(life, path);
     if (below(life, 4) == 0)
@@ -247,10 +251,13 @@ static void turn(struct life *life, const char *path)
 static void move(struct life *life, const char *path)
 {
     char from[PATH_SIZE], above[PATH_SIZE];
+    struct stat st;
     const struct entry *entry = some(life, 0);
     if (!entry || entry->never)
         return;
     full_path(life, entry->path, from);
+    if (lstat(from, &st) == 0 && is_too_large(path, (size_t)st.st_size))
+        return;
     mode_t mode = unlock_parent(from, above);
     (void)rename(from, path);
     if (mode)

@@ -253,24 +253,61 @@ bool tree_scan(struct tree *tree, const char *root)
 
 /* ---- What is kept ---- */
 
+static bool add_copy(struct tree *out, const struct entry *entry)
+{
+    struct entry *copy = add(out, entry->path);
+    if (!copy)
+        return false;
+    char *path = copy->path;
+    *copy = *entry;
+    copy->path = path;
+    copy->rules = entry->rules ? strdup(entry->rules) : NULL;
+    copy->marked = false;
+    return true;
+}
+
 bool tree_tracked(const struct tree *disk, const struct tree *also, struct tree *out)
 {
     *out = (struct tree){.at = NULL};
     for (size_t i = 0; i < disk->n; i++) {
         const struct entry *entry = &disk->at[i];
         bool kept = also && tree_get(also, entry->path);
-        if (entry->never || (entry->ignored && !kept))
-            continue;
-        struct entry *copy = add(out, entry->path);
-        if (!copy)
+        if (!entry->never && (!entry->ignored || kept) && !add_copy(out, entry))
             return false;
-        char *path = copy->path;
-        *copy = *entry;
-        copy->path = path;
-        copy->rules = entry->rules ? strdup(entry->rules) : NULL;
-        copy->marked = false;
     }
     return true;
+}
+
+bool entry_is_of(const struct entry *entry, const char *path)
+{
+    size_t n = strlen(path);
+    return strncmp(entry->path, path, n) == 0 &&
+           (entry->path[n] == '\0' || entry->path[n] == '/');
+}
+
+static bool leads_to(const struct entry *entry, const char *path)
+{
+    size_t n = strlen(entry->path);
+    return strncmp(entry->path, path, n) == 0 && path[n] == '/';
+}
+
+bool tree_mix(const struct tree *now, const struct tree *state, const char *path,
+              struct tree *out)
+{
+    bool good = true;
+    *out = (struct tree){.at = NULL};
+    for (size_t i = 0; i < now->n && good; i++)
+        if (!entry_is_of(&now->at[i], path))
+            good = add_copy(out, &now->at[i]);
+    for (size_t i = 0; i < state->n && good; i++) {
+        const struct entry *entry = &state->at[i];
+        if (entry_is_of(entry, path) ||
+            (leads_to(entry, path) && !tree_get(now, entry->path)))
+            good = add_copy(out, entry);
+    }
+    if (good && out->n)
+        qsort(out->at, out->n, sizeof *out->at, by_path);
+    return good;
 }
 
 bool entry_same(const struct entry *a, const struct entry *b, bool times)
