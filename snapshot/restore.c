@@ -280,18 +280,14 @@ static bool is_left(const struct restore_change *change)
     return change->before.kind == TREE_LEFT_OUT || change->after.kind == TREE_LEFT_OUT;
 }
 
-static bool is_locked(const struct tree_entry *entry)
-{
-    return is_directory(entry) && (entry->mode & 0300) != 0300;
-}
-
 /* Directories of ours in which entries change. One that was begun may have given them
  * the mode that they are to have. */
 static int allow_writing(struct restore *r, const struct restore_change *change)
 {
     const char *name;
     struct stat st;
-    if (!is_locked(&change->before) && !(r->again && is_locked(&change->after)))
+    if (!tree_is_locked(&change->before) &&
+        !(r->again && tree_is_locked(&change->after)))
         return 0;
     int parent = place_parent(r, change->path, &name);
     int fd = parent < 0 ? -1

@@ -27,7 +27,8 @@ struct finding {
     struct tree_rules rules; /* of what is put into place */
     struct paths *only;      /* NULL: all paths */
     /* Directories that are not of these, one below the other, up to the present path:
-     * they are made if something that is comes into them. */
+     * they are made if something that is comes into them, or, where they are there and
+     * cannot be written to, made writable for as long as it takes. */
     struct restore_change *above;
     size_t n_above, room;
 };
@@ -67,7 +68,8 @@ static int add_above(struct finding *f, struct str path)
     int rc = 0;
     for (size_t i = 0; i < f->n_above && !rc; i++) {
         const struct restore_change *above = &f->above[i];
-        rc = above->before.kind
+        bool stands = !above->before.kind || above->before.kind == TREE_DIRECTORY;
+        rc = !stands
                  ? error_set(f->restore->error, CAIRN_EUSAGE,
                              "%.300s lies in %.300s, which is no directory now: name "
                              "that, too; nothing was changed",
@@ -91,11 +93,15 @@ static int take_change(struct finding *f, const struct restore_change *change)
 {
     bool made =
         change->after.kind == TREE_DIRECTORY && change->before.kind != TREE_DIRECTORY;
+    struct restore_change same = {
+        .path = change->path, .before = change->before, .after = change->before};
     while (f->n_above && !lies_in(change->path, f->above[f->n_above - 1].path))
         f->n_above--;
     if (!is_only_of(f, change))
-        return made ? keep_above(f, change) : 0;
-    int rc = change->after.kind ? add_above(f, change->path) : 0;
+        return made                              ? keep_above(f, change)
+               : tree_is_locked(&change->before) ? keep_above(f, &same)
+                                                 : 0;
+    int rc = add_above(f, change->path);
     return rc ? rc : add_change(f, change);
 }
 

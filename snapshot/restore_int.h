@@ -5,6 +5,12 @@
 
 #include "snapshot/restore.h"
 
+/* A directory in which its owner cannot make names or remove them. */
+static inline bool tree_is_locked(const struct tree_entry *entry)
+{
+    return entry->kind == TREE_DIRECTORY && (entry->mode & 0300) != 0300;
+}
+
 /* ---- restore_find.c: what differs ---- */
 
 /* Lists the changes. As restore_open. */
