@@ -47,10 +47,9 @@ static int next_line(struct importing *im, struct reading *in, struct str *line)
     size_t searched = 0;
     for (;;) {
         size_t n = in->end - in->begin;
-        char *start =
-            in->room ? in->room + in->begin : NULL; /* before the first read */
+        char *start = n ? in->room + in->begin : NULL;
         char *found =
-            n > searched ? memchr(start + searched, '\n', n - searched) : NULL;
+            start && n > searched ? memchr(start + searched, '\n', n - searched) : NULL;
         if (found || (in->at_end && n > 0)) {
             *line = (struct str){start, found ? (size_t)(found - start) : n};
             in->begin += line->len + (found != NULL);
