@@ -18,7 +18,9 @@ void situation_add_notice(struct situation *s, const char *format, ...)
 
 const char *situation_notice(const struct situation *s, size_t i)
 {
-    const char *at = s->notices.data, *end = at + s->notices.size;
+    const char *at = s->notices.data, *end = at;
+    if (at)
+        end += s->notices.size;
     while (at < end && i-- > 0)
         at += strlen(at) + 1;
     return at < end ? at : NULL;

@@ -239,7 +239,7 @@ cd ..
 cp -a proj damaged
 cd damaged || exit
 digest=$(sha256sum --zero -- --help | cut -c1-64)
-run sqlite3 .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
+run "$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
 exits 5 cairn checkpoint fork "$one" --to ../half
 ok 'of a damaged file nothing is left' [ ! -e ../half ]
 is "$(find .. -maxdepth 1 -name '.cairn-restore-*' | wc -l)" 0 'nor of the work'
