@@ -45,7 +45,8 @@ static int look_there(struct move *m, const struct cairn_restore_options *option
         return 0;
     if (options->messages_only)
         *there = m->live.message == m->state.messages.n;
-    if (options->n_paths && m->state.has_files && m->live.settings.later[SETTING_FILES].len) {
+    if (options->n_paths && m->state.has_files &&
+        m->live.settings.later[SETTING_FILES].len) {
         rc = files_replace(&m->live, &m->state.files, m->error);
         *there = !rc && !m->live.files->decided;
     }

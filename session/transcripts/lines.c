@@ -69,9 +69,9 @@ int message_file_next(struct message_file *file, struct file_line *line,
     file->number++;
     for (;;) {
         size_t n = file->end - file->begin;
-        char *start = file->room ? file->room + file->begin : NULL;
+        char *start = n ? file->room + file->begin : NULL;
         char *found =
-            n > searched ? memchr(start + searched, '\n', n - searched) : NULL;
+            start && n > searched ? memchr(start + searched, '\n', n - searched) : NULL;
         size_t length = found ? (size_t)(found - start) : n;
         if (length > file->most)
             return pass_large(file, line, error);
