@@ -69,9 +69,11 @@ int message_file_next(struct message_file *file, struct file_line *line,
     file->number++;
     for (;;) {
         size_t n = file->end - file->begin;
-        char *start = n ? file->room + file->begin : NULL;
-        char *found =
-            start && n > searched ? memchr(start + searched, '\n', n - searched) : NULL;
+        char *start = NULL, *found = NULL;
+        if (n) {
+            start = file->room + file->begin;
+            found = memchr(start + searched, '\n', n - searched);
+        }
         size_t length = found ? (size_t)(found - start) : n;
         if (length > file->most)
             return pass_large(file, line, error);
