@@ -177,8 +177,7 @@ _cairn_values()
     --role) printf '%s\n' user assistant system tool ;;
     --criticality) printf '%s\n' high medium low ;;
     --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time \
-        files-settled ;;
-        context-threshold ;;
+        files-settled context-threshold ;;
     --level) printf '%s\n' summary context full ;;
     --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes \
         commands checks ;;

@@ -285,7 +285,7 @@ int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
                          "output_limit is %llu bytes; at most %d can be stored",
                          (unsigned long long)options->output_limit, LIMIT_OUTPUT_MOST);
     const char *dir;
-    if (store_fork(store, &dir))
+    if (store && store_fork(store, &dir))
         return error_set(error, CAIRN_EUSAGE,
                          "%s has the files of a session of the store %s, where the "
                          "runs are those of another directory: give a store of its own "

@@ -144,9 +144,10 @@ START_TEST(test_fork)
     ck_assert_uint_eq(s.recorded.row.run, 0);
     ck_assert_uint_eq(s.recorded.from_run, run);
     ck_assert_uint_eq(s.recorded.from_seq, 1);
-    ck_assert_int_eq(situation_mark(&s, 1), 0); /* attempts of the run, not of this */
+    /* What must not run twice had begun in the run. */
+    ck_assert_int_eq(situation_mark(&s, 1), MARK_INTERRUPTED);
     expect_reason(w, "a", CAIRN_REASON_DONE);
-    expect_reason(w, "b", CAIRN_REASON_NEVER_RAN);
+    expect_reason(w, "b", CAIRN_REASON_UNKNOWN);
     situation_release(&s);
     cairn_workflow_free(w);
 }
