@@ -5,6 +5,7 @@
  *   workflow:42   debug:42     seq
  *   42
  *   9f3a                       4 or more hex digits, not all of them decimal
+ *   344598996616               12 or more: as they are printed, whatever they are
  *
  * Invariant: an id never silently means another checkpoint: a digest part that does not
  * match is refused. */
@@ -15,7 +16,7 @@
 
 #include <assert.h>
 
-enum { HEX_MIN = 4, HEX_MAX = 64 };
+enum { HEX_MIN = 4, HEX_PRINTED = 12, HEX_MAX = 64 };
 
 struct parsed_id {
     uint64_t seq;          /* 0: hex only */
@@ -46,7 +47,8 @@ static bool take_id(struct str text, bool prefixed, struct parsed_id *out)
     struct str number = text;
     if (dash)
         number.len = (size_t)(dash - text.ptr);
-    if (str_to_u64(number, &out->seq)) {
+    bool digest = !dash && !prefixed && text.len >= HEX_PRINTED;
+    if (!digest && str_to_u64(number, &out->seq)) {
         if (out->seq == 0 || out->seq > INT64_MAX)
             return false;
         if (!dash)

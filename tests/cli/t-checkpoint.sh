@@ -40,6 +40,9 @@ says 'step[n=30]' 'the outcome of every task'
 run cairn checkpoint show "workflow:$seq-000000000000"
 ok 'an id with another digest is refused' test "$status" -ne 0
 exits 10 cairn checkpoint show 999999
+says 'there is no checkpoint 999999'
+exits 10 cairn checkpoint show 123456789012
+says 'no checkpoint has a digest that begins with 123456789012' 'so many digits are those of a digest'
 exits 2 cairn checkpoint show ''
 exits 0 cairn checkpoint timeline
 says 'many' 'the timeline names the workflow'
