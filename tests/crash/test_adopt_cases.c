@@ -86,6 +86,58 @@ static void case_fresh(const struct setup *setup, struct adoption *a, uint64_t s
     end(a, seed);
 }
 
+/* ---- A run that forks from what was cut ---- */
+
+/* `once` tasks without a check that have begun and not ended. */
+static bool find_begun(struct scenario *s, bool *begun)
+{
+    struct journal journal;
+    if (!check(s, journal_read(&journal, &s->w, s->dir), "the log is not well formed"))
+        return false;
+    for (uint32_t i = 0; i < journal.n; i++) {
+        const struct line *line = &journal.lines[i];
+        uint32_t flags = s->w.defs[s->w.def_of[line->task]].flags;
+        begun[line->task] =
+            line->kind == LINE_START && flags & DEF_ONCE && !(flags & DEF_CHECK);
+    }
+    journal_release(&journal);
+    return true;
+}
+
+static void check_not_begun_again(struct adoption *a, const bool *begun)
+{
+    struct scenario *s = &a->s;
+    struct journal journal;
+    if (!check(s, journal_read(&journal, &s->w, s->dir), "the log is not well formed"))
+        return;
+    for (uint32_t i = 0; i < journal.n; i++) {
+        const struct line *line = &journal.lines[i];
+        check(s,
+              line->session < a->first || line->kind != LINE_START ||
+                  !begun[line->task],
+              "%s must not run twice, had begun, and was started by the fork",
+              s->w.id[line->task]);
+    }
+    journal_release(&journal);
+}
+
+static void case_forked(const struct setup *setup, struct adoption *a, uint64_t seed)
+{
+    static uint64_t seqs[SEQS_MAX];
+    bool begun[TASKS_MAX] = {false};
+    char id[32];
+    struct scenario *s = &a->s;
+    if (begin(setup, a, "a fork of a run that was killed", seed) && cut_session(a) &&
+        checkpoint_seqs(s, s->dir, seqs) && find_begun(s, begun)) {
+        snprintf(id, sizeof id, "workflow:%llu", (unsigned long long)seqs[0]);
+        const char *resume[] = {"resume", "--from", id, "--json", "--keep", "0", NULL};
+        a->first = s->sessions;
+        adoption_session(a, resume);
+        check_not_begun_again(a, begun);
+    }
+    end(a, seed);
+}
+
 /* ---- Nobody wants it any more ---- */
 
 /* Of a run that has no owner: what lives on is ended; what had ended is believed by the
@@ -283,6 +335,7 @@ void test_adopt_cases(const struct setup *setup, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         uint64_t seed = setup->seed + i * 49979687u;
         case_fresh(setup, &adoption, seed);
+        case_forked(setup, &adoption, seed);
         case_cancelled(setup, &adoption, seed);
         case_edited(setup, &adoption, seed);
         case_undo(setup, &adoption, seed);
