@@ -287,6 +287,9 @@ static void moved(struct life *life, const struct aim *aim, const char *what,
     else
         judge_untouched(life, what);
     life->moves++;
+    /* Where nothing differs nothing is done, but what there was may be kept. */
+    if (!went && !life->hurt && *now.state && !find(life, now.state))
+        note_checkpoint(life, now.state, target);
     if (!went || life->hurt || !branch_get(life, life->branch, &before))
         return;
     if (*before.state)
