@@ -10,11 +10,12 @@
 
 /* ---- Forward ---- */
 
-/* Rules that no checkpoint holds: what they ignore looks like something that went. */
-static bool has_hidden_rules(const struct tree *disk)
+/* Rules may ignore other rules, which are in no checkpoint then: what these ignore
+ * looks like something that went. */
+static bool has_rules(const struct tree *disk)
 {
     for (size_t i = 0; i < disk->n; i++)
-        if (disk->at[i].rules && disk->at[i].ignored && !disk->at[i].never)
+        if (disk->at[i].rules && !disk->at[i].never)
             return true;
     return false;
 }
@@ -31,7 +32,7 @@ void do_redo(struct life *life)
         !tree_tracked(&life->disk, &undone->tree, &now))
         return;
     bool same = !tree_differs(&undone->tree, &now, false) && life->notes >= 0 &&
-                life->notes == undone->notes && !has_hidden_rules(&life->disk);
+                life->notes == undone->notes && !has_rules(&life->disk);
     tree_free(&now);
     move_with(life, args, id,
               (struct aim){
