@@ -54,6 +54,7 @@ struct writing {
     struct restore *restore;
     int fd;
     uint64_t size;
+    bool resize; /* it may end elsewhere: a hole is last, or it is a clone */
 };
 
 static bool is_zero(const char *bytes, size_t n)
@@ -78,6 +79,7 @@ static int write_part(void *context, struct str part)
         if (sys)
             return error_sys(w->restore->error, sys, "writing in %s",
                              w->restore->stage_path.data);
+        w->resize = hole;
         w->size += n;
         part = (struct str){part.ptr + n, part.len - n};
     }
@@ -97,27 +99,33 @@ static int set_times(int fd, int64_t mtime_ns)
     return futimens(fd, times);
 }
 
+/* One that an earlier restore has left is in the way. */
+static int create_file(const struct restore *r, const char *name)
+{
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    int fd = openat(r->stage, name, flags, 0600);
+    if (fd < 0 && errno == EEXIST && unlinkat(r->stage, name, 0) == 0)
+        fd = openat(r->stage, name, flags, 0600);
+    return fd;
+}
+
 /* Under another name until it is whole: what is found under that of a change is a file
  * that was in its place, or all of the one that is to come there. */
 static int stage_file(struct restore *r, const char *name, struct str path,
                       const struct tree_entry *entry)
 {
     static const char unfinished[] = "new";
-    (void)unlinkat(r->stage, unfinished, 0);
-    struct writing w = {.restore = r,
-                        .fd = openat(r->stage, unfinished,
-                                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+    struct writing w = {.restore = r, .fd = create_file(r, unfinished)};
     if (w.fd < 0)
         return error_sys(r->error, errno, "writing in %s", r->stage_path.data);
-    bool cloned = false;
-    int rc = clone_like(r, entry, path, w.fd, &cloned);
-    w.size = entry->size;
-    if (!rc && !cloned) {
-        w.size = 0;
+    int rc = clone_like(r, entry, path, w.fd, &w.resize);
+    if (!rc && w.resize)
+        w.size = entry->size;
+    else if (!rc)
         rc = snapshot_content(r->store, entry, write_part, &w, r->error);
-    }
-    if (!rc && (ftruncate(w.fd, (off_t)w.size) != 0 || fchmod(w.fd, entry->mode) != 0 ||
-                set_times(w.fd, entry->mtime_ns) != 0))
+    if (!rc &&
+        ((w.resize && ftruncate(w.fd, (off_t)w.size) != 0) ||
+         fchmod(w.fd, entry->mode) != 0 || set_times(w.fd, entry->mtime_ns) != 0))
         rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
     if (close(w.fd) != 0 && !rc)
         rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
@@ -264,6 +272,7 @@ int restore_prepare(struct restore *r, bool again)
     int rc = fstat(r->fd, &root) == 0 ? 0 : error_sys(r->error, errno, "%s", r->root);
     for (size_t i = 0; i < r->n && !rc; i++)
         rc = check_change(r, &r->changes[i], &root);
+    place_forget(r); /* what is missing will be made */
     if (!rc && r->n)
         rc = open_stage(r);
     if (!rc && r->n)
@@ -399,8 +408,14 @@ static int put_new(struct restore *r, size_t i)
         return make_directory(r, change, parent, name);
     if (!change->staged)
         return set_metadata(r, change, parent, name);
-    int sys = place_exchange(r, staged_name(staged, i), parent, name);
-    return sys ? place_error(r, sys, change->path, "putting") : old_dispose(r, i);
+    staged_name(staged, i);
+    int sys = change->before.kind ? EEXIST : place_move(r->stage, staged, parent, name);
+    if (sys == EEXIST) {
+        sys = place_exchange(r, staged, parent, name);
+        if (!sys)
+            return old_dispose(r, i);
+    }
+    return sys ? place_error(r, sys, change->path, "putting") : 0;
 }
 
 static int finish_directory(struct restore *r, const struct restore_change *change)
@@ -462,11 +477,12 @@ int restore_apply(struct restore *r)
 static void empty_stage(struct restore *r)
 {
     char name[24];
-    for (size_t i = 0; i < r->n && r->stage >= 0; i++)
+    if (r->stage < 0 || rmdir(r->stage_path.data) == 0)
+        return;
+    for (size_t i = 0; i < r->n; i++)
         if (r->changes[i].staged)
             (void)unlinkat(r->stage, staged_name(name, i), 0);
-    if (r->stage >= 0)
-        (void)rmdir(r->stage_path.data);
+    (void)rmdir(r->stage_path.data);
 }
 
 void restore_close(struct restore *r)

@@ -52,8 +52,8 @@ struct restore {
     bool applying;    /* begun, and not finished */
     struct {
         struct buf path;
-        int fd;
-    } parent; /* the directory that was opened last */
+        int fd, sys; /* sys: the errno of one that could not be opened */
+    } parent;        /* the directory that was opened last */
     void (*told)(void *context, const char *path, const char *what); /* may be NULL */
     void *context;
     struct cairn_error *error;

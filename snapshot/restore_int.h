@@ -29,7 +29,9 @@ void clone_end(struct restore *restore);
 /* ---- restore_place.c: names in directories ---- */
 
 /* The directory that a path lies in, opened from the root down without following a
- * link, and the last name of the path. -1 and errno. It is closed by the next call. */
+ * link, and the last name of the path. -1 and errno. It is closed by the next call.
+ * What was found, also that it is not there, counts until place_forget or another path.
+ */
 int place_parent(struct restore *restore, struct str path, const char **name);
 void place_forget(struct restore *restore);
 int place_error(struct restore *restore, int sys, struct str path, const char *what);

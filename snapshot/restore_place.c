@@ -18,6 +18,7 @@ void place_forget(struct restore *restore)
     if (restore->parent.fd >= 0 && restore->parent.fd != restore->fd)
         close(restore->parent.fd);
     restore->parent.fd = -1;
+    restore->parent.sys = 0;
 }
 
 /* From the root down, a name at a time. */
@@ -50,16 +51,20 @@ int place_parent(struct restore *restore, struct str path, const char **name)
         n--;
     *name = path.ptr + n;
     struct str above = {path.ptr, n > 0 ? n - 1 : 0};
-    if (restore->parent.fd >= 0 && str_equal(buf_view(&restore->parent.path), above))
-        return restore->parent.fd;
-    place_forget(restore);
-    buf_clear(&restore->parent.path);
-    buf_str(&restore->parent.path, above);
-    if (restore->parent.path.failed) {
-        errno = ENOMEM;
-        return -1;
+    bool known = restore->parent.fd >= 0 || restore->parent.sys;
+    if (!known || !str_equal(buf_view(&restore->parent.path), above)) {
+        place_forget(restore);
+        buf_clear(&restore->parent.path);
+        buf_str(&restore->parent.path, above);
+        if (restore->parent.path.failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        restore->parent.fd = open_directory(restore, above);
+        restore->parent.sys = restore->parent.fd < 0 ? errno : 0;
     }
-    restore->parent.fd = open_directory(restore, above);
+    if (restore->parent.fd < 0)
+        errno = restore->parent.sys;
     return restore->parent.fd;
 }
 
