@@ -167,6 +167,9 @@ FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
 TEST_JOBS ?= $$((2 * $(JOBS))) # most of the time they wait, for a disk or a clock
+# These take longest, so they begin first: else the last one runs alone.
+LONG_TESTS := t-session-watch-files.sh check_failing_calls t-flow.sh t-crash.sh t-files-restore.sh t-golden.sh t-workflow-keys.sh
+longest_first = $(filter $(addprefix %/,$(LONG_TESTS)),$1) $(filter-out $(addprefix %/,$(LONG_TESTS)),$1)
 RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS=$(TEST_JOBS) sh tests/run.sh
 
 $(SIM_TESTS): $(ALL_ROOMS)
@@ -231,9 +234,9 @@ examples: all $(EXAMPLES) ## build the programs in examples/
 check-programs: all $(C_TESTS) $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES)
 	@rm -f $(OLD_TESTS)
 test: check-programs ## unit tests and tests of the command; the last line counts them
-	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
+	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
 test-all: check-programs ## the same with every long test in full
-	@CAIRN_TEST_LEVEL=full TEST_TIMEOUT=7200 $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
+	@CAIRN_TEST_LEVEL=full TEST_TIMEOUT=7200 $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
 
 # `make check T="sched run"`: check_sched, t-run.sh, or both where both have that name.
 T ?=
