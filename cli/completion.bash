@@ -78,6 +78,7 @@ _cairn_options()
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort ;;
     doctor) printf '%s\n' --repair ;;
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
+    stats) printf '%s\n' --prometheus ;;
     'checkpoint show') printf '%s\n' --tasks ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
@@ -208,7 +209,7 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume plan explain status watch runs log shell events graph init \
-        validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
+        validate cancel resolve undo next claim complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
@@ -222,7 +223,7 @@ _cairn_operands()
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume plan explain status watch runs log shell events graph init \
-        validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
+        validate cancel resolve undo next claim complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report ;;
     resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
     shell | resolve | undo | claim | complete | fail)

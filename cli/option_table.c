@@ -408,6 +408,8 @@ static const struct option option_table[OPT_NONE] = {
                          "only print the settings, to be pasted", 0, 0, 0},
     [OPT_REMOVE_HOOKS] = {"remove", 0, OPTION_FLAG, NULL,
                           "take the entries of cairn out again", 0, 0, 0},
+    [OPT_PROMETHEUS] = {"prometheus", 0, OPTION_FLAG, NULL,
+                        "print the text format of Prometheus", 0, 0, 0},
 };
 
 const struct option *option_get(enum option_id id)

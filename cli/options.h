@@ -153,6 +153,7 @@ enum option_id {
     OPT_TIME_LIMIT,
     OPT_PRINT_HOOKS,
     OPT_REMOVE_HOOKS,
+    OPT_PROMETHEUS,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

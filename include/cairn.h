@@ -27,6 +27,7 @@
  *   cairn/context.h     what an agent needs to go on, kept with a checkpoint
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
  *   cairn/size.h        what takes room in the store, of one session
+ *   cairn/stats.h       counts, sizes and durations of what a store holds
  *   cairn/transfer.h    sessions in a file, to be taken to another store
  *   cairn/repair.h      examine a store, and repair a damaged one
  *
@@ -72,6 +73,7 @@
 #include "cairn/session.h"
 #include "cairn/shell.h"
 #include "cairn/size.h"
+#include "cairn/stats.h"
 #include "cairn/store.h"
 #include "cairn/transfer.h"
 #include "cairn/watch.h"

@@ -3,19 +3,20 @@
 #include "base/array.h"
 #include "base/reader.h"
 #include "base/utf8.h"
+#include "session/names.h"
 #include "session/session_int.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *verb_name(const struct session_log_row *row)
+const char *session_verb_name(uint8_t verb, bool was)
 {
-    switch ((enum session_verb)row->verb) {
+    switch ((enum session_verb)verb) {
     case VERB_STARTED:
         return "started";
     case VERB_PUT:
-        return row->before.len ? "changed" : "added";
+        return was ? "changed" : "added";
     case VERB_REMOVED:
         return "removed";
     case VERB_CHECKPOINT:
@@ -296,14 +297,15 @@ static int tell_row(void *context, const struct session_log_row *row)
         rc = buf_check(&t->text, t->error);
     if (rc)
         return rc;
-    struct cairn_session_event event = {.turn = row->turn,
-                                        .n = row->n,
-                                        .time_ns = row->time_ns,
-                                        .kind = kind_name(row),
-                                        .reason = reason_of(row),
-                                        .verb = verb_name(row),
-                                        .id = id,
-                                        .text = t->text.data};
+    struct cairn_session_event event = {
+        .turn = row->turn,
+        .n = row->n,
+        .time_ns = row->time_ns,
+        .kind = kind_name(row),
+        .reason = reason_of(row),
+        .verb = session_verb_name(row->verb, row->before.len > 0),
+        .id = id,
+        .text = t->text.data};
     rc = t->each(t->context, &event) ? 1 : 0;
     arena_release(&t->arena);
     return rc;
@@ -400,7 +402,7 @@ static int look_for_turn(void *context, const struct session_log_row *row)
     u->blocked = true;
     snprintf(u->text, sizeof u->text,
              "there is nothing to undo: the last thing that was done is '%s'%s",
-             verb_name(row),
+             session_verb_name(row->verb, row->before.len > 0),
              row->verb == VERB_RESTORED
                  ? ", which `cairn checkpoint undo-restore` takes back"
                  : "");

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "cairn/message.h"
 #include "session/messages/transcript.h"
+#include "session/names.h"
 #include "session/outside/redaction.h"
 #include "session/session_int.h"
 #include "storage/object.h"
@@ -31,6 +32,11 @@ static const char *const form_names[] = {[MESSAGE_TEXT] = "text",
 static const char *name_in(const char *const *names, size_t n, uint8_t number)
 {
     return number < n && names[number] ? names[number] : "unknown";
+}
+
+const char *message_role_name(uint8_t role)
+{
+    return name_in(role_names, sizeof role_names / sizeof *role_names, role);
 }
 
 /* ---- Adding one ---- */
@@ -272,7 +278,7 @@ static int tell_message(struct telling *t, const struct message_row *row,
         .parent = row->parent,
         .position = row->position,
         .time_ns = row->time_ns,
-        .role = name_in(role_names, sizeof role_names / sizeof *role_names, row->role),
+        .role = message_role_name(row->role),
         .form = name_in(form_names, sizeof form_names / sizeof *form_names, row->form),
         .model = row->model.len ? names.data : NULL,
         .file = row->file.len && !rc ? names.data + file : NULL,

@@ -291,6 +291,22 @@ static const struct command command_table[] = {
      0,
      {OPT_KEEP_RUNS, OPT_OLDER_THAN, OPT_DRY_RUN, OPT_NONE},
      command_gc},
+    {"stats",
+     "",
+     "count what the store holds",
+     "Prints counts, sizes and durations: of runs and attempts by workflow and how "
+     "they "
+     "ended, of checkpoints, sessions, boards, messages, and of the store itself. They "
+     "are counted from the store, so they are the same right after a restart, and fall "
+     "when something is deleted. With --prometheus as a text file for the collector of "
+     "node_exporter.",
+     "  cairn stats --prometheus >/var/lib/node_exporter/cairn.prom.new\n"
+     "  mv /var/lib/node_exporter/cairn.prom.new /var/lib/node_exporter/cairn.prom",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_PROMETHEUS, OPT_NONE},
+     command_stats},
     {"checkpoint list",
      "",
      "list checkpoints",

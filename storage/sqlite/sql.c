@@ -535,7 +535,9 @@ static const char *const texts[SQL_COUNT] = {
 const char *sql_text(enum sql_id id)
 {
     assert((unsigned)id < SQL_COUNT);
-    const char *text = texts[id] ? texts[id] : sql_session_texts[id];
+    const char *text = texts[id]               ? texts[id]
+                       : sql_session_texts[id] ? sql_session_texts[id]
+                                               : sql_stats_texts[id];
     assert(text);
     return text;
 }

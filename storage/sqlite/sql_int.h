@@ -22,7 +22,9 @@
     "SELECT (SELECT min(session) FROM message WHERE session > m.session) "     \
     "FROM m WHERE m.session IS NOT NULL)"
 
-/* By enum sql_id: of the logs, annotations and messages of sessions; else NULL. */
+/* By enum sql_id: of the logs, annotations and messages of sessions, and of what counts
+ * rows; else NULL. */
 extern const char *const sql_session_texts[SQL_COUNT];
+extern const char *const sql_stats_texts[SQL_COUNT];
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which of many in a line to try next, to find the first bad one. Pure. */
-#ifndef SESSION_BISECTION_H
-#define SESSION_BISECTION_H
+#ifndef SESSION_BISECTING_BISECTION_H
+#define SESSION_BISECTING_BISECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>

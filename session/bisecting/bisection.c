@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/bisection.h"
+#include "session/bisecting/bisection.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The search for the first bad one of a line: how many are tried, and what is found
  * where some cannot be. */
-#include "session/bisection.h"
+#include "session/bisecting/bisection.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

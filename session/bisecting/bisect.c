@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The first bad checkpoint on a line. */
-#include "session/bisection.h"
+#include "session/bisecting/bisection.h"
 #include "session/line_int.h"
 
 #include "storage/store.h"
