@@ -142,6 +142,23 @@ static int read_environment(struct capturing *c)
     return rc;
 }
 
+/* Where the work is done: the directory of the session's files, or of the project. */
+static int find_work(struct live *live, struct buf *out, struct cairn_error *error)
+{
+    struct str files = live->settings.later[SETTING_FILES];
+    const char *project = cairn_store_project(live->store);
+    struct cairn_error moved = {0};
+    int rc = CAIRN_ENOTFOUND;
+    if (files.len)
+        rc = files_root_path(live->store, files, out, &moved);
+    if (rc && project) {
+        buf_clear(out);
+        buf_text(out, project);
+        return buf_check(out, error);
+    }
+    return rc ? files_root_path(live->store, STR("."), out, error) : 0;
+}
+
 /* Where git is, without secrets. Where one of those is too short to be found, nothing
  * of that is kept. */
 static int read_git(struct capturing *c, struct git_head *head, struct context *out)
@@ -149,12 +166,11 @@ static int read_git(struct capturing *c, struct git_head *head, struct context *
     struct redactor *redactor = NULL;
     struct cairn_error why = {0};
     struct buf branch = BUF_INIT;
-    char *home;
-    int rc = files_home(c->live->store, &home, c->error);
-    if (rc)
-        return rc;
-    rc = git_head_read(home, head, c->error);
-    free(home);
+    struct buf work = BUF_INIT;
+    int rc = find_work(c->live, &work, c->error);
+    if (!rc)
+        rc = git_head_read(work.data, head, c->error);
+    buf_release(&work);
     if (rc || (!head->branch[0] && !head->commit[0]))
         return rc;
     rc = live_redactor(c->live, &redactor, &why);

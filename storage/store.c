@@ -336,6 +336,12 @@ const char *cairn_store_path(const struct cairn_store *store)
     return store->paths.dir;
 }
 
+const char *cairn_store_project(const struct cairn_store *store)
+{
+    const struct store_paths *paths = &store->paths;
+    return paths->project ? paths->project : paths->fork_dir;
+}
+
 const char *store_lineage(const struct cairn_store *store)
 {
     assert(store->id[0]);

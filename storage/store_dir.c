@@ -283,6 +283,16 @@ static int follow_fork(struct store_paths *paths, char **dir, bool found,
     return rc < 0 ? rc : 1;
 }
 
+/* Not where .cairn leads, if it is a link. */
+static int note_project(struct store_paths *paths, const char *dir,
+                        struct cairn_error *error)
+{
+    const char *slash = strrchr(dir, '/');
+    assert(slash);
+    paths->project = strndup(dir, slash == dir ? 1 : (size_t)(slash - dir));
+    return paths->project ? 0 : error_nomem(error);
+}
+
 int store_paths_find(struct store_paths *paths,
                      const struct cairn_store_options *options,
                      struct cairn_error *error)
@@ -296,6 +306,8 @@ int store_paths_find(struct store_paths *paths,
         rc = default_dir(create, &dir, error);
     else if (!(dir = strdup(options->path)))
         rc = error_nomem(error);
+    if (!rc && !options->path)
+        rc = note_project(paths, dir, error);
     int led = rc ? 0 : follow_fork(paths, &dir, !options->path, error);
     rc = led < 0 ? led : rc;
     create = create && !led;
@@ -334,6 +346,7 @@ void store_paths_release(struct store_paths *paths)
     free(paths->ignore);
     free(paths->making);
     free(paths->fork_dir);
+    free(paths->project);
     *paths = (struct store_paths){0};
 }
 

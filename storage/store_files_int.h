@@ -13,6 +13,7 @@ struct store_paths {
     char *db, *wal, *journal, *lock, *marker, *live, *ignore;
     char *making;   /* a note that exists from before the database until it is made */
     char *fork_dir; /* the directory with the file that led here, or NULL */
+    char *project;  /* the directory whose .cairn was found, or NULL */
     uint64_t fork_session; /* which that file names */
 };
 

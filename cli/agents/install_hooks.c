@@ -74,15 +74,16 @@ static int read_file(struct settings_file *file)
     return status;
 }
 
-/* In the directory in which the store lies. */
+/* In the directory in which the store was found, or lies. */
 static int find_file(struct settings_file *file, struct cairn_store *store)
 {
-    char *own = realpath(cairn_store_path(store), NULL);
+    const char *project = cairn_store_project(store);
+    char *own = project ? strdup(project) : realpath(cairn_store_path(store), NULL);
     char link[PATH_MAX];
     if (!own)
         return system_failure("find", cairn_store_path(store), errno);
-    char *slash = strrchr(own, '/');
-    *slash = '\0';
+    if (!project)
+        *strrchr(own, '/') = '\0';
     int n = snprintf(file->directory, sizeof file->directory, "%s/" FOLDER, own);
     free(own);
     int m = snprintf(link, sizeof link, "%.*s/" NAME, (int)sizeof link - 32,

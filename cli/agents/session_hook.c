@@ -20,6 +20,7 @@ struct hooking {
     struct cairn_store *store;
     struct cairn_agent_told told;
     char given_store[4096]; /* as --store or $CAIRN_STORE name it, from the root */
+    char project[4096];     /* whose files a session of an agent has */
     char problem[700];      /* for the user; "": none */
 };
 
@@ -125,6 +126,8 @@ static int find_store(struct hooking *hooking, struct cairn_error *error)
     if (rc == CAIRN_ENOTFOUND && hooking->given_store[0] == '\0' && project &&
         project[0] != '\0' && chdir(project) == 0)
         rc = open_here(hooking, true, error);
+    const char *found = rc == 0 ? cairn_store_project(hooking->store) : NULL;
+    snprintf(hooking->project, sizeof hooking->project, "%s", found ? found : ".");
     return rc;
 }
 
@@ -259,7 +262,7 @@ static void tell_store(struct hooking *hooking)
     struct cairn_agent_options options = {
         .session = session_option(hooking->settings),
         .strategy = hooking->settings->text[OPT_STRATEGY],
-        .files = hooking->given_store[0] != '\0' ? "." : NULL,
+        .files = hooking->project,
     };
     struct cairn_error error = {0};
     deadline_tell(event_name(hooking), cairn_store_path(hooking->store));

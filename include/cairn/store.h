@@ -40,6 +40,10 @@ CAIRN_API int cairn_store_open(struct cairn_store **out,
 CAIRN_API void cairn_store_close(struct cairn_store *store);
 /* The path of the `.cairn` directory, until the store is closed. */
 CAIRN_API const char *cairn_store_path(const struct cairn_store *store);
+/* The directory in which its `.cairn` was found, even if that is a link, or a file of
+ * `cairn checkpoint fork --to`, that leads to a store elsewhere; NULL: the path was
+ * given. Until the store is closed. */
+CAIRN_API const char *cairn_store_project(const struct cairn_store *store);
 /* Is the database that was opened still the one at that path? Not after the store was
  * removed, replaced (also by a repair) or moved: of what is done in the new one from
  * then on nothing is seen by this handle. */

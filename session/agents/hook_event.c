@@ -163,7 +163,9 @@ bool agent_session_name(const char *session_id, char out[64])
     if (!session_id || !*session_id)
         return false;
     if (is_uuid(session_id)) {
-        snprintf(out, 64, "agent-%.8s", session_id);
+        bool random = session_id[14] == '4'; /* version: RFC 9562 */
+        snprintf(out, 64, "agent-%.8s%s%s", session_id, random ? "" : "-",
+                 random ? "" : session_id + 24);
         return true;
     }
     memcpy(out, "agent-", 6);

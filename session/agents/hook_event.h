@@ -47,8 +47,10 @@ int hook_event_read(struct str json, struct hook_event *out, struct cairn_error 
 void hook_event_release(struct hook_event *event);
 
 /* The name of the session that belongs to an agent's own session: "agent-" and the
- * first 8 digits of a UUID; of any other text as much as may stand in a name, and what
- * tells it from others that begin alike. False: the text is empty. */
+ * first 8 digits of a UUID, with the last 12 where it is not of version 4, since others
+ * begin with the time, which agents that start together share; of any other text as
+ * much as may stand in a name, and what tells it from others that begin alike. False:
+ * the text is empty. */
 bool agent_session_name(const char *session_id, char out[64]);
 
 #endif

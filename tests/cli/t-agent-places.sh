@@ -1,0 +1,66 @@
+# Whose files the session of an agent has: those of the project in which its hook was
+# called, wherever the store lies, and whatever other agents are called.
+. "$TESTS/cli/tap.sh"
+unset CAIRN_STORE CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE
+top=$(pwd -P)
+
+hook() { # EVENT SESSION_ID DIRECTORY
+    printf '{"hook_event_name":"%s","session_id":"%s","cwd":"%s","tool_name":"Bash"}' "$@" |
+        (cd "$3" && cairn session hook) >>hook.out 2>&1
+}
+in_dir() { (cd "$1" && shift && "$@"); }
+files_of() { in_dir "$1" cairn session config files --session "$2"; }
+
+# ---- .cairn is a link to a store elsewhere ----
+mkdir -p project elsewhere/store
+ln -s ../elsewhere/store project/.cairn
+echo one >project/a
+echo other >elsewhere/foreign
+agent=11111111-1111-4111-8111-111111111111
+exits 0 in_dir project cairn session install-hooks
+ok 'the settings are those of the project' test -s project/.claude/settings.json
+ok 'and not of where the store lies' test ! -e elsewhere/.claude
+hook SessionStart $agent "$top/project"
+hook PreToolUse $agent "$top/project"
+is "$(files_of project agent-11111111)" "$top/project" 'its files are those of the project'
+echo two >project/a
+hook PostToolUse $agent "$top/project"
+exits 0 in_dir project cairn checkpoint restore 1 --yes
+is "$(cat project/a)" one 'which go back'
+is "$(cat elsewhere/foreign)" other 'and no others'
+
+# ---- A fork, whose store is that of the original ----
+mkdir original
+echo one >original/a
+cd original || exit 1
+run cairn session start s
+run cairn session config files .
+run cairn checkpoint create m
+exits 0 cairn checkpoint fork 1 --to ../try
+cd "$top" || exit 1
+agent=22222222-7c10-4abc-8def-000000000001
+hook SessionStart $agent "$top/try"
+hook PreToolUse $agent "$top/try"
+echo 'by the agent' >try/a
+echo new >try/new
+hook PostToolUse $agent "$top/try"
+echo 'work of the original' >original/a
+is "$(files_of try agent-22222222)" "$top/try" 'an agent in a fork has the files of the fork'
+id=$(in_dir try cairn checkpoint list --session agent-22222222 --sort seq --json | tr '{' '\n' |
+    sed -n 's/.*"id": *"\([^"]*\)".*/\1/p' | head -n 1)
+exits 0 in_dir try cairn checkpoint restore "$id" --session agent-22222222 --yes
+is "$(cat try/a)" one 'they go back'
+ok 'what is new goes' test ! -e try/new
+is "$(cat original/a)" 'work of the original' 'those of the original stay'
+
+# ---- Identifiers that begin with the time ----
+mkdir twins
+exits 0 in_dir twins cairn session install-hooks
+for agent in 0193a5b2-7c10-7abc-8def-000000000001 0193a5b2-9d22-7abc-8def-000000000002; do
+    hook SessionStart $agent "$top/twins"
+    date >"twins/$agent"
+    hook PreToolUse $agent "$top/twins"
+done
+is "$(in_dir twins cairn session list --quiet | grep -c agent-0193a5b2-00000000000)" 2 'agents that start together have a session each'
+ok 'no hook had trouble' test "$(grep -c systemMessage hook.out)" -eq 0
+done_testing
