@@ -81,7 +81,17 @@ static bool begins_with(struct str text, struct str start)
            memcmp(text.ptr, start.ptr, start.len) == 0;
 }
 
-/* The directory that the path lies in becomes the deepest level. */
+static int pass(struct tree_rules *t, struct str dir)
+{
+    buf_clear(&t->passed);
+    buf_str(&t->passed, dir);
+    buf_byte(&t->passed, '/');
+    int rc = buf_check(&t->passed, t->error);
+    return rc ? rc : 1;
+}
+
+/* The directory that the path lies in becomes the deepest level. 1: it, or one above
+ * it, is ignored, even if something in it was taken. */
 static int go_to(struct tree_rules *t, struct str path)
 {
     int rc = 0;
@@ -92,7 +102,10 @@ static int go_to(struct tree_rules *t, struct str path)
         const char *slash = memchr(rest.ptr, '/', rest.len);
         if (rc || !slash)
             return rc;
-        struct str name = {rest.ptr, (size_t)(slash - rest.ptr)};
+        struct str name = {rest.ptr, (size_t)(slash - rest.ptr)},
+                   dir = {path.ptr, (size_t)(slash - path.ptr)};
+        if (ignore_matches(t->levels[t->depth - 1].rules, dir, true))
+            return pass(t, dir);
         const struct tree_entry *entry = tree_find(&t->levels[t->depth - 1].tree, name);
         bool there = entry && entry->kind == TREE_DIRECTORY;
         buf_str(&t->path, name);
@@ -110,11 +123,5 @@ int tree_rules_ignore(struct tree_rules *t, struct str path, bool is_dir)
     int rc = go_to(t, path);
     if (rc || !ignore_matches(t->levels[t->depth - 1].rules, path, is_dir))
         return rc;
-    if (is_dir) {
-        buf_clear(&t->passed);
-        buf_str(&t->passed, path);
-        buf_byte(&t->passed, '/');
-        rc = buf_check(&t->passed, t->error);
-    }
-    return rc ? rc : 1;
+    return is_dir ? pass(t, path) : 1;
 }

@@ -275,6 +275,23 @@ exits 0 cairn checkpoint undo-restore
 is "$(cat w/.env w/build/o w/sub/x.log)" "$(printf 'key\no\nl')" 'and taken back'
 rm -r w/.env w/build w/sub w/.gitignore
 
+# Something in an ignored directory is in that state, since it was there before the rules.
+mkdir w/build
+echo o >w/build/o
+run cairn checkpoint create without-rules
+without=$(cat out)
+echo build/ >w/.gitignore
+echo precious >w/build/cache
+exits 0 cairn checkpoint restore "$without" --yes
+echo new >w/build/new
+run cairn checkpoint create all-of-it
+exits 0 cairn checkpoint undo-restore
+is "$(cat w/build/o w/build/cache w/.gitignore)" "$(printf 'o\nprecious\nbuild/')" \
+    'what lies in a directory that a state ignored stays, though it held a part of it'
+exits 0 cairn checkpoint redo-restore
+is "$(cat w/build/o w/build/cache w/build/new)" "$(printf 'o\nprecious\nnew')" 'forward again'
+rm -rf w/build w/.gitignore
+
 # ---- Nothing is tracked any more ----
 run cairn session config files off
 exits 2 cairn checkpoint restore "$fifo" --yes --files-only

@@ -159,20 +159,6 @@ static bool is_displaced(const struct tree *target, const struct entry *entry)
     return false;
 }
 
-/* A checkpoint that is made before a restore holds what is there of what that brings,
- * whatever its own rules say: below such a directory they do not count. */
-static bool is_held_anyway(const struct tree *target, const struct entry *entry)
-{
-    char above[PATH_SIZE];
-    for (const char *slash = entry->path; (slash = strchr(slash, '/')); slash++) {
-        snprintf(above, sizeof above, "%.*s", (int)(slash - entry->path), entry->path);
-        const struct entry *there = tree_get(target, above);
-        if (there && tree_ignores(target, there))
-            return true;
-    }
-    return false;
-}
-
 /* What is in no checkpoint, and what the target ignored, is where it was, or beside
  * what came there. */
 static bool judge_others(struct life *life, const struct tree *target, struct tree *now,
@@ -183,7 +169,7 @@ static bool judge_others(struct life *life, const struct tree *target, struct tr
         if (!had->never && tree_get(target, had->path))
             continue;
         bool must_be = had->never || had->ignored;
-        if (!must_be && (!tree_ignores(target, had) || is_held_anyway(target, had)))
+        if (!must_be && !tree_ignores(target, had))
             continue;
         struct entry *got = tree_get(now, had->path);
         if (!got || !entry_same(got, had, true))
