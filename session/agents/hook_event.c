@@ -155,7 +155,13 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-bool agent_session_name(const char *session_id, char out[64])
+uint32_t agent_hash(const char *text)
+{
+    uint64_t hash = hash_of(text);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+bool agent_session_name(const char *session_id, char out[AGENT_NAME_BYTES])
 {
     enum { SHOWN = 32 };
     size_t n = 0;
@@ -164,7 +170,7 @@ bool agent_session_name(const char *session_id, char out[64])
         return false;
     if (is_uuid(session_id)) {
         bool random = session_id[14] == '4'; /* version: RFC 9562 */
-        snprintf(out, 64, "agent-%.8s%s%s", session_id, random ? "" : "-",
+        snprintf(out, AGENT_NAME_BYTES, "agent-%.8s%s%s", session_id, random ? "" : "-",
                  random ? "" : session_id + 24);
         return true;
     }
@@ -179,7 +185,7 @@ bool agent_session_name(const char *session_id, char out[64])
     }
     out[6 + n] = '\0';
     if (!whole || session_id[n])
-        snprintf(out + 6 + n, 64 - 6 - n, "-%016llx",
+        snprintf(out + 6 + n, AGENT_NAME_BYTES - 6 - n, "-%016llx",
                  (unsigned long long)hash_of(session_id));
     return true;
 }

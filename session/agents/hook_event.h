@@ -51,6 +51,9 @@ void hook_event_release(struct hook_event *event);
  * begin with the time, which agents that start together share; of any other text as
  * much as may stand in a name, and what tells it from others that begin alike. False:
  * the text is empty. */
-bool agent_session_name(const char *session_id, char out[64]);
+enum { AGENT_NAME_BYTES = 64 };
+bool agent_session_name(const char *session_id, char out[AGENT_NAME_BYTES]);
+/* Tells apart what begins alike. */
+uint32_t agent_hash(const char *text);
 
 #endif

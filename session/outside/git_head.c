@@ -88,10 +88,12 @@ static bool open_git(struct looking *l, struct str directory)
     return !l->failed && read_line_at(l, &l->own, STR("HEAD")).len > 0;
 }
 
-static bool find_git(struct looking *l, const char *directory)
+/* *directory becomes the one that has it. */
+static bool find_git(struct looking *l, struct str *directory)
 {
-    struct str at = str_of(directory);
+    struct str at = *directory;
     for (int i = 0; i < ABOVE && !l->failed; i++) {
+        *directory = at;
         if (open_git(l, at))
             return true;
         while (at.len && at.ptr[at.len - 1] != '/')
@@ -184,19 +186,43 @@ static void read_head(struct looking *l, struct git_head *out)
         copy(out->commit, text);
 }
 
+static int end_looking(struct looking *l, struct cairn_error *error)
+{
+    buf_release(&l->own);
+    buf_release(&l->common);
+    buf_release(&l->path);
+    buf_release(&l->content);
+    return l->failed ? error_nomem(error) : 0;
+}
+
 int git_head_read(const char *directory, struct git_head *out,
                   struct cairn_error *error)
 {
     struct looking l = {.failed = false};
+    struct str at = str_of(directory);
     *out = (struct git_head){.branch = ""};
-    if (find_git(&l, directory)) {
+    if (find_git(&l, &at)) {
         find_common(&l);
         if (!l.failed)
             read_head(&l, out);
     }
-    buf_release(&l.own);
-    buf_release(&l.common);
-    buf_release(&l.path);
-    buf_release(&l.content);
-    return l.failed ? error_nomem(error) : 0;
+    return end_looking(&l, error);
+}
+
+int git_work_tree(const char *directory, struct buf *root, struct buf *common,
+                  struct cairn_error *error)
+{
+    struct looking l = {.failed = false};
+    struct str at = str_of(directory);
+    bool found = find_git(&l, &at);
+    buf_clear(root);
+    buf_clear(common);
+    if (found) {
+        find_common(&l);
+        buf_str(root, at.len ? at : STR("/"));
+        buf_str(common, buf_view(&l.common));
+        l.failed = l.failed || root->failed || common->failed;
+    }
+    int rc = end_looking(&l, error);
+    return rc ? rc : found;
 }

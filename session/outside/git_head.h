@@ -17,5 +17,10 @@ struct git_head {
 /* Of the repository in `directory` or the nearest one above. CAIRN_ENOMEM alone. */
 int git_head_read(const char *directory, struct git_head *out,
                   struct cairn_error *error);
+/* The work tree that `directory` lies in: its root, and the directory of git that all
+ * work trees of the repository share (perhaps with `..` in it). 1: there is one, 0:
+ * none, CAIRN_ENOMEM. */
+int git_work_tree(const char *directory, struct buf *root, struct buf *common,
+                  struct cairn_error *error);
 
 #endif

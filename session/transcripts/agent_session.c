@@ -6,23 +6,56 @@
 #include "session/files_pending.h"
 #include "session/session_int.h"
 #include "session/transcripts/agent_int.h"
+#include "session/transcripts/agent_place.h"
 #include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char own_start[] = "agent-";
 
-static int name_of(const struct hook_event *event,
-                   const struct cairn_agent_options *options, char out[64],
-                   const char **name, struct cairn_error *error)
+/* Which one is meant: by name, and the directory of its files if it is to be made. */
+struct meant {
+    const char *name;
+    char own[AGENT_NAME_BYTES + 16];
+    struct buf files;
+};
+
+/* Where the agent works in another work tree, it has another session there. */
+static int find_place(struct cairn_store *store, const char *cwd, const char *project,
+                      struct meant *meant, struct cairn_error *error)
 {
-    *name = options->session ? options->session : out;
-    if (options->session || agent_session_name(event->at[HOOK_SESSION_ID], out))
-        return 0;
-    return error_set(error, CAIRN_EUSAGE,
-                     "the event has no session_id, and CAIRN_SESSION does not name a "
-                     "session");
+    char *home = NULL;
+    int rc = project ? 0 : files_home(store, &home, error);
+    if (!rc)
+        rc = agent_place(project ? project : home, cwd, &meant->files, error);
+    if (!rc && meant->files.size) {
+        size_t n = strlen(meant->own);
+        snprintf(meant->own + n, sizeof meant->own - n, "-%08x",
+                 agent_hash(meant->files.data));
+    } else if (!rc) {
+        buf_text(&meant->files, project ? project : home);
+    }
+    free(home);
+    return rc ? rc : buf_check(&meant->files, error);
+}
+
+static int find_meant(struct cairn_store *store, const struct hook_event *event,
+                      const struct cairn_agent_options *options, struct meant *meant,
+                      struct cairn_error *error)
+{
+    *meant = (struct meant){.files = BUF_INIT};
+    meant->name = options->session ? options->session : meant->own;
+    if (options->session) {
+        buf_text(&meant->files, options->files ? options->files : "");
+        return buf_check(&meant->files, error);
+    }
+    if (!agent_session_name(event->at[HOOK_SESSION_ID], meant->own))
+        return error_set(error, CAIRN_EUSAGE,
+                         "the event has no session_id, and CAIRN_SESSION does not name "
+                         "a session");
+    return find_place(store, event->at[HOOK_CWD], options->files, meant, error);
 }
 
 /* ---- One that is there ---- */
@@ -125,7 +158,7 @@ static int begin(struct live *live, const char *name, struct str files,
     return rc ? rc : live_put_row(live, error);
 }
 
-static int start(struct cairn_store *store, const char *name,
+static int start(struct cairn_store *store, const struct meant *meant,
                  const struct cairn_agent_options *options,
                  const struct hook_event *event, struct agent_session *out,
                  struct cairn_error *error)
@@ -134,13 +167,14 @@ static int start(struct cairn_store *store, const char *name,
     struct buf files = BUF_INIT;
     char *home = NULL;
     const char *strategy = options->strategy ? options->strategy : "smart";
-    int rc = options->files ? 0 : files_home(store, &home, error);
+    int rc = meant->files.size ? 0 : files_home(store, &home, error);
     if (!rc)
-        rc = files_root_name(store, home ? home : options->files, &files, error);
+        rc = files_root_name(store, home ? home : meant->files.data, &files, error);
     if (!rc)
         rc = live_begin(&live, store, true, error);
     if (!rc)
-        rc = begin(&live, name, buf_view(&files), strategy, &out->started, error);
+        rc =
+            begin(&live, meant->name, buf_view(&files), strategy, &out->started, error);
     if (!rc)
         take(&live, event, out);
     rc = live_close(&live, rc, error);
@@ -153,12 +187,12 @@ int agent_session_look(struct cairn_store *store, const struct hook_event *event
                        const struct cairn_agent_options *options,
                        struct agent_session *out, struct cairn_error *error)
 {
-    char own[64];
-    const char *name;
+    struct meant meant;
     *out = (struct agent_session){.number = ""};
-    int rc = name_of(event, options, own, &name, error);
+    int rc = find_meant(store, event, options, &meant, error);
     if (!rc)
-        rc = look(store, name, event, out, error);
+        rc = look(store, meant.name, event, out, error);
+    buf_release(&meant.files);
     return rc == CAIRN_ENOTFOUND ? event->moment != AGENT_SESSION_ENDED : rc;
 }
 
@@ -166,18 +200,18 @@ int agent_session_find(struct cairn_store *store, const struct hook_event *event
                        const struct cairn_agent_options *options,
                        struct agent_session *out, struct cairn_error *error)
 {
-    char own[64];
-    const char *name;
+    struct meant meant;
     uint64_t number;
     *out = (struct agent_session){.number = ""};
-    int rc = name_of(event, options, own, &name, error);
+    int rc = find_meant(store, event, options, &meant, error);
     if (!rc)
-        rc = look(store, name, event, out, error);
+        rc = look(store, meant.name, event, out, error);
     if (rc > 0)
-        return go_on(store, name, error);
-    if (rc != CAIRN_ENOTFOUND || str_to_u64(str_of(name), &number))
-        return rc;
-    if (event->moment == AGENT_SESSION_ENDED)
-        return 0;
-    return start(store, name, options, event, out, error);
+        rc = go_on(store, meant.name, error);
+    else if (rc == CAIRN_ENOTFOUND && !str_to_u64(str_of(meant.name), &number))
+        rc = event->moment == AGENT_SESSION_ENDED
+                 ? 0
+                 : start(store, &meant, options, event, out, error);
+    buf_release(&meant.files);
+    return rc;
 }

@@ -62,5 +62,43 @@ for agent in 0193a5b2-7c10-7abc-8def-000000000001 0193a5b2-9d22-7abc-8def-000000
     hook PreToolUse $agent "$top/twins"
 done
 is "$(in_dir twins cairn session list --quiet | grep -c agent-0193a5b2-00000000000)" 2 'agents that start together have a session each'
+# ---- Work trees of git that are no part of the project ----
+if command -v git >/dev/null; then
+    export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+    git init -q repo && cd repo || exit 1
+    printf '.claude/worktrees\nvendor\n' >.gitignore
+    echo x >f
+    git add . && git -c user.name=n -c user.email=e@x commit -qm first
+    run cairn session install-hooks
+    git worktree add -q .claude/worktrees/w1 2>err
+    git worktree add -q ../outside 2>err
+    git init -q part && echo x >part/f
+    cd "$top" || exit 1
+    agent=33333333-7c10-4abc-8def-000000000001
+    for place in repo/.claude/worktrees/w1 outside repo/part repo; do
+        export CLAUDE_PROJECT_DIR="$top/repo"
+        hook SessionStart $agent "$top/$place"
+        hook PreToolUse $agent "$top/$place"
+        echo "agent in $place" >$place/f
+        hook PostToolUse $agent "$top/$place"
+    done
+    unset CLAUDE_PROJECT_DIR
+    names=$(in_dir repo cairn session list --quiet | grep -o 'agent-33333333[-0-9a-f]*' | sort)
+    is "$(echo "$names" | wc -l)" 3 'one session for each work tree, and one for the project with what is part of it'
+    for name in $names; do files_of repo "$name"; done | sort >roots
+    printf '%s\n' . "$top/outside" .claude/worktrees/w1 | sort >wanted
+    is "$(cat roots)" "$(cat wanted)" 'each with its own files'
+    inside=$(for name in $names; do
+        [ "$(files_of repo "$name")" != .claude/worktrees/w1 ] || echo "$name"
+    done)
+    echo "the user's" >repo/f
+    first=$(in_dir repo cairn checkpoint list --session "$inside" --sort seq --json | tr '{' '\n' |
+        sed -n 's/.*"id": *"\([^"]*\)".*/\1/p' | head -n 1)
+    exits 0 in_dir repo/.claude/worktrees/w1 cairn checkpoint restore "$first" --session "$inside" --yes
+    is "$(cat repo/.claude/worktrees/w1/f)" x 'what the agent did goes back'
+    is "$(cat repo/f)" "the user's" 'and nothing else'
+else
+    skip 'work trees of git' 'there is no git'
+fi
 ok 'no hook had trouble' test "$(grep -c systemMessage hook.out)" -eq 0
 done_testing
