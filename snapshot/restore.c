@@ -208,6 +208,60 @@ static bool is_writable(const struct restore *r, int parent, const struct stat *
            faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) == 0;
 }
 
+/* Where rename(2) would fail, that is known before anything is touched: across mounts,
+ * also of the same file system, and for what may not be moved. */
+struct fixed {
+    uint64_t mount; /* 0: the system does not tell */
+    bool locked;    /* immutable, or only to be appended to */
+    uid_t owner;
+};
+
+static bool look_fixed(int dir, const char *name, struct fixed *out)
+{
+    struct statx st;
+    int flags = *name ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
+    if (statx(dir, name, flags | AT_NO_AUTOMOUNT, STATX_UID | STATX_MNT_ID, &st) != 0)
+        return false;
+    out->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
+    out->locked =
+        st.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND) ? true : false;
+    out->owner = st.stx_uid;
+    return true;
+}
+
+static int refuse_fixed(struct restore *r, struct str path, const char *why)
+{
+    return error_set(r->error, CAIRN_EUSAGE, "nothing was changed: %.300s in %s %s",
+                     path.ptr, r->root, why);
+}
+
+/* `parent` is that of the path, and `st` what it is. */
+static int check_fixed(struct restore *r, const struct restore_change *change,
+                       int parent, const char *name, const struct stat *st)
+{
+    struct fixed above, at;
+    bool names = changes_names(change);
+    if (!look_fixed(parent, "", &above))
+        return 0; /* an older kernel */
+    if (names && r->mount && above.mount && above.mount != r->mount)
+        return refuse_fixed(r, change->path, "lies where something else is mounted");
+    if (names && above.locked)
+        return refuse_fixed(r, change->path,
+                            "lies in a directory that may not be changed (chattr)");
+    if (!change->before.kind || !look_fixed(parent, name, &at))
+        return 0;
+    if (names && at.mount && above.mount && at.mount != above.mount)
+        return refuse_fixed(r, change->path, "is where something else is mounted");
+    if (at.locked)
+        return refuse_fixed(r, change->path, "may not be changed (chattr)");
+    if (names && (st->st_mode & S_ISVTX) && geteuid() != 0 && st->st_uid != geteuid() &&
+        at.owner != geteuid())
+        return refuse_fixed(r, change->path,
+                            "belongs to somebody else, whose files nobody else may "
+                            "move in that directory");
+    return 0;
+}
+
 /* Nothing else can be known to fit; what is not there yet will be made. */
 static int check_parent(struct restore *r, const struct restore_change *change,
                         const struct stat *root)
@@ -230,7 +284,7 @@ static int check_parent(struct restore *r, const struct restore_change *change,
                          "nothing was changed: the directory of %.300s in %s cannot be "
                          "written",
                          change->path.ptr, r->root);
-    return 0;
+    return r->again ? 0 : check_fixed(r, change, parent, name, &st);
 }
 
 static int check_change(struct restore *r, struct restore_change *change,
@@ -270,6 +324,8 @@ int restore_prepare(struct restore *r, bool again)
     struct stat root;
     r->again = again;
     int rc = fstat(r->fd, &root) == 0 ? 0 : error_sys(r->error, errno, "%s", r->root);
+    struct fixed top;
+    r->mount = !rc && look_fixed(r->fd, "", &top) ? top.mount : 0;
     for (size_t i = 0; i < r->n && !rc; i++)
         rc = check_change(r, &r->changes[i], &root);
     place_forget(r); /* what is missing will be made */

@@ -292,6 +292,39 @@ exits 0 cairn checkpoint redo-restore
 is "$(cat w/build/o w/build/cache w/build/new)" "$(printf 'o\nprecious\nnew')" 'forward again'
 rm -rf w/build w/.gitignore
 
+# ---- What rename(2) would refuse is known before anything is touched ----
+run cairn checkpoint create as-it-was
+as_it_was=$(cat out)
+mkdir -p w/aa w/mm
+echo 1 >w/aa/a
+echo 1 >w/mm/m
+run cairn checkpoint create with-more
+more=$(cat out)
+echo 2 >w/aa/a
+echo 2 >w/mm/m
+if chattr +i w/mm/m 2>/dev/null; then
+    exits 2 cairn checkpoint restore "$more" --yes
+    says 'nothing was changed: mm/m' 'an immutable file is named'
+    is "$(cat w/aa/a)" 2 'and the others stay, too'
+    exits 0 cairn checkpoint create between
+    chattr -i w/mm/m
+else
+    skip 'immutable files' 'this file system has none, or this user may make none'
+fi
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+    mkdir other
+    echo theirs >other/m
+    exits 2 unshare -m sh -c 'mount --bind other w/mm && exec cairn checkpoint restore "$1" --yes' - "$more"
+    says 'something else is mounted' 'a mount of the same file system'
+    is "$(cat w/aa/a other/m)" "$(printf '2\ntheirs')" 'nothing was touched'
+    rm -r other
+else
+    skip 'mounts below the directory' 'needs root and mount namespaces'
+fi
+exits 0 cairn checkpoint restore "$more" --yes
+is "$(cat w/aa/a w/mm/m)" "$(printf '1\n1')" 'without them it goes on'
+exits 0 cairn checkpoint restore "$as_it_was" --yes
+
 # ---- Nothing is tracked any more ----
 run cairn session config files off
 exits 2 cairn checkpoint restore "$fifo" --yes --files-only
