@@ -365,9 +365,12 @@ static int adopt_orphans(struct engine *e, bool finally, struct cairn_error *err
 int adopt_all(struct engine *e, struct cairn_error *error)
 {
     const struct recorded *r = &e->run.situation.recorded;
-    if (!r->recovered || e->request.mode == MODE_SETTLE)
+    if (e->request.mode == MODE_SETTLE)
         return 0;
+    /* A new run has them, too: what is left of a store that was removed. */
     keepers_forget_foreign(e->run.live_dir, e->run.identity, e->run.row.run);
+    if (!r->recovered)
+        return 0;
     int rc = keepers_each(e->run.live_dir, e->run.identity, e->run.row.run,
                           end_if_unknown, e, error);
     if (!r->n_noted && e->jobs.slots.slots)

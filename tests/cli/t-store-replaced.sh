@@ -139,4 +139,24 @@ exits 0 cairn resume --store moved
 is "$(cat got)" here 'what is missing is made again'
 cd ..
 
+# ---- What is left of a store that was removed is in nobody's way ----
+cat >left.yaml <<'END'
+name: left
+on_crash: adopt
+tasks:
+  a: {run: 'echo $$ >pid; sleep 20'}
+END
+export CAIRN_STORE="$PWD/left"
+cairn run left.yaml >out 2>err &
+owner=$!
+wait_for 10 test -s pid
+kill -9 $owner
+wait $owner 2>wait.err
+ls "$CAIRN_STORE"/live/*.keep >keeps
+is "$(wc -l <keeps)" 1 'the file of an attempt is there'
+find "$CAIRN_STORE" -type f ! -name '*.keep' -delete
+kill "$(cat pid)" # its keeper ends then
+sed -i 's/sleep 20/true/' left.yaml
+exits 0 cairn run left.yaml
+says 'created a store' 'a new store'
 done_testing
