@@ -3,6 +3,7 @@
 #include "cli/help.h"
 
 #include "cli/exit_status.h"
+#include "cli/meant.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
 
@@ -209,11 +210,24 @@ static const char *nearest_command(const char *words)
     return nearest.best;
 }
 
+static bool is_workflow_file(const char *word)
+{
+    const char *end = strrchr(word, '.');
+    return end && (strcmp(end, ".yaml") == 0 || strcmp(end, ".yml") == 0);
+}
+
 int help_unknown(const char *words)
 {
     const char *space = strchr(words, ' ');
+    const char *theirs = command_meant(words);
     const char *meant = within_group(words);
     char group[64] = "";
+    if (theirs)
+        return report_usage(NULL, "there is no command '%s': %s", words, theirs);
+    if (is_workflow_file(words))
+        return report_usage(NULL,
+                            "there is no command '%s': to run that file: cairn run %s",
+                            words, words);
     if (!meant)
         meant = begins_with(words);
     if (!meant)

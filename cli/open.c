@@ -111,10 +111,47 @@ static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_inf
     return 0;
 }
 
+/* The newest run of one file. */
+struct of_file {
+    const char *file;
+    uint64_t run;
+};
+
+static int match_file(void *context, const struct cairn_run_info *info)
+{
+    struct of_file *of = context;
+    if (strcmp(info->file, of->file) != 0)
+        return 0;
+    of->run = info->run;
+    return 1;
+}
+
+/* Where the number of a run is wanted, a workflow file stands for its newest run. */
+static int run_of_file(struct cairn_store *store, const char *file, char *resolved,
+                       struct cairn_run_info *info)
+{
+    struct cairn_error error = {0};
+    struct of_file of = {.file = resolved};
+    if (cairn_runs(store, NULL, NULL, match_file, &of, NULL, &error) != 0)
+        return report_error(&error);
+    if (of.run != 0)
+        return get_run(store, of.run, info);
+    return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                          "%s has no run yet; to start one: cairn run %s", file, file);
+}
+
 int run_operand(struct settings *settings, int n, struct cairn_store *store,
                 struct cairn_run_info *info)
 {
     uint64_t run = 0;
+    const char *text = settings->n_operands > n ? settings->operands[n] : "";
+    char *resolved =
+        strspn(text, "0123456789") < strlen(text) ? realpath(text, NULL) : NULL;
+    if (resolved) {
+        int status = run_of_file(store, text, resolved, info);
+        free(resolved);
+        return status;
+    }
     if (settings->n_operands > n && !number_operand(settings, n, "run", &run))
         return EXIT_USAGE;
     return get_run(store, run, info);

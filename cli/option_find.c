@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding options by name, and messages about one that does not exist. */
 #include "cli/command.h"
+#include "cli/meant.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
 
@@ -64,15 +65,19 @@ static const char *nearest_option(const struct command *command, const char *wor
 int option_unknown(const struct command *command, const char *name, size_t n)
 {
     const struct command *owner;
-    const char *best;
+    const char *best, *meant;
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
+    meant = option_meant(command ? command->name : NULL, word);
     owner = first_with_option(word);
     if (command && command->most > 0 && memchr(name, ' ', n))
         report_usage(command->name,
                      "there is no option '--%s': a text that begins with a dash comes "
                      "behind --",
                      word);
+    else if (meant)
+        report_usage(command->name, "`cairn %s` has no option --%s: %s", command->name,
+                     word, meant);
     else if (command && owner && strcmp(word, "fresh") == 0)
         report_usage(
             command->name,

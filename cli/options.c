@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_status.h"
+#include "cli/meant.h"
 #include "cli/report.h"
 #include "cli/ui.h"
 
@@ -272,10 +273,14 @@ static int take_short(struct settings *settings, const struct command *command,
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         enum option_id id = find_short(command, *letter);
         if (id == OPT_NONE) {
+            const char *name = command ? command->name : NULL;
+            const char *meant = option_meant(name, (char[]){*letter, '\0'});
             bool text = command && command->most > 0 && strchr(argument, ' ');
-            report_usage(
-                command ? command->name : NULL, "there is no option -%c%s", *letter,
-                text ? ": a text that begins with a dash comes behind --" : "");
+            report_usage(name, "there is no option -%c%s%s", *letter,
+                         text || meant ? ": " : "",
+                         text    ? "a text that begins with a dash comes behind --"
+                         : meant ? meant
+                                 : "");
             return ARGUMENT_REFUSED;
         }
         if (option_get((enum option_id)id)->kind != OPTION_FLAG)

@@ -6,13 +6,30 @@
 #include "cli/nearest.h"
 #include "cli/report.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { FEW = 12 }; /* tasks that are all named */
+
+static const char *name_all(const struct cairn_workflow *workflow, char *out,
+                            size_t size)
+{
+    struct cairn_node_info info = {0};
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < cairn_workflow_tasks(workflow) && used < size; i++)
+        if (cairn_workflow_node(workflow, i, &info) == 0)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+                                     info.id);
+    return out;
+}
 
 int unknown_task(const struct cairn_workflow *workflow, const char *task)
 {
     uint32_t tasks = cairn_workflow_tasks(workflow);
     struct cairn_node_info info = {0};
     struct nearest nearest;
+    char names[FEW * 64];
     nearest_init(&nearest, task);
     for (uint32_t i = 0; i < tasks; i++) {
         if (cairn_workflow_node(workflow, i, &info) != 0)
@@ -23,6 +40,11 @@ int unknown_task(const struct cairn_workflow *workflow, const char *task)
                                   info.id);
         nearest_try(&nearest, info.id);
     }
+    if (!nearest.best && tasks <= FEW)
+        return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                              "there is no task %s in %s; its tasks: %s", task,
+                              cairn_workflow_name(workflow),
+                              name_all(workflow, names, sizeof names));
     return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
                           "there is no task %s in %s%s%s%s", task,
                           cairn_workflow_name(workflow),

@@ -15,6 +15,7 @@
 struct script {
     char file[PATH_MAX];
     char interpreter[PATH_MAX]; /* that its first line names */
+    char argument[256];         /* the first word behind that */
 };
 
 /* False: it has no such line. */
@@ -32,7 +33,11 @@ static bool read_first_line(int dir, struct script *script)
         return false;
     head[n] = 0;
     char *name = head + 2 + strspn(head + 2, " \t");
-    name[strcspn(name, " \t\n")] = 0;
+    size_t len = strcspn(name, " \t\n");
+    const char *rest = name + len + strspn(name + len, " \t");
+    snprintf(script->argument, sizeof script->argument, "%.*s",
+             (int)strcspn(rest, " \t\n"), rest);
+    name[len] = 0;
     snprintf(script->interpreter, sizeof script->interpreter, "%s", name);
     return *name != 0;
 }
@@ -66,12 +71,16 @@ static void describe_interpreter(const char *name, const struct script *script,
 {
     size_t len = strlen(script->interpreter);
     bool ends_in_return = len && script->interpreter[len - 1] == '\r';
-    buf_format(text,
-               "cannot execute %s: the interpreter %s that the first line of %s names "
-               "is missing; %s",
-               name, script->interpreter, script->file,
-               ends_in_return ? "that line ends with a carriage return, which must go"
-                              : "install it, or correct that line");
+    if (ends_in_return)
+        buf_format(text,
+                   "cannot execute %s: the first line of %s ends with a carriage "
+                   "return; save the file with the line ends of Unix (LF)",
+                   name, script->file);
+    else
+        buf_format(text,
+                   "cannot execute %s: the interpreter %s that the first line of %s "
+                   "names is missing; install it, or correct that line",
+                   name, script->interpreter, script->file);
 }
 
 /* Exec tells of a missing interpreter in the same words as of a missing command. */
@@ -96,6 +105,80 @@ static void describe_not_found(const struct spawn_request *request, const char *
                    "cannot execute %s: it is there, but the interpreter or loader that "
                    "it asks for is missing",
                    name);
+    if (dir >= 0)
+        close(dir);
+}
+
+/* ---- Scripts that a shell, or env, could not start ---- */
+
+static bool ends_with_env(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash && strcmp(slash, "/env") == 0;
+}
+
+/* `#!/usr/bin/env NAME`: env looks for it in PATH, and the kernel knows nothing of it.
+ */
+static bool env_lacks_program(int dir, const char *path, struct script *script)
+{
+    char file[PATH_MAX];
+    if (!path || !ends_with_env(script->interpreter) || script->argument[0] == 0 ||
+        script->argument[0] == '-' || strchr(script->argument, '=') ||
+        find_in_path(dir, path, script->argument, file))
+        return false;
+    snprintf(script->interpreter, sizeof script->interpreter, "%s", script->argument);
+    return true;
+}
+
+/* False: it is not a script, or nothing is wrong with its first line. */
+static bool describe_script(int dir, const char *path, struct str word,
+                            struct buf *text)
+{
+    char name[PATH_MAX];
+    struct script script, first;
+    if (word.len == 0 || word.len >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)word.len, word.ptr);
+    memcpy(script.file, name, word.len + 1);
+    if (!strchr(name, '/') && !find_in_path(dir, path, name, script.file))
+        return false;
+    first = script;
+    if (lacks_interpreter(dir, &script)) {
+        describe_interpreter(name, &script, text);
+        return true;
+    }
+    if (!read_first_line(dir, &first) || !env_lacks_program(dir, path, &first))
+        return false;
+    describe_interpreter(name, &first, text);
+    return true;
+}
+
+/* Words that may be commands: the first, and all with a slash. */
+static bool describe_words(int dir, const char *path, const char *line,
+                           struct buf *text)
+{
+    static const char ends[] = " \t\n;&|()<>`'\"";
+    enum { WORDS = 64 };
+    const char *at = line + strspn(line, ends);
+    bool found = false;
+    for (int i = 0; i < WORDS && *at && !found; i++) {
+        struct str word = {at, strcspn(at, ends)};
+        if (i == 0 || memchr(word.ptr, '/', word.len))
+            found = describe_script(dir, path, word, text);
+        at += word.len;
+        at += strspn(at, ends);
+    }
+    return found;
+}
+
+void spawn_describe_not_found(const struct spawn_request *request, struct buf *text)
+{
+    int dir =
+        request->cwd ? open(request->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    bool found = false;
+    char *const *argv = request->otherwise ? request->otherwise : request->argv;
+    for (char *const *argument = argv; argument && *argument && !found; argument++)
+        found = describe_words(dir, request->path, *argument, text);
     if (dir >= 0)
         close(dir);
 }

@@ -108,5 +108,8 @@ struct spawn_request *spawner_collect(struct spawner *spawner);
 
 /* spawn_failure.c: why a request did not become a running task, for people. */
 void spawn_describe_failure(const struct spawn_request *request, struct buf *text);
+/* Of a command that was started and ended with 127: a script that it names may have a
+ * wrong first line. Appends nothing if none has. */
+void spawn_describe_not_found(const struct spawn_request *request, struct buf *text);
 
 #endif

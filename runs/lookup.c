@@ -105,18 +105,42 @@ static struct str status_name(enum cairn_outcome outcome)
         cairn_outcome_name(outcome == CAIRN_EXCLUDED ? CAIRN_SKIPPED : outcome));
 }
 
+/* What the task has set instead of what is missing: messages have it. */
+static struct str name_values(struct lookup *l, uint32_t task,
+                              const struct result *result)
+{
+    enum { NAMED = 8 };
+    struct buf text = BUF_INIT;
+    buf_str(&text, str_of(l->graph->id[task]));
+    buf_text(&text, result->n_values ? " set " : " set no value in $CAIRN_OUTPUT");
+    for (uint32_t i = 0; i < result->n_values && i < NAMED; i++)
+        buf_format(&text, "%s%.*s", i ? ", " : "", (int)result->values[i].key.len,
+                   result->values[i].key.ptr);
+    if (result->n_values > NAMED)
+        buf_format(&text, " and %u more", result->n_values - NAMED);
+    struct str copy = text.failed ? STR("") : arena_str(&l->arena, buf_view(&text));
+    buf_release(&text);
+    return copy.ptr ? copy : STR("");
+}
+
 static int find_output(struct lookup *l, struct node_range range,
                        const struct name *name, struct value *out,
                        struct cairn_error *error)
 {
     const struct result *result;
-    *out = (struct value){.type = VALUE_MISSING};
+    *out = (struct value){.type = VALUE_MISSING, .text = STR("")};
+    if (range.n != 1)
+        out->text = STR("it is a group: need one member of it");
+    else if (l->states->outcome[range.first] != CAIRN_COMPLETED)
+        out->text = STR("that task has not completed");
     if (range.n != 1 || l->states->outcome[range.first] != CAIRN_COMPLETED)
         return 0;
     int rc = lookup_result(l, range.first, &result, error);
     for (uint32_t i = 0; !rc && i < result->n_values; i++)
         if (str_equal(result->values[i].key, name->second))
             *out = (struct value){.type = VALUE_TEXT, .text = result->values[i].value};
+    if (!rc && out->type == VALUE_MISSING)
+        out->text = name_values(l, range.first, result);
     return rc;
 }
 
@@ -151,7 +175,7 @@ int lookup_name(void *context, const struct name *name, struct value *out,
             (struct value){.type = VALUE_NUMBER, .number = a->attempt ? a->attempt : 1};
         return 0;
     case NAME_RUN_STATUS:
-        *out = (struct value){.type = VALUE_MISSING};
+        *out = (struct value){.type = VALUE_MISSING, .text = STR("")};
         if (a->lookup->run_status)
             *out = (struct value){.type = VALUE_TEXT,
                                   .text = str_of(a->lookup->run_status)};

@@ -184,14 +184,20 @@ int expect_bool(const struct parser *p, const struct node *node, const char *wha
     return 0;
 }
 
-/* "stop, continue or undo" */
-static void join_words(char *out, size_t size, const struct str words[], size_t n)
+void join_words(char *out, size_t size, const struct str words[], size_t n)
 {
     size_t used = 0;
-    for (size_t i = 0; i < n && used < size; i++) {
+    out[0] = 0;
+    for (size_t i = 0; i < n; i++) {
         const char *between = i == 0 ? "" : i + 1 == n ? " or " : ", ";
-        used += (size_t)snprintf(out + used, size - used, "%s%.*s", between,
-                                 SHOWN(words[i]));
+        size_t left = n - i, room = size - used;
+        bool fits = strlen(between) + (size_t)shown_length(words[i]) + 20 < room;
+        used +=
+            (size_t)(fits ? snprintf(out + used, room, "%s%.*s", between,
+                                     SHOWN(words[i]))
+                          : snprintf(out + used, room, " or one of %zu more", left));
+        if (!fits)
+            return;
     }
 }
 

@@ -29,6 +29,9 @@ struct bounds {
 };
 int expect_integer(const struct parser *p, const struct node *node, const char *what,
                    struct bounds bounds, int64_t *out);
+/* "stop, continue or undo"; the first of them and how many more, if the rest has no
+ * room. `size` is at least 40. */
+void join_words(char *out, size_t size, const struct str words[], size_t n);
 /* The index of the word that the text is. */
 int expect_choice(const struct parser *p, const struct node *node, const char *what,
                   const struct str words[], size_t n, uint8_t *out);

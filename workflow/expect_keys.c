@@ -20,12 +20,79 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
         {NAME("matrix"), NAME("foreach")},    {NAME("strategy"), NAME("foreach")},
         {NAME("condition"), NAME("if")},      {NAME("always"), NAME("finally")},
         {NAME("compensate"), NAME("undo")},   {NAME("rollback"), NAME("undo")},
-        {NAME("artifacts"), NAME("outputs")}, {NAME("verify"), NAME("check")}};
+        {NAME("artifacts"), NAME("outputs")}, {NAME("verify"), NAME("check")},
+        {NAME("dependsOn"), NAME("needs")},   {NAME("cmds"), NAME("run")},
+        {NAME("commands"), NAME("run")},      {NAME("dir"), NAME("cwd")},
+        {NAME("requires"), NAME("needs")},    {NAME("dependencies"), NAME("needs")}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (size_t k = 0; str_equal(word, words[i].theirs) && k < n; k++)
             if (str_equal(names[k], words[i].ours))
                 return names[k];
     return (struct str){NULL, 0};
+}
+
+/* What has no key of the same meaning, and what to write instead. */
+static const char *other_way(struct str word, bool task)
+{
+    static const struct {
+        struct str word;
+        const char *in_task, *at_top; /* NULL: nothing is known */
+    } ways[] = {
+        {NAME("continue-on-error"),
+         "to go on after failures: `on_failure: continue` at the top level; for one "
+         "command: `run: CMD || true`",
+         "write `on_failure: continue`"},
+        {NAME("ignore_errors"), "for one command: `run: CMD || true`", NULL},
+        {NAME("allow_failure"),
+         "to go on after failures: `on_failure: continue` at the top level; for one "
+         "command: `run: CMD || true`",
+         "write `on_failure: continue`"},
+        {NAME("timeout-minutes"), "write `timeout: 10m`",
+         "write `deadline: 10m`, or `timeout: 10m` in a task"},
+        {NAME("timeout_minutes"), "write `timeout: 10m`",
+         "write `deadline: 10m`, or `timeout: 10m` in a task"},
+        {NAME("uses"), "there are no actions of others; write the command under `run`",
+         NULL},
+        {NAME("with"), "values for the command are `env`", NULL},
+        {NAME("steps"),
+         "a task is one command: write the lines under `run: |`, or make a task of "
+         "each "
+         "with `needs`",
+         NULL},
+        {NAME("runs-on"), "tasks run on this machine; leave it out", NULL},
+        {NAME("image"), "tasks run on this machine; a container is started by `run`",
+         NULL},
+        {NAME("name"), "a task is named by its key, as in `tasks: {NAME: {run: CMD}}`",
+         NULL},
+        {NAME("desc"), "write a comment, `# ...`", "write a comment, `# ...`"},
+        {NAME("description"), "write a comment, `# ...`", "write a comment, `# ...`"},
+        {NAME("sources"), "write `inputs`", NULL},
+        {NAME("generates"), "write `outputs`", NULL},
+        {NAME("max-parallel"), "write `pool: NAME`, with `pools: {NAME: 2}` at the top",
+         "write `jobs: 4`"},
+        {NAME("fail-fast"), "write `on_failure: stop` at the top level",
+         "write `on_failure: stop`"},
+        {NAME("working-directory"), "write `cwd`", NULL},
+        {NAME("on"), NULL, "cairn starts nothing by itself; leave it out"},
+        {NAME("version"), NULL, "there is only one; leave it out"},
+        {NAME("include"), "it stands inside of `foreach`",
+         "a workflow is one file; leave it out"},
+        {NAME("exclude"), "it stands inside of `foreach`", NULL},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        if (str_equal(word, ways[i].word))
+            return task ? ways[i].in_task : ways[i].at_top;
+    return NULL;
+}
+
+static bool looks_like_task(const struct node *value)
+{
+    for (const struct node *key = value->kind == NODE_MAP ? value->first : NULL; key;
+         key = key->next->next)
+        if (str_equal(key->text, STR("run")) || str_equal(key->text, STR("exec")) ||
+            str_equal(key->text, STR("external")))
+            return true;
+    return false;
 }
 
 static int unknown_key(const struct parser *p, const struct node *key,
@@ -36,9 +103,19 @@ static int unknown_key(const struct parser *p, const struct node *key,
         snprintf(place, sizeof place, " in %s `%.*s`", where.text, SHOWN(where.name));
     else
         snprintf(place, sizeof place, " %s", where.text);
+    bool task = where.name.ptr && strcmp(where.text, "task") == 0;
+    const char *way = other_way(key->text, task);
+    if (way && (task || !where.name.ptr))
+        return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s; %s",
+                        SHOWN(key->text), place, way);
     struct str own = own_word(key->text, names, n);
     struct hint hint =
         own.len ? hint_nearest(own, &own, 1) : hint_nearest(key->text, names, n);
+    if (!where.name.ptr && !own.len && looks_like_task(key->next))
+        return diagnose(
+            &p->diagnostic, key->at,
+            "unknown key `%.*s`%s; if it is a task, indent it under `tasks`",
+            SHOWN(key->text), place);
     return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s%s", SHOWN(key->text),
                     place, hint.text);
 }

@@ -61,6 +61,11 @@ static int read_shell_text(const struct parser *p, const struct node *node,
 
 int read_run(struct parser *p, struct task_def *def, const struct node *node)
 {
+    if (node->kind == NODE_LIST)
+        return diagnose(&p->diagnostic, node->at,
+                        "`run` is one text for the shell: for several commands write a "
+                        "block with `run: |`, for one command with its arguments "
+                        "`exec: [cmd, \"arg 1\"]`");
     int rc = expect_filled(p, node, "`run`", &def->run);
     if (!rc)
         rc = refuse_references(p, node, "run", def->run);

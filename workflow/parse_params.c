@@ -212,11 +212,12 @@ static int check_given(const struct parser *p, const struct param *param,
                            type_names[param->type].ptr, SHOWN(value));
     if (is_choice(param, value))
         return 0;
+    char all[200];
+    join_words(all, sizeof all, param->choices, param->n_choices);
     struct hint hint = hint_nearest(value, param->choices, param->n_choices);
     return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
-                       "the value given for the param `%.*s` is not among its "
-                       "`choices` (the first is `%.*s`): `%.*s`%s",
-                       SHOWN(name), SHOWN(param->choices[0]), SHOWN(value), hint.text);
+                       "the param `%.*s` must be %s, not `%.*s`%s", SHOWN(name), all,
+                       SHOWN(value), hint.text);
 }
 
 /* Of several values for one param the last one counts. */

@@ -124,9 +124,9 @@ static int read_source(struct cairn_workflow *w, const char *path,
     int rc = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND,
-                         "there is no workflow file %s; give the path of one, or "
-                         "write one (docs/workflow-file.md)",
-                         path);
+                         "there is no workflow file %.400s; give the path of one, or "
+                         "have one written: cairn init %.400s",
+                         path, path);
     if (rc == CAIRN_EUSAGE)
         return error_set(error, CAIRN_EUSAGE, "%.800s: %s", inner.text, why);
     if (rc && error)

@@ -26,6 +26,8 @@ void job_describe_end(const struct engine *e, const struct job *job,
         buf_text(&ending->text, "cancelled");
     else if (ending->row.signal)
         job_describe_signal(ending->row.signal, &ending->text);
+    else if (ending->row.exit_code == 127 && job->request.argv)
+        spawn_describe_not_found(&job->request, &ending->text);
 }
 
 /* A task under a keeper writes to a file of its own, without a pipe through the

@@ -111,9 +111,11 @@ int expression_missing(const struct expression *expression,
     if (operand->value.type != VALUE_MISSING)
         return 0;
     struct shown name = source_of(expression, operand);
+    struct str why = operand->value.text;
     return error_set(error, CAIRN_EWORKFLOW,
-                     "%s was not set; give a default: default(%s, 'x')", name.text,
-                     name.text);
+                     "%s was not set%s%.*s%s; give a default: default(%s, 'x')",
+                     name.text, why.len ? " (" : "", (int)why.len,
+                     why.len ? why.ptr : "", why.len ? ")" : "", name.text);
 }
 
 static int refuse_missing(const struct machine *m, const struct operand *operand)

@@ -50,6 +50,20 @@ static size_t skip_blanks(struct str text, size_t at)
     return at;
 }
 
+/* The functions that GitHub Actions has for the outcome of earlier steps. */
+static const char *meant_by_status(struct str word)
+{
+    if (str_equal(word, STR("always")))
+        return "a task that runs also after failures has `when: always`";
+    if (str_equal(word, STR("failure")))
+        return "a task that runs only after failures has `when: failed`";
+    if (str_equal(word, STR("success")))
+        return "`when: success` is what tasks have anyway";
+    if (str_equal(word, STR("cancelled")))
+        return "what runs at the end of every run stands under `finally`";
+    return NULL;
+}
+
 /* contains( and default( */
 static bool read_function(struct expression_parser *p, struct str word, int *result)
 {
@@ -59,10 +73,13 @@ static bool read_function(struct expression_parser *p, struct str word, int *res
     if (open >= p->text.len || p->text.ptr[open] != '(')
         return false;
     if (!known) {
-        *result = expression_fail(p->error, p->at, word.len,
-                                  "there is no function `%s`: there are contains(TEXT, "
-                                  "PART) and default(VALUE, INSTEAD)",
-                                  expression_shown(word).text);
+        const char *meant = meant_by_status(word);
+        *result =
+            expression_fail(p->error, p->at, word.len, "there is no function `%s`: %s",
+                            expression_shown(word).text,
+                            meant ? meant
+                                  : "there are contains(TEXT, PART) and "
+                                    "default(VALUE, INSTEAD)");
         return true;
     }
     *result =

@@ -41,7 +41,7 @@ PATH="$PWD/bin:$PATH" fails '{exec: [by-script]}'
 says "cannot execute by-script: the interpreter /nosuch/interp that the first line of $PWD/scripted names" \
     'also in PATH, and of an interpreter that is a script'
 fails '{exec: [./dos]}'
-says 'the interpreter /bin/sh^M that' 'the line ends of another system'
+says 'ends with a carriage return; save the file with the line ends of Unix' 'the line ends of another system'
 says 'carriage return' 'and what they are'
 if ./foreign version >/dev/null 2>&1; then
     skip 'a missing loader' 'this program has none that could be renamed'

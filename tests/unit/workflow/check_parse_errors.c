@@ -135,7 +135,8 @@ static const struct refusal refusals[] = {
     /* commands */
     {"3:12", "`run` has no value", "name: n\ntasks:\n  a: {run: }\n"},
     {"3:12", "`run` is empty", "name: n\ntasks:\n  a: {run: \"\"}\n"},
-    {"3:12", "`run` must be text, not a list", "name: n\ntasks:\n  a: {run: [x]}\n"},
+    {"3:12", "`run` is one text for the shell: for several commands",
+     "name: n\ntasks:\n  a: {run: [x]}\n"},
     {"3:13", "`exec` must be a list", "name: n\ntasks:\n  a: {exec: ls -l}\n"},
     {"3:13", "`exec` is empty", "name: n\ntasks:\n  a: {exec: []}\n"},
     {"3:14", "the command is empty", "name: n\ntasks:\n  a: {exec: [\"\", b]}\n"},

@@ -1,0 +1,131 @@
+# What people type who know other tools, and what cairn says to that.
+. "$TESTS/cli/tap.sh"
+
+# ---- Commands and options ----
+while IFS='|' read -r typed meant; do
+    # shellcheck disable=SC2086
+    exits 2 cairn $typed
+    says "$meant" "$typed: $meant"
+done <<'END'
+list|cairn status --tasks
+ps|cairn status
+start|cairn run
+retry|cairn resume
+logs|cairn log TASK
+stop|cairn cancel
+clean|cairn gc
+flow.yaml|to run that file: cairn run flow.yaml
+run --dry-run|cairn plan
+run -n|cairn plan
+run -f flow.yaml|the workflow file comes without it: cairn run FILE
+resume --dry-run|cairn plan --run RUN
+status --run 1|cairn status RUN
+status --follow|cairn watch
+END
+ok 'no such command made a store' test ! -e .cairn
+
+# ---- Files, runs and tasks ----
+exits 10 cairn run nosuch.yaml
+says 'cairn init nosuch.yaml' 'a file that is not there: how to have one written'
+cat >flow.yaml <<'END'
+name: flow
+tasks:
+  first: {run: 'test -e ready'}
+  work: {needs: [first], run: 'true'}
+END
+exits 10 cairn status flow.yaml
+cp flow.yaml other.yaml
+exits 1 cairn run flow.yaml
+exits 10 cairn resume other.yaml
+says 'other.yaml has no run yet; to start one: cairn run other.yaml' 'a file without a run'
+touch ready
+exits 0 cairn resume flow.yaml
+exits 0 cairn status flow.yaml
+matches '^run 1 .*completed' 'resume FILE went on with its run'
+exits 2 cairn resume nosuch.yaml
+exits 10 cairn explain wrok
+says 'did you mean work?' 'a mistyped task'
+exits 10 cairn log z
+says 'its tasks: first, work' 'nothing is near: all are named'
+
+# ---- Params ----
+cat >params.yaml <<'END'
+name: params
+params: {env: {choices: [dev, staging, prod], default: dev}}
+tasks: {a: {run: 'true'}}
+END
+exits 2 cairn plan params.yaml --param env=test
+says 'the param `env` must be dev, staging or prod, not `test`' 'all choices are named'
+
+# ---- Keys of other tools ----
+written() { # TEXT... of the lines under `tasks`, or whole files: the answer
+    printf '%s\n' "$@" >written.yaml
+    exits 3 cairn validate written.yaml
+}
+task() { # KEY VALUE: in a task
+    written 'name: w' 'tasks:' '  a:' "    $1" '    run: "true"'
+}
+written 'name: w' 'tasks: {a: {run: [echo, hi]}}'
+says 'exec: [cmd, "arg 1"]' 'run with a list'
+says 'run: |' 'or a block'
+written 'name: w' 'tasks:' 'a:' '  run: echo'
+says '3:1: unknown key `a` at the top level; if it is a task, indent it under `tasks`'
+while IFS='|' read -r key meant; do
+    task "$key"
+    says "$meant" "$key: $meant"
+done <<'END'
+if: always()|`when: always`
+if: failure()|`when: failed`
+continue-on-error: true|on_failure: continue
+timeout-minutes: 10|`timeout: 10m`
+uses: actions/checkout|write the command under `run`
+steps: []|make a task of each with `needs`
+depends_on: [b]|did you mean `needs`?
+name: x|a task is named by its key
+working-directory: x|`cwd`
+END
+for key in script cmds commands; do
+    written 'name: w' "tasks: {a: {$key: x}}"
+    says 'did you mean `run`?' "$key: run"
+done
+written 'name: w' 'on: push' 'tasks: {a: {run: "true"}}'
+says 'leave it out' 'on'
+
+# ---- Values that were not set ----
+cat >values.yaml <<'END'
+name: values
+on_failure: continue
+tasks:
+  a: {run: 'printf "one=1\ntwo=2\n" >"$CAIRN_OUTPUT"'}
+  none: {run: 'true'}
+  b: {needs: [a], exec: [echo, '${{ tasks.a.outputs.three }}']}
+  c: {needs: [none], exec: [echo, '${{ tasks.none.outputs.k }}']}
+END
+exits 1 cairn run values.yaml
+says 'tasks.a.outputs.three was not set (a set one, two)' 'what is set is named'
+says 'tasks.none.outputs.k was not set (none set no value in $CAIRN_OUTPUT)' 'or that nothing is'
+
+# ---- The first line of a script ----
+printf '#!/bin/sh\r\necho\r\n' >dos
+printf '#!/usr/bin/env python3\r\nprint(1)\r\n' >dos-env
+printf '#!/nosuch/interp\n' >orphan
+printf '#!/usr/bin/env nosuch-program\n' >orphan-env
+chmod +x dos dos-env orphan orphan-env
+cat >scripts.yaml <<'END'
+name: scripts
+on_failure: continue
+tasks:
+  words: {run: ./dos}
+  shell: {run: 'true && ./dos-env'}
+  missing: {run: 'true; ./orphan'}
+  env: {run: ./orphan-env}
+  argv: {exec: [./orphan-env]}
+  absent: {run: 'nosuch-program && true'}
+END
+exits 1 cairn run scripts.yaml --jobs 1
+says 'cannot execute ./dos: the first line of ./dos ends with a carriage return' 'CRLF'
+says 'cannot execute ./dos-env: the first line of ./dos-env ends with' 'CRLF behind env, in a shell'
+says 'the interpreter /nosuch/interp that the first line of ./orphan names is missing' 'no interpreter'
+is "$(grep -c 'the interpreter nosuch-program that the first line of ./orphan-env names' err)" 2 'no program for env'
+says 'exit 127, command not found' 'what is not there is not found'
+done_testing
