@@ -184,7 +184,7 @@ static int load_file(struct settings *settings, const char *file,
     struct cairn_error error = {0};
     if (cairn_workflow_load(workflow, file, settings->params, settings->n_params,
                             &error) != 0)
-        return report_error(&error);
+        return report_mistakes(file, settings->params, settings->n_params, &error);
     return 0;
 }
 

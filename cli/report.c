@@ -9,14 +9,20 @@
 #include <assert.h>
 #include <stdarg.h>
 
+static void begin_error_document(struct doc *doc, int status, const char *name,
+                                 const char *text)
+{
+    doc_begin(doc);
+    doc_object(doc, "error");
+    doc_text(doc, "code", name);
+    doc_number(doc, "exit_status", status);
+    doc_text(doc, "text", text);
+}
+
 static void print_error_document(int status, const char *name, const char *text)
 {
     struct doc doc;
-    doc_begin(&doc);
-    doc_object(&doc, "error");
-    doc_text(&doc, "code", name);
-    doc_number(&doc, "exit_status", status);
-    doc_text(&doc, "text", text);
+    begin_error_document(&doc, status, name, text);
     doc_end(&doc);
     doc_print(&doc);
 }
@@ -28,6 +34,55 @@ int report_error(const struct cairn_error *error)
     ui_warn("%s", error->text);
     if (ui_json())
         print_error_document(status, cairn_code_name(error->code), error->text);
+    return status;
+}
+
+/* ---- All that is wrong in a workflow file ---- */
+
+enum { MOST = 20 }; /* mistakes that the library reports */
+
+struct found {
+    struct cairn_error list[MOST];
+    int n;
+};
+
+static int keep_mistake(void *context, const struct cairn_error *mistake)
+{
+    struct found *found = context;
+    found->list[found->n++] = *mistake;
+    return found->n == MOST;
+}
+
+static void print_mistakes(int status, const struct cairn_error *first,
+                           const struct found *found)
+{
+    struct doc doc;
+    begin_error_document(&doc, status, cairn_code_name(first->code), first->text);
+    doc_array(&doc, "mistakes");
+    for (int i = 0; i < found->n; i++)
+        doc_text(&doc, NULL, found->list[i].text);
+    doc_end(&doc);
+    doc_end(&doc);
+    doc_print(&doc);
+}
+
+int report_mistakes(const char *file, const struct cairn_param *params, size_t n_params,
+                    const struct cairn_error *first)
+{
+    struct found found = {.n = 0};
+    int status = cairn_exit_status(first->code);
+    if (first->code == CAIRN_EWORKFLOW)
+        cairn_workflow_mistakes(file, params, n_params, keep_mistake, &found, NULL);
+    if (found.n < 2)
+        return report_error(first);
+    for (int i = 0; i < found.n; i++)
+        ui_warn("%s", found.list[i].text);
+    if (found.n < MOST)
+        say_always("%d mistakes", found.n);
+    else
+        say_always("the first %d mistakes; there may be more", found.n);
+    if (ui_json())
+        print_mistakes(status, first, &found);
     return status;
 }
 

@@ -8,6 +8,9 @@
 
 /* An error of the library. */
 int report_error(const struct cairn_error *error);
+/* The error of a workflow file that could not be loaded, and all others in it. */
+int report_mistakes(const char *file, const struct cairn_param *params, size_t n_params,
+                    const struct cairn_error *first);
 /* An error of the command's own; `name` is its code in the document. */
 int report_failure(int status, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

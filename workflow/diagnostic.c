@@ -82,6 +82,8 @@ static int fill_error(const struct diagnostic *diagnostic, int code, struct posi
                       const char *format, va_list args)
 {
     struct cairn_error *error = diagnostic->error;
+    if (diagnostic->place)
+        *diagnostic->place = at;
     if (!error)
         return code;
     char message[MESSAGE_BYTES + 8];

@@ -14,6 +14,7 @@
 struct diagnostic {
     const struct source *source;
     struct cairn_error *error; /* may be NULL */
+    struct position *place;    /* gets that of the last error; may be NULL */
 };
 
 /* Fills the error and returns its code: CAIRN_EWORKFLOW, or the given one. A position

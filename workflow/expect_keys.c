@@ -95,6 +95,21 @@ static bool looks_like_task(const struct node *value)
     return false;
 }
 
+static size_t index_of(struct str word, const struct str names[], size_t n)
+{
+    size_t i = 0;
+    while (i < n && !str_equal(word, names[i]))
+        i++;
+    return i;
+}
+
+/* The name that was meant, or n. */
+static size_t meant_key(struct str word, const struct str names[], size_t n)
+{
+    struct str own = own_word(word, names, n);
+    return index_of(own.len ? own : str_nearest(word, names, n), names, n);
+}
+
 static int unknown_key(const struct parser *p, const struct node *key,
                        struct where where, const struct str names[], size_t n)
 {
@@ -126,12 +141,17 @@ int expect_keys(const struct parser *p, const struct node *map, struct where whe
     for (size_t i = 0; i < n; i++)
         found[i] = NULL;
     for (const struct node *key = map->first; key; key = key->next->next) {
-        size_t i = 0;
-        while (i < n && !str_equal(key->text, names[i]))
-            i++;
-        if (i == n)
-            return unknown_key(p, key, where, names, n);
-        found[i] = key;
+        size_t i = index_of(key->text, names, n);
+        if (i < n) {
+            found[i] = key;
+            continue;
+        }
+        int rc = parse_go_on(p, unknown_key(p, key, where, names, n));
+        if (rc)
+            return rc;
+        i = meant_key(key->text, names, n); /* it is read as what was meant */
+        if (i < n && !found[i])
+            found[i] = key;
     }
     return 0;
 }

@@ -82,8 +82,14 @@ static int read_keys(struct parser *p, const struct node *const found[])
 {
     int rc = use_default_shell(p);
     for (size_t i = 0; i < TOP_KEYS && !rc; i++)
-        if (top_keys[i].read && (found[i] || i == PARAMS))
+        if (top_keys[i].read && (found[i] || i == PARAMS)) {
             rc = top_keys[i].read(p, value_of(found[i]));
+            if (rc && i >= PARAMS && i <= DEFAULTS && p->options->mistakes)
+                p->options->mistakes->names_unknown = true;
+            rc = parse_go_on(p, rc);
+        }
+    if (!rc && p->options->mistakes && p->options->mistakes->names_unknown)
+        return 0;
     if (!rc)
         rc = read_tasks(p, value_of(found[TASKS]), value_of(found[FINALLY]));
     if (!rc && found[POOLS])
@@ -104,8 +110,12 @@ static int read_top(struct parser *p, const struct node *root)
     if (rc)
         return rc;
     if (!found[TOP_NAME])
-        return diagnose(&p->diagnostic, root->at,
-                        "the workflow has no `name`; it is what its runs are found by");
+        rc = parse_go_on(p,
+                         diagnose(&p->diagnostic, root->at,
+                                  "the workflow has no `name`; it is what its runs are "
+                                  "found by"));
+    if (rc)
+        return rc;
     if (!found[TASKS])
         return diagnose(&p->diagnostic, root->at,
                         "the workflow has no tasks; write them under `tasks`");
@@ -138,13 +148,17 @@ int definition_parse(struct str text, const struct parse_options *options,
                        .retry = {.factor_permille = 1000},
                        .check = {CHECK_MIN, CHECK_WARN}};
     const struct node *root = NULL;
-    p.diagnostic = (struct diagnostic){&p.source, error};
+    p.diagnostic = (struct diagnostic){&p.source, error, &p.place};
     definition_init(out);
     int rc = begin_parsing(&p, text);
     if (!rc)
         rc = yaml_read(&p.diagnostic, &p.scratch, &root);
     if (!rc)
         rc = read_top(&p, root);
+    if (!rc && !parse_is_good(&p))
+        rc = CAIRN_EWORKFLOW;
+    else if (rc && options->mistakes && options->mistakes->n < MISTAKES)
+        parse_go_on(&p, rc);
     if (!rc)
         rc = keep_messages(&p);
     if (!rc)

@@ -5,6 +5,8 @@
 
 #include "graph/definition.h"
 
+struct mistakes;
+
 struct parse_options {
     const char *name; /* of the file, for messages */
     const char *file; /* absolute path or "" */
@@ -14,6 +16,9 @@ struct parse_options {
     /* The definition of the run that is being resumed, or NULL: glob and lines with the
      * same spec keep the values recorded there. */
     const struct definition *recorded;
+    /* Not NULL: gets what is wrong in the file, as far as one mistake does not follow
+     * from another. */
+    struct mistakes *mistakes;
 };
 
 /* Strict (docs/workflow-file.md). `out` is initialised here and released on failure.

@@ -265,8 +265,8 @@ int read_needs(struct parser *p, uint32_t index, const struct node *node)
     for (uint32_t i = 0; i < n && !rc; i++, item = item->next) {
         struct need_reading r = {
             .p = p, .index = index, .def = def, .node = item, .need = &def->needs[i]};
-        rc = read_need(&r);
+        rc = parse_go_on(p, read_need(&r));
         def->n_needs = i + 1;
     }
-    return !rc && n > 1 ? check_duplicates(p, def) : rc;
+    return !rc && n > 1 && parse_is_good(p) ? check_duplicates(p, def) : rc;
 }

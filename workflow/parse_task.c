@@ -342,8 +342,13 @@ static int read_keys(struct parser *p, struct task_def *def,
 {
     int rc = 0;
     for (size_t i = first; i < end && !rc; i++)
-        if (found[i])
+        if (found[i]) {
             rc = read_key(p, def, found[i], i);
+            if (rc && p->options->mistakes && i <= FOREACH)
+                p->options->mistakes->names_unknown = true;
+            else
+                rc = parse_go_on(p, rc);
+        }
     return rc;
 }
 
@@ -353,9 +358,11 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     const struct node *found[KEYS] = {NULL};
     int rc = find_keys(p, def, node, found);
     if (!rc)
-        rc = choose_kind(p, def, found);
-    if (rc)
+        rc = parse_go_on(p, choose_kind(p, def, found));
+    if (rc) {
+        def->members = 1;
         return rc;
+    }
     begin_task(p, def, found);
     rc = read_keys(p, def, found, PARAMS, CWD);
     if (!rc && found[PARAMS])

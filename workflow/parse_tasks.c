@@ -80,7 +80,7 @@ static int read_all_needs(struct parser *p)
     int rc = 0;
     for (uint32_t i = 0; i < p->out->n_defs && !rc; i++)
         if (p->nodes[i].needs)
-            rc = read_needs(p, i, p->nodes[i].needs);
+            rc = parse_go_on(p, read_needs(p, i, p->nodes[i].needs));
     return rc;
 }
 
@@ -96,15 +96,15 @@ int read_tasks(struct parser *p, const struct node *map, const struct node *fina
     if (!rc)
         rc = add_ids(p, map, finally);
     for (const struct node *key = map->first; key && !rc; key = key->next->next)
-        rc = read_task(p, i++, key->next);
+        rc = parse_go_on(p, read_task(p, i++, key->next));
     for (const struct node *key = finally ? finally->first : NULL; key && !rc;
          key = key->next->next)
-        rc = read_task(p, i++, key->next);
-    if (!rc)
+        rc = parse_go_on(p, read_task(p, i++, key->next));
+    if (!rc && !(p->options->mistakes && p->options->mistakes->names_unknown))
         rc = read_all_needs(p);
-    if (!rc)
+    if (!rc && parse_is_good(p))
         rc = check_pending(p);
-    if (!rc)
+    if (!rc && parse_is_good(p))
         warn_of_unreachable(p);
     return rc;
 }

@@ -13,6 +13,21 @@ static void add_line(struct parser *p, struct buf *list, const struct buf *line)
     buf_add(list, &copy, sizeof copy);
 }
 
+int parse_go_on(const struct parser *p, int rc)
+{
+    struct mistakes *mistakes = p->options->mistakes;
+    bool of_file = rc == CAIRN_EWORKFLOW || rc == CAIRN_EUSAGE || rc == CAIRN_ELIMIT;
+    if (!mistakes || !of_file || mistakes->n == MISTAKES)
+        return rc;
+    mistakes->list[mistakes->n++] = (struct mistake){p->place, *p->diagnostic.error};
+    return mistakes->n < MISTAKES ? 0 : rc;
+}
+
+bool parse_is_good(const struct parser *p)
+{
+    return !p->options->mistakes || p->options->mistakes->n == 0;
+}
+
 void parse_warn(struct parser *p, struct position at, const char *format, ...)
 {
     char message[256];

@@ -11,6 +11,7 @@
 #define WORKFLOW_PARSER_INT_H
 
 #include "graph/definition.h"
+#include "workflow/mistakes.h"
 #include "workflow/parse.h"
 #include "workflow/yaml.h"
 
@@ -41,6 +42,7 @@ struct parser {
     const struct parse_options *options;
     struct source source;
     struct diagnostic diagnostic;
+    struct position place; /* of the last error */
     struct definition *out;
     struct arena scratch;
     struct buf warnings, notes; /* of struct str */
@@ -60,6 +62,11 @@ static inline int out_of_memory(const struct parser *p)
 {
     return error_nomem(p->diagnostic.error);
 }
+/* After a mistake, where others can be looked for: keeps it and returns 0. Else, or if
+ * only the first is wanted, returns rc. */
+int parse_go_on(const struct parser *p, int rc);
+/* Nothing that was read before this point was wrong. */
+bool parse_is_good(const struct parser *p);
 /* Adds a warning: "FILE:LINE:COLUMN: text". Memory trouble shows when the warnings are
  * handed over. */
 void parse_warn(struct parser *p, struct position at, const char *format, ...)

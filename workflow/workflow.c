@@ -8,6 +8,7 @@
 #include "graph/definition.h"
 #include "graph/definition_text.h"
 #include "graph/members.h"
+#include "workflow/mistakes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -183,6 +184,58 @@ int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t l
     if (!rc)
         rc = workflow_parse_source(w, error);
     return hand_over(out, w, rc);
+}
+
+/* ---- All mistakes ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct position *x = &((const struct mistake *)a)->at;
+    const struct position *y = &((const struct mistake *)b)->at;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return x->column < y->column ? -1 : x->column > y->column;
+}
+
+/* The whole of it: parsed, then what only holds of all tasks together. */
+static int find_mistakes(struct cairn_workflow *w, struct mistakes *mistakes,
+                         struct cairn_error *error)
+{
+    struct parse_options options = {.name = w->name,
+                                    .file = w->file,
+                                    .root = w->root,
+                                    .params = w->params,
+                                    .n_params = w->n_params,
+                                    .mistakes = mistakes};
+    int rc = definition_parse(buf_view(&w->source), &options, &w->definition, error);
+    return rc ? rc : cairn_workflow_compile(w, error);
+}
+
+int cairn_workflow_mistakes(const char *path, const struct cairn_param *params,
+                            size_t n_params,
+                            int (*each)(void *context,
+                                        const struct cairn_error *mistake),
+                            void *context, struct cairn_error *error)
+{
+    struct cairn_workflow *w = NULL;
+    struct cairn_error local = {0};
+    struct mistakes *mistakes = calloc(1, sizeof *mistakes);
+    int rc = mistakes ? workflow_read(&w, path, params, n_params, &local)
+                      : error_nomem(&local);
+    if (!rc)
+        rc = find_mistakes(w, mistakes, &local);
+    if (rc && mistakes && mistakes->n == 0)
+        mistakes->list[mistakes->n++].error = local;
+    if (rc)
+        qsort(mistakes->list, mistakes->n, sizeof mistakes->list[0], by_place);
+    for (uint32_t i = 0; rc && i < mistakes->n; i++)
+        if (each(context, &mistakes->list[i].error))
+            break;
+    if (rc && error)
+        *error = local;
+    free(mistakes);
+    cairn_workflow_free(w);
+    return rc;
 }
 
 int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded,

@@ -34,6 +34,14 @@ CAIRN_API int cairn_workflow_parse(struct cairn_workflow **out, const char *text
                                    size_t length, const char *name,
                                    const struct cairn_param *params, size_t n_params,
                                    struct cairn_error *error);
+/* Reads the file again and reports all that is wrong in it, up to 20 mistakes in the
+ * order of the file, none of which only follows from another. A visitor that returns
+ * anything but 0 ends it. 0: there is none. Else the code of cairn_workflow_load. */
+CAIRN_API int cairn_workflow_mistakes(const char *path,
+                                      const struct cairn_param *params, size_t n_params,
+                                      int (*each)(void *context,
+                                                  const struct cairn_error *mistake),
+                                      void *context, struct cairn_error *error);
 /* The workflow of a stored run (0: as for cairn_run_get): its file as it is now, with
  * the recorded params and foreach members, or the stored definition if the file is
  * gone.

@@ -1,0 +1,77 @@
+# A workflow file with several mistakes: all that do not follow from another are told at once.
+. "$TESTS/cli/tap.sh"
+
+count_lines() { # the mistakes that were told, by their places
+    sed -n 's/^cairn: [a-z]*\.yaml:\([0-9]*:[0-9]*\): .*/\1/p' err | tr '\n' ' '
+}
+
+cat >many.yaml <<'END'
+name: many
+jbos: 4
+params: {a: 1}
+tasks:
+  a:
+    run: [x]
+    timeout: 3
+    retires: 3
+  b:
+    needs: [aa, a, c]
+    run: echo
+    if: params.b == 1
+  c:
+    depends_on: [zz]
+  d:
+    run: x
+    exec: [y]
+    priority: high
+END
+exits 3 cairn validate many.yaml
+is "$(count_lines)" '2:1 6:10 7:14 8:5 10:13 12:9 13:3 14:5 14:18 17:5 18:15 ' 'each has its place, in the order of the file'
+matches '^11 mistakes$' 'and they are counted'
+says '    retires: 3' 'with its line'
+exits 3 cairn run many.yaml
+ok 'nothing was made' test ! -e .cairn
+exits 3 cairn plan many.yaml --json
+json_ok 'as JSON'
+is "$(json_get .error.exit_status)" 3 'the status'
+matches '"text":"many.yaml:2:1: unknown key' 'the first one is the text of the error, as ever'
+is "$(grep -o 'many.yaml:[0-9]*:[0-9]*:' out | wc -l)" 12 'all of them are mistakes'
+
+printf 'name: one\ntasks: {a: {run: x, timeout: 3}}\n' >one.yaml
+exits 3 cairn validate one.yaml
+is "$(count_lines)" '2:30 ' 'one mistake is one message'
+is "$(grep -c mistake err)" 0 'that is not counted'
+exits 3 cairn validate one.yaml --json
+is "$(grep -c mistakes out)" 0 'nor a list'
+
+# What follows from another mistake is none.
+cat >follows.yaml <<'END'
+name: follows
+parms: {x: 1}
+tasks:
+  a: {run: x, if: params.x == 1}
+  b: {foreach: {v: []}, run: x}
+  c: {needs: ['b[v=1]'], run: x, timeout: 1}
+END
+exits 3 cairn validate follows.yaml
+is "$(count_lines)" '2:1 5:20 6:43 ' 'params were misspelled, members are not known'
+printf 'name: f\nparams: {x: {type: nothing}}\ntasks: {a: {run: x, if: params.y == 1, timeout: 1}}\n' >names.yaml
+exits 3 cairn validate names.yaml
+is "$(count_lines)" '2:20 ' 'with wrong params, tasks are not looked at'
+
+# At most 20, and a thousand cost no more.
+{
+    printf 'name: limit\ntasks:\n'
+    seq 1000 | sed 's/.*/  t&: {run: x, timeout: 1}/'
+} >limit.yaml
+exits 3 cairn validate limit.yaml
+is "$(count_lines | wc -w)" 20 'twenty are told'
+matches '^the first 20 mistakes; there may be more$' 'and that there may be more'
+exits 3 cairn run limit.yaml --quiet
+is "$(count_lines | wc -w)" 20 'also with --quiet'
+
+# What only holds of all tasks together comes when the rest is right.
+printf 'name: circle\ntasks: {a: {run: x, needs: [b]}, b: {run: x, needs: [a]}}\n' >circle.yaml
+exits 3 cairn validate circle.yaml
+says 'in a circle'
+done_testing
