@@ -81,10 +81,47 @@ int read_env(struct parser *p, const struct node *map, const struct task_def *de
 
 /* ---- Shell, timeout, retries ---- */
 
+/* The short names: what people mean by them is that a mistake ends the task. */
+static int read_named_shell(const struct parser *p, const struct node *node,
+                            struct command_shell *out)
+{
+    enum { SHELLS = 7, MOST_WORDS = 4 };
+    static const struct str names[SHELLS] = {NAME("sh"),     NAME("bash"), NAME("zsh"),
+                                             NAME("python"), NAME("node"), NAME("perl"),
+                                             NAME("ruby")};
+    static const struct str words[SHELLS][MOST_WORDS] = {
+        {NAME("sh"), NAME("-eu"), NAME("-c")},
+        {NAME("bash"), NAME("-euo"), NAME("pipefail"), NAME("-c")},
+        {NAME("zsh"), NAME("-euo"), NAME("pipefail"), NAME("-c")},
+        {NAME("python3"), NAME("-c")},
+        {NAME("node"), NAME("-e")},
+        {NAME("perl"), NAME("-e")},
+        {NAME("ruby"), NAME("-e")}};
+    uint8_t which = 0;
+    uint32_t n = 0;
+    if (node->plain && memchr(node->text.ptr, ' ', node->text.len))
+        return diagnose(&p->diagnostic, node->at,
+                        "`shell` is a name such as bash, or a list, as in [bash, -e, "
+                        "-c]");
+    int rc = expect_choice(p, node, "`shell`", names, SHELLS, &which);
+    if (rc)
+        return rc;
+    while (n < MOST_WORDS && words[which][n].len)
+        n++;
+    out->words = arena_take(&p->out->arena, n, sizeof *out->words);
+    if (!out->words)
+        return out_of_memory(p);
+    memcpy(out->words, words[which], n * sizeof *out->words);
+    out->n = n;
+    return 0;
+}
+
 int read_shell(const struct parser *p, const struct node *node,
                struct command_shell *out)
 {
     struct command_shell shell = {NULL, 0};
+    if (node->kind == NODE_TEXT && !node_is_null(node))
+        return read_named_shell(p, node, out);
     int rc = expect_list(p, node, "`shell`");
     if (rc)
         return rc;

@@ -151,7 +151,9 @@ static const struct refusal refusals[] = {
     {"3:18", "`shell` is only for `run`, `check` and `undo`",
      "name: n\ntasks:\n  a: {exec: [b], shell: [sh]}\n"},
     {"5:12", "`shell` is empty", IN_TASK("shell: []")},
-    {"5:12", "`shell` must be a list", IN_TASK("shell: bash -c")},
+    {"5:12", "`shell` is a name such as bash, or a list", IN_TASK("shell: bash -c")},
+    {"5:12", "`shell` must be sh, bash, zsh, python, node, perl or ruby, not `bsh`",
+     IN_TASK("shell: bsh")},
     {"5:14", "${{ }} cannot stand in `shell`", IN_TASK("shell: [\"${{ params.x }}\"]")},
     /* surroundings */
     {"5:10", "`cwd` is empty", IN_TASK("cwd: \"\"")},
