@@ -62,6 +62,10 @@ struct need {
     struct position at;
 };
 
+/* Before a pattern among `inputs`, in the words of git: all files that match it when
+ * they are looked at. No plain name of a workflow file begins so. */
+#define INPUT_GLOB ":(glob)"
+
 struct task_def {
     struct str id; /* the task's name in the file */
     uint8_t kind;

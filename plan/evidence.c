@@ -234,6 +234,26 @@ static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
     return rc;
 }
 
+/* A file that matches a pattern now and was not there then. The names come in the same
+ * order. */
+static int look_for_more_inputs(struct evidence_search *k, struct cairn_error *error)
+{
+    struct files f;
+    int more = 0;
+    uint32_t i = 0;
+    if (!inputs_have_glob(k->scope.def) ||
+        k->source->lookup->states->outcome[k->task] != CAIRN_COMPLETED)
+        return 0;
+    int rc = files_begin(&f, &k->scope, true, error);
+    while (!rc && (more = files_step(&f, error)) > 0 && i < k->result->n_inputs &&
+           str_equal(k->result->inputs[i].name, buf_view(&f.name)))
+        i++;
+    if (!rc && more > 0)
+        note_difference(k, INPUT_DIFFERS, buf_view(&f.name));
+    files_release(&f);
+    return rc ? rc : more < 0 ? more : 0;
+}
+
 static int look_at_secrets(struct evidence_search *k, struct cairn_error *error)
 {
     const struct secrets *secrets = k->source->secrets;
@@ -277,6 +297,8 @@ static int look_at_all(struct evidence_search *k, bool outputs,
                          : look_for_outputs(k, error);
     if (!rc && *k->found == EVIDENCE_GOOD)
         rc = look_at_inputs(k, error);
+    if (!rc && *k->found == EVIDENCE_GOOD)
+        rc = look_for_more_inputs(k, error);
     if (!rc && *k->found == EVIDENCE_GOOD)
         rc = look_at_secrets(k, error);
     return rc;

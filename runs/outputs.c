@@ -55,6 +55,8 @@ void files_release(struct files *f)
     buf_release(&f->directory);
     buf_release(&f->name);
     buf_release(&f->path);
+    buf_release(&f->unmatched);
+    arena_release(&f->arena);
 }
 
 static void set_path(struct buf *path, struct str directory, struct str name)
@@ -64,13 +66,62 @@ static void set_path(struct buf *path, struct str directory, struct str name)
     append_path(path, name);
 }
 
+static bool is_glob(struct str name)
+{
+    return name.len > sizeof INPUT_GLOB - 1 &&
+           memcmp(name.ptr, INPUT_GLOB, sizeof INPUT_GLOB - 1) == 0;
+}
+
+bool inputs_have_glob(const struct task_def *def)
+{
+    for (uint32_t i = 0; i < def->n_inputs; i++)
+        if (is_glob(def->inputs[i]))
+            return true;
+    return false;
+}
+
+/* What matches the pattern in f->name becomes f->found. */
+static int match_pattern(struct files *f, struct cairn_error *error)
+{
+    size_t skip = sizeof INPUT_GLOB - 1;
+    struct str pattern = {f->name.data + skip, f->name.size - skip};
+    int rc = buf_check(&f->name, error);
+    if (!rc)
+        rc = buf_check(&f->directory, error);
+    if (!rc)
+        rc = glob_expand(f->directory.size ? f->directory.data : ".", pattern,
+                         &f->arena, &f->found, error);
+    if (!rc && !f->found.n && !f->unmatched.size)
+        buf_str(&f->unmatched, pattern);
+    f->next_found = 0;
+    return rc;
+}
+
+/* The next name, in f->name. 1, or 0: there is none, or an error. */
+static int next_name(struct files *f, struct cairn_error *error)
+{
+    for (;;) {
+        buf_clear(&f->name);
+        if (f->next_found < f->found.n) {
+            buf_str(&f->name, f->found.names[f->next_found++]);
+            return 1;
+        }
+        if (f->next == f->n)
+            return 0;
+        struct str declared = f->names[f->next++];
+        int rc = text_expand(f->scope, declared, &f->name, error);
+        if (rc || f->what[0] != 'i' || !is_glob(declared))
+            return rc ? rc : 1;
+        rc = match_pattern(f, error);
+        if (rc)
+            return rc;
+    }
+}
+
 int files_step(struct files *f, struct cairn_error *error)
 {
-    if (f->next == f->n)
-        return 0;
-    buf_clear(&f->name);
-    int rc = text_expand(f->scope, f->names[f->next++], &f->name, error);
-    if (rc)
+    int rc = next_name(f, error);
+    if (rc <= 0)
         return rc;
     if (memchr(f->name.data ? f->name.data : "", 0, f->name.size))
         return error_set(error, CAIRN_EWORKFLOW, "the name of an %s has a NUL in it",
@@ -89,26 +140,41 @@ int file_look_begin(struct file_look *look, const struct asker *asker, bool inpu
 {
     struct scope scope = lookup_scope(asker);
     struct files f;
+    struct buf files = BUF_INIT, paths = BUF_INIT;
     *look = (struct file_look){.arena = ARENA_INIT};
     int rc = files_begin(&f, &scope, inputs, error), more = 0;
-    look->n = f.n;
-    look->files = arena_take(&look->arena, f.n, sizeof *look->files);
-    look->paths = arena_take(&look->arena, f.n, sizeof *look->paths);
-    for (uint32_t i = 0; !rc && !look->arena.failed; i++) {
+    while (!rc) {
+        struct result_file file = {.kind = 0};
+        char *path;
         more = files_step(&f, error);
         if (more <= 0)
             break;
         if (!os_is_there(AT_FDCWD, f.path.data)) {
             rc = error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)", f.what,
                            f.name.data, f.path.data);
-            look->next = i;
+            look->next = look->n;
             look->failed = true;
         }
-        look->files[i].name = arena_str(&look->arena, buf_view(&f.name));
-        look->paths[i] = arena_text(&look->arena, buf_view(&f.path));
+        file.name = arena_str(&look->arena, buf_view(&f.name));
+        path = arena_text(&look->arena, buf_view(&f.path));
+        buf_add(&files, &file, sizeof file);
+        buf_add(&paths, &path, sizeof path);
+        look->n++;
     }
+    if (!rc && more == 0 && f.unmatched.size)
+        rc = error_set(error, CAIRN_ENOTFOUND, "no file matches its input %.*s (in %s)",
+                       (int)f.unmatched.size, f.unmatched.data, f.directory.data);
     files_release(&f);
-    if (!rc && more >= 0 && look->arena.failed)
+    look->files = arena_take(&look->arena, look->n, sizeof *look->files);
+    look->paths = arena_take(&look->arena, look->n, sizeof *look->paths);
+    bool failed = look->arena.failed || files.failed || paths.failed;
+    if (!failed && look->n) {
+        memcpy(look->files, files.data, files.size);
+        memcpy(look->paths, paths.data, paths.size);
+    }
+    buf_release(&files);
+    buf_release(&paths);
+    if (!rc && more >= 0 && failed)
         rc = error_nomem(error);
     return rc ? rc : more < 0 ? more : 0;
 }

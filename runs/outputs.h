@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "runs/lookup.h"
 #include "runs/output_index.h"
+#include "workflow/glob.h"
 
 #include <stdatomic.h>
 
@@ -46,13 +47,18 @@ int file_changed(const char *path, int64_t *changed_ns, struct cairn_error *erro
 int task_directory(const struct scope *scope, struct buf *out,
                    struct cairn_error *error);
 
-/* Files by their declared names, one after the other. */
+/* Files by their declared names, one after the other; of a pattern among inputs, what
+ * matches it now. */
 struct files {
     const struct scope *scope;
     const struct str *names; /* [n] reference text */
     uint32_t n, next;
     const char *what; /* "output", "input" */
     struct buf directory, name, path;
+    struct buf unmatched; /* the first pattern that nothing matches */
+    struct arena arena;
+    struct glob_names found; /* of the pattern before `next`; in the arena */
+    uint32_t next_found;
 };
 int files_begin(struct files *files, const struct scope *scope, bool inputs,
                 struct cairn_error *error);
@@ -67,6 +73,9 @@ int inputs_sign_of(const struct result_file *inputs, uint32_t n, uint64_t *sign,
                    struct cairn_error *error);
 int inputs_sign_now(const struct asker *asker, uint64_t *sign,
                     struct cairn_error *error);
+
+/* Whether there is a pattern among the inputs. */
+bool inputs_have_glob(const struct task_def *def);
 
 /* Whether the declared outputs look as they were recorded, by size, times and inode:
  * false where one is a directory, or cannot be looked at. */

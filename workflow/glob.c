@@ -179,7 +179,7 @@ static int keep_names(const struct glob_walk *walk, struct arena *arena,
     return 0;
 }
 
-static int check_pattern(struct str pattern, struct cairn_error *error)
+int glob_check(struct str pattern, struct cairn_error *error)
 {
     for (size_t i = 0; i + 1 < pattern.len; i++)
         if (memcmp(pattern.ptr + i, "**", 2) == 0)
@@ -195,7 +195,7 @@ int glob_expand(const char *root, struct str pattern, struct arena *arena,
                 struct glob_names *out, struct cairn_error *error)
 {
     struct glob_walk walk = {.root = root, .scratch = ARENA_INIT, .error = error};
-    int rc = check_pattern(pattern, error);
+    int rc = glob_check(pattern, error);
     if (!rc)
         rc = walk_pattern(&walk, pattern);
     if (!rc)

@@ -12,6 +12,8 @@ struct glob_names {
     uint32_t n;
 };
 
+/* CAIRN_EWORKFLOW for a pattern that is not supported. */
+int glob_check(struct str pattern, struct cairn_error *error);
 /* CAIRN_EWORKFLOW for a pattern that is not supported, CAIRN_EIO for a directory that
  * cannot be read (one that is missing just matches nothing), CAIRN_ELIMIT for more than
  * LIMIT_TASKS names. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One task: the table of its keys, and how most of them are read. Needs are read when
  * all tasks are there (parse_tasks.c). */
+#include "workflow/glob.h"
 #include "workflow/parse_common_int.h"
 #include "workflow/parse_refs_int.h"
 #include "workflow/parse_task_int.h"
@@ -85,13 +86,63 @@ struct file_list {
     const char *key, *what; /* in messages */
     struct str *names;
     uint32_t n;
+    bool patterns; /* {glob: PATTERN} may stand for a name */
 };
+
+/* {glob: PATTERN} */
+static int read_pattern(struct parser *p, const struct task_def *def,
+                        const struct node *node, struct str *out)
+{
+    static const struct str names[1] = {NAME("glob")};
+    const struct node *found[1] = {NULL};
+    struct where where = {"in `inputs`", {NULL, 0}};
+    struct cairn_error inner = {0};
+    struct buf text = BUF_INIT;
+    struct str pattern;
+    int rc = expect_keys(p, node, where, names, found, 1);
+    if (!rc && !found[0])
+        rc = diagnose(&p->diagnostic, node->at,
+                      "an input is a name, or a pattern as in {glob: \"src/*.c\"}");
+    if (!rc)
+        rc = expect_filled(p, found[0]->next, "`glob`", &pattern);
+    if (!rc)
+        rc = check_text(p, found[0]->next, pattern, def, IN_TASK, NULL);
+    if (!rc && glob_check(pattern, &inner))
+        rc = diagnose(&p->diagnostic, found[0]->next->at, "%s", inner.text);
+    if (rc)
+        return rc;
+    buf_text(&text, INPUT_GLOB);
+    buf_str(&text, pattern);
+    *out = text.failed ? (struct str){NULL, 0}
+                       : arena_str(&p->out->arena, buf_view(&text));
+    buf_release(&text);
+    return out->ptr ? 0 : out_of_memory(p);
+}
+
+static int check_input(struct parser *p, const struct node *node, struct str name)
+{
+    if (name.len >= sizeof INPUT_GLOB - 1 &&
+        memcmp(name.ptr, INPUT_GLOB, sizeof INPUT_GLOB - 1) == 0)
+        return diagnose(&p->diagnostic, node->at,
+                        "a pattern is written {glob: \"src/*.c\"}; for a file of this "
+                        "name put ./ before it");
+    if (!template_has(name) && memchr(name.ptr, '*', name.len))
+        parse_warn(p, node->at,
+                   "`%.*s` is the name of one file; for all that match it write {glob: "
+                   "\"%.*s\"}",
+                   SHOWN(name), SHOWN(name));
+    return 0;
+}
 
 static int read_file(struct parser *p, const struct task_def *def,
                      const struct node *node, struct file_list *out)
 {
     struct str *name = &out->names[out->n++];
+    if (out->patterns && node->kind == NODE_MAP)
+        return read_pattern(p, def, node, name);
     int rc = expect_filled(p, node, out->what, name);
+    if (!rc && out->patterns)
+        rc = check_input(p, node, *name);
     return rc ? rc : check_text(p, node, *name, def, IN_TASK, NULL);
 }
 
@@ -99,7 +150,7 @@ static int read_file(struct parser *p, const struct task_def *def,
 static int read_files(struct parser *p, const struct task_def *def,
                       const struct node *node, struct file_list *out)
 {
-    bool single = node->kind == NODE_TEXT;
+    bool single = node->kind == NODE_TEXT || (out->patterns && node->kind == NODE_MAP);
     int rc = single ? 0 : expect_list(p, node, out->key);
     if (rc)
         return rc;
@@ -115,7 +166,7 @@ static int read_files(struct parser *p, const struct task_def *def,
 
 static int read_inputs(struct parser *p, struct task_def *def, const struct node *node)
 {
-    struct file_list inputs = {.key = "`inputs`", .what = "an input"};
+    struct file_list inputs = {.key = "`inputs`", .what = "an input", .patterns = true};
     int rc = read_files(p, def, node, &inputs);
     def->inputs = inputs.names;
     def->n_inputs = inputs.n;

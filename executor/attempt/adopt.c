@@ -79,19 +79,22 @@ static int forget_inputs(struct job *job, const struct scope *scope,
 {
     struct result *r = &job->result;
     struct files f;
-    r->n_inputs = 0;
-    r->inputs = arena_take(&job->arena, scope->def->n_inputs, sizeof *r->inputs);
-    int rc = r->inputs ? files_begin(&f, scope, true, error) : error_nomem(error);
-    if (!r->inputs)
-        return rc;
+    struct buf inputs = BUF_INIT;
+    int rc = files_begin(&f, scope, true, error);
     while (!rc && files_step(&f, NULL) > 0) {
-        struct result_file *input = &r->inputs[r->n_inputs++];
-        *input = (struct result_file){.name = arena_str(&job->arena, buf_view(&f.name)),
-                                      .kind = 'f'};
-        forget_input(input);
+        struct result_file input = {.name = arena_str(&job->arena, buf_view(&f.name)),
+                                    .kind = 'f'};
+        forget_input(&input);
+        buf_add(&inputs, &input, sizeof input);
     }
     files_release(&f);
-    return !rc && job->arena.failed ? error_nomem(error) : rc;
+    r->n_inputs = (uint32_t)(inputs.size / sizeof *r->inputs);
+    r->inputs = arena_take(&job->arena, r->n_inputs, sizeof *r->inputs);
+    bool failed = job->arena.failed || inputs.failed;
+    if (!failed && r->n_inputs)
+        memcpy(r->inputs, inputs.data, inputs.size);
+    buf_release(&inputs);
+    return !rc && failed ? error_nomem(error) : rc;
 }
 
 /* What the attempt read is what is there now, unless that looks otherwise than before

@@ -257,6 +257,8 @@ int made_check_inputs(struct engine *e, const struct job *job, struct buf *why)
                          (more = files_step(&f, NULL)) > 0;
          i++) {
         const struct result_file *input = &job->result.inputs[i];
+        if (!str_equal(input->name, buf_view(&f.name))) /* of a pattern: a new one */
+            break;
         if (is_as_made(e, &scope, task, f.path.data, input))
             continue;
         struct made_file *file = get_file(made, str_of(f.path.data));
