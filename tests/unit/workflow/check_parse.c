@@ -459,8 +459,7 @@ START_TEST(test_depth)
         char *text = repeat("", "[", (size_t)LIMIT_DEPTH + (size_t)over, "");
         char *whole = repeat(text, "]", (size_t)LIMIT_DEPTH + (size_t)over, "");
         struct source source = {"w.yaml", str_of(whole)};
-        struct diagnostic diagnostic = {
-            {&source, &help_error} source, &help_error, NULL};
+        struct diagnostic diagnostic = {&source, &help_error, NULL};
         struct arena arena = ARENA_INIT;
         const struct node *root;
         int result = yaml_read(&diagnostic, &arena, &root);
