@@ -59,13 +59,14 @@ _cairn_options()
     case $1 in
     run) printf '%s\n' --param --fresh "${tuning[@]}" --no-wait --no-checkpoint ;;
     resume) printf '%s\n' --from "${tuning[@]}" --no-wait ;;
-    plan) printf '%s\n' --param --fresh --run --from --on-change --check-outputs --all \
+    plan) printf '%s\n' --param --fresh --run --from --on-change --check-outputs --all --verbose \
         --secrets-fd ;;
     explain) printf '%s\n' --param --run --on-change --check-outputs --secrets-fd ;;
     status) printf '%s\n' --tasks --waiting --can-resume ;;
     watch) printf '%s\n' --interval ;;
     runs) printf '%s\n' --workflow --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --follow ;;
+    values) printf '%s\n' --run ;;
     events) printf '%s\n' --follow ;;
     shell) printf '%s\n' --attempt --print --secrets-fd ;;
     graph) printf '%s\n' --format --param --run ;;
@@ -208,7 +209,7 @@ _cairn_values()
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume plan explain status watch runs log shell events graph init \
+    '') printf '%s\n' run resume plan explain status watch runs log values shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
@@ -222,7 +223,7 @@ _cairn_operands()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
-    help) printf '%s\n' run resume plan explain status watch runs log shell events graph init \
+    help) printf '%s\n' run resume plan explain status watch runs log values shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report ;;
     resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
@@ -230,7 +231,7 @@ _cairn_operands()
         _cairn_runs
         _cairn_tasks
         ;;
-    log | explain) _cairn_tasks ;;
+    log | explain | values) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
         'checkpoint diff' | 'checkpoint restore' | 'checkpoint resume' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
     'checkpoint log' | 'checkpoint blame-file') _cairn_files ;;

@@ -297,3 +297,15 @@ int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,
     doc_count(doc, "offset", page->offset);
     return doc_print(doc);
 }
+
+void print_lines(const char *label, const char *text)
+{
+    int n = (int)strcspn(text, "\n");
+    out("%s%.*s\n", label, n, text);
+    for (text += n; *text == '\n'; text += n) {
+        text++;
+        n = (int)strcspn(text, "\n");
+        if (n > 0)
+            out("%*s%.*s\n", (int)strlen(label), "", n, text);
+    }
+}

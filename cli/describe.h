@@ -23,6 +23,8 @@ char *params_text(struct cairn_store *store, uint64_t run);
 typedef void unfinished_fn(void *context, const char *text);
 int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
                     unfinished_fn *line, void *context);
+/* The label and text that may have many lines: all but the first are indented. */
+void print_lines(const char *label, const char *text);
 /* The members exit_code (null for -1: none) and signal (null for 0). */
 void process_end_document(struct doc *doc, int exit_code, int signal);
 void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info);

@@ -148,7 +148,8 @@ static void print_finished(struct display *display, const struct cairn_event *ev
     else if (!lines)
         return;
     else if (event->outcome == CAIRN_EXCLUDED)
-        say_label(DIM, "skipped", "%s (its condition was not met)", event->task);
+        say_label(DIM, "skipped", "%s: %s", event->task,
+                  event->text ? event->text : "its condition is not met");
     else
         say_label(DIM, cairn_outcome_name(event->outcome), "%s", event->task);
 }

@@ -64,6 +64,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_ONLY_RUN] = {"run", 0, OPTION_NUMBER, "N", "only this run", 1, INT64_MAX, 0},
     [OPT_ALL] = {"all", 0, OPTION_FLAG, NULL, "also list the tasks that will not run",
                  0, 0, 0},
+    [OPT_COMMANDS] = {"verbose", 'v', OPTION_FLAG, NULL,
+                      "also show the command of each task, and its condition", 0, 0, 0},
     [OPT_TASKS] = {"tasks", 0, OPTION_FLAG, NULL, "list every task", 0, 0, 0},
     [OPT_CAN_RESUME] =
         {"can-resume", 0, OPTION_FLAG, NULL,

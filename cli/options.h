@@ -27,6 +27,7 @@ enum option_id {
     OPT_RUN,
     OPT_ONLY_RUN,
     OPT_ALL,
+    OPT_COMMANDS,
     OPT_TASKS,
     OPT_CAN_RESUME,
     OPT_INTERVAL,

@@ -8,6 +8,23 @@
 
 #include "storage/rows_event.h"
 
+/* With the values that it was decided by. */
+static void append_condition(struct engine *e, uint32_t task, struct buf *text)
+{
+    struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
+    struct scope scope = lookup_scope(&asker);
+    struct buf values = BUF_INIT;
+    if (condition_values(&scope, &values, NULL))
+        values.failed = true;
+    buf_format(text,
+               values.size ? "its condition is not met: %.*s (%.*s)"
+                           : "its condition is not met: %.*s",
+               (int)scope.def->condition.len, scope.def->condition.ptr,
+               (int)values.size, values.data ? values.data : "");
+    text->failed |= values.failed;
+    buf_release(&values);
+}
+
 /* A task whose condition does not hold ends here. The scheduler skips its users. */
 static int exclude_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
@@ -18,9 +35,7 @@ static int exclude_task(struct engine *e, uint32_t task, struct cairn_error *err
     audit_event(e, EVENT_CONDITION, 0, task,
                 graph_def(e->request.graph, task)->condition);
     ending->row.outcome = CAIRN_EXCLUDED;
-    buf_format(&ending->text, "its condition is not met: %.*s",
-               (int)graph_def(e->request.graph, task)->condition.len,
-               graph_def(e->request.graph, task)->condition.ptr);
+    append_condition(e, task, &ending->text);
     settle_ending(e, ending);
     failure_check_settled(e);
     return 0;

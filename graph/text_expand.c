@@ -301,3 +301,65 @@ int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *
     arena_release(&x.arena);
     return rc;
 }
+
+static void append_value(struct expansion *x, const struct name *name, struct buf *out)
+{
+    struct value value = {.type = VALUE_MISSING};
+    struct buf text = BUF_INIT;
+    if (look_up(x, name, &value, NULL) != 0)
+        buf_text(out, " is not known yet");
+    else if (value.type == VALUE_MISSING)
+        buf_text(out, " is not set");
+    else {
+        value_append(&value, &text);
+        buf_format(out, value.type == VALUE_TEXT ? " is '%s'" : " is %s",
+                   expression_shown(buf_view(&text)).text);
+    }
+    out->failed |= text.failed;
+    buf_release(&text);
+}
+
+/* Whether it stands further left, too. */
+static bool seen_before(const struct expression *expression, uint32_t i,
+                        struct str condition)
+{
+    const struct name *name = expression_name(expression, i);
+    struct str own = {condition.ptr + name->at, name->length};
+    for (uint32_t k = 0; k < i; k++) {
+        const struct name *other = expression_name(expression, k);
+        if (str_equal(own, (struct str){condition.ptr + other->at, other->length}))
+            return true;
+    }
+    return false;
+}
+
+static void append_values(struct expansion *x, const struct expression *expression,
+                          struct buf *out)
+{
+    struct str condition = x->scope->def->condition;
+    const char *between = "";
+    for (uint32_t i = 0; i < expression_names(expression); i++) {
+        const struct name *name = expression_name(expression, i);
+        if (seen_before(expression, i, condition))
+            continue;
+        buf_format(out, "%s%.*s", between, (int)name->length, condition.ptr + name->at);
+        append_value(x, name, out);
+        between = ", ";
+    }
+}
+
+int condition_values(const struct scope *scope, struct buf *out,
+                     struct cairn_error *error)
+{
+    struct expansion x = {scope, ARENA_INIT, false};
+    struct text_template template;
+    struct expression_error at;
+    struct str condition = scope->def->condition;
+    int rc = condition.len ? definition_parsed_text(scope->definition, condition, true,
+                                                    &x.arena, &template, &at)
+                           : CAIRN_EWORKFLOW;
+    if (!rc)
+        append_values(&x, template.pieces[0].expression, out);
+    arena_release(&x.arena);
+    return rc == CAIRN_ENOMEM ? error_nomem(error) : buf_check(out, error);
+}

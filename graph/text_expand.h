@@ -27,5 +27,10 @@ void text_expand_fixed(const struct definition *definition, const struct task_de
 bool text_is_fixed(const struct definition *definition, struct str text);
 /* Evaluates the condition of scope->def: *holds. */
 int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error);
+/* Appends, for people, the names in the condition of scope->def with what they are now:
+ * "tasks.review.outputs.verdict is 'no', params.env is 'test'"; nothing if it has none.
+ * Only memory can fail. */
+int condition_values(const struct scope *scope, struct buf *out,
+                     struct cairn_error *error);
 
 #endif

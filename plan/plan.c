@@ -3,18 +3,11 @@
 #include "cairn/plan.h"
 #include "base/limits.h"
 #include "graph/fingerprint.h"
-#include "plan/situation.h"
+#include "plan/plan_int.h"
 #include "runs/owner.h"
 #include "storage/rows_run.h"
 
 #include <stdlib.h>
-
-struct cairn_plan {
-    struct situation situation;
-    const struct cairn_workflow *workflow;
-    struct arena arena; /* details that had to be made */
-    char live[160];     /* a notice, or "" */
-};
 
 /* Another process runs it now: what is shown of unfinished tasks holds only for this
  * moment.
@@ -275,6 +268,16 @@ static const char *describe_undecided(const struct cairn_plan *plan, uint32_t ta
                    "resolve`";
 }
 
+static const char *describe_excluded(const struct cairn_plan *plan, uint32_t task,
+                                     struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    const char *condition = cairn_plan_condition(plan, task);
+    buf_format(&text, "its condition is not met%s%s", condition ? ": " : "",
+               condition ? condition : "");
+    return keep_text(arena, &text, "its condition is not met");
+}
+
 static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                                    struct arena *arena)
 {
@@ -327,7 +330,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_EXCLUDED:
         return s->decisions.fate[task] & FATE_MAY
                    ? "its condition was not met last time"
-                   : "its condition is not met";
+                   : describe_excluded(plan, task, arena);
     case CAIRN_REASON_NEED_SKIPPED:
         return about_cause(plan, task, "%s, which it needs, did not complete",
                            "something it needs did not complete", arena);

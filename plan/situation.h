@@ -155,6 +155,11 @@ int situation_find_other_writer(struct cairn_workflow *workflow,
                                 struct cairn_store *store, struct others_search *others,
                                 const struct result_file *now, struct buf *name,
                                 struct cairn_error *error);
+/* Appends the condition of a task and what its names are now, as the decision saw them:
+ * "params.a == 'x' (params.a is 'y')". Nothing if it has none. CAIRN_ENOMEM. */
+int situation_show_condition(struct situation *situation,
+                             const struct cairn_workflow *workflow, uint32_t task,
+                             struct buf *out, struct cairn_error *error);
 /* The i-th notice, or NULL. */
 const char *situation_notice(const struct situation *situation, size_t i);
 

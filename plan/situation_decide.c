@@ -199,6 +199,29 @@ static enum condition look_at_condition(void *context, uint32_t task,
     return holds ? CONDITION_YES : CONDITION_NO;
 }
 
+int situation_show_condition(struct situation *s, const struct cairn_workflow *w,
+                             uint32_t task, struct buf *out, struct cairn_error *error)
+{
+    struct loader l = {.s = s, .w = (struct cairn_workflow *)(uintptr_t)w};
+    struct asker asker = {.lookup = &s->present.lookup, .task = task};
+    struct scope scope = lookup_scope(&asker);
+    struct buf aside = BUF_INIT, values = BUF_INIT;
+    struct str condition = scope.def->condition;
+    if (!condition.len)
+        return 0;
+    if (!scope.def->finally)
+        (void)is_condition_settled(&l, task, s->decisions.fate, &aside);
+    int rc = condition_values(&scope, &values, error);
+    put_back(&l, &aside);
+    buf_release(&aside);
+    buf_format(out, values.size ? "%.*s (%.*s)" : "%.*s", (int)condition.len,
+               condition.ptr, (int)values.size, values.data ? values.data : "");
+    buf_release(&values);
+    if (!rc && l.no_memory)
+        rc = error_nomem(error);
+    return rc ? rc : buf_check(out, error);
+}
+
 /* ---- The decision ---- */
 
 static int refuse_change(struct loader *l)

@@ -2,34 +2,66 @@
 /* cairn checkpoint show: one checkpoint, and with --tasks its outcomes. */
 #include "cli/commands/store_commands.h"
 #include "cli/describe.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/checkpoint_state.h"
+#include "cli/tasks/told_values.h"
 #include "cli/ui.h"
+
+/* Tasks, with what they had told by then. */
+struct task_values {
+    struct told_values values;
+    struct doc *doc; /* with --json */
+};
 
 static int print_task(void *context, const char *task, enum cairn_outcome outcome,
                       uint32_t attempts)
 {
-    (void)context;
+    struct task_values *with = context;
     out("  %-11s  %s", cairn_outcome_name(outcome), task);
     if (attempts > 1)
         out("  %u attempts", attempts);
     out("\n");
+    told_values_print(&with->values, task);
     return ui_output_lost();
 }
 
 static int add_task(void *context, const char *task, enum cairn_outcome outcome,
                     uint32_t attempts)
 {
-    struct doc *doc = context;
+    struct task_values *with = context;
+    struct doc *doc = with->doc;
     doc_object(doc, NULL);
     doc_text(doc, "task", task);
     doc_text(doc, "outcome", cairn_outcome_name(outcome));
     doc_count(doc, "attempts", attempts);
+    told_values_document(&with->values, doc, task);
     doc_end(doc);
     return 0;
+}
+
+static int list_tasks(struct cairn_store *store, const char *id, struct doc *doc)
+{
+    struct task_values with = {.doc = doc};
+    struct cairn_error error = {0};
+    int rc = cairn_checkpoint_values(store, id, told_values_add, &with.values, &error);
+    if (rc == CAIRN_EDAMAGED) {
+        ui_warn("%s", error.text);
+        out_incomplete();
+        rc = 0;
+    }
+    if (rc == 0)
+        rc = cairn_checkpoint_tasks(store, id, doc ? add_task : print_task, &with,
+                                    &error);
+    bool failed = with.values.failed;
+    told_values_release(&with.values);
+    if (rc == 0 && failed)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    return rc == 0 ? 0 : report_error(&error);
 }
 
 static void print_checkpoint(const struct cairn_checkpoint_info *info)
@@ -73,7 +105,6 @@ static int print_state(struct cairn_store *store,
 static int show_document(struct settings *settings, struct cairn_store *store,
                          const struct cairn_checkpoint_info *info)
 {
-    struct cairn_error error = {0};
     struct doc doc = {0};
     doc_begin(&doc);
     checkpoint_document(&doc, info);
@@ -86,9 +117,10 @@ static int show_document(struct settings *settings, struct cairn_store *store,
     }
     if (settings->given[OPT_TASKS]) {
         doc_array(&doc, "tasks");
-        if (cairn_checkpoint_tasks(store, info->id, add_task, &doc, &error) != 0) {
+        status = list_tasks(store, info->id, &doc);
+        if (status != 0) {
             doc_discard(&doc);
-            return report_error(&error);
+            return status;
         }
     }
     return doc_print(&doc);
@@ -110,9 +142,8 @@ int command_checkpoint_show(struct settings *settings)
         status = annotations_print(store, info.id);
         if (status == 0)
             status = print_state(store, &info);
-        if (status == 0 && settings->given[OPT_TASKS] &&
-            cairn_checkpoint_tasks(store, info.id, print_task, NULL, &error) != 0)
-            status = report_error(&error);
+        if (status == 0 && settings->given[OPT_TASKS])
+            status = list_tasks(store, info.id, NULL);
     }
     cairn_store_close(store);
     return status;

@@ -2,10 +2,12 @@
 /* cairn explain: why one task would run or not, and how its attempts ended. */
 #include "cli/attempts.h"
 #include "cli/commands/run_commands.h"
+#include "cli/describe.h"
 #include "cli/execute.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
+#include "cli/tasks/told_values.h"
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 
@@ -88,10 +90,18 @@ static int list_changes(const struct cairn_plan *plan, uint32_t node,
                : report_error(&error);
 }
 
+static int read_values(struct told_values *values, struct cairn_store *store,
+                       uint64_t run, const char *task)
+{
+    *values = (struct told_values){.at = NULL};
+    return store && run != 0 ? told_values_read(values, store, run, task) : 0;
+}
+
 static int print_document(const struct cairn_plan *plan, struct cairn_store *store,
                           const struct cairn_decision *decision, const char *cause)
 {
     uint64_t run = cairn_plan_run(plan);
+    struct told_values values = {.at = NULL};
     const char *text;
     struct doc doc;
     int status;
@@ -103,6 +113,8 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
     doc_text(&doc, "reason", cairn_reason_name(decision->reason));
     doc_text(&doc, "cause", cause);
     doc_text(&doc, "detail", decision->detail);
+    doc_text(&doc, "condition", cairn_plan_condition(plan, decision->node));
+    doc_text(&doc, "command", cairn_plan_command(plan, decision->node));
     doc_array(&doc, "notices");
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         doc_text(&doc, NULL, text);
@@ -110,9 +122,14 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
     doc_array(&doc, "changes");
     status = list_changes(plan, decision->node, add_change, &doc);
     doc_end(&doc);
+    if (status == 0)
+        status = read_values(&values, store, run, decision->task);
+    if (status == 0)
+        told_values_document(&values, &doc, decision->task);
     doc_array(&doc, "attempts");
     if (status == 0)
         status = list_attempts(store, run, decision->task, add_attempt, &doc);
+    told_values_release(&values);
     if (status != 0) {
         doc_discard(&doc);
         return status;
@@ -125,6 +142,7 @@ static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
 {
     static const char *const verdicts[] = {"will not run", "will run", "may run"};
     uint64_t run = cairn_plan_run(plan);
+    struct told_values values = {.at = NULL};
     uint32_t changes = 0;
     const char *text;
     int status;
@@ -135,9 +153,21 @@ static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
     out("  reason: %s\n", decision->detail);
     if (cause)
         out("  cause: %s%s\n", cause, !decision->cause ? ", which failed" : "");
+    if ((text = cairn_plan_condition(plan, decision->node)))
+        out("  condition: %s\n", text);
+    if ((text = cairn_plan_command(plan, decision->node)))
+        print_lines("  command: ", text);
     status = list_changes(plan, decision->node, print_change, &changes);
-    return status != 0 ? status
-                       : list_attempts(store, run, decision->task, print_attempt, NULL);
+    if (status == 0)
+        status = list_attempts(store, run, decision->task, print_attempt, NULL);
+    if (status == 0)
+        status = read_values(&values, store, run, decision->task);
+    if (status == 0 && values.n > 0)
+        out("  values:\n");
+    if (status == 0)
+        told_values_print(&values, decision->task);
+    told_values_release(&values);
+    return status;
 }
 
 /* Which tasks failed, and the nodes that were visited or are on the stack. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn plan: what would run, and why. */
 #include "cli/commands/run_commands.h"
+#include "cli/describe.h"
 #include "cli/execute.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -14,7 +15,14 @@ static const char *will_name(enum cairn_will will)
     return will == CAIRN_WILL ? "will" : will == CAIRN_MAY ? "may" : "will_not";
 }
 
-static int print_document(const struct cairn_plan *plan, const char *workflow, bool all)
+/* What is shown of the decisions. */
+struct plan_shown {
+    bool all;      /* also of tasks that will not run */
+    bool commands; /* and the command of each */
+};
+
+static int print_document(const struct cairn_plan *plan, const char *workflow,
+                          const struct plan_shown *shown)
 {
     struct cairn_decision decision = {0};
     struct doc doc;
@@ -32,7 +40,7 @@ static int print_document(const struct cairn_plan *plan, const char *workflow, b
     doc_array(&doc, "decisions");
     for (uint32_t i = 0; i < cairn_plan_tasks(plan); i++) {
         cairn_plan_get(plan, i, &decision);
-        if (decision.will == CAIRN_WILL_NOT && !all)
+        if (decision.will == CAIRN_WILL_NOT && !shown->all)
             continue;
         doc_object(&doc, NULL);
         doc_text(&doc, "task", decision.task);
@@ -40,12 +48,27 @@ static int print_document(const struct cairn_plan *plan, const char *workflow, b
         doc_text(&doc, "reason", cairn_reason_name(decision.reason));
         doc_text(&doc, "cause", decision.cause);
         doc_text(&doc, "detail", decision.detail);
+        if (shown->commands) {
+            doc_text(&doc, "condition", cairn_plan_condition(plan, i));
+            doc_text(&doc, "command", cairn_plan_command(plan, i));
+        }
         doc_end(&doc);
     }
     return doc_print(&doc);
 }
 
-static int print_text(const struct cairn_plan *plan, const char *workflow, bool all)
+static void print_command(const struct cairn_plan *plan, uint32_t node)
+{
+    const char *condition = cairn_plan_condition(plan, node);
+    const char *command = cairn_plan_command(plan, node);
+    if (condition)
+        out("        if %s\n", condition);
+    if (command)
+        print_lines("        ", command);
+}
+
+static int print_text(const struct cairn_plan *plan, const char *workflow,
+                      const struct plan_shown *shown)
 {
     static const char *const words[] = {"keep", "run ", "may "};
     uint32_t will = cairn_plan_will(plan), may = cairn_plan_may(plan);
@@ -56,8 +79,11 @@ static int print_text(const struct cairn_plan *plan, const char *workflow, bool 
         say("cairn: %s", text);
     for (uint32_t i = 0; i < cairn_plan_tasks(plan) && !ui_output_lost(); i++) {
         cairn_plan_get(plan, i, &decision);
-        if (decision.will != CAIRN_WILL_NOT || all)
-            out("%s  %s  %s\n", words[decision.will], decision.task, decision.detail);
+        if (decision.will == CAIRN_WILL_NOT && !shown->all)
+            continue;
+        out("%s  %s  %s\n", words[decision.will], decision.task, decision.detail);
+        if (shown->commands)
+            print_command(plan, i);
     }
     out_flush();
     if (cairn_plan_run(plan) != 0)
@@ -79,7 +105,7 @@ int command_plan(struct settings *settings)
     struct cairn_plan *plan = NULL;
     struct cairn_error error = {0};
     struct secrets_given secrets;
-    bool all = settings->given[OPT_ALL];
+    struct plan_shown shown = {settings->given[OPT_ALL], settings->given[OPT_COMMANDS]};
     int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
         status = store_if_any(settings, &store);
@@ -90,8 +116,8 @@ int command_plan(struct settings *settings)
         status = report_error(&error);
     if (status == 0) {
         print_warnings(workflow);
-        status = ui_json() ? print_document(plan, cairn_workflow_name(workflow), all)
-                           : print_text(plan, cairn_workflow_name(workflow), all);
+        status = ui_json() ? print_document(plan, cairn_workflow_name(workflow), &shown)
+                           : print_text(plan, cairn_workflow_name(workflow), &shown);
     }
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);

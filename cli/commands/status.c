@@ -219,7 +219,10 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     run_document(&doc, store, &shown);
     doc_count(&doc, "interrupted", ends.interrupted);
     if (listing.every) {
-        status = add_tasks(&listing, store, "tasks", true);
+        status = told_values_read(&listing.values, store, run->run, NULL);
+        if (status == 0)
+            status = add_tasks(&listing, store, "tasks", true);
+        told_values_release(&listing.values);
     } else {
         listing.only = CAIRN_FAILED;
         status = add_tasks(&listing, store, "failed_tasks", run->failed > 0);

@@ -6,6 +6,7 @@
 #include "cairn.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/tasks/told_values.h"
 
 #define FAILED_SHOWN 20
 
@@ -17,8 +18,9 @@ struct task_listing {
     const char *hint; /* of commands that write to it */
     bool live;
     uint32_t failed, unknown, failed_undos;
-    struct cairn_error error; /* of a listing inside the listing */
-    enum cairn_outcome only;  /* with --json, unless `every` */
+    struct told_values values; /* with --json and `every` */
+    struct cairn_error error;  /* of a listing inside the listing */
+    enum cairn_outcome only;   /* with --json, unless `every` */
     bool every;
     bool undos; /* those whose undo failed, whatever `only` is */
 };

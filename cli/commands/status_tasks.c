@@ -176,6 +176,8 @@ int list_task_document(void *context, const struct cairn_task_info *task)
     doc_text(doc, "text", task->text);
     doc_bool(doc, "check", task->check);
     doc_some(doc, "failed_undo", task->failed_undo);
+    if (listing->every)
+        told_values_document(&listing->values, doc, task->id);
     doc_end(doc);
     return 0;
 }

@@ -92,6 +92,12 @@ CAIRN_API int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
                                                  uint32_t attempts),
                                      void *context, struct cairn_error *error);
 
+/* The values that its completed tasks had told by then, as cairn_values has them. */
+CAIRN_API int cairn_checkpoint_values(struct cairn_store *store, const char *id,
+                                      int (*each)(void *, const char *task,
+                                                  const char *name, const char *value),
+                                      void *context, struct cairn_error *error);
+
 enum cairn_problem_kind {
     CAIRN_PROBLEM_DAMAGE, /* bytes differ from what was written, or are missing */
     CAIRN_PROBLEM_HMAC,   /* intact, but without an HMAC of the key */

@@ -77,6 +77,16 @@ CAIRN_API int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
                                  int (*each)(void *, const char *field, const char *old,
                                              const char *now),
                                  void *context, struct cairn_error *error);
+/* The condition (`if`) of a task with what its names are now: "params.a == 'x'
+ * (params.a is 'y')". NULL: it has none, or out of memory. Valid as long as the plan.
+ */
+CAIRN_API const char *cairn_plan_condition(const struct cairn_plan *plan,
+                                           uint32_t node);
+/* What a task would run: the text of `run`, the words of `exec` quoted for a shell,
+ * what somebody is to do for an external task. `${{ }}` whose value is not known yet
+ * stays as it is; values of secrets are [REDACTED]. NULL: a callback, or out of memory.
+ * Valid as long as the plan. */
+CAIRN_API const char *cairn_plan_command(const struct cairn_plan *plan, uint32_t node);
 /* The decision for one task. Its strings live as long as the plan. Past the last task
  * decision->task is NULL. */
 CAIRN_API void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,

@@ -91,6 +91,20 @@ CAIRN_API int cairn_run_tasks(struct cairn_store *store, uint64_t run,
                               int (*each)(void *, const struct cairn_task_info *),
                               void *context, struct cairn_error *error);
 
+struct cairn_value_info {
+    const char *task;
+    uint32_t node;
+    const char *name, *value;
+};
+
+/* What completed tasks of a run (0: as above) have told by $CAIRN_OUTPUT or
+ * cairn_complete, for later ones: tasks in file order, the names of each sorted. `task`
+ * NULL: of all. CAIRN_ENOTFOUND: no such run or task. CAIRN_EDAMAGED after the last one
+ * if values of a task cannot be read, which the error names. */
+CAIRN_API int cairn_values(struct cairn_store *store, uint64_t run, const char *task,
+                           int (*each)(void *, const struct cairn_value_info *),
+                           void *context, struct cairn_error *error);
+
 struct cairn_attempt_info {
     uint32_t attempt;
     bool open; /* no end recorded */

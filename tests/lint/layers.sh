@@ -45,7 +45,7 @@ check_includes() {
             if (at ~ /^cli\//) {
                 if ($2 !~ /^(cli\/|cairn\/|cairn\.h$)/)
                     print $1 ": cli/ may include only cairn.h and its own headers (\"cli/...\"), not " $2
-                else if ($2 ~ /^cli\/(commands|sessions|files|messages|agents|contexts)\// && at !~ /^cli\/((commands|sessions|files|messages|agents|contexts)\/|main\.c$)/)
+                else if ($2 ~ /^cli\/(commands|sessions|files|messages|agents|contexts|tasks)\// && at !~ /^cli\/((commands|sessions|files|messages|agents|contexts|tasks)\/|main\.c$)/)
                     print $1 ": only main.c knows the commands; they stand on the rest of cli/: " $2
             } else if (to == "") {
                 if (!slash && $2 != "cairn.h" && system("test -e \"" substr(at, 1, match(at, /\/[^\/]*$/)) $2 "\"") == 0)
@@ -60,7 +60,7 @@ check_includes() {
 
 # Every global name of an object: "D FILE NAME" defined, "U FILE NAME" used.
 # shellcheck disable=SC2086
-for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts; do
+for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts cli/tasks; do
     for source in "$room"/*.c; do
         nm "$BUILD/${source%.c}.o" | awk -v file="${source%.c}" '
             $(NF - 1) ~ /^[A-TV-Z]$/ { print "D", file, $NF }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn values: what tasks have told for later ones. */
+#include "cli/commands/run_commands.h"
+#include "cli/exit_status.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/report.h"
+#include "cli/ui.h"
+#include "cli/unknown_task.h"
+
+#include <string.h>
+
+struct value_listing {
+    struct doc *doc;  /* with --json */
+    const char *name; /* only this one; NULL: all */
+    uint32_t shown;
+};
+
+static int add_value(struct doc *doc, const struct cairn_value_info *info)
+{
+    doc_object(doc, NULL);
+    doc_text(doc, "task", info->task);
+    doc_text(doc, "name", info->name);
+    doc_text(doc, "value", info->value);
+    doc_end(doc);
+    return 0;
+}
+
+/* A value that was asked for by its name is printed as it is: for $( ). */
+static void print_alone(const char *value)
+{
+    if (ui_terminal(1))
+        out_lines(value, strlen(value));
+    else
+        out_raw(value, strlen(value));
+    out("\n");
+}
+
+static int show_value(void *context, const struct cairn_value_info *info)
+{
+    struct value_listing *listing = context;
+    if (listing->name && strcmp(listing->name, info->name) != 0)
+        return 0;
+    listing->shown++;
+    if (listing->doc)
+        return add_value(listing->doc, info);
+    if (listing->name)
+        print_alone(info->value);
+    else
+        out("%s  %s = %s\n", info->task, info->name, info->value);
+    return ui_output_lost();
+}
+
+/* No value of this name, or none at all. */
+static int report_none(const struct settings *settings, uint64_t run)
+{
+    const char *task = settings->operands[0];
+    if (settings->n_operands > 1)
+        return report_failure(
+            EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+            "task %s has told no value %s in run %llu: cairn values %s shows what it "
+            "has told",
+            task, settings->operands[1], (unsigned long long)run, task);
+    if (!task)
+        say("no task of run %llu has told a value", (unsigned long long)run);
+    else
+        say("task %s has told no value in run %llu", task, (unsigned long long)run);
+    return 0;
+}
+
+static int list_values(struct settings *settings, struct cairn_store *store,
+                       uint64_t run)
+{
+    struct doc doc = {0};
+    struct value_listing listing = {
+        .doc = ui_json() ? &doc : NULL,
+        .name = settings->n_operands > 1 ? settings->operands[1] : NULL};
+    const char *task = settings->operands[0];
+    struct cairn_error error = {0};
+    if (listing.doc) {
+        doc_begin(&doc);
+        doc_count(&doc, "run", run);
+        doc_array(&doc, "values");
+    }
+    if (cairn_values(store, run, task, show_value, &listing, &error) != 0) {
+        if (listing.doc)
+            doc_discard(&doc);
+        out_flush();
+        return task ? missing_task(store, run, task, &error) : report_error(&error);
+    }
+    if (listing.shown == 0 && (listing.name || !listing.doc)) {
+        if (listing.doc)
+            doc_discard(&doc);
+        return report_none(settings, run);
+    }
+    return listing.doc ? doc_print(&doc) : 0;
+}
+
+int command_values(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_run_info run = {0};
+    int status = store_for_reading(settings, &store);
+    if (status == 0)
+        status = run_option(settings, store, &run);
+    if (status == 0)
+        status = list_values(settings, store, run.run);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,89 @@
+# cairn values: what tasks have told; also in status, explain and checkpoint show.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END2'
+name: told
+tasks:
+  make:
+    run: |
+      echo size=12 >>"$CAIRN_OUTPUT"
+      printf 'notes<<EOT\none\ntwo\nEOT\n' >>"$CAIRN_OUTPUT"
+  quiet: {run: 'true'}
+  review: {needs: make, external: "Review ${{ tasks.make.outputs.size }}"}
+  publish: {needs: review, if: "tasks.review.outputs.verdict == 'ok' && tasks.make.outputs.size > 3", run: 'true'}
+END2
+exits 10 cairn values
+exits 7 cairn run flow.yaml --no-wait
+exits 0 cairn values
+is "$(cat out)" 'make  notes = one^Jtwo
+make  size = 12' 'all values, sorted by name'
+exits 0 cairn values make size
+is "$(cat out)" 12 'one value alone'
+exits 0 cairn values make notes
+is "$(cat out)" 'one
+two' 'a value of two lines as it is'
+exits 0 cairn values quiet
+says 'task quiet has told no value in run 1'
+exits 10 cairn values make weight
+says 'task make has told no value weight'
+exits 10 cairn values maek
+says 'did you mean make?'
+exits 10 cairn values --run 2
+exits 0 cairn complete 1 review --output verdict=no
+exits 0 cairn resume
+exits 0 cairn values --json
+json_ok 'values --json'
+is "$(json_get '.values[2].task')" review 'what was said from outside is there, too'
+is "$(json_get '.values[2].name')" verdict 'its name'
+is "$(json_get '.values[2].value')" no 'its value'
+exits 0 cairn values quiet --json
+json_ok 'no values are an empty list'
+exits 0 cairn status --tasks --json
+json_ok 'status --tasks --json'
+is "$(json_get '.tasks[0].values.size')" 12 'status has the values of a task'
+is "$(json_get '.tasks[2].values.verdict')" no 'and of another'
+exits 0 cairn explain publish
+says "its condition is not met: tasks.review.outputs.verdict == 'ok' && tasks.make.outputs.size > 3 (tasks.review.outputs.verdict is 'no', tasks.make.outputs.size is '12')" \
+    'explain: the condition that decided, and its values'
+exits 0 cairn explain review
+says 'verdict = no' 'explain shows what a task has told'
+exits 0 cairn explain make --json
+is "$(json_get '.values.size')" 12 'explain --json, too'
+id=$(cairn checkpoint list --limit 1 --quiet | awk 'NR > 1 { print $1 }')
+exits 0 cairn checkpoint show "$id" --tasks
+says 'verdict = no' 'checkpoint show --tasks has them'
+exits 0 cairn checkpoint show "$id" --tasks --json
+json_ok 'checkpoint show --tasks --json'
+is "$(json_get '.tasks[0].values.size')" 12 'its values'
+
+# ---- Commands and conditions before anything ran ----
+cat >shown.yaml <<'END2'
+name: shown
+params: {who: you}
+tasks:
+  ask: {exec: [echo, "hi ${{ params.who }}", "it's"]}
+  use: {needs: ask, exec: [echo, "${{ tasks.ask.outputs.k }}"], if: "tasks.ask.outputs.k == 1"}
+  two:
+    run: |
+      echo one
+      echo two
+  person: {external: "Look at ${{ params.who }}"}
+END2
+exits 0 cairn plan shown.yaml -v
+says "        echo 'hi you' 'it'\\''s'" 'plan -v: the words of exec, quoted for a shell'
+says '        if tasks.ask.outputs.k == 1 (tasks.ask.outputs.k is not set)' 'a condition'
+says '        echo one
+        echo two' 'a command of two lines'
+says '        Look at you' 'what somebody is to do'
+exits 0 cairn plan shown.yaml --verbose --json
+json_ok 'plan --verbose --json'
+is "$(json_get '.decisions[2].command')" 'echo one\necho two\n' 'the command as it is'
+exits 0 cairn explain two shown.yaml
+says '  command: echo one
+           echo two' 'explain: the command'
+
+sed -i '/person:/d' shown.yaml
+exits 0 cairn run shown.yaml
+says '(tasks.ask.outputs.k is not set)' 'the run says what the condition saw'
+
+done_testing
