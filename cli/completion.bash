@@ -73,7 +73,8 @@ _cairn_options()
     validate) printf '%s\n' --param --undo ;;
     undo) printf '%s\n' --secrets-fd ;;
     next) printf '%s\n' --claimed ;;
-    claim) printf '%s\n' --lease --holder ;;
+    claim) printf '%s\n' --any --wait --exec --lease --holder ;;
+    renew) printf '%s\n' --token --lease ;;
     complete) printf '%s\n' --token --output ;;
     fail) printf '%s\n' --token --message ;;
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort ;;
@@ -195,7 +196,7 @@ _cairn_values()
         esac
         ;;
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
-        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --holder | --token | --output | \
+        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --token | --output | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
         --summary | --description | --context | --state | --tokens | --threshold | \
     command) printf '%s\n' list show remove ;;
@@ -210,7 +211,7 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim complete fail doctor gc stats checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
@@ -224,10 +225,10 @@ _cairn_operands()
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim complete fail doctor gc stats checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report ;;
     resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
-    shell | resolve | undo | claim | complete | fail)
+    shell | resolve | undo | claim | renew | complete | fail)
         _cairn_runs
         _cairn_tasks
         ;;

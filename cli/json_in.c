@@ -3,6 +3,7 @@
 #include "cli/json_in.h"
 
 #include <jansson.h>
+#include <string.h>
 
 /* A json_t under a name of our own, so that nobody else needs jansson's header. */
 static const json_t *value_of(const struct json_in *in)
@@ -51,4 +52,35 @@ bool json_in_number(const struct json_in *in, uint64_t *out)
         return false;
     *out = (uint64_t)json_integer_value(value_of(in));
     return true;
+}
+
+bool json_in_is_object(const struct json_in *in)
+{
+    return json_is_object(value_of(in));
+}
+
+const struct json_in *json_in_next(const struct json_in *in, void **cursor,
+                                   const char **key)
+{
+    json_t *object = (json_t *)(uintptr_t)in;
+    *cursor =
+        *cursor ? json_object_iter_next(object, *cursor) : json_object_iter(object);
+    if (!*cursor)
+        return NULL;
+    *key = json_object_iter_key(*cursor);
+    return (const struct json_in *)json_object_iter_value(*cursor);
+}
+
+char *json_in_plain(const struct json_in *in)
+{
+    if (!in || json_is_null(value_of(in)))
+        return NULL;
+    if (json_is_string(value_of(in)))
+        return strdup(json_string_value(value_of(in)));
+    return json_dumps(value_of(in), JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+bool json_in_is_null(const struct json_in *in)
+{
+    return json_is_null(value_of(in));
 }

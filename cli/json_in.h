@@ -20,5 +20,13 @@ const struct json_in *json_in_at(const struct json_in *in, size_t i);
 const char *json_in_text(const struct json_in *in);
 /* A whole number, not negative. */
 bool json_in_number(const struct json_in *in, uint64_t *out);
+bool json_in_is_object(const struct json_in *in);
+/* Goes through the members of an object, first with *cursor NULL; NULL past the end. */
+const struct json_in *json_in_next(const struct json_in *in, void **cursor,
+                                   const char **key);
+/* A text as it is, anything else as compact JSON; heap, NULL: null, or out of memory.
+ */
+char *json_in_plain(const struct json_in *in);
+bool json_in_is_null(const struct json_in *in);
 
 #endif

@@ -128,6 +128,17 @@ static const struct option option_table[OPT_NONE] = {
                      "also list those that are claimed", 0, 0, 0},
     [OPT_LEASE] = {"lease", 0, OPTION_TIME, "TIME",
                    "how long, such as 30s, 10m or 1h30m (default: 10m)", 1, 0, 600000},
+    [OPT_ANY] = {"any", 0, OPTION_FLAG, NULL,
+                 "claim whichever task can be done now, instead of TASK", 0, 0, 0},
+    [OPT_WAIT] = {"wait", 0, OPTION_TIME, "TIME",
+                  "with --any: wait so long for one that can be claimed (default: not)",
+                  0, 0, 0},
+    [OPT_CLAIM_EXEC] =
+        {"exec", 0, OPTION_TEXT, "CMD",
+         "with --any: run this shell command, which reads what to do from stdin, renew "
+         "the lease while it runs, and complete the task with the JSON object that it "
+         "prints, or fail it by its exit status",
+         0, 0, 0},
     [OPT_HOLDER] = {"holder", 0, OPTION_TEXT, "NAME",
                     "a name for people (default: user@host)", 0, 0, 0},
     [OPT_TOKEN] =

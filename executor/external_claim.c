@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* External tasks: listing those that can be done, and claiming one. */
+/* External tasks: listing those that can be done, claiming one, keeping it. */
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/os.h"
@@ -145,34 +145,180 @@ static int claim_task(struct external_task *t, int64_t lease_ms, const char *hol
     return rc;
 }
 
+/* Who claims, as it is going to be stored. */
+struct claimer {
+    int64_t lease_ms;
+    const char *holder;
+    char caller[LIMIT_NAME_BYTES + 1]; /* where no holder is given */
+    char token[CAIRN_CLAIM_MAX];
+};
+
+static int check_lease(int64_t lease_ms, struct cairn_error *error)
+{
+    const int64_t longest_ms = 366ll * 86400 * 1000;
+    if (lease_ms <= 0 || lease_ms > longest_ms)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a lease is more than nothing and at most 366 days");
+    return 0;
+}
+
+static int prepare_claim(struct claimer *c, int64_t lease_ms, const char *holder,
+                         struct cairn_error *error)
+{
+    int rc = check_lease(lease_ms, error);
+    if (!rc && holder && strlen(holder) > LIMIT_NAME_BYTES)
+        rc = error_set(error, CAIRN_ELIMIT,
+                       "the name of the holder is longer than %d bytes",
+                       LIMIT_NAME_BYTES);
+    if (!rc)
+        rc = make_claim_token(c->token, error);
+    c->lease_ms = lease_ms;
+    c->holder = holder && *holder ? holder : c->caller;
+    if (!rc && c->holder == c->caller)
+        rc = describe_caller(c->caller, sizeof c->caller, error);
+    return rc;
+}
+
 int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
                 int64_t lease_ms, const char *holder, char token[CAIRN_CLAIM_MAX],
                 struct cairn_error *error)
 {
-    const int64_t longest_ms = 366ll * 86400 * 1000;
-    char caller[LIMIT_NAME_BYTES + 1], made[CAIRN_CLAIM_MAX];
+    struct claimer claimer;
     struct external_task t = {.task = NODE_NONE};
-    if (lease_ms <= 0 || lease_ms > longest_ms)
-        return error_set(error, CAIRN_EUSAGE,
-                         "a lease is more than nothing and at most 366 days");
-    if (holder && strlen(holder) > LIMIT_NAME_BYTES)
-        return error_set(error, CAIRN_ELIMIT,
-                         "the name of the holder is longer than %d bytes",
-                         LIMIT_NAME_BYTES);
-    int rc = make_claim_token(made, error);
-    if (!rc && !(holder && *holder))
-        rc = describe_caller(caller, sizeof caller, error);
+    int rc = prepare_claim(&claimer, lease_ms, holder, error);
     if (!rc)
         rc = store_begin(store, -1, error);
     if (rc)
         return rc;
     rc = external_task_open(&t, store, run, task, error);
     if (!rc) {
-        rc = claim_task(&t, lease_ms, holder && *holder ? holder : caller, made, error);
+        rc = claim_task(&t, lease_ms, claimer.holder, claimer.token, error);
         external_task_release(&t);
     }
     rc = store_end(store, rc, error);
     if (!rc)
-        memcpy(token, made, sizeof made);
+        memcpy(token, claimer.token, sizeof claimer.token);
     return rc;
+}
+
+/* ---- Claiming any ---- */
+
+/* What the caller gets, with its texts. */
+struct claimed {
+    struct cairn_claimed shown; /* first: the handle */
+    struct arena arena;
+};
+
+/* The first task that is offered and free, as an offer in the list; none: list->n 0. */
+static int find_free(struct offer_list *list, struct external_task *t,
+                     struct cairn_error *error)
+{
+    uint32_t n = t->view.workflow->graph.n_tasks;
+    int rc = 0;
+    list->at = arena_take(&list->arena, 1, sizeof *list->at);
+    if (!list->at)
+        return error_nomem(error);
+    if (t->view.row.state != CAIRN_RUN_UNFINISHED)
+        return 0;
+    for (uint32_t task = 0; task < n && !list->n && !rc; task++)
+        if (!t->claims.at[task].left_ms)
+            rc = list_task(list, &t->view, task, &t->claims.at[task], error);
+    return rc;
+}
+
+static int claim_free(struct claimed *out, struct external_task *t,
+                      const struct claimer *claimer, struct cairn_error *error)
+{
+    struct offer_list list = {.arena = ARENA_INIT};
+    int rc = find_free(&list, t, error);
+    if (!rc && list.n) {
+        t->task = list.at->node;
+        t->claim = &t->claims.at[t->task];
+        rc = claim_task(t, claimer->lease_ms, claimer->holder, claimer->token, error);
+        out->shown.run = list.at->run;
+        out->shown.node = list.at->node;
+        out->shown.task = list.at->task;
+        out->shown.text = list.at->text;
+        memcpy(out->shown.token, claimer->token, sizeof claimer->token);
+    }
+    out->arena = list.arena;
+    return rc;
+}
+
+static int claim_in_run(struct claimed *out, struct cairn_store *store, uint64_t run,
+                        const struct claimer *claimer, struct cairn_error *error)
+{
+    struct external_task t = {.task = NODE_NONE};
+    int rc = run_view_open(&t.view, store, run, error);
+    if (rc)
+        return rc;
+    rc = claims_load(&t.claims, &t.view, error);
+    if (!rc) {
+        rc = claim_free(out, &t, claimer, error);
+        claims_release(&t.claims);
+    }
+    run_view_release(&t.view);
+    return rc;
+}
+
+int cairn_claim_any(struct cairn_claimed **out, struct cairn_store *store, uint64_t run,
+                    int64_t lease_ms, const char *holder, struct cairn_error *error)
+{
+    struct claimer claimer;
+    struct claimed *claimed = calloc(1, sizeof *claimed);
+    int rc =
+        claimed ? prepare_claim(&claimer, lease_ms, holder, error) : error_nomem(error);
+    if (!rc)
+        rc = store_begin(store, -1, error);
+    if (!rc) {
+        rc = claim_in_run(claimed, store, run, &claimer, error);
+        rc = store_end(store, rc, error);
+    }
+    bool found = !rc && claimed->shown.task;
+    if (!found && claimed)
+        cairn_claimed_free(&claimed->shown);
+    if (!rc)
+        *out = found ? &claimed->shown : NULL;
+    return rc;
+}
+
+void cairn_claimed_free(struct cairn_claimed *handle)
+{
+    struct claimed *claimed = (struct claimed *)handle;
+    if (!claimed)
+        return;
+    arena_release(&claimed->arena);
+    free(claimed);
+}
+
+/* ---- Renewing ---- */
+
+/* Not in the audit log: it says nothing new, and comes again and again. */
+static int renew_claim(struct external_task *t, const char *token, int64_t lease_ms,
+                       struct cairn_error *error)
+{
+    int rc = external_task_check_token(t, token, error);
+    if (!rc)
+        rc = external_task_check_open(t, error);
+    struct new_claim claim = {t->claim->token, t->claim->holder, lease_ms, false};
+    return rc ? rc : external_task_put_claim(t, &claim, error);
+}
+
+int cairn_renew(struct cairn_store *store, uint64_t run, const char *task,
+                const char *token, int64_t lease_ms, struct cairn_error *error)
+{
+    struct external_task t = {.task = NODE_NONE};
+    int rc = check_lease(lease_ms, error);
+    if (!rc && !token)
+        rc = error_set(error, CAIRN_EUSAGE, "a lease is renewed with its token");
+    if (!rc)
+        rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = external_task_open(&t, store, run, task, error);
+    if (!rc) {
+        rc = renew_claim(&t, token, lease_ms, error);
+        external_task_release(&t);
+    }
+    return store_end(store, rc, error);
 }

@@ -26,23 +26,6 @@ static int check_unclaimed(const struct external_task *t, struct cairn_error *er
                      t->view.workflow->graph.id[t->task]);
 }
 
-static int check_token(const struct external_task *t, const char *token,
-                       struct cairn_error *error)
-{
-    const char *id = t->view.workflow->graph.id[t->task];
-    if (!t->claim->exists || !str_equal(t->claim->token, str_of(token)))
-        return error_set(error, CAIRN_EOWNED,
-                         "this token is not, or no longer, that of a claim of task %s",
-                         id);
-    if (t->claim->spent)
-        return error_set(error, CAIRN_EUSAGE,
-                         "task %s was ended with this token already", id);
-    if (t->claim->left_ms <= 0)
-        return error_set(error, CAIRN_EOWNED,
-                         "the lease on task %s is over: claim it again", id);
-    return 0;
-}
-
 /* Where there was no claim, a spent one is stored, so that nobody else ends the task.
  */
 static int spend_claim(const struct external_task *t, const char *token,
@@ -175,7 +158,7 @@ static int put_report(struct external_task *t, const struct external_report *r,
                       struct queued_command *command, struct cairn_error *error)
 {
     struct buf data = BUF_INIT;
-    int rc = r->token ? check_token(t, r->token, error) : 0;
+    int rc = r->token ? external_task_check_token(t, r->token, error) : 0;
     if (!rc)
         rc = external_task_check_open(t, error);
     if (!rc && !r->token)

@@ -116,6 +116,23 @@ int external_task_refuse_taken(const struct external_task *t, struct cairn_error
                      left == 1 ? "" : "s", (unsigned long long)t->view.row.run);
 }
 
+int external_task_check_token(const struct external_task *t, const char *token,
+                              struct cairn_error *error)
+{
+    const char *id = t->view.workflow->graph.id[t->task];
+    if (!t->claim->exists || !str_equal(t->claim->token, str_of(token)))
+        return error_set(error, CAIRN_EOWNED,
+                         "this token is not, or no longer, that of a claim of task %s",
+                         id);
+    if (t->claim->spent)
+        return error_set(error, CAIRN_EUSAGE,
+                         "task %s was ended with this token already", id);
+    if (t->claim->left_ms <= 0)
+        return error_set(error, CAIRN_EOWNED,
+                         "the lease on task %s is over: claim it again", id);
+    return 0;
+}
+
 int external_task_put_claim(const struct external_task *t,
                             const struct new_claim *claim, struct cairn_error *error)
 {

@@ -24,6 +24,10 @@ int external_task_check_open(struct external_task *t, struct cairn_error *error)
 /* Returns CAIRN_EOWNED, with the holder's name in the error. */
 int external_task_refuse_taken(const struct external_task *t,
                                struct cairn_error *error);
+/* CAIRN_EOWNED: it is not, or no longer, that of a claim of the task; CAIRN_EUSAGE: the
+ * task was ended with it. */
+int external_task_check_token(const struct external_task *t, const char *token,
+                              struct cairn_error *error);
 /* Stored by external_task_put_claim as the newest claim of the task. */
 struct new_claim {
     struct str token, holder;

@@ -23,6 +23,7 @@ int command_cancel(struct settings *settings);
 int command_resolve(struct settings *settings);
 int command_undo(struct settings *settings);
 int command_next(struct settings *settings);
+int command_renew(struct settings *settings);
 int command_claim(struct settings *settings);
 int command_complete(struct settings *settings);
 int command_fail(struct settings *settings);

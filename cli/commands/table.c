@@ -240,18 +240,32 @@ static const struct command command_table[] = {
      {OPT_CLAIMED, OPT_NONE},
      command_next},
     {"claim",
-     "RUN TASK",
+     "RUN TASK | --any [RUN]",
      "claim an external task",
      "Claims an external task for a limited time and prints a token, which `cairn "
      "complete` and `cairn fail` require. Of several who claim a task, only one "
      "gets it. When the lease expires, the task can be claimed again and the token "
-     "is no longer valid.",
-     "  cairn claim 3 review --lease 30m",
+     "is no longer valid. With --any the first one that can be done now, and its "
+     "text; exit 7 if there is none, 10 if the run is completed. With --exec it is "
+     "done by a command: exit 1 if it fails.",
+     "  cairn claim 3 review --lease 30m\n  while cairn claim --any --wait 1h --exec "
+     "./worker.sh; do :; done",
+     "0 1 2 5 6 7 10 75",
+     0,
+     2,
+     {OPT_ANY, OPT_WAIT, OPT_CLAIM_EXEC, OPT_LEASE, OPT_HOLDER, OPT_NONE},
+     command_claim},
+    {"renew",
+     "RUN TASK",
+     "renew the lease of a claim",
+     "From now on the claim of an external task lasts for another --lease. Exit 6 if "
+     "the lease is over, or something before the task has run again.",
+     "  cairn renew 3 review --token \"$token\" --lease 30m",
      "0 2 5 6 10 75",
      2,
      2,
-     {OPT_LEASE, OPT_HOLDER, OPT_NONE},
-     command_claim},
+     {OPT_TOKEN, OPT_LEASE, OPT_NONE},
+     command_renew},
     {"complete",
      "RUN TASK",
      "report that an external task is done",

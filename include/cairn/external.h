@@ -39,6 +39,28 @@ CAIRN_API int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
 CAIRN_API int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
                           int64_t lease_ms, const char *holder,
                           char token[CAIRN_CLAIM_MAX], struct cairn_error *error);
+/* What cairn_claim_any has claimed. */
+struct cairn_claimed {
+    uint64_t run;
+    uint32_t node;
+    const char *task, *text; /* text: what to do */
+    char token[CAIRN_CLAIM_MAX];
+};
+
+/* Claims one of the external tasks of a run (0: as for cairn_run_get) that can be done
+ * now and that nobody has: the first in file order. Chosen and claimed in one
+ * transaction, so of many who call it each gets a task of its own. *out NULL: there is
+ * none now. */
+CAIRN_API int cairn_claim_any(struct cairn_claimed **out, struct cairn_store *store,
+                              uint64_t run, int64_t lease_ms, const char *holder,
+                              struct cairn_error *error);
+CAIRN_API void cairn_claimed_free(struct cairn_claimed *claimed);
+/* From now on the lease of a claim takes `lease_ms` (more than 0). EOWNED: the lease is
+ * over, or the claim is void because something before the task ran again; EUSAGE: the
+ * task was ended with this token. */
+CAIRN_API int cairn_renew(struct cairn_store *store, uint64_t run, const char *task,
+                          const char *token, int64_t lease_ms,
+                          struct cairn_error *error);
 /* Completes an external task with values for later tasks, or fails it. `token` is that
  * of the claim, or NULL for a task that was never claimed. EOWNED: the lease has
  * expired or someone else holds the task. Durable when it returns 0, as cairn_resolve.
