@@ -28,7 +28,7 @@ struct command_part {
     size_t n;
 };
 struct command_tables {
-    const struct command_part *parts[6]; /* ended by NULL, or full */
+    const struct command_part *parts[8]; /* ended by NULL, or full */
     const struct command_group *groups;  /* [n_groups] */
     size_t n_groups;
 };

@@ -12,6 +12,13 @@ _cairn_tasks()
     cairn status --tasks 2>/dev/null | awk '/^  [a-z]/ { print $2 }' | head -n 500
 }
 
+# Tasks that can be chosen, and their groups: of a workflow file, or of the newest run.
+_cairn_choices()
+{
+    cairn plan ${1:+"$1"} --all --quiet 2>/dev/null |
+        awk '{ print $2; group = $2; if (sub(/\[.*/, "", group)) print group }' | sort -u | head -n 500
+}
+
 _cairn_checkpoints()
 {
     cairn checkpoint list --limit 50 --quiet 2>/dev/null | awk 'NR > 1 { print $1 }'
@@ -53,13 +60,14 @@ _cairn_words()
 
 _cairn_options()
 {
-    local tuning=(--jobs --on-change --check-outputs --checkpoint --sync --output-limit
+    local tuning=(--keep-going --stop --jobs --on-change --check-outputs --checkpoint --sync --output-limit
         --keep --secrets-fd)
     printf '%s\n' --store --key --json --quiet --help
     case $1 in
     run) printf '%s\n' --param --fresh "${tuning[@]}" --no-wait --no-checkpoint ;;
     resume) printf '%s\n' --from "${tuning[@]}" --no-wait ;;
-    plan) printf '%s\n' --param --fresh --run --from --on-change --check-outputs --all --verbose \
+    rerun) printf '%s\n' --only --run "${tuning[@]}" --no-wait ;;
+    plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --all --verbose \
         --secrets-fd ;;
     explain) printf '%s\n' --param --run --on-change --check-outputs --secrets-fd ;;
     status) printf '%s\n' --tasks --waiting --can-resume ;;
@@ -210,7 +218,7 @@ _cairn_values()
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume plan explain status watch runs log values shell events graph init \
+    '') printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
@@ -224,10 +232,15 @@ _cairn_operands()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
-    help) printf '%s\n' run resume plan explain status watch runs log values shell events graph init \
+    help) printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor gc stats checkpoint session hypothesis \
         evidence belief gap note branch exec command check report ;;
-    resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
+    resume)
+        _cairn_runs
+        _cairn_choices
+        ;;
+    rerun) _cairn_choices ;;
+    status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
     shell | resolve | undo | claim | renew | complete | fail)
         _cairn_runs
         _cairn_tasks
@@ -249,7 +262,7 @@ _cairn_operands()
 
 _cairn()
 {
-    local cur prev command='' i word skip=0
+    local cur prev command='' i word skip=0 file=''
     # `:` and `=` break words for bash, but not for cairn.
     if declare -F _get_comp_words_by_ref >/dev/null; then
         local words cword
@@ -268,6 +281,8 @@ _cairn()
             command=$word
         elif [[ " checkpoint session hypothesis evidence belief gap note branch command check " == *" $command "* ]]; then
             command="$command $word"
+        elif [[ $command == run || $command == plan ]] && [[ $word == *.y*ml || $word == *.json ]]; then
+            file=$word
         elif [[ $command == 'session message' ]]; then
             command="$command $word"
         fi
@@ -289,7 +304,15 @@ _cairn()
         _cairn_words < <(_cairn_options "$command")
     else
         case $command in
-        run | plan | graph | validate | 'session export' | 'session import' | 'session message import')
+        run | plan)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            local files=("${COMPREPLY[@]}")
+            [[ -z $file && $command == run && -e cairn.yaml ]] && file=cairn.yaml
+            _cairn_words < <(_cairn_choices "$file")
+            COMPREPLY=("${files[@]}" "${COMPREPLY[@]}")
+            ;;
+        graph | validate | 'session export' | 'session import' | 'session message import')
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             ;;

@@ -389,6 +389,12 @@ static void print_summary(struct display *display,
         say_always("run%s: nothing to do (%s)", number, counts);
     else if (result->state == CAIRN_RUN_COMPLETED)
         say_always("run%s completed: %s in %s", number, counts, took);
+    else if (result->not_chosen > 0 && result->exit_status == 0 && display->stored)
+        say_always("run%s: what was chosen is done: %s in %s; the rest with: cairn "
+                   "resume%s%s",
+                   number, counts, took, number, display->hint);
+    else if (result->not_chosen > 0 && result->exit_status == 0)
+        say_always("run: what was chosen is done: %s in %s", counts, took);
     else if (display->stored)
         say_always("run%s %s: %s; resume with: cairn resume%s%s", number,
                    state_text(result), counts, number, display->hint);

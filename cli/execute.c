@@ -108,6 +108,9 @@ void tuning_options(const struct settings *settings, struct cairn_run_options *o
     options->keep_all = settings->given[OPT_KEEP] && number[OPT_KEEP] == 0;
     options->no_wait = settings->given[OPT_NO_WAIT];
     options->force = settings->given[OPT_FORCE];
+    options->on_failure = settings->given[OPT_KEEP_GOING] ? CAIRN_FAILURE_GOES_ON
+                          : settings->given[OPT_STOP]     ? CAIRN_FAILURE_STOPS
+                                                          : CAIRN_FAILURE_AS_WRITTEN;
 }
 
 /* The inode's change time also moves when another file is renamed to this name. */
@@ -160,6 +163,17 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
     if (cairn_plan_will(plan) + cairn_plan_may(plan) > 0 &&
         (options->start == CAIRN_START_FROM || cairn_plan_run(plan) == run->run))
         print_plan(plan);
+    cairn_plan_free(plan);
+}
+
+void announce_plan(struct settings *settings, struct cairn_workflow *workflow,
+                   struct cairn_store *store, const struct cairn_run_options *options)
+{
+    struct cairn_plan *plan;
+    if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] ||
+        cairn_plan(&plan, workflow, store, options, NULL) != 0)
+        return; /* the run itself will report what is wrong */
+    print_plan(plan);
     cairn_plan_free(plan);
 }
 

@@ -188,13 +188,17 @@ static int load_file(struct settings *settings, const char *file,
     return 0;
 }
 
+bool default_workflow_exists(void)
+{
+    return access(DEFAULT_FILE, F_OK) == 0 || errno != ENOENT; /* loading reports why */
+}
+
 int workflow_operand(struct settings *settings, const char *command, int n,
                      struct cairn_workflow **workflow, const char **file)
 {
     if (settings->n_operands > n)
         *file = settings->operands[n];
-    else if (access(DEFAULT_FILE, F_OK) == 0 ||
-             errno != ENOENT) /* loading reports why */
+    else if (default_workflow_exists())
         *file = DEFAULT_FILE;
     else
         return report_usage(

@@ -28,6 +28,8 @@ int open_run(struct settings *settings, struct cairn_store **store,
 int run_option(struct settings *settings, struct cairn_store *store,
                struct cairn_run_info *info);
 
+/* Whether there is a cairn.yaml here. */
+bool default_workflow_exists(void);
 /* The workflow file named by the n-th operand, or cairn.yaml here. */
 int workflow_operand(struct settings *settings, const char *command, int n,
                      struct cairn_workflow **workflow, const char **file);

@@ -66,6 +66,19 @@ static const struct option option_table[OPT_NONE] = {
                  0, 0, 0},
     [OPT_COMMANDS] = {"verbose", 'v', OPTION_FLAG, NULL,
                       "also show the command of each task, and its condition", 0, 0, 0},
+    [OPT_KEEP_GOING] =
+        {"keep-going", 'k', OPTION_FLAG, NULL,
+         "after a failure, still run what does not need the failed task, "
+         "whatever the file says",
+         0, 0, 0},
+    [OPT_STOP] = {"stop", 0, OPTION_FLAG, NULL,
+                  "after a failure, start nothing more, whatever the file says", 0, 0,
+                  0},
+    [OPT_ONLY] = {"only", 0, OPTION_FLAG, NULL,
+                  "not what comes after these tasks: that waits for `cairn resume`", 0,
+                  0, 0},
+    [OPT_RERUN] = {"rerun", 0, OPTION_FLAG, NULL,
+                   "plan `cairn rerun` of these tasks, also with --only", 0, 0, 0},
     [OPT_TASKS] = {"tasks", 0, OPTION_FLAG, NULL, "list every task", 0, 0, 0},
     [OPT_CAN_RESUME] =
         {"can-resume", 0, OPTION_FLAG, NULL,

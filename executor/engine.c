@@ -123,6 +123,10 @@ static void report_begin(struct engine *e)
                  "run %llu forks from checkpoint workflow:%llu of run %llu: %s",
                  (unsigned long long)e->run.row.run, (unsigned long long)r->from_seq,
                  (unsigned long long)r->from_run, count_to_run(d, count));
+    else if (d->n_aside)
+        snprintf(text, sizeof text, "run %llu of %s: %s",
+                 (unsigned long long)e->run.row.run,
+                 e->request.graph->definition->name.ptr, count_to_run(d, count));
     else
         snprintf(text, sizeof text, "run %llu of %s: %u task%s",
                  (unsigned long long)e->run.row.run,

@@ -80,7 +80,7 @@ static const char *status_so_far(const struct engine *e)
 
 static int begin_finally(struct engine *e, bool *over, struct cairn_error *error)
 {
-    if (e->request.mode != MODE_RUN || !count_finally(e)) {
+    if (e->request.mode != MODE_RUN || is_partial(e) || !count_finally(e)) {
         *over = true;
         return 0;
     }
@@ -94,8 +94,8 @@ static int begin_finally(struct engine *e, bool *over, struct cairn_error *error
 
 static bool wants_undo(const struct engine *e)
 {
-    return e->request.graph->definition->on_failure == ON_FAILURE_UNDO &&
-           e->halting.level < HALT_STOP && count_unhandled(e);
+    return failure_policy(e) == ON_FAILURE_UNDO && e->halting.level < HALT_STOP &&
+           count_unhandled(e);
 }
 
 void phases_begin_undo(struct engine *e)
@@ -159,9 +159,8 @@ static enum cairn_run_state state_after_settling(const struct engine *e,
     if (e->progress.sched.open || states_tally(&e->progress.states).unknown)
         return CAIRN_RUN_UNFINISHED;
     if (failures)
-        return e->request.graph->definition->on_failure == ON_FAILURE_UNDO
-                   ? CAIRN_RUN_UNFINISHED
-                   : CAIRN_RUN_FAILED;
+        return failure_policy(e) == ON_FAILURE_UNDO ? CAIRN_RUN_UNFINISHED
+                                                    : CAIRN_RUN_FAILED;
     return CAIRN_RUN_COMPLETED;
 }
 
@@ -185,6 +184,22 @@ enum cairn_run_state phases_final_state(const struct engine *e)
     return left ? CAIRN_RUN_UNFINISHED : CAIRN_RUN_COMPLETED;
 }
 
+static uint32_t count_aside(const struct engine *e)
+{
+    const uint8_t *aside = e->run.situation.decisions.aside;
+    uint32_t n = 0;
+    for (uint32_t task = 0; is_partial(e) && task < e->request.graph->n_tasks; task++)
+        n += aside[task] && e->progress.sched.state[task] != ENDED;
+    return n;
+}
+
+/* All that was chosen has ended. */
+static bool choice_is_done(const struct engine *e, const struct cairn_run_result *r)
+{
+    return is_partial(e) && r->state == CAIRN_RUN_UNFINISHED && !e->halting.level &&
+           !r->cancelled && e->progress.sched.open == r->not_chosen;
+}
+
 static int exit_status(const struct engine *e, const struct cairn_run_result *r,
                        uint32_t failures)
 {
@@ -197,7 +212,7 @@ static int exit_status(const struct engine *e, const struct cairn_run_result *r,
         return 9;
     if (r->state == CAIRN_RUN_FAILED || failures || e->undoing.failed)
         return 1;
-    return r->state == CAIRN_RUN_COMPLETED ? 0 : 7;
+    return r->state == CAIRN_RUN_COMPLETED || choice_is_done(e, r) ? 0 : 7;
 }
 
 void phases_fill_result(const struct engine *e, enum cairn_run_state state,
@@ -218,5 +233,6 @@ void phases_fill_result(const struct engine *e, enum cairn_run_state state,
     r->pending = tally.total - tally_done(&tally) - tally.undone;
     r->waiting = e->progress.sched.offered;
     r->failed_undos = e->undoing.failed;
+    r->not_chosen = count_aside(e);
     r->exit_status = exit_status(e, r, count_unhandled(e));
 }

@@ -116,6 +116,11 @@ static bool reads_the_same(const struct judge *j, uint32_t task)
     return !j->in->evidence || j->in->evidence[task] == EVIDENCE_GOOD;
 }
 
+static bool is_asked(const struct judge *j, uint32_t task)
+{
+    return j->in->again && j->in->again[task];
+}
+
 static enum cairn_reason completed_reason(struct judge *j, const struct judged_task *v)
 {
     const struct decide_input *in = j->in;
@@ -123,6 +128,8 @@ static enum cairn_reason completed_reason(struct judge *j, const struct judged_t
         return CAIRN_REASON_UNDONE;
     if (v->changed && in->on_change != CAIRN_KEEP)
         return CAIRN_REASON_CHANGED;
+    if (is_asked(j, v->task))
+        return CAIRN_REASON_ASKED;
     if (!reads_the_same(j, v->task))
         return evidence_reason(in->evidence[v->task]);
     if (v->needs & FATE_ANEW)
@@ -138,7 +145,8 @@ static bool is_handled(const struct judge *j, uint32_t task)
 static enum cairn_reason failed_reason(struct judge *j, const struct judged_task *v)
 {
     const struct decide_input *in = j->in;
-    if (v->changed || v->needs & FATE_ANEW || !is_handled(j, v->task))
+    if (v->changed || v->needs & FATE_ANEW || is_asked(j, v->task) ||
+        !is_handled(j, v->task))
         return CAIRN_REASON_FAILED;
     return reads_the_same(j, v->task) ? CAIRN_REASON_HANDLED
                                       : evidence_reason(in->evidence[v->task]);
@@ -315,7 +323,8 @@ static void judge_task(struct judge *j, uint32_t task)
     }
     enum cairn_reason reason = recorded_reason(j, &v);
     bool reported = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED &&
-                    !v.changed && !(v.needs & FATE_ANEW) && reads_the_same(j, task);
+                    !v.changed && !(v.needs & FATE_ANEW) && reads_the_same(j, task) &&
+                    !is_asked(j, task);
     if (reason == CAIRN_REASON_DONE || reason == CAIRN_REASON_KEPT ||
         reason == CAIRN_REASON_HANDLED || reported) {
         out->kept += reason == CAIRN_REASON_KEPT;
@@ -366,6 +375,31 @@ static void judge_nodes(struct judge *j, bool finally)
     }
 }
 
+/* One that is taken over runs already. */
+static void set_aside(struct judge *j, uint32_t task)
+{
+    struct decisions *out = j->out;
+    uint8_t fate = out->fate[task];
+    if (!(fate & (FATE_WILL | FATE_MAY)) || out->reason[task] == CAIRN_REASON_ADOPTED)
+        return;
+    out->will -= (fate & FATE_WILL) != 0;
+    out->may -= (fate & FATE_MAY) != 0;
+    out->aside[task] = 1;
+    out->n_aside++;
+    settle_as(j, task, CAIRN_REASON_NOT_CHOSEN, 0, NODE_NONE);
+}
+
+/* What is not chosen, and `finally`, which belongs to the end of a whole run. */
+static void set_aside_others(struct judge *j, bool finally)
+{
+    const struct graph *g = j->in->graph;
+    bool all = finally && j->out->n_aside;
+    for (uint32_t task = 0; j->in->chosen && task < g->n_tasks; task++)
+        if (graph_def(g, task)->finally == finally &&
+            (finally ? all : !j->in->chosen[task]))
+            set_aside(j, task);
+}
+
 static bool has_finally(const struct definition *d)
 {
     return d->n_defs && d->defs[d->n_defs - 1].finally;
@@ -376,10 +410,12 @@ static int judge_all(struct judge *j)
     const struct graph *g = j->in->graph;
     uint32_t known = 0;
     judge_nodes(j, false);
+    set_aside_others(j, false);
     if (apply_stop_on_failure(j))
         return CAIRN_ENOMEM;
     if (has_finally(g->definition))
         judge_nodes(j, true);
+    set_aside_others(j, true);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)
         known += j->in->old_task[task] != NODE_NONE;
     j->out->removed = j->in->old ? j->in->old->n_tasks - known : 0;
@@ -407,10 +443,12 @@ int decide(const struct decide_input *input, struct decisions *out,
         .in = input, .out = &d, .first_will = NODE_NONE, .first_may = NODE_NONE};
     d.fate = calloc(input->graph->n_nodes, 1);
     d.reset = calloc(d.n, 1);
+    d.aside = calloc(d.n, 1);
     d.reason = calloc(d.n, 1);
     d.cause = calloc(d.n, sizeof *d.cause);
-    int rc = d.fate && d.reset && d.reason && d.cause ? fingerprint_both(&judge, error)
-                                                      : error_nomem(error);
+    int rc = d.fate && d.reset && d.aside && d.reason && d.cause
+                 ? fingerprint_both(&judge, error)
+                 : error_nomem(error);
     if (!rc && judge_all(&judge))
         rc = error_nomem(error);
     free(judge.now);
@@ -426,6 +464,7 @@ void decisions_release(struct decisions *d)
 {
     free(d->fate);
     free(d->reset);
+    free(d->aside);
     free(d->reason);
     free(d->cause);
     *d = (struct decisions){0};

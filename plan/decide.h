@@ -35,7 +35,10 @@
  *     ADOPTED CHANGED UPSTREAM
  *   NEED_SKIPPED EXCLUDED            judge_open_task, judge_skipped_task: its needs or
  *                                    its condition keep it from running
- *   UNKNOWN                          judge_task, before all others (is_unknown) */
+ *   UNKNOWN                          judge_task, before all others (is_unknown)
+ *   ASKED                            completed_reason, judge_task: it is to run again
+ *   NOT_CHOSEN                       set_aside: it would run, but was not chosen. Its
+ *                                    fate is 0, and nothing that is chosen needs it */
 #ifndef PLAN_DECIDE_H
 #define PLAN_DECIDE_H
 
@@ -79,19 +82,26 @@ typedef enum condition condition_fn(void *context, uint32_t task, const uint8_t 
 
 struct decide_input {
     const struct graph *graph;
-    const struct graph *old;        /* of the recorded states; NULL: nothing recorded */
-    const uint32_t *old_task;       /* from map_tasks */
-    const struct states *states;    /* in old's numbers */
-    const uint8_t *marks;           /* in old's numbers, or NULL */
-    const uint8_t *new_marks;       /* of tasks that old has not, or NULL */
-    const uint8_t *evidence;        /* [graph->n_tasks] enum evidence, or NULL */
+    const struct graph *old;     /* of the recorded states; NULL: nothing recorded */
+    const uint32_t *old_task;    /* from map_tasks */
+    const struct states *states; /* in old's numbers */
+    const uint8_t *marks;        /* in old's numbers, or NULL */
+    const uint8_t *new_marks;    /* of tasks that old has not, or NULL */
+    const uint8_t *evidence;     /* [graph->n_tasks] enum evidence, or NULL */
+    const uint8_t *chosen; /* [graph->n_nodes] with all that they need; NULL: all */
+    const uint8_t *again;  /* [graph->n_nodes] what is recorded of them counts no more;
+                              NULL: none */
+    enum cairn_on_failure on_failure;
     enum cairn_on_change on_change; /* KEEP: changed tasks that are done stay done */
     condition_fn *condition;
     void *context;
 };
 struct decisions {
     uint32_t n, will, may;
-    uint8_t *fate;                    /* [n_nodes] enum fate */
+    uint8_t *fate;  /* [n_nodes] enum fate */
+    uint8_t *aside; /* [n_tasks] would run, but was not chosen; with
+                       one, all of `finally` is, too */
+    uint32_t n_aside;
     uint8_t *reset;                   /* [n_tasks] what is recorded counts no more */
     uint8_t *reason;                  /* [n_tasks] enum cairn_reason */
     uint32_t *cause;                  /* [n_tasks] node that the reason, or the

@@ -3,6 +3,7 @@
  * is sure to run then is only what comes before it. */
 #include "plan/decide_int.h"
 
+#include "plan/choice.h"
 #include "plan/handlers.h"
 
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
 int apply_stop_on_failure(struct judge *j)
 {
     const struct graph *g = j->in->graph;
-    if (g->definition->on_failure == ON_FAILURE_CONTINUE)
+    if (choice_on_failure(g->definition, j->in->on_failure) == ON_FAILURE_CONTINUE)
         return 0;
     uint32_t *stopper = malloc(g->n_nodes * sizeof *stopper);
     int any = stopper ? find_stoppers(j, stopper) : CAIRN_ENOMEM;

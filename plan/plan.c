@@ -336,6 +336,10 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                            "something it needs did not complete", arena);
     case CAIRN_REASON_HANDLED:
         return "it failed, and a task for that case took care of it";
+    case CAIRN_REASON_ASKED:
+        return "it was asked to run again";
+    case CAIRN_REASON_NOT_CHOSEN:
+        return "it was not chosen, and nothing that was chosen needs it";
     case CAIRN_REASON_ADOPTED:
         return "it still runs, or has ended since the last checkpoint: it is taken "
                "over";

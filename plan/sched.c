@@ -84,6 +84,12 @@ void sched_allow(struct sched *s, uint8_t kinds)
     check_transition(s);
 }
 
+void sched_set_aside(struct sched *s, const uint8_t *aside)
+{
+    s->aside = aside;
+    sched_allow(s, s->allowed);
+}
+
 /* A place in the pool is free again: the best parked task gets ready. */
 static void leave_pool(struct sched *s, uint32_t task)
 {

@@ -46,13 +46,15 @@ typedef void sched_skip_fn(void *context, uint32_t task, enum cairn_outcome outc
 
 struct sched {
     const struct graph *graph;
-    uint8_t *state;    /* [n_nodes] enum sched_state */
-    uint8_t *end;      /* [n_nodes] enum sched_end_class */
-    uint8_t *flags;    /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD */
-    uint32_t *waiting; /* [n_nodes] needs that have not ended */
-    uint32_t *cause;   /* [n_nodes] the first need that did not complete, where flags
-                            are set */
-    uint8_t allowed;   /* enum sched_kind, or-ed */
+    uint8_t *state;       /* [n_nodes] enum sched_state */
+    uint8_t *end;         /* [n_nodes] enum sched_end_class */
+    uint8_t *flags;       /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD */
+    uint32_t *waiting;    /* [n_nodes] needs that have not ended */
+    uint32_t *cause;      /* [n_nodes] the first need that did not complete, where flags
+                               are set */
+    uint8_t allowed;      /* enum sched_kind, or-ed */
+    const uint8_t *aside; /* [n_tasks] these are not allowed, whatever their kind;
+                             borrowed, NULL: none */
     struct heap ready;
     struct heap *parked; /* [n_pools] */
     uint32_t *pool_used; /* [n_pools] */
@@ -74,6 +76,8 @@ void sched_release(struct sched *sched);
  * any more is shelved: its retry is off. */
 void sched_allow(struct sched *sched, uint8_t kinds);
 enum sched_kind sched_kind_of(const struct task_def *def);
+/* From now on these may not start ([n_tasks], which must outlive it). */
+void sched_set_aside(struct sched *sched, const uint8_t *aside);
 
 /* The best ready task, now TAKEN, or NODE_NONE. */
 uint32_t sched_take(struct sched *sched);

@@ -21,7 +21,8 @@ static inline uint32_t pool_of(const struct sched *s, uint32_t task)
 
 static inline bool is_allowed(const struct sched *s, uint32_t task)
 {
-    return s->allowed & sched_kind_of(graph_def(s->graph, task));
+    return s->allowed & sched_kind_of(graph_def(s->graph, task)) &&
+           !(s->aside && s->aside[task]);
 }
 
 #endif

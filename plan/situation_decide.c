@@ -8,6 +8,7 @@
 #include "cairn/plan.h"
 #include "graph/definition_text.h"
 #include "graph/match.h"
+#include "plan/choice.h"
 #include "plan/stop.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -341,13 +342,20 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .marks = s->recorded.marks,
                                  .new_marks = s->present.new_marks,
                                  .evidence = s->present.evidence,
+                                 .on_failure = l->options->on_failure,
                                  .on_change = l->options->on_change,
                                  .condition = look_at_condition,
                                  .context = l};
-    int rc = s->recorded.exists ? look_at_evidence(l) : 0;
+    struct choice choice;
+    int rc = choice_make(&choice, &l->w->graph, l->options, l->error);
+    if (!rc && s->recorded.exists)
+        rc = look_at_evidence(l);
     input.evidence = s->present.evidence;
+    input.chosen = choice.chosen;
+    input.again = choice.again;
     if (!rc)
         rc = decide_with_results(l, &input);
+    choice_release(&choice);
     if (!rc && l->no_memory)
         rc = error_nomem(l->error);
     if (!rc) {

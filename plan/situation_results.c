@@ -5,6 +5,7 @@
 #include "plan/situation_int.h"
 
 #include "graph/definition_text.h"
+#include "plan/choice.h"
 
 #include <stdlib.h>
 
@@ -109,7 +110,7 @@ static int check_undos(struct loader *l)
 {
     const struct graph *g = &l->w->graph;
     int lost = 0;
-    if (g->definition->on_failure != ON_FAILURE_UNDO ||
+    if (choice_on_failure(g->definition, l->options->on_failure) != ON_FAILURE_UNDO ||
         g->definition->undo_scope == UNDO_FAILED)
         return 0;
     for (uint32_t task = 0; task < g->n_tasks; task++) {

@@ -8,6 +8,7 @@
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
+#include "cli/tasks/choose.h"
 #include "cli/ui.h"
 
 static const char *will_name(enum cairn_will will)
@@ -97,6 +98,20 @@ static int print_text(const struct cairn_plan *plan, const char *workflow,
     return 0;
 }
 
+static int check_rerun(const struct settings *settings,
+                       struct cairn_run_options *options)
+{
+    options->again = settings->given[OPT_RERUN];
+    options->only = settings->given[OPT_ONLY];
+    if (options->again && options->n_tasks == 0)
+        return report_usage("plan", "--rerun needs a TASK");
+    if (options->again && settings->n_operands > 0)
+        return report_usage("plan", "--rerun is about a run: the newest, or --run N");
+    if (options->only && !options->again)
+        return report_usage("plan", "--only needs --rerun");
+    return 0;
+}
+
 int command_plan(struct settings *settings)
 {
     struct cairn_run_options options = {0};
@@ -110,8 +125,15 @@ int command_plan(struct settings *settings)
     if (status == 0)
         status = store_if_any(settings, &store);
     tuning_options(settings, &options);
+    choose_after_file(settings, false, &options);
+    if (status == 0)
+        status = choose_check_options(settings);
+    if (status == 0)
+        status = check_rerun(settings, &options);
     if (status == 0)
         status = workflow_target(settings, "plan", 0, store, &workflow, &options);
+    if (status == 0)
+        status = choose_check(workflow, &options);
     if (status == 0 && cairn_plan(&plan, workflow, store, &options, &error) != 0)
         status = report_error(&error);
     if (status == 0) {

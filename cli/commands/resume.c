@@ -7,6 +7,7 @@
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
+#include "cli/tasks/choose.h"
 #include "cli/ui.h"
 
 /* Sets the start; `run` gets the run whose workflow is meant. */
@@ -49,6 +50,9 @@ int command_resume(struct settings *settings)
     bool from_file = true;
     int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
+        status = choose_check_options(settings);
+    choose_after_run(settings, &options);
+    if (status == 0)
         status = store_for_writing(settings, &store, false);
     tuning_options(settings, &options);
     if (status == 0)
@@ -56,6 +60,8 @@ int command_resume(struct settings *settings)
     if (status == 0 &&
         cairn_workflow_of_run(&workflow, store, run.run, &from_file, &error) != 0)
         status = report_error(&error);
+    if (status == 0)
+        status = choose_check(workflow, &options);
     if (status == 0) {
         print_warnings(workflow);
         if (from_file)

@@ -6,6 +6,7 @@
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
+#include "cli/tasks/choose.h"
 
 static int check_no_checkpoint(const struct settings *settings)
 {
@@ -55,7 +56,12 @@ int command_run(struct settings *settings)
     if (settings->given[OPT_FRESH])
         options.start = CAIRN_START_FRESH;
     if (status == 0)
+        status = choose_check_options(settings);
+    choose_after_file(settings, true, &options);
+    if (status == 0)
         status = workflow_operand(settings, "run", 0, &workflow, &file);
+    if (status == 0)
+        status = choose_check(workflow, &options);
     if (status == 0 && keep)
         status = store_for_writing(settings, &store, true);
     if (status == 0) {

@@ -8,50 +8,69 @@
 #include "cli/files/commands.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/tables.h"
+#include "cli/tasks/external_table.h"
 
 /* How a run is carried out. */
 #define TUNING                                                            \
     OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC, \
-        OPT_OUTPUT_LIMIT, OPT_KEEP
+        OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, OPT_STOP
 
 static const struct command command_table[] = {
     {"run",
-     "[FILE]",
+     "[FILE] [TASK...]",
      "run a workflow, or resume its unfinished run",
      "Runs the tasks of a workflow file (default: cairn.yaml here) and records a "
      "checkpoint after each. If the newest run of the same workflow and parameters "
      "is unfinished, resumes it; otherwise starts a new run. Ctrl-C stops "
-     "gracefully, a second one at once. With --json, prints one event per line.",
-     "  cairn run nightly.yaml --param day=2026-01-31 -j 4",
+     "gracefully, a second one at once. With --json, prints one event per line. With "
+     "TASKs (ids, groups, patterns with * and ?) only these and what they need; the "
+     "rest stays for `cairn resume`.",
+     "  cairn run nightly.yaml --param day=2026-01-31 -j 4\n  cairn run nightly.yaml "
+     "report 'convert*'",
      "0 1 2 3 4 5 6 7 8 9 10 75",
      0,
-     1,
+     OPERANDS_MAX,
      {OPT_PARAM, OPT_FRESH, TUNING, OPT_NO_WAIT, OPT_FORCE, OPT_SECRETS_FD,
       OPT_NO_CHECKPOINT, OPT_NONE},
      command_run},
     {"resume",
-     "[RUN]",
+     "[RUN] [TASK...]",
      "resume a run, or start from one of its checkpoints",
      "Resumes a run (default: the newest). Finished, unchanged tasks do not run "
      "again. The workflow file is read as it is now; if it was edited, what will "
-     "run is printed first. With --from, a new run starts from the checkpoint.",
+     "run is printed first. With --from, a new run starts from the checkpoint. With "
+     "TASKs only these and what they need, as `cairn run` has it.",
      "  cairn resume 3\n  cairn resume --from workflow:42-9f3ac1d20b7e",
      "0 1 2 3 4 5 6 7 8 9 10 75",
      0,
-     1,
+     OPERANDS_MAX,
      {OPT_FROM, TUNING, OPT_NO_WAIT, OPT_FORCE, OPT_SECRETS_FD, OPT_NONE},
      command_resume},
+    {"rerun",
+     "TASK...",
+     "run finished tasks again, with what comes after them",
+     "Runs these tasks (ids, groups, patterns with * and ?) of a run (default: the "
+     "newest) again, whatever became of them, and what comes after them; what they "
+     "need runs if it has to. Says first what will run.",
+     "  cairn rerun fetch\n  cairn rerun 'convert*' --only --run 3",
+     "0 1 2 3 4 5 6 7 8 9 10 75",
+     1,
+     OPERANDS_MAX,
+     {OPT_ONLY, OPT_RUN, TUNING, OPT_NO_WAIT, OPT_FORCE, OPT_SECRETS_FD, OPT_NONE},
+     command_rerun},
     {"plan",
-     "[FILE]",
+     "[FILE] [TASK...]",
      "show what would run, and why",
      "Lists the tasks that `cairn run FILE` or `cairn resume` would run, with the "
-     "reason, and runs nothing. Without FILE, --run or --from: the newest run.",
+     "reason, and runs nothing. Without FILE, --run or --from: the newest run. With "
+     "TASKs what `cairn run`, and with --rerun what `cairn rerun` would do with them.",
      "  cairn plan nightly.yaml\n  cairn plan --run 3 --all",
      "0 2 3 4 5 10 75",
      0,
-     1,
-     {OPT_PARAM, OPT_FRESH, OPT_RUN, OPT_FROM, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS,
-      OPT_ALL, OPT_COMMANDS, OPT_SECRETS_FD, OPT_NONE},
+     OPERANDS_MAX,
+     {OPT_RERUN, OPT_ONLY, OPT_KEEP_GOING, OPT_STOP, OPT_PARAM, OPT_FRESH, OPT_RUN,
+      OPT_FROM, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_ALL, OPT_COMMANDS, OPT_SECRETS_FD,
+      OPT_NONE},
      command_plan},
     {"explain",
      "TASK [FILE]",
@@ -227,66 +246,6 @@ static const struct command command_table[] = {
      OPERANDS_MAX,
      {OPT_SECRETS_FD, OPT_NONE},
      command_undo},
-    {"next",
-     "[RUN]",
-     "list the external tasks that can be done now",
-     "Lists the external tasks of a run (default: the newest) that people or other "
-     "programs can do now: those whose needs have ended and that nobody has "
-     "claimed.",
-     "  cairn next 3 --json",
-     "0 2 5 10 75",
-     0,
-     1,
-     {OPT_CLAIMED, OPT_NONE},
-     command_next},
-    {"claim",
-     "RUN TASK | --any [RUN]",
-     "claim an external task",
-     "Claims an external task for a limited time and prints a token, which `cairn "
-     "complete` and `cairn fail` require. Of several who claim a task, only one "
-     "gets it. When the lease expires, the task can be claimed again and the token "
-     "is no longer valid. With --any the first one that can be done now, and its "
-     "text; exit 7 if there is none, 10 if the run is completed. With --exec it is "
-     "done by a command: exit 1 if it fails.",
-     "  cairn claim 3 review --lease 30m\n  while cairn claim --any --wait 1h --exec "
-     "./worker.sh; do :; done",
-     "0 1 2 5 6 7 10 75",
-     0,
-     2,
-     {OPT_ANY, OPT_WAIT, OPT_CLAIM_EXEC, OPT_LEASE, OPT_HOLDER, OPT_NONE},
-     command_claim},
-    {"renew",
-     "RUN TASK",
-     "renew the lease of a claim",
-     "From now on the claim of an external task lasts for another --lease. Exit 6 if "
-     "the lease is over, or something before the task has run again.",
-     "  cairn renew 3 review --token \"$token\" --lease 30m",
-     "0 2 5 6 10 75",
-     2,
-     2,
-     {OPT_TOKEN, OPT_LEASE, OPT_NONE},
-     command_renew},
-    {"complete",
-     "RUN TASK",
-     "report that an external task is done",
-     "Completes an external task, with values that later tasks can refer to. Needs "
-     "no other process: the tasks that follow run when the run continues.",
-     "  cairn complete 3 review --token \"$token\" --output verdict=approve",
-     "0 2 3 5 6 10 75",
-     2,
-     2,
-     {OPT_TOKEN, OPT_VALUE, OPT_NONE},
-     command_complete},
-    {"fail",
-     "RUN TASK",
-     "report that an external task has failed",
-     "Ends an external task as failed.",
-     "  cairn fail 3 review --token \"$token\" --message 'rejected'",
-     "0 2 3 5 6 10 75",
-     2,
-     2,
-     {OPT_TOKEN, OPT_MESSAGE, OPT_NONE},
-     command_fail},
     {"doctor",
      "",
      "look for problems in the store and around it",
@@ -613,8 +572,8 @@ static const struct command_group groups[] = {
 static const struct command_part own_commands = {
     command_table, sizeof command_table / sizeof command_table[0]};
 const struct command_tables command_tables = {
-    .parts = {&own_commands, &context_commands, &file_commands, &session_commands,
-              &board_commands, &run_commands},
+    .parts = {&own_commands, &external_commands, &context_commands, &file_commands,
+              &session_commands, &board_commands, &run_commands},
     .groups = groups,
     .n_groups = sizeof groups / sizeof groups[0],
 };

@@ -8,7 +8,8 @@
 static bool has_not_ended(const void *context, uint32_t handler)
 {
     const struct engine *e = context;
-    return e->progress.sched.state[handler] != ENDED;
+    const uint8_t *aside = e->progress.sched.aside;
+    return e->progress.sched.state[handler] != ENDED && !(aside && aside[handler]);
 }
 
 bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open)
@@ -21,8 +22,8 @@ bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open)
 static void stop_after_failure(struct engine *e, uint32_t task)
 {
     char text[256];
-    if (e->request.graph->definition->on_failure == ON_FAILURE_CONTINUE ||
-        e->phase != PHASE_MAIN || e->halting.level || !failure_unhandled(e, task, true))
+    if (failure_policy(e) == ON_FAILURE_CONTINUE || e->phase != PHASE_MAIN ||
+        e->halting.level || !failure_unhandled(e, task, true))
         return;
     snprintf(text, sizeof text, "%s failed", e->request.graph->id[task]);
     halt_run(e, HALT_FAILURE, text);

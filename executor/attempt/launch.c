@@ -174,7 +174,7 @@ static void order_ahead(struct engine *e, struct job *job)
         return; /* out of memory: the spawner cannot look whether it passed on any */
     if (job->role != ROLE_TASK || job->kept || def->check.len)
         return;
-    if (e->request.graph->definition->on_failure == ON_FAILURE_CONTINUE)
+    if (failure_policy(e) == ON_FAILURE_CONTINUE)
         job->request.ahead = SPAWN_AHEAD;
     else if (!def->n_outputs)
         job->request.ahead = SPAWN_AHEAD_IF_GOOD;

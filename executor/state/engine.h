@@ -29,6 +29,7 @@
 #include "executor/state/progress.h"
 #include "executor/state/starts.h"
 #include "executor/state/turn.h"
+#include "plan/choice.h"
 
 /* A run is its tasks, then the undoing (on_failure: undo), then `finally`. */
 enum phase { PHASE_MAIN, PHASE_UNDO, PHASE_FINALLY };
@@ -79,6 +80,18 @@ struct engine {
 static inline struct asker job_asker(struct engine *e, const struct job *job)
 {
     return (struct asker){&e->progress.lookup, job->intent.task, job->intent.attempt};
+}
+
+static inline enum on_failure failure_policy(const struct engine *e)
+{
+    return choice_on_failure(e->request.graph->definition,
+                             e->request.options->on_failure);
+}
+
+/* Whether tasks wait because they were not chosen: so does `finally`. */
+static inline bool is_partial(const struct engine *e)
+{
+    return e->request.mode == MODE_RUN && e->run.situation.decisions.n_aside;
 }
 
 /* Bytes kept of each stream that a task writes. */

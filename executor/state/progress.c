@@ -77,6 +77,9 @@ static int open_scheduling(struct engine *e, struct skip_list *early,
     struct sched *sched = &e->progress.sched;
     int rc = sched_init(sched, e->request.graph, e->progress.states.outcome, note_skip,
                         &skipping, error);
+    const struct decisions *d = &e->run.situation.decisions;
+    if (!rc && e->request.mode == MODE_RUN && d->n_aside)
+        sched_set_aside(sched, d->aside);
     for (uint32_t i = 0; !rc && i < early->n; i++)
         if (early->at[i].outcome == CAIRN_SKIPPED)
             early->at[i].cause = sched_cause(sched, early->at[i].task);

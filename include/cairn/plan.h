@@ -37,9 +37,12 @@ enum cairn_reason {
     CAIRN_REASON_UNKNOWN,      /* its outcome must be decided (cairn_resolve) */
     CAIRN_REASON_EXCLUDED,     /* its condition is not met */
     CAIRN_REASON_NEED_SKIPPED, /* `cause`, which it needs, does not complete */
-    CAIRN_REASON_HANDLED, /* it failed, and a task with `when: failed` handled it */
-    CAIRN_REASON_ADOPTED, /* its process outlived the run, and is adopted */
-    CAIRN_REASON_LAST = CAIRN_REASON_ADOPTED
+    CAIRN_REASON_HANDLED,    /* it failed, and a task with `when: failed` handled it */
+    CAIRN_REASON_ADOPTED,    /* its process outlived the run, and is adopted */
+    CAIRN_REASON_ASKED,      /* it was named as one that runs again */
+    CAIRN_REASON_NOT_CHOSEN, /* it would run, but was not chosen, nor does a chosen one
+                                need it */
+    CAIRN_REASON_LAST = CAIRN_REASON_NOT_CHOSEN
 };
 
 /* WILL: it runs, unless something fails first or the run is stopped. MAY: whether it

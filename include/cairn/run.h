@@ -42,6 +42,13 @@ enum cairn_check_outputs {
     CAIRN_OUTPUTS_CONTENT,
     CAIRN_OUTPUTS_EXIST
 };
+/* What the failure of a task does to the run: what its file says, or stop or go on
+ * whatever that says (then nothing is undone). */
+enum cairn_on_failure {
+    CAIRN_FAILURE_AS_WRITTEN,
+    CAIRN_FAILURE_STOPS,
+    CAIRN_FAILURE_GOES_ON
+};
 enum cairn_saving { CAIRN_BEST_EFFORT, CAIRN_REQUIRED };
 
 enum cairn_event_kind {
@@ -104,6 +111,15 @@ struct cairn_run_options { /* zero is the default everywhere */
     bool ignore_outputs; /* plan only: skip the check of declared outputs */
     uint32_t task_files; /* soft limit of descriptors that tasks get, where the program
                             has raised its own (RLIMIT_NOFILE); 0: as the program */
+    /* Only these tasks and what they need: ids, groups, patterns with * and ?; n_tasks
+     * 0: all. What else would run waits for another call: with such tasks left the run
+     * stays unfinished, and its `finally` waits, too. Not stored with the run. */
+    const char *const *tasks;
+    size_t n_tasks;
+    bool again; /* `tasks` run again even if they have completed, and what comes after
+                   them; the rest of those needs what it needs */
+    bool only;  /* with `again`: without what comes after them */
+    enum cairn_on_failure on_failure;
     struct cairn_stop *stop;
     cairn_observe_fn *observe;
     void *observe_context;
@@ -126,6 +142,7 @@ struct cairn_run_result {
     uint32_t left_behind; /* callbacks that had not ended: they may still run, and use
                              what they were given */
     uint32_t lost_outputs; /* attempts whose output could not be kept */
+    uint32_t not_chosen;   /* tasks that wait because they were not among `tasks` */
 };
 
 /* A callback whose time limit and grace are over fails its attempt, and one that has

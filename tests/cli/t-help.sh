@@ -58,7 +58,7 @@ says '1 to 4096' 'the limit of --jobs is told'
 exits 2 cairn run -j 0
 exits 2 cairn run -j many
 says 'many' 'what is not a number is named'
-exits 2 cairn run a.yaml b.yaml
+exits 10 cairn run a.yaml b.yaml
 exits 2 cairn explain
 exits 2 cairn resume --sync=sometimes
 says 'full' 'the words of a choice are listed'

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/tasks/choose.h"
+
+#include "cli/open.h"
+#include "cli/report.h"
+#include "cli/unknown_task.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool ends_with(const char *word, const char *end)
+{
+    size_t n = strlen(word), m = strlen(end);
+    return n > m && strcmp(word + n - m, end) == 0;
+}
+
+/* A directory may well have the name of a task. */
+static bool is_file(const char *word)
+{
+    struct stat st;
+    if (strchr(word, '/') || ends_with(word, ".yaml") || ends_with(word, ".yml") ||
+        ends_with(word, ".json"))
+        return true;
+    return stat(word, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static bool is_number(const char *word)
+{
+    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+}
+
+static void take_tasks(struct settings *settings, int first,
+                       struct cairn_run_options *options)
+{
+    options->tasks = settings->operands + first;
+    options->n_tasks = (size_t)(settings->n_operands - first);
+    settings->n_operands = first;
+}
+
+void choose_after_file(struct settings *settings, bool needed,
+                       struct cairn_run_options *options)
+{
+    bool file = settings->n_operands > 0 && (is_file(settings->operands[0]) ||
+                                             (needed && !default_workflow_exists()));
+    take_tasks(settings, file ? 1 : 0, options);
+}
+
+void choose_after_run(struct settings *settings, struct cairn_run_options *options)
+{
+    bool run = settings->n_operands > 0 && is_number(settings->operands[0]);
+    take_tasks(settings, run ? 1 : 0, options);
+}
+
+int choose_check_options(const struct settings *settings)
+{
+    if (settings->given[OPT_KEEP_GOING] && settings->given[OPT_STOP])
+        return report_usage(settings->command, "give only one of --keep-going and "
+                                               "--stop");
+    return 0;
+}
+
+static bool is_group(const struct cairn_workflow *workflow, const char *name)
+{
+    struct cairn_node_info info = {0};
+    for (uint32_t i = 0; i < cairn_workflow_tasks(workflow); i++)
+        if (cairn_workflow_node(workflow, i, &info) == 0 &&
+            strcmp(info.group, name) == 0)
+            return true;
+    return false;
+}
+
+int choose_check(struct cairn_workflow *workflow,
+                 const struct cairn_run_options *options)
+{
+    struct cairn_error error = {0};
+    if (options->n_tasks == 0)
+        return 0;
+    if (cairn_workflow_compile(workflow, &error) != 0)
+        return report_error(&error);
+    for (size_t i = 0; i < options->n_tasks; i++) {
+        const char *name = options->tasks[i];
+        if (name[strcspn(name, "*?")] == '\0' &&
+            cairn_workflow_find(workflow, name) == UINT32_MAX &&
+            !is_group(workflow, name))
+            return unknown_task(workflow, name);
+    }
+    return 0;
+}

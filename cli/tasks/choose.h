@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks that are named on the command line of run, resume, rerun and plan. */
+#ifndef CLI_TASKS_CHOOSE_H
+#define CLI_TASKS_CHOOSE_H
+
+#include "cli/options.h"
+
+/* Of the operands [FILE] TASK...: the tasks go into the options, FILE stays an operand.
+ * A word is a FILE if it ends as one (.yaml, .yml, .json), has a slash, or is a file
+ * that exists; and if one is `needed` and there is no cairn.yaml here. */
+void choose_after_file(struct settings *settings, bool needed,
+                       struct cairn_run_options *options);
+/* Of [RUN] TASK...: RUN is a number. */
+void choose_after_run(struct settings *settings, struct cairn_run_options *options);
+/* Whether --keep-going and --stop are not both given. Returns an exit status. */
+int choose_check_options(const struct settings *settings);
+/* Whether the workflow has such tasks or groups. Returns an exit status. */
+int choose_check(struct cairn_workflow *workflow,
+                 const struct cairn_run_options *options);
+
+#endif

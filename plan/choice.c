@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* A name is that of a task, of a member, or of a group; with * or ? in it, a pattern of
+ * these. Brackets are part of the ids of members, so they mean themselves. */
+#include "plan/choice.h"
+
+#include <stdlib.h>
+
+/* `*`: any bytes, `?`: one. Goes back to the last star only. */
+static bool matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = text;
+        } else if (*pattern == *text || *pattern == '?') {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+struct naming { /* one name, looked for in all tasks */
+    const struct graph *graph;
+    uint8_t *named; /* [n_nodes] */
+    uint32_t found, finally;
+};
+
+static void note(struct naming *n, uint32_t task)
+{
+    if (graph_def(n->graph, task)->finally) {
+        n->finally++;
+        return;
+    }
+    n->named[task] = 1;
+    n->found++;
+}
+
+static void note_group(struct naming *n, uint32_t def)
+{
+    for (uint32_t task = n->graph->first[def]; task < n->graph->first[def + 1]; task++)
+        note(n, task);
+}
+
+static void find_pattern(struct naming *n, const char *pattern)
+{
+    const struct definition *d = n->graph->definition;
+    for (uint32_t def = 0; def < d->n_defs; def++) {
+        if (matches(pattern, d->defs[def].id.ptr)) {
+            note_group(n, def);
+            continue;
+        }
+        for (uint32_t task = n->graph->first[def]; task < n->graph->first[def + 1];
+             task++)
+            if (matches(pattern, n->graph->id[task]))
+                note(n, task);
+    }
+}
+
+static void find_name(struct naming *n, const char *name)
+{
+    uint32_t def = map_get(&n->graph->definition->by_id, str_of(name));
+    uint32_t task = def == MAP_NONE ? graph_find(n->graph, str_of(name)) : NODE_NONE;
+    if (def != MAP_NONE)
+        note_group(n, def);
+    else if (task != NODE_NONE && task < n->graph->n_tasks)
+        note(n, task);
+    else if (name[strcspn(name, "*?")])
+        find_pattern(n, name);
+}
+
+static int find_one(struct naming *n, const char *name, struct cairn_error *error)
+{
+    n->found = n->finally = 0;
+    find_name(n, name);
+    if (n->found)
+        return 0;
+    if (n->finally)
+        return error_set(error, CAIRN_EUSAGE,
+                         "%.200s belongs to `finally`: that runs at the end of a whole "
+                         "run, and cannot be chosen",
+                         name);
+    return error_set(error, CAIRN_ENOTFOUND, "there is no task or group %.200s", name);
+}
+
+/* What comes after it, or before it, joins in; nodes are in topological order. */
+static void add_dependents(const struct graph *g, uint8_t *marked)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t node = g->order[i];
+        for (uint32_t e = g->need_start[node];
+             e < g->need_start[node + 1] && !marked[node]; e++)
+            marked[node] = marked[g->needs[e]];
+        if (!graph_is_barrier(g, node) && graph_def(g, node)->finally)
+            marked[node] = 0;
+    }
+}
+
+static void add_needs(const struct graph *g, uint8_t *marked)
+{
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        uint32_t node = g->order[i];
+        for (uint32_t e = g->need_start[node];
+             marked[node] && e < g->need_start[node + 1]; e++)
+            marked[g->needs[e]] = 1;
+    }
+}
+
+int choice_make(struct choice *c, const struct graph *g,
+                const struct cairn_run_options *options, struct cairn_error *error)
+{
+    *c = (struct choice){0};
+    if (!options->n_tasks)
+        return 0;
+    uint8_t *named = calloc(g->n_nodes, 1);
+    struct naming naming = {.graph = g, .named = named};
+    int rc = named ? 0 : error_nomem(error);
+    for (size_t i = 0; i < options->n_tasks && !rc; i++)
+        rc = find_one(&naming, options->tasks[i], error);
+    c->chosen = named;
+    if (!rc && options->again) {
+        c->again = malloc(g->n_nodes);
+        if (!c->again)
+            return error_nomem(error);
+        memcpy(c->again, named, g->n_nodes);
+        if (!options->only)
+            add_dependents(g, named);
+    }
+    if (!rc)
+        add_needs(g, named);
+    return rc;
+}
+
+void choice_release(struct choice *c)
+{
+    free(c->chosen);
+    free(c->again);
+    *c = (struct choice){0};
+}
+
+enum on_failure choice_on_failure(const struct definition *d,
+                                  enum cairn_on_failure given)
+{
+    return given == CAIRN_FAILURE_STOPS     ? ON_FAILURE_STOP
+           : given == CAIRN_FAILURE_GOES_ON ? ON_FAILURE_CONTINUE
+                                            : (enum on_failure)d->on_failure;
+}

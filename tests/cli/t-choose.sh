@@ -1,0 +1,154 @@
+# Chosen tasks: run [FILE] TASK..., resume TASK, rerun, plan with the same words,
+# --keep-going and --stop.
+. "$TESTS/cli/tap.sh"
+
+cat >cairn.yaml <<'END2'
+name: chosen
+tasks:
+  fetch: {run: 'echo fetch >>log'}
+  conv: {needs: fetch, foreach: {n: [1, 2]}, run: 'echo conv$n >>log'}
+  lint: {run: 'echo lint >>log'}
+  report: {needs: [conv, lint], run: 'echo report >>log'}
+finally:
+  clean: {run: 'echo clean >>log'}
+END2
+logged() {
+    is "$(sort log | tr '\n' ' ')" "$1" "$2"
+    : >log
+}
+mkdir lint
+exits 0 cairn plan lint --fresh
+is "$(cat out)" 'run   lint  it never ran' 'plan: only what was chosen'
+exits 0 cairn run lint
+says '1 of 6 tasks to run'
+says "run 1: what was chosen is done: 1 completed, 5 not run"
+says 'the rest with: cairn resume 1'
+logged 'lint ' 'only that has run, and no finally'
+exits 0 cairn status --json
+is "$(json_get .state)" waiting 'the run is not finished'
+exits 0 cairn plan 'conv[n=2]'
+is "$(sort out)" 'run   conv[n=2]  it never ran
+run   fetch  it never ran' 'plan: what it needs, too'
+exits 0 cairn plan 'conv[n=2]' --all
+says 'keep  report  it was not chosen, and nothing that was chosen needs it'
+exits 0 cairn plan report --json
+json_ok 'plan of a task --json'
+is "$(json_get .will)" 5 'how many will run: nothing else is left, so finally, too'
+exits 0 cairn run cairn.yaml 'conv[n=2]'
+logged 'conv2 fetch ' 'a member'
+exits 0 cairn resume 1 conv
+logged 'conv1 ' 'a group, by resume'
+exits 0 cairn run 'con*' 'lin?'
+says '0 of 6 tasks to run' 'patterns; all of it is done'
+logged '' 'nothing ran'
+exits 0 cairn resume
+logged 'clean report ' 'resume without words does the rest, and finally'
+exits 0 cairn status --json
+is "$(json_get .state)" completed 'now it is complete'
+
+# ---- What is not there ----
+exits 10 cairn run reprot
+says 'did you mean report?'
+exits 10 cairn run 'x*'
+says 'there is no task or group x*'
+exits 10 cairn plan cairn.yaml nothing
+exits 10 cairn resume 1 nothing
+exits 10 cairn rerun nothing
+exits 2 cairn run clean
+says 'belongs to `finally`'
+exits 2 cairn rerun
+exits 2 cairn run --keep-going --stop
+exits 2 cairn plan --rerun
+exits 2 cairn plan lint --only
+exits 2 cairn plan cairn.yaml lint --rerun
+
+# ---- rerun ----
+exits 0 cairn plan --rerun fetch
+is "$(sort out)" 'run   clean  fetch runs again, and it runs after that
+run   conv[n=1]  fetch, which it needs, runs again
+run   conv[n=2]  fetch, which it needs, runs again
+run   fetch  it was asked to run again
+run   report  conv, which it needs, runs again' 'plan --rerun'
+exits 0 cairn plan --rerun fetch --only
+is "$(cat out)" 'run   fetch  it was asked to run again' 'plan --rerun --only'
+exits 0 cairn rerun conv
+says '  conv[n=1]: it was asked to run again' 'rerun says first what will run'
+logged 'clean conv1 conv2 report ' 'and what comes after it'
+exits 0 cairn rerun lint --only
+says 'the rest with: cairn resume 1'
+logged 'lint ' 'only that'
+exits 0 cairn plan
+says 'run   report' 'what comes after it waits'
+exits 0 cairn resume
+logged 'clean report ' 'for resume'
+exits 0 cairn rerun 'conv[n=1]' --json
+json_ok 'rerun --json'
+logged 'clean conv1 report ' 'a member'
+exits 0 cairn events 1
+says 'is to run again (asked)' 'the log says why'
+
+# ---- A kill in the middle of a rerun: it goes on ----
+cat >slow.yaml <<'END2'
+name: slow
+tasks:
+  a: {run: 'echo a >>log; if test -e hold; then touch held; sleep 60; fi'}
+  b: {needs: a, run: 'echo b >>log'}
+END2
+exits 0 cairn run slow.yaml
+logged 'a b ' 'both'
+touch hold
+cairn rerun a >rerun.out 2>&1 &
+pid=$!
+ok 'it runs' wait_for 20 test -e held
+kill -9 $pid
+wait $pid 2>/dev/null
+rm hold
+: >log
+exits 0 cairn resume
+logged 'a b ' 'what was asked to run again does so after a kill'
+
+# ---- Failures ----
+cat >fails.yaml <<'END2'
+name: fails
+on_failure: stop
+jobs: 1
+tasks:
+  bad: {run: 'exit 3', priority: 9}
+  good: {run: 'echo good >>log'}
+  other: {run: 'echo other >>log'}
+END2
+exits 1 cairn run fails.yaml --fresh
+logged '' 'the file says: stop'
+exits 1 cairn run fails.yaml --fresh -k
+logged 'good other ' '--keep-going'
+exits 1 cairn run fails.yaml --fresh bad
+logged '' 'a chosen task that fails'
+exits 0 cairn run fails.yaml good
+logged 'good ' 'one that failed before, and is not chosen, stops nothing'
+sed -i 's/on_failure: stop/on_failure: continue/' fails.yaml
+exits 0 cairn plan fails.yaml --fresh --stop
+exits 1 cairn run fails.yaml --fresh --stop
+logged '' '--stop'
+exits 1 cairn run fails.yaml --fresh --keep-going good bad
+logged 'good ' 'both together'
+
+# Handlers and external tasks that were not chosen.
+cat >more.yaml <<'END2'
+name: more
+tasks:
+  a: {run: 'exit 1'}
+  h: {needs: a, when: failed, run: 'echo h >>log'}
+  x: {external: Do it}
+  y: {needs: x, run: 'echo y >>log'}
+  z: {run: 'echo z >>log'}
+END2
+exits 1 cairn run more.yaml a
+logged '' 'a handler that was not chosen does not run'
+exits 0 cairn run more.yaml --fresh z
+logged 'z ' 'an external task that was not chosen is not waited for'
+exits 7 cairn run more.yaml y --no-wait
+says '1 external task can be done now'
+exits 0 cairn run fails.yaml --no-checkpoint good
+logged 'good ' 'without a store'
+
+done_testing
