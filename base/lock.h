@@ -19,6 +19,7 @@ enum {
     LOCK_WRITERS = 1,
     LOCK_GC = 2,
     LOCK_RESTORE = 3, /* of files */
+    LOCK_SEARCH = 4,  /* of the index, in a file of its own */
     LOCK_WORKFLOW = 1 << 20
 };
 

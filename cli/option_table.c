@@ -434,8 +434,24 @@ static const struct option option_table[OPT_NONE] = {
                          "only print the settings, to be pasted", 0, 0, 0},
     [OPT_REMOVE_HOOKS] = {"remove", 0, OPTION_FLAG, NULL,
                           "take the entries of cairn out again", 0, 0, 0},
-    [OPT_PROMETHEUS] = {"prometheus", 0, OPTION_FLAG, NULL,
-                        "print the text format of Prometheus", 0, 0, 0},
+    [OPT_PROMETHEUS] = {"prometheus",[OPT_IN] = {"in", 0, OPTION_CHOICE, "sessions|runs|logs|files|messages|board",
+                "only there: sessions with their checkpoints and notes; runs with "
+                "their tasks; output of tasks; files of checkpoints; messages; boards "
+                "with commands that were run",
+                0, 0, 0},
+    [OPT_ALL_TAGS] = {"tag", 0, OPTION_WORDS, "TAG",
+                      "only what has exactly this tag; may be repeated: all of them", 0,
+                      0, 0},
+    [OPT_SINCE] = {"since", 0, OPTION_TEXT, "TIME",
+                   "only what is not older: '2 hours ago', '2025-01-20 14:30'", 0, 0,
+                   0},
+    [OPT_UNTIL] = {"until", 0, OPTION_TEXT, "TIME", "only what is not newer", 0, 0, 0},
+    [OPT_PROJECT] = {"project", 0, OPTION_TEXT, "DIR",
+                     "only what belongs to this directory or one below it", 0, 0, 0},
+    [OPT_HITS] = {"hits", 'k', OPTION_NUMBER, "N", "print the N nearest (default: 5)",
+                  1, 100, 5},
+    [OPT_REBUILD] = {"rebuild", 0, OPTION_FLAG, NULL,
+                        "print the text format of Prometheus",                     "make the index anew instead of searching", 0, 0, 0},
 };
 
 const struct option *option_get(enum option_id id)

@@ -164,6 +164,30 @@ static bool add_pair(struct settings *settings, const char *text)
     return true;
 }
 
+/* Adds the words between commas. */
+static bool add_words(struct settings *settings, const char *text)
+{
+    for (const char *end = text;; text = end + 1) {
+        size_t n = settings->n_params;
+        struct cairn_param *params =
+            realloc(settings->params, (n + 1) * sizeof *params);
+        end = text + strcspn(text, ",");
+        char *copy = params && end > text ? strndup(text, (size_t)(end - text)) : NULL;
+        if (params)
+            settings->params = params;
+        if (params && end == text)
+            return false;
+        if (!copy) {
+            ui_warn("out of memory");
+            exit(EXIT_SYSTEM);
+        }
+        params[n] = (struct cairn_param){.name = copy, .value = ""};
+        settings->n_params = n + 1;
+        if (*end == '\0')
+            return true;
+    }
+}
+
 static int report_bad_value(const struct command *command, const struct option *option,
                             const char *text)
 {
@@ -185,6 +209,9 @@ static int report_bad_value(const struct command *command, const struct option *
     if (option->kind == OPTION_PAIR)
         return report_usage(name, "--%s needs NAME=VALUE, not '%s'", option->name,
                             text);
+    if (option->kind == OPTION_WORDS)
+        return report_usage(name, "--%s needs words with commas between them, not '%s'",
+                            option->name, text);
     return report_usage(name, "--%s cannot be '%s': give a number from %llu to %llu",
                         option->name, text, (unsigned long long)option->low,
                         (unsigned long long)option->high);
@@ -211,6 +238,8 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
         return parse_choice(option->value, text, number);
     case OPTION_PAIR:
         return add_pair(settings, text);
+    case OPTION_WORDS:
+        return add_words(settings, text);
     case OPTION_FLAG: /* has no value */
         break;
     }

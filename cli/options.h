@@ -161,7 +161,13 @@ enum option_id {
     OPT_TIME_LIMIT,
     OPT_PRINT_HOOKS,
     OPT_REMOVE_HOOKS,
-    OPT_PROMETHEUS,
+    OPT_PROMETHEUS,OPT_IN, /* from here on: search */
+    OPT_ALL_TAGS,
+    OPT_SINCE,
+    OPT_UNTIL,
+    OPT_PROJECT,
+    OPT_HITS,
+    OPT_REBUILD,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION
@@ -173,7 +179,8 @@ enum option_kind {
     OPTION_SIZE,   /* bytes: 4096, 64K, 10M, 1G */
     OPTION_CHOICE, /* one of value's words; number is its index */
     OPTION_TIME, /* milliseconds: 500ms, 10s, 5m, 2h, 1d, 1m30s; within low and high */
-    OPTION_PAIR  /* NAME=VALUE, may be given several times */
+    OPTION_PAIR, /* NAME=VALUE, may be given several times */
+    OPTION_WORDS /* text, may be given several times: names in `params` */
 };
 struct option {
     const char *name; /* long, without dashes */
@@ -193,7 +200,7 @@ struct settings {
     bool given[OPT_NONE];
     uint64_t number[OPT_NONE];
     const char *text[OPT_NONE];
-    struct cairn_param *params; /* OPTION_PAIR; settings_release frees */
+    struct cairn_param *params; /* OPTION_PAIR, OPTION_WORDS; settings_release frees */
     size_t n_params;
     const char *operands[OPERANDS_MAX]; /* point into argv */
     int n_operands;

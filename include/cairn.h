@@ -70,6 +70,7 @@
 #include "cairn/restore.h"
 #include "cairn/run.h"
 #include "cairn/runs.h"
+#include "cairn/search.h"
 #include "cairn/session.h"
 #include "cairn/shell.h"
 #include "cairn/size.h"

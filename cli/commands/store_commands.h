@@ -8,7 +8,7 @@
 
 int command_doctor(struct settings *settings);
 int command_gc(struct settings *settings);
-int command_stats(struct settings *settings);
+int command_stats(structcommand_search(struct settings *settings);
 int command_checkpoint_list(struct settings *settings);
 int command_checkpoint_show(struct settings *settings);
 int command_checkpoint_timeline(struct settings *settings);

@@ -278,20 +278,27 @@ static const struct command command_table[] = {
      command_gc},
     {"stats",
      "",
-     "count what the store holds",
-     "Prints counts, sizes and durations: of runs and attempts by workflow and how "
-     "they "
-     "ended, of checkpoints, sessions, boards, messages, and of the store itself. They "
-     "are counted from the store, so they are the same right after a restart, and fall "
-     "when something is deleted. With --prometheus as a text file for the collector of "
-     "node_exporter.",
-     "  cairn stats --prometheus >/var/lib/node_exporter/cairn.prom.new\n"
-     "  mv /var/lib/node_exporter/cairn.prom.new /var/lib/node_exporter/cairn.prom",
+     "count what {"search",
+     "QUERY",
+     "find what fits a text best, of all that the store holds",
+     "Prints counts, sizes and durations: of runs and attempts by workflow and howkeeps",
+     "Ranks texts of checkpoints, boards, messages, runs, logs and files by text "
+     "similarity (words, parts of words, and a vector of hashed words) and prints the "
+     "they"nearest with a score from 0 to 1: always as many as -k says, however far they "
+     "ended, of checkpoints, sessions, boards, messages, and of the store itself. They"are. No character of QUERY is an operator. Only what belongs to the project is "
+     "are counted from the store, so they are the same right after a restart, and fall"found: by default to the directory that the store lies in, or with --store to "
+     "when something is deleted. With --prometheus as a text file for the collector of"the current one. The index (search.db) is first brought up to date; --rebuild "
+     "node_exporter.","makes it anew.",
+     "  cairn stats --prometheus >/var/lib/node_exporter/cairn.prom.new\n"search 'stale cache after deploy'\n"
+     "  mv /var/lib/node_exporter/cairn.prom.new /var/lib/node_exporter/cairn.prom",cairn search 'connection refused' --in logs --since '2 days ago' -k 10",
      "0 2 5 10 75",
      0,
      0,
      {OPT_PROMETHEUS, OPT_NONE},
-     command_stats},
+     command_stats},1,
+     {OPT_IN, OPT_ALL_TAGS, OPT_SINCE, OPT_UNTIL, OPT_PROJECT, OPT_HITS, OPT_REBUILD,
+      OPT_NONE},
+     command_search},
     {"checkpoint list",
      "",
      "list checkpoints",

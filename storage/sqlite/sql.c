@@ -538,6 +538,8 @@ const char *sql_text(enum sql_id id)
     const char *text = texts[id]               ? texts[id]
                        : sql_session_texts[id] ? sql_session_texts[id]
                                                : sql_stats_texts[id];
+    if (!text)
+        text = sql_index_texts[id];
     assert(text);
     return text;
 }

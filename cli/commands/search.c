@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn search: what fits a text best, of all that the store keeps. */
+#include "cli/commands/store_commands.h"
+#include "cli/exit_status.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/report.h"
+#include "cli/ui.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REPAINT_MS 100
+
+struct searching {
+    struct doc *doc; /* with --json */
+    int64_t painted_ms;
+    bool painted;
+};
+
+/* ---- How far the index is ---- */
+
+static int show_progress(void *context, const struct cairn_search_progress *progress)
+{
+    struct searching *s = context;
+    char line[160];
+    if (!ui_live() || ui_quiet() || now_ms() - s->painted_ms < REPAINT_MS)
+        return 0;
+    s->painted_ms = now_ms();
+    s->painted = true;
+    int n = snprintf(line, sizeof line,
+                     "\r\033[Kindexing: %" PRIu64 " of %" PRIu64
+                     " sessions and runs, %" PRIu64 " new entries",
+                     progress->done, progress->of, progress->entries);
+    ui_paint(line, (size_t)n);
+    return 0;
+}
+
+static void end_progress(struct searching *s)
+{
+    if (s->painted)
+        ui_paint("\r\033[K", 4);
+    s->painted = false;
+}
+
+/* ---- Hits ---- */
+
+static void print_place(const struct cairn_search_hit *hit)
+{
+    out("%s %s", hit->kind, hit->id);
+    if (strcmp(hit->kind, "log") == 0 || strcmp(hit->kind, "task") == 0)
+        out(" of run %" PRIu64, hit->run);
+    else if (strcmp(hit->kind, "file") == 0)
+        out(" at checkpoint %" PRIu64, hit->checkpoint);
+    if (hit->session && strcmp(hit->kind, "session") != 0)
+        out(" of session %s", hit->session);
+}
+
+static int print_hit(const struct cairn_search_hit *hit)
+{
+    char when[FORMAT_MAX];
+    out("%.3f  ", hit->score);
+    print_place(hit);
+    out("  %s\n", format_local(when, hit->time_ns));
+    if (hit->snippet[0] != '\0')
+        out("       %s\n", hit->snippet);
+    return ui_output_lost();
+}
+
+static int each_hit(void *context, const struct cairn_search_hit *hit)
+{
+    struct searching *s = context;
+    struct doc *doc = s->doc;
+    end_progress(s);
+    if (!doc)
+        return print_hit(hit);
+    doc_object(doc, NULL);
+    doc_count(doc, "rank", hit->rank);
+    doc_exact(doc, "score", hit->score);
+    doc_exact(doc, "distance", hit->distance);
+    doc_text(doc, "section", cairn_search_section_name(hit->section));
+    doc_text(doc, "kind", hit->kind);
+    doc_text(doc, "id", hit->id);
+    doc_text(doc, "session", hit->session);
+    doc_some(doc, "run", hit->run);
+    doc_text(doc, "task", hit->task);
+    doc_some(doc, "checkpoint", hit->checkpoint);
+    doc_time(doc, "time", hit->time_ns);
+    doc_text(doc, "project", hit->project);
+    doc_text(doc, "title", hit->title);
+    doc_text(doc, "snippet", hit->snippet);
+    doc_end(doc);
+    return 0;
+}
+
+/* ---- What is asked ---- */
+
+/* Of a store that was named, the directory that we are in; else the one that the store
+ * lies in, if we are in that. */
+static int find_project(const struct settings *settings, struct cairn_store *store,
+                        char out[PATH_MAX])
+{
+    const char *dir = cairn_store_path(store);
+    const char *slash = strrchr(dir, '/');
+    size_t n = slash && slash > dir ? (size_t)(slash - dir) : 1;
+    if (!getcwd(out, PATH_MAX))
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
+                              "cannot tell which directory this is: give --project");
+    if (store_path(settings) || n >= PATH_MAX)
+        return 0;
+    if (n > 1 && (strncmp(out, dir, n) != 0 || (out[n] != '\0' && out[n] != '/')))
+        return 0;
+    memcpy(out, dir, n);
+    out[n] = '\0';
+    return 0;
+}
+
+/* Where the store cannot be written it is only read. */
+static int open_store(struct settings *settings, struct cairn_store **store)
+{
+    struct cairn_error error = {0};
+    struct cairn_store_options options = {.path = store_path(settings),
+                                          .key_file = key_path(settings)};
+    int rc = cairn_store_open(store, &options, &error);
+    if (rc == CAIRN_EIO && !settings->given[OPT_REBUILD]) {
+        options.read_only = true;
+        rc = cairn_store_open(store, &options, &error);
+    }
+    return rc ? report_error(&error) : 0;
+}
+
+static void say_how(const struct cairn_search_result *result, bool found)
+{
+    if (result->in_memory)
+        say("the store cannot be written: its index was made in memory, for this "
+            "search alone");
+    if (!result->up_to_date)
+        say("the index is behind: another process is bringing it up to date");
+    if (found && result->hits == 0)
+        say("there is nothing to be found: no entry of this project fits the options");
+}
+
+static int report_hits(struct searching *s, const struct cairn_search_result *result)
+{
+    if (!s->doc) {
+        out_flush();
+        say_how(result, true);
+        return 0;
+    }
+    doc_end(s->doc);
+    doc_count(s->doc, "entries", result->entries);
+    doc_count(s->doc, "dropped", result->dropped);
+    doc_bool(s->doc, "up_to_date", result->up_to_date);
+    doc_bool(s->doc, "in_memory", result->in_memory);
+    return doc_print(s->doc);
+}
+
+static int search(struct settings *settings, struct cairn_store *store)
+{
+    char here[PATH_MAX];
+    const char *tags[64];
+    struct doc doc = {0};
+    struct searching s = {.doc = ui_json() ? &doc : NULL};
+    struct cairn_search_result result;
+    struct cairn_error error = {0};
+    struct cairn_search search = {
+        .size = sizeof search,
+        .text = settings->operands[0],
+        .section = settings->given[OPT_IN]
+                       ? (enum cairn_search_section)(settings->number[OPT_IN] + 1)
+                       : CAIRN_SEARCH_ALL,
+        .tags = tags,
+        .since = settings->text[OPT_SINCE],
+        .until = settings->text[OPT_UNTIL],
+        .project = settings->text[OPT_PROJECT],
+        .k = (uint32_t)settings->number[OPT_HITS],
+    };
+    if (settings->n_params > sizeof tags / sizeof tags[0])
+        return report_usage("search", "--tag can be given 64 times at most");
+    for (size_t i = 0; i < settings->n_params; i++)
+        tags[search.n_tags++] = settings->params[i].name;
+    if (!search.project) {
+        int status = find_project(settings, store, here);
+        if (status != 0)
+            return status;
+        search.project = here;
+    }
+    if (s.doc) {
+        doc_begin(&doc);
+        doc_text(&doc, "query", search.text);
+        doc_count(&doc, "k", search.k);
+        doc_text(&doc, "project", search.project);
+        doc_array(&doc, "hits");
+    }
+    int rc = cairn_search(store, &search, show_progress, each_hit, &s, &result, &error);
+    end_progress(&s);
+    if (rc == 0)
+        return report_hits(&s, &result);
+    if (s.doc)
+        doc_discard(&doc);
+    return report_error(&error);
+}
+
+static int rebuild(struct cairn_store *store)
+{
+    struct searching s = {.doc = NULL};
+    struct cairn_search_result result;
+    struct cairn_error error = {0};
+    struct doc doc;
+    int rc = cairn_search_rebuild(store, show_progress, &s, &result, &error);
+    end_progress(&s);
+    if (rc != 0)
+        return report_error(&error);
+    if (ui_json()) {
+        doc_begin(&doc);
+        doc_count(&doc, "entries", result.entries);
+        doc_bool(&doc, "up_to_date", result.up_to_date);
+        return doc_print(&doc);
+    }
+    out("indexed %" PRIu64 " %s\n", result.entries,
+        result.entries == 1 ? "entry" : "entries");
+    return 0;
+}
+
+int command_search(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    bool making = settings->given[OPT_REBUILD];
+    if (making == (settings->n_operands == 1))
+        return report_usage("search", making ? "give QUERY or --rebuild, not both"
+                                             : "give QUERY: what to look for");
+    int status = open_store(settings, &store);
+    if (status == 0)
+        status = making ? rebuild(store) : search(settings, store);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the room share. */
+#ifndef SEARCH_SEARCH_INT_H
+#define SEARCH_SEARCH_INT_H
+
+#include "base/arena.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "cairn/search.h"
+#include "storage/search/searchdb.h"
+
+/* ---- words.c: texts as words; pure ---- */
+
+enum { WORD_BYTES = 64 };
+/* The next run of letters, digits and bytes beyond ASCII, with A to Z made small, cut
+ * at WORD_BYTES; *start: where it is in the text. False at the end. */
+struct words {
+    struct str rest;
+    const char *start;
+    size_t length; /* of the word as it is in the text */
+    char word[WORD_BYTES + 1];
+    size_t n;
+};
+struct words words_of(struct str text);
+bool words_next(struct words *words);
+/* "the", "of", ...: says nothing about what a text is about. */
+bool word_is_common(struct str word);
+/* The bytes of it without what plural, past and the like add. */
+size_t word_stem(struct str word);
+
+/* ---- vector.c; pure ---- */
+
+/* Words, by their stems, and three to five letters in a row of them, each at a place of
+ * the vector that a hash decides. The same text has the same vector on every machine.
+ */
+int vector_of(struct str title, struct str body, struct searchdb_vector *out,
+              struct cairn_error *error);
+/* By the cosine of the angle between them: more is nearer. */
+struct vector_query {
+    struct searchdb_vector vector;
+    int32_t square; /* of its length */
+};
+void vector_query(struct vector_query *query);
+int64_t vector_near(const struct vector_query *query, const int8_t *vector);
+
+/* ---- expression.c: what a person asks, for FTS5; pure ---- */
+
+/* Every character is a plain one: nothing in the text is an operator. Empty: no word of
+ * it can be looked for so. */
+int expression_words(struct str text, struct buf *out, struct cairn_error *error);
+int expression_grams(struct str text, struct buf *out, struct cairn_error *error);
+
+/* ---- snippet.c; pure ---- */
+
+/* The part of a text that has most words of the query, in one line, with [ and ] around
+ * each. Appends. */
+int snippet_make(struct str text, struct str query, struct buf *out,
+                 struct cairn_error *error);
+
+/* ---- rank.c: several lists as one; pure ---- */
+
+enum { RANK_LISTS = 3, RANK_DEPTH = 200 };
+struct ranked {
+    int64_t doc, score; /* of its list, less is better; then of all, more is better */
+};
+struct rank_list {
+    struct ranked at[RANK_DEPTH];
+    size_t n;
+};
+/* Keeps the RANK_DEPTH best, in no order. */
+void rank_offer(struct rank_list *list, int64_t doc, int64_t score);
+void rank_sort(struct rank_list *list);
+struct fused {
+    int64_t doc, time_ns; /* time_ns: for rank_order */
+    double score;         /* 0 to 1 */
+};
+/* Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): of lists that are
+ * sorted. Equal scores have equal ranks. *n of `out`, which has room for RANK_LISTS *
+ * RANK_DEPTH, by doc. `weights` NULL: the usual ones. */
+void rank_fuse(const struct rank_list lists[RANK_LISTS],
+               const double weights[RANK_LISTS], struct fused *out, size_t *n);
+/* By score, and of equal ones the newest first. */
+void rank_order(struct fused *fused, size_t n);
+
+/* ---- entry.c: what is indexed ---- */
+
+/* Views during the call that gets it. */
+struct entry {
+    struct str key; /* "item/3/h1": names one thing in the store */
+    uint8_t section;
+    int64_t time_ns;
+    struct str project; /* the real path of a directory */
+    struct str title, body;
+    const struct str *tags;
+    size_t n_tags;
+    /* For people; `id`: how other commands name it. */
+    const char *kind, *id;
+    const char *session, *task; /* or NULL */
+    uint64_t run, seq;          /* or 0 */
+};
+typedef int entry_fn(void *context, const struct entry *entry);
+
+/* Text of unknown bytes as UTF-8 without control characters, cut at `most` bytes from
+ * the end (`last`) or the beginning. Appends. */
+void entry_text(struct buf *out, struct str bytes, size_t most, bool last);
+/* Of all that is indexed of it. */
+void entry_hash(struct sha256 *sha, const struct entry *entry,
+                uint8_t hash[SEARCHDB_HASH]);
+
+/* ---- The sources: what is in the store ---- */
+
+enum {
+    TEXT_MOST = 256 << 10, /* bytes of a message, a log and of all fields of an item */
+    FILE_MOST = 1 << 20
+};
+struct source {
+    struct cairn_store *store;
+    struct sha256 *sha;
+    struct buf home; /* the directory that the store lies in */
+    entry_fn *each;  /* a non-zero return stops, and is returned by the source */
+    /* May be NULL: an entry with this key, which never changes, need not be read. */
+    bool (*is_known)(void *context, struct str key);
+    void *context;
+    int stopped; /* what `each` returned */
+    struct cairn_error *error;
+};
+int source_open(struct source *source, struct cairn_store *store,
+                struct cairn_error *error);
+void source_close(struct source *source);
+/* Gives an entry, unless one was refused before. */
+int source_give(struct source *source, const struct entry *entry);
+bool source_knows(const struct source *source, struct str key);
+
+/* What cannot be read is left out by all of them: `verify` names damage.
+ *
+ * source_session.c: the session and its board; one item. */
+int source_session(struct source *source, uint64_t session);
+int source_item(struct source *source, uint64_t session, const char *id);
+/* The directory that a session is about: that of its files, or the home of the store.
+ */
+int source_session_project(struct source *source, uint64_t session, struct buf *out);
+
+/* source_message.c: those behind `after`, up to *last. */
+int source_messages(struct source *source, uint64_t session, uint64_t after,
+                    uint64_t *last);
+int source_message(struct source *source, uint64_t session, uint64_t n);
+
+/* source_checkpoint.c: what a checkpoint of a session says; labels and notes. */
+int source_checkpoint(struct source *source, uint64_t seq);
+int source_notes(struct source *source);
+int source_note(struct source *source, uint64_t seq, uint32_t n);
+
+/* source_run.c: a run, its tasks and their logs. */
+int source_run(struct source *source, uint64_t run);
+int source_run_itself(struct source *source, uint64_t run);
+int source_task(struct source *source, uint64_t run, uint32_t task);
+struct log_place {
+    uint64_t run;
+    uint32_t gen, task, attempt;
+    int stream;
+};
+int source_log(struct source *source, const struct log_place *place);
+/* The directory of its workflow file. CAIRN_ENOTFOUND */
+int source_run_project(struct source *source, uint64_t run, struct buf *out);
+
+/* source_file.c: files of checkpoints of a session behind one (0: all), that differ
+ * from those of the one before; where that ended is kept in `place`. */
+struct file_place {
+    uint64_t seq;
+    struct digest root; /* zeros: none */
+};
+int source_files(struct source *source, uint64_t session, struct file_place *place);
+int source_file(struct source *source, uint64_t seq, struct str path);
+
+/* keys.c: the one thing that a key names. CAIRN_ENOTFOUND: it is gone. */
+int source_get(struct source *source, struct str key);
+
+/* ---- catch_up.c ---- */
+
+struct catching {
+    struct source source;
+    struct searchdb *index;
+    int (*progress)(void *, const struct cairn_search_progress *);
+    void *context;
+    struct cairn_search_progress told;
+    struct cairn_error *error;
+    /* Of the open transaction. */
+    uint32_t entries;
+    uint64_t bytes;
+    bool dropped;   /* something that is gone from the store, not replaced */
+    bool only_gone; /* nothing new is put: for after deleting */
+};
+/* Brings the index up to date. */
+int catch_up(struct catching *c);
+/* Is it? Reads two rows of the store. */
+int catch_up_is_current(struct catching *c, bool *current);
+
+/* unit.c: one unit of the index against what the store has of it. */
+struct unit;
+int unit_begin(struct catching *c, const char *name, struct unit **out);
+/* The stamp that it had. */
+struct str unit_stamp(const struct unit *unit);
+/* Puts it unless it is there as it is. */
+int unit_put(struct unit *unit, const struct entry *entry);
+/* Whether it is there: then it stays without being looked at. */
+bool unit_keep(struct unit *unit, struct str key);
+/* With `sweep` what was neither put nor kept goes. */
+int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open);
+/* All of it goes. */
+int unit_drop(struct unit *unit);
+bool unit_only_gone(const struct unit *unit);
+/* What it was given could not be put, or no more is wanted. */
+bool unit_stopped(const struct unit *unit);
+void unit_free(struct unit *unit);
+/* Not empty: something was dropped since searchdb_merge. */
+#define SEARCHDB_PENDING "pending"
+
+#endif
