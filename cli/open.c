@@ -103,6 +103,15 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
     return rc == 0 ? 0 : report_error(&error);
 }
 
+void store_forget(struct cairn_store *store)
+{
+    struct cairn_error error = {0};
+    if (cairn_search_forget(store, &error) != 0)
+        ui_warn("what was deleted may still be in %s/search.db, the index of `cairn "
+                "search`, which can be removed: %s",
+                cairn_store_path(store), error.text);
+}
+
 static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_info *info)
 {
     struct cairn_error error = {0};

@@ -18,6 +18,9 @@ int store_if_any(struct settings *settings, struct cairn_store **store);
 int store_for_writing(struct settings *settings, struct cairn_store **store,
                       bool create);
 
+/* After something was deleted: takes it out of the index of `cairn search`, too. */
+void store_forget(struct cairn_store *store);
+
 /* The run named by the n-th operand, or else the newest. */
 int run_operand(struct settings *settings, int n, struct cairn_store *store,
                 struct cairn_run_info *info);

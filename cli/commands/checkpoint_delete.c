@@ -30,6 +30,7 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
     }
     if (cairn_checkpoint_delete(store, id, &error) != 0)
         return report_error(&error);
+    store_forget(store);
     if (!ui_json()) {
         say("deleted %s", id);
         return 0;

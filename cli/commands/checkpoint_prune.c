@@ -75,6 +75,8 @@ static int prune_runs(struct settings *settings)
         status = report_error(&error);
     else if (status == 0)
         status = report_pruned(&result, options.dry_run, "workflow:");
+    if (store && !options.dry_run)
+        store_forget(store);
     hooks_run_and_close(store);
     return status;
 }
@@ -101,6 +103,8 @@ static int prune_session(struct settings *settings)
         status = report_error(&error);
     else if (status == 0)
         status = report_pruned(&result, dry_run, "debug:");
+    if (store && !dry_run)
+        store_forget(store);
     hooks_run_and_close(store);
     word_list_release(&tags);
     return status;

@@ -69,6 +69,8 @@ int command_gc(struct settings *settings)
     } else if (status == 0) {
         status = report_collected(&result, options.dry_run);
     }
+    if (store && !options.dry_run)
+        store_forget(store);
     cairn_store_close(store);
     return status;
 }
