@@ -306,7 +306,9 @@ $(BUILD)/bench/peers: $(wildcard bench/peers/*.[ch]) bench/bench.h $(ALL_ROOMS)
 $(BUILD)/bench/snapshot: $(wildcard bench/snapshot/*.[ch]) bench/bench.h $(ALL_ROOMS)
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
-.PHONY: bench-peers bench-snapshot
+.PHONY: bench-peers bench-snapshot bench-search
+bench-search: all $(BUILD)/bench/search ## searches of 10,000 and 100,000 texts
+	@BUILD='$(BUILD)' $(BUILD)/bench/search
 bench-snapshot: all $(BUILD)/bench/snapshot ## snapshots of files beside git, restic and borg
 	@BUILD='$(BUILD)' $(BUILD)/bench/snapshot
 bench-peers: all $(BUILD)/bench/peers ## cairn beside make, ninja, parallel, Snakemake

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* How well texts are found: queries over commit messages and paragraphs of the
+ * documents of this project, of which a person said what is relevant
+ * (tests/data/search). Prints recall@5 and nDCG@5 of words, parts of words, vectors,
+ * and all of them together. */
+#include "search/search_int.h"
+
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+
+enum { MOST = 2000, BEST = 5, WAYS = RANK_LISTS + 1, RELEVANT = 8 };
+
+static struct cairn_error error;
+static char *names[MOST];
+static size_t n_names;
+static struct searchdb *db;
+static struct searchdb_vector vectors[MOST];
+
+static FILE *open_data(const char *name)
+{
+    char path[300];
+    const char *tests = getenv("TESTS");
+    snprintf(path, sizeof path, "%s/data/search/%s", tests ? tests : "tests", name);
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "%s is missing", path);
+    return file;
+}
+
+static void index_corpus(void)
+{
+    char *line = NULL;
+    size_t room = 0;
+    uint32_t project;
+    FILE *file = open_data("corpus.txt");
+    ck_assert_int_eq(searchdb_open(&db, NULL, true, &error), 0);
+    ck_assert_int_eq(searchdb_begin(db, &error), 0);
+    ck_assert_int_eq(searchdb_project(db, STR("/p"), &project, &error), 0);
+    while (getline(&line, &room, file) > 0) {
+        char *tab = strchr(line, '\t');
+        ck_assert(tab != NULL && n_names + 1 < MOST);
+        *tab = 0;
+        names[++n_names] = strdup(line);
+        struct searchdb_doc doc = {.unit = 1,
+                                   .key = str_of(line),
+                                   .section = 1,
+                                   .project = project,
+                                   .hash = STR("0123456789abcdef"),
+                                   .title = STR(""),
+                                   .body = str_of(tab + 1),
+                                   .vector = &vectors[n_names]};
+        ck_assert_int_eq(vector_of(doc.title, doc.body, &vectors[n_names], &error), 0);
+        ck_assert_int_eq(searchdb_put(db, &doc, &error), 0);
+    }
+    ck_assert_int_eq(searchdb_commit(db, &error), 0);
+    free(line);
+    fclose(file);
+}
+
+static int take(void *context, const struct searchdb_match *match)
+{
+    rank_offer(context, match->doc, match->score);
+    return 0;
+}
+
+static void find(const char *query, struct rank_list lists[RANK_LISTS])
+{
+    struct buf text = BUF_INIT;
+    struct vector_query v;
+    memset(lists, 0, RANK_LISTS * sizeof lists[0]);
+    ck_assert_int_eq(expression_words(str_of(query), &text, &error), 0);
+    ck_assert_int_eq(searchdb_find_words(db, buf_view(&text), take, &lists[0], &error),
+                     0);
+    buf_clear(&text);
+    ck_assert_int_eq(expression_grams(str_of(query), &text, &error), 0);
+    ck_assert_int_eq(searchdb_find_grams(db, buf_view(&text), take, &lists[1], &error),
+                     0);
+    ck_assert_int_eq(vector_of(STR(""), str_of(query), &v.vector, &error), 0);
+    vector_query(&v);
+    for (size_t i = 1; i <= n_names; i++)
+        rank_offer(&lists[2], (int64_t)i, -vector_near(&v, vectors[i].at));
+    for (size_t i = 0; i < RANK_LISTS; i++)
+        rank_sort(&lists[i]);
+    buf_release(&text);
+}
+
+/* log2(2 + i), of nDCG. */
+static const double discount[BEST] = {1.0, 1.584963, 2.0, 2.321928, 2.584963};
+
+static void judge(const int64_t *docs, size_t n, char *const *relevant, size_t wanted,
+                  double *recall, double *gain)
+{
+    double got = 0, ideal = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < BEST && i < wanted; i++)
+        ideal += 1 / discount[i];
+    for (size_t i = 0; i < n && i < BEST; i++)
+        for (size_t j = 0; j < wanted; j++)
+            if (strcmp(names[docs[i]], relevant[j]) == 0) {
+                got += 1 / discount[i];
+                found++;
+            }
+    *recall += (double)found / (double)wanted;
+    *gain += got / ideal;
+}
+
+START_TEST(test_quality)
+{
+    static struct rank_list lists[RANK_LISTS];
+    static struct fused fused[RANK_LISTS * RANK_DEPTH];
+    static const char *const ways[WAYS] = {"words", "parts", "vectors", "fused"};
+    double recall[WAYS] = {0}, gain[WAYS] = {0};
+    char *line = NULL;
+    size_t room = 0, queries = 0, n;
+    index_corpus();
+    FILE *file = open_data("queries.txt");
+    while (getline(&line, &room, file) > 0) {
+        char *relevant[RELEVANT], *tab = strchr(line, '\t'), *rest;
+        int64_t docs[BEST];
+        size_t wanted = 0;
+        ck_assert(tab != NULL);
+        *tab = 0;
+        for (char *word = strtok_r(tab + 1, " \n", &rest); word && wanted < RELEVANT;
+             word = strtok_r(NULL, " \n", &rest))
+            relevant[wanted++] = word;
+        find(line, lists);
+        for (size_t way = 0; way < RANK_LISTS; way++) {
+            for (n = 0; n < lists[way].n && n < BEST; n++)
+                docs[n] = lists[way].at[n].doc;
+            judge(docs, n, relevant, wanted, &recall[way], &gain[way]);
+        }
+        rank_fuse(lists, NULL, fused, &n);
+        rank_order(fused, n);
+        for (size_t i = 0; i < n && i < BEST; i++)
+            docs[i] = fused[i].doc;
+        judge(docs, n, relevant, wanted, &recall[RANK_LISTS], &gain[RANK_LISTS]);
+        queries++;
+    }
+    ck_assert_uint_ge(queries, 20);
+    for (size_t way = 0; way < WAYS; way++) {
+        recall[way] /= (double)queries;
+        gain[way] /= (double)queries;
+        printf("%-8s recall@5 %.3f  nDCG@5 %.3f  (%zu queries, %zu texts)\n", ways[way],
+               recall[way], gain[way], queries, n_names);
+    }
+    fflush(stdout);
+    ck_assert(recall[RANK_LISTS] >= 0.48 && gain[RANK_LISTS] >= 0.42);
+    free(line);
+    fclose(file);
+    searchdb_close(db);
+    for (size_t i = 1; i <= n_names; i++)
+        free(names[i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("quality");
+    TCase *tests = tcase_create("all");
+    tcase_add_test(tests, test_quality);
+    tcase_set_timeout(tests, 60);
+    suite_add_tcase(suite, tests);
+    return help_run(suite);
+}
