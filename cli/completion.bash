@@ -88,7 +88,7 @@ _cairn_options()
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort ;;
     doctor) printf '%s\n' --repair ;;
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
-    stats) printf '%s\n' --prometheus ;;
+    stats)search) printf '%s\n' --prometheus--in --tag --since --until --project --hits --rebuild ;;
     'checkpoint show') printf '%s\n' --tasks ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
@@ -184,6 +184,7 @@ _cairn_values()
     --take) printf '%s\n' union ours theirs ;;
     --status) printf '%s\n' proposed testing confirmed rejected ;;
     --severity) printf '%s\n' info warning critical ;;
+    --in) printf '%s\n' sessions runs logs files messages board ;;
     --strategy) printf '%s\n' smart per_tool_use per_prompt manual ;;
     --role) printf '%s\n' user assistant system tool ;;
     --criticality) printf '%s\n' high medium low ;;
@@ -210,7 +211,7 @@ _cairn_values()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
-        --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U | --time-limit) : ;;
+        --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U | --time-limit | --since | --until | --project | --hits | -k) : ;;
     *) return 1 ;;
     esac
 }
@@ -219,7 +220,7 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor gc stats checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail doctor gc statssearch checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
@@ -233,7 +234,7 @@ _cairn_operands()
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor gc stats checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail doctor gc statssearch checkpoint session hypothesis \
         evidence belief gap note branch exec command check report ;;
     resume)
         _cairn_runs

@@ -208,7 +208,7 @@ static bool keep_entry(void *context, struct str key)
     return unit_keep(context, key) || unit_only_gone(context);
 }
 
-static int begin_unit(struct catching *c, const char *format, uint64_t number,
+static int begin_bare(struct catching *c, const char *format, uint64_t number,
                       struct unit **unit)
 {
     char name[64];
@@ -219,6 +219,13 @@ static int begin_unit(struct catching *c, const char *format, uint64_t number,
     c->source.context = *unit;
     c->source.stopped = 0;
     return rc;
+}
+
+static int begin_unit(struct catching *c, const char *format, uint64_t number,
+                      struct unit **unit)
+{
+    int rc = begin_bare(c, format, number, unit);
+    return rc ? rc : unit_load(*unit);
 }
 
 /* Damage of the store keeps what was indexed before: other commands name it. That of
@@ -250,7 +257,11 @@ static int do_messages(struct catching *c, uint64_t session, bool again)
     struct unit *unit = NULL;
     struct buf stamp = BUF_INIT;
     uint64_t last = 0;
-    int rc = begin_unit(c, "messages/%llu", session, &unit);
+    int rc = begin_bare(c, "messages/%llu", session, &unit);
+    if (!rc && (again || unit_is_open(unit)))
+        rc = unit_load(unit);
+    if (!rc)
+        rc = unit_mark_open(unit);
     if (!rc) {
         struct str old = unit_stamp(unit);
         struct reader in = reader_of(old.ptr, old.len);

@@ -34,7 +34,7 @@ struct finding {
     struct docs tagged;
     struct seen *seen; /* those that may be told, by number */
     size_t n_seen, room_seen;
-    struct vector_query query;
+    struct searchdb_vector query;
     struct rank_list lists[RANK_LISTS];
     struct rank_list *list; /* that is filled */
     struct fused fused[RANK_LISTS * RANK_DEPTH];
@@ -197,7 +197,7 @@ static int see(void *context, const struct searchdb_seen *doc)
         return error_nomem(f->error);
     f->seen = seen;
     seen[f->n_seen++] = (struct seen){doc->doc, doc->time_ns};
-    rank_offer(f->list, doc->doc, -vector_near(&f->query, doc->vector));
+    rank_offer(f->list, doc->doc, -vector_near(&f->query, doc->vector, doc->square));
     return 0;
 }
 
@@ -248,8 +248,7 @@ static int rank(struct finding *f)
     if (!rc)
         rc = find_tagged(f);
     if (!rc)
-        rc = vector_of(STR(""), buf_view(&f->text), &f->query.vector, f->error);
-    vector_query(&f->query);
+        rc = vector_of(STR(""), buf_view(&f->text), &f->query, f->error);
     f->list = &f->lists[2];
     if (!rc)
         rc = searchdb_each_vector(f->c.index, see, f, f->error);

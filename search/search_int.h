@@ -36,12 +36,8 @@ size_t word_stem(struct str word);
 int vector_of(struct str title, struct str body, struct searchdb_vector *out,
               struct cairn_error *error);
 /* By the cosine of the angle between them: more is nearer. */
-struct vector_query {
-    struct searchdb_vector vector;
-    int32_t square; /* of its length */
-};
-void vector_query(struct vector_query *query);
-int64_t vector_near(const struct vector_query *query, const int8_t *vector);
+int64_t vector_near(const struct searchdb_vector *query, const int8_t *vector,
+                    uint32_t square);
 
 /* ---- expression.c: what a person asks, for FTS5; pure ---- */
 
@@ -198,6 +194,11 @@ int catch_up_is_current(struct catching *c, bool *current);
 /* unit.c: one unit of the index against what the store has of it. */
 struct unit;
 int unit_begin(struct catching *c, const char *name, struct unit **out);
+/* What the index has of it. Left out where only new entries are put: then it is marked
+ * open before the first, and loaded if it is found open. */
+int unit_load(struct unit *unit);
+bool unit_is_open(const struct unit *unit);
+int unit_mark_open(struct unit *unit);
 /* The stamp that it had. */
 struct str unit_stamp(const struct unit *unit);
 /* Puts it unless it is there as it is. */

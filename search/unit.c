@@ -23,6 +23,7 @@ struct known {
 struct unit {
     struct catching *c;
     int64_t id;
+    bool open;
     struct str name; /* in the arena */
     struct buf stamp;
     struct arena arena;
@@ -57,9 +58,28 @@ int unit_begin(struct catching *c, const char *name, struct unit **out)
     *out = unit;
     unit->c = c;
     unit->name = arena_str(&unit->arena, str_of(name));
-    int rc =
-        searchdb_get_unit(c->index, str_of(name), &unit->id, &unit->stamp, c->error);
-    return rc ? rc : searchdb_each_key(c->index, unit->id, note_key, unit, c->error);
+    struct searchdb_unit row = {.id = 0};
+    int rc = searchdb_get_unit(c->index, str_of(name), &row, &unit->stamp, c->error);
+    unit->id = row.id;
+    unit->open = row.open;
+    return rc;
+}
+
+int unit_load(struct unit *unit)
+{
+    return searchdb_each_key(unit->c->index, unit->id, note_key, unit, unit->c->error);
+}
+
+bool unit_is_open(const struct unit *unit)
+{
+    return unit->open;
+}
+
+int unit_mark_open(struct unit *unit)
+{
+    struct searchdb_unit row = {
+        .id = unit->id, .name = unit->name, .stamp = unit_stamp(unit), .open = true};
+    return searchdb_set_unit(unit->c->index, &row, unit->c->error);
 }
 
 struct str unit_stamp(const struct unit *unit)

@@ -88,8 +88,11 @@ static void quantize(const int64_t sum[SEARCHDB_DIMENSIONS],
         int64_t size = sum[i] < 0 ? -sum[i] : sum[i];
         most = size > most ? size : most;
     }
-    for (int i = 0; i < SEARCHDB_DIMENSIONS; i++)
+    out->square = 0;
+    for (int i = 0; i < SEARCHDB_DIMENSIONS; i++) {
         out->at[i] = most ? (int8_t)(sum[i] * 127 / most) : 0;
+        out->square += (uint32_t)(out->at[i] * out->at[i]);
+    }
 }
 
 int vector_of(struct str title, struct str body, struct searchdb_vector *out,
@@ -113,22 +116,13 @@ int vector_of(struct str title, struct str body, struct searchdb_vector *out,
     return 0;
 }
 
-void vector_query(struct vector_query *query)
-{
-    int32_t square = 0;
-    for (int i = 0; i < SEARCHDB_DIMENSIONS; i++)
-        square += query->vector.at[i] * query->vector.at[i];
-    query->square = square;
-}
-
 /* The square of the cosine, with its sign: in the same order, and without a root. */
-int64_t vector_near(const struct vector_query *query, const int8_t *vector)
+int64_t vector_near(const struct searchdb_vector *query, const int8_t *vector,
+                    uint32_t square)
 {
-    int32_t dot = 0, square = 0;
-    for (int i = 0; i < SEARCHDB_DIMENSIONS; i++) {
-        dot += query->vector.at[i] * vector[i];
-        square += vector[i] * vector[i];
-    }
+    int32_t dot = 0;
+    for (int i = 0; i < SEARCHDB_DIMENSIONS; i++)
+        dot += query->at[i] * vector[i];
     if (!query->square || !square)
         return 0;
     double near = (double)dot * dot / ((double)query->square * square) * 1e9;

@@ -54,8 +54,9 @@ int searchdb_each_project(struct searchdb *index,
 
 /* ---- Units ---- */
 
-int searchdb_get_unit(struct searchdb *index, struct str name, int64_t *id,
-                      struct buf *stamp, struct cairn_error *error)
+int searchdb_get_unit(struct searchdb *index, struct str name,
+                      struct searchdb_unit *unit, struct buf *stamp,
+                      struct cairn_error *error)
 {
     struct query query;
     buf_clear(stamp);
@@ -67,7 +68,8 @@ int searchdb_get_unit(struct searchdb *index, struct str name, int64_t *id,
     if (!rc)
         rc = query_step(&query, error);
     if (rc > 0) {
-        *id = query_int(&query, 0);
+        unit->id = query_int(&query, 0);
+        unit->open = query_int(&query, 2) != 0;
         buf_str(stamp, query_blob(&query, 1));
     }
     query_end(&query);
@@ -180,7 +182,7 @@ static int put_vector(struct searchdb *index, int64_t id,
     if (rc)
         return rc;
     memset(slot, 0, SEARCHDB_SLOT);
-    slot[0] = doc->section;
+    put_u32(slot, doc->section | doc->vector->square << 8);
     put_u32(slot + 4, doc->project);
     put_u32(slot + 8, (uint32_t)((uint64_t)doc->time_ns));
     put_u32(slot + 12, (uint32_t)((uint64_t)doc->time_ns >> 32));

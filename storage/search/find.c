@@ -59,6 +59,8 @@ static int look_at_block(int64_t block, struct str data,
         struct searchdb_seen seen = {.doc = block * SEARCHDB_BLOCK + (int64_t)i,
                                      .section = slot[0],
                                      .vector = (const int8_t *)slot + 16};
+        seen.square =
+            (uint32_t)slot[1] | (uint32_t)slot[2] << 8 | (uint32_t)slot[3] << 16;
         seen.project = read_u32(&in);
         seen.time_ns = (int64_t)read_u64(&in);
         rc = each(context, &seen);

@@ -73,9 +73,11 @@ struct searchdb_unit {
     struct str name, stamp;
     bool open;
 };
-/* Made if there is none: then without a stamp, and open. */
-int searchdb_get_unit(struct searchdb *index, struct str name, int64_t *id,
-                      struct buf *stamp, struct cairn_error *error);
+/* Made if there is none: then without a stamp, and open. `unit` gets its id and whether
+ * it is open. */
+int searchdb_get_unit(struct searchdb *index, struct str name,
+                      struct searchdb_unit *unit, struct buf *stamp,
+                      struct cairn_error *error);
 int searchdb_set_unit(struct searchdb *index, const struct searchdb_unit *unit,
                       struct cairn_error *error);
 /* Without its docs. */
@@ -90,6 +92,7 @@ int searchdb_each_key(struct searchdb *index, int64_t unit,
 
 struct searchdb_vector {
     int8_t at[SEARCHDB_DIMENSIONS];
+    uint32_t square; /* of its length: below 2^23 */
 };
 struct searchdb_doc {
     int64_t unit;
@@ -138,6 +141,7 @@ struct searchdb_seen {
     uint32_t project;
     int64_t time_ns;
     const int8_t *vector; /* [SEARCHDB_DIMENSIONS] */
+    uint32_t square;
 };
 int searchdb_each_vector(struct searchdb *index,
                          int (*each)(void *, const struct searchdb_seen *),

@@ -8,7 +8,7 @@
 #include "storage/sqlite/db.h"
 #include "storage/sqlite/statement.h"
 
-/* A slot of a block: byte section (0: none), 3 bytes 0, u32 project, u64 time_ns, the
+/* A slot of a block: byte section (0: none), u24 square, u32 project, u64 time_ns, the
  * vector. */
 enum { SEARCHDB_SLOT = 16 + SEARCHDB_DIMENSIONS };
 

@@ -66,7 +66,7 @@ static int take(void *context, const struct searchdb_match *match)
 static void find(const char *query, struct rank_list lists[RANK_LISTS])
 {
     struct buf text = BUF_INIT;
-    struct vector_query v;
+    struct searchdb_vector v;
     memset(lists, 0, RANK_LISTS * sizeof lists[0]);
     ck_assert_int_eq(expression_words(str_of(query), &text, &error), 0);
     ck_assert_int_eq(searchdb_find_words(db, buf_view(&text), take, &lists[0], &error),
@@ -75,10 +75,10 @@ static void find(const char *query, struct rank_list lists[RANK_LISTS])
     ck_assert_int_eq(expression_grams(str_of(query), &text, &error), 0);
     ck_assert_int_eq(searchdb_find_grams(db, buf_view(&text), take, &lists[1], &error),
                      0);
-    ck_assert_int_eq(vector_of(STR(""), str_of(query), &v.vector, &error), 0);
-    vector_query(&v);
+    ck_assert_int_eq(vector_of(STR(""), str_of(query), &v, &error), 0);
     for (size_t i = 1; i <= n_names; i++)
-        rank_offer(&lists[2], (int64_t)i, -vector_near(&v, vectors[i].at));
+        rank_offer(&lists[2], (int64_t)i,
+                   -vector_near(&v, vectors[i].at, vectors[i].square));
     for (size_t i = 0; i < RANK_LISTS; i++)
         rank_sort(&lists[i]);
     buf_release(&text);

@@ -43,12 +43,10 @@ END_TEST
 
 static int64_t near(const char *a, const char *b)
 {
-    struct vector_query query;
-    struct searchdb_vector other;
-    ck_assert_int_eq(vector_of(STR(""), str_of(a), &query.vector, &error), 0);
+    struct searchdb_vector query, other;
+    ck_assert_int_eq(vector_of(STR(""), str_of(a), &query, &error), 0);
     ck_assert_int_eq(vector_of(STR(""), str_of(b), &other, &error), 0);
-    vector_query(&query);
-    return vector_near(&query, other.at);
+    return vector_near(&query, other.at, other.square);
 }
 
 START_TEST(test_vectors)
