@@ -169,6 +169,10 @@ static int find_due(struct due *due)
     if (!rc && !due->all)
         rc = store_each_event(store, EVENTS_OF_STORE, due->turn, note_event, due,
                               c->error);
+    if (rc == CAIRN_EDAMAGED) { /* of the store: some event may be missing */
+        due->all = due->deleted = true;
+        rc = 0;
+    }
     if (!rc && due->all) {
         due->sessions.n = due->runs.n = 0;
         rc = list_all(due);
@@ -294,43 +298,69 @@ static int do_checkpoint(void *context, const struct checkpoint_row *row)
                : rc;
 }
 
-static int do_checkpoints(struct catching *c, uint64_t session, bool *dropped)
+static int do_checkpoints(struct catching *c, uint64_t session)
 {
     struct unit *unit = NULL;
     struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
                                      .session = session};
-    bool before = c->dropped;
     int rc = begin_unit(c, "checkpoints/%llu", session, &unit);
     struct checkpoint_list list = {c, unit};
     if (!rc)
         rc = store_each_checkpoint(c->source.store, &range, do_checkpoint, &list,
                                    c->error);
-    c->dropped = false;
-    rc = end_unit(unit, rc, true, STR(""), false);
-    *dropped = c->dropped;
-    c->dropped = c->dropped || before;
-    return rc;
+    return end_unit(unit, rc, true, STR(""), false);
 }
 
-/* After one was deleted all that are left are read again: a content may be in another
- * one, too. */
+struct file_keys {
+    struct catching *c;
+    uint64_t seq; /* that was looked at last */
+    bool gone;    /* a checkpoint is */
+};
+
+static int look_at_file(void *context, struct str key)
+{
+    struct file_keys *keys = context;
+    const char *slash = memchr(key.ptr + 5, '/', key.len - 5);
+    struct str front = {key.ptr, slash ? (size_t)(slash - key.ptr) : key.len};
+    uint64_t seq = number_behind(front, "file/");
+    if (seq == keys->seq)
+        return 0;
+    keys->seq = seq;
+    int rc = store_get_checkpoint(keys->c->source.store, seq, NULL, NULL, NULL);
+    keys->gone = rc == CAIRN_ENOTFOUND;
+    return keys->gone;
+}
+
+static bool read_place(const struct unit *unit, struct file_place *place)
+{
+    struct str old = unit_stamp(unit);
+    struct reader in = reader_of(old.ptr, old.len);
+    if (old.len != 8 + DIGEST_SIZE)
+        return false;
+    place->seq = read_u64(&in);
+    memcpy(place->root.bytes, old.ptr + 8, DIGEST_SIZE);
+    return true;
+}
+
+/* After a checkpoint was deleted all that are left are read again, since another one
+ * may have what that had. Where nothing new is put that is left to the next time. */
 static int do_files(struct catching *c, uint64_t session, bool again)
 {
     struct unit *unit = NULL;
     struct buf stamp = BUF_INIT;
     struct file_place place = {.seq = 0};
+    struct file_keys keys = {.c = c};
     int rc = begin_unit(c, "files/%llu", session, &unit);
-    if (!rc && !again) {
-        struct str old = unit_stamp(unit);
-        struct reader in = reader_of(old.ptr, old.len);
-        bool good = old.len == 8 + DIGEST_SIZE;
-        place.seq = good ? read_u64(&in) : 0;
-        if (good)
-            memcpy(place.root.bytes, old.ptr + 8, DIGEST_SIZE);
-        again = !good;
-    }
+    if (!rc)
+        unit_each_key(unit, look_at_file, &keys);
+    if (!rc && (keys.gone || !read_place(unit, &place)))
+        again = true;
+    if (again)
+        place = (struct file_place){.seq = 0};
     if (!rc)
         rc = source_files(&c->source, session, &place);
+    if (!rc && again && c->only_gone)
+        rc = unit_forget_stamp(unit);
     buf_u64(&stamp, place.seq);
     buf_str(&stamp, digest_view(&place.root));
     rc = end_unit(unit, rc, again, buf_view(&stamp), false);
@@ -340,13 +370,12 @@ static int do_files(struct catching *c, uint64_t session, bool again)
 
 static int do_all_of_session(struct catching *c, uint64_t session, bool again)
 {
-    bool dropped = false;
     int rc = do_session(c, session);
     if (!rc)
         rc = do_messages(c, session, again);
     if (!rc)
-        rc = do_checkpoints(c, session, &dropped);
-    return rc ? rc : do_files(c, session, again || dropped);
+        rc = do_checkpoints(c, session);
+    return rc ? rc : do_files(c, session, again);
 }
 
 static int do_notes(struct catching *c)
@@ -453,7 +482,7 @@ static int do_due(struct due *due)
     int rc = 0;
     c->told.of = due->sessions.n + due->runs.n;
     for (size_t i = 0; i < due->sessions.n && !rc; i++) {
-        rc = do_all_of_session(c, due->sessions.at[i], due->deleted);
+        rc = do_all_of_session(c, due->sessions.at[i], due->all);
         if (!rc)
             rc = tell(c);
     }

@@ -77,12 +77,14 @@ static int take_text(struct finding *f)
                          "what is looked for has %zu bytes, and may have %d", text.len,
                          QUERY_MOST);
     entry_text(&f->text, text, QUERY_MOST, false);
+    if (buf_check(&f->text, f->error))
+        return CAIRN_ENOMEM;
     while (blank < f->text.size && (unsigned char)f->text.data[blank] <= ' ')
         blank++;
     if (blank == f->text.size)
         return error_set(f->error, CAIRN_EUSAGE,
                          "there is nothing to look for: the text is empty");
-    return buf_check(&f->text, f->error);
+    return 0;
 }
 
 static int take_search(struct finding *f)
@@ -388,6 +390,15 @@ static int bring_up(struct finding *f)
     return rc > 0 || rc == CAIRN_EBUSY ? 0 : rc;
 }
 
+static int open_memory(struct finding *f)
+{
+    searchdb_close(f->c.index);
+    f->c.index = NULL;
+    f->result->in_memory = true;
+    int rc = searchdb_open(&f->c.index, NULL, true, f->error);
+    return rc ? rc : bring_up(f);
+}
+
 static int open_reader(struct finding *f)
 {
     struct catching *c = &f->c;
@@ -400,13 +411,7 @@ static int open_reader(struct finding *f)
         f->result->up_to_date = true;
         return 0;
     }
-    if (rc == CAIRN_ENOMEM)
-        return rc;
-    searchdb_close(c->index);
-    c->index = NULL;
-    f->result->in_memory = true;
-    rc = searchdb_open(&c->index, NULL, true, f->error);
-    return rc ? rc : bring_up(f);
+    return rc == CAIRN_ENOMEM ? rc : open_memory(f);
 }
 
 static int open_index(struct finding *f)
@@ -418,15 +423,37 @@ static int open_index(struct finding *f)
     return rc ? rc : bring_up(f);
 }
 
-static int find(struct finding *f)
+static int rank_once(struct finding *f)
 {
-    int rc = open_index(f);
-    if (!rc)
-        rc = searchdb_begin_read(f->c.index, f->error);
+    memset(f->lists, 0, sizeof f->lists);
+    f->n_seen = f->n_fused = 0;
+    int rc = searchdb_begin_read(f->c.index, f->error);
     if (rc)
         return rc;
     rc = rank(f);
     searchdb_end_read(f->c.index);
+    return rc;
+}
+
+/* The index was damaged where nothing but a search reads it. */
+static int make_anew(struct finding *f)
+{
+    if (!f->result->in_memory && store_read_only(f->c.source.store))
+        return open_memory(f);
+    int rc = searchdb_renew(f->c.index, f->error);
+    return rc ? rc : bring_up(f);
+}
+
+static int find(struct finding *f)
+{
+    int rc = open_index(f);
+    if (!rc)
+        rc = rank_once(f);
+    if (rc == CAIRN_EDAMAGED) {
+        rc = make_anew(f);
+        if (!rc)
+            rc = rank_once(f);
+    }
     return rc ? rc : tell_all(f);
 }
 

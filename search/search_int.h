@@ -207,6 +207,11 @@ int unit_put(struct unit *unit, const struct entry *entry);
 bool unit_keep(struct unit *unit, struct str key);
 /* With `sweep` what was neither put nor kept goes. */
 int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open);
+/* So that all of it is read the next time. */
+int unit_forget_stamp(struct unit *unit);
+/* What was loaded. A non-zero return stops. */
+void unit_each_key(const struct unit *unit, int (*each)(void *, struct str key),
+                   void *context);
 /* All of it goes. */
 int unit_drop(struct unit *unit);
 bool unit_only_gone(const struct unit *unit);

@@ -30,6 +30,8 @@ int source_session_project(struct source *s, uint64_t session, struct buf *out)
     int rc = cairn_session_config(s->store, number, note_files, &name, s->error);
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
         rc = 0;
+    if (!rc)
+        rc = buf_check(&name, s->error);
     if (!rc && name.size && name.data[0] == '/') {
         buf_str(out, buf_view(&name));
     } else if (!rc) {

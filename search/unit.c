@@ -16,6 +16,7 @@
 enum { ENTRIES_AT_ONCE = 256, BYTES_AT_ONCE = 8 << 20 };
 
 struct known {
+    struct str key; /* in the arena of the unit */
     int64_t doc;
     uint8_t hash[SEARCHDB_HASH];
     bool stays;
@@ -42,7 +43,7 @@ static int note_key(void *context, int64_t doc, struct str key, struct str hash)
                    ? error_set(unit->c->error, CAIRN_EDAMAGED, "the index is damaged")
                    : error_nomem(unit->c->error);
     unit->known = known;
-    known[unit->n] = (struct known){.doc = doc};
+    known[unit->n] = (struct known){.key = kept, .doc = doc};
     memcpy(known[unit->n].hash, hash.ptr, SEARCHDB_HASH);
     if (map_add(&unit->keys, kept, (uint32_t)unit->n, NULL) < 0)
         return error_nomem(unit->c->error);
@@ -191,6 +192,21 @@ int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open)
         .id = unit->id, .name = unit->name, .stamp = stamp, .open = open};
     int rc = sweep ? sweep_known(unit) : 0;
     return rc || c->only_gone ? rc : searchdb_set_unit(c->index, &row, c->error);
+}
+
+int unit_forget_stamp(struct unit *unit)
+{
+    struct searchdb_unit row = {
+        .id = unit->id, .name = unit->name, .stamp = STR(""), .open = unit->open};
+    return searchdb_set_unit(unit->c->index, &row, unit->c->error);
+}
+
+void unit_each_key(const struct unit *unit, int (*each)(void *, struct str key),
+                   void *context)
+{
+    for (size_t i = 0; i < unit->n; i++)
+        if (each(context, unit->known[i].key))
+            return;
 }
 
 int unit_drop(struct unit *unit)

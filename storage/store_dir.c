@@ -356,7 +356,7 @@ static bool is_ours(const char *name)
     static const char *const names[] = {".",    "..",         "lock",  "live",
                                         "open", ".gitignore", "making"};
     static const char *const starts[] = {"cairn.db", ".gitignore.tmp.", "open.tmp.",
-                                         "outputs."};
+                                         "outputs.", "search."};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -139,6 +139,20 @@ ok 'and it is not told' not grep -q '"title":"holds quokka"' out
 exits 0 cairn search 'quick brown fox' --json
 is "$(top)" 'file fox.txt' 'what others hold, too, is found'
 
+first=$(json_get '.hits[0].checkpoint' out)
+cairn checkpoint create 'one more with the fox' >/dev/null
+cairn checkpoint create 'and another one' >/dev/null
+exits 0 cairn checkpoint delete "$first" --yes
+exits 0 cairn search 'quick brown fox' --json
+is "$(top)" 'file fox.txt' 'by a later checkpoint, when the first is deleted'
+ok 'which is named' test "$(json_get '.hits[0].checkpoint' out)" -gt "$first"
+cp "$db" saved
+exits 0 cairn checkpoint delete "$(json_get '.hits[0].checkpoint' out)" --yes
+cp saved "$db"
+exits 0 cairn search 'quick brown fox' --json
+is "$(top)" 'file fox.txt' 'an index that is behind is brought up to date'
+ok 'and holds nothing that is gone' not kept_in "file/$first/" "$db"
+
 printf 'name: old\ntasks:\n  t: {run: echo axolotl}\n' >old.yaml
 cairn run old.yaml >/dev/null 2>&1
 cairn run old.yaml --fresh >/dev/null 2>&1
