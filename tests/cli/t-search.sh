@@ -173,6 +173,25 @@ cairn exec -- echo numbat >/dev/null 2>&1
 exits 0 cairn search numbat --json
 json_ok 'and the index is sound'
 
+# ---- Beside a run ----
+cat >live.yaml <<'Y'
+name: live
+tasks:
+  early: {run: echo echidna}
+  late: {run: 'until test -e go; do sleep 0.05; done; echo platypus', needs: [early]}
+Y
+cairn run live.yaml >run.out 2>&1 &
+running=$!
+found_echidna() {
+    cairn search echidna --json >out 2>err && [ "$(top)" = 'log early' ]
+}
+ok 'the output of a task that has ended, while others run' wait_for 10 found_echidna
+: >go
+wait $running
+is $? 0 'the run completes'
+exits 0 cairn search platypus --json
+is "$(top)" 'log late' 'and what came later'
+
 # ---- Secrets ----
 export MY_TOKEN=hunter2hunter2hunter2
 cairn session config redact MY_TOKEN >/dev/null 2>&1
