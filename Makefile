@@ -54,6 +54,8 @@ ROOMS_DOWN := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms | tac)
 ALL_ROOMS := $(ROOMS_DOWN:%=$(BUILD)/rooms/%.a)
 LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
 CLI_SOURCES := $(wildcard cli/*.c cli/commands/*.c cli/sessions/*.c cli/shell/*.c cli/markdown/*.c cli/events/*.c cli/files/*.c cli/messages/*.c cli/agents/*.c cli/contexts/*.c cli/tasks/*.c)
+SERVER_SOURCES := $(wildcard server/*.c)
+CLI_SOURCES += $(SERVER_SOURCES)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard $(patsubst %,tests/unit/%/check_*.c,$(ROOMS) cli)))
@@ -369,7 +371,7 @@ fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
 	@FUZZ_SECONDS=0 $(RUN_FUZZ)
 
 # ---- Reading over the code ----------------------------------------------------
-SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli include examples tests bench
+SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server include examples tests bench
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name '*.[ch]' 2>/dev/null))
 SH_FILES := bootstrap.sh .ci/run $(sort $(shell find tests examples bench -name '*.sh' 2>/dev/null))
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check

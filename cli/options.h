@@ -167,7 +167,9 @@ enum option_id {
     OPT_UNTIL,
     OPT_PROJECT,
     OPT_HITS,
-    OPT_REBUILD,
+    OPT_REBUILD,OPT_TOOLS,
+    OPT_READ_ONLY,
+    OPT_CALL_LIMIT,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

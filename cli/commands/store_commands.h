@@ -16,6 +16,7 @@ int command_checkpoint_verify(struct settings *settings);
 int command_checkpoint_head(struct settings *settings);
 int command_checkpoint_delete(struct settings *settings);
 int command_checkpoint_prune(struct settings *settings);
+int command_mcp(struct settings *settings);
 int command_help(struct settings *settings);
 int command_version(struct settings *settings);
 

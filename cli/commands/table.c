@@ -542,6 +542,22 @@ static const struct command command_table[] = {
      2,
      {OPT_SESSION, OPT_NONE},
      command_report},
+    {"mcp",
+     "",
+     "serve agents over the Model Context Protocol",
+     "Answers an agent's client on stdin and stdout until it closes stdin: tools for "
+     "checkpoints, sessions, the board, runs and external tasks, resources and "
+     "prompts. "
+     "The client starts it; docs/guide-mcp.md has what to enter there. Each call is "
+     "done by a command of cairn in a process of its own, so what a tool answers is "
+     "what the command prints with --json. Runs that were started go on when the "
+     "client has gone.",
+     "  cairn mcp\n  cairn mcp --read-only --tools checkpoint,session",
+     "0 2 75",
+     0,
+     0,
+     {OPT_TOOLS, OPT_READ_ONLY, OPT_CALL_LIMIT, OPT_NONE},
+     command_mcp},
     {"help",
      "[COMMAND]",
      "show help",

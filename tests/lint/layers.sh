@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Every include of our files as "FILE:LINE NAME", of the system's as "FILE:LINE <NAME>".
 # shellcheck disable=SC2086
-grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli |
+grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli server |
     sed -E 's/^([^:]*):([0-9]+):[^"<]*"([^"]*)".*/\1:\2 \3/; s/^([^:]*):([0-9]+):[^<]*(<[^>]*>).*/\1:\2 \3/' >"$work/includes"
 
 # Reads the table into may[FROM, TO] and room[]; room_of cuts a path down to its room.
@@ -42,8 +42,13 @@ check_includes() {
         $2 !~ /^</ {
             at = $1; sub(/:[0-9]+$/, "", at)
             from = room_of(at); to = room_of($2); slash = index($2, "/")
-            if (at ~ /^cli\//) {
-                if ($2 !~ /^(cli\/|cairn\/|cairn\.h$)/)
+            if (at ~ /^server\//) {
+                if ($2 !~ /^(server\/|cairn\/|cairn\.h$)/)
+                    print $1 ": server/ may include only cairn.h and its own headers (\"server/...\"), not " $2
+            } else if (at ~ /^cli\//) {
+                if ($2 == "server/serve.h" && at ~ /^cli\/commands\/mcp\.c:?/)
+                    ;
+                else if ($2 !~ /^(cli\/|cairn\/|cairn\.h$)/)
                     print $1 ": cli/ may include only cairn.h and its own headers (\"cli/...\"), not " $2
                 else if ($2 ~ /^cli\/(commands|sessions|files|messages|agents|contexts|tasks)\// && at !~ /^cli\/((commands|sessions|files|messages|agents|contexts|tasks)\/|main\.c$)/)
                     print $1 ": only main.c knows the commands; they stand on the rest of cli/: " $2
@@ -60,7 +65,7 @@ check_includes() {
 
 # Every global name of an object: "D FILE NAME" defined, "U FILE NAME" used.
 # shellcheck disable=SC2086
-for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts cli/tasks; do
+for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts cli/tasks;server; do
     for source in "$room"/*.c; do
         nm "$BUILD/${source%.c}.o" | awk -v file="${source%.c}" '
             $(NF - 1) ~ /^[A-TV-Z]$/ { print "D", file, $NF }
@@ -90,6 +95,11 @@ check_circles() {
         sed -E "s|^tsort: -: ?||; s|^tsort: ||; s|^|$1: |"
 }
 
+# The server calls nothing of the command, nor of a room.
+check_servers_calls() {
+    awk '$1 ~ /^server\// && $2 !~ /^server\// { print $1 ".c: server/ must not use " $3 " of " $2 ".c" }' "$work/calls"
+}
+
 # door HEADER-ERE ALLOWED-FILE-ERE
 door() {
     awk -v header="^($1)\$" -v allowed="^($2):" \
@@ -117,12 +127,13 @@ found=$(
     check_circles storage/sessions
     check_circles workflow
     check_circles cli
+    check_servers_calls
     check_circles process
     door '<sqlite3\.h>' 'storage/sqlite/[a-z_]*\.[ch]'
     door '<tpl\.h>' 'checkpoint/payload\.c'
     door '<zstd[a-z_]*\.h>' 'storage/pool/frame\.c'
     door '<yaml\.h>' 'workflow/yaml\.c'
-    door '<jansson\.h>' 'cli/json_in\.c'
+    door '<jansson\.h>' '(cli/json_in|server/json_value)\.c'
     door '<openssl/.*' 'base/sha256\.c'
 )
 if [ -n "$found" ]; then

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/* Two steps. First every member that was given is looked at: is there such a property,
+ * and may it have this value? Then the words of the variant's template are gone through
+ * (server/tool.h); a member that no word took does not belong to this variant. */
+#include "server/arguments.h"
+
+#include <string.h>
+
+/* One property and what it was given. */
+struct slot {
+    const struct property *property;
+    const struct value *value; /* NULL: not given */
+    bool taken;
+};
+#define SLOTS_MAX 32
+struct form {
+    struct arguments *out;
+    const struct tool *tool;
+    nearest_fn *nearest;
+    struct slot slots[SLOTS_MAX];
+};
+
+static void problem(struct form *form, const char *about, const char *what)
+{
+    struct text *text = &form->out->problem;
+    if (text->n > 0)
+        return;
+    text_format(text, "%s: \"%.80s\" %s", form->tool->name, about, what);
+}
+
+static bool is_good(const struct form *form)
+{
+    return form->out->problem.n == 0 && !form->out->problem.failed &&
+           !form->out->failed;
+}
+
+void arguments_add(struct arguments *arguments, const char *word)
+{
+    char *copy = arguments->n < ARGUMENTS_MAX ? strdup(word) : NULL;
+    if (!copy) {
+        arguments->failed = true;
+        return;
+    }
+    arguments->argv[arguments->n++] = copy;
+}
+
+void arguments_release(struct arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->n; i++)
+        free(arguments->argv[i]);
+    free(arguments->input);
+    free(arguments->directory);
+    text_release(&arguments->problem);
+    *arguments = (struct arguments){.n = 0};
+}
+
+/* ---- What was given ---- */
+
+static struct slot *slot_named(struct form *form, const char *name, size_t n)
+{
+    for (size_t i = 0; i < form->tool->n_properties; i++) {
+        const struct property *property = form->slots[i].property;
+        if (strlen(property->name) == n && memcmp(property->name, name, n) == 0)
+            return &form->slots[i];
+        if (property->also && strlen(property->also) == n &&
+            memcmp(property->also, name, n) == 0)
+            return &form->slots[i];
+    }
+    return NULL;
+}
+
+static void unknown_member(struct form *form, const char *key)
+{
+    const char *names[SLOTS_MAX + 1] = {NULL};
+    struct text *text = &form->out->problem;
+    const char *near;
+    for (size_t i = 0; i < form->tool->n_properties; i++)
+        names[i] = form->slots[i].property->name;
+    near = form->nearest(key, names);
+    problem(form, key, "is no field of it");
+    if (near)
+        text_format(text, "; did you mean \"%s\"?", near);
+    else {
+        text_put(text, "; it has");
+        for (size_t i = 0; names[i]; i++)
+            text_format(text, "%s %s", i > 0 ? "," : "", names[i]);
+    }
+}
+
+static bool is_word(const char *text, const char *words)
+{
+    size_t n = strlen(text);
+    for (const char *at = words; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strcspn(at, "|") == n && memcmp(at, text, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_choice(struct form *form, const struct property *property,
+                         const char *text)
+{
+    if (is_word(text, property->words))
+        return;
+    problem(form, property->name, "");
+    text_format(&form->out->problem, "cannot be \"%.60s\": it is one of %s", text,
+                property->words);
+}
+
+static void check_number(struct form *form, const struct property *property,
+                         const struct value *value)
+{
+    double number = 0;
+    int64_t whole;
+    bool good = property->kind == PROPERTY_INTEGER ? value_integer(value, &whole)
+                                                   : value_number(value, &number);
+    if (good && property->kind == PROPERTY_INTEGER)
+        number = (double)whole;
+    if (good && number >= property->low && number <= property->high)
+        return;
+    problem(form, property->name, "");
+    text_format(&form->out->problem, "is a %s from %.15g to %.15g",
+                property->kind == PROPERTY_INTEGER ? "whole number" : "number",
+                property->low, property->high);
+}
+
+static void check_text(struct form *form, const struct property *property,
+                       const struct value *value)
+{
+    const char *text = value_text(value);
+    if (value_kind(value) != VALUE_STRING)
+        problem(form, property->name, "is a string");
+    else if (!text)
+        problem(form, property->name,
+                "has a NUL character in it, which no text may have");
+    else if (property->kind == PROPERTY_CHOICE)
+        check_choice(form, property, text);
+    else if (property->kind == PROPERTY_DIRECTORY && text[0] != '/')
+        problem(form, property->name, "is an absolute path");
+    else if (property->kind == PROPERTY_DIRECTORY &&
+             (strstr(text, "/../") ||
+              (strlen(text) >= 3 && strcmp(text + strlen(text) - 3, "/..") == 0)))
+        problem(form, property->name, "may not have .. in it");
+}
+
+static void check_list(struct form *form, const struct property *property,
+                       const struct value *value)
+{
+    if (value_kind(value) != VALUE_ARRAY) {
+        problem(form, property->name, "is a list of strings");
+        return;
+    }
+    for (size_t i = 0; i < value_count(value); i++)
+        if (!value_text(value_at(value, i)))
+            problem(form, property->name,
+                    "is a list of strings without NUL characters");
+}
+
+static bool check_pair(void *context, const char *key, const struct value *value)
+{
+    struct form *form = context;
+    if (key[0] == '\0' || strchr(key, '='))
+        problem(form, key, "cannot be a name: it is empty, or has a = in it");
+    else if (value_kind(value) == VALUE_STRING && !value_text(value))
+        problem(form, key, "has a NUL character in it, which no text may have");
+    else if (value_kind(value) == VALUE_ARRAY || value_kind(value) == VALUE_OBJECT ||
+             value_kind(value) == VALUE_NULL)
+        problem(form, key, "is a string, a number or true or false");
+    return is_good(form);
+}
+
+static void check_value(struct form *form, const struct property *property,
+                        const struct value *value)
+{
+    switch (property->kind) {
+    case PROPERTY_TEXT:
+    case PROPERTY_PROSE:
+    case PROPERTY_CHOICE:
+    case PROPERTY_DIRECTORY:
+        check_text(form, property, value);
+        return;
+    case PROPERTY_INTEGER:
+    case PROPERTY_NUMBER:
+    case PROPERTY_USAGE:
+        check_number(form, property, value);
+        return;
+    case PROPERTY_BOOLEAN:
+        if (value_kind(value) != VALUE_BOOL)
+            problem(form, property->name, "is true or false");
+        return;
+    case PROPERTY_LIST:
+        check_list(form, property, value);
+        return;
+    case PROPERTY_NOTES:
+        if (value_text(value))
+            return;
+        /* fall through */
+    case PROPERTY_PAIRS:
+        if (value_kind(value) != VALUE_OBJECT)
+            problem(form, property->name, "is an object of strings");
+        else
+            value_each(value, check_pair, form);
+    }
+}
+
+static bool take_member(void *context, const char *key, const struct value *value)
+{
+    struct form *form = context;
+    struct slot *slot = slot_named(form, key, strlen(key));
+    if (!slot) {
+        unknown_member(form, key);
+        return false;
+    }
+    if (value_kind(value) == VALUE_NULL ||
+        (slot->property->empty && value_kind(value) == VALUE_STRING &&
+         value_text_length(value) == 0))
+        return true;
+    if (slot->value)
+        problem(form, key, "is given twice, under two names");
+    check_value(form, slot->property, value);
+    slot->value = value;
+    slot->taken = slot->property->kind == PROPERTY_DIRECTORY;
+    return is_good(form);
+}
+
+/* ---- Words ---- */
+
+static void append_value(struct text *text, const struct slot *slot)
+{
+    const struct value *value = slot->value;
+    double number = 0;
+    char digits[40];
+    switch (slot->property->kind) {
+    case PROPERTY_INTEGER: {
+        int64_t whole = 0;
+        value_integer(value, &whole);
+        text_format(text, "%lld", (long long)whole);
+        return;
+    }
+    case PROPERTY_NUMBER:
+    case PROPERTY_USAGE:
+        value_number(value, &number);
+        snprintf(digits, sizeof digits, "%.15g", number);
+        if (strtod(digits, NULL) != number)
+            snprintf(digits, sizeof digits, "%.17g", number);
+        text_put(text, digits);
+        if (slot->property->kind == PROPERTY_USAGE && number > 1)
+            text_put(text, "%");
+        return;
+    case PROPERTY_BOOLEAN:
+        text_put(text, value_true(value) ? "yes" : "no");
+        return;
+    case PROPERTY_LIST:
+        for (size_t i = 0; i < value_count(value); i++) {
+            text_put(text, i > 0 ? "," : "");
+            text_put(text, value_text(value_at(value, i)));
+        }
+        return;
+    default:
+        text_put(text, value_text(value));
+    }
+}
+
+static void add_text(struct form *form, const struct slot *slot, struct text *text)
+{
+    char *word;
+    if (text->n > ARGUMENT_BYTES)
+        problem(form, slot->property->name, "is too long: at most 100,000 bytes");
+    word = text_take(text);
+    if (word)
+        arguments_add(form->out, word);
+    else
+        form->out->failed = true;
+    free(word);
+}
+
+static void give_input(struct form *form, struct slot *slot)
+{
+    const char *text = value_text(slot->value);
+    if (form->out->input) {
+        problem(form, slot->property->name,
+                "is too long beside another long text: at most 100,000 bytes");
+        return;
+    }
+    form->out->input = strdup(text);
+    form->out->input_bytes = strlen(text);
+    form->out->failed = form->out->failed || !form->out->input;
+}
+
+/* A text that the command would take for stdin goes there, and so does a long one. */
+static bool goes_to_stdin(const struct slot *slot)
+{
+    const char *text =
+        slot->property->kind == PROPERTY_PROSE ? value_text(slot->value) : NULL;
+    return text && (strcmp(text, "-") == 0 || strlen(text) > ARGUMENT_BYTES / 2);
+}
+
+/* One `--option=NAME=VALUE` for each member. */
+struct pairs {
+    struct form *form;
+    const struct slot *slot;
+    const char *prefix;
+    size_t prefix_bytes;
+};
+static bool add_pair(void *context, const char *key, const struct value *value)
+{
+    const struct pairs *pairs = context;
+    struct text text = {NULL, 0, 0, false};
+    text_add(&text, pairs->prefix, pairs->prefix_bytes);
+    text_format(&text, "%s=", key);
+    if (value_text(value))
+        text_put(&text, value_text(value));
+    else {
+        struct text copy = {NULL, 0, 0, false};
+        value_copy(&copy, value);
+        text_put(&text, text_get(&copy));
+        text.failed = text.failed || copy.failed;
+        text_release(&copy);
+    }
+    add_text(pairs->form, pairs->slot, &text);
+    return is_good(pairs->form);
+}
+
+static void add_pairs(struct form *form, struct slot *slot, const char *prefix,
+                      size_t n)
+{
+    struct pairs pairs = {form, slot, prefix, n};
+    if (value_kind(slot->value) == VALUE_STRING)
+        add_pair(&pairs, "context", slot->value);
+    else
+        value_each(slot->value, add_pair, &pairs);
+}
+
+/* The text behind `{` up to `}` names the slot; a `*` before the `}` requires it. */
+static struct slot *slot_at(struct form *form, const char *brace, const char **behind)
+{
+    size_t n = strcspn(brace + 1, "*}");
+    struct slot *slot = slot_named(form, brace + 1, n);
+    bool required = brace[1 + n] == '*';
+    *behind = brace + 1 + n + required + 1;
+    if (!slot) { /* the table is wrong: a test looks at every template */
+        problem(form, brace, "is in a template and no property");
+        return NULL;
+    }
+    slot->taken = slot->taken || slot->value;
+    if (required && !slot->value)
+        problem(form, slot->property->name, "is required");
+    return slot;
+}
+
+/* `--yes?{x}`, `--dry-run!{x}`, `--state=-<{x}` */
+static void add_marked(struct form *form, const char *word, const char *mark)
+{
+    const char *behind;
+    struct slot *slot = slot_at(form, mark + 1, &behind);
+    struct text text = {NULL, 0, 0, false};
+    bool given, wanted;
+    if (!slot)
+        return;
+    given = slot->value &&
+            (slot->property->kind != PROPERTY_BOOLEAN || value_true(slot->value));
+    wanted = *mark == '!' ? !given : given;
+    if (!wanted)
+        return;
+    if (*mark == '<')
+        give_input(form, slot);
+    text_add(&text, word, (size_t)(mark - word));
+    add_text(form, slot, &text);
+}
+
+/* Literal text and values in turn, up to the end of the word. */
+static void add_composed(struct form *form, const char *word, size_t n)
+{
+    struct text text = {NULL, 0, 0, false};
+    const char *end = word + n;
+    struct slot *slot = NULL;
+    bool given = true, operand = word[0] == '{';
+    while (word < end) {
+        size_t plain = strcspn(word, "{");
+        if (plain > (size_t)(end - word))
+            plain = (size_t)(end - word);
+        text_add(&text, word, plain);
+        word += plain;
+        if (word == end)
+            break;
+        slot = slot_at(form, word, &word);
+        given = given && slot && slot->value;
+        if (!given)
+            continue;
+        if (operand && word == end && slot->property->kind == PROPERTY_LIST) {
+            for (size_t i = 0; i < value_count(slot->value); i++)
+                arguments_add(form->out, value_text(value_at(slot->value, i)));
+            text_release(&text);
+            return;
+        }
+        if (slot->property->kind == PROPERTY_PAIRS ||
+            slot->property->kind == PROPERTY_NOTES) {
+            add_pairs(form, slot, text_get(&text), text.n);
+            text_release(&text);
+            return;
+        }
+        if (goes_to_stdin(slot)) {
+            give_input(form, slot);
+            text_put(&text, "-");
+        } else
+            append_value(&text, slot);
+    }
+    if (slot && given)
+        add_text(form, slot, &text);
+    text_release(&text);
+}
+
+static void add_word(struct form *form, const char *word, size_t n)
+{
+    const char *brace = memchr(word, '{', n);
+    struct text text = {NULL, 0, 0, false};
+    char *plain;
+    if (brace && brace > word && strchr("?!<", brace[-1])) {
+        add_marked(form, word, brace - 1);
+        return;
+    }
+    if (brace) {
+        add_composed(form, word, n);
+        return;
+    }
+    text_add(&text, word, n);
+    plain = text_take(&text);
+    if (plain)
+        arguments_add(form->out, plain);
+    else
+        form->out->failed = true;
+    free(plain);
+}
+
+/* --json comes before the first word that is no part of the command's name. */
+static void add_template(struct form *form, const char *template)
+{
+    bool named = false;
+    for (const char *at = template; *at && is_good(form);) {
+        size_t n = strcspn(at, " ");
+        if (!named && (at[0] == '-' || at[0] == '{')) {
+            arguments_add(form->out, "--json");
+            named = true;
+        }
+        add_word(form, at, n);
+        at += n + (at[n] == ' ');
+    }
+    if (!named)
+        arguments_add(form->out, "--json");
+}
+
+static const char *value_word(const struct value *value)
+{
+    if (value_kind(value) == VALUE_BOOL)
+        return value_true(value) ? "true" : "false";
+    return value_text(value);
+}
+
+static const struct variant *choose_variant(struct form *form)
+{
+    struct slot *slot = form->tool->by
+                            ? slot_named(form, form->tool->by, strlen(form->tool->by))
+                            : NULL;
+    const char *word = slot && slot->value ? value_word(slot->value) : NULL;
+    if (slot)
+        slot->taken = true;
+    for (size_t i = 0; i < form->tool->n_variants; i++) {
+        const struct variant *variant = &form->tool->variants[i];
+        if (word ? variant->value && strcmp(variant->value, word) == 0
+                 : !variant->value)
+            return variant;
+    }
+    problem(form, form->tool->by ? form->tool->by : "?", "is required");
+    return NULL;
+}
+
+static void refuse_rest(struct form *form)
+{
+    for (size_t i = 0; i < form->tool->n_properties; i++) {
+        const struct slot *slot = &form->slots[i];
+        if (!slot->value || slot->taken)
+            continue;
+        problem(form, slot->property->name, "does not belong to this");
+        text_format(&form->out->problem, " %s",
+                    form->tool->by ? form->tool->by : "call");
+        return;
+    }
+}
+
+static void take_directory(struct form *form)
+{
+    for (size_t i = 0; i < form->tool->n_properties; i++) {
+        const struct slot *slot = &form->slots[i];
+        if (!slot->value || slot->property->kind != PROPERTY_DIRECTORY)
+            continue;
+        form->out->directory = strdup(value_text(slot->value));
+        form->out->failed = form->out->failed || !form->out->directory;
+    }
+}
+
+bool arguments_make(struct arguments *arguments, const struct tool *tool,
+                    const struct value *given, nearest_fn *nearest)
+{
+    struct form form = {.out = arguments, .tool = tool, .nearest = nearest};
+    const struct variant *variant;
+    if (given && value_kind(given) != VALUE_OBJECT) {
+        problem(&form, "arguments", "is an object");
+        return false;
+    }
+    for (size_t i = 0; i < tool->n_properties && i < SLOTS_MAX; i++)
+        form.slots[i].property = &tool->properties[i];
+    value_each(given, take_member, &form);
+    variant = is_good(&form) ? choose_variant(&form) : NULL;
+    if (variant)
+        add_template(&form, variant->template);
+    if (is_good(&form))
+        refuse_rest(&form);
+    if (is_good(&form))
+        take_directory(&form);
+    if (arguments->problem.failed)
+        arguments->failed = true;
+    return is_good(&form);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* A call that is to end gets SIGTERM, and SIGKILL after a grace. What it prints beyond
+ * the limit is read and dropped: it must not stop in the middle of its work because
+ * nobody reads. */
+#include "server/call.h"
+
+#include "server/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GRACE_MS 5000
+
+int64_t clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void calls_init(struct calls *calls, struct server *server)
+{
+    *calls = (struct calls){.server = server};
+    calls->waiting_end = &calls->waiting;
+}
+
+struct call *call_new(void)
+{
+    struct call *call = calloc(1, sizeof *call);
+    if (call)
+        call->child = CHILD_NONE;
+    return call;
+}
+
+void call_free(struct call *call)
+{
+    if (!call)
+        return;
+    free(call->reply.id);
+    free(call->subject);
+    arguments_release(&call->arguments);
+    text_release(&call->out);
+    text_release(&call->err);
+    free(call);
+}
+
+static size_t call_bytes(const struct call *call)
+{
+    size_t n = call->arguments.input_bytes;
+    for (size_t i = 0; i < call->arguments.n; i++)
+        n += strlen(call->arguments.argv[i]);
+    return n;
+}
+
+bool calls_add(struct calls *calls, struct call *call)
+{
+    size_t bytes = call_bytes(call);
+    if (calls->n_waiting >= CALLS_WAITING ||
+        bytes > CALLS_WAITING_BYTES - calls->waiting_bytes)
+        return false;
+    call->next = NULL;
+    *calls->waiting_end = call;
+    calls->waiting_end = &call->next;
+    calls->n_waiting++;
+    calls->waiting_bytes += bytes;
+    return true;
+}
+
+static struct call *take_waiting(struct calls *calls, struct call **at)
+{
+    struct call *call = *at;
+    *at = call->next;
+    if (!*at)
+        calls->waiting_end = at;
+    calls->n_waiting--;
+    calls->waiting_bytes -= call_bytes(call);
+    call->next = NULL;
+    return call;
+}
+
+static struct call *find(struct call *list, const char *id)
+{
+    for (struct call *call = list; call; call = call->next)
+        if (!call->cancelled && strcmp(call->reply.id, id) == 0)
+            return call;
+    return NULL;
+}
+
+bool calls_has(const struct calls *calls, const char *id)
+{
+    return find(calls->running, id) || find(calls->waiting, id);
+}
+
+bool calls_idle(const struct calls *calls)
+{
+    return !calls->running && !calls->waiting;
+}
+
+/* ---- Ending ---- */
+
+static void end_child(struct call *call)
+{
+    if (call->signalled)
+        return;
+    call->signalled = true;
+    call->deadline_ms = clock_ms() + GRACE_MS;
+    child_signal(&call->child, SIGTERM);
+}
+
+void calls_cancel(struct calls *calls, const char *id)
+{
+    struct call *call = find(calls->running, id);
+    if (call) {
+        call->cancelled = true;
+        end_child(call);
+        return;
+    }
+    for (struct call **at = &calls->waiting; *at; at = &(*at)->next) {
+        if (strcmp((*at)->reply.id, id) != 0)
+            continue;
+        call = take_waiting(calls, at);
+        server_drop(calls->server, &call->reply);
+        call_free(call);
+        return;
+    }
+}
+
+static void check_time(struct call *call, int64_t now)
+{
+    if (call->deadline_ms == 0 || now < call->deadline_ms)
+        return;
+    if (!call->signalled) {
+        call->timed_out = true;
+        end_child(call);
+    } else if (!call->killed) {
+        call->killed = true;
+        child_signal(&call->child, SIGKILL);
+    }
+}
+
+/* A call that nobody waits for any more is answered by nothing. */
+static void finish(struct calls *calls, struct call *call)
+{
+    if (call->cancelled)
+        server_drop(calls->server, &call->reply);
+    else
+        call->finish(calls->server, call);
+}
+
+static void remove_running(struct calls *calls, struct call **at)
+{
+    struct call *call = *at;
+    *at = call->next;
+    calls->n_running--;
+    call_free(call);
+}
+
+/* ---- Pipes ---- */
+
+static void read_pipe(int *fd, struct text *text, size_t limit, bool *too_large)
+{
+    char bytes[16384];
+    ssize_t n;
+    /* Not for ever: others are to be served, too. */
+    for (int round = 0; round < 64 && *fd >= 0; round++) {
+        n = read(*fd, bytes, sizeof bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            close(*fd);
+            *fd = -1;
+            return;
+        }
+        if ((size_t)n > limit - text->n) {
+            *too_large = true;
+            continue;
+        }
+        text_add(text, bytes, (size_t)n);
+    }
+}
+
+static void write_input(struct call *call)
+{
+    const struct arguments *arguments = &call->arguments;
+    while (call->child.in >= 0) {
+        size_t left = arguments->input_bytes - call->input_done;
+        ssize_t n =
+            left > 0 ? write(call->child.in, arguments->input + call->input_done, left)
+                     : 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) { /* all of it, or it does not want the rest */
+            close(call->child.in);
+            call->child.in = -1;
+            return;
+        }
+        call->input_done += (size_t)n;
+    }
+}
+
+/* ---- Runs that go on ---- */
+
+static bool has_run(const struct text *out)
+{
+    for (const char *line = text_get(out), *end; (end = strchr(line, '\n'));
+         line = end + 1) {
+        char why[160];
+        struct value *value = value_parse(line, (size_t)(end - line), why);
+        int64_t run;
+        bool found = value_integer(value_member(value, "run"), &run);
+        value_free(value);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+/* The run has a number: it is answered, and the process is only to be reaped. With its
+ * pipes closed its lines go nowhere; that does not stop it. */
+static bool let_go(struct calls *calls, struct call **at)
+{
+    struct call *call = *at;
+    if (!call->starts || call->signalled || call->cancelled || !has_run(&call->out))
+        return false;
+    call->status = -1;
+    finish(calls, call);
+    calls->detached[calls->n_detached++] = call->child.pidfd;
+    child_close(&call->child);
+    remove_running(calls, at);
+    return true;
+}
+
+static void reap_detached(struct calls *calls)
+{
+    for (size_t i = calls->n_detached; i-- > 0;) {
+        struct pollfd fd = {calls->detached[i], POLLIN, 0};
+        struct child child = CHILD_NONE;
+        if (poll(&fd, 1, 0) != 1)
+            continue;
+        child.pidfd = calls->detached[i];
+        child_reap(&child);
+        calls->detached[i] = calls->detached[--calls->n_detached];
+    }
+}
+
+/* ---- The loop's two halves ---- */
+
+static void start_call(struct calls *calls, struct call *call)
+{
+    struct child_start start = {.argv = call->arguments.argv,
+                                .directory = call->arguments.directory,
+                                .detached = call->starts,
+                                .has_input = call->arguments.input != NULL};
+    int error = child_start(&call->child, &start);
+    if (error) {
+        call->status = 126;
+        text_format(&call->err, "cannot carry it out%s%s: %s",
+                    start.directory ? " in " : "",
+                    start.directory ? start.directory : "", strerror(error));
+        call->finish(calls->server, call);
+        call_free(call);
+        return;
+    }
+    call->deadline_ms = call->time_limit_ms ? clock_ms() + call->time_limit_ms : 0;
+    call->next = calls->running;
+    calls->running = call;
+    calls->n_running++;
+}
+
+static bool can_start(const struct calls *calls)
+{
+    return calls->waiting && calls->n_running < CALLS_RUNNING &&
+           (!calls->waiting->starts ||
+            calls->n_detached + calls->n_running < CALLS_DETACHED);
+}
+
+static size_t add_fd(struct pollfd *fds, size_t n, int fd, short events)
+{
+    if (fd < 0)
+        return n;
+    fds[n] = (struct pollfd){fd, events, 0};
+    return n + 1;
+}
+
+size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms)
+{
+    size_t n = 0;
+    while (can_start(calls))
+        start_call(calls, take_waiting(calls, &calls->waiting));
+    for (const struct call *call = calls->running; call; call = call->next) {
+        n = add_fd(fds, n, call->child.in, POLLOUT);
+        n = add_fd(fds, n, call->child.out, POLLIN);
+        n = add_fd(fds, n, call->child.err, POLLIN);
+        n = add_fd(fds, n, call->child.pidfd, POLLIN);
+        if (call->deadline_ms != 0 && !call->killed && call->deadline_ms < *until_ms)
+            *until_ms = call->deadline_ms;
+    }
+    for (size_t i = 0; i < calls->n_detached; i++)
+        n = add_fd(fds, n, calls->detached[i], POLLIN);
+    return n;
+}
+
+static bool has_ended(const struct call *call)
+{
+    struct pollfd fd = {call->child.pidfd, POLLIN, 0};
+    return poll(&fd, 1, 0) == 1;
+}
+
+/* What it left in its pipes is read after its end; who else holds them is not waited
+ * for. */
+static void serve_call(struct calls *calls, struct call **at)
+{
+    struct call *call = *at;
+    bool ended = has_ended(call), ignored = false;
+    write_input(call);
+    read_pipe(&call->child.out, &call->out, CALL_OUTPUT_BYTES, &call->too_large);
+    read_pipe(&call->child.err, &call->err, CALL_ERRORS_BYTES, &ignored);
+    if (!ended) {
+        check_time(call, clock_ms());
+        (void)let_go(calls, at);
+        return;
+    }
+    call->status = child_reap(&call->child);
+    finish(calls, call);
+    remove_running(calls, at);
+}
+
+void calls_serve(struct calls *calls)
+{
+    for (struct call **at = &calls->running; *at;) {
+        struct call *call = *at;
+        serve_call(calls, at);
+        if (*at == call)
+            at = &call->next;
+    }
+    reap_detached(calls);
+}
+
+void calls_end(struct calls *calls)
+{
+    while (calls->waiting) {
+        struct call *call = take_waiting(calls, &calls->waiting);
+        server_drop(calls->server, &call->reply);
+        call_free(call);
+    }
+    for (struct call *call = calls->running; call; call = call->next) {
+        call->cancelled = true;
+        end_child(call);
+    }
+    while (calls->running) {
+        struct pollfd fds[CALLS_FDS];
+        int64_t until = clock_ms() + GRACE_MS, now;
+        size_t n = calls_poll(calls, fds, &until);
+        now = clock_ms();
+        (void)poll(fds, (nfds_t)n, until > now ? (int)(until - now) : 0);
+        calls_serve(calls);
+    }
+    for (size_t i = 0; i < calls->n_detached; i++)
+        close(calls->detached[i]);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests that a command of cairn answers: waiting, running, ended.
+ *
+ * The loop asks calls_poll for what to wait, hands what came to calls_serve, and each
+ * call's `finish` makes the result out of what the command printed. */
+#ifndef SERVER_CALL_H
+#define SERVER_CALL_H
+
+#include "server/arguments.h"
+#include "server/child.h"
+
+#include <poll.h>
+
+#define CALLS_RUNNING 8
+#define CALLS_WAITING 64
+#define CALLS_WAITING_BYTES ((size_t)16 << 20)
+#define CALLS_DETACHED 64
+#define CALL_OUTPUT_BYTES ((size_t)4 << 20)
+#define CALL_ERRORS_BYTES ((size_t)16 << 10)
+
+/* To whom an answer goes. */
+struct batch;
+struct reply {
+    char *id;            /* JSON, owned */
+    struct batch *batch; /* or NULL */
+    bool modern;         /* asked for in the protocol of 2026-07-28 */
+};
+
+struct server;
+struct call {
+    struct call *next;
+    struct reply reply;
+    struct arguments arguments;
+    /* Makes the result; the call is freed afterwards. */
+    void (*finish)(struct server *server, struct call *call);
+    const struct tool *tool; /* of a tool's call */
+    char *subject;           /* what `finish` wants to know, or NULL */
+    int64_t time_limit_ms;
+    bool starts; /* answers with its first line, and goes on */
+
+    struct child child;
+    struct text out, err;
+    size_t input_done;
+    int64_t deadline_ms; /* monotonic; 0: none */
+    bool signalled, killed, cancelled, timed_out, too_large;
+    int status; /* exit status, when `finish` is called; -1: it goes on */
+};
+
+struct calls {
+    struct call *running, *waiting, **waiting_end;
+    size_t n_running, n_waiting, waiting_bytes;
+    int detached[CALLS_DETACHED]; /* pidfds of runs that go on */
+    size_t n_detached;
+    struct server *server;
+};
+
+void calls_init(struct calls *calls, struct server *server);
+struct call *call_new(void); /* NULL: out of memory */
+void call_free(struct call *call);
+/* Takes the call, which is started when there is room. False: too many wait; the call
+ * stays the caller's. */
+bool calls_add(struct calls *calls, struct call *call);
+/* Whether a call with this id waits or runs. */
+bool calls_has(const struct calls *calls, const char *id);
+/* Ends the call with this id, which is never answered then. */
+void calls_cancel(struct calls *calls, const char *id);
+/* Starts what can be. Returns how many descriptors were added to fds, which has room
+ * for CALLS_FDS; lowers *until_ms to the next time when something is due. */
+#define CALLS_FDS (CALLS_RUNNING * 4 + CALLS_DETACHED)
+size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms);
+/* After poll: reads, writes, reaps, and finishes calls. */
+void calls_serve(struct calls *calls);
+bool calls_idle(const struct calls *calls);
+/* Ends every child that does not go on, and frees all. */
+void calls_end(struct calls *calls);
+
+int64_t clock_ms(void);
+
+#endif

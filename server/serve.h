@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The server of `cairn mcp`: the Model Context Protocol over stdin and stdout, a JSON
+ * message a line. What a client asks for is done by commands of cairn, each a process
+ * of its own, so that whatever a call does, the server goes on. */
+#ifndef SERVER_SERVE_H
+#define SERVER_SERVE_H
+
+#include "server/arguments.h"
+
+struct serve_options {
+    const char *store, *key; /* for every command; NULL: as it finds them */
+    unsigned toolsets;       /* those that are offered (server/tool.h) */
+    bool read_only;          /* only tools that change nothing */
+    int64_t time_limit_ms;   /* of one call */
+    nearest_fn *nearest;
+    const char *version; /* of cairn */
+};
+
+enum serve_end {
+    SERVE_DONE,      /* the client closed stdin, or a signal asked for the end */
+    SERVE_NO_READER, /* the client does not read its answers */
+    SERVE_SYSTEM     /* out of memory, or stdin or stdout failed */
+};
+/* Serves until the client is done. */
+enum serve_end serve(const struct serve_options *options);
+
+#endif

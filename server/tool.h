@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* A tool is one row: what a client is told of it, and the command line that a call
+ * becomes. A template is words with one space between them:
+ *
+ *     note             as it is
+ *     {x}              the value of the property x; nothing if x is not given; a list
+ *                      becomes several arguments
+ *     {x}:{y}          values with text around; nothing unless all are given
+ *     --tag={x}        an option; a list is joined by commas, pairs repeat the option
+ *     --yes?{x}        the word --yes if x is true, or given where it is no boolean
+ *     --dry-run!{x}    the word --dry-run unless x is true
+ *     --state=-<{x}    the word --state=-, and x goes to stdin
+ *
+ * `{x*}` says that x is required. Operands stand behind `--`, and values of options
+ * behind `=`, so no value can become an option. */
+#ifndef SERVER_TOOL_H
+#define SERVER_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum property_kind {
+    PROPERTY_TEXT,
+    PROPERTY_PROSE,   /* the command reads it from stdin where it is `-` */
+    PROPERTY_INTEGER, /* from low to high */
+    PROPERTY_NUMBER,
+    PROPERTY_USAGE, /* 0 to 1, or above 1 a percentage */
+    PROPERTY_BOOLEAN,
+    PROPERTY_CHOICE,   /* one of words, separated by | */
+    PROPERTY_LIST,     /* of strings */
+    PROPERTY_PAIRS,    /* an object: NAME=VALUE */
+    PROPERTY_NOTES,    /* the same, or a string, which is context=VALUE */
+    PROPERTY_DIRECTORY /* where the command is carried out */
+};
+
+struct property {
+    const char *name;
+    const char *also; /* an older name for it, or NULL */
+    enum property_kind kind;
+    const char *words;
+    double low, high;
+    bool empty; /* "" is the same as not given */
+    const char *about;
+};
+
+struct variant {
+    const char
+        *value; /* of the property `by`; NULL: it is not given, or there is none */
+    const char *template;
+};
+
+enum toolset {
+    TOOLSET_CHECKPOINT = 1,
+    TOOLSET_SESSION = 2,
+    TOOLSET_BOARD = 4,
+    TOOLSET_RUN = 8,
+    TOOLSET_TASK = 16,
+    TOOLSET_ALL = 31
+};
+enum tool_hint { HINT_READ_ONLY = 1, HINT_DESTRUCTIVE = 2, HINT_IDEMPOTENT = 4 };
+
+struct tool {
+    const char *name, *title, *about;
+    enum toolset set;
+    unsigned hints;
+    const char *by; /* the property that chooses the variant, or NULL */
+    const struct variant *variants;
+    size_t n_variants;
+    const struct property *properties;
+    size_t n_properties;
+    /* Members of the answer, "run:i state:s?": s string, i integer, n number, b
+     * boolean, a array, o object; ? may be null. */
+    const char *shape;
+    const char *says; /* the member that is text for people, or NULL: all of it is */
+    bool starts; /* a run that goes on: the answer is its first line with a number */
+};
+
+/* The i-th tool, NULL past the end. */
+const struct tool *tool_at(size_t i);
+/* The bit of a toolset, 0 if there is none with this name of n bytes. */
+unsigned toolset_find(const char *name, size_t n);
+const char *toolset_name(enum toolset set);
+/* The same rows, for tool_at. */
+struct tool_rows {
+    const struct tool *rows;
+    size_t n;
+};
+extern const struct tool_rows checkpoint_tools, session_tools, board_tools, run_tools;
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* tools/list and tools/call. The document that a command prints is the answer, byte for
+ * byte; an error of it is a result, too, so that a model can read it and try again. */
+#include "server/answer.h"
+#include "server/schema.h"
+
+#include <string.h>
+
+/* ---- The list ---- */
+
+static bool is_offered(const struct server *server, const struct tool *tool)
+{
+    const struct serve_options *options = server->options;
+    return (options->toolsets & tool->set) &&
+           (!options->read_only || tool->hints & HINT_READ_ONLY);
+}
+
+static void put_hints(struct text *text, const struct tool *tool)
+{
+    text_key(text, "annotations");
+    text_open(text, '{');
+    text_pair(text, "title", tool->title);
+    text_key(text, "readOnlyHint");
+    text_bool(text, tool->hints & HINT_READ_ONLY);
+    text_key(text, "destructiveHint");
+    text_bool(text, tool->hints & HINT_DESTRUCTIVE);
+    text_key(text, "idempotentHint");
+    text_bool(text, tool->hints & (HINT_IDEMPOTENT | HINT_READ_ONLY));
+    text_key(text, "openWorldHint");
+    text_bool(text, tool->starts);
+    text_close(text, '}');
+}
+
+static void put_tool(struct text *text, const struct tool *tool)
+{
+    text_open(text, '{');
+    text_pair(text, "name", tool->name);
+    text_pair(text, "title", tool->title);
+    text_pair(text, "description", tool->about);
+    text_key(text, "inputSchema");
+    schema_input(text, tool);
+    text_key(text, "outputSchema");
+    schema_output(text, tool);
+    put_hints(text, tool);
+    text_close(text, '}');
+}
+
+void tools_list(struct server *server, struct request *request)
+{
+    struct text result = {NULL, 0, 0, false};
+    if (value_text(value_member(request->params, "cursor"))) {
+        server_error(server, request->reply, ERROR_PARAMS,
+                     "there is no such page: the list of tools is one page", NULL);
+        return;
+    }
+    result_begin(server, &result, request->reply->modern);
+    text_key(&result, "tools");
+    text_open(&result, '[');
+    for (size_t i = 0; tool_at(i); i++)
+        if (is_offered(server, tool_at(i)))
+            put_tool(&result, tool_at(i));
+    text_close(&result, ']');
+    result_fresh(&result, request->reply->modern);
+    server_result(server, request->reply, &result);
+}
+
+/* ---- A call ---- */
+
+static void put_block(struct text *result, const char *text, size_t n)
+{
+    text_open(result, '{');
+    text_pair(result, "type", "text");
+    text_key(result, "text");
+    text_bytes(result, text, n);
+    text_close(result, '}');
+}
+
+static void send_problem(struct server *server, struct reply *reply, const char *text)
+{
+    struct text result = {NULL, 0, 0, false};
+    result_begin(server, &result, reply->modern);
+    text_key(&result, "content");
+    text_open(&result, '[');
+    put_block(&result, text, strlen(text));
+    text_close(&result, ']');
+    text_key(&result, "isError");
+    text_bool(&result, true);
+    server_result(server, reply, &result);
+}
+
+/* The text for people: a member of the document, or all of it, for a client that looks
+ * at nothing else. Behind it come warnings. */
+static void put_content(struct text *result, const struct call *call,
+                        const struct answer *answer)
+{
+    const char *says =
+        call->tool->says ? value_text(value_member(answer->document, call->tool->says))
+                         : NULL;
+    text_key(result, "content");
+    text_open(result, '[');
+    if (answer->problem.n > 0)
+        put_block(result, answer->problem.bytes, answer->problem.n);
+    else if (says)
+        put_block(result, says, strlen(says));
+    else
+        put_block(result, answer->json, answer->n);
+    if (answer->problem.n == 0 && call->err.n > 0)
+        put_block(result, call->err.bytes, call->err.n);
+    text_close(result, ']');
+}
+
+/* Of a run that goes on: its number, and what its first line says of it. */
+static void put_started(struct text *result, const struct answer *answer)
+{
+    const struct value *text = value_member(answer->document, "text");
+    text_open(result, '{');
+    text_key(result, "run");
+    value_copy(result, value_member(answer->document, "run"));
+    text_key(result, "text");
+    if (text)
+        value_copy(result, text);
+    else
+        text_raw(result, "null", 4);
+    text_close(result, '}');
+}
+
+static void finish_tool(struct server *server, struct call *call)
+{
+    struct answer answer;
+    struct text result = {NULL, 0, 0, false};
+    answer_init(&answer, call);
+    if (call->timed_out)
+        server_log(server, 3, text_get(&answer.problem));
+    result_begin(server, &result, call->reply.modern);
+    put_content(&result, call, &answer);
+    if (answer.document) {
+        text_key(&result, "structuredContent");
+        if (call->starts && !answer.refused)
+            put_started(&result, &answer);
+        else
+            text_raw(&result, answer.json, answer.n);
+    }
+    text_key(&result, "isError");
+    /* Status 1 says that what was checked did not pass: that is the answer. */
+    text_bool(&result, answer.refused || (!call->starts && call->status > 1));
+    server_result(server, &call->reply, &result);
+    answer_release(&answer);
+}
+
+static const struct tool *find_tool(const struct server *server, const char *name)
+{
+    for (size_t i = 0; name && tool_at(i); i++)
+        if (is_offered(server, tool_at(i)) && strcmp(tool_at(i)->name, name) == 0)
+            return tool_at(i);
+    return NULL;
+}
+
+static void unknown_tool(struct server *server, struct reply *reply, const char *name)
+{
+    const char *names[65] = {NULL};
+    size_t n = 0;
+    struct text text = {NULL, 0, 0, false};
+    const char *near = NULL;
+    for (size_t i = 0; tool_at(i) && n < 64; i++)
+        if (is_offered(server, tool_at(i)))
+            names[n++] = tool_at(i)->name;
+    if (name) {
+        near = server->options->nearest(name, names);
+        text_format(&text, "there is no tool %.80s here", name);
+    } else
+        text_put(&text, "tools/call: \"name\" is the name of a tool");
+    if (near)
+        text_format(&text, "; did you mean %s?", near);
+    else if (name && server->options->read_only)
+        text_put(&text, " (the server was started with --read-only)");
+    server_error(server, reply, ERROR_PARAMS, text_get(&text), NULL);
+    text_release(&text);
+}
+
+void tools_call(struct server *server, struct request *request)
+{
+    const char *name = value_text(value_member(request->params, "name"));
+    const struct tool *tool = find_tool(server, name);
+    struct call *call;
+    if (!tool) {
+        unknown_tool(server, request->reply, name);
+        return;
+    }
+    call = server_call(server, request);
+    if (!call)
+        return;
+    call->tool = tool;
+    call->finish = finish_tool;
+    call->starts = tool->starts;
+    if (arguments_make(&call->arguments, tool,
+                       value_member(request->params, "arguments"),
+                       server->options->nearest) ||
+        call->arguments.failed) {
+        server_start_call(server, call);
+        return;
+    }
+    send_problem(server, &call->reply, text_get(&call->arguments.problem));
+    call_free(call);
+}

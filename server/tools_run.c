@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Tools about runs of workflows, and about tasks that are done outside of cairn. */
+#include "server/properties.h"
+
+#define RUN_SHAPE                                                            \
+    "run:i workflow:s? file:s? params:o state:s live:b started:s? ended:s? " \
+    "total:i? completed:i? failed:i? running:i"
+
+/* ---- Runs ---- */
+
+static const struct variant start[] = {
+    {NULL, "run --param={params} --fresh?{fresh} --jobs={jobs} --on-change={on_change} "
+           "--no-wait?{no_wait} -- {file}"},
+};
+#define ON_CHANGE \
+    CHOICE("on_change", "rerun|keep|refuse", "Where the workflow was edited since")
+#define JOBS WHOLE("jobs", 1, 4096, "At most so many tasks at once")
+#define NO_WAIT FLAG("no_wait", "End where only external tasks are left")
+#define PARAMS PAIRS("params", "Parameters of the workflow by name")
+#define FILE_ TEXT("file", "The workflow file (default: cairn.yaml in the directory)")
+static const struct property start_properties[] = {
+    FILE_,     PARAMS,    FLAG("fresh", "A new run, also where one is unfinished"),
+    JOBS,      ON_CHANGE, NO_WAIT,
+    DIRECTORY,
+};
+
+static const struct variant resume[] = {
+    {NULL, "resume --from={checkpoint} --jobs={jobs} --on-change={on_change} "
+           "--no-wait?{no_wait} -- {run}"},
+};
+static const struct property resume_properties[] = {
+    RUN("The run (default: the newest)"),
+    CHECKPOINT("Start a new run from this checkpoint of a run"),
+    JOBS,
+    ON_CHANGE,
+    NO_WAIT,
+    DIRECTORY,
+};
+
+static const struct variant list[] = {
+    {NULL, "runs --workflow={workflow} --limit={limit} --offset={offset} "
+           "--sort={sort}"},
+};
+static const struct property list_properties[] = {
+    TEXT("workflow", "Only runs of this workflow"),
+    LIMIT,
+    OFFSET,
+    CHOICE("sort", "-started|started", "Newest first (default), or oldest"),
+    DIRECTORY,
+};
+
+static const struct variant status[] = {
+    {NULL, "status --tasks?{tasks} -- {run}"},
+};
+static const struct property status_properties[] = {
+    RUN("The run (default: the newest)"),
+    FLAG("tasks", "Every task, not only those that failed"),
+    DIRECTORY,
+};
+
+static const struct variant plan[] = {
+    {NULL, "plan --param={params} --fresh?{fresh} --run={run} --from={checkpoint} "
+           "--on-change={on_change} --all?{all} -- {file}"},
+};
+static const struct property plan_properties[] = {
+    TEXT("file", "The workflow file; without it and a run: the newest run"),
+    PARAMS,
+    FLAG("fresh", "As if no run was unfinished"),
+    RUN("What resuming this run would do"),
+    CHECKPOINT("What starting from this checkpoint of a run would do"),
+    ON_CHANGE,
+    FLAG("all", "Also the tasks that would not run"),
+    DIRECTORY,
+};
+
+static const struct variant explain[] = {
+    {NULL, "explain --param={params} --run={run} --on-change={on_change} -- {task*} "
+           "{file}"},
+};
+static const struct property explain_properties[] = {
+    TEXT("task", "The task"),
+    TEXT("file", "The workflow file; without it and a run: the newest run"),
+    PARAMS,
+    RUN("The run"),
+    ON_CHANGE,
+    DIRECTORY,
+};
+
+static const struct variant output[] = {
+    {NULL, "log --run={run} --attempt={attempt} --stdout?{stdout} --stderr?{stderr} -- "
+           "{task}"},
+};
+static const struct property log_properties[] = {
+    TEXT("task", "The task; without it, all that failed, with their attempts"),
+    RUN("The run (default: the newest)"),
+    WHOLE("attempt", 1, 1e9, "This attempt (default: the last one)"),
+    FLAG("stdout", "Only its stdout"),
+    FLAG("stderr", "Only its stderr"),
+    DIRECTORY,
+};
+
+static const struct variant cancel[] = {{NULL, "cancel -- {run*}"}};
+static const struct property cancel_properties[] = {RUN("The run"), DIRECTORY};
+
+/* ---- External tasks ---- */
+
+#define TASK TEXT("task", "The task")
+#define TOKEN TEXT("token", "What task_claim gave, if the task is claimed")
+static const struct variant next[] = {
+    {NULL, "next --claimed?{claimed} -- {run}"},
+};
+static const struct property next_properties[] = {
+    RUN("The run (default: the newest)"),
+    FLAG("claimed", "Also those that somebody has claimed"),
+    DIRECTORY,
+};
+static const struct variant claim[] = {
+    {NULL, "claim --lease={lease} --holder={holder} -- {run*} {task*}"},
+};
+static const struct property claim_properties[] = {
+    RUN("The run"),
+    TASK,
+    TEXT("lease", "How long it is yours, such as 10m (default: the command's)"),
+    TEXT("holder", "Your name, for people"),
+    DIRECTORY,
+};
+static const struct variant complete[] = {
+    {NULL, "complete --token={token} --output={outputs} -- {run*} {task*}"},
+};
+static const struct property complete_properties[] = {
+    RUN("The run"), TASK, TOKEN, PAIRS("outputs", "Values of the task by name"),
+    DIRECTORY,
+};
+static const struct variant fail[] = {
+    {NULL, "fail --token={token} --message={message} -- {run*} {task*}"},
+};
+static const struct property fail_properties[] = {
+    RUN("The run"), TASK, TOKEN, TEXT("message", "Why, in a line"), DIRECTORY,
+};
+
+#define REPORTED_SHAPE "run:i task:s state:s resume:b"
+
+static const struct tool rows[] = {
+    {.name = "run_start",
+     .title = "Run a workflow",
+     .about = "Starts a workflow, or resumes its unfinished run, and returns at once "
+              "with the number of the run, which goes on by itself, also after this "
+              "server has ended. Then: run_status, run_log, run_cancel.",
+     .set = TOOLSET_RUN,
+     VARIANTS(start),
+     PROPERTIES(start_properties),
+     .shape = "run:i text:s?",
+     .starts = true},
+    {.name = "run_resume",
+     .title = "Resume a run",
+     .about =
+         "Goes on with a run that was interrupted, failed or was edited; what is "
+         "finished and unchanged does not run again. Returns at once, as run_start "
+         "does. run_plan says before what would run.",
+     .set = TOOLSET_RUN,
+     VARIANTS(resume),
+     PROPERTIES(resume_properties),
+     .shape = "run:i text:s?",
+     .starts = true},
+    {.name = "run_list",
+     .title = "List runs",
+     .about = "Lists the runs of the store with their states, newest first.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(list),
+     PROPERTIES(list_properties),
+     .shape = "runs:a total:i limit:i offset:i"},
+    {.name = "run_status",
+     .title = "State of a run",
+     .about = "Says how a run stands: its state, counts, and the tasks that failed (or "
+              "every task).",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(status),
+     PROPERTIES(status_properties),
+     .shape = RUN_SHAPE},
+    {.name = "run_plan",
+     .title = "What would run",
+     .about = "Says which tasks run_start or run_resume would run, and why. Runs "
+              "nothing.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(plan),
+     PROPERTIES(plan_properties),
+     .shape = "workflow:s run:i? tasks:i will:i may:i notices:a decisions:a"},
+    {.name = "run_explain",
+     .title = "Why a task would run or not",
+     .about = "Says for one task whether it would run, the reason in a sentence, what "
+              "changed in it, and how its last attempts ended.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(explain),
+     PROPERTIES(explain_properties),
+     .shape = "task:s run:i? will_run:b may_run:b reason:s detail:s? attempts:a"},
+    {.name = "run_log",
+     .title = "Output of a task",
+     .about = "Gives the output of a task of a run; without a task, the tasks that "
+              "failed with their attempts.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(output),
+     PROPERTIES(log_properties),
+     .shape = "run:i"},
+    {.name = "run_cancel",
+     .title = "Stop a run",
+     .about = "Stops a run: its tasks are ended, and what is finished stays finished.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT,
+     VARIANTS(cancel),
+     PROPERTIES(cancel_properties),
+     .shape = "run:i action:s"},
+    {.name = "task_next",
+     .title = "External tasks that can be done now",
+     .about = "Lists the tasks of a run that somebody outside has to do, and that can "
+              "be done now.",
+     .set = TOOLSET_TASK,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(next),
+     PROPERTIES(next_properties),
+     .shape = "run:i? resume:b next:a"},
+    {.name = "task_claim",
+     .title = "Claim an external task",
+     .about = "Claims an external task for some time, so that nobody else does it. The "
+              "token is needed to complete it.",
+     .set = TOOLSET_TASK,
+     VARIANTS(claim),
+     PROPERTIES(claim_properties),
+     .shape = "run:i task:s token:s lease_ms:i"},
+    {.name = "task_complete",
+     .title = "Report that an external task is done",
+     .about = "Reports that an external task is done, with its values.",
+     .set = TOOLSET_TASK,
+     VARIANTS(complete),
+     PROPERTIES(complete_properties),
+     .shape = REPORTED_SHAPE},
+    {.name = "task_fail",
+     .title = "Report that an external task has failed",
+     .about = "Reports that an external task has failed.",
+     .set = TOOLSET_TASK,
+     VARIANTS(fail),
+     PROPERTIES(fail_properties),
+     .shape = REPORTED_SHAPE},
+};
+const struct tool_rows run_tools = {rows, COUNT(rows)};
