@@ -42,7 +42,7 @@ enum { PROMPTS = sizeof prompts / sizeof prompts[0] };
 void prompts_list(struct server *server, struct request *request)
 {
     struct text result = {NULL, 0, 0, false};
-    result_begin(server, &result, request->reply->modern);
+    reply_begin(server, &result, request->reply->modern);
     text_key(&result, "prompts");
     text_open(&result, '[');
     for (size_t i = 0; i < PROMPTS; i++) {
@@ -64,7 +64,7 @@ void prompts_list(struct server *server, struct request *request)
         text_close(&result, '}');
     }
     text_close(&result, ']');
-    result_fresh(&result, request->reply->modern);
+    reply_fresh(&result, request->reply->modern);
     server_result(server, request->reply, &result);
 }
 
@@ -95,7 +95,7 @@ static void finish_prompt(struct server *server, struct call *call)
         text_put(&text, says);
     else
         text_add(&text, answer.json, answer.n);
-    result_begin(server, &result, call->reply.modern);
+    reply_begin(server, &result, call->reply.modern);
     text_pair(&result, "description", prompt->about);
     text_key(&result, "messages");
     text_open(&result, '[');
@@ -182,11 +182,14 @@ void prompts_get(struct server *server, struct request *request)
 
 #define VALUES_MAX 100
 static const struct completed {
-    const char *argument, *words[4], *array, *member;
+    const char *argument, *words[5], *array, *member; /* words: ended by NULL */
 } completions[] = {
     {"run", {"runs", "--json", "--limit=100", NULL}, "runs", "run"},
-    {"session", {"session", "list", "--json", NULL}, "sessions", "name"},
-    {"checkpoint", {"checkpoint", "list", "--json", NULL}, "checkpoints", "id"},
+    {"session", {"session", "list", "--json", "--limit=100"}, "sessions", "name"},
+    {"checkpoint",
+     {"checkpoint", "list", "--json", "--limit=100"},
+     "checkpoints",
+     "id"},
     {"task", {"status", "--tasks", "--json", NULL}, "tasks", "task"},
 };
 
@@ -194,7 +197,7 @@ static void send_values(struct server *server, struct reply *reply,
                         const char *const *values, size_t n)
 {
     struct text result = {NULL, 0, 0, false};
-    result_begin(server, &result, reply->modern);
+    reply_begin(server, &result, reply->modern);
     text_key(&result, "completion");
     text_open(&result, '{');
     text_key(&result, "values");

@@ -88,7 +88,7 @@ static void put_identity(const struct server *server, struct text *text)
     text_close(text, '}');
 }
 
-void result_begin(const struct server *server, struct text *result, bool modern)
+void reply_begin(const struct server *server, struct text *result, bool modern)
 {
     text_open(result, '{');
     if (!modern)
@@ -101,7 +101,7 @@ void result_begin(const struct server *server, struct text *result, bool modern)
     text_close(result, '}');
 }
 
-void result_fresh(struct text *result, bool modern)
+void reply_fresh(struct text *result, bool modern)
 {
     if (!modern)
         return;
@@ -230,7 +230,7 @@ static void initialize(struct server *server, struct request *request)
     for (size_t i = 0; versions[i]; i++)
         if (strcmp(versions[i], wanted) == 0)
             server->version = versions[i];
-    result_begin(server, &result, false);
+    reply_begin(server, &result, false);
     text_pair(&result, "protocolVersion", server->version);
     put_capabilities(&result, false);
     text_key(&result, "serverInfo");
@@ -242,21 +242,21 @@ static void initialize(struct server *server, struct request *request)
 static void discover(struct server *server, struct request *request)
 {
     struct text result = {NULL, 0, 0, false};
-    result_begin(server, &result, true);
+    reply_begin(server, &result, true);
     text_key(&result, "supportedVersions");
     text_raw(&result, "[\"" MODERN "\"]", strlen(MODERN) + 4);
     put_capabilities(&result, true);
     text_key(&result, "serverInfo");
     put_identity(server, &result);
     text_pair(&result, "instructions", instructions);
-    result_fresh(&result, true);
+    reply_fresh(&result, true);
     server_result(server, request->reply, &result);
 }
 
 static void ping(struct server *server, struct request *request)
 {
     struct text result = {NULL, 0, 0, false};
-    result_begin(server, &result, request->reply->modern);
+    reply_begin(server, &result, request->reply->modern);
     server_result(server, request->reply, &result);
 }
 

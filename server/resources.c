@@ -117,7 +117,7 @@ static void finish_read(struct server *server, struct call *call)
     if (answer.refused)
         answer_problem(server, call, &answer, call->subject);
     else {
-        result_begin(server, &result, call->reply.modern);
+        reply_begin(server, &result, call->reply.modern);
         text_key(&result, "contents");
         text_open(&result, '[');
         text_open(&result, '{');
@@ -127,7 +127,7 @@ static void finish_read(struct server *server, struct call *call)
         text_bytes(&result, answer.json, answer.n);
         text_close(&result, '}');
         text_close(&result, ']');
-        result_fresh(&result, call->reply.modern);
+        reply_fresh(&result, call->reply.modern);
         server_result(server, &call->reply, &result);
     }
     answer_release(&answer);
@@ -255,7 +255,7 @@ static void finish_list(struct server *server, struct call *call)
         return;
     }
     items = value_member(answer.document, lists[list].array);
-    result_begin(server, &result, call->reply.modern);
+    reply_begin(server, &result, call->reply.modern);
     text_key(&result, "resources");
     text_open(&result, '[');
     for (size_t i = 0; i < value_count(items); i++)
@@ -263,7 +263,7 @@ static void finish_list(struct server *server, struct call *call)
     text_close(&result, ']');
     if (!answer.refused) /* without a store there is nothing */
         put_next(&result, answer.document, list, offset);
-    result_fresh(&result, call->reply.modern);
+    reply_fresh(&result, call->reply.modern);
     server_result(server, &call->reply, &result);
     answer_release(&answer);
 }
@@ -309,7 +309,7 @@ void resources_templates(struct server *server, struct request *request)
         {"cairn://log/{run}/{task}", "log", "The output of a task of a run"},
     };
     struct text result = {NULL, 0, 0, false};
-    result_begin(server, &result, request->reply->modern);
+    reply_begin(server, &result, request->reply->modern);
     text_key(&result, "resourceTemplates");
     text_open(&result, '[');
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -321,6 +321,6 @@ void resources_templates(struct server *server, struct request *request)
         text_close(&result, '}');
     }
     text_close(&result, ']');
-    result_fresh(&result, request->reply->modern);
+    reply_fresh(&result, request->reply->modern);
     server_result(server, request->reply, &result);
 }

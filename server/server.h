@@ -47,9 +47,9 @@ void server_message(struct server *server, const char *line, size_t n);
 void server_message_too_long(struct server *server);
 
 /* Begins a result: an open object. */
-void result_begin(const struct server *server, struct text *result, bool modern);
+void reply_begin(const struct server *server, struct text *result, bool modern);
 /* How long a client may keep a list or a resource (2026-07-28). */
-void result_fresh(struct text *result, bool modern);
+void reply_fresh(struct text *result, bool modern);
 /* Closes the object and sends it; releases the text and the reply. */
 void server_result(struct server *server, struct reply *reply, struct text *result);
 /* `data` is JSON or NULL. Releases the reply. */

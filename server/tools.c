@@ -53,14 +53,14 @@ void tools_list(struct server *server, struct request *request)
                      "there is no such page: the list of tools is one page", NULL);
         return;
     }
-    result_begin(server, &result, request->reply->modern);
+    reply_begin(server, &result, request->reply->modern);
     text_key(&result, "tools");
     text_open(&result, '[');
     for (size_t i = 0; tool_at(i); i++)
         if (is_offered(server, tool_at(i)))
             put_tool(&result, tool_at(i));
     text_close(&result, ']');
-    result_fresh(&result, request->reply->modern);
+    reply_fresh(&result, request->reply->modern);
     server_result(server, request->reply, &result);
 }
 
@@ -78,7 +78,7 @@ static void put_block(struct text *result, const char *text, size_t n)
 static void send_problem(struct server *server, struct reply *reply, const char *text)
 {
     struct text result = {NULL, 0, 0, false};
-    result_begin(server, &result, reply->modern);
+    reply_begin(server, &result, reply->modern);
     text_key(&result, "content");
     text_open(&result, '[');
     put_block(&result, text, strlen(text));
@@ -131,7 +131,7 @@ static void finish_tool(struct server *server, struct call *call)
     answer_init(&answer, call);
     if (call->timed_out)
         server_log(server, 3, text_get(&answer.problem));
-    result_begin(server, &result, call->reply.modern);
+    reply_begin(server, &result, call->reply.modern);
     put_content(&result, call, &answer);
     if (answer.document) {
         text_key(&result, "structuredContent");
