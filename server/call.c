@@ -274,11 +274,26 @@ static void start_call(struct calls *calls, struct call *call)
     calls->n_running++;
 }
 
-static bool can_start(const struct calls *calls)
+/* Calls that change something are carried out one after the other, as they came. */
+static bool can_start(const struct calls *calls, const struct call *call)
 {
-    return calls->waiting && calls->n_running < CALLS_RUNNING &&
-           (!calls->waiting->starts ||
-            calls->n_detached + calls->n_running < CALLS_DETACHED);
+    if (calls->n_running >= CALLS_RUNNING ||
+        (call->starts && calls->n_detached + calls->n_running >= CALLS_DETACHED))
+        return false;
+    for (const struct call *other = calls->running; call->ordered && other;
+         other = other->next)
+        if (other->ordered)
+            return false;
+    return true;
+}
+
+/* The first that can be started, or NULL. */
+static struct call *next_call(struct calls *calls)
+{
+    for (struct call **at = &calls->waiting; *at; at = &(*at)->next)
+        if (can_start(calls, *at))
+            return take_waiting(calls, at);
+    return NULL;
 }
 
 static size_t add_fd(struct pollfd *fds, size_t n, int fd, short events)
@@ -292,8 +307,9 @@ static size_t add_fd(struct pollfd *fds, size_t n, int fd, short events)
 size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms)
 {
     size_t n = 0;
-    while (can_start(calls))
-        start_call(calls, take_waiting(calls, &calls->waiting));
+    struct call *next;
+    while ((next = next_call(calls)))
+        start_call(calls, next);
     for (const struct call *call = calls->running; call; call = call->next) {
         n = add_fd(fds, n, call->child.in, POLLOUT);
         n = add_fd(fds, n, call->child.out, POLLIN);

@@ -36,7 +36,8 @@ struct call {
     const struct tool *tool; /* of a tool's call */
     char *subject;           /* what `finish` wants to know, or NULL */
     int64_t time_limit_ms;
-    bool starts; /* answers with its first line, and goes on */
+    bool starts;  /* answers with its first line, and goes on */
+    bool ordered; /* not beside another one that is */
 
     struct child child;
     struct text out, err;

@@ -192,6 +192,7 @@ void tools_call(struct server *server, struct request *request)
     call->tool = tool;
     call->finish = finish_tool;
     call->starts = tool->starts;
+    call->ordered = !tool->starts && !(tool->hints & (HINT_READ_ONLY | HINT_SLOW));
     if (arguments_make(&call->arguments, tool,
                        value_member(request->params, "arguments"),
                        server->options->nearest) ||

@@ -210,7 +210,7 @@ static const struct tool rows[] = {
      .title = "Stop a run",
      .about = "Stops a run: its tasks are ended, and what is finished stays finished.",
      .set = TOOLSET_RUN,
-     .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT,
+     .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT | HINT_SLOW,
      VARIANTS(cancel),
      PROPERTIES(cancel_properties),
      .shape = "run:i action:s"},
