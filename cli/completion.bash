@@ -145,6 +145,7 @@ _cairn_options()
     'command list') printf '%s\n' --at --limit --offset --sort --session ;;
     exec) printf '%s\n' --session ;;
     'check add') printf '%s\n' --run --hypothesis --timeout --retries --session ;;
+    mcp) printf '%s\n' --tools --read-only --time-limit ;;
     'session hook') printf '%s\n' --strategy --time-limit --session ;;
     'session install-hooks') printf '%s\n' --strategy --print --remove ;;
     'check update') printf '%s\n' --text --run --hypothesis --timeout --retries --session ;;
@@ -221,7 +222,7 @@ _cairn_operands()
     case $1 in
     '') printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor gc statssearch checkpoint session hypothesis \
-        evidence belief gap note branch exec command check report help version ;;
+        evidence belief gap note branch exec command check report mcp help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
     session) printf '%s\n' start list show size switch end config undo log message watch hook install-hooks export import ;;
