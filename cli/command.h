@@ -28,8 +28,8 @@ struct command_part {
     size_t n;
 };
 struct command_tables {
-    const struct command_part *parts[8]; /* ended by NULL, or full */
-    const struct command_group *groups;  /* [n_groups] */
+    const struct command_part *parts[10]; /* ended by NULL, or full */
+    const struct command_group *groups;   /* [n_groups] */
     size_t n_groups;
 };
 /* The tables for all that follows; they must outlive it. */

@@ -88,7 +88,8 @@ _cairn_options()
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort ;;
     doctor) printf '%s\n' --repair ;;
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
-    stats)search) printf '%s\n' --prometheus--in --tag --since --until --project --hits --rebuild ;;
+    stats) printf '%s\n' --prometheus ;;
+    search) printf '%s\n' --in --tag --since --until --project --hits --rebuild ;;
     'checkpoint show') printf '%s\n' --tasks ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
@@ -221,7 +222,9 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor gc statssearch checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail doctor gc stats search checkpoint session hypothesis \
+        evidence belief gap note branch exec command check report mcp help version ;;
+        validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
@@ -235,8 +238,8 @@ _cairn_operands()
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor gc statssearch checkpoint session hypothesis \
-        evidence belief gap note branch exec command check report ;;
+        validate cancel resolve undo next claim renew complete fail doctor gc stats search checkpoint session hypothesis \
+        evidence belief gap note branch exec command check report mcp ;;
     resume)
         _cairn_runs
         _cairn_choices

@@ -434,14 +434,13 @@ static const struct option option_table[OPT_NONE] = {
                          "only print the settings, to be pasted", 0, 0, 0},
     [OPT_REMOVE_HOOKS] = {"remove", 0, OPTION_FLAG, NULL,
                           "take the entries of cairn out again", 0, 0, 0},
-    [OPT_PROMETHEUS] = {"prometheus",[OPT_IN] = {"in", 0, OPTION_CHOICE, "sessions|runs|logs|files|messages|board",
+    [OPT_PROMETHEUS] = {"prometheus", 0, OPTION_FLAG, NULL,
+                        "print the text format of Prometheus", 0, 0, 0},
+    [OPT_IN] = {"in", 0, OPTION_CHOICE, "sessions|runs|logs|files|messages|board",
                 "only there: sessions with their checkpoints and notes; runs with "
                 "their tasks; output of tasks; files of checkpoints; messages; boards "
                 "with commands that were run",
-                [OPT_TOOLS] = {"tools", 0, OPTION_TEXT, "SET,...",
-                   "offer only these sets of tools: checkpoint, session, board, run, "
-                   "task (default: all)",
-                   0, 0, 0},
+                0, 0, 0},
     [OPT_ALL_TAGS] = {"tag", 0, OPTION_WORDS, "TAG",
                       "only what has exactly this tag; may be repeated: all of them", 0,
                       0, 0},
@@ -454,7 +453,12 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_HITS] = {"hits", 'k', OPTION_NUMBER, "N", "print the N nearest (default: 5)",
                   1, 100, 5},
     [OPT_REBUILD] = {"rebuild", 0, OPTION_FLAG, NULL,
-                        "print the text format of Prometheus",                     "make the index anew instead of searching", 0, 0, 0},[OPT_READ_ONLY] = {"read-only", 0, OPTION_FLAG, NULL,
+                     "make the index anew instead of searching", 0, 0, 0},
+    [OPT_TOOLS] = {"tools", 0, OPTION_TEXT, "SET,...",
+                   "offer only these sets of tools: checkpoint, session, board, run, "
+                   "task (default: all)",
+                   0, 0, 0},
+    [OPT_READ_ONLY] = {"read-only", 0, OPTION_FLAG, NULL,
                        "offer only tools that change nothing", 0, 0, 0},
     [OPT_CALL_LIMIT] = {"time-limit", 0, OPTION_TIME, "TIME",
                         "end a call that takes longer (default: 2m)", 1000, 86400000,

@@ -161,13 +161,15 @@ enum option_id {
     OPT_TIME_LIMIT,
     OPT_PRINT_HOOKS,
     OPT_REMOVE_HOOKS,
-    OPT_PROMETHEUS,OPT_IN, /* from here on: search */
+    OPT_PROMETHEUS,
+    OPT_IN, /* from here on: search */
     OPT_ALL_TAGS,
     OPT_SINCE,
     OPT_UNTIL,
     OPT_PROJECT,
     OPT_HITS,
-    OPT_REBUILD,OPT_TOOLS,
+    OPT_REBUILD,
+    OPT_TOOLS,
     OPT_READ_ONLY,
     OPT_CALL_LIMIT,
     OPT_NONE /* ends a list, and counts */

@@ -57,8 +57,12 @@ enum toolset {
     TOOLSET_TASK = 16,
     TOOLSET_ALL = 31
 };
-enum tool_hint { HINT_READ_ONLY = 1, HINT_DESTRUCTIVE = 2, HINT_IDEMPOTENT = 4,
-                 HINT_SLOW = 8 /* others need not wait for it */ };
+enum tool_hint {
+    HINT_READ_ONLY = 1,
+    HINT_DESTRUCTIVE = 2,
+    HINT_IDEMPOTENT = 4,
+    HINT_SLOW = 8 /* others need not wait for it */
+};
 
 struct tool {
     const char *name, *title, *about;

@@ -4,8 +4,8 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/task_step.h"
 #include "cli/tasks/claim_any.h"
+#include "cli/tasks/task_step.h"
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 

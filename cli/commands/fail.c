@@ -2,7 +2,7 @@
 /* cairn fail: an external task has failed. */
 #include "cli/commands/run_commands.h"
 #include "cli/open.h"
-#include "cli/task_step.h"
+#include "cli/tasks/task_step.h"
 #include "cli/unknown_task.h"
 
 int command_fail(struct settings *settings)

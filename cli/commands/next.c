@@ -5,7 +5,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/task_step.h"
+#include "cli/tasks/task_step.h"
 #include "cli/ui.h"
 
 struct next_listing {

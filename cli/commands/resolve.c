@@ -3,7 +3,7 @@
 #include "cli/commands/run_commands.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/task_step.h"
+#include "cli/tasks/task_step.h"
 #include "cli/unknown_task.h"
 
 #include <string.h>

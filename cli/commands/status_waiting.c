@@ -5,7 +5,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/task_step.h"
+#include "cli/tasks/task_step.h"
 #include "cli/ui.h"
 
 static const char *const waits_for_names[] = {

@@ -4,11 +4,15 @@
 #ifndef CLI_COMMANDS_STORE_COMMANDS_H
 #define CLI_COMMANDS_STORE_COMMANDS_H
 
+#include "cli/command.h"
 #include "cli/options.h"
+
+extern const struct command_part store_commands;
 
 int command_doctor(struct settings *settings);
 int command_gc(struct settings *settings);
-int command_stats(structcommand_search(struct settings *settings);
+int command_stats(struct settings *settings);
+int command_search(struct settings *settings);
 int command_checkpoint_list(struct settings *settings);
 int command_checkpoint_show(struct settings *settings);
 int command_checkpoint_timeline(struct settings *settings);

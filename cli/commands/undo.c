@@ -5,7 +5,7 @@
 #include "cli/execute.h"
 #include "cli/open.h"
 #include "cli/secrets.h"
-#include "cli/task_step.h"
+#include "cli/tasks/task_step.h"
 
 int command_undo(struct settings *settings)
 {

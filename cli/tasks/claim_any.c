@@ -8,8 +8,8 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/task_step.h"
 #include "cli/tasks/claim_exec.h"
+#include "cli/tasks/task_step.h"
 #include "cli/ui.h"
 
 enum { POLL_FIRST_MS = 100, POLL_MOST_MS = 1000 };

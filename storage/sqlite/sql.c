@@ -535,11 +535,11 @@ static const char *const texts[SQL_COUNT] = {
 const char *sql_text(enum sql_id id)
 {
     assert((unsigned)id < SQL_COUNT);
-    const char *text = texts[id]               ? texts[id]
-                       : sql_session_texts[id] ? sql_session_texts[id]
-                                               : sql_stats_texts[id];
-    if (!text)
-        text = sql_index_texts[id];
+    const char *const *const parts[] = {texts, sql_session_texts, sql_stats_texts,
+                                        sql_index_texts};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !text; i++)
+        text = parts[i][id];
     assert(text);
     return text;
 }

@@ -25,7 +25,8 @@
 /* By enum sql_id: of the logs, annotations and messages of sessions, and of what counts
  * rows; else NULL. */
 extern const char *const sql_session_texts[SQL_COUNT];
+extern const char *const sql_stats_texts[SQL_COUNT];
 /* Likewise: of search.db. */
-extern const char *const sql_stats_texts[SQL_COUNT];sql_index_texts[SQL_COUNT];
+extern const char *const sql_index_texts[SQL_COUNT];
 
 #endif

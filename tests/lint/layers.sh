@@ -65,7 +65,7 @@ check_includes() {
 
 # Every global name of an object: "D FILE NAME" defined, "U FILE NAME" used.
 # shellcheck disable=SC2086
-for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts cli/tasks;server; do
+for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts cli/tasks server; do
     for source in "$room"/*.c; do
         nm "$BUILD/${source%.c}.o" | awk -v file="${source%.c}" '
             $(NF - 1) ~ /^[A-TV-Z]$/ { print "D", file, $NF }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the commands that name a task of a run have in common. */
-#ifndef CLI_TASK_STEP_H
-#define CLI_TASK_STEP_H
+#ifndef CLI_TASKS_TASK_STEP_H
+#define CLI_TASKS_TASK_STEP_H
 
 #include "cli/options.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the commands that name a task of a run have in common. */
-#include "cli/task_step.h"
+#include "cli/tasks/task_step.h"
 
 #include "cli/exit_status.h"
 #include "cli/json.h"
