@@ -205,7 +205,7 @@ int content_put(struct content_reader *reader, int directory, const char *name,
         rc = put_open(reader, fd, before, st, entry, &found, error);
         close(fd);
     }
-    entry->mode = st->st_mode & TREE_MODE_BITS;
+    entry->mode = st->st_mode & TREE_FILE_BITS;
     entry->mtime_ns = timespec_ns(&st->st_mtim);
     if (rc || found == FOUND_WHOLE)
         return rc;

@@ -104,7 +104,7 @@ static bool read_entry(struct reader *in, struct index_entry *out)
         read_sign(in, out);
         entry->mtime_ns = (int64_t)read_u64(in);
         entry->digest = read_digest(in);
-        entry->mode = out->sign.mode & TREE_MODE_BITS;
+        entry->mode = out->sign.mode & TREE_FILE_BITS;
         entry->size = out->sign.size;
         break;
     case TREE_LINK:

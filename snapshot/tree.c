@@ -144,6 +144,8 @@ static bool read_entry(struct decoding *d, struct tree_entry *entry)
     good = refers_to_node(entry)
                ? take_digest(d->node.nodes, &d->nodes, &entry->digest)
                : take_digest(d->node.leaves, &d->leaves, &entry->digest);
+    if (tree_is_file(entry)) /* releases before this one kept all bits */
+        entry->mode &= TREE_FILE_BITS;
     return good && mode <= TREE_MODE_BITS &&
            (entry->kind == TREE_CHUNKED || entry->size <= TREE_CHUNK_MOST);
 }

@@ -26,6 +26,9 @@ enum {
     TREE_NAME_BYTES = 255,
     TREE_TARGET_BYTES = 4095,
     TREE_MODE_BITS = 07777,
+    /* Of a file without those that let others act as its owner or group: who owns it is
+     * not kept, so a restore would give that to whoever restores. */
+    TREE_FILE_BITS = 01777,
     TREE_CHUNK_MOST = 4 << 20 /* of a chunk, and of a file that is no list of them */
 };
 enum tree_kind {

@@ -113,8 +113,28 @@ static int open_here(struct hooking *hooking, bool read_only, struct cairn_error
     return cairn_store_open(&hooking->store, &options, error);
 }
 
-/* From where the agent is, or else from its project: an agent may change its directory.
- */
+/* That of the project in which the agent was started. An agent changes its directory,
+ * and one below may have a store of its own; but where it is in a fork of the project,
+ * or in another directory that leads to the same store, that is its place. */
+static int find_of_project(struct hooking *hooking, const char *project, int rc,
+                           struct cairn_error *error)
+{
+    struct cairn_store *here = hooking->store;
+    struct cairn_error why = {0};
+    hooking->store = NULL;
+    bool found = chdir(project) == 0 && open_here(hooking, true, &why) == 0;
+    bool same = found && rc == 0 &&
+                strcmp(cairn_store_path(hooking->store), cairn_store_path(here)) == 0;
+    if (found && !same) {
+        cairn_store_close(here);
+        *error = (struct cairn_error){0};
+        return 0;
+    }
+    cairn_store_close(hooking->store);
+    hooking->store = here;
+    return rc;
+}
+
 static int find_store(struct hooking *hooking, struct cairn_error *error)
 {
     const char *directory =
@@ -123,9 +143,10 @@ static int find_store(struct hooking *hooking, struct cairn_error *error)
     if (directory && chdir(directory) != 0)
         directory = NULL;
     int rc = open_here(hooking, true, error);
-    if (rc == CAIRN_ENOTFOUND && hooking->given_store[0] == '\0' && project &&
-        project[0] != '\0' && chdir(project) == 0)
-        rc = open_here(hooking, true, error);
+    bool other =
+        project && project[0] == '/' && (!directory || strcmp(project, directory) != 0);
+    if (hooking->given_store[0] == '\0' && other)
+        rc = find_of_project(hooking, project, rc, error);
     const char *found = rc == 0 ? cairn_store_project(hooking->store) : NULL;
     snprintf(hooking->project, sizeof hooking->project, "%s", found ? found : ".");
     return rc;
@@ -257,6 +278,22 @@ static int open_for_writing(struct hooking *hooking, struct cairn_error *error)
     return open_here(hooking, false, error);
 }
 
+/* One that somebody has named may have been made for other work. */
+static void tell_what_is_kept(struct hooking *hooking)
+{
+    const struct cairn_agent_told *told = &hooking->told;
+    if (hooking->problem[0] != '\0' || told->session[0] == '\0' ||
+        strcmp(event_name(hooking), "SessionStart") != 0 ||
+        (told->makes && told->keeps_files))
+        return;
+    snprintf(
+        hooking->problem, sizeof hooking->problem,
+        "session %.100s %s: `cairn session config %s --session %.100s` changes that",
+        told->session,
+        told->makes ? "keeps no files" : "makes no checkpoints while you work",
+        told->makes ? "files ." : "strategy smart", told->session);
+}
+
 static void tell_store(struct hooking *hooking)
 {
     struct cairn_agent_options options = {
@@ -266,8 +303,10 @@ static void tell_store(struct hooking *hooking)
     };
     struct cairn_error error = {0};
     deadline_tell(event_name(hooking), cairn_store_path(hooking->store));
-    if (!needs_more(hooking, &options))
+    if (!needs_more(hooking, &options)) {
+        tell_what_is_kept(hooking);
         return;
+    }
     if (open_for_writing(hooking, &error) != 0) {
         fail(hooking, hooking->given_store, error.text);
         return;
@@ -278,6 +317,7 @@ static void tell_store(struct hooking *hooking)
         fail(hooking, where, error.text);
     else if (hooking->told.import_error.code != 0)
         fail(hooking, where, hooking->told.import_error.text);
+    tell_what_is_kept(hooking);
     if (hooking->told.started || hooking->told.captured.made ||
         hooking->told.import.added > 0)
         hooks_run(hooking->store);

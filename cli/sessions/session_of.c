@@ -8,11 +8,32 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
+static bool in_fork; /* set where the store is opened */
+
+/* In the directory of a fork its file .cairn says which session is meant: the variable
+ * may be that of an agent which works here for a while. */
 static const char *session_variable(void)
 {
     const char *name = getenv("CAIRN_SESSION");
-    return name && name[0] != '\0' ? name : NULL;
+    return name && name[0] != '\0' && !in_fork ? name : NULL;
+}
+
+static void look_for_fork(const struct settings *settings,
+                          const struct cairn_store *store)
+{
+    const char *project = cairn_store_project(store), *name = getenv("CAIRN_SESSION");
+    char path[4200];
+    struct stat st;
+    if (!project)
+        return;
+    snprintf(path, sizeof path, "%s/.cairn", project);
+    in_fork = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+    if (in_fork && name && name[0] != '\0' && !settings->given[OPT_SESSION])
+        say("cairn: here the file .cairn says which session is meant, not "
+            "$CAIRN_SESSION (%s); --session names another one",
+            name);
 }
 
 const char *session_option(const struct settings *settings)
@@ -61,6 +82,8 @@ int session_store(struct settings *settings, enum store_use use,
         return report_failure(EXIT_NOT_FOUND, cairn_code_name(rc),
                               "there is no store %s: `cairn session start` makes one",
                               options.path ? options.path : "here or above");
+    if (rc == 0)
+        look_for_fork(settings, *store);
     return rc == 0 ? 0 : report_error(&error);
 }
 

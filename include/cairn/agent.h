@@ -49,6 +49,7 @@ struct cairn_agent_told {
     char session[CAIRN_SESSION_NAME_MAX]; /* its name; "": nothing was done */
     bool started;                         /* by this call */
     bool makes;                           /* its strategy is another one than manual */
+    bool keeps_files;                     /* it has the setting "files" */
     bool asked;                           /* the strategy asks for a checkpoint */
     struct cairn_captured captured;       /* if so */
     struct cairn_message_import import;   /* from its transcript */

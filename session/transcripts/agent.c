@@ -189,6 +189,7 @@ static void tell_session(const struct agent_session *session,
     *told = (struct cairn_agent_told){
         .started = session->started,
         .makes = session->strategy != STRATEGY_MANUAL,
+        .keeps_files = session->keeps_files,
         .asked = strategy_asks(session->strategy, event->moment, session->destructive)};
     memcpy(told->session, session->name, sizeof told->session);
 }

@@ -11,7 +11,7 @@
 struct agent_session {
     char number[24]; /* as text */
     char name[CAIRN_SESSION_NAME_MAX];
-    bool started;
+    bool started, keeps_files;
     enum strategy strategy;
     bool destructive; /* the tool that the event is about */
 };

@@ -68,6 +68,7 @@ static void take(const struct live *live, const struct hook_event *event,
              (unsigned long long)live->row.session);
     snprintf(out->name, sizeof out->name, "%.*s", (int)live->row.name.len,
              live->row.name.ptr);
+    out->keeps_files = later[SETTING_FILES].len > 0;
     out->strategy = strategy_of(later[SETTING_STRATEGY]);
     out->destructive =
         tool_is_destructive(str_of(event->at[HOOK_TOOL]), later[SETTING_TOOLS]);
@@ -183,6 +184,26 @@ static int start(struct cairn_store *store, const struct meant *meant,
     return rc;
 }
 
+/* A file that leads here from a fork has to be right before an agent is served by it.
+ */
+static int check_fork(struct cairn_store *store, struct cairn_error *error)
+{
+    const char *dir;
+    uint64_t session = store_fork(store, &dir);
+    struct live live;
+    if (!session)
+        return 0;
+    int rc = live_read(&live, store, NULL, error);
+    rc = live_close(&live, rc, error);
+    if (rc != CAIRN_ENOTFOUND)
+        return rc;
+    return error_set(
+        error, CAIRN_EUSAGE,
+        "the file .cairn in %s names session %llu of the store %s, which "
+        "has none of that number: name the right store in it, or remove it",
+        dir, (unsigned long long)session, cairn_store_path(store));
+}
+
 int agent_session_look(struct cairn_store *store, const struct hook_event *event,
                        const struct cairn_agent_options *options,
                        struct agent_session *out, struct cairn_error *error)
@@ -193,7 +214,10 @@ int agent_session_look(struct cairn_store *store, const struct hook_event *event
     if (!rc)
         rc = look(store, meant.name, event, out, error);
     buf_release(&meant.files);
-    return rc == CAIRN_ENOTFOUND ? event->moment != AGENT_SESSION_ENDED : rc;
+    if (rc != CAIRN_ENOTFOUND || event->moment == AGENT_SESSION_ENDED)
+        return rc == CAIRN_ENOTFOUND ? 0 : rc;
+    rc = check_fork(store, error);
+    return rc ? rc : 1;
 }
 
 int agent_session_find(struct cairn_store *store, const struct hook_event *event,
@@ -206,12 +230,13 @@ int agent_session_find(struct cairn_store *store, const struct hook_event *event
     int rc = find_meant(store, event, options, &meant, error);
     if (!rc)
         rc = look(store, meant.name, event, out, error);
+    bool missing = rc == CAIRN_ENOTFOUND && !str_to_u64(str_of(meant.name), &number);
     if (rc > 0)
         rc = go_on(store, meant.name, error);
-    else if (rc == CAIRN_ENOTFOUND && !str_to_u64(str_of(meant.name), &number))
-        rc = event->moment == AGENT_SESSION_ENDED
-                 ? 0
-                 : start(store, &meant, options, event, out, error);
+    if (missing)
+        rc = event->moment == AGENT_SESSION_ENDED ? 0 : check_fork(store, error);
+    if (missing && !rc && event->moment != AGENT_SESSION_ENDED)
+        rc = start(store, &meant, options, event, out, error);
     buf_release(&meant.files);
     return rc;
 }

@@ -53,6 +53,63 @@ is "$(cat try/a)" one 'they go back'
 ok 'what is new goes' test ! -e try/new
 is "$(cat original/a)" 'work of the original' 'those of the original stay'
 
+# ---- The agent goes into a fork that it has made ----
+mkdir home
+echo one >home/a
+exits 0 in_dir home cairn session install-hooks
+agent=55555555-7c10-4abc-8def-000000000001
+export CLAUDE_PROJECT_DIR="$top/home"
+hook SessionStart $agent "$top/home"
+hook PreToolUse $agent "$top/home"
+export CAIRN_SESSION=agent-55555555 # which the hook has set for its commands
+exits 0 in_dir home cairn checkpoint fork 1 --to ../away
+echo 'work of the user' >home/a
+echo two >away/a
+exits 0 in_dir away cairn checkpoint create 'in the fork'
+says 'not $CAIRN_SESSION (agent-55555555)' 'the variable does not count there, which is said'
+in_fork=$(grep '^debug:' out)
+is "$(in_dir away cairn checkpoint cat "$in_fork:a")" two 'the files are those of the fork'
+echo three >away/a
+exits 0 in_dir away cairn checkpoint restore "$in_fork" --yes
+is "$(cat away/a)" two 'they go back'
+is "$(cat home/a)" 'work of the user' 'and not those of the original'
+hook PreToolUse $agent "$top/away"
+echo four >away/a
+hook PostToolUse $agent "$top/away"
+place=$(in_dir home cairn session list --quiet | grep -o 'agent-55555555-[0-9a-f]*')
+is "$(files_of home "$place")" "$top/away" 'what its hook tells there is kept there'
+unset CAIRN_SESSION
+
+# ---- A directory below with a store of its own ----
+mkdir home/pkg
+exits 0 in_dir home/pkg cairn session start own --store .cairn
+hook PreToolUse $agent "$top/home/pkg"
+echo 'edited from below' >home/a
+hook PostToolUse $agent "$top/home/pkg"
+newest=$(in_dir home cairn checkpoint list --session agent-55555555 --limit 1 --json |
+    sed -n 's/.*"id": *"\(debug:[^"]*\)".*/\1/p')
+is "$(in_dir home cairn checkpoint cat "$newest:a")" 'edited from below' 'the project is still kept'
+is "$(in_dir home/pkg cairn session list --quiet | grep -c agent)" 0 'nothing goes to the other store'
+unset CLAUDE_PROJECT_DIR
+
+# ---- A session that somebody has named, and that keeps nothing ----
+exits 0 in_dir home cairn session start by-hand --no-switch
+printf '{"hook_event_name":"SessionStart","session_id":"%s","cwd":"%s"}' $agent "$top/home" >event
+(cd home && CAIRN_SESSION=by-hand cairn session hook) <event >out 2>err
+says 'makes no checkpoints while you work' 'the agent and its user are told'
+run in_dir home cairn session config strategy smart --session by-hand
+(cd home && CAIRN_SESSION=by-hand cairn session hook) <event >out 2>err
+says 'keeps no files' 'also that it keeps no files'
+
+# ---- A fork whose store has gone, and another one is in its place ----
+rm -r original
+mkdir original
+exits 0 in_dir original cairn session start other
+printf '{"hook_event_name":"SessionStart","session_id":"%s","cwd":"%s"}' 44444444-7c10-4abc-8def-000000000001 "$top/try" >event
+(cd try && cairn session hook <../event) >out 2>err
+says 'which has none of that number' 'the agent is told that its files are not kept'
+is "$(in_dir original cairn session list --quiet | grep -c agent-)" 0 'nothing is made in the other store'
+
 # ---- Identifiers that begin with the time ----
 mkdir twins
 exits 0 in_dir twins cairn session install-hooks
@@ -100,5 +157,5 @@ if command -v git >/dev/null; then
 else
     skip 'work trees of git' 'there is no git'
 fi
-ok 'no hook had trouble' test "$(grep -c systemMessage hook.out)" -eq 0
+ok 'no other hook had trouble' test "$(grep -c systemMessage hook.out)" -eq 0
 done_testing

@@ -394,7 +394,7 @@ ln -s ../../nowhere p/tar/dangling
 ln -s /etc p/tar/outside
 ln -s "$(printf 'no\377utf8')" p/tar/odd
 echo run >p/tar/tool
-chmod 4755 p/tar/tool
+chmod 0755 p/tar/tool
 chmod 0400 p/tar/block
 touch -d '1960-01-02 03:04:05.5 UTC' p/tar/nothing
 touch -d '2150-01-02 03:04:05.123456789 UTC' p/tar/tool

@@ -292,6 +292,22 @@ exits 0 cairn checkpoint redo-restore
 is "$(cat w/build/o w/build/cache w/build/new)" "$(printf 'o\nprecious\nnew')" 'forward again'
 rm -rf w/build w/.gitignore
 
+# ---- Bits that let others act as the owner, who is not kept ----
+echo tool >w/tool
+chmod 4755 w/tool
+run cairn checkpoint create set-id
+set_id=$(cat out)
+echo other >w/tool
+chmod 4755 w/tool
+exits 0 cairn checkpoint restore "$set_id" --yes
+is "$(stat -c %a w/tool)" 755 'a file that is put back does not act as its owner'
+exits 0 cairn checkpoint fork "$set_id" --to forked
+is "$(stat -c %a forked/tool)" 755 'nor in a fork'
+chmod 4755 w/tool
+exits 0 cairn checkpoint restore "$set_id" --yes
+is "$(stat -c %a w/tool)" 4755 'one that stays as it is keeps them'
+rm -rf w/tool forked
+
 # ---- What rename(2) would refuse is known before anything is touched ----
 run cairn checkpoint create as-it-was
 as_it_was=$(cat out)

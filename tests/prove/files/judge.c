@@ -120,8 +120,8 @@ static bool judge_target(struct life *life, const struct tree *target, struct tr
 
 /* Where something is that stood in the way of what was restored: the first name of the
  * path that is no directory in the target has another one. */
-static struct entry *moved_aside(const struct tree *target, struct tree *now,
-                                 const struct entry *entry)
+static struct entry *moved_aside(const struct tree *before, const struct tree *target,
+                                 struct tree *now, const struct entry *entry)
 {
     static const char end[] = ".before-restore";
     char above[PATH_SIZE], path[2 * PATH_SIZE];
@@ -138,10 +138,25 @@ static struct entry *moved_aside(const struct tree *target, struct tree *now,
             snprintf(path, sizeof path, "%.*s%.*s%s%s", (int)(last - above), above,
                      255 - n, last, behind, slash);
             struct entry *got = tree_get(now, path);
-            if (got && entry_same(got, entry, true))
+            if (got && !tree_get(before, path) && entry_same(got, entry, true))
                 return got;
         }
         return NULL;
+    }
+    return NULL;
+}
+
+/* Its directory was moved aside to where the target has one of that name, and what this
+ * brought moved it aside once more. */
+static struct entry *moved_twice(const struct tree *before, struct tree *now,
+                                 const struct entry *entry)
+{
+    for (size_t i = 0; i < now->n; i++) {
+        struct entry *got = &now->at[i];
+        const char *aside = strstr(got->path, ".before-restore");
+        if (aside && strstr(aside + 1, ".before-restore") && !got->marked &&
+            !tree_get(before, got->path) && entry_same(got, entry, true))
+            return got;
     }
     return NULL;
 }
@@ -173,7 +188,9 @@ static bool judge_others(struct life *life, const struct tree *target, struct tr
             continue;
         struct entry *got = tree_get(now, had->path);
         if (!got || !entry_same(got, had, true))
-            got = moved_aside(target, now, had);
+            got = moved_aside(&life->disk, target, now, had);
+        if (!got)
+            got = moved_twice(&life->disk, now, had);
         if (got)
             got->marked = true;
         if (got || (!must_be && is_displaced(target, had)))

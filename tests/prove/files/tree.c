@@ -85,7 +85,8 @@ static bool describe(struct entry *entry, const char *full)
     ssize_t n;
     if (lstat(full, &st) != 0)
         return false;
-    entry->mode = st.st_mode & 07777;
+    /* Bits of files that let others act as the owner are not kept. */
+    entry->mode = st.st_mode & (S_ISREG(st.st_mode) ? 01777 : 07777);
     entry->mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     switch (st.st_mode & S_IFMT) {
     case S_IFDIR:
