@@ -19,7 +19,9 @@ enum strategy strategy_of(struct str name);
 bool strategy_is_name(struct str name);
 const char *strategy_name(enum strategy strategy);
 
-#define TOOLS_USUAL "Write,Edit,MultiEdit,NotebookEdit,Bash,delete,shell"
+#define TOOLS_USUAL                                                                    \
+    "Write,Edit,MultiEdit,NotebookEdit,Bash,delete,remove,move,rename,create,replace," \
+    "patch,shell,exec,command,cmd,terminal"
 /* Does one of the words (commas between them; empty: TOOLS_USUAL) mean the tool? A word
  * means the tool of that name, and every tool of whose name it is a part, in capitals
  * or not: names have parts where there is something else than a letter or digit in

@@ -150,6 +150,8 @@ static int add_text(struct patch *p, struct str old, struct str new,
     return rc;
 }
 
+/* Without the line that begins a change, for which `git apply` would want the content,
+ * and else take nothing of the whole patch. */
 static void add_binary(struct patch *p)
 {
     p->stat.is_binary = true;
@@ -173,13 +175,12 @@ static int add_patch(struct patch *p, struct cairn_error *error)
     struct str new = p->new ? p->new->content : STR("");
     bool is_same = str_equal(old, new);
     bool is_moved = p->old && p->new && !str_equal(p->old->path, p->new->path);
-    add_names(p, is_moved, is_same);
-    if (is_same)
+    if (!is_same && (text_is_binary(old) || text_is_binary(new))) {
+        add_binary(p);
         return buf_check(p->out, error);
-    if (!text_is_binary(old) && !text_is_binary(new))
-        return add_text(p, old, new, error);
-    add_binary(p);
-    return buf_check(p->out, error);
+    }
+    add_names(p, is_moved, is_same);
+    return is_same ? buf_check(p->out, error) : add_text(p, old, new, error);
 }
 
 int text_patch(const struct text_file *old, const struct text_file *new,

@@ -154,17 +154,11 @@ START_TEST(test_binary)
     struct text_file text = plain("x y", "a\n"), bytes = text, same = plain("z", "");
     bytes.content = STR("\0");
     same.content = bytes.content;
-    expect(
-        &text, &bytes, &usual,
-        "diff --git \"a/x y\" \"b/x y\"\nBinary files \"a/x y\" and \"b/x y\" differ\n",
-        (struct text_stat){0, 0, true});
-    expect(NULL, &bytes, &usual,
-           "diff --git \"a/x y\" \"b/x y\"\nnew file mode 100644\n"
-           "Binary files /dev/null and \"b/x y\" differ\n",
+    expect(&text, &bytes, &usual, "Binary files \"a/x y\" and \"b/x y\" differ\n",
            (struct text_stat){0, 0, true});
-    expect(&bytes, NULL, &usual,
-           "diff --git \"a/x y\" \"b/x y\"\ndeleted file mode 100644\n"
-           "Binary files \"a/x y\" and /dev/null differ\n",
+    expect(NULL, &bytes, &usual, "Binary files /dev/null and \"b/x y\" differ\n",
+           (struct text_stat){0, 0, true});
+    expect(&bytes, NULL, &usual, "Binary files \"a/x y\" and /dev/null differ\n",
            (struct text_stat){0, 0, true});
     expect(&bytes, &same, &usual,
            "diff --git \"a/x y\" b/z\nsimilarity index 100%\nrename from \"x y\"\n"
