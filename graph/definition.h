@@ -100,6 +100,10 @@ struct task_def {
     struct foreach_key
         *foreach; /* [n_foreach]; members are the product, last key fastest */
     uint32_t n_foreach;
+    /* [n_picked] of that product these members only, in order: what `exclude`,
+     * `include` and tuples of values leave. n_picked 0: all of it. */
+    uint64_t *picked;
+    uint32_t n_picked;
     uint32_t members; /* 1 without foreach; may be 0 with allow_empty */
     struct need *needs;
     uint32_t n_needs;

@@ -85,6 +85,14 @@ static void put_needs(struct buf *out, const struct task_def *def)
     }
 }
 
+/* Each as what it is behind the one before it. */
+static void put_picked(struct buf *out, const struct task_def *def)
+{
+    buf_varint(out, def->n_picked);
+    for (uint32_t i = 0; i < def->n_picked; i++)
+        buf_varint(out, def->picked[i] - (i ? def->picked[i - 1] + 1 : 0));
+}
+
 static uint64_t zigzag_encoded(int32_t value)
 {
     return value < 0 ? (uint64_t)(-(int64_t)value) * 2 - 1 : (uint64_t)value * 2;
@@ -158,23 +166,38 @@ static void put_field(struct buf *out, const struct task_def *def,
     case FIELD_NEEDS:
         put_needs(out, def);
         break;
+    case FIELD_PICKED:
+        put_picked(out, def);
+        break;
     case FIELD_END:
         break;
     }
 }
 
-static void put_task(struct buf *out, const struct task_def *def)
+static void put_task(struct buf *out, const struct task_def *def, unsigned version)
 {
     for (const struct task_field *field = task_fields; field->shape; field++)
-        if (field->kinds & 1U << def->kind)
+        if (field->since <= version && field->kinds & 1U << def->kind)
             put_field(out, def, field);
+}
+
+/* The least one that has all of it: the bytes of a definition do not change with a
+ * version that brings what it does not use. */
+static unsigned version_for(const struct definition *definition)
+{
+    unsigned version = 2;
+    for (uint32_t i = 0; i < definition->n_defs; i++)
+        if (definition->defs[i].n_picked)
+            version = DEFINITION_VERSION;
+    return version;
 }
 
 int definition_encode(const struct definition *definition, struct buf *out,
                       struct cairn_error *error)
 {
     buf_add(out, DEFINITION_MAGIC, DEFINITION_MAGIC_BYTES);
-    buf_varint(out, DEFINITION_VERSION);
+    unsigned version = version_for(definition);
+    buf_varint(out, version);
     buf_lstr(out, definition->name);
     buf_lstr(out, definition->file);
     buf_lstr(out, definition->root);
@@ -192,6 +215,6 @@ int definition_encode(const struct definition *definition, struct buf *out,
     put_texts(out, definition->secrets, definition->n_secrets);
     buf_varint(out, definition->n_defs);
     for (uint32_t i = 0; i < definition->n_defs; i++)
-        put_task(out, &definition->defs[i]);
+        put_task(out, &definition->defs[i], version);
     return buf_check(out, error);
 }

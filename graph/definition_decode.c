@@ -169,6 +169,19 @@ static void get_needs(struct decoder *d, struct task_def *def)
     def->n_needs = n;
 }
 
+static void get_picked(struct decoder *d, struct task_def *def)
+{
+    uint64_t next = 0;
+    def->picked = get_list(d, 1, sizeof *def->picked, &def->n_picked);
+    fail_unless(d, def->n_picked <= LIMIT_TASKS);
+    for (uint32_t i = 0; i < def->n_picked && !has_failed(d); i++) {
+        uint64_t more = get_number(d, UINT64_MAX);
+        fail_unless(d, !__builtin_add_overflow(next, more, &def->picked[i]) &&
+                           def->picked[i] < UINT64_MAX);
+        next = def->picked[i] + 1;
+    }
+}
+
 static uint16_t *get_codes(struct decoder *d, uint32_t most, uint32_t *n)
 {
     uint16_t *codes = get_list(d, 1, sizeof *codes, n);
@@ -273,6 +286,9 @@ static void get_field(struct decoder *d, struct task_def *def,
         break;
     case FIELD_NEEDS:
         get_needs(d, def);
+        break;
+    case FIELD_PICKED:
+        get_picked(d, def);
         break;
     case FIELD_END:
         break;

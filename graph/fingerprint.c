@@ -100,6 +100,7 @@ static void encode_field(const struct definition *d, const struct task_def *def,
         add_key_names(out, def);
         break;
     case FIELD_NEEDS: /* as nodes: hash_def */
+    case FIELD_PICKED:
     case FIELD_BOOL:
     case FIELD_FLAGS:
     case FIELD_NUMBER:
@@ -125,6 +126,27 @@ static int by_text(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
+/* Which members there are, by the ids of all, sorted. */
+static int encode_picked(const struct task_def *def, struct buf *out)
+{
+    struct arena arena = ARENA_INIT;
+    struct buf id = BUF_INIT;
+    struct str *ids = arena_take(&arena, def->members, sizeof *ids);
+    for (uint32_t m = 0; ids && m < def->members; m++) {
+        buf_clear(&id);
+        member_id(def, m, &id);
+        ids[m] = arena_str(&arena, buf_view(&id));
+    }
+    bool failed = arena.failed || id.failed;
+    if (!failed) {
+        qsort(ids, def->members, sizeof *ids, by_text);
+        add_texts(out, ids, def->members);
+    }
+    buf_release(&id);
+    arena_release(&arena);
+    return failed ? CAIRN_ENOMEM : 0;
+}
+
 /* The values of a group, as sets: their order does not matter. */
 static int encode_group(const struct task_def *def, struct buf *out)
 {
@@ -141,7 +163,7 @@ static int encode_group(const struct task_def *def, struct buf *out)
         add_texts(out, sorted, key->n);
         free(sorted);
     }
-    return 0;
+    return def->n_picked ? encode_picked(def, out) : 0;
 }
 
 struct hasher {

@@ -65,10 +65,10 @@ static int number_nodes(struct graph *graph, struct cairn_error *error)
 static void next_id(const struct task_def *def, uint32_t member, size_t *prefix,
                     struct buf *id)
 {
-    if (def->n_foreach != 1 || member == 0) {
+    if (def->n_foreach != 1 || def->n_picked || member == 0) {
         buf_clear(id);
         member_id(def, member, id);
-        if (def->n_foreach == 1 && !id->failed)
+        if (def->n_foreach == 1 && !def->n_picked && !id->failed)
             *prefix = id->size - def->foreach[0].shown[0].len - 1;
         return;
     }

@@ -9,7 +9,11 @@
 
 static bool same_values(const struct task_def *a, const struct task_def *b)
 {
-    if (a->n_foreach != b->n_foreach || a->members != b->members)
+    if (a->n_foreach != b->n_foreach || a->members != b->members ||
+        a->n_picked != b->n_picked)
+        return false;
+    if (a->n_picked &&
+        memcmp(a->picked, b->picked, a->n_picked * sizeof *a->picked) != 0)
         return false;
     for (uint32_t k = 0; k < a->n_foreach; k++) {
         const struct foreach_key *x = &a->foreach[k], *y = &b->foreach[k];

@@ -8,15 +8,17 @@
 #include "base/limits.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* ---- Members ---- */
 
 uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key)
 {
     assert(key < def->n_foreach && member < def->members);
+    uint64_t at = def->n_picked ? def->picked[member] : member;
     for (uint32_t k = def->n_foreach - 1; k > key; k--)
-        member /= def->foreach[k].n;
-    return member % def->foreach[key].n;
+        at /= def->foreach[k].n;
+    return (uint32_t)(at % def->foreach[key].n);
 }
 
 void member_id(const struct task_def *def, uint32_t member, struct buf *out)
@@ -33,19 +35,33 @@ void member_id(const struct task_def *def, uint32_t member, struct buf *out)
         buf_byte(out, ']');
 }
 
+static int by_place(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+uint32_t member_at(const struct task_def *def, uint64_t place)
+{
+    if (!def->n_picked)
+        return place < def->members ? (uint32_t)place : UINT32_MAX;
+    const uint64_t *found =
+        bsearch(&place, def->picked, def->n_picked, sizeof place, by_place);
+    return found ? (uint32_t)(found - def->picked) : UINT32_MAX;
+}
+
 uint32_t member_find(const struct task_def *def, const struct str *values)
 {
-    uint32_t member = 0;
+    uint64_t place = 0;
     if (def->members == 0)
         return UINT32_MAX;
     for (uint32_t k = 0; k < def->n_foreach; k++) {
         uint32_t index = foreach_key_find(&def->foreach[k], values[k]);
         if (index == UINT32_MAX)
             return UINT32_MAX;
-        member = member * def->foreach[k].n + index;
+        place = place * def->foreach[k].n + index;
     }
-    assert(member < def->members);
-    return member;
+    return member_at(def, place);
 }
 
 /* ---- Values ---- */
@@ -205,6 +221,7 @@ int task_def_finish(struct definition *definition, struct task_def *def,
                     struct cairn_error *error)
 {
     uint64_t members = 1;
+    bool whole = def->n_picked == 0;
     for (uint32_t k = 0; k < def->n_foreach; k++) {
         struct foreach_key *key = &def->foreach[k];
         struct clash clash = {0};
@@ -213,12 +230,17 @@ int task_def_finish(struct definition *definition, struct task_def *def,
             return clash_error(def, key, &clash, error);
         if (rc)
             return error_nomem(error);
-        members *= key->n;
-        if (members > LIMIT_TASKS)
+        bool over = __builtin_mul_overflow(members, (uint64_t)key->n, &members);
+        if (over || (whole && members > LIMIT_TASKS))
             return error_set(error, CAIRN_ELIMIT,
                              "task `%.*s` has more than %d members", (int)def->id.len,
                              def->id.ptr, LIMIT_TASKS);
     }
-    def->members = (uint32_t)members;
+    for (uint32_t i = 0; i < def->n_picked; i++)
+        if (def->picked[i] >= members || (i && def->picked[i] <= def->picked[i - 1]))
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%.*s`: its members are not in order",
+                             (int)def->id.len, def->id.ptr);
+    def->members = whole ? (uint32_t)members : def->n_picked;
     return 0;
 }

@@ -63,6 +63,7 @@ enum {
     SIDE_SHELL,
     SECRETS,
     PARAMS,
+    PICKED,
     END
 };
 
@@ -107,6 +108,7 @@ const struct task_field task_fields[] = {
     [SIDE_SHELL] = {TEXTS(FIELD_TEXTS, side_shell), EVERY(2)},
     [SECRETS] = {TEXTS(FIELD_SECRETS, secrets), EVERY(2), .name = "secrets"},
     [PARAMS] = {TEXTS(FIELD_PARAMS, params), EVERY(2), .name = "param"},
+    [PICKED] = {LIST(FIELD_PICKED, picked, uint64_t *), EVERY(3)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {

@@ -28,7 +28,8 @@ enum field_shape {
     FIELD_INDEX,    /* uint32_t, UINT32_MAX: none; of a pool of the workflow */
     FIELD_SIGNED,   /* int32_t */
     FIELD_FOREACH,  /* struct foreach_key *, and how many */
-    FIELD_NEEDS     /* struct need *, and how many */
+    FIELD_NEEDS,    /* struct need *, and how many */
+    FIELD_PICKED    /* uint64_t *, and how many: picked members, ascending */
 };
 
 /* Fields that make up one difference for people: if any of them differs, all do. */
@@ -36,7 +37,7 @@ enum field_group { GROUP_NONE = 0, GROUP_COMMAND, GROUP_CHECK };
 
 struct task_field {
     uint8_t shape;     /* enum field_shape */
-    uint8_t since;     /* the version of the binary form that brought it: 1 or 2 */
+    uint8_t since;     /* the version of the binary form that brought it */
     uint8_t kinds;     /* tasks whose binary form has it: bits 1 << enum task_kind */
     uint8_t group;     /* enum field_group */
     uint16_t at, n_at; /* offsets in task_def of the member, and of its count */

@@ -75,9 +75,7 @@ static const char *other_way(struct str word, bool task)
         {NAME("working-directory"), "write `cwd`", NULL},
         {NAME("on"), NULL, "cairn starts nothing by itself; leave it out"},
         {NAME("version"), NULL, "there is only one; leave it out"},
-        {NAME("include"), "it stands inside of `foreach`",
-         "a workflow is one file; leave it out"},
-        {NAME("exclude"), "it stands inside of `foreach`", NULL},
+        {NAME("include"), NULL, "a workflow is one file; leave it out"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         if (str_equal(word, ways[i].word))

@@ -153,7 +153,7 @@ static bool in_env(const struct parser *p, struct str name)
     return false;
 }
 
-static int check_name(const struct parser *p, const struct node *node)
+int foreach_check_name(const struct parser *p, const struct node *node)
 {
     struct str name = node->text;
     if (!str_is_key(name))
@@ -173,6 +173,17 @@ static int check_name(const struct parser *p, const struct node *node)
     return 0;
 }
 
+/* Room for one more key; its name is in def->foreach[def->n_foreach]. */
+int foreach_take_key(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct str name = def->foreach[def->n_foreach].name;
+    if (task_def_key(def, name) != UINT32_MAX)
+        return diagnose(&p->diagnostic, node->at,
+                        "the foreach key `%.*s` is here twice", SHOWN(name));
+    def->n_foreach++;
+    return 0;
+}
+
 static int read_key(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct foreach_key *key = &def->foreach[def->n_foreach];
@@ -180,10 +191,11 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *n
     struct clash clash = {0};
     int rc = expect_key(p, node, "the name of a foreach key", &key->name);
     if (!rc)
-        rc = check_name(p, node);
+        rc = foreach_check_name(p, node);
+    if (!rc)
+        rc = foreach_take_key(p, def, node);
     if (rc)
         return rc;
-    def->n_foreach++;
     rc = r.node->kind == NODE_LIST ? read_list(&r) : read_form(&r);
     if (rc)
         return rc;
@@ -196,6 +208,8 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *n
 int read_foreach(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct cairn_error inner = {0};
+    struct tuples tuples[LIMIT_FOREACH_KEYS];
+    uint32_t n_tuples = 0;
     int rc = expect_map(p, node, "`foreach`");
     if (rc)
         return rc;
@@ -205,11 +219,16 @@ int read_foreach(struct parser *p, struct task_def *def, const struct node *node
     if (node->n > LIMIT_FOREACH_KEYS)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
                            "`foreach` has more than %d keys", LIMIT_FOREACH_KEYS);
-    def->foreach = arena_take(&p->out->arena, node->n, sizeof *def->foreach);
+    def->foreach = arena_take(&p->out->arena, LIMIT_FOREACH_KEYS, sizeof *def->foreach);
     if (!def->foreach)
         return out_of_memory(p);
     for (const struct node *key = node->first; key && !rc; key = key->next->next)
-        rc = read_key(p, def, key);
+        if (foreach_is_tuples(key->next))
+            rc = foreach_read_tuples(p, def, key->next, &tuples[n_tuples++]);
+        else
+            rc = read_key(p, def, key);
+    if (!rc && (n_tuples || p->exclude || p->include))
+        rc = foreach_pick(p, def, node, tuples, n_tuples);
     if (rc)
         return rc;
     rc = task_def_finish(p->out, def, &inner);

@@ -15,6 +15,11 @@ struct foreach_reading {
     uint32_t *lines; /* [n] of LINES: line number of each value */
 };
 
+/* ---- foreach.c ---- */
+
+int foreach_check_name(const struct parser *p, const struct node *node);
+int foreach_take_key(struct parser *p, struct task_def *def, const struct node *node);
+
 /* ---- foreach_values.c ---- */
 
 /* Room for n values; CAIRN_ELIMIT if there are too many. */
@@ -34,6 +39,25 @@ int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
 /* r->key has recorded values; what is new or gone by now becomes
  * notes. Only memory fails. */
 int foreach_note_changes(const struct foreach_reading *r);
+
+/* ---- foreach_tuples.c ---- */
+
+/* Keys that stand for a list of tuples of values: rows of indices into their values. */
+struct tuples {
+    uint32_t first, n_keys, n_rows; /* keys first..first + n_keys - 1 of the def */
+    uint32_t *rows;                 /* [n_rows][n_keys] */
+};
+bool foreach_is_tuples(const struct node *value);
+/* Adds the keys that the tuples of the list have to the def. */
+int foreach_read_tuples(struct parser *p, struct task_def *def, const struct node *list,
+                        struct tuples *out);
+
+/* ---- foreach_picked.c ---- */
+
+/* Which members of the product there are, by tuples, p->exclude and p->include. Before
+ * task_def_finish. */
+int foreach_pick(struct parser *p, struct task_def *def, const struct node *node,
+                 const struct tuples *tuples, uint32_t n_tuples);
 
 /* ---- foreach_files.c ---- */
 

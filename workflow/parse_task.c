@@ -240,11 +240,25 @@ static int read_priority(struct parser *p, struct task_def *def,
     return rc;
 }
 
+/* `exclude` and `include`, which read_foreach has read. */
+static int read_with_foreach(struct parser *p, struct task_def *def,
+                             const struct node *node)
+{
+    if (def->n_foreach)
+        return 0;
+    return diagnose(&p->diagnostic, node->at,
+                    "`exclude` and `include` are about the values of `foreach`, which "
+                    "task `%.*s` has not",
+                    SHOWN(def->id));
+}
+
 /* ---- The keys of a task ---- */
 
 enum {
     PARAMS,
     FOREACH,
+    EXCLUDE,
+    INCLUDE,
     SECRETS,
     ENV,
     CWD,
@@ -279,6 +293,8 @@ static const struct {
 } keys[KEYS] = {
     [PARAMS] = {NAME("params"), ALL, read_task_params},
     [FOREACH] = {NAME("foreach"), ALL, read_foreach},
+    [EXCLUDE] = {NAME("exclude"), ALL, read_with_foreach},
+    [INCLUDE] = {NAME("include"), ALL, read_with_foreach},
     [SECRETS] = {NAME("secrets"), RUN_BY_US, read_task_secrets},
     [ENV] = {NAME("env"), RUN_BY_US, read_task_env},
     [CWD] = {NAME("cwd"), ALL, read_cwd},
@@ -415,6 +431,8 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
         return rc;
     }
     begin_task(p, def, found);
+    p->exclude = found[EXCLUDE] ? found[EXCLUDE]->next : NULL;
+    p->include = found[INCLUDE] ? found[INCLUDE]->next : NULL;
     rc = read_keys(p, def, found, PARAMS, CWD);
     if (!rc && found[PARAMS])
         rc = check_inherited_env(p, def, found[PARAMS]);

@@ -54,7 +54,8 @@ struct parser {
     struct retry_policy retry;
     struct thresholds check;
     bool *pool_used;
-    struct task_nodes *nodes; /* [n_defs] */
+    const struct node *exclude, *include; /* of the task that is read, or NULL */
+    struct task_nodes *nodes;             /* [n_defs] */
 };
 
 /* Reports it and returns CAIRN_ENOMEM. */

@@ -1,0 +1,123 @@
+# exclude and include beside foreach, and tuples of values.
+. "$TESTS/cli/tap.sh"
+
+members() { # FILE GROUP: the members, in order, on one line
+    cairn plan "$1" --fresh 2>/dev/null | awk -v g="$2[" '$1 == "run" && index($2, g) == 1 { printf "%s%s", sep, substr($2, length(g)); sep = " " }'
+}
+
+cat >matrix.yaml <<'END'
+name: matrix
+tasks:
+  test:
+    foreach: {os: [linux, mac], v: [1, 2, 3]}
+    exclude: [{os: mac, v: 2}, {v: 3}]
+    include: [{os: bsd, v: 2}, {os: mac, v: 3}]
+    run: echo "$os $v" >>tested
+  after:
+    foreach: {os: [linux, mac], v: [1]}
+    needs: ['test[os=${{ os }},v=${{ v }}]']
+    run: 'true'
+  all: {needs: [test], run: sort tested}
+END
+exits 0 cairn validate matrix.yaml
+says '8 tasks'
+is "$(members matrix.yaml test)" '[os=linux,v=1] [os=linux,v=2] [os=mac,v=1] [os=mac,v=3] [os=bsd,v=2]' 'its members'
+exits 0 cairn run matrix.yaml
+exits 0 cairn log all
+is "$(tr '\n' , <out)" 'bsd 2,linux 1,linux 2,mac 1,mac 3,' 'they ran, each once'
+exits 0 cairn explain 'test[os=bsd,v=2]'
+exits 10 cairn explain 'test[os=mac,v=2]'
+exits 0 cairn checkpoint verify
+exits 0 cairn graph matrix.yaml
+
+# What is needed must be there.
+sed 's/v: \[1\]/v: [1, 3]/' matrix.yaml >missing.yaml
+exits 3 cairn validate missing.yaml
+says 'after[os=linux,v=3]' 'a member that is excluded cannot be needed'
+says 'has no such member'
+
+# ---- Tuples ----
+cat >tuples.yaml <<'END'
+name: tuples
+tasks:
+  build:
+    foreach:
+      cfg: [{cc: gcc, v: 12}, {cc: clang, v: 15}, {cc: gcc, v: 13}]
+      opt: [O0, O2]
+    exclude: [{cc: clang, opt: O0}]
+    run: echo "$cc-$v $opt" >>built
+  last: {needs: [build], run: 'test -e ready'}
+END
+is "$(members tuples.yaml build)" '[cc=gcc,v=12,opt=O0] [cc=gcc,v=12,opt=O2] [cc=gcc,v=13,opt=O0] [cc=gcc,v=13,opt=O2] [cc=clang,v=15,opt=O2]' 'only those combinations'
+exits 1 cairn run tuples.yaml
+is "$(sort built | tr '\n' ,)" 'clang-15 O2,gcc-12 O0,gcc-12 O2,gcc-13 O0,gcc-13 O2,' 'with their values'
+# The members are kept when others come: the order of the values does not matter.
+sed -i 's/\[{cc: gcc, v: 12}, /[{cc: tcc, v: 1}, {cc: gcc, v: 12}, /; s/exclude: \[/&{opt: O2, cc: tcc}, /' tuples.yaml
+is "$(planned tuples.yaml)" 'build[cc=tcc,v=1,opt=O0] last' 'what was there does not run again'
+sed -i 's/exclude: .*/exclude: [{cc: clang}, {cc: tcc}]/' tuples.yaml
+is "$(planned tuples.yaml)" 'last' 'nor what is left'
+touch ready
+exits 0 cairn resume
+exits 0 cairn checkpoint verify
+
+# ---- A single key, and one from files ----
+cat >single.yaml <<'END'
+name: single
+tasks:
+  a: {foreach: {x: [a, b, c]}, exclude: [{x: b}], include: [{x: d}], run: 'true'}
+  r: {foreach: {n: {range: [1, 4]}}, exclude: [{n: 2}], run: 'true'}
+  g: {foreach: {f: {glob: '*.none', allow_empty: true}, x: [1]}, exclude: [{x: 1}], run: 'true'}
+END
+exits 0 cairn run single.yaml
+is "$(members single.yaml a)" '[x=a] [x=c] [x=d]' 'of one key'
+is "$(members single.yaml r)" '[n=1] [n=3] [n=4]' 'of a range'
+
+# ---- Mistakes ----
+refused() { # NAME, PLACE, TEXT; the task's keys on stdin
+    { printf 'name: w\ntasks:\n  a:\n    run: x\n'; sed 's/^/    /'; } >wrong.yaml
+    exits 3 cairn validate wrong.yaml
+    says "wrong.yaml:$2: " "$1: its place"
+    says "$3" "$1"
+}
+refused 'no foreach' 5:14 'about the values of `foreach`, which task `a` has not' <<'END'
+exclude: [{x: 1}]
+END
+refused 'an unknown key' 6:16 '`y` is no foreach key of task `a`' <<'END'
+foreach: {x: [1, 2]}
+exclude: [{y: 1}]
+END
+refused 'an unknown value' 6:19 '`linx` is not among the values of `x`; did you mean `linux`?' <<'END'
+foreach: {x: [linux, mac]}
+exclude: [{x: linx}]
+END
+refused 'nothing is left' 5:14 'everything is excluded' <<'END'
+foreach: {x: [1, 2]}
+exclude: [{x: 1}, {x: 2}]
+END
+refused 'a part of a member' 6:15 'needs all foreach keys; `y` is missing' <<'END'
+foreach: {x: [1], y: [2]}
+include: [{x: 3}]
+END
+refused 'more of a range' 6:23 'come from a range or from files' <<'END'
+foreach: {x: {range: [1, 2]}}
+include: [{x:     3}]
+END
+refused 'tuples with other keys' 5:40 '`z` is no key of the first tuple' <<'END'
+foreach: {c: [{x: 1, y: 2}, {x: 2, z: 3}]}
+END
+refused 'a tuple that is none' 5:33 'must be a mapping' <<'END'
+foreach: {c: [{x: 1, y: 2}, 3]}
+END
+refused 'a tuple that is shorter' 5:33 'this tuple has 1 values, the first one has 2' <<'END'
+foreach: {c: [{x: 1, y: 2}, {x: 2}]}
+END
+refused 'a key twice' 5:39 'the foreach key `x` is here twice' <<'END'
+foreach: {c: [{x: 1, y: 2}], d: [{x: 1}]}
+END
+printf 'name: w\ntasks: {a: {foreach: {x: [1, 2]}, exclude: [{x: 1}, {x: 1}], run: x}}\n' >unused.yaml
+exits 0 cairn validate unused.yaml
+ok 'each of them counts' test ! -s err
+printf 'name: w\ntasks: {a: {foreach: {c: [{x: 1, y: 2}, {x: 2, y: 1}]}, exclude: [{x: 1, y: 1}], run: x}}\n' >unused.yaml
+exits 0 cairn validate unused.yaml
+says 'this excludes no member of task `a`' 'one that takes nothing away'
+done_testing
