@@ -151,7 +151,9 @@ static void print_finished(struct display *display, const struct cairn_event *ev
         say_label(DIM, "skipped", "%s: %s", event->task,
                   event->text ? event->text : "its condition is not met");
     else
-        say_label(DIM, cairn_outcome_name(event->outcome), "%s", event->task);
+        say_label(DIM, cairn_outcome_name(event->outcome), "%s%s%s%s", event->task,
+                  event->text ? " (" : "", event->text ? event->text : "",
+                  event->text ? ")" : "");
 }
 
 static void print_undo(struct display *display, const struct cairn_event *event)

@@ -184,9 +184,13 @@ static void settle_as(struct judge *j, uint32_t task, enum cairn_reason reason,
     j->out->cause[task] = cause;
 }
 
+/* Of a group, the member. */
 static uint32_t blocking_need(const struct judge *j, uint32_t task)
 {
-    return need_with(j, task, FATE_FAILED | FATE_BAD);
+    uint32_t need = need_with(j, task, FATE_FAILED | FATE_BAD);
+    return need != NODE_NONE && graph_is_barrier(j->in->graph, need)
+               ? need_with(j, need, FATE_FAILED | FATE_BAD)
+               : need;
 }
 
 /* It is not settled by what is recorded: does it run? */

@@ -80,8 +80,31 @@ static void count_outcome(struct engine *e, uint8_t outcome, uint32_t n)
         e->reported.skipped += n;
 }
 
+/* Because of which task, and of a group how it could be otherwise. */
+static void explain_skip(const struct engine *e, const struct skip *skip, char *out,
+                         size_t size)
+{
+    const struct graph *g = e->request.graph;
+    out[0] = 0;
+    if (skip->cause == NODE_NONE || graph_is_barrier(g, skip->cause))
+        return;
+    uint8_t outcome = e->progress.states.outcome[skip->cause];
+    bool member = graph_def(g, skip->cause)->n_foreach > 0;
+    if (outcome == CAIRN_EXCLUDED)
+        snprintf(out, size, "the condition of %.200s was not met%s", g->id[skip->cause],
+                 member ? "; `exclude` leaves it out of the group, `when: always` does "
+                          "not wait for it to complete"
+                        : "");
+    else
+        snprintf(out, size, "%.200s %s", g->id[skip->cause],
+                 outcome == CAIRN_FAILED    ? "failed"
+                 : outcome == CAIRN_SKIPPED ? "was skipped"
+                                            : "did not complete");
+}
+
 static void report_skips(struct engine *e, const struct ending *ending)
 {
+    char why[400];
     for (uint32_t i = 0; i < ending->skipped.n; i++) {
         count_outcome(e, ending->skipped.at[i].outcome, 1);
         struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_FINISHED);
@@ -89,6 +112,8 @@ static void report_skips(struct engine *e, const struct ending *ending)
         event.task = e->request.graph->id[event.node];
         event.outcome = ending->skipped.at[i].outcome;
         event.checkpoint = ending->seq ? ending->seq + 1 : 0;
+        explain_skip(e, &ending->skipped.at[i], why, sizeof why);
+        event.text = why[0] ? why : NULL;
         notify_observer(e, &event);
     }
 }

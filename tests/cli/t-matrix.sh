@@ -72,6 +72,26 @@ exits 0 cairn run single.yaml
 is "$(members single.yaml a)" '[x=a] [x=c] [x=d]' 'of one key'
 is "$(members single.yaml r)" '[n=1] [n=3] [n=4]' 'of a range'
 
+# ---- A member that its condition excludes: every message names it ----
+cat >excluded.yaml <<'END'
+name: excluded
+tasks:
+  g: {foreach: {v: [1, 2, 3]}, if: "v != '2'", run: 'true'}
+  collect: {needs: [g], run: 'true'}
+  last: {needs: [collect], run: 'true'}
+  bad: {foreach: {v: [1]}, run: 'exit 3'}
+  behind: {needs: [bad], run: 'true'}
+END
+sed -i 's/^tasks/on_failure: continue\n&/' excluded.yaml
+exits 1 cairn run excluded.yaml
+says 'skipped collect (the condition of g[v=2] was not met; `exclude` leaves it out of the group' 'the member, why, and how to allow it'
+says 'skipped last (collect was skipped)' 'what comes behind it'
+says 'skipped behind (bad[v=1] failed)' 'a member that failed'
+exits 0 cairn explain collect
+says 'g[v=2], which it needs, did not complete' 'explain names it, too'
+exits 1 cairn run excluded.yaml --fresh --json
+ok 'so does the event' grep -q '"task":"collect".*"text":"the condition of g\[v=2\] was not met' out
+
 # ---- Mistakes ----
 refused() { # NAME, PLACE, TEXT; the task's keys on stdin
     { printf 'name: w\ntasks:\n  a:\n    run: x\n'; sed 's/^/    /'; } >wrong.yaml
