@@ -43,8 +43,9 @@ static int nothing_found(const struct foreach_reading *r, const struct node *nod
     if (r->key->n || r->allow_empty)
         return 0;
     return diagnose(&r->p->diagnostic, node->at,
-                    "%s (in %.200s); write allow_empty: true if that may be", what,
-                    r->p->options->root);
+                    "%s (in %.200s); values are read before anything runs; write "
+                    "allow_empty: true if there may be none",
+                    what, r->p->options->root);
 }
 
 int foreach_read_glob(struct foreach_reading *r, const struct node *node)

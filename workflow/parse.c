@@ -94,6 +94,8 @@ static int read_keys(struct parser *p, const struct node *const found[])
         rc = read_tasks(p, value_of(found[TASKS]), value_of(found[FINALLY]));
     if (!rc && found[POOLS])
         warn_of_unused_pools(p, value_of(found[POOLS]));
+    if (!rc && found[SECRETS])
+        warn_of_unlisted_secrets(p, value_of(found[SECRETS]));
     return rc;
 }
 

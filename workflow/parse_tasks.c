@@ -106,5 +106,7 @@ int read_tasks(struct parser *p, const struct node *map, const struct node *fina
         rc = check_pending(p);
     if (!rc && parse_is_good(p))
         warn_of_unreachable(p);
+    if (!rc && parse_is_good(p))
+        rc = look_for_doubtful(p);
     return rc;
 }

@@ -272,6 +272,12 @@ tasks: {a: {run: "echo ${n-none} ${m-none} >>log"}}'
 key task.foreach 'go -j 1' \
     'exit 0 x y' 'tasks: {a: {foreach: {v: [x, y]}, run: echo $v >>log}}' \
     'exit 0 z' 'tasks: {a: {foreach: {v: [z]}, run: echo $v >>log}}'
+key task.exclude 'go -j 1' \
+    'exit 0 x' 'tasks: {a: {foreach: {v: [x, y]}, exclude: [{v: y}], run: echo $v >>log}}' \
+    'exit 0 y' 'tasks: {a: {foreach: {v: [x, y]}, exclude: [{v: x}], run: echo $v >>log}}'
+key task.include 'go -j 1' \
+    'exit 0 x y' 'tasks: {a: {foreach: {v: [x]}, include: [{v: y}], run: echo $v >>log}}' \
+    'exit 0 x z' 'tasks: {a: {foreach: {v: [x]}, include: [{v: z}], run: echo $v >>log}}'
 key foreach_key.range 'go -j 1' \
     'exit 0 1 2' 'tasks: {a: {foreach: {v: {range: [1, 2]}}, run: echo $v >>log}}' \
     'exit 0 1 2 3' 'tasks: {a: {foreach: {v: {range: [1, 3]}}, run: echo $v >>log}}'
@@ -327,6 +333,9 @@ default task.priority 'go -j 1' \
     'exit 0 b a c' 'tasks: {a: {priority: 1, run: echo a >>log}, b: {priority: 2, run: echo b >>log}, c: {priority: -1, run: echo c >>log}}'
 
 # ---- What counts as its success, and what follows ----
+key input_glob.glob 'echo 1 >1.f; echo 1 >1.g; go; echo 2 >2.f; cairn resume >/dev/null 2>&1; cat log | wc -l' \
+    'exit 1 a 2' 'tasks: {a: {inputs: {glob: "*.f"}, run: echo a >>log}, b: {needs: a, run: exit 1}}' \
+    'exit 1 a 1' 'tasks: {a: {inputs: {glob: "*.g"}, run: echo a >>log}, b: {needs: a, run: exit 1}}'
 key task.inputs 'echo 1 >f; echo 1 >g; go; echo 2 >f; cairn resume >/dev/null 2>&1; cat log | wc -l' \
     'exit 0 a 2' 'tasks: {a: {inputs: f, run: echo a >>log}}' \
     'exit 0 a 1' 'tasks: {a: {inputs: g, run: echo a >>log}}'
@@ -435,7 +444,7 @@ cut -f 1 schema.flat | grep -v '\.allOf\[' |
             echo "$path"
             case $path in *.*) path=${path%.*} ;; *) path= ;; esac
         done
-    done | grep -vx 'task\|param\|timeout\|retries\|foreach_key' | sort -u >keys.known
+    done | grep -vx 'task\|param\|timeout\|retries\|foreach_key\|input_glob' | sort -u >keys.known
 sort -u keys.tried >keys.seen
 is "$(comm -23 keys.known keys.seen | tr '\n' ' ')" '' 'every key of the schema has been tried'
 is "$(comm -13 keys.known keys.seen | tr '\n' ' ')" '' 'and every key that was tried is in it'

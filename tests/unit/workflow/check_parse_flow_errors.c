@@ -160,7 +160,7 @@ static const struct refusal refusals[] = {
      "name: n\ntasks:\n  a: {exec: [x], shell: [bash]}\n"},
     /* inputs */
     {"5:13", "an input is empty", IN_TASK("inputs: \"\"")},
-    {"5:13", "`inputs` must be a list", IN_TASK("inputs: {a: b}")},
+    {"5:14", "unknown key `a` in `inputs`", IN_TASK("inputs: {a: b}")},
     {"5:19", "unknown name `k` in ${{ }}", IN_TASK("inputs: [\"${{ k }}\"]")},
     /* external */
     {"4:15", "`external` is empty", "name: n\ntasks:\n  a:\n    external: \"\"\n"},
