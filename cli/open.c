@@ -8,7 +8,11 @@
 #include "cli/ui.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define DEFAULT_FILE "cairn.yaml"
 
@@ -55,16 +59,78 @@ const char *run_hint(const struct settings *settings, const struct cairn_run_inf
     return hint;
 }
 
-static int open_store(struct settings *settings, struct cairn_store **store,
-                      bool read_only, struct cairn_error *error)
+/* ---- Where things are ---- */
+
+/* DIR/.cairn of the directory of a workflow file, on the heap; NULL: there is none, or
+ * no memory. */
+static char *store_beside(const char *file)
+{
+    char *path = realpath(file, NULL), *beside = NULL;
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash) {
+        slash[slash == path] = '\0';
+        if (asprintf(&beside, "%s/.cairn", path[1] != '\0' ? path : "") < 0)
+            beside = NULL;
+    }
+    free(path);
+    return beside;
+}
+
+static bool is_own_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* What is no number is a workflow file, if there is one. */
+static void expect_file(struct settings *settings, int n)
+{
+    const char *text = settings->n_operands > n ? settings->operands[n] : "";
+    if (strspn(text, "0123456789") < strlen(text))
+        settings->workflow_file = text;
+}
+
+static int open_store_at(struct settings *settings, struct cairn_store **store,
+                         const char *path, bool read_only, struct cairn_error *error)
 {
     struct cairn_store_options options = {
-        .path = store_path(settings),
+        .path = path,
         .read_only = read_only,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
         .key_file = key_path(settings),
     };
     return cairn_store_open(store, &options, error);
+}
+
+/* The store that is named, or that of this directory or one above; else, if a workflow
+ * file is named, the one beside it. */
+static int open_store(struct settings *settings, struct cairn_store **store,
+                      bool read_only, struct cairn_error *error)
+{
+    const char *named = store_path(settings), *file = settings->workflow_file;
+    int rc = open_store_at(settings, store, named, read_only, error);
+    if (rc != CAIRN_ENOTFOUND || named || !file)
+        return rc;
+    char *beside = store_beside(file);
+    if (beside && is_own_directory(beside))
+        rc = open_store_at(settings, store, beside, read_only, error);
+    free(beside);
+    return rc;
+}
+
+/* Where somebody else would not look for it. */
+static void say_store_above(const struct settings *settings,
+                            const struct cairn_store *store)
+{
+    char *here = realpath(".cairn", NULL);
+    char *beside =
+        settings->workflow_file ? store_beside(settings->workflow_file) : NULL;
+    const char *path = cairn_store_path(store);
+    if (!store_path(settings) && !(here && strcmp(here, path) == 0) &&
+        !(beside && strcmp(beside, path) == 0))
+        say("cairn: using the store %s", path);
+    free(here);
+    free(beside);
 }
 
 int store_for_reading(struct settings *settings, struct cairn_store **store)
@@ -75,9 +141,10 @@ int store_for_reading(struct settings *settings, struct cairn_store **store)
     return 0;
 }
 
-int store_if_any(struct settings *settings, struct cairn_store **store)
+int store_if_any(struct settings *settings, int n, struct cairn_store **store)
 {
     struct cairn_error error = {0};
+    expect_file(settings, n);
     *store = NULL;
     if (open_store(settings, store, true, &error) == 0 || error.code == CAIRN_ENOTFOUND)
         return 0;
@@ -94,11 +161,23 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
         .key_file = key_path(settings),
     };
+    if (!settings->workflow_file)
+        expect_file(settings, 0);
     int rc = open_store(settings, store, false, &error);
+    if (rc == 0 && create)
+        say_store_above(settings, *store);
     if (rc == CAIRN_ENOTFOUND && create) {
+        /* An empty directory .cairn here says that the store is to be here. */
+        bool here = options.path || is_own_directory(".cairn");
+        char *beside = here || !settings->workflow_file
+                           ? NULL
+                           : store_beside(settings->workflow_file);
+        if (beside)
+            options.path = beside;
         rc = cairn_store_open(store, &options, &error);
         if (rc == 0)
             say("cairn: created a store in %s", cairn_store_path(*store));
+        free(beside);
     }
     return rc == 0 ? 0 : report_error(&error);
 }
@@ -169,6 +248,7 @@ int run_operand(struct settings *settings, int n, struct cairn_store *store,
 int open_run(struct settings *settings, struct cairn_store **store,
              struct cairn_run_info *info)
 {
+    expect_file(settings, 0);
     int status = store_for_reading(settings, store);
     return status == 0 ? run_operand(settings, 0, *store, info) : status;
 }
@@ -200,21 +280,54 @@ static int load_file(struct settings *settings, const char *file,
 bool default_workflow_exists(void)
 {
     return access(DEFAULT_FILE, F_OK) == 0 || errno != ENOENT; /* loading reports why */
+/* DEFAULT_FILE in this directory or one above, as the store is found; one above only
+ * if the user owns it, as it will be run. *file points to `found`. */
+static bool find_default_file(char *found, size_t size, const char **file)
+{
+    struct stat st;
+    char *here = getcwd(NULL, 0);
+    size_t used = 0;
+    *file = DEFAULT_FILE;
+    if (access(DEFAULT_FILE, F_OK) == 0 || errno != ENOENT) { /* loading reports why */
+        free(here);
+        return true;
+    }
+    for (char *slash = here ? strrchr(here, '/') : NULL; slash && slash[1] != '\0';
+         slash = strrchr(here, '/')) {
+        *slash = '\0';
+        used += (size_t)snprintf(found + used, size - used, "../");
+        if (used + sizeof DEFAULT_FILE > size)
+            break;
+        memcpy(found + used, DEFAULT_FILE, sizeof DEFAULT_FILE);
+        if (stat(found, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid()) {
+            *file = found;
+            break;
+        }
+        if (here[0] == '\0')
+            break;
+    }
+    free(here);
+    return *file == found;
 }
 
 int workflow_operand(struct settings *settings, const char *command, int n,
                      struct cairn_workflow **workflow, const char **file)
 {
+    static char found[PATH_MAX];
     if (settings->n_operands > n)
         *file = settings->operands[n];
     else if (default_workflow_exists())
         *file = DEFAULT_FILE;
     else
+    else if (!find_default_file(found, sizeof found, file))
         return report_usage(
             command,
             "no workflow file: name one (`cairn %s FILE`), or create " DEFAULT_FILE
-            " in this directory",
+            " in this directory (`cairn init`)",
             command);
+    if (*file == found)
+        say("cairn: the workflow file is %s", found);
+    settings->workflow_file = *file;
     return load_file(settings, *file, workflow);
 }
 

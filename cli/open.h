@@ -12,8 +12,9 @@ const char *store_path(const struct settings *settings);
 const char *key_path(const struct settings *settings);
 /* The store for reading; it must exist. */
 int store_for_reading(struct settings *settings, struct cairn_store **store);
-/* The same, but `*store` is NULL when there is none. */
-int store_if_any(struct settings *settings, struct cairn_store **store);
+/* The same, but `*store` is NULL when there is none. The n-th operand may be a workflow
+ * file, which the store may lie beside. */
+int store_if_any(struct settings *settings, int n, struct cairn_store **store);
 /* The store for writing; with `create` it is created if missing, with a message. */
 int store_for_writing(struct settings *settings, struct cairn_store **store,
                       bool create);
@@ -33,7 +34,7 @@ int run_option(struct settings *settings, struct cairn_store *store,
 
 /* Whether there is a cairn.yaml here. */
 bool default_workflow_exists(void);
-/* The workflow file named by the n-th operand, or cairn.yaml here. */
+/* The workflow file named by the n-th operand, or cairn.yaml here or above. */
 int workflow_operand(struct settings *settings, const char *command, int n,
                      struct cairn_workflow **workflow, const char **file);
 /* The workflow for `plan`, `explain` and `graph`: a file (the n-th operand), or --run,

@@ -208,6 +208,7 @@ struct settings {
     size_t n_params;
     const char *operands[OPERANDS_MAX]; /* point into argv */
     int n_operands;
+    const char *workflow_file; /* a new store comes beside it; NULL: none is known */
     char *const *rest; /* the arguments behind `--` of a command that takes a command
                           there, ended by NULL; NULL: there is no `--` */
 };

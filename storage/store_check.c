@@ -64,6 +64,10 @@ static int check_kinds(const struct store_paths *paths, struct cairn_error *erro
 static int check_entry(const struct store_paths *paths, struct cairn_error *error)
 {
     struct stat st;
+    if (stat(paths->dir, &st) == 0 && !S_ISDIR(st.st_mode))
+        return error_set(error, CAIRN_EUSAGE,
+                         "%s is not a directory: a store is one, such as .cairn",
+                         paths->dir);
     if (access(paths->dir, X_OK) == 0 || errno != EACCES)
         return 0;
     bool known = stat(paths->dir, &st) == 0 && st.st_uid != geteuid();

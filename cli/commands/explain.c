@@ -269,7 +269,7 @@ int command_explain(struct settings *settings)
     struct secrets_given secrets;
     int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
-        status = store_if_any(settings, &store);
+        status = store_if_any(settings, 1, &store);
     tuning_options(settings, &options);
     if (status == 0)
         status = workflow_target(settings, "explain", 1, store, &workflow, &options);

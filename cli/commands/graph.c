@@ -120,7 +120,7 @@ int command_graph(struct settings *settings)
         return report_usage("graph", "give only one of --json and --format %s",
                             settings->text[OPT_FORMAT]);
     /* A named file needs no store, not even a healthy one. */
-    status = settings->n_operands > 0 ? 0 : store_if_any(settings, &store);
+    status = settings->n_operands > 0 ? 0 : store_if_any(settings, 0, &store);
     if (status == 0)
         status = workflow_target(settings, "graph", 0, store, &workflow, &options);
     if (status == 0 && cairn_workflow_compile(workflow, &error) != 0)

@@ -123,7 +123,7 @@ int command_plan(struct settings *settings)
     struct plan_shown shown = {settings->given[OPT_ALL], settings->given[OPT_COMMANDS]};
     int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
-        status = store_if_any(settings, &store);
+        status = store_if_any(settings, 0, &store);
     tuning_options(settings, &options);
     choose_after_file(settings, false, &options);
     if (status == 0)

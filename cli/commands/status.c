@@ -306,7 +306,7 @@ int command_status(struct settings *settings)
         return report_usage("status",
                             "give only one of --tasks, --waiting and --can-resume");
     if (settings->given[OPT_CAN_RESUME]) {
-        status = store_if_any(settings, &store);
+        status = store_if_any(settings, 0, &store);
         if (status == 0)
             status = can_resume(settings, store);
     } else {
