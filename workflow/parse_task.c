@@ -98,7 +98,7 @@ static int read_pattern(struct parser *p, const struct task_def *def,
     struct where where = {"in `inputs`", {NULL, 0}};
     struct cairn_error inner = {0};
     struct buf text = BUF_INIT;
-    struct str pattern;
+    struct str pattern = STR("");
     int rc = expect_keys(p, node, where, names, found, 1);
     if (!rc && !found[0])
         rc = diagnose(&p->diagnostic, node->at,
