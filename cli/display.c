@@ -63,30 +63,95 @@ static void remove_running(struct display *display, uint32_t node)
     }
 }
 
-/* The start of the last `lines` lines. */
-static const char *last_lines(const char *text, size_t n, int lines)
+/* The start of the last `lines` lines; *lines: how many there are. */
+static const char *last_lines(const char *text, size_t n, int *lines)
 {
     const char *at = text + n;
-    if (n > 0 && at[-1] == '\n')
+    int left = *lines;
+    if (left == 0 || n == 0) {
+        *lines = 0;
+        return at;
+    }
+    if (at[-1] == '\n')
         at--;
-    while (at > text && (at[-1] != '\n' || --lines > 0))
+    while (at > text && (at[-1] != '\n' || --left > 0))
         at--;
+    *lines -= at > text ? 0 : left - 1;
     return at;
 }
 
-static void print_tail(const struct cairn_event *event)
+static void print_lines_of(const char *prefix, const char *at, const char *end)
 {
-    const char *at, *end;
-    if (!event->tail || event->tail_bytes == 0)
-        return;
-    end = event->tail + event->tail_bytes;
-    at = last_lines(event->tail, event->tail_bytes, TAIL_LINES);
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
-        say_bytes("    ", at, (size_t)(stop - at));
+        say_bytes(prefix, at, (size_t)(stop - at));
         at = stop + 1;
     }
+}
+
+/* Of stderr, and of stdout as far as there is room: many tools say there what failed.
+ */
+static void print_tail(const struct cairn_event *event)
+{
+    const struct cairn_event_output *o = &event->output[0], *e = &event->output[1];
+    int n = TAIL_LINES, err_lines = TAIL_LINES;
+    if (o->n == 0 && e->n == 0) {
+        if (event->tail)
+            print_lines_of("    ", last_lines(event->tail, event->tail_bytes, &n),
+                           event->tail + event->tail_bytes);
+        return;
+    }
+    const char *err = e->n ? last_lines(e->bytes, e->n, &err_lines) : NULL;
+    n -= e->n ? err_lines : 0;
+    if (o->n)
+        print_lines_of("    ", last_lines(o->bytes, o->n, &n), o->bytes + o->n);
+    if (e->n)
+        print_lines_of("    ", err, e->bytes + e->n);
+}
+
+static void print_gap(const char *prefix, uint64_t gap)
+{
+    char text[80], size[FORMAT_MAX];
+    snprintf(text, sizeof text, "... %s are missing here", format_bytes(size, gap));
+    if (gap > 0)
+        say_bytes(prefix, text, strlen(text));
+}
+
+static void print_output(const char *prefix, const struct cairn_event *event)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct cairn_event_output *o = &event->output[i];
+        if (o->gap_at > 0)
+            print_lines_of(prefix, o->bytes, o->bytes + o->gap_at);
+        print_gap(prefix, o->gap);
+        if (o->n > o->gap_at)
+            print_lines_of(prefix, o->bytes + o->gap_at, o->bytes + o->n);
+    }
+}
+
+/* With the name of the task in front. */
+static void print_streamed(const struct cairn_event *event)
+{
+    size_t size = strlen(event->task) + 4;
+    char *prefix = malloc(size);
+    if (!prefix)
+        return;
+    snprintf(prefix, size, "%s | ", event->task);
+    print_output(prefix, event);
+    free(prefix);
+}
+
+/* What an attempt has written, once it has ended. */
+static void print_written(const struct display *display,
+                          const struct cairn_event *event)
+{
+    if (display->output == SHOW_GROUP)
+        print_output("    ", event);
+    else if (display->output == SHOW_STREAM)
+        print_streamed(event);
+    else if (display->output == SHOW_FAILED && event->outcome == CAIRN_FAILED)
+        print_tail(event);
 }
 
 static void describe_end(char how[FORMAT_MAX], const struct cairn_event *event)
@@ -115,7 +180,8 @@ static void print_failure(const struct display *display,
               how, how[0] ? ", " : "", undo ? "" : attempt,
               format_duration(took, event->duration_ms), event->text ? ": " : "",
               event->text ? event->text : "");
-    print_tail(event);
+    if (display->output != SHOW_STREAM)
+        print_written(display, event);
     if (display->stored && word && event->attempt > 0 && has_log(event)) {
         char which[32] = "";
         if (undo)
@@ -136,11 +202,23 @@ static void print_completed(const struct display *display,
     say_label(GREEN, "ok  ", "%s  %s%s%s", event->task,
               format_duration(took, event->duration_ms), event->text ? "  " : "",
               event->text ? event->text : "");
+    if (display->output == SHOW_GROUP)
+        print_written(display, event);
+}
+
+/* So each that ends gets a line. */
+static bool shows_all(const struct display *display)
+{
+    return !display->quiet &&
+           (display->output == SHOW_GROUP || display->output == SHOW_STREAM);
 }
 
 static void print_finished(struct display *display, const struct cairn_event *event)
 {
     bool lines = !display->quiet && !display->live && event->total <= FEW_TASKS;
+    lines |= shows_all(display) && event->attempt > 0;
+    if (display->output == SHOW_STREAM)
+        print_streamed(event);
     if (event->outcome == CAIRN_FAILED)
         print_failure(display, event);
     else if (event->outcome == CAIRN_COMPLETED)
@@ -171,12 +249,16 @@ static void print_retry(const struct display *display, const struct cairn_event 
     char how[FORMAT_MAX], delay[FORMAT_MAX];
     if (display->quiet)
         return;
+    if (display->output == SHOW_STREAM)
+        print_streamed(event);
     describe_end(how, event);
     format_duration(delay, event->next_ms);
     say_label(YELLOW, "retry", "%s %s%s (attempt %u: %s%s%s)", event->task,
               event->next_ms > 0 ? "in " : "at once", event->next_ms > 0 ? delay : "",
               event->attempt, how, how[0] && event->text ? "; " : "",
               event->text ? event->text : "");
+    if (display->output == SHOW_GROUP)
+        print_written(display, event);
 }
 
 static void paint_progress(struct display *display, const struct cairn_event *event)
@@ -230,15 +312,16 @@ static void track_running(struct display *display, const struct cairn_event *eve
 }
 
 /* Whether the event will print a permanent line, for which the block must go. */
-static bool is_permanent(const struct cairn_event *event)
+static bool is_permanent(const struct display *display, const struct cairn_event *event)
 {
     switch (event->kind) {
     case CAIRN_EVENT_TICK:
-    case CAIRN_EVENT_TASK_STARTED:
     case CAIRN_EVENT_RUN_FINISHED:
         return false;
+    case CAIRN_EVENT_TASK_STARTED:
+        return display->starts;
     case CAIRN_EVENT_TASK_FINISHED:
-        return event->outcome == CAIRN_FAILED || event->text;
+        return shows_all(display) || event->outcome == CAIRN_FAILED || event->text;
     default:
         return true;
     }
@@ -280,6 +363,12 @@ static void print_line(struct display *display, const struct cairn_event *event)
         print_undo(display, event);
         break;
     case CAIRN_EVENT_TASK_STARTED:
+        if (display->starts)
+            say_label(DIM, "start", "%s", event->task);
+        break;
+    case CAIRN_EVENT_TASK_OUTPUT:
+        print_streamed(event);
+        break;
     case CAIRN_EVENT_TICK:
     case CAIRN_EVENT_RUN_FINISHED:
         break;
@@ -308,7 +397,8 @@ void display_event(void *context, const struct cairn_event *event)
         /* Lost checkpoints and output are reported on the terminal, too. */
         if (event->kind == CAIRN_EVENT_DEGRADED || event->kind == CAIRN_EVENT_DISK_FULL)
             print_line(display, event);
-        if (event->kind != CAIRN_EVENT_TICK && event->kind != CAIRN_EVENT_RUN_FINISHED)
+        if (event->kind != CAIRN_EVENT_TASK_OUTPUT && event->kind != CAIRN_EVENT_TICK &&
+            event->kind != CAIRN_EVENT_RUN_FINISHED)
             event_print(++display->sequence, event);
         return;
     }
@@ -317,7 +407,7 @@ void display_event(void *context, const struct cairn_event *event)
         handle_tick(display, event);
         return;
     }
-    if (display->live && is_permanent(event))
+    if (display->live && is_permanent(display, event))
         block_clear(&display->block);
     print_line(display, event);
 }

@@ -12,8 +12,12 @@ struct running {
     int64_t since_ms;
     char id[64]; /* cut if longer */
 };
+/* In the order of the words of --output. */
+enum show_output { SHOW_FAILED, SHOW_GROUP, SHOW_STREAM, SHOW_NONE };
 struct display {
     bool json, quiet, live, stored;
+    bool starts; /* tell when a task starts */
+    enum show_output output;
     const char *hint; /* " --store DIR" or "" */
     struct running *running;
     size_t n_running, capacity;

@@ -194,6 +194,14 @@ static void show_notice(void *context, const char *text)
     display_event(context, &event);
 }
 
+static enum show_output wanted_output(const struct settings *settings)
+{
+    uint64_t verbose = settings->number[OPT_VERBOSE];
+    if (settings->given[OPT_SHOW_OUTPUT])
+        return (enum show_output)settings->number[OPT_SHOW_OUTPUT];
+    return verbose > 1 ? SHOW_STREAM : verbose == 1 ? SHOW_GROUP : SHOW_FAILED;
+}
+
 /* Calls with signals caught and the display on; options.stop and observe are set. */
 static int carry_out(struct settings *settings, struct work *work)
 {
@@ -206,6 +214,9 @@ static int carry_out(struct settings *settings, struct work *work)
     ui_output_optional();
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
+    display.starts = settings->given[OPT_VERBOSE] && !display.json;
+    display.output = wanted_output(settings);
+    work->options.stream_output = display.output == SHOW_STREAM && !display.json;
     work->options.task_files = raise_file_limit();
     struct failure_watch watch = {.store = work->store,
                                   .next = display_event,

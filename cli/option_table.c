@@ -71,6 +71,16 @@ static const struct option option_table[OPT_NONE] = {
          "after a failure, still run what does not need the failed task, "
          "whatever the file says",
          0, 0, 0},
+    [OPT_SHOW_OUTPUT] =
+        {"output", 0, OPTION_CHOICE, "failed|group|stream|none",
+         "show the end of what failed tasks write (default), all that each task has "
+         "written when it ends, lines as they come with the task's name in front, or "
+         "nothing",
+         0, 0, 0},
+    [OPT_VERBOSE] = {"verbose", 'v', OPTION_FLAG, NULL,
+                     "also tell when a task starts, and --output=group; -vv: "
+                     "--output=stream",
+                     0, 0, 0},
     [OPT_STOP] = {"stop", 0, OPTION_FLAG, NULL,
                   "after a failure, start nothing more, whatever the file says", 0, 0,
                   0},

@@ -271,6 +271,7 @@ static int take_option(struct settings *settings, const struct command *command,
             return ARGUMENT_REFUSED;
         }
         settings->given[id] = true;
+        settings->number[id]++;
         return 1;
     }
     if (!text) {
@@ -316,6 +317,7 @@ static int take_short(struct settings *settings, const struct command *command,
             return take_option(settings, command, id, letter[1] ? letter + 1 : NULL,
                                next);
         settings->given[id] = true;
+        settings->number[id]++;
     }
     return 1;
 }

@@ -29,6 +29,8 @@ enum option_id {
     OPT_ALL,
     OPT_COMMANDS,
     OPT_KEEP_GOING,
+    OPT_SHOW_OUTPUT,
+    OPT_VERBOSE,
     OPT_STOP,
     OPT_ONLY,
     OPT_RERUN,
@@ -202,7 +204,7 @@ struct option {
 struct settings {
     const char *command; /* its name, for messages; NULL before it is known */
     bool given[OPT_NONE];
-    uint64_t number[OPT_NONE];
+    uint64_t number[OPT_NONE]; /* of a flag: how often it was given */
     const char *text[OPT_NONE];
     struct cairn_param *params; /* OPTION_PAIR, OPTION_WORDS; settings_release frees */
     size_t n_params;

@@ -3,6 +3,7 @@
 #include "executor/due.h"
 
 #include "executor/attempt/call.h"
+#include "executor/attempt/stream.h"
 #include "executor/command_apply.h"
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
@@ -45,6 +46,7 @@ static void handle_tick(struct engine *e, uint32_t n)
 {
     enum { TICK_NS = 200000000, PER_SECOND = 5 };
     loop_set_timer(e, TIMER_TICK, TICK_NS, ++n, 0);
+    stream_outputs(e);
     report(e, CAIRN_EVENT_TICK, NULL);
     if (!e->loop.trimming)
         trim_and_repeat(e);

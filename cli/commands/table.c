@@ -11,9 +11,10 @@
 #include "cli/tasks/external_table.h"
 
 /* How a run is carried out. */
-#define TUNING                                                            \
-    OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC, \
-        OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, OPT_STOP
+#define TUNING                                                                 \
+    OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC,      \
+        OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, OPT_STOP, OPT_SHOW_OUTPUT, \
+        OPT_VERBOSE
 
 static const struct command command_table[] = {
     {"run",

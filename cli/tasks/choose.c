@@ -57,6 +57,11 @@ int choose_check_options(const struct settings *settings)
     if (settings->given[OPT_KEEP_GOING] && settings->given[OPT_STOP])
         return report_usage(settings->command, "give only one of --keep-going and "
                                                "--stop");
+    bool output = settings->given[OPT_SHOW_OUTPUT] || settings->given[OPT_VERBOSE];
+    if (output && (settings->given[OPT_JSON] || settings->given[OPT_QUIET]))
+        return report_usage(settings->command,
+                            "--%s shows what tasks write: not with --json or --quiet",
+                            settings->given[OPT_VERBOSE] ? "verbose" : "output");
     return 0;
 }
 

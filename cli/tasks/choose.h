@@ -12,7 +12,8 @@ void choose_after_file(struct settings *settings, bool needed,
                        struct cairn_run_options *options);
 /* Of [RUN] TASK...: RUN is a number. */
 void choose_after_run(struct settings *settings, struct cairn_run_options *options);
-/* Whether --keep-going and --stop are not both given. Returns an exit status. */
+/* Refuses options of run, resume and rerun that exclude each other. Returns an exit
+ * status. */
 int choose_check_options(const struct settings *settings);
 /* Whether the workflow has such tasks or groups. Returns an exit status. */
 int choose_check(struct cairn_workflow *workflow,

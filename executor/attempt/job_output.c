@@ -79,6 +79,7 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     bool lost = rc != 0;
     for (int i = 0; job->kept && i < 2; i++)
         redact_captured(e, &ending->captured[i]);
+    memcpy(ending->told, job->told, sizeof ending->told);
     ending->row.out_bytes = ending->captured[0].bytes;
     ending->row.err_bytes = ending->captured[1].bytes;
     ending->row.out_head = ending->captured[0].head;

@@ -172,6 +172,7 @@ struct job *jobs_take(struct engine *e, const struct intent *intent)
     job->ended_ns = 0;
     job->order.id = id_of(e, job);
     job->timed_out = job->cancelled = job->killed = false;
+    job->told[0] = job->told[1] = 0;
     job->has_held = job->noted = false;
     job->note = NOTE_NONE;
     job->process = (struct runner_process){.pidfd = -1};

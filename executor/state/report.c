@@ -49,6 +49,34 @@ void report_start(struct engine *e, const struct job *job)
     notify_observer(e, &event);
 }
 
+void report_output(struct engine *e, const struct job *job, int stream,
+                   const struct cairn_event_output *output)
+{
+    struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_OUTPUT);
+    event.task = e->request.graph->id[job->intent.task];
+    event.node = job->intent.task;
+    event.attempt = job->intent.attempt;
+    event.output[stream] = *output;
+    notify_observer(e, &event);
+}
+
+/* What has not been told yet. */
+static struct cairn_event_output untold_output(const struct captured *c, uint64_t told)
+{
+    size_t tail = c->head ? c->content.size - c->head : c->content.size;
+    uint64_t left = c->bytes > told ? c->bytes - told : 0;
+    struct cairn_event_output output = {.bytes = c->content.data, .n = c->content.size};
+    if (told == 0 && c->head) {
+        output.gap = c->bytes - c->content.size;
+        output.gap_at = c->head;
+    } else if (told > 0) {
+        output.n = left < tail ? (size_t)left : tail;
+        output.gap = left - output.n;
+        output.bytes = output.n ? c->content.data + (c->content.size - output.n) : NULL;
+    }
+    return output;
+}
+
 /* The last lines of what a failed attempt wrote: of stderr, or stdout if that is empty.
  */
 static struct str output_tail(const struct ending *ending)
@@ -136,6 +164,8 @@ static struct cairn_event ending_event(const struct engine *e,
     event.next_ms = ending->next_ms;
     event.checkpoint = ending->seq;
     event.text = ending->text.size ? ending->text.data : NULL;
+    for (int i = 0; i < 2; i++)
+        event.output[i] = untold_output(&ending->captured[i], ending->told[i]);
     if (row->outcome == CAIRN_FAILED) {
         struct str tail = output_tail(ending);
         event.tail = tail.len ? tail.ptr : NULL;

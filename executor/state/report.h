@@ -11,6 +11,9 @@ void redact_buf(const struct engine *e, struct buf *text);
 void report_open(struct engine *e);
 void report(struct engine *e, enum cairn_event_kind kind, const char *text);
 void report_start(struct engine *e, const struct job *job);
+/* What a running task has written to a stream (0 or 1). */
+void report_output(struct engine *e, const struct job *job, int stream,
+                   const struct cairn_event_output *output);
 void report_ending(struct engine *e, const struct ending *ending);
 void report_waiting(struct engine *e, uint32_t task, const char *text);
 

@@ -64,9 +64,18 @@ enum cairn_event_kind {
     CAIRN_EVENT_RUN_FINISHED,
     CAIRN_EVENT_TASK_WAITING, /* an external task can be done now; text: what to do */
     CAIRN_EVENT_TASK_UNDO,    /* the `undo` of a task ended; outcome UNDONE or FAILED */
+    CAIRN_EVENT_TASK_OUTPUT,  /* with `stream_output`: whole lines of a running task, in
+                                 output[0] or output[1] */
     CAIRN_EVENT_DISK_FULL /* a process failed, and the disk that it works on is full,
                              or that of the store where it wrote its output; once
                              per run, text: which */
+};
+
+struct cairn_event_output { /* bytes that a task wrote; n 0: none, or not kept */
+    const char *bytes;
+    size_t n;
+    uint64_t gap;  /* so many are missing ... */
+    size_t gap_at; /* ... here, an offset in `bytes` */
 };
 
 struct cairn_event {
@@ -88,6 +97,9 @@ struct cairn_event {
     size_t tail_bytes;    /* length of tail */
     uint32_t done, total; /* tasks with a final outcome; all tasks */
     uint32_t running;     /* processes alive now */
+    /* What the attempt wrote to stdout and stderr: all that is kept of it when it has
+     * ended, without what TASK_OUTPUT has told. Without secrets. */
+    struct cairn_event_output output[2];
 };
 /* Called on the thread that called cairn_run. */
 typedef void cairn_observe_fn(void *context, const struct cairn_event *event);
@@ -120,6 +132,7 @@ struct cairn_run_options { /* zero is the default everywhere */
                    them; the rest of those needs what it needs */
     bool only;  /* with `again`: without what comes after them */
     enum cairn_on_failure on_failure;
+    bool stream_output; /* TASK_OUTPUT events, about five times a second */
     struct cairn_stop *stop;
     cairn_observe_fn *observe;
     void *observe_context;

@@ -1,0 +1,78 @@
+# What `cairn run` shows of what tasks write: --output, -v, -vv; the end of a failed one.
+. "$TESTS/cli/tap.sh"
+
+cat >two.yaml <<'END2'
+name: two
+jobs: 1
+tasks:
+  good: {run: 'echo to out; echo to err >&2'}
+  bad: {needs: good, run: 'seq 1 30; echo the cause >&2; printf unended; exit 3'}
+END2
+exits 1 cairn run two.yaml --fresh
+is "$(grep -c 'to out' err)" 0 'what is good is not shown'
+is "$(sed -n '/^FAILED/,/see:/p' err | sed '1d;$d' | tr -s ' \n' ' ')" \
+    ' 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 unended the cause ' \
+    'of a failed one the last 20 lines, of both streams'
+exits 1 cairn run two.yaml --fresh --output=none
+is "$(grep -c 'the cause' err)" 0 '--output=none'
+says 'cairn log bad' 'but where it can be seen'
+for words in -v --verbose --output=group; do
+    exits 1 cairn run two.yaml --fresh $words
+    is "$(sed -n '/^ok/,/^start\|^FAILED/p' err | sed '1d;$d')" '    to out
+    to err' "$words: what a good one wrote, below its line"
+    is "$(sed -n '/^FAILED/,/see:/p' err | grep -c '^    ')" 33 "$words: all of a failed one"
+done
+exits 1 cairn run two.yaml --fresh -v
+is "$(grep '^start' err | tr '\n' ' ')" 'start good start bad ' '-v tells when a task starts'
+exits 1 cairn run two.yaml --fresh -vv
+is "$(grep -c '^good | to out$' err) $(grep -c '^bad | 7$' err) $(grep -c '^bad | unended$' err)" '1 1 1' \
+    '-vv: lines with the name in front'
+exits 2 cairn run two.yaml -v --json
+exits 2 cairn run two.yaml --output=group -q
+exits 2 cairn run two.yaml --output=all
+says 'failed|group|stream|none'
+
+# Lines come while the task runs, each once.
+cat >slow.yaml <<'END2'
+name: slow
+tasks:
+  slow: {run: 'echo one; printf half; until test -e go; do sleep 0.05; done; echo " done"; echo two >&2'}
+END2
+cairn run slow.yaml -vv >out 2>err &
+pid=$!
+ok 'the first line comes while it runs' wait_for 20 grep -q '^slow | one$' err
+is "$(grep -c half err)" 0 'a line that has not ended waits'
+touch go
+wait $pid
+is "$(grep '^slow | ' err | sort | tr '\n' ';')" 'slow | half done;slow | one;slow | two;' 'each line once'
+
+# Retries, members, long output, control characters.
+cat >more.yaml <<'END2'
+name: more
+tasks:
+  again: {run: 'echo try $CAIRN_ATTEMPT; test $CAIRN_ATTEMPT = 2', retries: {max: 2, delay: 0s}}
+  m: {foreach: {n: [1, 2]}, run: 'printf "\033[31mred\033[0m\n"'}
+  long: {run: 'seq 1 20000'}
+END2
+exits 0 cairn run more.yaml -v --output-limit 1K
+is "$(grep -c '^    try' err)" 2 'each attempt is shown'
+is "$(grep -c 'are missing here' err)" 1 'what was not kept is told'
+says '    20000' 'the end of a long one'
+is "$(grep -c "$(printf '\033')" err)" 0 'control characters are harmless'
+exits 0 cairn run more.yaml --fresh -vv
+is "$(grep -c '^long | ' err)" 20000 'all of a long one is streamed'
+
+# Secrets do not leave.
+cat >secret.yaml <<'END2'
+name: secret
+secrets: [TOKEN]
+tasks:
+  tell: {secrets: [TOKEN], run: 'echo "it is $TOKEN"; sleep 0.5; echo "$TOKEN" >&2; exit 1'}
+END2
+for words in --output=failed -v -vv; do
+    TOKEN=very-secret-value exits 1 cairn run secret.yaml --fresh $words
+    is "$(grep -c very-secret err)" 0 "$words: no secret is shown"
+    says 'it is [REDACTED]'
+done
+
+done_testing
