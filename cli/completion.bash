@@ -60,7 +60,7 @@ _cairn_words()
 
 _cairn_options()
 {
-    local tuning=(--keep-going --stop --jobs --on-change --check-outputs --checkpoint --sync --output-limit
+    local tuning=(--keep-going --stop --output --verbose --jobs --on-change --check-outputs --checkpoint --sync --output-limit
         --keep --secrets-fd)
     printf '%s\n' --store --key --json --quiet --help
     case $1 in
@@ -73,7 +73,7 @@ _cairn_options()
     status) printf '%s\n' --tasks --waiting --can-resume ;;
     watch) printf '%s\n' --interval ;;
     runs) printf '%s\n' --workflow --limit --offset --sort ;;
-    log) printf '%s\n' --run --attempt --stdout --stderr --follow ;;
+    log) printf '%s\n' --run --attempt --stdout --stderr --follow --all --failed ;;
     values) printf '%s\n' --run ;;
     events) printf '%s\n' --follow ;;
     shell) printf '%s\n' --attempt --print --secrets-fd ;;
@@ -163,6 +163,10 @@ _cairn_values()
 {
     case $2 in
     --on-change) printf '%s\n' rerun keep refuse ;;
+    --output)
+        [[ $1 == complete ]] && return 0
+        printf '%s\n' failed group stream none
+        ;;
     --check-outputs) printf '%s\n' changed content exist ;;
     --checkpoint) printf '%s\n' best-effort required ;;
     --color) printf '%s\n' auto always never ;;
@@ -207,7 +211,7 @@ _cairn_values()
         esac
         ;;
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
-        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --token | --output | \
+        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --token | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
         --summary | --description | --context | --state | --tokens | --threshold | \
     command) printf '%s\n' list show remove ;;

@@ -119,6 +119,10 @@ static const struct option option_table[OPT_NONE] = {
                     0, 0},
     [OPT_FOLLOW] = {"follow", 0, OPTION_FLAG, NULL,
                     "keep printing until the attempt ends", 0, 0, 0},
+    [OPT_ALL_LOGS] = {"all", 0, OPTION_FLAG, NULL, "of every task that has started", 0,
+                      0, 0},
+    [OPT_FAILED] = {"failed", 0, OPTION_FLAG, NULL, "only of tasks that have failed", 0,
+                    0, 0},
     [OPT_FOLLOW_RUN] =
         {"follow", 0, OPTION_FLAG, NULL,
          "keep printing what happens (of one run: as long as a process owns it)", 0, 0,

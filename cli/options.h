@@ -47,6 +47,8 @@ enum option_id {
     OPT_STDOUT,
     OPT_STDERR,
     OPT_FOLLOW,
+    OPT_ALL_LOGS,
+    OPT_FAILED,
     OPT_FOLLOW_RUN,
     OPT_POSITION,
     OPT_MAINTENANCE,

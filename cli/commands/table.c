@@ -119,16 +119,21 @@ static const struct command command_table[] = {
      {OPT_WORKFLOW, OPT_LIMIT, OPT_OFFSET, OPT_SORT_RUNS, OPT_NONE},
      command_runs},
     {"log",
-     "[TASK]",
-     "print the output of a task",
+     "[TASK...]",
+     "print the output of tasks",
      "Prints what an attempt (default: the newest) of a task wrote: its stdout to "
      "stdout, its stderr to stderr, byte for byte (on a terminal, control characters "
-     "are made visible). Without TASK, lists the attempts of the run's failed tasks.",
-     "  cairn log compile --run 3 --stderr",
+     "are made visible). Without TASK, lists the attempts of the run's failed tasks. "
+     "Of "
+     "several tasks (also groups, patterns with * and ?, --all, --failed) one after "
+     "the "
+     "other, each below its name; with --follow lines of all of them as they come.",
+     "  cairn log compile --run 3 --stderr\n  cairn log 'test*' --failed",
      "0 2 5 10 75",
      0,
-     1,
-     {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_FOLLOW, OPT_NONE},
+     OPERANDS_MAX,
+     {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_FOLLOW, OPT_ALL_LOGS,
+      OPT_FAILED, OPT_NONE},
      command_log},
     {"values",
      "[TASK [NAME]]",

@@ -65,7 +65,38 @@ int choose_check_options(const struct settings *settings)
     return 0;
 }
 
-static bool is_group(const struct cairn_workflow *workflow, const char *name)
+bool choose_is_pattern(const char *word)
+{
+    return word[strcspn(word, "*?")] != '\0';
+}
+
+/* As plan/choice.c has it: `*` any bytes, `?` one, all else itself. */
+static bool matches(const char *pattern, const char *text, size_t n)
+{
+    const char *star = NULL, *end = text + n, *from = NULL;
+    while (text < end) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = text;
+        } else if (*pattern == '?' || (*pattern != '\0' && *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
+
+bool choose_matches(const char *word, const char *id)
+{
+    return matches(word, id, strlen(id)) || matches(word, id, strcspn(id, "["));
+}
+
+bool choose_is_group(const struct cairn_workflow *workflow, const char *name)
 {
     struct cairn_node_info info = {0};
     for (uint32_t i = 0; i < cairn_workflow_tasks(workflow); i++)
@@ -85,9 +116,9 @@ int choose_check(struct cairn_workflow *workflow,
         return report_error(&error);
     for (size_t i = 0; i < options->n_tasks; i++) {
         const char *name = options->tasks[i];
-        if (name[strcspn(name, "*?")] == '\0' &&
+        if (!choose_is_pattern(name) &&
             cairn_workflow_find(workflow, name) == UINT32_MAX &&
-            !is_group(workflow, name))
+            !choose_is_group(workflow, name))
             return unknown_task(workflow, name);
     }
     return 0;

@@ -15,6 +15,12 @@ void choose_after_run(struct settings *settings, struct cairn_run_options *optio
 /* Refuses options of run, resume and rerun that exclude each other. Returns an exit
  * status. */
 int choose_check_options(const struct settings *settings);
+/* Whether a word has * or ? in it. */
+bool choose_is_pattern(const char *word);
+/* Whether it is the group of some tasks. */
+bool choose_is_group(const struct cairn_workflow *workflow, const char *name);
+/* Whether it names this task, its group, or is a pattern of one of these. */
+bool choose_matches(const char *word, const char *id);
 /* Whether the workflow has such tasks or groups. Returns an exit status. */
 int choose_check(struct cairn_workflow *workflow,
                  const struct cairn_run_options *options);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Positions are counted in the stream as it was written, gaps included, so that
+ * following continues exactly where it was. */
+#include "cli/tasks/log_one.h"
+
+#include "cli/describe.h"
+#include "cli/exit_status.h"
+#include "cli/format.h"
+#include "cli/report.h"
+#include "cli/ui.h"
+#include "cli/unknown_task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POLL_MS 200
+
+struct output_stream {
+    int number;        /* 1 stdout, 2 stderr */
+    bool escape;       /* goes to a terminal */
+    uint64_t position; /* of the bytes being read */
+    uint64_t printed;  /* up to here */
+};
+
+static void print_bytes(const struct output_stream *stream, const char *bytes, size_t n)
+{
+    char *safe = NULL;
+    if (stream->escape) {
+        safe = malloc(n * ESCAPE_FACTOR + 1);
+        if (!safe)
+            return;
+        n = escape_text(safe, bytes, n);
+        bytes = safe;
+    }
+    if (stream->number == 1)
+        out_raw(bytes, n);
+    else
+        ui_paint(bytes, n);
+    free(safe);
+}
+
+static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
+{
+    struct output_stream *stream = context;
+    char size[FORMAT_MAX];
+    size_t skip = 0;
+    stream->position += gap;
+    if (gap > 0 && stream->position > stream->printed) {
+        out_flush();
+        ui_warn("%s of %s are missing here: see --output-limit of `cairn run`",
+                format_bytes(size, stream->position - stream->printed),
+                stream->number == 1 ? "stdout" : "stderr");
+        stream->printed = stream->position;
+    }
+    if (stream->position < stream->printed) {
+        uint64_t seen = stream->printed - stream->position;
+        skip = seen < n ? (size_t)seen : n;
+    }
+    stream->position += n;
+    if (skip < n) {
+        print_bytes(stream, bytes + skip, n - skip);
+        stream->printed = stream->position;
+    }
+    return ui_output_lost();
+}
+
+static int print_stream(const struct log *log, struct output_stream *stream)
+{
+    struct cairn_error error = {0};
+    if (!log->wanted[stream->number])
+        return 0;
+    stream->position = 0;
+    if (cairn_output(log->store, log->run.run, log->task, log->attempt, stream->number,
+                     each_chunk, stream, &error) != 0)
+        return report_error(&error);
+    out_flush();
+    return 0;
+}
+
+/* The attempt that was asked for, or the newest one. */
+struct wanted_attempt {
+    uint32_t number; /* 0: the newest */
+    bool found, open, undo;
+    uint32_t attempt;
+    char text[1024]; /* its message, or "" */
+};
+
+static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
+{
+    struct wanted_attempt *wanted = context;
+    /* An undo is not an attempt at the task: it is shown only by its number. */
+    if (wanted->number != 0 ? attempt->attempt != wanted->number : attempt->undo)
+        return 0;
+    wanted->found = true;
+    wanted->open = attempt->open;
+    wanted->undo = attempt->undo;
+    wanted->attempt = attempt->attempt;
+    snprintf(wanted->text, sizeof wanted->text, "%s",
+             attempt->text ? attempt->text : "");
+    return 0;
+}
+
+static int find_attempt(struct log *log, struct wanted_attempt *wanted)
+{
+    struct cairn_error error = {0};
+    wanted->number = log->attempt;
+    wanted->found = false;
+    if (cairn_attempts(log->store, log->run.run, log->task, pick_attempt, wanted,
+                       &error) != 0)
+        return missing_task(log->store, log->run.run, log->task, &error);
+    if (wanted->found)
+        log->attempt = wanted->attempt;
+    return 0;
+}
+
+static int report_no_attempt(const struct log *log)
+{
+    const char *name = cairn_code_name(CAIRN_ENOTFOUND);
+    if (log->attempt != 0)
+        return report_failure(EXIT_NOT_FOUND, name, "%s has no attempt %u in run %llu",
+                              log->task, log->attempt,
+                              (unsigned long long)log->run.run);
+    return report_failure(EXIT_NOT_FOUND, name, "%s was not started in run %llu",
+                          log->task, (unsigned long long)log->run.run);
+}
+
+/* The attempt is read before its output: once it has ended, everything is printed. */
+int log_print(struct log *log, bool follow)
+{
+    struct output_stream streams[2] = {{.number = 1, .escape = ui_terminal(1)},
+                                       {.number = 2, .escape = ui_terminal(2)}};
+    struct cairn_error error = {0};
+    int status = 0;
+    for (;;) {
+        struct wanted_attempt wanted = {0};
+        bool live = log->run.live;
+        status = find_attempt(log, &wanted);
+        if (status == 0 && wanted.found)
+            status = print_stream(log, &streams[0]);
+        if (status == 0 && wanted.found)
+            status = print_stream(log, &streams[1]);
+        if (status != 0 || ui_output_lost())
+            return status;
+        if (!follow || !live || (wanted.found && !wanted.open)) {
+            if (wanted.text[0] != '\0')
+                say("cairn: %s%s, attempt %u: %s", wanted.undo ? "undo of " : "",
+                    log->task, wanted.attempt, wanted.text);
+            else if (wanted.found && streams[0].printed + streams[1].printed == 0)
+                say("cairn: %s%s, attempt %u, wrote nothing%s",
+                    wanted.undo ? "undo of " : "", log->task, wanted.attempt,
+                    log->wanted[1] && log->wanted[2] ? ""
+                    : log->wanted[1]                 ? " to stdout"
+                                                     : " to stderr");
+            return wanted.found ? 0 : report_no_attempt(log);
+        }
+        sleep_ms(POLL_MS);
+        if (cairn_run_get(log->store, log->run.run, &log->run, &error) != 0)
+            return report_error(&error);
+    }
+}
+
+struct collected {
+    FILE *file;
+    char *bytes;
+    size_t length;
+    uint64_t gap_bytes, gap_at, position;
+};
+
+static int collect_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
+{
+    struct collected *collected = context;
+    if (gap > 0) {
+        collected->gap_bytes += gap;
+        collected->gap_at = collected->position;
+    }
+    collected->position += n;
+    return fwrite(bytes, 1, n, collected->file) != n;
+}
+
+static int add_stream(struct doc *doc, const struct log *log, int stream)
+{
+    const char *name = stream == 1 ? "stdout" : "stderr";
+    struct collected collected = {0};
+    struct cairn_error error = {0};
+    int rc, status = 0;
+    if (!log->wanted[stream])
+        return 0;
+    collected.file = open_memstream(&collected.bytes, &collected.length);
+    if (!collected.file) {
+        ui_warn("out of memory");
+        return EXIT_SYSTEM;
+    }
+    rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
+                      collect_chunk, &collected, &error);
+    if (fclose(collected.file) != 0 || rc != 0) {
+        status = rc != 0 ? report_error(&error) : EXIT_SYSTEM;
+    } else {
+        doc_object(doc, name);
+        doc_bytes(doc, "text", collected.bytes, collected.length);
+        doc_count(doc, "gap_bytes", collected.gap_bytes);
+        doc_count(doc, "gap_at", collected.gap_at);
+        doc_end(doc);
+    }
+    free(collected.bytes);
+    return status;
+}
+
+int log_document(struct log *log, struct doc *doc)
+{
+    struct wanted_attempt wanted = {0};
+    int status = find_attempt(log, &wanted);
+    if (status == 0 && !wanted.found)
+        status = report_no_attempt(log);
+    if (status != 0)
+        return status;
+    doc_text(doc, "task", log->task);
+    doc_count(doc, "attempt", log->attempt);
+    doc_bool(doc, "open", wanted.open);
+    doc_text(doc, "text", wanted.text[0] != '\0' ? wanted.text : NULL);
+    for (int stream = 1; stream <= 2 && status == 0; stream++)
+        status = add_stream(doc, log, stream);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The output of one attempt, as `cairn log` prints it. */
+#ifndef CLI_TASKS_LOG_ONE_H
+#define CLI_TASKS_LOG_ONE_H
+
+#include "cli/json.h"
+#include "cli/options.h"
+
+struct log {
+    struct settings *settings;
+    struct cairn_store *store;
+    struct cairn_run_info run;
+    const char *task;
+    uint32_t attempt; /* 0: the newest */
+    bool wanted[3];   /* by stream number: 1 stdout, 2 stderr */
+};
+
+/* Prints it; with `follow` until the attempt has ended. Returns an exit status. */
+int log_print(struct log *log, bool follow);
+/* Its members, in an object that is open. */
+int log_document(struct log *log, struct doc *doc);
+
+#endif

@@ -1,0 +1,72 @@
+# cairn log of groups, patterns, --all and --failed; --follow of several.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END2'
+name: logs
+on_failure: continue
+tasks:
+  one: {run: 'echo from one; echo err one >&2'}
+  conv: {foreach: {n: [1, 2, 3]}, run: 'echo conv $n; test $n != 2'}
+  silent: {run: 'true'}
+  after: {needs: conv, run: 'true'}
+END2
+exits 1 cairn run flow.yaml
+exits 0 cairn log conv
+is "$(cat out)" '==> conv[n=1] <==
+conv 1
+
+==> conv[n=2] <==
+conv 2
+
+==> conv[n=3] <==
+conv 3' 'a group'
+exits 0 cairn log 'conv[n=1]'
+is "$(cat out)" 'conv 1' 'a member alone is as before'
+exits 0 cairn log 'conv[n=3]' one --stdout
+is "$(grep -c '==>' out) $(sed -n 2p out)" '2 from one' 'two, in the order of the file'
+exits 0 cairn log 'o*' 'conv[n=?]'
+is "$(grep -c '==>' out)" 4 'patterns'
+exits 0 cairn log --all
+is "$(grep -c '==>' out)" 5 '--all: what has started'
+says 'err one'
+exits 0 cairn log --failed
+is "$(cat out)" '==> conv[n=2] <==
+conv 2' '--failed'
+exits 0 cairn log one --failed
+is "$(cat out)" '' 'none of these has failed'
+says 'no such task of run 1 has failed'
+exits 0 cairn log conv --json
+json_ok 'log of a group --json'
+is "$(json_get '.logs[1].task')" 'conv[n=2]' 'its tasks'
+is "$(json_get '.logs[1].stdout.text')" 'conv 2\n' 'what each wrote'
+exits 10 cairn log noe one
+says 'did you mean one?'
+exits 10 cairn log 'x*'
+exits 2 cairn log --all one
+exits 2 cairn log conv --attempt 1
+exits 2 cairn log --follow
+exits 0 cairn log --all --follow
+is "$(grep -c '^conv\[n=[123]\] | conv [123]$' out) $(grep -c '^one | ' out)" '3 2' '--follow of a run that has ended'
+
+cat >slow.yaml <<'END2'
+name: slow
+tasks:
+  a: {run: 'echo a1; until test -e go; do sleep 0.05; done; echo a2'}
+  b: {needs: a, run: 'echo b1'}
+END2
+cairn run slow.yaml >run.out 2>&1 &
+pid=$!
+begun() { cairn log a 2>/dev/null | grep -q a1; }
+ok 'it runs' wait_for 20 begun
+cairn log --all --follow >followed 2>&1 &
+follower=$!
+ok 'a line comes while it runs' wait_for 20 grep -q '^a | a1$' followed
+touch go
+wait $pid
+wait $follower
+is $? 0 'following ends with the run'
+is "$(cat followed)" 'a | a1
+a | a2
+b | b1' 'each line once, also of what started later'
+
+done_testing
