@@ -4,28 +4,17 @@
  * events up to which the index is made. Runs that a process owns note that only once:
  * their units stay open, and are looked at each time.
  *
- *     session/S      the session and its board; stamp: none
- *     messages/S     stamp: u64 number of the last one
- *     checkpoints/S  what they say
- *     files/S        stamp: u64 seq, 32 bytes root of the newest one that was read
- *     notes          labels and notes of all checkpoints; stamp: their tally
- *     run/R          the run, its tasks and logs
- *
- * meta: "store", whose index it is; "turn", u64. */
+ * meta: "store", id and path of the store; "turn", u64. */
 #include "search/search_int.h"
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/reader.h"
-#include "runs/owner.h"
-#include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
-#include "storage/rows_meta.h"
 #include "storage/rows_run.h"
 #include "storage/sessions/rows_session.h"
 #include "storage/store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- What is due ---- */
@@ -38,6 +27,7 @@ struct due {
     struct catching *c;
     uint64_t turn, newest; /* of the store: indexed up to, and there */
     bool all;              /* whatever the events say */
+    bool anew;             /* the index is of another store, or of what it was before */
     bool deleted;          /* something was, so that units may be gone */
     struct numbers sessions, runs;
     struct numbers open;                       /* runs whose units are open */
@@ -82,7 +72,7 @@ static int note_event(void *context, const struct event_row *row)
     if (row->kind == EVENT_SESSION_TURN)
         return add(&due->sessions, read_varint(&in), error);
     if (row->kind == EVENT_REPAIRED)
-        due->all = true;
+        due->anew = true;
     due->deleted = true;
     return 0;
 }
@@ -114,23 +104,12 @@ static int list_all(struct due *due)
     return rc;
 }
 
-static uint64_t number_behind(struct str name, const char *start)
-{
-    size_t n = strlen(start);
-    char text[24];
-    if (name.len <= n || name.len - n >= sizeof text || memcmp(name.ptr, start, n) != 0)
-        return 0;
-    memcpy(text, name.ptr + n, name.len - n);
-    text[name.len - n] = 0;
-    return strtoull(text, NULL, 10);
-}
-
 static int note_unit(void *context, const struct searchdb_unit *unit)
 {
     struct due *due = context;
     struct cairn_error *error = due->c->error;
-    uint64_t run = number_behind(unit->name, "run/");
-    uint64_t session = number_behind(unit->name, "session/");
+    uint64_t run = unit_number(unit->name, "run/");
+    uint64_t session = unit_number(unit->name, "session/");
     int rc = 0;
     if (run && unit->open)
         rc = add(&due->open, run, error);
@@ -141,18 +120,31 @@ static int note_unit(void *context, const struct searchdb_unit *unit)
     return rc;
 }
 
-static int read_turn(struct catching *c, uint64_t *turn, bool *same)
+/* Whose index it is: entries also have directories that follow from where it lies. */
+static void name_store(const struct catching *c, struct buf *out)
 {
-    struct buf store = BUF_INIT, text = BUF_INIT;
+    buf_format(out, "%s %s", store_id(c->source.store),
+               cairn_store_path(c->source.store));
+}
+
+static int read_turn(struct due *due)
+{
+    struct catching *c = due->c;
+    struct buf store = BUF_INIT, text = BUF_INIT, here = BUF_INIT;
     int rc = searchdb_meta(c->index, "store", &store, c->error);
     if (!rc)
         rc = searchdb_meta(c->index, "turn", &text, c->error);
+    name_store(c, &here);
+    if (!rc)
+        rc = buf_check(&here, c->error);
     struct reader in = reader_of(text.data, text.size);
-    *turn = text.size == 8 ? read_u64(&in) : 0;
-    *same =
-        store.size && str_equal(buf_view(&store), str_of(store_id(c->source.store)));
+    due->turn = text.size == 8 ? read_u64(&in) : 0;
+    due->all = !store.size;
+    due->anew = store.size && (!str_equal(buf_view(&store), buf_view(&here)) ||
+                               due->turn > due->newest);
     buf_release(&store);
     buf_release(&text);
+    buf_release(&here);
     return rc;
 }
 
@@ -160,13 +152,10 @@ static int find_due(struct due *due)
 {
     struct catching *c = due->c;
     struct cairn_store *store = c->source.store;
-    bool same = false;
     int rc = store_event_turn(store, EVENTS_OF_STORE, &due->newest, c->error);
     if (!rc)
-        rc = read_turn(c, &due->turn, &same);
-    if (!rc && (!same || due->turn > due->newest))
-        due->all = due->deleted = true; /* another store, or an older state of it */
-    if (!rc && !due->all)
+        rc = read_turn(due);
+    if (!rc && !due->all && !due->anew)
         rc = store_each_event(store, EVENTS_OF_STORE, due->turn, note_event, due,
                               c->error);
     if (rc == CAIRN_EDAMAGED) { /* of the store: some event may be missing */
@@ -186,239 +175,24 @@ static int find_due(struct due *due)
     return rc;
 }
 
+static void release_due(struct due *due)
+{
+    free(due->sessions.at);
+    free(due->runs.at);
+    free(due->open.at);
+    free(due->known_runs.at);
+    free(due->known_sessions.at);
+    *due = (struct due){.c = due->c};
+}
+
 int catch_up_is_current(struct catching *c, bool *current)
 {
     struct due due = {.c = c};
     int rc = find_due(&due);
-    *current = !rc && !due.all && !due.deleted && due.turn == due.newest &&
+    *current = !rc && !due.all && !due.anew && !due.deleted && due.turn == due.newest &&
                due.sessions.n == 0 && due.runs.n == 0;
-    free(due.sessions.at);
-    free(due.runs.at);
-    free(due.open.at);
-    free(due.known_runs.at);
-    free(due.known_sessions.at);
+    release_due(&due);
     return rc;
-}
-
-/* ---- Units ---- */
-
-static int put_entry(void *context, const struct entry *entry)
-{
-    return unit_put(context, entry);
-}
-
-static bool keep_entry(void *context, struct str key)
-{
-    return unit_keep(context, key) || unit_only_gone(context);
-}
-
-static int begin_bare(struct catching *c, const char *format, uint64_t number,
-                      struct unit **unit)
-{
-    char name[64];
-    snprintf(name, sizeof name, format, (unsigned long long)number);
-    int rc = unit_begin(c, name, unit);
-    c->source.each = put_entry;
-    c->source.is_known = keep_entry;
-    c->source.context = *unit;
-    c->source.stopped = 0;
-    return rc;
-}
-
-static int begin_unit(struct catching *c, const char *format, uint64_t number,
-                      struct unit **unit)
-{
-    int rc = begin_bare(c, format, number, unit);
-    return rc ? rc : unit_load(*unit);
-}
-
-/* Damage of the store keeps what was indexed before: other commands name it. That of
- * the index comes from unit_put, which stops the source. */
-static int end_unit(struct unit *unit, int rc, bool sweep, struct str stamp, bool open)
-{
-    bool stopped = unit && unit_stopped(unit);
-    if (!stopped && rc == CAIRN_ENOTFOUND)
-        rc = unit_drop(unit);
-    else if (!stopped && rc == CAIRN_EDAMAGED)
-        rc = unit_end(unit, false, unit_stamp(unit), true);
-    else if (!rc)
-        rc = unit_end(unit, sweep, stamp, open);
-    unit_free(unit);
-    return rc;
-}
-
-static int do_session(struct catching *c, uint64_t session)
-{
-    struct unit *unit = NULL;
-    int rc = begin_unit(c, "session/%llu", session, &unit);
-    if (!rc)
-        rc = source_session(&c->source, session);
-    return end_unit(unit, rc, true, STR(""), false);
-}
-
-static int do_messages(struct catching *c, uint64_t session, bool again)
-{
-    struct unit *unit = NULL;
-    struct buf stamp = BUF_INIT;
-    uint64_t last = 0;
-    int rc = begin_bare(c, "messages/%llu", session, &unit);
-    if (!rc && (again || unit_is_open(unit)))
-        rc = unit_load(unit);
-    if (!rc)
-        rc = unit_mark_open(unit);
-    if (!rc) {
-        struct str old = unit_stamp(unit);
-        struct reader in = reader_of(old.ptr, old.len);
-        uint64_t after = old.len == 8 && !again ? read_u64(&in) : 0;
-        rc = source_messages(&c->source, session, after, &last);
-        buf_u64(&stamp, last);
-    }
-    rc = end_unit(unit, rc, again, buf_view(&stamp), false);
-    buf_release(&stamp);
-    return rc;
-}
-
-struct checkpoint_list {
-    struct catching *c;
-    struct unit *unit;
-};
-
-static int do_checkpoint(void *context, const struct checkpoint_row *row)
-{
-    struct checkpoint_list *list = context;
-    char key[48];
-    snprintf(key, sizeof key, "checkpoint/%llu", (unsigned long long)row->seq);
-    if (unit_keep(list->unit, str_of(key)))
-        return 0;
-    if (list->c->only_gone)
-        return 0;
-    int rc = source_checkpoint(&list->c->source, row->seq);
-    return (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND) && !list->c->source.stopped
-               ? 0
-               : rc;
-}
-
-static int do_checkpoints(struct catching *c, uint64_t session)
-{
-    struct unit *unit = NULL;
-    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
-                                     .session = session};
-    int rc = begin_unit(c, "checkpoints/%llu", session, &unit);
-    struct checkpoint_list list = {c, unit};
-    if (!rc)
-        rc = store_each_checkpoint(c->source.store, &range, do_checkpoint, &list,
-                                   c->error);
-    return end_unit(unit, rc, true, STR(""), false);
-}
-
-struct file_keys {
-    struct catching *c;
-    uint64_t seq; /* that was looked at last */
-    bool gone;    /* a checkpoint is */
-};
-
-static int look_at_file(void *context, struct str key)
-{
-    struct file_keys *keys = context;
-    const char *slash = memchr(key.ptr + 5, '/', key.len - 5);
-    struct str front = {key.ptr, slash ? (size_t)(slash - key.ptr) : key.len};
-    uint64_t seq = number_behind(front, "file/");
-    if (seq == keys->seq)
-        return 0;
-    keys->seq = seq;
-    int rc = store_get_checkpoint(keys->c->source.store, seq, NULL, NULL, NULL);
-    keys->gone = rc == CAIRN_ENOTFOUND;
-    return keys->gone;
-}
-
-static bool read_place(const struct unit *unit, struct file_place *place)
-{
-    struct str old = unit_stamp(unit);
-    struct reader in = reader_of(old.ptr, old.len);
-    if (old.len != 8 + DIGEST_SIZE)
-        return false;
-    place->seq = read_u64(&in);
-    memcpy(place->root.bytes, old.ptr + 8, DIGEST_SIZE);
-    return true;
-}
-
-/* After a checkpoint was deleted all that are left are read again, since another one
- * may have what that had. Where nothing new is put that is left to the next time. */
-static int do_files(struct catching *c, uint64_t session, bool again)
-{
-    struct unit *unit = NULL;
-    struct buf stamp = BUF_INIT;
-    struct file_place place = {.seq = 0};
-    struct file_keys keys = {.c = c};
-    int rc = begin_unit(c, "files/%llu", session, &unit);
-    if (!rc)
-        unit_each_key(unit, look_at_file, &keys);
-    if (!rc && (keys.gone || !read_place(unit, &place)))
-        again = true;
-    if (again)
-        place = (struct file_place){.seq = 0};
-    if (!rc)
-        rc = source_files(&c->source, session, &place);
-    if (!rc && again && c->only_gone)
-        rc = unit_forget_stamp(unit);
-    buf_u64(&stamp, place.seq);
-    buf_str(&stamp, digest_view(&place.root));
-    rc = end_unit(unit, rc, again, buf_view(&stamp), false);
-    buf_release(&stamp);
-    return rc;
-}
-
-static int do_all_of_session(struct catching *c, uint64_t session, bool again)
-{
-    int rc = do_session(c, session);
-    if (!rc)
-        rc = do_messages(c, session, again);
-    if (!rc)
-        rc = do_checkpoints(c, session);
-    return rc ? rc : do_files(c, session, again);
-}
-
-static int do_notes(struct catching *c)
-{
-    char tally[128] = "";
-    struct unit *unit = NULL;
-    int rc = store_setting(c->source.store, "rows annotation", tally, sizeof tally,
-                           c->error);
-    if (rc < 0)
-        return rc;
-    rc = begin_unit(c, "notes", 0, &unit);
-    if (!rc && tally[0] && str_equal(unit_stamp(unit), str_of(tally))) {
-        unit_free(unit);
-        return 0;
-    }
-    if (!rc)
-        rc = source_notes(&c->source);
-    return end_unit(unit, rc, true, str_of(tally), false);
-}
-
-static int copy_workflow(void *context, const struct run_row *row)
-{
-    uint64_t *workflow = context;
-    *workflow = row->workflow;
-    return 0;
-}
-
-/* Whether a process owns it is looked at before it is read. */
-static int do_run(struct catching *c, uint64_t run)
-{
-    struct unit *unit = NULL;
-    uint64_t workflow = 0;
-    int owned = 0;
-    int rc = begin_unit(c, "run/%llu", run, &unit);
-    if (!rc)
-        rc = store_get_run(c->source.store, run, copy_workflow, &workflow, c->error);
-    if (!rc)
-        owned = owner_live(c->source.store, workflow, c->error);
-    if (!rc && owned < 0)
-        rc = owned;
-    if (!rc)
-        rc = source_run(&c->source, run);
-    return end_unit(unit, rc, true, STR(""), owned > 0);
 }
 
 /* ---- What is gone ---- */
@@ -464,15 +238,18 @@ static int tell(struct catching *c)
 static int set_turn(struct due *due)
 {
     struct catching *c = due->c;
-    struct buf turn = BUF_INIT;
+    struct buf turn = BUF_INIT, store = BUF_INIT;
     buf_u64(&turn, due->newest);
+    name_store(c, &store);
     int rc = buf_check(&turn, c->error);
+    if (!rc)
+        rc = buf_check(&store, c->error);
     if (!rc)
         rc = searchdb_set_meta(c->index, "turn", buf_view(&turn), c->error);
     if (!rc)
-        rc = searchdb_set_meta(c->index, "store", str_of(store_id(c->source.store)),
-                               c->error);
+        rc = searchdb_set_meta(c->index, "store", buf_view(&store), c->error);
     buf_release(&turn);
+    buf_release(&store);
     return rc;
 }
 
@@ -482,17 +259,17 @@ static int do_due(struct due *due)
     int rc = 0;
     c->told.of = due->sessions.n + due->runs.n;
     for (size_t i = 0; i < due->sessions.n && !rc; i++) {
-        rc = do_all_of_session(c, due->sessions.at[i], due->all);
+        rc = catch_session(c, due->sessions.at[i], due->all);
         if (!rc)
             rc = tell(c);
     }
     for (size_t i = 0; i < due->runs.n && !rc; i++) {
-        rc = do_run(c, due->runs.at[i]);
+        rc = catch_run(c, due->runs.at[i]);
         if (!rc)
             rc = tell(c);
     }
     if (!rc)
-        rc = do_notes(c);
+        rc = catch_notes(c);
     return rc || c->only_gone ? rc : set_turn(due);
 }
 
@@ -510,13 +287,23 @@ static int merge(struct catching *c)
     return rc;
 }
 
+static int begin_due(struct due *due)
+{
+    int rc = searchdb_begin(due->c->index, due->c->error);
+    return rc ? rc : find_due(due);
+}
+
 int catch_up(struct catching *c)
 {
     struct due due = {.c = c};
-    int rc = searchdb_begin(c->index, c->error);
-    if (rc)
-        return rc;
-    rc = find_due(&due);
+    int rc = begin_due(&due);
+    if (!rc && due.anew) {
+        searchdb_abort(c->index);
+        release_due(&due);
+        rc = searchdb_renew(c->index, c->error);
+        if (!rc)
+            rc = begin_due(&due);
+    }
     if (!rc && due.deleted)
         rc = add_gone(&due);
     if (!rc)
@@ -529,10 +316,6 @@ int catch_up(struct catching *c)
     } else {
         searchdb_abort(c->index);
     }
-    free(due.sessions.at);
-    free(due.runs.at);
-    free(due.open.at);
-    free(due.known_runs.at);
-    free(due.known_sessions.at);
+    release_due(&due);
     return rc;
 }

@@ -51,7 +51,7 @@ static void add_part(struct sha256 *sha, struct str part)
     sha256_add(sha, part.ptr, part.len);
 }
 
-void entry_hash(struct sha256 *sha, const struct entry *entry,
+void entry_hash(struct sha256 *sha, const struct text_entry *entry,
                 uint8_t hash[SEARCHDB_HASH])
 {
     struct digest digest;

@@ -20,7 +20,7 @@ static void add_phrase(struct buf *out, struct str phrase)
 
 static void add_words(struct str text, bool common, size_t least, struct buf *out)
 {
-    struct words words = words_of(text);
+    struct word_reader words = words_of(text);
     for (int n = 0; n < WORDS_MOST && words_next(&words);) {
         struct str word = {words.word, words.n};
         if (word.len < least || (!common && word_is_common(word)))
@@ -49,7 +49,7 @@ int expression_grams(struct str text, struct buf *out, struct cairn_error *error
         while (at < text.len && !memchr(white, text.ptr[at], sizeof white - 1))
             at++;
         struct str piece = {text.ptr + from, at - from};
-        struct words words = words_of(piece);
+        struct word_reader words = words_of(piece);
         if (piece.len >= 3 && (!words_next(&words) || words.length < piece.len)) {
             add_phrase(out, piece);
             n++;

@@ -288,7 +288,7 @@ static int note_doc(void *context, const struct searchdb_doc *doc)
 }
 
 /* The title is shown by itself where it is a name. */
-static int make_snippet(const struct finding *f, const struct entry *entry,
+static int make_snippet(const struct finding *f, const struct text_entry *entry,
                         struct buf *out)
 {
     struct buf text = BUF_INIT;
@@ -305,7 +305,7 @@ static int make_snippet(const struct finding *f, const struct entry *entry,
     return rc;
 }
 
-static int tell(struct hit *hit, const struct entry *entry, struct buf texts[3])
+static int tell(struct hit *hit, const struct text_entry *entry, struct buf texts[3])
 {
     struct finding *f = hit->f;
     buf_str(&texts[0], entry->title);
@@ -333,7 +333,7 @@ static int tell(struct hit *hit, const struct entry *entry, struct buf texts[3])
     return hit->stopped;
 }
 
-static int check_entry(void *context, const struct entry *entry)
+static int check_entry(void *context, const struct text_entry *entry)
 {
     struct hit *hit = context;
     struct buf texts[3] = {BUF_INIT, BUF_INIT, BUF_INIT};
@@ -352,7 +352,7 @@ static int check_entry(void *context, const struct entry *entry)
 static int tell_one(struct finding *f, const struct fused *fused, bool *stopped)
 {
     struct hit hit = {.f = f, .score = fused->score, .key = BUF_INIT};
-    struct source *source = &f->c.source;
+    struct text_source *source = &f->c.source;
     int rc = searchdb_get(f->c.index, fused->doc, note_doc, &hit, f->error);
     source->each = check_entry;
     source->is_known = NULL;

@@ -14,15 +14,15 @@
 enum { WORD_BYTES = 64 };
 /* The next run of letters, digits and bytes beyond ASCII, with A to Z made small, cut
  * at WORD_BYTES; *start: where it is in the text. False at the end. */
-struct words {
+struct word_reader {
     struct str rest;
     const char *start;
     size_t length; /* of the word as it is in the text */
     char word[WORD_BYTES + 1];
     size_t n;
 };
-struct words words_of(struct str text);
-bool words_next(struct words *words);
+struct word_reader words_of(struct str text);
+bool words_next(struct word_reader *words);
 /* "the", "of", ...: says nothing about what a text is about. */
 bool word_is_common(struct str word);
 /* The bytes of it without what plural, past and the like add. */
@@ -81,7 +81,7 @@ void rank_order(struct fused *fused, size_t n);
 /* ---- entry.c: what is indexed ---- */
 
 /* Views during the call that gets it. */
-struct entry {
+struct text_entry {
     struct str key; /* "item/3/h1": names one thing in the store */
     uint8_t section;
     int64_t time_ns;
@@ -94,13 +94,13 @@ struct entry {
     const char *session, *task; /* or NULL */
     uint64_t run, seq;          /* or 0 */
 };
-typedef int entry_fn(void *context, const struct entry *entry);
+typedef int entry_fn(void *context, const struct text_entry *entry);
 
 /* Text of unknown bytes as UTF-8 without control characters, cut at `most` bytes from
  * the end (`last`) or the beginning. Appends. */
 void entry_text(struct buf *out, struct str bytes, size_t most, bool last);
 /* Of all that is indexed of it. */
-void entry_hash(struct sha256 *sha, const struct entry *entry,
+void entry_hash(struct sha256 *sha, const struct text_entry *entry,
                 uint8_t hash[SEARCHDB_HASH]);
 
 /* ---- The sources: what is in the store ---- */
@@ -109,7 +109,7 @@ enum {
     TEXT_MOST = 256 << 10, /* bytes of a message, a log and of all fields of an item */
     FILE_MOST = 1 << 20
 };
-struct source {
+struct text_source {
     struct cairn_store *store;
     struct sha256 *sha;
     struct buf home; /* the directory that the store lies in */
@@ -120,44 +120,45 @@ struct source {
     int stopped; /* what `each` returned */
     struct cairn_error *error;
 };
-int source_open(struct source *source, struct cairn_store *store,
+int source_open(struct text_source *source, struct cairn_store *store,
                 struct cairn_error *error);
-void source_close(struct source *source);
+void source_close(struct text_source *source);
 /* Gives an entry, unless one was refused before. */
-int source_give(struct source *source, const struct entry *entry);
-bool source_knows(const struct source *source, struct str key);
+int source_give(struct text_source *source, const struct text_entry *entry);
+bool source_knows(const struct text_source *source, struct str key);
 
 /* What cannot be read is left out by all of them: `verify` names damage.
  *
  * source_session.c: the session and its board; one item. */
-int source_session(struct source *source, uint64_t session);
-int source_item(struct source *source, uint64_t session, const char *id);
+int source_session(struct text_source *source, uint64_t session);
+int source_item(struct text_source *source, uint64_t session, const char *id);
 /* The directory that a session is about: that of its files, or the home of the store.
  */
-int source_session_project(struct source *source, uint64_t session, struct buf *out);
+int source_session_project(struct text_source *source, uint64_t session,
+                           struct buf *out);
 
 /* source_message.c: those behind `after`, up to *last. */
-int source_messages(struct source *source, uint64_t session, uint64_t after,
+int source_messages(struct text_source *source, uint64_t session, uint64_t after,
                     uint64_t *last);
-int source_message(struct source *source, uint64_t session, uint64_t n);
+int source_message(struct text_source *source, uint64_t session, uint64_t n);
 
 /* source_checkpoint.c: what a checkpoint of a session says; labels and notes. */
-int source_checkpoint(struct source *source, uint64_t seq);
-int source_notes(struct source *source);
-int source_note(struct source *source, uint64_t seq, uint32_t n);
+int source_checkpoint(struct text_source *source, uint64_t seq);
+int source_notes(struct text_source *source);
+int source_note(struct text_source *source, uint64_t seq, uint32_t n);
 
 /* source_run.c: a run, its tasks and their logs. */
-int source_run(struct source *source, uint64_t run);
-int source_run_itself(struct source *source, uint64_t run);
-int source_task(struct source *source, uint64_t run, uint32_t task);
+int source_run(struct text_source *source, uint64_t run);
+int source_run_itself(struct text_source *source, uint64_t run);
+int source_task(struct text_source *source, uint64_t run, uint32_t task);
 struct log_place {
     uint64_t run;
     uint32_t gen, task, attempt;
     int stream;
 };
-int source_log(struct source *source, const struct log_place *place);
+int source_log(struct text_source *source, const struct log_place *place);
 /* The directory of its workflow file. CAIRN_ENOTFOUND */
-int source_run_project(struct source *source, uint64_t run, struct buf *out);
+int source_run_project(struct text_source *source, uint64_t run, struct buf *out);
 
 /* source_file.c: files of checkpoints of a session behind one (0: all), that differ
  * from those of the one before; where that ended is kept in `place`. */
@@ -165,16 +166,17 @@ struct file_place {
     uint64_t seq;
     struct digest root; /* zeros: none */
 };
-int source_files(struct source *source, uint64_t session, struct file_place *place);
-int source_file(struct source *source, uint64_t seq, struct str path);
+int source_files(struct text_source *source, uint64_t session,
+                 struct file_place *place);
+int source_file(struct text_source *source, uint64_t seq, struct str path);
 
 /* keys.c: the one thing that a key names. CAIRN_ENOTFOUND: it is gone. */
-int source_get(struct source *source, struct str key);
+int source_get(struct text_source *source, struct str key);
 
 /* ---- catch_up.c ---- */
 
 struct catching {
-    struct source source;
+    struct text_source source;
     struct searchdb *index;
     int (*progress)(void *, const struct cairn_search_progress *);
     void *context;
@@ -191,6 +193,14 @@ int catch_up(struct catching *c);
 /* Is it? Reads two rows of the store. */
 int catch_up_is_current(struct catching *c, bool *current);
 
+/* catch_units.c: the units of a session, of a run, and that of all notes. `again`: what
+ * was read before is read again. */
+int catch_session(struct catching *c, uint64_t session, bool again);
+int catch_run(struct catching *c, uint64_t run);
+int catch_notes(struct catching *c);
+/* The number behind a text that a name begins with; 0: it has another one. */
+uint64_t unit_number(struct str name, const char *start);
+
 /* unit.c: one unit of the index against what the store has of it. */
 struct unit;
 int unit_begin(struct catching *c, const char *name, struct unit **out);
@@ -202,7 +212,7 @@ int unit_mark_open(struct unit *unit);
 /* The stamp that it had. */
 struct str unit_stamp(const struct unit *unit);
 /* Puts it unless it is there as it is. */
-int unit_put(struct unit *unit, const struct entry *entry);
+int unit_put(struct unit *unit, const struct text_entry *entry);
 /* Whether it is there: then it stays without being looked at. */
 bool unit_keep(struct unit *unit, struct str key);
 /* With `sweep` what was neither put nor kept goes. */

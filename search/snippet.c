@@ -11,12 +11,12 @@ struct wanted {
     char word[WORD_BYTES + 1];
     size_t n;
 };
-struct place { /* of a word in the text */
+struct marked { /* of a word in the text */
     size_t at, length;
     uint32_t which;
 };
 struct window {
-    struct place places[PLACES]; /* the newest ones */
+    struct marked places[PLACES]; /* the newest ones */
     size_t first, n;
     size_t best_at, best_end;
     unsigned best;
@@ -26,7 +26,7 @@ static uint32_t take_query(struct str query, struct wanted *wanted)
 {
     uint32_t n = 0;
     for (int common = 0; common < 2 && n == 0; common++) {
-        struct words words = words_of(query);
+        struct word_reader words = words_of(query);
         while (n < QUERY_WORDS && words_next(&words)) {
             struct str word = {words.word, words.n};
             if (!common && word_is_common(word))
@@ -51,7 +51,7 @@ static int find_word(struct str word, const struct wanted *wanted, uint32_t n)
     return -1;
 }
 
-static void see(struct window *w, const struct place *place)
+static void see(struct window *w, const struct marked *place)
 {
     uint64_t seen = 0;
     unsigned different = 0;
@@ -106,7 +106,7 @@ static void add_plain(struct buf *out, const char *bytes, size_t n)
 static void add_marked(struct buf *out, struct str part, const struct wanted *wanted,
                        uint32_t n)
 {
-    struct words words = words_of(part);
+    struct word_reader words = words_of(part);
     const char *at = part.ptr;
     while (words_next(&words)) {
         struct str word = {words.word, words.n};
@@ -128,11 +128,11 @@ int snippet_make(struct str text, struct str query, struct buf *out,
     struct wanted wanted[QUERY_WORDS];
     struct window window = {.first = 0};
     uint32_t n = take_query(query, wanted);
-    struct words words = words_of(text);
+    struct word_reader words = words_of(text);
     while (window.best < n && words_next(&words)) {
         int which = find_word((struct str){words.word, words.n}, wanted, n);
-        struct place place = {(size_t)(words.start - text.ptr), words.length,
-                              which < 0 ? 0 : (uint32_t)which};
+        struct marked place = {(size_t)(words.start - text.ptr), words.length,
+                               which < 0 ? 0 : (uint32_t)which};
         if (which >= 0 && place.length < SNIPPET_BYTES)
             see(&window, &place);
     }

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int source_open(struct source *s, struct cairn_store *store, struct cairn_error *error)
+int source_open(struct text_source *s, struct cairn_store *store,
+                struct cairn_error *error)
 {
     struct str dir = str_of(cairn_store_path(store));
     s->store = store;
@@ -27,7 +28,7 @@ int source_open(struct source *s, struct cairn_store *store, struct cairn_error 
     return error_nomem(error);
 }
 
-void source_close(struct source *s)
+void source_close(struct text_source *s)
 {
     if (s->sha)
         sha256_free(s->sha);
@@ -35,14 +36,14 @@ void source_close(struct source *s)
     buf_release(&s->home);
 }
 
-int source_give(struct source *s, const struct entry *entry)
+int source_give(struct text_source *s, const struct text_entry *entry)
 {
     if (!s->stopped)
         s->stopped = s->each(s->context, entry);
     return s->stopped;
 }
 
-bool source_knows(const struct source *s, struct str key)
+bool source_knows(const struct text_source *s, struct str key)
 {
     return s->is_known && s->is_known(s->context, key);
 }
@@ -69,7 +70,7 @@ static uint64_t next_number(struct str *rest)
     return strtoull(text, NULL, 10);
 }
 
-static int get_log(struct source *s, uint64_t run, struct str rest)
+static int get_log(struct text_source *s, uint64_t run, struct str rest)
 {
     struct log_place place = {.run = run};
     place.gen = (uint32_t)next_number(&rest);
@@ -79,14 +80,14 @@ static int get_log(struct source *s, uint64_t run, struct str rest)
     return source_log(s, &place);
 }
 
-static int get_item(struct source *s, uint64_t session, struct str rest)
+static int get_item(struct text_source *s, uint64_t session, struct str rest)
 {
     char id[CAIRN_ID_MAX];
     snprintf(id, sizeof id, "%.*s", (int)rest.len, rest.ptr);
     return source_item(s, session, id);
 }
 
-int source_get(struct source *s, struct str key)
+int source_get(struct text_source *s, struct str key)
 {
     struct str kind = next_part(&key);
     uint64_t number = next_number(&key);

@@ -17,7 +17,7 @@ enum { TAGS_MOST = 128 };
 /* ---- Checkpoints ---- */
 
 struct telling {
-    struct source *source;
+    struct text_source *source;
     struct arena arena;
     struct cairn_checkpoint_info info;
     struct str tags[TAGS_MOST];
@@ -71,27 +71,27 @@ static int note_context(void *context, const struct cairn_context *given)
 
 static int give_checkpoint(struct telling *t)
 {
-    struct source *s = t->source;
+    struct text_source *s = t->source;
     char key[48];
     snprintf(key, sizeof key, "checkpoint/%llu", (unsigned long long)t->info.seq);
-    struct entry entry = {.key = str_of(key),
-                          .section = CAIRN_SEARCH_SESSIONS,
-                          .time_ns = t->info.time_ns,
-                          .project = buf_view(&t->project),
-                          .title = t->title.size ? buf_view(&t->title) : STR(""),
-                          .body = t->body.size ? buf_view(&t->body) : STR(""),
-                          .tags = t->tags,
-                          .n_tags = t->n_tags,
-                          .kind = "checkpoint",
-                          .id = t->info.id,
-                          .session = t->info.session_name,
-                          .seq = t->info.seq};
+    struct text_entry entry = {.key = str_of(key),
+                               .section = CAIRN_SEARCH_SESSIONS,
+                               .time_ns = t->info.time_ns,
+                               .project = buf_view(&t->project),
+                               .title = t->title.size ? buf_view(&t->title) : STR(""),
+                               .body = t->body.size ? buf_view(&t->body) : STR(""),
+                               .tags = t->tags,
+                               .n_tags = t->n_tags,
+                               .kind = "checkpoint",
+                               .id = t->info.id,
+                               .session = t->info.session_name,
+                               .seq = t->info.seq};
     if (t->arena.failed || t->title.failed || t->body.failed)
         return error_nomem(s->error);
     return source_give(s, &entry);
 }
 
-int source_checkpoint(struct source *s, uint64_t seq)
+int source_checkpoint(struct text_source *s, uint64_t seq)
 {
     struct telling t = {.source = s};
     char id[CAIRN_ID_MAX];
@@ -135,7 +135,7 @@ static int note_session(void *context, const struct branch_row *row)
     return 0;
 }
 
-static int find_owner(struct source *s, uint64_t seq, struct owner *owner,
+static int find_owner(struct text_source *s, uint64_t seq, struct owner *owner,
                       struct buf *project)
 {
     *owner = (struct owner){0};
@@ -147,16 +147,16 @@ static int find_owner(struct source *s, uint64_t seq, struct owner *owner,
     return rc ? rc : source_session_project(s, owner->session, project);
 }
 
-struct noting {
-    struct source *source;
+struct note_wanted {
+    struct text_source *source;
     uint32_t wanted; /* 0: all */
     bool found;
 };
 
 static int give_note(void *context, const struct annotation_row *row)
 {
-    struct noting *n = context;
-    struct source *s = n->source;
+    struct note_wanted *n = context;
+    struct text_source *s = n->source;
     struct owner owner;
     struct buf project = BUF_INIT, text = BUF_INIT;
     char key[64], id[CAIRN_ID_MAX];
@@ -172,18 +172,18 @@ static int give_note(void *context, const struct annotation_row *row)
     snprintf(key, sizeof key, "note/%llu/%u", (unsigned long long)row->seq, row->n);
     snprintf(id, sizeof id, "%s:%llu", of_run ? "workflow" : "debug",
              (unsigned long long)row->seq);
-    struct entry entry = {.key = str_of(key),
-                          .section = CAIRN_SEARCH_SESSIONS,
-                          .time_ns = row->time_ns,
-                          .project = buf_view(&project),
-                          .title = buf_view(&text),
-                          .body = STR(""),
-                          .tags = &row->text,
-                          .n_tags = label,
-                          .kind = label ? "label" : "note",
-                          .id = id,
-                          .run = of_run ? owner.stream : 0,
-                          .seq = row->seq};
+    struct text_entry entry = {.key = str_of(key),
+                               .section = CAIRN_SEARCH_SESSIONS,
+                               .time_ns = row->time_ns,
+                               .project = buf_view(&project),
+                               .title = buf_view(&text),
+                               .body = STR(""),
+                               .tags = &row->text,
+                               .n_tags = label,
+                               .kind = label ? "label" : "note",
+                               .id = id,
+                               .run = of_run ? owner.stream : 0,
+                               .seq = row->seq};
     if (!rc)
         rc = buf_check(&text, s->error);
     if (!rc)
@@ -194,18 +194,18 @@ done:
     return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 0 : rc;
 }
 
-int source_notes(struct source *s)
+int source_notes(struct text_source *s)
 {
-    struct noting n = {.source = s};
+    struct note_wanted n = {.source = s};
     int rc = store_each_annotation(s->store, 0, give_note, &n, s->error);
     if (s->stopped)
         return s->stopped;
     return rc == CAIRN_EDAMAGED ? 0 : rc;
 }
 
-int source_note(struct source *s, uint64_t seq, uint32_t number)
+int source_note(struct text_source *s, uint64_t seq, uint32_t number)
 {
-    struct noting n = {.source = s, .wanted = number};
+    struct note_wanted n = {.source = s, .wanted = number};
     int rc = store_each_annotation(s->store, seq, give_note, &n, s->error);
     if (!rc && !n.found)
         rc = error_set(s->error, CAIRN_ENOTFOUND, "the note was deleted");

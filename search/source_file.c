@@ -17,7 +17,7 @@
 enum { BINARY_BYTES = 8000 };
 
 struct telling {
-    struct source *source;
+    struct text_source *source;
     struct arena arena;
     struct cairn_session_info info;
     struct map seen; /* digests with paths */
@@ -26,7 +26,7 @@ struct telling {
     struct buf project, key, title, body;
 };
 
-static int begin(struct telling *t, struct source *s, uint64_t session)
+static int begin(struct telling *t, struct text_source *s, uint64_t session)
 {
     char number[24];
     *t = (struct telling){.source = s};
@@ -59,7 +59,7 @@ static int take_part(void *context, struct str part)
 
 static int give_file(struct telling *t, struct str path, const struct tree_entry *file)
 {
-    struct source *s = t->source;
+    struct text_source *s = t->source;
     buf_clear(&t->key);
     buf_clear(&t->title);
     buf_clear(&t->body);
@@ -81,23 +81,23 @@ static int give_file(struct telling *t, struct str path, const struct tree_entry
     }
     if (!rc)
         rc = buf_check(&t->title, s->error);
-    struct entry entry = {.key = buf_view(&t->key),
-                          .section = CAIRN_SEARCH_FILES,
-                          .time_ns = t->time_ns,
-                          .project = buf_view(&t->project),
-                          .title = buf_view(&t->title),
-                          .body = t->body.size ? buf_view(&t->body) : STR(""),
-                          .kind = "file",
-                          .id = t->title.data,
-                          .session = t->info.name,
-                          .seq = t->seq};
+    struct text_entry entry = {.key = buf_view(&t->key),
+                               .section = CAIRN_SEARCH_FILES,
+                               .time_ns = t->time_ns,
+                               .project = buf_view(&t->project),
+                               .title = buf_view(&t->title),
+                               .body = t->body.size ? buf_view(&t->body) : STR(""),
+                               .kind = "file",
+                               .id = t->title.data,
+                               .session = t->info.name,
+                               .seq = t->seq};
     return rc ? rc : source_give(s, &entry);
 }
 
 /* ---- What a checkpoint holds ---- */
 
 /* 1: it holds files. */
-static int read_root(struct source *s, uint64_t seq, struct digest *root,
+static int read_root(struct text_source *s, uint64_t seq, struct digest *root,
                      struct sections_at *at)
 {
     struct arena arena = ARENA_INIT;
@@ -113,7 +113,7 @@ static int read_root(struct source *s, uint64_t seq, struct digest *root,
     return rc ? rc : files != NULL;
 }
 
-int source_file(struct source *s, uint64_t seq, struct str path)
+int source_file(struct text_source *s, uint64_t seq, struct str path)
 {
     struct telling t = {.source = s};
     struct sections_at at = {.time_ns = 0};
@@ -144,7 +144,7 @@ static int note_change(void *context, struct str path, const struct tree_entry *
                        const struct tree_entry *after)
 {
     struct telling *t = context;
-    struct source *s = t->source;
+    struct text_source *s = t->source;
     if (!after || !tree_is_file(after) ||
         (before && tree_is_file(before) &&
          digest_equal(&before->digest, &after->digest)))
@@ -167,7 +167,7 @@ struct listing {
 static int add_checkpoint(void *context, const struct checkpoint_row *row)
 {
     struct listing *l = context;
-    struct source *s = l->t->source;
+    struct text_source *s = l->t->source;
     struct sections_at at;
     struct digest root;
     const struct digest *before =
@@ -192,7 +192,7 @@ static int add_checkpoint(void *context, const struct checkpoint_row *row)
     return rc;
 }
 
-int source_files(struct source *s, uint64_t session, struct file_place *place)
+int source_files(struct text_source *s, uint64_t session, struct file_place *place)
 {
     struct telling t;
     struct checkpoint_range range = {

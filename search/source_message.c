@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 struct telling {
-    struct source *source;
+    struct text_source *source;
     uint64_t session;
     struct cairn_session_info info;
     char number[24];
@@ -21,13 +21,13 @@ static int give_message(void *context, const struct cairn_message *message)
 {
     struct telling *t = context;
     char key[64], id[24];
-    struct entry entry = {.section = CAIRN_SEARCH_MESSAGES,
-                          .time_ns = message->time_ns,
-                          .project = buf_view(&t->project),
-                          .title = str_of(message->role),
-                          .kind = "message",
-                          .id = id,
-                          .session = t->info.name};
+    struct text_entry entry = {.section = CAIRN_SEARCH_MESSAGES,
+                               .time_ns = message->time_ns,
+                               .project = buf_view(&t->project),
+                               .title = str_of(message->role),
+                               .kind = "message",
+                               .id = id,
+                               .session = t->info.name};
     snprintf(key, sizeof key, "message/%llu/%llu", (unsigned long long)t->session,
              (unsigned long long)message->n);
     snprintf(id, sizeof id, "%llu", (unsigned long long)message->n);
@@ -40,7 +40,7 @@ static int give_message(void *context, const struct cairn_message *message)
     return source_give(t->source, &entry);
 }
 
-static int begin(struct telling *t, struct source *s, uint64_t session)
+static int begin(struct telling *t, struct text_source *s, uint64_t session)
 {
     *t = (struct telling){.source = s, .session = session};
     snprintf(t->number, sizeof t->number, "%llu", (unsigned long long)session);
@@ -54,7 +54,8 @@ static void release(struct telling *t)
     buf_release(&t->body);
 }
 
-int source_messages(struct source *s, uint64_t session, uint64_t after, uint64_t *last)
+int source_messages(struct text_source *s, uint64_t session, uint64_t after,
+                    uint64_t *last)
 {
     struct telling t;
     uint64_t newest = after;
@@ -71,7 +72,7 @@ int source_messages(struct source *s, uint64_t session, uint64_t after, uint64_t
     return s->stopped ? s->stopped : rc;
 }
 
-int source_message(struct source *s, uint64_t session, uint64_t n)
+int source_message(struct text_source *s, uint64_t session, uint64_t n)
 {
     struct telling t;
     int rc = begin(&t, s, session);

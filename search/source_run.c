@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 struct telling {
-    struct source *source;
+    struct text_source *source;
     struct arena arena; /* of the row */
     struct run_row row;
     struct definition definition; /* of a generation */
@@ -23,7 +23,7 @@ struct telling {
 
 /* ---- The run ---- */
 
-static void directory_of(struct source *s, struct str file, struct buf *out)
+static void directory_of(struct text_source *s, struct str file, struct buf *out)
 {
     size_t n = file.len;
     while (n > 0 && file.ptr[n - 1] != '/')
@@ -35,7 +35,7 @@ static void directory_of(struct source *s, struct str file, struct buf *out)
         buf_add(out, file.ptr, n > 1 ? n - 1 : 1);
 }
 
-static int begin(struct telling *t, struct source *s, uint64_t run)
+static int begin(struct telling *t, struct text_source *s, uint64_t run)
 {
     *t = (struct telling){.source = s};
     int rc = run_row_get(&t->row, s->store, run, &t->arena, s->error);
@@ -75,7 +75,7 @@ static int load(struct telling *t, uint32_t gen)
     return rc;
 }
 
-int source_run_project(struct source *s, uint64_t run, struct buf *out)
+int source_run_project(struct text_source *s, uint64_t run, struct buf *out)
 {
     struct telling t;
     int rc = begin(&t, s, run);
@@ -86,9 +86,9 @@ int source_run_project(struct source *s, uint64_t run, struct buf *out)
     return rc ? rc : buf_check(out, s->error);
 }
 
-static int give(struct telling *t, struct entry *entry)
+static int give(struct telling *t, struct text_entry *entry)
 {
-    struct source *s = t->source;
+    struct text_source *s = t->source;
     entry->project = buf_view(&t->project);
     entry->title = t->title.size ? buf_view(&t->title) : STR("");
     entry->body = t->body.size ? buf_view(&t->body) : STR("");
@@ -102,10 +102,10 @@ static int give_run(struct telling *t)
 {
     char key[32], id[24];
     struct reader in = reader_of(t->row.params_text.ptr, t->row.params_text.len);
-    struct entry entry = {.section = CAIRN_SEARCH_RUNS,
-                          .time_ns = t->row.started_ns,
-                          .kind = "run",
-                          .id = id};
+    struct text_entry entry = {.section = CAIRN_SEARCH_RUNS,
+                               .time_ns = t->row.started_ns,
+                               .kind = "run",
+                               .id = id};
     snprintf(key, sizeof key, "run/%llu", (unsigned long long)t->row.run);
     snprintf(id, sizeof id, "%llu", (unsigned long long)t->row.run);
     buf_clear(&t->title);
@@ -123,7 +123,7 @@ static int give_run(struct telling *t)
     return give(t, &entry);
 }
 
-int source_run_itself(struct source *s, uint64_t run)
+int source_run_itself(struct text_source *s, uint64_t run)
 {
     struct telling t;
     int rc = begin(&t, s, run);
@@ -140,11 +140,11 @@ static int give_task(struct telling *t, uint32_t task)
 {
     const struct task_def *def = graph_def(&t->graph, task);
     char key[64];
-    struct entry entry = {.section = CAIRN_SEARCH_RUNS,
-                          .time_ns = t->row.started_ns,
-                          .kind = "task",
-                          .id = t->graph.id[task],
-                          .task = t->graph.id[task]};
+    struct text_entry entry = {.section = CAIRN_SEARCH_RUNS,
+                               .time_ns = t->row.started_ns,
+                               .kind = "task",
+                               .id = t->graph.id[task],
+                               .task = t->graph.id[task]};
     snprintf(key, sizeof key, "task/%llu/%u", (unsigned long long)t->row.run, task);
     buf_clear(&t->title);
     buf_clear(&t->body);
@@ -161,7 +161,7 @@ static int give_task(struct telling *t, uint32_t task)
     return give(t, &entry);
 }
 
-int source_task(struct source *s, uint64_t run, uint32_t task)
+int source_task(struct text_source *s, uint64_t run, uint32_t task)
 {
     struct telling t;
     int rc = begin(&t, s, run);
@@ -192,7 +192,7 @@ static int read_output(struct telling *t, struct str digest)
 
 static int give_log(struct telling *t, const struct attempt_row *row, int stream)
 {
-    struct source *s = t->source;
+    struct text_source *s = t->source;
     struct str digest = stream == 1 ? row->out : row->err;
     char key[112];
     if (digest.len != DIGEST_SIZE || row->ended_ns == 0)
@@ -210,12 +210,12 @@ static int give_log(struct telling *t, const struct attempt_row *row, int stream
         return 0;
     if (rc)
         return rc;
-    struct entry entry = {.key = str_of(key),
-                          .section = CAIRN_SEARCH_LOGS,
-                          .time_ns = row->ended_ns,
-                          .kind = "log",
-                          .id = t->graph.id[row->task],
-                          .task = t->graph.id[row->task]};
+    struct text_entry entry = {.key = str_of(key),
+                               .section = CAIRN_SEARCH_LOGS,
+                               .time_ns = row->ended_ns,
+                               .kind = "log",
+                               .id = t->graph.id[row->task],
+                               .task = t->graph.id[row->task]};
     buf_clear(&t->title);
     entry_text(&t->title, str_of(t->graph.id[row->task]), TEXT_MOST, false);
     return give(t, &entry);
@@ -238,7 +238,7 @@ static int give_one_log(void *context, const struct attempt_row *row)
     return give_log(one->t, row, one->stream);
 }
 
-int source_log(struct source *s, const struct log_place *place)
+int source_log(struct text_source *s, const struct log_place *place)
 {
     struct telling t;
     struct one_log one = {.t = &t, .stream = place->stream};
@@ -255,7 +255,7 @@ int source_log(struct source *s, const struct log_place *place)
 
 /* ---- All of it ---- */
 
-int source_run(struct source *s, uint64_t run)
+int source_run(struct text_source *s, uint64_t run)
 {
     struct telling t;
     int rc = begin(&t, s, run);

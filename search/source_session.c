@@ -21,7 +21,7 @@ static int note_files(void *context, const char *name, const char *value,
     return 1;
 }
 
-int source_session_project(struct source *s, uint64_t session, struct buf *out)
+int source_session_project(struct text_source *s, uint64_t session, struct buf *out)
 {
     struct buf name = BUF_INIT;
     char number[24];
@@ -48,7 +48,7 @@ int source_session_project(struct source *s, uint64_t session, struct buf *out)
 
 enum { TAGS_MOST = 64 };
 struct telling {
-    struct source *source;
+    struct text_source *source;
     uint64_t session;
     const char *name;
     struct buf project, key, title, body;
@@ -74,12 +74,12 @@ static int give_item(void *context, const struct cairn_item *item)
 {
     struct telling *t = context;
     struct str tags[TAGS_MOST];
-    struct entry entry = {.section = CAIRN_SEARCH_BOARD,
-                          .project = buf_view(&t->project),
-                          .tags = tags,
-                          .kind = item->kind,
-                          .id = item->id,
-                          .session = t->name};
+    struct text_entry entry = {.section = CAIRN_SEARCH_BOARD,
+                               .project = buf_view(&t->project),
+                               .tags = tags,
+                               .kind = item->kind,
+                               .id = item->id,
+                               .session = t->name};
     buf_clear(&t->key);
     buf_clear(&t->title);
     buf_clear(&t->body);
@@ -114,14 +114,14 @@ static void release(struct telling *t)
 
 static int give_session(struct telling *t, const struct cairn_session_info *info)
 {
-    struct entry entry = {.section = CAIRN_SEARCH_SESSIONS,
-                          .time_ns = info->started_ns,
-                          .project = buf_view(&t->project),
-                          .title = str_of(info->name),
-                          .body = STR(""),
-                          .kind = "session",
-                          .id = info->name,
-                          .session = info->name};
+    struct text_entry entry = {.section = CAIRN_SEARCH_SESSIONS,
+                               .time_ns = info->started_ns,
+                               .project = buf_view(&t->project),
+                               .title = str_of(info->name),
+                               .body = STR(""),
+                               .kind = "session",
+                               .id = info->name,
+                               .session = info->name};
     buf_clear(&t->key);
     buf_format(&t->key, "session/%llu", (unsigned long long)info->session);
     entry.key = buf_view(&t->key);
@@ -129,8 +129,8 @@ static int give_session(struct telling *t, const struct cairn_session_info *info
     return rc ? rc : source_give(t->source, &entry);
 }
 
-static int begin(struct telling *t, struct source *s, uint64_t session, char number[24],
-                 struct cairn_session_info *info)
+static int begin(struct telling *t, struct text_source *s, uint64_t session,
+                 char number[24], struct cairn_session_info *info)
 {
     *t = (struct telling){.source = s, .session = session};
     snprintf(number, 24, "%llu", (unsigned long long)session);
@@ -139,7 +139,7 @@ static int begin(struct telling *t, struct source *s, uint64_t session, char num
     return rc ? rc : source_session_project(s, session, &t->project);
 }
 
-int source_session(struct source *s, uint64_t session)
+int source_session(struct text_source *s, uint64_t session)
 {
     struct telling t;
     struct cairn_session_info info;
@@ -156,7 +156,7 @@ int source_session(struct source *s, uint64_t session)
     return rc == CAIRN_EDAMAGED ? 0 : rc;
 }
 
-int source_item(struct source *s, uint64_t session, const char *id)
+int source_item(struct text_source *s, uint64_t session, const char *id)
 {
     struct telling t;
     struct cairn_session_info info;

@@ -102,7 +102,7 @@ static int rest(struct catching *c)
     return again ? again : rc;
 }
 
-static int put_new(struct unit *unit, const struct entry *entry,
+static int put_new(struct unit *unit, const struct text_entry *entry,
                    const uint8_t hash[SEARCHDB_HASH])
 {
     struct catching *c = unit->c;
@@ -128,7 +128,7 @@ static int put_new(struct unit *unit, const struct entry *entry,
     return rc;
 }
 
-int unit_put(struct unit *unit, const struct entry *entry)
+int unit_put(struct unit *unit, const struct text_entry *entry)
 {
     uint8_t hash[SEARCHDB_HASH];
     uint32_t at = map_get(&unit->keys, entry->key);

@@ -57,7 +57,7 @@ static void count(struct counting *c, uint64_t hash, uint32_t weight)
 
 static void count_text(struct counting *c, struct str text, uint32_t weight)
 {
-    struct words words = words_of(text);
+    struct word_reader words = words_of(text);
     for (uint32_t i = 0; i < VECTOR_WORDS && words_next(&words); i++) {
         struct str word = {words.word, words.n};
         if (word_is_common(word))

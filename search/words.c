@@ -7,12 +7,12 @@ static bool in_word(char c)
            (unsigned char)c >= 0x80;
 }
 
-struct words words_of(struct str text)
+struct word_reader words_of(struct str text)
 {
-    return (struct words){.rest = text};
+    return (struct word_reader){.rest = text};
 }
 
-bool words_next(struct words *words)
+bool words_next(struct word_reader *words)
 {
     const char *at = words->rest.ptr, *end = at + words->rest.len;
     while (at < end && !in_word(*at))

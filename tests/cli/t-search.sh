@@ -94,7 +94,7 @@ exits 2 cairn search a -k 101
 exits 2 cairn search a --in nowhere
 exits 2 cairn search a --since 'some day'
 exits 2 cairn search a --project /no/such/../relative/../../x/y --project nowhere
-for text in '"' "'" 'a AND' 'NEAR(a b' '* ^ -x' 'title: (' 'a" OR "b' '\' '{}' '%' ';--' \
+for text in '"' "'" 'a AND' 'NEAR(a b' '* ^ -x' 'title: (' 'a" OR "b' '\\x' '{}' '%' ';--' \
     "$(printf 'caf\351 \001 \377')" 'ČŽŠ 東京' 'NOT'; do
     run cairn search "$text" -k 1
     is "$status" 0 "plain text: $text"
@@ -173,6 +173,17 @@ cairn exec -- echo numbat >/dev/null 2>&1
 exits 0 cairn search numbat --json
 json_ok 'and the index is sound'
 
+# ---- What belongs to another directory then ----
+mkdir -p elsewhere
+exits 0 cairn session config files elsewhere --session incident
+exits 0 cairn search 'yesterdays prices' --project elsewhere --json
+is "$(top)" 'message 1' 'messages belong to where the files of a session are'
+exits 0 cairn search 'and another one' --project elsewhere --json
+is "$(json_get '.hits[0].title' out)" 'and another one' 'and checkpoints'
+exits 0 cairn search 'yesterdays prices' --project files --json
+is "$(json_get '.hits[0].kind' out 2>/dev/null)" '' 'and no more to where they were'
+exits 0 cairn session config files files --session incident
+
 # ---- Beside a run ----
 cat >live.yaml <<'Y'
 name: live
@@ -219,6 +230,7 @@ says 'indexed' out
 exits 0 cairn search fox --json
 is "$(json_get '.hits[0].id' out)" "$(json_get '.hits[0].id' before)" 'the same again'
 ok 'it gets the version of another release' "$BUILD/tests/tools/sql" "$db" 'PRAGMA user_version = 99'
+"$BUILD/tests/tools/sql" "$db" 'PRAGMA user_version = 99'
 exits 0 cairn search fox --json
 is "$(top)" 'file fox.txt' 'of another release'
 exits 0 cairn checkpoint verify

@@ -11,7 +11,7 @@ static struct cairn_error error;
 
 START_TEST(test_words)
 {
-    struct words words = words_of(STR("store_each-Run(42)  \xc3\xa9t\xc3\xa9"));
+    struct word_reader words = words_of(STR("store_each-Run(42)  \xc3\xa9t\xc3\xa9"));
     static const char *const wanted[] = {"store", "each", "run", "42",
                                          "\xc3\xa9t\xc3\xa9"};
     for (size_t i = 0; i < 5; i++) {
