@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/reader.h"
+#include "runs/moved_store.h"
 #include "runs/stored.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
@@ -41,8 +42,14 @@ static int begin(struct telling *t, struct text_source *s, uint64_t run)
     int rc = run_row_get(&t->row, s->store, run, &t->arena, s->error);
     if (rc)
         return rc;
-    directory_of(s, t->row.file, &t->project);
-    return buf_check(&t->project, s->error);
+    struct buf recorded = BUF_INIT;
+    directory_of(s, t->row.file, &recorded);
+    rc = buf_check(&recorded, s->error);
+    if (!rc) /* where that is now, if the store was moved */
+        rc = moved_store_directory(s->store, &t->row, buf_view(&recorded), &t->project,
+                                   s->error);
+    buf_release(&recorded);
+    return rc ? rc : buf_check(&t->project, s->error);
 }
 
 static void unload(struct telling *t)

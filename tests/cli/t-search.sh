@@ -265,6 +265,20 @@ for ms in 5 10 20 40 80; do
     is "$(json_get '.hits[0].kind' out)" message "killed after $ms ms"
 done
 
+# ---- A project that is moved ----
+mkdir moved
+(
+    cd moved && unset CAIRN_STORE
+    printf 'name: m\ntasks:\n  t: {run: echo wildebeest}\n' >m.yaml
+    cairn run m.yaml && cairn search wildebeest
+) >out 2>err
+(mv moved moved.on && cd moved.on && unset CAIRN_STORE && cairn search wildebeest --json) >out 2>err
+is "$(top)" 'log t' 'its runs are of the directory where it is now'
+ok 'which is told' grep -q 'moved.on","title"' out
+mkdir moved.on/deep
+(cd moved.on/deep && unset CAIRN_STORE && cairn search wildebeest --json) >out 2>err
+is "$(top)" 'log t' 'from below: the directory of the store'
+
 # ---- A store that is only read ----
 read_only() { # command...
     unshare -m sh -c 'mount --bind "$CAIRN_STORE" "$CAIRN_STORE" &&
