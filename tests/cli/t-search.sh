@@ -270,7 +270,7 @@ mkdir moved
 (
     cd moved && unset CAIRN_STORE
     printf 'name: m\ntasks:\n  t: {run: echo wildebeest}\n' >m.yaml
-    cairn run m.yaml && cairn search wildebeest
+    cairn run m.yaml --store .cairn && cairn search wildebeest
 ) >out 2>err
 (mv moved moved.on && cd moved.on && unset CAIRN_STORE && cairn search wildebeest --json) >out 2>err
 is "$(top)" 'log t' 'its runs are of the directory where it is now'
