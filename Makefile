@@ -336,7 +336,7 @@ FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -O1 $(FUZZ_FLAGS) \
   -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
-FUZZ_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/fuzz/%.o)
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SOURCES) $(SERVER_SOURCES))
 FUZZ_WRAP_chain := -Wl,--wrap=store_check_pages
 FUZZ_WRAP_workflow := -Wl,--wrap=glob_expand -Wl,--wrap=os_read_regular
 $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
