@@ -120,7 +120,7 @@ static void check_number(struct form *form, const struct property *property,
     if (good && number >= property->low && number <= property->high)
         return;
     problem(form, property->name, "");
-    text_format(&form->out->problem, "is a %s from %.15g to %.15g",
+    text_format(&form->out->problem, "is a %s from %.16g to %.16g",
                 property->kind == PROPERTY_INTEGER ? "whole number" : "number",
                 property->low, property->high);
 }

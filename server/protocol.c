@@ -90,14 +90,27 @@ static void put_identity(const struct server *server, struct text *text)
 
 void reply_begin(const struct server *server, struct text *result, bool modern)
 {
+    reply_begin_error(server, result, modern, NULL);
+}
+
+void reply_begin_error(const struct server *server, struct text *result, bool modern,
+                       const struct value *error)
+{
     text_open(result, '{');
-    if (!modern)
+    if (modern)
+        text_pair(result, "resultType", "complete");
+    if (!modern && !error)
         return;
-    text_pair(result, "resultType", "complete");
     text_key(result, "_meta");
     text_open(result, '{');
-    text_key(result, "io.modelcontextprotocol/serverInfo");
-    put_identity(server, result);
+    if (modern) {
+        text_key(result, "io.modelcontextprotocol/serverInfo");
+        put_identity(server, result);
+    }
+    if (error) {
+        text_key(result, "cairn/error");
+        value_copy(result, error);
+    }
     text_close(result, '}');
 }
 

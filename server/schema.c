@@ -45,10 +45,7 @@ static void put_type(struct text *text, const struct property *property)
         text_key(text, "minimum");
         text_real(text, property->low);
         text_key(text, "maximum");
-        if (property->high > 1e15)
-            text_int(text, (int64_t)property->high);
-        else
-            text_real(text, property->high);
+        text_real(text, property->high);
         return;
     case PROPERTY_BOOLEAN:
         text_pair(text, "type", "boolean");

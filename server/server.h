@@ -48,6 +48,9 @@ void server_message_too_long(struct server *server);
 
 /* Begins a result: an open object. */
 void reply_begin(const struct server *server, struct text *result, bool modern);
+/* The same with what the command says of its error, for programs; NULL: none. */
+void reply_begin_error(const struct server *server, struct text *result, bool modern,
+                       const struct value *error);
 /* How long a client may keep a list or a resource (2026-07-28). */
 void reply_fresh(struct text *result, bool modern);
 /* Closes the object and sends it; releases the text and the reply. */

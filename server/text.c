@@ -174,7 +174,7 @@ void text_int(struct text *text, int64_t number)
 void text_real(struct text *text, double number)
 {
     put_comma(text);
-    text_format(text, "%.15g", number);
+    text_format(text, "%.16g", number);
 }
 
 void text_bool(struct text *text, bool value)

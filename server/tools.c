@@ -131,11 +131,14 @@ static void finish_tool(struct server *server, struct call *call)
     answer_init(&answer, call);
     if (call->timed_out)
         server_log(server, 3, text_get(&answer.problem));
-    reply_begin(server, &result, call->reply.modern);
+    reply_begin_error(server, &result, call->reply.modern,
+                      value_member(answer.document, "error"));
     put_content(&result, call, &answer);
-    if (answer.document) {
+    /* Version 1 of the SDK for TypeScript holds an error against the schema, too, and
+     * then shows nothing of what it says. So an error is in _meta. */
+    if (answer.document && !answer.refused) {
         text_key(&result, "structuredContent");
-        if (call->starts && !answer.refused)
+        if (call->starts)
             put_started(&result, &answer);
         else
             text_raw(&result, answer.json, answer.n);

@@ -58,7 +58,7 @@ ask 3 no/such
 is "$(got .error.code)" -32601 'an unknown method'
 call 4 session_show
 is "$(got .result.isError)" true 'without a store, a tool says so'
-is "$(got .result.structuredContent.error.code)" 'not found' 'with the code of the command'
+is "$(got .result._meta.cairn/error.code)" 'not found' 'with the code of the command'
 ask 5 resources/list
 is "$(got .id)" 5 'without a store there are no resources, and no error'
 

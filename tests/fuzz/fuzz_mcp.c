@@ -52,9 +52,8 @@ static void check_answers(const struct text *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct serve_options options = {.toolsets = TOOLSET_ALL,
-                                                 .nearest = no_nearest,
-                                                 .version = "0"};
+    static const struct serve_options options = {
+        .toolsets = TOOLSET_ALL, .nearest = no_nearest, .version = "0"};
     struct server server = {.options = &options, .log_level = 1};
     const char *at = (const char *)data, *end = at + size;
     calls_init(&server.calls, &server);

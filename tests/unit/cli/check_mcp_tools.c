@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of the tools of `cairn mcp`: every template can be filled, every property
+ * goes somewhere, read-only tools are commands that read; and the command lines that
+ * calls become. */
+#include "server/arguments.h"
+
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static const char *no_nearest(const char *word, const char *const *words)
+{
+    (void)word;
+    (void)words;
+    return NULL;
+}
+
+/* The property that `{name...` begins, or NULL. */
+static const struct property *property_at(const struct tool *tool, const char *brace)
+{
+    size_t n = strcspn(brace + 1, "*}");
+    for (size_t i = 0; i < tool->n_properties; i++)
+        if (strlen(tool->properties[i].name) == n &&
+            memcmp(tool->properties[i].name, brace + 1, n) == 0)
+            return &tool->properties[i];
+    return NULL;
+}
+
+static bool is_used(const struct tool *tool, const struct property *property)
+{
+    if (property->kind == PROPERTY_DIRECTORY ||
+        (tool->by && strcmp(tool->by, property->name) == 0))
+        return true;
+    for (size_t i = 0; i < tool->n_variants; i++)
+        for (const char *at = tool->variants[i].template; (at = strchr(at, '{')); at++)
+            if (property_at(tool, at) == property)
+                return true;
+    return false;
+}
+
+START_TEST(test_templates)
+{
+    size_t n = 0;
+    for (const struct tool *tool; (tool = tool_at(n)); n++) {
+        ck_assert_uint_le(tool->n_properties, 32);
+        ck_assert_uint_ge(tool->n_variants, 1);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_str_ne(tool->name, tool_at(i)->name);
+        for (size_t i = 0; i < tool->n_variants; i++)
+            for (const char *at = tool->variants[i].template; (at = strchr(at, '{'));
+                 at++)
+                ck_assert_msg(property_at(tool, at), "%s: %s", tool->name, at);
+        for (size_t i = 0; i < tool->n_properties; i++) {
+            const struct property *property = &tool->properties[i];
+            bool ignored = strcmp(property->name, "tenant_id") == 0;
+            ck_assert_msg(ignored || is_used(tool, property), "%s: %s", tool->name,
+                          property->name);
+            ck_assert_msg(strlen(property->about) > 2, "%s: %s", tool->name,
+                          property->name);
+        }
+    }
+    ck_assert_uint_ge(n, 35);
+}
+END_TEST
+
+/* The operands of a template stand behind `--`, and nothing but operands. */
+START_TEST(test_operands)
+{
+    for (size_t n = 0; tool_at(n); n++)
+        for (size_t i = 0; i < tool_at(n)->n_variants; i++) {
+            bool behind = false;
+            for (const char *at = tool_at(n)->variants[i].template; *at;) {
+                size_t length = strcspn(at, " ");
+                ck_assert_msg((at[0] == '{') == behind, "%s: %s", tool_at(n)->name, at);
+                behind = behind || (length == 2 && at[0] == '-' && at[1] == '-');
+                at += length + (at[length] == ' ');
+            }
+        }
+}
+END_TEST
+
+START_TEST(test_read_only_tools_read)
+{
+    static const char *const reading[] = {"checkpoint list",
+                                          "checkpoint resume",
+                                          "checkpoint show",
+                                          "checkpoint diff",
+                                          "checkpoint files",
+                                          "session list",
+                                          "session show",
+                                          "session log",
+                                          "report",
+                                          "hypothesis list",
+                                          "hypothesis show",
+                                          "evidence list",
+                                          "evidence show",
+                                          "belief list",
+                                          "belief show",
+                                          "belief dependencies",
+                                          "gap list",
+                                          "gap show",
+                                          "note list",
+                                          "note show",
+                                          "command list",
+                                          "command show",
+                                          "check list",
+                                          "check show",
+                                          "runs",
+                                          "status",
+                                          "plan",
+                                          "explain",
+                                          "log",
+                                          "next"};
+    for (size_t n = 0; tool_at(n); n++) {
+        if (!(tool_at(n)->hints & HINT_READ_ONLY))
+            continue;
+        for (size_t i = 0; i < tool_at(n)->n_variants; i++) {
+            const char *template = tool_at(n)->variants[i].template;
+            bool found = false;
+            for (size_t at = 0; at < sizeof reading / sizeof reading[0]; at++) {
+                size_t length = strlen(reading[at]);
+                found = found || (strncmp(template, reading[at], length) == 0 &&
+                                  strncmp(template + length, " -", 2) == 0);
+            }
+            ck_assert_msg(found, "%s: %s", tool_at(n)->name, template);
+        }
+    }
+}
+END_TEST
+
+/* ---- Command lines ---- */
+
+static const struct tool *tool_named(const char *name)
+{
+    for (size_t i = 0; tool_at(i); i++)
+        if (strcmp(tool_at(i)->name, name) == 0)
+            return tool_at(i);
+    ck_abort_msg("no tool %s", name);
+    return NULL;
+}
+
+/* The words with | between them, or what is wrong: heap. */
+static char *line_of(const char *tool, const char *json)
+{
+    struct arguments arguments = {.n = 0};
+    struct text out = {NULL, 0, 0, false};
+    char why[160];
+    struct value *given = value_parse(json, strlen(json), why);
+    ck_assert_msg(given, "%s: %s", json, why);
+    if (arguments_make(&arguments, tool_named(tool), given, no_nearest)) {
+        for (size_t i = 0; i < arguments.n; i++)
+            text_format(&out, "%s%s", i > 0 ? "|" : "", arguments.argv[i]);
+        if (arguments.input)
+            text_format(&out, " <%.20s", arguments.input);
+    } else
+        text_put(&out, text_get(&arguments.problem));
+    arguments_release(&arguments);
+    value_free(given);
+    return text_take(&out);
+}
+
+START_TEST(test_lines)
+{
+    static const struct {
+        const char *tool, *json, *line;
+    } rows[] = {
+        {"session_show", "{}", "session|show|--json|--"},
+        {"session_show", "{\"session\":\"--store=x\"}",
+         "session|show|--json|--|--store=x"},
+        {"session_list", "{\"limit\":5.0}", "session|list|--json|--limit=5"},
+        {"board_add", "{\"kind\":\"note\",\"text\":\"-\"}", "note|add|--json|--|- <-"},
+        {"board_add",
+         "{\"kind\":\"note\",\"text\":\"a b; $(c)\",\"tags\":[\"--x\",\"y\"]}",
+         "note|add|--json|--tag=--x,y|--|a b; $(c)"},
+        {"board_add", "{\"kind\":\"belief\",\"text\":\"t\",\"denied\":true}",
+         "belief|add|--json|--denied|--|t"},
+        {"board_add", "{\"kind\":\"belief\",\"text\":\"t\",\"denied\":false}",
+         "belief|add|--json|--|t"},
+        {"board_update", "{\"kind\":\"belief\",\"id\":\"b1\",\"denied\":false}",
+         "belief|update|--json|--denied=no|--|b1"},
+        {"board_add",
+         "{\"kind\":\"evidence\",\"text\":\"t\",\"hypothesis\":\"h1\",\"strength\":-0."
+         "1}",
+         "evidence|add|--json|--strength=-0.1|--|h1|t"},
+        {"check_run", "{\"ids\":[\"c1\",\"--all\"]}", "check|run|--json|--|c1|--all"},
+        {"checkpoint_restore", "{\"checkpoint\":\"4\"}",
+         "checkpoint|restore|--json|--dry-run|--|4"},
+        {"checkpoint_restore", "{\"checkpoint\":\"4\",\"confirm\":false}",
+         "checkpoint|restore|--json|--dry-run|--|4"},
+        {"checkpoint_restore", "{\"checkpoint\":\"4\",\"confirm\":true}",
+         "checkpoint|restore|--json|--yes|--|4"},
+        {"checkpoint_save",
+         "{\"summary\":\"s\",\"context\":\"c\",\"metadata\":{\"k\":\"--v=1\",\"n\":2},"
+         "\"full_state\":\"f\",\"threshold\":80,\"auto_created\":true}",
+         "checkpoint|create|--json|--trigger=context-threshold|--summary=s|"
+         "--context=context=c|--context=k=--v=1|--context=n=2|--state=-|"
+         "--threshold=80%|-- <f"},
+        {"run_start", "{\"file\":\"--x\",\"params\":{\"a\":\"b=c\"},\"jobs\":2}",
+         "run|--json|--param=a=b=c|--jobs=2|--|--x"},
+        {"run_log", "{\"task\":\"-\",\"run\":3}", "log|--json|--run=3|--|-"},
+        /* what is wrong */
+        {"run_cancel", "{}", "run_cancel: \"run\" is required"},
+        {"run_cancel", "{\"run\":0}",
+         "run_cancel: \"run\" is a whole number from 1 to 9007199254740991"},
+        {"run_cancel", "{\"run\":1.5}",
+         "run_cancel: \"run\" is a whole number from 1 to 9007199254740991"},
+        {"run_start", "{\"params\":{\"a=b\":\"c\"}}",
+         "run_start: \"a=b\" cannot be a name: it is empty, or has a = in it"},
+        {"run_start", "{\"params\":{\"a\":[]}}",
+         "run_start: \"a\" is a string, a number or true or false"},
+        {"board_add", "{\"text\":\"t\"}", "board_add: \"kind\" is required"},
+        {"board_list", "{\"kind\":\"gap\",\"tag\":\"t\"}",
+         "board_list: \"tag\" does not belong to this kind"},
+        {"checkpoint_list", "{\"tenant_id\":\"acme\"}",
+         "checkpoint_list: \"tenant_id\" cannot be \"acme\": it is one of default"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *line = line_of(rows[i].tool, rows[i].json);
+        ck_assert_str_eq(line, rows[i].line);
+        free(line);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mcp_tools");
+    TCase *c = tcase_create("mcp_tools");
+    tcase_add_test(c, test_templates);
+    tcase_add_test(c, test_operands);
+    tcase_add_test(c, test_read_only_tools_read);
+    tcase_add_test(c, test_lines);
+    suite_add_tcase(suite, c);
+    return help_run(suite);
+}
