@@ -36,7 +36,12 @@ static bool is_good(const struct form *form)
 
 void arguments_add(struct arguments *arguments, const char *word)
 {
-    char *copy = arguments->n < ARGUMENTS_MAX ? strdup(word) : NULL;
+    char *copy;
+    if (arguments->n == ARGUMENTS_MAX) {
+        arguments->too_many = true;
+        return;
+    }
+    copy = strdup(word);
     if (!copy) {
         arguments->failed = true;
         return;
@@ -74,8 +79,9 @@ static void unknown_member(struct form *form, const char *key)
     const char *names[SLOTS_MAX + 1] = {NULL};
     struct text *text = &form->out->problem;
     const char *near;
-    for (size_t i = 0; i < form->tool->n_properties; i++)
-        names[i] = form->slots[i].property->name;
+    for (size_t i = 0, n = 0; i < form->tool->n_properties; i++)
+        if (!form->out->read_only || !form->slots[i].property->stores)
+            names[n++] = form->slots[i].property->name;
     near = form->nearest(key, names);
     problem(form, key, "is no field of it");
     if (near)
@@ -208,7 +214,7 @@ static bool take_member(void *context, const char *key, const struct value *valu
 {
     struct form *form = context;
     struct slot *slot = slot_named(form, key, strlen(key));
-    if (!slot) {
+    if (!slot || (form->out->read_only && slot->property->stores)) {
         unknown_member(form, key);
         return false;
     }
@@ -275,6 +281,19 @@ static void add_text(struct form *form, const struct slot *slot, struct text *te
     free(word);
 }
 
+/* Of a text for people a command drops the line feed at its end, for somebody has
+ * typed it: so one that is meant gets another one. */
+static char *copy_input(const char *text, size_t *n, bool is_prose)
+{
+    struct text copy = {NULL, 0, 0, false};
+    *n = strlen(text);
+    text_add(&copy, text, *n);
+    if (is_prose && *n > 0 && text[*n - 1] == '\n')
+        text_add(&copy, "\n", 1);
+    *n = copy.n;
+    return text_take(&copy);
+}
+
 static void give_input(struct form *form, struct slot *slot)
 {
     const char *text = value_text(slot->value);
@@ -283,8 +302,8 @@ static void give_input(struct form *form, struct slot *slot)
                 "is too long beside another long text: at most 100,000 bytes");
         return;
     }
-    form->out->input = strdup(text);
-    form->out->input_bytes = strlen(text);
+    form->out->input = copy_input(text, &form->out->input_bytes,
+                                  slot->property->kind == PROPERTY_PROSE);
     form->out->failed = form->out->failed || !form->out->input;
 }
 
@@ -514,6 +533,8 @@ bool arguments_make(struct arguments *arguments, const struct tool *tool,
     variant = is_good(&form) ? choose_variant(&form) : NULL;
     if (variant)
         add_template(&form, variant->template);
+    if (arguments->too_many)
+        problem(&form, "arguments", "are too many values");
     if (is_good(&form))
         refuse_rest(&form);
     if (is_good(&form))

@@ -17,8 +17,10 @@ struct arguments {
     char *input; /* for stdin, or NULL */
     size_t input_bytes;
     char *directory; /* where it is carried out, or NULL: here */
+    bool read_only; /* properties that store something are not there */
     struct text problem;
-    bool failed; /* out of memory */
+    bool failed;   /* out of memory */
+    bool too_many; /* more than ARGUMENTS_MAX */
 };
 
 /* The word of the list (ended by NULL) that is nearest to a mistyped one, or NULL. */

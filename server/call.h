@@ -12,7 +12,7 @@
 #include <poll.h>
 
 #define CALLS_RUNNING 8
-#define CALLS_WAITING 64
+#define CALLS_WAITING 256
 #define CALLS_WAITING_BYTES ((size_t)16 << 20)
 #define CALLS_DETACHED 64
 #define CALL_OUTPUT_BYTES ((size_t)4 << 20)

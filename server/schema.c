@@ -96,7 +96,7 @@ static bool is_required(const struct tool *tool, const struct property *property
     return true;
 }
 
-void schema_input(struct text *text, const struct tool *tool)
+void schema_input(struct text *text, const struct tool *tool, bool read_only)
 {
     bool any = false;
     text_open(text, '{');
@@ -105,6 +105,8 @@ void schema_input(struct text *text, const struct tool *tool)
     text_open(text, '{');
     for (size_t i = 0; i < tool->n_properties; i++) {
         const struct property *property = &tool->properties[i];
+        if (read_only && property->stores)
+            continue;
         put_property(text, property, property->name);
         if (property->also)
             put_property(text, property, property->also);

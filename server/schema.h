@@ -6,7 +6,8 @@
 #include "server/text.h"
 #include "server/tool.h"
 
-void schema_input(struct text *text, const struct tool *tool);
+/* Without the properties that store something, if `read_only`. */
+void schema_input(struct text *text, const struct tool *tool, bool read_only);
 void schema_output(struct text *text, const struct tool *tool);
 
 #endif

@@ -39,7 +39,9 @@ struct property {
     enum property_kind kind;
     const char *words;
     double low, high;
-    bool empty; /* "" is the same as not given */
+    bool empty;  /* "" is the same as not given */
+    bool stores; /* with it even a tool that only reads puts contents into the store: not
+                    there with --read-only */
     const char *about;
 };
 

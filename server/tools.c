@@ -31,14 +31,14 @@ static void put_hints(struct text *text, const struct tool *tool)
     text_close(text, '}');
 }
 
-static void put_tool(struct text *text, const struct tool *tool)
+static void put_tool(struct text *text, const struct tool *tool, bool read_only)
 {
     text_open(text, '{');
     text_pair(text, "name", tool->name);
     text_pair(text, "title", tool->title);
     text_pair(text, "description", tool->about);
     text_key(text, "inputSchema");
-    schema_input(text, tool);
+    schema_input(text, tool, read_only);
     text_key(text, "outputSchema");
     schema_output(text, tool);
     put_hints(text, tool);
@@ -58,7 +58,7 @@ void tools_list(struct server *server, struct request *request)
     text_open(&result, '[');
     for (size_t i = 0; tool_at(i); i++)
         if (is_offered(server, tool_at(i)))
-            put_tool(&result, tool_at(i));
+            put_tool(&result, tool_at(i), server->options->read_only);
     text_close(&result, ']');
     reply_fresh(&result, request->reply->modern);
     server_result(server, request->reply, &result);
@@ -194,6 +194,7 @@ void tools_call(struct server *server, struct request *request)
         return;
     call->tool = tool;
     call->finish = finish_tool;
+    call->arguments.read_only = server->options->read_only;
     call->starts = tool->starts;
     call->ordered = !tool->starts && !(tool->hints & (HINT_READ_ONLY | HINT_SLOW));
     if (arguments_make(&call->arguments, tool,

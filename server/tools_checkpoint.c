@@ -133,8 +133,14 @@ static const struct variant diff[] = {
 static const struct property diff_properties[] = {
     TEXT("from", "The earlier checkpoint (its id, a prefix, or debug:NUMBER)"),
     TEXT("to", "The later one (default: the present state)"),
-    FLAG("worktree", "With the files as they are on disk now"),
-    LIST("paths", "Only these files: patterns as in .gitignore"),
+    {.name = "worktree",
+     .kind = PROPERTY_BOOLEAN,
+     .stores = true,
+     .about = "With the files as they are on disk now"},
+    {.name = "paths",
+     .kind = PROPERTY_LIST,
+     .stores = true,
+     .about = "Only these files: patterns as in .gitignore"},
     SESSION,
     DIRECTORY,
 };

@@ -281,6 +281,11 @@ call 2 note_add '{"text":"x"}'
 is "$(got .error.code)" -32602 'another one is not there'
 ok 'and why' grep -q -e --read-only answer
 disconnect
+connect --read-only
+hello
+call 3 checkpoint_diff '{"from":"debug:1","worktree":true}'
+says_text 'files that would be put into the store' '\"worktree\" is no field'
+disconnect
 exits 2 cairn mcp --tools boards
 says 'did you mean board?'
 
@@ -315,6 +320,9 @@ while ! grep -q '"id":5' answer; do hear; done
 is "$(got .result.isError)" true 'a call beyond its time limit'
 ok 'says so' grep -q 'longer than 1 seconds' answer
 ok 'and is gone' wait_for 10 gone
+disconnect
+connect
+hello
 tell '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}'
 ok 'once more' wait_for 10 lives 'sleep 9731'
 kill "$server"
