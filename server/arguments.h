@@ -17,7 +17,7 @@ struct arguments {
     char *input; /* for stdin, or NULL */
     size_t input_bytes;
     char *directory; /* where it is carried out, or NULL: here */
-    bool read_only; /* properties that store something are not there */
+    bool read_only;  /* properties that store something are not there */
     struct text problem;
     bool failed;   /* out of memory */
     bool too_many; /* more than ARGUMENTS_MAX */

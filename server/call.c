@@ -330,8 +330,8 @@ static bool has_ended(const struct call *call)
 }
 
 /* What it left in its pipes is read after its end; who else holds them is not waited
- * for. */
-static void serve_call(struct calls *calls, struct call **at)
+ * for. False: it is answered, and gone. */
+static bool serve_call(struct calls *calls, struct call **at)
 {
     struct call *call = *at;
     bool ended = has_ended(call), ignored = false;
@@ -340,22 +340,19 @@ static void serve_call(struct calls *calls, struct call **at)
     read_pipe(&call->child.err, &call->err, CALL_ERRORS_BYTES, &ignored);
     if (!ended) {
         check_time(call, clock_ms());
-        (void)let_go(calls, at);
-        return;
+        return !let_go(calls, at);
     }
     call->status = child_reap(&call->child);
     finish(calls, call);
     remove_running(calls, at);
+    return false;
 }
 
 void calls_serve(struct calls *calls)
 {
-    for (struct call **at = &calls->running; *at;) {
-        struct call *call = *at;
-        serve_call(calls, at);
-        if (*at == call)
-            at = &call->next;
-    }
+    for (struct call **at = &calls->running; *at;)
+        if (serve_call(calls, at))
+            at = &(*at)->next;
     reap_detached(calls);
 }
 

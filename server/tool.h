@@ -40,8 +40,8 @@ struct property {
     const char *words;
     double low, high;
     bool empty;  /* "" is the same as not given */
-    bool stores; /* with it even a tool that only reads puts contents into the store: not
-                    there with --read-only */
+    bool stores; /* with it even a tool that reads stores something: not there with
+                    --read-only */
     const char *about;
 };
 

@@ -353,6 +353,7 @@ is "$(grep -o '"text":"one [0-9]*' notes | tr -d '\n' | tr -s '":a-z ' ' ')" ' 1
 { cat one.in; cat one.in; } | cairn mcp | head -n 1 >/dev/null
 ok 'a client that went away' true
 mkfifo stuck
+# shellcheck disable=SC2217 # it holds the pipe open
 sleep 600 <stuck &
 reader=$!
 i=0
