@@ -208,9 +208,10 @@ static void put_next(struct text *result, const struct value *document, size_t l
 {
     struct text cursor = {NULL, 0, 0, false};
     int64_t total = 0;
+    long long next = offset + PAGE;
     value_integer(value_member(document, "total"), &total);
-    if (offset + PAGE < total)
-        text_format(&cursor, "%s:%lld", lists[list].cursor, (long long)(offset + PAGE));
+    if (next < total)
+        text_format(&cursor, "%s:%lld", lists[list].cursor, next);
     else if (list + 1 < LISTS)
         text_format(&cursor, "%s:0", lists[list + 1].cursor);
     else
