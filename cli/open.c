@@ -277,9 +277,6 @@ static int load_file(struct settings *settings, const char *file,
     return 0;
 }
 
-bool default_workflow_exists(void)
-{
-    return access(DEFAULT_FILE, F_OK) == 0 || errno != ENOENT; /* loading reports why */
 /* DEFAULT_FILE in this directory or one above, as the store is found; one above only
  * if the user owns it, as it will be run. *file points to `found`. */
 static bool find_default_file(char *found, size_t size, const char **file)
@@ -310,15 +307,19 @@ static bool find_default_file(char *found, size_t size, const char **file)
     return *file == found;
 }
 
+bool default_workflow_exists(void)
+{
+    char found[PATH_MAX];
+    const char *file;
+    return find_default_file(found, sizeof found, &file);
+}
+
 int workflow_operand(struct settings *settings, const char *command, int n,
                      struct cairn_workflow **workflow, const char **file)
 {
     static char found[PATH_MAX];
     if (settings->n_operands > n)
         *file = settings->operands[n];
-    else if (default_workflow_exists())
-        *file = DEFAULT_FILE;
-    else
     else if (!find_default_file(found, sizeof found, file))
         return report_usage(
             command,

@@ -230,7 +230,6 @@ says 'indexed' out
 exits 0 cairn search fox --json
 is "$(json_get '.hits[0].id' out)" "$(json_get '.hits[0].id' before)" 'the same again'
 ok 'it gets the version of another release' "$BUILD/tests/tools/sql" "$db" 'PRAGMA user_version = 99'
-"$BUILD/tests/tools/sql" "$db" 'PRAGMA user_version = 99'
 exits 0 cairn search fox --json
 is "$(top)" 'file fox.txt' 'of another release'
 exits 0 cairn checkpoint verify
