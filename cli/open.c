@@ -215,8 +215,8 @@ static int match_file(void *context, const struct cairn_run_info *info)
 }
 
 /* Where the number of a run is wanted, a workflow file stands for its newest run. */
-static int run_of_file(struct cairn_store *store, const char *file, char *resolved,
-                       struct cairn_run_info *info)
+static int run_of_file(struct cairn_store *store, const char *file,
+                       const char *resolved, struct cairn_run_info *info)
 {
     struct cairn_error error = {0};
     struct of_file of = {.file = resolved};

@@ -75,7 +75,7 @@ int option_unknown(const struct command *command, const char *name, size_t n)
                      "there is no option '--%s': a text that begins with a dash comes "
                      "behind --",
                      word);
-    else if (meant)
+    else if (command && meant)
         report_usage(command->name, "`cairn %s` has no option --%s: %s", command->name,
                      word, meant);
     else if (command && owner && strcmp(word, "fresh") == 0)

@@ -137,7 +137,7 @@ static int encode_picked(const struct task_def *def, struct buf *out)
         member_id(def, m, &id);
         ids[m] = arena_str(&arena, buf_view(&id));
     }
-    bool failed = arena.failed || id.failed;
+    bool failed = !ids || arena.failed || id.failed;
     if (!failed) {
         qsort(ids, def->members, sizeof *ids, by_text);
         add_texts(out, ids, def->members);

@@ -168,7 +168,7 @@ int file_look_begin(struct file_look *look, const struct asker *asker, bool inpu
     look->files = arena_take(&look->arena, look->n, sizeof *look->files);
     look->paths = arena_take(&look->arena, look->n, sizeof *look->paths);
     bool failed = look->arena.failed || files.failed || paths.failed;
-    if (!failed && look->n) {
+    if (!failed && files.data && paths.data) {
         memcpy(look->files, files.data, files.size);
         memcpy(look->paths, paths.data, paths.size);
     }

@@ -15,12 +15,10 @@ struct foreach_reading {
     uint32_t *lines; /* [n] of LINES: line number of each value */
 };
 
-/* ---- foreach.c ---- */
+/* ---- foreach_values.c ---- */
 
 int foreach_check_name(const struct parser *p, const struct node *node);
 int foreach_take_key(struct parser *p, struct task_def *def, const struct node *node);
-
-/* ---- foreach_values.c ---- */
 
 /* Room for n values; CAIRN_ELIMIT if there are too many. */
 int foreach_take_values(struct foreach_reading *r, uint64_t n);

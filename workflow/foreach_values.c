@@ -2,7 +2,9 @@
 /* What the sources of foreach values share: room for the values, their greatest length,
  * and the lines of a file. */
 #include "workflow/foreach_int.h"
+#include "workflow/parse_common_int.h"
 
+#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/os.h"
 
@@ -57,4 +59,45 @@ int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
         error_context(error, "`lines` are those of a regular file");
     buf_release(&path);
     return rc;
+}
+
+/* ---- Names of keys ---- */
+
+static bool in_env(const struct parser *p, struct str name)
+{
+    for (uint32_t i = 0; i < p->n_env; i++)
+        if (str_equal(p->env[i].key, name))
+            return true;
+    return false;
+}
+
+int foreach_check_name(const struct parser *p, const struct node *node)
+{
+    struct str name = node->text;
+    if (!str_is_key(name))
+        return diagnose(&p->diagnostic, node->at,
+                        "the foreach key `%.*s` must be named with a-z, 0-9 and _, not "
+                        "beginning with a digit",
+                        SHOWN(name));
+    if (definition_param(p->out, name) != UINT32_MAX)
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` is the name of a param already", SHOWN(name));
+    if (in_env(p, name))
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` is set in the workflow's `env` already", SHOWN(name));
+    if (is_secret(p, name))
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` is the name of a secret already", SHOWN(name));
+    return 0;
+}
+
+/* Room for one more key; its name is in def->foreach[def->n_foreach]. */
+int foreach_take_key(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct str name = def->foreach[def->n_foreach].name;
+    if (task_def_key(def, name) != UINT32_MAX)
+        return diagnose(&p->diagnostic, node->at,
+                        "the foreach key `%.*s` is here twice", SHOWN(name));
+    def->n_foreach++;
+    return 0;
 }

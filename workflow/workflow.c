@@ -220,11 +220,12 @@ int cairn_workflow_mistakes(const char *path, const struct cairn_param *params,
     struct cairn_workflow *w = NULL;
     struct cairn_error local = {0};
     struct mistakes *mistakes = calloc(1, sizeof *mistakes);
-    int rc = mistakes ? workflow_read(&w, path, params, n_params, &local)
-                      : error_nomem(&local);
+    if (!mistakes)
+        return error_nomem(error);
+    int rc = workflow_read(&w, path, params, n_params, &local);
     if (!rc)
         rc = find_mistakes(w, mistakes, &local);
-    if (rc && mistakes && mistakes->n == 0)
+    if (rc && mistakes->n == 0)
         mistakes->list[mistakes->n++].error = local;
     if (rc)
         qsort(mistakes->list, mistakes->n, sizeof mistakes->list[0], by_place);

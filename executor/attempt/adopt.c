@@ -91,7 +91,7 @@ static int forget_inputs(struct job *job, const struct scope *scope,
     r->n_inputs = (uint32_t)(inputs.size / sizeof *r->inputs);
     r->inputs = arena_take(&job->arena, r->n_inputs, sizeof *r->inputs);
     bool failed = job->arena.failed || inputs.failed;
-    if (!failed && r->n_inputs)
+    if (!failed && inputs.data)
         memcpy(r->inputs, inputs.data, inputs.size);
     buf_release(&inputs);
     return !rc && failed ? error_nomem(error) : rc;
