@@ -3,7 +3,6 @@
 #include "cli/help.h"
 
 #include "cli/exit_status.h"
-#include "cli/meant.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
 

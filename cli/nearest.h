@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The valid word that is nearest to a mistyped one. */
+/* The valid word that is nearest to a mistyped one, and what words of other programs
+ * mean here. */
 #ifndef CLI_NEAREST_H
 #define CLI_NEAREST_H
 
@@ -10,5 +11,11 @@ struct nearest {
 };
 void nearest_init(struct nearest *nearest, const char *word);
 void nearest_try(struct nearest *nearest, const char *candidate);
+
+/* For a word that is no command: what does it, as a phrase with commands in
+ * backquotes; NULL if nobody else has such a command. */
+const char *command_meant(const char *word);
+/* The same for an option that the command (NULL: none yet) does not take. */
+const char *option_meant(const char *command, const char *option);
 
 #endif

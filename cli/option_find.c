@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding options by name, and messages about one that does not exist. */
 #include "cli/command.h"
-#include "cli/meant.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
 

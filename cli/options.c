@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/meant.h"
+#include "cli/nearest.h"
 #include "cli/report.h"
 #include "cli/ui.h"
 

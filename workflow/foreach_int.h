@@ -38,7 +38,7 @@ int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
  * notes. Only memory fails. */
 int foreach_note_changes(const struct foreach_reading *r);
 
-/* ---- foreach_tuples.c ---- */
+/* ---- foreach_picked.c ---- */
 
 /* Keys that stand for a list of tuples of values: rows of indices into their values. */
 struct tuples {
@@ -49,8 +49,6 @@ bool foreach_is_tuples(const struct node *value);
 /* Adds the keys that the tuples of the list have to the def. */
 int foreach_read_tuples(struct parser *p, struct task_def *def, const struct node *list,
                         struct tuples *out);
-
-/* ---- foreach_picked.c ---- */
 
 /* Which members of the product there are, by tuples, p->exclude and p->include. Before
  * task_def_finish. */

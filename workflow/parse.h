@@ -4,8 +4,20 @@
 #define WORKFLOW_PARSE_H
 
 #include "graph/definition.h"
+#include "workflow/source.h"
 
-struct mistakes;
+/* Mistakes of one workflow file, when more than the first is looked for. */
+enum { MISTAKES = 20 };
+
+struct mistakes {
+    struct mistake {
+        struct position at; /* line 0: the file as a whole */
+        struct cairn_error error;
+    } list[MISTAKES];
+    uint32_t n;
+    /* What others refer to could not be read: what follows from that is no mistake. */
+    bool names_unknown;
+};
 
 struct parse_options {
     const char *name; /* of the file, for messages */

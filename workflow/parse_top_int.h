@@ -20,12 +20,9 @@ void warn_of_unused_pools(struct parser *p, const struct node *map);
 int read_on_failure(struct parser *p, const struct node *node);
 int read_on_crash(struct parser *p, const struct node *node);
 
-/* doubtful.c. The list of `secrets`, when all tasks are there; and what all needs are
- * looked at for: warnings, and groups over files that the run itself makes. */
-void warn_of_unlisted_secrets(struct parser *p, const struct node *list);
-int look_for_doubtful(struct parser *p);
-
 /* parse_tasks.c. `finally` may be NULL. */
 int read_tasks(struct parser *p, const struct node *map, const struct node *finally);
+/* Those of the list of `secrets`, when all tasks are there. */
+void warn_of_unlisted_secrets(struct parser *p, const struct node *list);
 
 #endif

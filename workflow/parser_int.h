@@ -11,7 +11,6 @@
 #define WORKFLOW_PARSER_INT_H
 
 #include "graph/definition.h"
-#include "workflow/mistakes.h"
 #include "workflow/parse.h"
 #include "workflow/yaml.h"
 

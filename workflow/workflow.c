@@ -8,7 +8,7 @@
 #include "graph/definition.h"
 #include "graph/definition_text.h"
 #include "graph/members.h"
-#include "workflow/mistakes.h"
+#include "workflow/parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
