@@ -9,7 +9,7 @@ _cairn_runs()
 
 _cairn_tasks()
 {
-    cairn status --tasks 2>/dev/null | awk '/^  [a-z]/ { print $2 }' | head -n 500
+    cairn status --tasks --all 2>/dev/null | awk '/^  [a-z]/ { print $2 }' | head -n 500
 }
 
 # Tasks that can be chosen, and their groups: of a workflow file, or of the newest run.
@@ -70,7 +70,7 @@ _cairn_options()
     plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --all --verbose \
         --secrets-fd ;;
     explain) printf '%s\n' --param --run --on-change --check-outputs --secrets-fd ;;
-    status) printf '%s\n' --tasks --waiting --can-resume ;;
+    status) printf '%s\n' --tasks --state --sort --all --timing --waiting --can-resume ;;
     watch) printf '%s\n' --interval ;;
     runs) printf '%s\n' --workflow --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --follow --all --failed ;;
@@ -175,6 +175,7 @@ _cairn_values()
     --sort)
         case $1 in
         runs) printf '%s\n' -started started ;;
+        status) printf '%s\n' file duration started name ;;
         *' list' | *' dependencies')
             [[ $1 == checkpoint* ]] && printf '%s\n' -seq seq -created created || printf '%s\n' -number number
             ;;

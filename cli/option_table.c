@@ -90,6 +90,17 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_RERUN] = {"rerun", 0, OPTION_FLAG, NULL,
                    "plan `cairn rerun` of these tasks, also with --only", 0, 0, 0},
     [OPT_TASKS] = {"tasks", 0, OPTION_FLAG, NULL, "list every task", 0, 0, 0},
+    [OPT_TIMING] = {"timing", 0, OPTION_FLAG, NULL,
+                    "show the slowest tasks and the critical path", 0, 0, 0},
+    [OPT_ONLY_STATES] = {"state", 0, OPTION_TEXT, "STATE,...",
+                         "list only the tasks in these states, such as failed,running",
+                         0, 0, 0},
+    [OPT_SORT_TASKS] = {"sort", 0, OPTION_CHOICE, "file|duration|started|name",
+                        "list tasks in the order of the file (default), the slowest "
+                        "first, by their start, or by name",
+                        0, 0, 0},
+    [OPT_ALL_TASKS] = {"all", 0, OPTION_FLAG, NULL,
+                       "list every member of groups with more than 20, too", 0, 0, 0},
     [OPT_CAN_RESUME] =
         {"can-resume", 0, OPTION_FLAG, NULL,
          "only report whether the run can be resumed (exit 0, 5, 6 or 10)", 0, 0, 0},

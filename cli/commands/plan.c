@@ -9,7 +9,10 @@
 #include "cli/report.h"
 #include "cli/secrets.h"
 #include "cli/tasks/choose.h"
+#include "cli/tasks/task_rows.h"
 #include "cli/ui.h"
+
+#include <string.h>
 
 static const char *will_name(enum cairn_will will)
 {
@@ -68,24 +71,54 @@ static void print_command(const struct cairn_plan *plan, uint32_t node)
         print_lines("        ", command);
 }
 
+static const char *const will_words[] = {"keep", "run ", "may "};
+
+/* How many members of one group, from this one on, are decided alike. */
+static uint32_t count_alike(const struct cairn_plan *plan, uint32_t first,
+                            const struct cairn_decision *decision)
+{
+    size_t n = strcspn(decision->task, "[");
+    uint32_t i = first + 1;
+    struct cairn_decision next = {0};
+    for (; decision->task[n] == '[' && i < cairn_plan_tasks(plan); i++) {
+        cairn_plan_get(plan, i, &next);
+        if (strncmp(next.task, decision->task, n + 1) != 0 ||
+            next.will != decision->will || next.reason != decision->reason)
+            break;
+    }
+    return i - first;
+}
+
+/* Many of a group are one row. Returns how many tasks that were. */
+static uint32_t print_row(const struct cairn_plan *plan, uint32_t i,
+                          const struct plan_shown *shown)
+{
+    struct cairn_decision decision = {0};
+    cairn_plan_get(plan, i, &decision);
+    if (decision.will == CAIRN_WILL_NOT && !shown->all)
+        return 1;
+    uint32_t n = shown->all || shown->commands ? 1 : count_alike(plan, i, &decision);
+    if (n > FOLDED_MEMBERS) {
+        out("%s  %.*s  %u tasks, the first: %s\n", will_words[decision.will],
+            (int)strcspn(decision.task, "["), decision.task, n, decision.detail);
+        return n;
+    }
+    out("%s  %s  %s\n", will_words[decision.will], decision.task, decision.detail);
+    if (shown->commands)
+        print_command(plan, i);
+    return 1;
+}
+
 static int print_text(const struct cairn_plan *plan, const char *workflow,
                       const struct plan_shown *shown)
 {
-    static const char *const words[] = {"keep", "run ", "may "};
     uint32_t will = cairn_plan_will(plan), may = cairn_plan_may(plan);
     uint32_t tasks = cairn_plan_tasks(plan);
-    struct cairn_decision decision = {0};
     const char *text;
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         say("cairn: %s", text);
-    for (uint32_t i = 0; i < cairn_plan_tasks(plan) && !ui_output_lost(); i++) {
-        cairn_plan_get(plan, i, &decision);
-        if (decision.will == CAIRN_WILL_NOT && !shown->all)
-            continue;
-        out("%s  %s  %s\n", words[decision.will], decision.task, decision.detail);
-        if (shown->commands)
-            print_command(plan, i);
-    }
+    for (uint32_t i = 0; i < tasks && !ui_output_lost();)
+        i += print_row(plan, i, shown);
     out_flush();
     if (cairn_plan_run(plan) != 0)
         say("%s, run %llu: %u of %u task%s will run", workflow,

@@ -7,6 +7,8 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/tasks/task_rows.h"
+#include "cli/tasks/timing.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -149,6 +151,34 @@ static void add_line(void *context, const char *text)
     doc_text(context, NULL, text);
 }
 
+/* Large groups are one row each, unless the tasks were selected or sorted. */
+static int list_rows(struct settings *settings, struct task_listing *listing)
+{
+    bool all = settings->given[OPT_ALL_TASKS] || settings->given[OPT_ONLY_STATES] ||
+               settings->given[OPT_SORT_TASKS] || listing->doc;
+    struct task_rows rows;
+    bool folded = false;
+    int status = task_rows_read(&rows, settings, listing->store, listing->run);
+    for (size_t i = 0, n; status == 0 && i < rows.n && !ui_output_lost(); i += n) {
+        n = all ? 1 : task_rows_group(&rows, i);
+        if (n > FOLDED_MEMBERS) {
+            folded = true;
+            task_rows_print_group(&rows, i, n);
+            continue;
+        }
+        n = 1;
+        if (listing->doc)
+            list_task_document(listing, &rows.at[i]);
+        else
+            list_task_text(listing, &rows.at[i]);
+    }
+    if (folded)
+        out("  every task: cairn status %llu --tasks --all%s\n",
+            (unsigned long long)listing->run, store_hint(settings));
+    task_rows_release(&rows);
+    return status;
+}
+
 static int print_text(struct settings *settings, struct cairn_store *store,
                       const struct cairn_run_info *run)
 {
@@ -168,7 +198,9 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     params = params_text(store, run->run);
     print_run(settings, run, params, &ends);
     free(params);
-    if ((listing.every || run->failed > 0 || ends.unknown > 0) &&
+    if (listing.every && (status = list_rows(settings, &listing)) != 0)
+        return status;
+    if (!listing.every && (run->failed > 0 || ends.unknown > 0) &&
         cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0)
         return report_error(&error);
     if (listing.failed > FAILED_SHOWN)
@@ -205,8 +237,11 @@ static int print_document(struct settings *settings, struct cairn_store *store,
                           const struct cairn_run_info *run)
 {
     struct doc doc;
-    struct task_listing listing = {
-        .settings = settings, .doc = &doc, .run = run->run, .live = run->live};
+    struct task_listing listing = {.settings = settings,
+                                   .store = store,
+                                   .doc = &doc,
+                                   .run = run->run,
+                                   .live = run->live};
     struct cairn_run_info shown = *run;
     struct open_ends ends;
     int status;
@@ -220,8 +255,10 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     doc_count(&doc, "interrupted", ends.interrupted);
     if (listing.every) {
         status = told_values_read(&listing.values, store, run->run, NULL);
+        doc_array(&doc, "tasks");
         if (status == 0)
-            status = add_tasks(&listing, store, "tasks", true);
+            status = list_rows(settings, &listing);
+        doc_end(&doc);
         told_values_release(&listing.values);
     } else {
         listing.only = CAIRN_FAILED;
@@ -300,11 +337,17 @@ int command_status(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     int status;
+    static const enum option_id of_tasks[] = {OPT_ONLY_STATES, OPT_SORT_TASKS,
+                                              OPT_ALL_TASKS};
     if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
-            settings->given[OPT_CAN_RESUME] >
+            settings->given[OPT_CAN_RESUME] + settings->given[OPT_TIMING] >
         1)
-        return report_usage("status",
-                            "give only one of --tasks, --waiting and --can-resume");
+        return report_usage(
+            "status", "give only one of --tasks, --timing, --waiting and --can-resume");
+    for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
+        if (settings->given[of_tasks[i]] && !settings->given[OPT_TASKS])
+            return report_usage("status", "--%s needs --tasks",
+                                option_get(of_tasks[i])->name);
     if (settings->given[OPT_CAN_RESUME]) {
         status = store_if_any(settings, 0, &store);
         if (status == 0)
@@ -313,6 +356,8 @@ int command_status(struct settings *settings)
         status = open_run(settings, &store, &run);
         if (status == 0 && settings->given[OPT_WAITING])
             status = show_waiting(settings, store, &run);
+        else if (status == 0 && settings->given[OPT_TIMING])
+            status = show_timing(settings, store, &run);
         else if (status == 0)
             status = ui_json() ? print_document(settings, store, &run)
                                : print_text(settings, store, &run);

@@ -5,6 +5,7 @@
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/tasks/task_rows.h"
 #include "cli/ui.h"
 
 /* For people (docs/commands.md, Words): the line says why a task was skipped. */
@@ -14,13 +15,6 @@ static const char *task_word(const struct cairn_task_info *task)
     return task->outcome == CAIRN_EXCLUDED           ? "skipped"
            : task->outcome == CAIRN_PENDING && !open ? "not run"
                                                      : NULL;
-}
-
-static const char *task_state(const struct cairn_task_info *task)
-{
-    return task->running       ? "running"
-           : task->interrupted ? "interrupted"
-                               : cairn_outcome_name(task->outcome);
 }
 
 /* Whether the times are those of the state that is shown: a task that is pending or
@@ -76,7 +70,7 @@ static void print_task(const struct cairn_task_info *task)
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
-    out("  %-11s  %s%s%s%s%s%s%s%s\n", word ? word : task_state(task), task->id,
+    out("  %-11s  %s%s%s%s%s%s%s%s\n", word ? word : task_state_word(task), task->id,
         took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts, text ? "  " : "",
         text ? text : "");
 }
@@ -165,7 +159,7 @@ int list_task_document(void *context, const struct cairn_task_info *task)
         return 0;
     doc_object(doc, NULL);
     doc_text(doc, "task", task->id);
-    doc_text(doc, "state", task_state(task));
+    doc_text(doc, "state", task_state_word(task));
     doc_count(doc, "attempts", task->attempts);
     doc_time(doc, "started", task->started_ns);
     doc_time(doc, "ended", task->ended_ns);

@@ -61,26 +61,42 @@ void told_values_release(struct told_values *values)
     *values = (struct told_values){.at = NULL};
 }
 
-/* The next one of this task, or NULL. */
-static const struct told_value *next_of(struct told_values *values, const char *task)
+static int by_task(const void *x, const void *y)
 {
-    if (values->next == values->n || strcmp(values->at[values->next].task, task) != 0)
-        return NULL;
-    return &values->at[values->next++];
+    const struct told_value *a = x, *b = y;
+    int order = strcmp(a->task, b->task);
+    return order != 0 ? order : strcmp(a->name, b->name);
+}
+
+/* The first of this task, or where it would be. */
+static size_t first_of(struct told_values *values, const char *task)
+{
+    size_t low = 0, high = values->n;
+    if (!values->sorted && values->n > 0)
+        qsort(values->at, values->n, sizeof *values->at, by_task);
+    values->sorted = true;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(values->at[middle].task, task) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void told_values_document(struct told_values *values, struct doc *doc, const char *task)
 {
-    const struct told_value *value;
     doc_object(doc, "values");
-    while ((value = next_of(values, task)))
-        doc_text(doc, value->name, value->value);
+    for (size_t i = first_of(values, task);
+         i < values->n && strcmp(values->at[i].task, task) == 0; i++)
+        doc_text(doc, values->at[i].name, values->at[i].value);
     doc_end(doc);
 }
 
 void told_values_print(struct told_values *values, const char *task)
 {
-    const struct told_value *value;
-    while ((value = next_of(values, task)))
-        out("      %s = %s\n", value->name, value->value);
+    for (size_t i = first_of(values, task);
+         i < values->n && strcmp(values->at[i].task, task) == 0; i++)
+        out("      %s = %s\n", values->at[i].name, values->at[i].value);
 }

@@ -10,9 +10,9 @@ struct told_value {
     char *task, *name, *value;
 };
 struct told_values {
-    struct told_value *at; /* [n] in file order of the tasks */
+    struct told_value *at; /* [n] */
     size_t n;
-    size_t next; /* told_values_document goes on here */
+    bool sorted; /* by task: when one was asked for */
     bool failed; /* out of memory */
 };
 
@@ -24,11 +24,10 @@ int told_values_read(struct told_values *values, struct cairn_store *store,
 int told_values_add(void *values, const char *task, const char *name,
                     const char *value);
 void told_values_release(struct told_values *values);
-/* The member "values" of a task: an object of texts by name. Tasks are asked for in
- * file order, each once. */
+/* The member "values" of a task: an object of texts by name. */
 void told_values_document(struct told_values *values, struct doc *doc,
                           const char *task);
-/* A line for each value of a task: NAME = VALUE. The same order. */
+/* A line for each value of a task: NAME = VALUE. */
 void told_values_print(struct told_values *values, const char *task);
 
 #endif

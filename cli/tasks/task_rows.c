@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/tasks/task_rows.h"
+
+#include "cli/exit_status.h"
+#include "cli/format.h"
+#include "cli/report.h"
+#include "cli/ui.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *task_state_word(const struct cairn_task_info *task)
+{
+    return task->running       ? "running"
+           : task->interrupted ? "interrupted"
+                               : cairn_outcome_name(task->outcome);
+}
+
+int64_t task_row_duration(const struct cairn_task_info *task)
+{
+    int64_t end = task->running ? wall_ns() : task->ended_ns;
+    return task->started_ns != 0 && end != 0 ? (end - task->started_ns) / 1000000 : -1;
+}
+
+/* ---- Which ---- */
+
+/* Whether the comma-separated list has the word. */
+static bool list_has(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    while (*list) {
+        size_t m = strcspn(list, ",");
+        if (m == n && strncmp(list, word, n) == 0)
+            return true;
+        list += m + (list[m] == ',');
+    }
+    return false;
+}
+
+static bool is_wanted(const struct settings *settings,
+                      const struct cairn_task_info *task)
+{
+    const char *list = settings->text[OPT_ONLY_STATES];
+    if (!settings->given[OPT_ONLY_STATES])
+        return true;
+    return list_has(list, task_state_word(task)) ||
+           (task->outcome == CAIRN_EXCLUDED && list_has(list, "skipped"));
+}
+
+static int check_states(const char *list)
+{
+    static const char words[] = "running,interrupted,pending,completed,failed,skipped,"
+                                "excluded,cancelled,undone,unknown";
+    for (bool more = true; more;) {
+        char word[32] = "";
+        size_t n = strcspn(list, ",");
+        if (n < sizeof word)
+            memcpy(word, list, n);
+        if (n == 0 || n >= sizeof word || !list_has(words, word))
+            return report_usage("status", "--state cannot be '%.*s': give some of %s",
+                                (int)n, list, words);
+        more = list[n] == ',';
+        list += n + more;
+    }
+    return 0;
+}
+
+struct row_reader {
+    struct task_rows *rows;
+    const struct settings *settings;
+};
+
+static int add_row(void *context, const struct cairn_task_info *task)
+{
+    const struct row_reader *reader = context;
+    struct task_rows *rows = reader->rows;
+    if (!is_wanted(reader->settings, task))
+        return 0;
+    if (rows->n == rows->capacity) {
+        size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
+        struct cairn_task_info *at = realloc(rows->at, capacity * sizeof *at);
+        if (!at) {
+            rows->failed = true;
+            return 1;
+        }
+        rows->at = at;
+        rows->capacity = capacity;
+    }
+    struct cairn_task_info *row = &rows->at[rows->n++];
+    *row = *task;
+    row->id = strdup(task->id);
+    row->text = task->text ? strdup(task->text) : NULL;
+    rows->failed |= !row->id || (task->text && !row->text);
+    return rows->failed;
+}
+
+/* ---- In which order ---- */
+
+static int by_node(const struct cairn_task_info *a, const struct cairn_task_info *b)
+{
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+static int by_duration(const void *x, const void *y)
+{
+    const struct cairn_task_info *a = x, *b = y;
+    int64_t first = task_row_duration(a), second = task_row_duration(b);
+    return first != second ? (first < second) - (first > second) : by_node(a, b);
+}
+
+/* What has not started comes last. */
+static int by_start(const void *x, const void *y)
+{
+    const struct cairn_task_info *a = x, *b = y;
+    if ((a->started_ns == 0) != (b->started_ns == 0))
+        return a->started_ns == 0 ? 1 : -1;
+    return a->started_ns != b->started_ns
+               ? (a->started_ns > b->started_ns) - (a->started_ns < b->started_ns)
+               : by_node(a, b);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct cairn_task_info *a = x, *b = y;
+    return strcmp(a->id, b->id);
+}
+
+static void sort_rows(struct task_rows *rows, uint64_t order)
+{
+    static int (*const orders[])(const void *, const void *) = {NULL, by_duration,
+                                                                by_start, by_name};
+    if (orders[order] && rows->n > 0)
+        qsort(rows->at, rows->n, sizeof *rows->at, orders[order]);
+}
+
+int task_rows_read(struct task_rows *rows, const struct settings *settings,
+                   struct cairn_store *store, uint64_t run)
+{
+    struct row_reader reader = {rows, settings};
+    struct cairn_error error = {0};
+    *rows = (struct task_rows){.at = NULL};
+    int status = settings->given[OPT_ONLY_STATES]
+                     ? check_states(settings->text[OPT_ONLY_STATES])
+                     : 0;
+    if (status != 0)
+        return status;
+    if (cairn_run_tasks(store, run, add_row, &reader, &error) != 0)
+        return report_error(&error);
+    if (rows->failed)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    sort_rows(rows, settings->number[OPT_SORT_TASKS]);
+    return 0;
+}
+
+void task_rows_release(struct task_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        free((void *)(uintptr_t)rows->at[i].id);
+        free((void *)(uintptr_t)rows->at[i].text);
+    }
+    free(rows->at);
+    *rows = (struct task_rows){.at = NULL};
+}
+
+/* ---- Groups ---- */
+
+size_t task_rows_group(const struct task_rows *rows, size_t i)
+{
+    const char *id = rows->at[i].id;
+    size_t n = strcspn(id, "["), end = i + 1;
+    while (id[n] == '[' && end < rows->n && strncmp(rows->at[end].id, id, n + 1) == 0)
+        end++;
+    return end - i;
+}
+
+static void print_counts(const struct task_rows *rows, size_t i, size_t n)
+{
+    enum { MOST = 16 };
+    const char *words[MOST], *between = "";
+    uint32_t counts[MOST] = {0};
+    size_t used = 0;
+    for (size_t k = i; k < i + n; k++) {
+        const char *word = task_state_word(&rows->at[k]);
+        size_t at = 0;
+        while (at < used && strcmp(words[at], word) != 0)
+            at++;
+        if (at == used && used < MOST)
+            words[used++] = word;
+        counts[at < MOST ? at : MOST - 1]++;
+    }
+    for (size_t at = 0; at < used; at++) {
+        bool pending = strcmp(words[at], "pending") == 0;
+        out("%s%u %s", between, counts[at], pending ? "not run" : words[at]);
+        between = ", ";
+    }
+}
+
+void task_rows_print_group(const struct task_rows *rows, size_t i, size_t n)
+{
+    char least_text[FORMAT_MAX], most_text[FORMAT_MAX];
+    int64_t least = -1, most = -1;
+    for (size_t k = i; k < i + n; k++) {
+        int64_t took = task_row_duration(&rows->at[k]);
+        if (took < 0)
+            continue;
+        least = least < 0 || took < least ? took : least;
+        most = took > most ? took : most;
+    }
+    out("  %5zu tasks  %.*s  ", n, (int)strcspn(rows->at[i].id, "["), rows->at[i].id);
+    print_counts(rows, i, n);
+    if (most >= 0)
+        out("  %s to %s", format_duration(least_text, least),
+            format_duration(most_text, most));
+    out("\n");
+}

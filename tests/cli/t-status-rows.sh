@@ -1,0 +1,55 @@
+# status --tasks: large groups in one row, filters, orders; status --timing.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END2'
+name: rows
+on_failure: continue
+tasks:
+  first: {run: 'sleep 0.3; echo k=v >>"$CAIRN_OUTPUT"'}
+  many: {needs: first, foreach: {n: {range: [1, 30]}}, run: 'test $n != 7'}
+  few: {foreach: {n: [1, 2]}, run: 'true'}
+  last: {needs: few, run: 'true'}
+  after: {needs: many, run: 'true'}
+END2
+exits 1 cairn run flow.yaml
+exits 0 cairn status --tasks
+matches '^     30 tasks  many  29 completed, 1 failed  [0-9.]+s to [0-9.]+s$' 'a large group is one row'
+matches '^  completed    few\[n=1\]' 'a small one is not'
+says 'every task: cairn status 1 --tasks --all'
+exits 0 cairn status --tasks --all
+is "$(grep -c '  many\[n=' out)" 30 '--all: every member'
+exits 0 cairn status --tasks --state failed,skipped
+is "$(grep -E '^  [a-z]+ +[a-z]' out | awk '{ print $1, $2 }' | tr '\n' ';')" 'failed many[n=7];skipped after;' '--state'
+exits 0 cairn status --tasks --sort=duration
+is "$(grep -E '^  completed' out | head -n 1 | awk '{ print $2 }')" first 'the slowest first'
+exits 0 cairn status --tasks --sort=name --state completed
+is "$(grep -E '^  completed' out | head -n 1 | awk '{ print $2 }')" 'few[n=1]' 'by name'
+exits 0 cairn status --tasks --sort=started
+is "$(grep -E '^  [a-z]+ ' out | tail -n 1 | awk '{ print $2 }')" after 'what did not start comes last'
+exits 0 cairn status --tasks --json --state completed --sort=name
+json_ok 'status --tasks --json, sorted'
+is "$(json_get '.tasks[2].task') $(json_get '.tasks[2].values.k')" 'first v' 'values are with their task'
+exits 2 cairn status --tasks --state finished
+says "cannot be 'finished'"
+exits 2 cairn status --tasks --state ''
+exits 2 cairn status --sort=name
+exits 2 cairn status --tasks --timing
+
+exits 0 cairn status --timing
+matches '^critical path: [0-9.]+s of work in [0-9.]+s$' '--timing: the critical path'
+is "$(sed '1,/^critical/d' out | head -n 1 | awk '{ print $NF }')" first 'it begins with what the others waited for'
+ok 'and goes on with a member of the group' grep -qE '  many\[n=[0-9]+\]$' out
+is "$(sed -n '2p' out | awk '{ print $2 }')" first 'the slowest task'
+exits 0 cairn status --timing --json
+json_ok 'status --timing --json'
+is "$(json_get '.critical_path[0].task') $(json_get '.slowest[0].task')" 'first first' 'the same as JSON'
+exits 0 cairn plan flow.yaml --fresh
+says 'run   many  30 tasks, the first: it never ran' 'plan: a large group is one row'
+says 'run   few[n=2]  it never ran' 'and a small one is not'
+exits 0 cairn plan flow.yaml --fresh --all
+is "$(grep -c '^run   many\[n=' out)" 30 'plan --all: every member'
+exits 0 cairn run flow.yaml --fresh few
+exits 0 cairn status --timing
+is "$(sed '1,/^critical/d' out | wc -l)" 1 'of a part of a run'
+
+done_testing
