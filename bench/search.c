@@ -7,7 +7,8 @@
  * vocabulary of 30,000 as often as words do in texts (Zipf's law). first: the first
  * search, which makes the index. fused: five hits of all three lists for queries of
  * three words, of which one is common, with a handle of the store and of the index each
- * time. new: a search after one more message. size: of the index. */
+ * time. new: a search after one more message. size: of the index. forget:
+ * taking a deleted checkpoint out of it. */
 #include "bench.h"
 
 enum { VOCABULARY = 30000, WORDS = 40, QUERIES = 100, WORD = 12 };
@@ -126,6 +127,21 @@ static void search_words(struct cairn_store *store, const char *dir, unsigned lo
     figure("fused", n, &took, "ms");
 }
 
+static void delete_one(struct cairn_store *store, const char *dir, unsigned long n)
+{
+    struct bench_samples took = {0};
+    struct cairn_capture capture = {.message = "one that goes"};
+    struct cairn_captured made;
+    bench_check(cairn_session_checkpoint(store, NULL, &capture, &made, &error),
+                "checkpoint", &error);
+    search(store, dir, "one that goes");
+    bench_check(cairn_checkpoint_delete(store, made.id, &error), "delete", &error);
+    int64_t began = bench_now();
+    bench_check(cairn_search_forget(store, &error), "forget", &error);
+    bench_add(&took, (double)(bench_now() - began) / 1e6);
+    figure("forget", n, &took, "ms");
+}
+
 static void measure(const char *dir, unsigned long n)
 {
     char path[4200];
@@ -152,6 +168,7 @@ static void measure(const char *dir, unsigned long n)
         bench_add(&took, search(store, dir, "slow again"));
     }
     figure("new", n, &took, "ms");
+    delete_one(store, dir, n);
     cairn_store_close(store);
     snprintf(path, sizeof path, "%s/%lu/search.db", dir, n);
     if (stat(path, &st) == 0)

@@ -166,16 +166,23 @@ bool unit_keep(struct unit *unit, struct str key)
     return unit->known[at].stays = true;
 }
 
-static int sweep_known(struct unit *unit)
+/* What a board has lost is still in the log of its session: nothing there hurries. */
+static bool is_board(const struct unit *unit)
+{
+    return unit_number(unit->name, "session/") > 0;
+}
+
+static int sweep_known(struct unit *unit, bool all)
 {
     struct catching *c = unit->c;
+    bool matters = all || !is_board(unit);
     int rc = 0;
     for (size_t i = 0; i < unit->n && !rc; i++) {
         if (unit->known[i].stays)
             continue;
-        if (!c->dropped)
+        if (matters && !c->dropped)
             rc = searchdb_set_meta(c->index, SEARCHDB_PENDING, STR("1"), c->error);
-        c->dropped = true;
+        c->dropped |= matters;
         c->entries++;
         if (!rc)
             rc = searchdb_drop(c->index, unit->known[i].doc, c->error);
@@ -190,7 +197,7 @@ int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open)
     struct catching *c = unit->c;
     struct searchdb_unit row = {
         .id = unit->id, .name = unit->name, .stamp = stamp, .open = open};
-    int rc = sweep ? sweep_known(unit) : 0;
+    int rc = sweep ? sweep_known(unit, false) : 0;
     return rc || c->only_gone ? rc : searchdb_set_unit(c->index, &row, c->error);
 }
 
@@ -213,7 +220,7 @@ int unit_drop(struct unit *unit)
 {
     for (size_t i = 0; i < unit->n; i++)
         unit->known[i].stays = false;
-    int rc = sweep_known(unit);
+    int rc = sweep_known(unit, true);
     return rc ? rc : searchdb_drop_unit(unit->c->index, unit->id, unit->c->error);
 }
 
