@@ -156,7 +156,7 @@ static int list_rows(struct settings *settings, struct task_listing *listing)
 {
     bool all = settings->given[OPT_ALL_TASKS] || settings->given[OPT_ONLY_STATES] ||
                settings->given[OPT_SORT_TASKS] || listing->doc;
-    struct task_rows rows;
+    struct task_rows rows = {.at = NULL};
     bool folded = false;
     int status = task_rows_read(&rows, settings, listing->store, listing->run);
     for (size_t i = 0, n; status == 0 && i < rows.n && !ui_output_lost(); i += n) {

@@ -126,7 +126,7 @@ static int read_values(struct execution *x)
         refuse(x, "its stdout is longer than 2 MiB, or has a NUL byte");
         return 0;
     }
-    if (!x->worker.output || is_blank(x->worker.output))
+    if (x->worker.used == 0 || !x->worker.output || is_blank(x->worker.output))
         return 0;
     in = json_in_parse(x->worker.output);
     if (!json_in_is_object(in))
