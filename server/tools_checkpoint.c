@@ -95,6 +95,31 @@ static const struct property list_properties[] = {
     TENANT,
 };
 
+static const struct variant search_checkpoints[] = {
+    {NULL, "search --in=sessions --tag={tags} --since={since} --until={until} "
+           "--hits={top_k} -- {query*}"},
+};
+static const struct variant search_all[] = {
+    {NULL, "search --in={in} --tag={tags} --since={since} --until={until} "
+           "--hits={top_k} -- {query*}"},
+};
+#define QUERY \
+    TEXT("query", "What is looked for: any words; no character is an operator")
+#define FILTERS                                                                    \
+    LIST("tags", "Only what has exactly these tags, all of them"),                 \
+        TEXT("since", "Only what is not older, such as 2 hours ago"),              \
+        TEXT("until", "Only what is not newer"),                                   \
+        WHOLE("top_k", 1, 100, "How many of the nearest (default: 5)"), DIRECTORY, \
+        TENANT
+static const struct property search_checkpoints_properties[] = {QUERY, FILTERS};
+static const struct property search_all_properties[] = {
+    QUERY,
+    CHOICE(
+        "in", "sessions|runs|logs|files|messages|board",
+        "Only there: sessions have checkpoints and notes, runs their tasks, logs what "
+        "tasks wrote, files those of checkpoints (default: everywhere)"),
+    FILTERS};
+
 static const struct variant resume[] = {
     {NULL, "checkpoint resume --level={level} --session={session} -- {checkpoint}"},
 };
@@ -185,6 +210,8 @@ static const struct property files_properties[] = {
     DIRECTORY,
 };
 
+#define FOUND_SHAPE "query:s k:i project:s hits:a entries:i up_to_date:b"
+
 static const struct tool rows[] = {
     {.name = "checkpoint_save",
      .title = "Save a checkpoint",
@@ -208,6 +235,25 @@ static const struct tool rows[] = {
      VARIANTS(list),
      PROPERTIES(list_properties),
      .shape = "checkpoints:a total:i limit:i offset:i"},
+    {.name = "checkpoint_search",
+     .title = "Find a checkpoint",
+     .about = "Finds what was kept in sessions, their checkpoints and notes by text "
+              "similarity, the nearest first, with a score from 0 to 1 and the words "
+              "that fit. Then: checkpoint_resume, checkpoint_get.",
+     .set = TOOLSET_CHECKPOINT,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(search_checkpoints),
+     PROPERTIES(search_checkpoints_properties),
+     .shape = FOUND_SHAPE},
+    {.name = "search",
+     .title = "Search everything that is kept",
+     .about = "Finds texts by text similarity in all that this project has kept: "
+              "checkpoints, boards, messages, runs and what their tasks wrote, files.",
+     .set = TOOLSET_CHECKPOINT,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(search_all),
+     PROPERTIES(search_all_properties),
+     .shape = FOUND_SHAPE},
     {.name = "checkpoint_resume",
      .title = "Go on from a checkpoint",
      .about = "Gives back what checkpoint_save was given to go on with: the summary; "

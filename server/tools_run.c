@@ -124,6 +124,14 @@ static const struct property claim_properties[] = {
     TEXT("holder", "Your name, for people"),
     DIRECTORY,
 };
+static const struct variant renew[] = {
+    {NULL, "renew --token={token} --lease={lease} -- {run*} {task*}"},
+};
+static const struct property renew_properties[] = {
+    RUN("The run"), TASK,
+    TOKEN,          TEXT("lease", "How long it is yours from now on, such as 10m"),
+    DIRECTORY,
+};
 static const struct variant complete[] = {
     {NULL, "complete --token={token} --output={outputs} -- {run*} {task*}"},
 };
@@ -231,6 +239,13 @@ static const struct tool rows[] = {
      VARIANTS(claim),
      PROPERTIES(claim_properties),
      .shape = "run:i task:s token:s lease_ms:i"},
+    {.name = "task_renew",
+     .title = "Keep an external task longer",
+     .about = "Makes the claim of an external task last longer, from now on.",
+     .set = TOOLSET_TASK,
+     VARIANTS(renew),
+     PROPERTIES(renew_properties),
+     .shape = "run:i task:s lease_ms:i"},
     {.name = "task_complete",
      .title = "Report that an external task is done",
      .about = "Reports that an external task is done, with its values.",

@@ -83,6 +83,10 @@ call 18 checkpoint_get "{\"checkpoint\":\"$id\"}"
 same checkpoint_get cairn checkpoint show "$id" --json
 call 19 checkpoint_list '{"session":"bug","limit":5}'
 same checkpoint_list cairn checkpoint list --session bug --limit 5 --json
+call 28 checkpoint_search '{"query":"stale cache","top_k":2}'
+same checkpoint_search cairn search 'stale cache' --in sessions -k 2 --json
+call 29 search '{"query":"-k 7 \"x\" OR","in":"board"}'
+same search cairn search --in board --json -- '-k 7 "x" OR'
 call 20 checkpoint_resume '{"level":"full"}'
 same checkpoint_resume cairn checkpoint resume --level full --json
 is "$(got '.result.content[0].text')" "$(got .result.structuredContent.text)" 'its text is for people'
@@ -156,6 +160,8 @@ hello 2024-11-05
 is "$(got .result.protocolVersion)" 2024-11-05 'an older version'
 call 50 task_claim '{"run":2,"task":"person","holder":"me"}'
 token=$(got .result.structuredContent.token)
+call 52 task_renew "{\"run\":2,\"task\":\"person\",\"token\":\"$token\",\"lease\":\"5m\"}"
+is "$(got .result.structuredContent.lease_ms)" 300000 'task_renew'
 call 51 task_complete "{\"run\":2,\"task\":\"person\",\"token\":\"$token\"}"
 is "$(got .result.structuredContent.state)" completed 'task_complete'
 two_ended() { [ "$(cairn status 2 --json | sed 's/.*"live":\([a-z]*\).*/\1/')" = false ]; }

@@ -67,6 +67,8 @@ const checkpoint = saved.id;
 await call('checkpoint_save', { summary: 'again', trigger: 'tool-call' });
 await call('checkpoint_list', {});
 await call('checkpoint_get', { checkpoint });
+await call('checkpoint_search', { query: 'stale', top_k: 3 });
+await call('search', { query: 'cache', in: 'board' });
 await call('checkpoint_resume', { level: 'summary' });
 await call('checkpoint_resume', { checkpoint, level: 'full' });
 await call('checkpoint_files', { checkpoint }, true);
@@ -90,6 +92,7 @@ const { run } = await call('run_start', { file: 'flow.yaml', params: { day: 'mon
 await until('task_next', { run }, (next) => next?.next?.length === 2);
 await call('task_next', { run });
 const { token } = await call('task_claim', { run, task: 'one', holder: 'me' });
+await call('task_renew', { run, task: 'one', token, lease: '5m' });
 await call('task_complete', { run, task: 'one', token, outputs: {} });
 await call('task_fail', { run, task: 'two', message: 'no' });
 await until('run_status', { run }, (status) => status?.live === false);
