@@ -215,8 +215,6 @@ _cairn_values()
         --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --token | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
         --summary | --description | --context | --state | --tokens | --threshold | \
-    command) printf '%s\n' list show remove ;;
-    check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
         --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U | --time-limit | --since | --until | --project | --hits | -k) : ;;
     *) return 1 ;;
@@ -228,8 +226,6 @@ _cairn_operands()
     case $1 in
     '') printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor gc stats search checkpoint session hypothesis \
-        evidence belief gap note branch exec command check report mcp help version ;;
-        validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;

@@ -48,7 +48,9 @@ void choose_after_file(struct settings *settings, bool needed,
 
 void choose_after_run(struct settings *settings, struct cairn_run_options *options)
 {
-    bool run = settings->n_operands > 0 && is_number(settings->operands[0]);
+    /* A file stands for the newest run of its workflow. */
+    bool run = settings->n_operands > 0 &&
+               (is_number(settings->operands[0]) || is_file(settings->operands[0]));
     take_tasks(settings, run ? 1 : 0, options);
 }
 

@@ -41,9 +41,8 @@ int told_values_read(struct told_values *values, struct cairn_store *store,
         ui_warn("out of memory");
         return EXIT_SYSTEM;
     }
-    if (rc == CAIRN_EDAMAGED) {
+    if (rc == CAIRN_EDAMAGED) { /* what is told beside them stands */
         ui_warn("%s", error.text);
-        out_incomplete();
         return 0;
     }
     /* One that is new in the workflow has told nothing. */

@@ -57,8 +57,8 @@ exits 0 cairn resume
 says 'nothing to do'
 exits 0 cairn explain sum
 says 'will not run'
-exits 10 cairn log count
-says 'count[n=1]' 'log of a group: a member is named'
+exits 0 cairn log count
+says 'count[n=1]' 'log of a group: those of its members'
 exits 10 cairn log gret
 says 'greet' 'log of an unknown task: the nearest is named'
 exits 0 cairn explain 'count[n=1]' flow.yaml
