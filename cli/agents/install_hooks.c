@@ -131,7 +131,10 @@ static bool is_unchanged(const struct settings_file *file)
 static int put_content(struct settings_file *file, int fd, const char *beside)
 {
     mode_t mode = file->there ? file->st.st_mode & 07777 : 0644;
-    if (!write_all(fd, file->new, file->new_bytes) || fchmod(fd, mode) != 0 ||
+    /* Root gives it back to whom it belonged; others cannot. */
+    bool given = !file->there || geteuid() != 0 ||
+                 fchown(fd, file->st.st_uid, file->st.st_gid) == 0;
+    if (!given || !write_all(fd, file->new, file->new_bytes) || fchmod(fd, mode) != 0 ||
         fsync(fd) != 0)
         return system_failure("write", beside, errno);
     if (!is_unchanged(file))

@@ -139,4 +139,13 @@ else
     is "$wrong" '' "killed at $killed places: the old file or the new one"
     ok 'it was killed at some' [ $killed -gt 5 ]
 fi
+
+# ---- Whose it is ----
+if [ "$(id -u)" -eq 0 ] && mkdir -p owned/.claude && echo '{}' >owned/.claude/settings.json &&
+    chown 1234:1234 owned/.claude/settings.json 2>/dev/null; then
+    (cd owned && cairn session install-hooks --store .cairn) >out 2>err
+    is "$(stat -c %u:%g owned/.claude/settings.json)" 1234:1234 'a file that root edits stays that of its owner'
+else
+    skip 'the owner of the file' 'only root can give a file away'
+fi
 done_testing
