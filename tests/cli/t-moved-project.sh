@@ -121,4 +121,16 @@ exits 1 cairn resume
 is "$(cat later)" "$PWD" 'a run that goes on elsewhere undoes there what it did before'
 cd ..
 
+
+# ---- A copy whose .cairn is a link to the store of the original ----
+unset CAIRN_STORE
+top=$(pwd -P)
+mkdir -p linked data/store
+ln -s "$top/data/store" linked/.cairn
+printf 'name: linked\ntasks:\n  a: {run: test -e go}\n' >linked/flow.yaml
+(cd linked && cairn run flow.yaml) >out 2>err
+cp -a linked copied
+touch linked/go
+(cd copied && cairn resume) >out 2>err
+says "run 1 is one of $top/linked, and goes on there" 'where it goes on is said'
 done_testing
