@@ -121,12 +121,11 @@ static int stop_at_change(void *context, struct str path,
     struct file_search *search = context;
     const struct tree_entry *there = before ? before : after;
     bool is_dir = there->kind == TREE_DIRECTORY;
-    if (before && after && is_dir && before->kind == after->kind &&
-        before->mode == after->mode)
+    bool both = before && after;
+    if (both && is_dir && before->kind == after->kind && before->mode == after->mode)
         return 0; /* what differs in it comes next */
-    int ignored = before && after
-                      ? 0
-                      : tree_rules_ignore(&search->rules[before ? 1 : 0], path, is_dir);
+    int ignored =
+        both ? 0 : tree_rules_ignore(&search->rules[before ? 1 : 0], path, is_dir);
     if (ignored)
         return ignored < 0 ? ignored : 0;
     search->same = false;
