@@ -24,7 +24,7 @@ gcovr --root . --object-directory "$BUILD" --exclude tests/ --exclude examples/ 
             lines[dir] += value[i ".line_total"]; hit[dir] += value[i ".line_covered"]
             branches[dir] += value[i ".branch_total"]; taken[dir] += value[i ".branch_covered"]
         }
-        n_dirs = split(rooms " cli", dirs, " ")
+        n_dirs = split(rooms " cli server", dirs, " ")
         printf "%-12s %16s %18s\n", "", "lines", "branches"
         for (i = 1; i <= n_dirs; i++) {
             dir = dirs[i]
