@@ -273,7 +273,7 @@ quick-rooms: $(QUICK_TESTS)
 	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/rooms/%.passed))
 
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' test
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
 TSAN_TESTS = $(filter $(addprefix %/check_,spawn spawn_limit engine_callbacks engine_edits engine_flow engine_gate engine_stop engine_store \
   engine_undo engine_values run_records recorder commit_order external full_disk resolve events events_follow store store_disks store_faults workflow_api sim),$(C_TESTS))
