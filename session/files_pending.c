@@ -379,16 +379,20 @@ static int finish(struct cairn_store *store, const struct pending *pending,
     return rc;
 }
 
-/* What a process that is gone had written beside the files before it decided. */
-static void clear_stage(struct cairn_store *store)
+/* What a process that is gone had written beside the files before it decided. `locked`:
+ * the lock is ours, and nothing is written under it yet. */
+static void clear_stage(struct cairn_store *store, bool locked)
 {
+    struct lock_file *file = store_lock_file(store);
     struct buf path = BUF_INIT;
     buf_format(&path, "%s/" RESTORE_STAGE, cairn_store_path(store));
-    if (!path.failed && access(path.data, F_OK) == 0 &&
-        lock_try(store_lock_file(store), LOCK_RESTORE, LOCK_EXCLUSIVE, NULL) > 0) {
+    bool there = !path.failed && access(path.data, F_OK) == 0;
+    bool tried =
+        there && !locked && lock_try(file, LOCK_RESTORE, LOCK_EXCLUSIVE, NULL) > 0;
+    if (there && (locked || tried))
         restore_clear_stage(path.data);
-        lock_drop(store_lock_file(store), LOCK_RESTORE);
-    }
+    if (tried)
+        lock_drop(file, LOCK_RESTORE);
     buf_release(&path);
 }
 
@@ -458,8 +462,8 @@ int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *e
     if (!locked && store_holds(store, LOCK_RESTORE)) /* it is this handle's */
         return 0;
     int what = what_is_pending(store, error);
-    if (!what && !locked)
-        clear_stage(store);
+    if (!what)
+        clear_stage(store, locked);
     if (what <= 0)
         return what;
     if (!locked)

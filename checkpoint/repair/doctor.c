@@ -73,6 +73,16 @@ static void check_writable(struct doctor *d, const char *path)
     }
 }
 
+/* Too little memory or a held lock says nothing about the store. */
+static bool is_trouble(struct doctor *d, const struct cairn_error *error)
+{
+    assert(error->code != 0);
+    if (error->code != CAIRN_ENOMEM && error->code != CAIRN_EBUSY)
+        return false;
+    d->trouble = *error;
+    return true;
+}
+
 /* What agents' hooks could not do, since they must not keep an agent from working. */
 static void check_notes(struct doctor *d, const char *path)
 {
@@ -80,7 +90,7 @@ static void check_notes(struct doctor *d, const char *path)
     struct cairn_error error = {0};
     uint64_t n = 0;
     int rc = notes_read(path, &n, last, &error);
-    if (!rc && !n)
+    if (rc ? is_trouble(d, &error) : !n)
         return;
     snprintf(text, sizeof text,
              "the hook of an agent failed %llu time%s, the last at %s",
@@ -126,16 +136,6 @@ static void check_directory(struct doctor *d, const char *path)
     check_writable(d, path);
     check_live(d, path);
     check_notes(d, path);
-}
-
-/* Too little memory or a held lock says nothing about the store. */
-static bool is_trouble(struct doctor *d, const struct cairn_error *error)
-{
-    assert(error->code != 0);
-    if (error->code != CAIRN_ENOMEM && error->code != CAIRN_EBUSY)
-        return false;
-    d->trouble = *error;
-    return true;
 }
 
 /* The text of an error is written for other commands: the advice to run the doctor is

@@ -227,7 +227,7 @@ ok 'where work goes on' grep -q '^current .*main-4$' out
 is "$(grep -c abandoned out)" 0 'it is no abandoned one'
 fresh
 
-# ---- Killed at every tenth call of the system ----
+# ---- Killed at every seventh call of the system ----
 if ! command -v strace >strace.out || ! strace -o strace.out true; then
     skip 'killed in the middle' 'there is no strace, or it may not trace'
 else
@@ -242,7 +242,7 @@ else
     files >files.new
     calls=0 bad=0 old=0 new=0
     while :; do
-        calls=$((calls + 10))
+        calls=$((calls + 7))
         rm -rf p .cairn
         cp -a killed-p p
         cp -a killed-store .cairn
