@@ -3,29 +3,36 @@
  * these. Brackets are part of the ids of members, so they mean themselves. */
 #include "plan/choice.h"
 
-#include <stdlib.h>
+#include "cairn/workflow.h"
 
-/* `*`: any bytes, `?`: one. Goes back to the last star only. */
-static bool matches(const char *pattern, const char *text)
+#include <stdlib.h>
+#include <string.h>
+
+/* Goes back to the last star only. */
+static bool matches(const char *pattern, struct str text)
 {
-    const char *star = NULL, *from = NULL;
-    while (*text) {
+    const char *star = NULL, *at = text.ptr, *end = at + text.len, *from = NULL;
+    while (at < end) {
         if (*pattern == '*') {
             star = ++pattern;
-            from = text;
-        } else if (*pattern == *text || *pattern == '?') {
+            from = at;
+        } else if (*pattern == '?' || (*pattern && *pattern == *at)) {
             pattern++;
-            text++;
+            at++;
         } else if (star) {
             pattern = star;
-            text = ++from;
+            at = ++from;
         } else {
             return false;
         }
     }
-    while (*pattern == '*')
-        pattern++;
-    return !*pattern;
+    return !pattern[strspn(pattern, "*")];
+}
+
+bool cairn_name_matches(const char *name, const char *id)
+{
+    return matches(name, str_of(id)) ||
+           matches(name, (struct str){id, strcspn(id, "[")});
 }
 
 struct naming { /* one name, looked for in all tasks */
@@ -52,17 +59,9 @@ static void note_group(struct naming *n, uint32_t def)
 
 static void find_pattern(struct naming *n, const char *pattern)
 {
-    const struct definition *d = n->graph->definition;
-    for (uint32_t def = 0; def < d->n_defs; def++) {
-        if (matches(pattern, d->defs[def].id.ptr)) {
-            note_group(n, def);
-            continue;
-        }
-        for (uint32_t task = n->graph->first[def]; task < n->graph->first[def + 1];
-             task++)
-            if (matches(pattern, n->graph->id[task]))
-                note(n, task);
-    }
+    for (uint32_t task = 0; task < n->graph->n_tasks; task++)
+        if (cairn_name_matches(pattern, n->graph->id[task]))
+            note(n, task);
 }
 
 static void find_name(struct naming *n, const char *name)

@@ -7,6 +7,43 @@
 #include "runs/stored.h"
 #include "storage/store.h"
 
+/* A checkpoint of a run, and the graph that its states are of. */
+struct past {
+    struct outcomes at;
+    struct definition definition;
+    struct graph graph;
+};
+
+static void past_close(struct past *past)
+{
+    graph_release(&past->graph);
+    definition_release(&past->definition);
+    outcomes_release(&past->at);
+}
+
+static int past_open(struct past *past, struct cairn_store *store, const char *id,
+                     struct cairn_error *error)
+{
+    uint64_t seq;
+    int rc = checkpoint_find(store, id, &seq, error);
+    if (!rc)
+        rc = outcomes_rebuild(store, seq, &past->at, NULL, error);
+    if (rc)
+        return rc;
+    rc = graph_load(store, &past->at.graph, &past->definition, &past->graph, error);
+    if (rc) {
+        outcomes_release(&past->at);
+        return rc;
+    }
+    if (past->graph.n_tasks == past->at.states.n)
+        return 0;
+    error_set(error, CAIRN_EDAMAGED,
+              "checkpoint %s is of %u tasks, its definition of %u", id,
+              past->at.states.n, past->graph.n_tasks);
+    past_close(past);
+    return CAIRN_EDAMAGED;
+}
+
 /* ---- Outcomes ---- */
 
 int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
@@ -14,32 +51,16 @@ int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
                                        enum cairn_outcome outcome, uint32_t attempts),
                            void *context, struct cairn_error *error)
 {
-    struct definition definition;
-    struct graph graph;
-    struct outcomes at;
-    uint64_t seq;
-    int rc = checkpoint_find(store, id, &seq, error);
-    if (!rc)
-        rc = outcomes_rebuild(store, seq, &at, NULL, error);
+    struct past past;
+    int rc = past_open(&past, store, id, error);
     if (rc)
         return rc;
-    rc = graph_load(store, &at.graph, &definition, &graph, error);
-    if (rc) {
-        outcomes_release(&at);
-        return rc;
-    }
-    if (graph.n_tasks != at.states.n)
-        rc = error_set(error, CAIRN_EDAMAGED,
-                       "checkpoint %s is of %u tasks, its definition of %u", id,
-                       at.states.n, graph.n_tasks);
-    for (uint32_t task = 0; task < graph.n_tasks && !rc; task++)
-        if (each(context, graph.id[task], at.states.outcome[task],
-                 at.states.attempts[task]))
+    for (uint32_t task = 0; task < past.graph.n_tasks; task++)
+        if (each(context, past.graph.id[task], past.at.states.outcome[task],
+                 past.at.states.attempts[task]))
             break;
-    graph_release(&graph);
-    definition_release(&definition);
-    outcomes_release(&at);
-    return rc;
+    past_close(&past);
+    return 0;
 }
 
 /* ---- Values ---- */
@@ -155,27 +176,13 @@ int cairn_checkpoint_values(struct cairn_store *store, const char *id,
 {
     struct value_teller teller = {each, context};
     struct value_lister l = {.store = store, .each = tell_value, .context = &teller};
-    struct definition definition;
-    struct graph graph;
-    struct outcomes at;
-    uint64_t seq;
-    int rc = checkpoint_find(store, id, &seq, error);
-    if (!rc)
-        rc = outcomes_rebuild(store, seq, &at, NULL, error);
+    struct past past;
+    int rc = past_open(&past, store, id, error);
     if (rc)
         return rc;
-    rc = graph_load(store, &at.graph, &definition, &graph, error);
-    if (!rc) {
-        l.graph = &graph;
-        l.states = &at.states;
-        rc = graph.n_tasks == at.states.n
-                 ? list_values(&l, NODE_NONE, error)
-                 : error_set(error, CAIRN_EDAMAGED,
-                             "checkpoint %s is of %u tasks, its definition of %u", id,
-                             at.states.n, graph.n_tasks);
-        graph_release(&graph);
-        definition_release(&definition);
-    }
-    outcomes_release(&at);
+    l.graph = &past.graph;
+    l.states = &past.at.states;
+    rc = list_values(&l, NODE_NONE, error);
+    past_close(&past);
     return rc;
 }

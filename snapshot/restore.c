@@ -109,12 +109,13 @@ static int create_file(const struct restore *r, const char *name)
     return fd;
 }
 
+static const char unfinished[] = "new";
+
 /* Under another name until it is whole: what is found under that of a change is a file
  * that was in its place, or all of the one that is to come there. */
 static int stage_file(struct restore *r, const char *name, struct str path,
                       const struct tree_entry *entry)
 {
-    static const char unfinished[] = "new";
     struct writing w = {.restore = r, .fd = create_file(r, unfinished)};
     if (w.fd < 0)
         return error_sys(r->error, errno, "writing in %s", r->stage_path.data);
@@ -202,93 +203,100 @@ static bool changes_names(const struct restore_change *change)
 }
 
 /* Other directories of ours are made writable for as long as it takes. */
-static bool is_writable(const struct restore *r, int parent, const struct stat *st)
+static bool is_writable(const struct restore *r, int parent, const struct statx *st)
 {
-    return (st->st_uid == geteuid() && parent != r->fd) ||
+    return (st->stx_uid == geteuid() && parent != r->fd) ||
            faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/* Where rename(2) would fail, that is known before anything is touched: across mounts,
- * also of the same file system, and for what may not be moved. */
-struct fixed {
-    uint64_t mount; /* 0: the system does not tell */
-    bool locked;    /* immutable, or only to be appended to */
-    uid_t owner;
-};
-
-static bool look_fixed(int dir, const char *name, struct fixed *out)
+/* With an empty name the directory itself. */
+static bool look(int dir, const char *name, struct statx *st)
 {
-    struct statx st;
     int flags = *name ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
-    if (statx(dir, name, flags | AT_NO_AUTOMOUNT, STATX_UID | STATX_MNT_ID, &st) != 0)
-        return false;
-    out->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
-    out->locked =
-        st.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND) ? true : false;
-    out->owner = st.stx_uid;
-    return true;
+    return statx(dir, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID,
+                 st) == 0;
 }
 
-static int refuse_fixed(struct restore *r, struct str path, const char *why)
+static bool same_device(const struct statx *a, const struct statx *b)
+{
+    return a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
+/* A file system may be mounted twice, and nothing is renamed from one to the other.
+ * Kernels before 5.8 do not tell. */
+static bool same_mount(const struct statx *a, const struct statx *b)
+{
+    bool told = a->stx_mask & b->stx_mask & STATX_MNT_ID;
+    return same_device(a, b) && (!told || a->stx_mnt_id == b->stx_mnt_id);
+}
+
+static bool is_locked(const struct statx *st)
+{
+    return st->stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND);
+}
+
+static bool may_move(const struct statx *above, const struct statx *st)
+{
+    uid_t user = geteuid();
+    return !(above->stx_mode & S_ISVTX) || user == 0 || above->stx_uid == user ||
+           st->stx_uid == user;
+}
+
+static int refuse(struct restore *r, struct str path, const char *why)
 {
     return error_set(r->error, CAIRN_EUSAGE, "nothing was changed: %.300s in %s %s",
                      path.ptr, r->root, why);
 }
 
-/* `parent` is that of the path, and `st` what it is. */
-static int check_fixed(struct restore *r, const struct restore_change *change,
-                       int parent, const char *name, const struct stat *st)
+/* What rename(2) and chmod(2) would refuse of something that is there. */
+static int check_before(struct restore *r, const struct restore_change *change,
+                        int parent, const char *name, const struct statx *above)
 {
-    struct fixed above, at;
     bool names = changes_names(change);
-    if (!look_fixed(parent, "", &above))
-        return 0; /* an older kernel */
-    if (names && r->mount && above.mount && above.mount != r->mount)
-        return refuse_fixed(r, change->path, "lies where something else is mounted");
-    if (names && above.locked)
-        return refuse_fixed(r, change->path,
-                            "lies in a directory that may not be changed (chattr)");
-    if (!change->before.kind || !look_fixed(parent, name, &at))
-        return 0;
-    if (names && at.mount && above.mount && at.mount != above.mount)
-        return refuse_fixed(r, change->path, "is where something else is mounted");
-    if (at.locked)
-        return refuse_fixed(r, change->path, "may not be changed (chattr)");
-    if (names && (st->st_mode & S_ISVTX) && geteuid() != 0 && st->st_uid != geteuid() &&
-        at.owner != geteuid())
-        return refuse_fixed(r, change->path,
-                            "belongs to somebody else, whose files nobody else may "
-                            "move in that directory");
+    struct statx st;
+    if (!look(parent, name, &st))
+        return 0; /* gone meanwhile */
+    if (names && !same_mount(&st, above))
+        return refuse(r, change->path, "is where something else is mounted");
+    if (is_locked(&st))
+        return refuse(r, change->path, "may not be changed (chattr)");
+    if (names && !may_move(above, &st))
+        return refuse(r, change->path,
+                      "belongs to somebody else, whose files nobody else may move in "
+                      "that directory");
     return 0;
 }
 
 /* Nothing else can be known to fit; what is not there yet will be made. */
-static int check_parent(struct restore *r, const struct restore_change *change,
-                        const struct stat *root)
+static int check_place(struct restore *r, const struct restore_change *change,
+                       const struct statx *root)
 {
+    bool names = changes_names(change);
     const char *name;
-    struct stat st;
+    struct statx above;
     int parent = place_parent(r, change->path, &name);
     if (parent < 0 && (r->again || !change->before.kind) &&
         (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return 0; /* it will be made, or is gone already */
-    if (parent < 0 || fstat(parent, &st) != 0)
+    if (parent < 0 || !look(parent, "", &above))
         return place_error(r, errno, change->path, "opening the directory of");
-    if (st.st_dev != root->st_dev)
-        return error_set(r->error, CAIRN_EUSAGE,
-                         "%.300s lies on another file system than %s: nothing was "
-                         "changed",
-                         change->path.ptr, r->root);
-    if (!r->again && changes_names(change) && !is_writable(r, parent, &st))
+    if (!same_device(&above, root) || (names && !r->again && !same_mount(&above, root)))
+        return refuse(r, change->path, "lies where something else is mounted");
+    if (r->again)
+        return 0;
+    if (names && is_locked(&above))
+        return refuse(r, change->path,
+                      "lies in a directory that may not be changed (chattr)");
+    if (names && !is_writable(r, parent, &above))
         return error_sys(r->error, errno,
                          "nothing was changed: the directory of %.300s in %s cannot be "
                          "written",
                          change->path.ptr, r->root);
-    return r->again ? 0 : check_fixed(r, change, parent, name, &st);
+    return change->before.kind ? check_before(r, change, parent, name, &above) : 0;
 }
 
 static int check_change(struct restore *r, struct restore_change *change,
-                        const struct stat *root)
+                        const struct statx *root)
 {
     const struct tree_entry *before = &change->before, *after = &change->after;
     if (before->kind == TREE_LEFT_OUT && after->kind && after->kind != TREE_LEFT_OUT)
@@ -297,7 +305,7 @@ static int check_change(struct restore *r, struct restore_change *change,
                          "away",
                          change->path.ptr, tree_left_out_text(before->why));
     change->staged = needs_content(r, change);
-    return check_parent(r, change, root);
+    return check_place(r, change, root);
 }
 
 static int pass_part(void *context, struct str part)
@@ -321,11 +329,9 @@ int restore_check_before(struct restore *r)
 
 int restore_prepare(struct restore *r, bool again)
 {
-    struct stat root;
+    struct statx root;
     r->again = again;
-    int rc = fstat(r->fd, &root) == 0 ? 0 : error_sys(r->error, errno, "%s", r->root);
-    struct fixed top;
-    r->mount = !rc && look_fixed(r->fd, "", &top) ? top.mount : 0;
+    int rc = look(r->fd, "", &root) ? 0 : error_sys(r->error, errno, "%s", r->root);
     for (size_t i = 0; i < r->n && !rc; i++)
         rc = check_change(r, &r->changes[i], &root);
     place_forget(r); /* what is missing will be made */
@@ -563,6 +569,7 @@ void restore_clear_stage(const char *path)
     r.stage = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r.stage < 0)
         return;
+    (void)unlinkat(r.stage, unfinished, 0);
     (void)old_dispose_all(&r, false);
     close(r.stage);
     (void)rmdir(path);

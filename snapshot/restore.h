@@ -49,7 +49,6 @@ struct restore {
                          that is to come (restore_clone.c), or NULL; of the caller */
     int like_fd;      /* -1: not open */
     bool again;       /* it was begun before */
-    uint64_t mount;   /* that of the root; 0: not known */
     bool applying;    /* begun, and not finished */
     struct {
         struct buf path;

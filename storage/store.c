@@ -342,6 +342,11 @@ const char *cairn_store_project(const struct cairn_store *store)
     return paths->project ? paths->project : paths->fork_dir;
 }
 
+bool cairn_store_is_fork(const struct cairn_store *store)
+{
+    return store->paths.fork_session != 0;
+}
+
 const char *store_lineage(const struct cairn_store *store)
 {
     assert(store->id[0]);

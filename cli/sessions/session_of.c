@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool in_fork; /* set where the store is opened */
 
@@ -23,14 +22,9 @@ static const char *session_variable(void)
 static void look_for_fork(const struct settings *settings,
                           const struct cairn_store *store)
 {
-    const char *project = cairn_store_project(store), *name = getenv("CAIRN_SESSION");
-    char path[4200];
-    struct stat st;
-    if (!project)
-        return;
-    snprintf(path, sizeof path, "%s/.cairn", project);
-    in_fork = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-    if (in_fork && name && name[0] != '\0' && !settings->given[OPT_SESSION])
+    const char *name = session_variable();
+    in_fork = cairn_store_is_fork(store);
+    if (in_fork && name && !settings->given[OPT_SESSION])
         say("cairn: here the file .cairn says which session is meant, not "
             "$CAIRN_SESSION (%s); --session names another one",
             name);

@@ -72,32 +72,6 @@ bool choose_is_pattern(const char *word)
     return word[strcspn(word, "*?")] != '\0';
 }
 
-/* As plan/choice.c has it: `*` any bytes, `?` one, all else itself. */
-static bool matches(const char *pattern, const char *text, size_t n)
-{
-    const char *star = NULL, *end = text + n, *from = NULL;
-    while (text < end) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            from = text;
-        } else if (*pattern == '?' || (*pattern != '\0' && *pattern == *text)) {
-            pattern++;
-            text++;
-        } else if (star) {
-            pattern = star;
-            text = ++from;
-        } else {
-            return false;
-        }
-    }
-    return pattern[strspn(pattern, "*")] == '\0';
-}
-
-bool choose_matches(const char *word, const char *id)
-{
-    return matches(word, id, strlen(id)) || matches(word, id, strcspn(id, "["));
-}
-
 bool choose_is_group(const struct cairn_workflow *workflow, const char *name)
 {
     struct cairn_node_info info = {0};

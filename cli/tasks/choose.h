@@ -10,7 +10,7 @@
  * that exists; and if one is `needed` and there is no cairn.yaml here. */
 void choose_after_file(struct settings *settings, bool needed,
                        struct cairn_run_options *options);
-/* Of [RUN] TASK...: RUN is a number. */
+/* Of [RUN] TASK...: RUN is a number, or the file of its workflow. */
 void choose_after_run(struct settings *settings, struct cairn_run_options *options);
 /* Refuses options of run, resume and rerun that exclude each other. Returns an exit
  * status. */
@@ -19,8 +19,6 @@ int choose_check_options(const struct settings *settings);
 bool choose_is_pattern(const char *word);
 /* Whether it is the group of some tasks. */
 bool choose_is_group(const struct cairn_workflow *workflow, const char *name);
-/* Whether it names this task, its group, or is a pattern of one of these. */
-bool choose_matches(const char *word, const char *id);
 /* Whether the workflow has such tasks or groups. Returns an exit status. */
 int choose_check(struct cairn_workflow *workflow,
                  const struct cairn_run_options *options);

@@ -47,7 +47,7 @@ static bool is_meant(struct picking *p, const struct cairn_task_info *task)
     const struct settings *settings = p->log->settings;
     bool named = settings->n_operands == 0;
     for (int i = 0; i < settings->n_operands; i++)
-        if (choose_matches(settings->operands[i], task->id))
+        if (cairn_name_matches(settings->operands[i], task->id))
             named = p->matched[i] = true;
     if (settings->given[OPT_FAILED])
         return named && (task->outcome == CAIRN_FAILED || task->failed_undo > 0);

@@ -44,6 +44,8 @@ CAIRN_API const char *cairn_store_path(const struct cairn_store *store);
  * `cairn checkpoint fork --to`, that leads to a store elsewhere; NULL: the path was
  * given. Until the store is closed. */
 CAIRN_API const char *cairn_store_project(const struct cairn_store *store);
+/* Did such a file of a fork lead to it? Then that says which session is meant. */
+CAIRN_API bool cairn_store_is_fork(const struct cairn_store *store);
 /* Is the database that was opened still the one at that path? Not after the store was
  * removed, replaced (also by a repair) or moved: of what is done in the new one from
  * then on nothing is seen by this handle. */

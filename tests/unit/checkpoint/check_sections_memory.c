@@ -1,45 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation refused in turn: CAIRN_ENOMEM, and the output is left alone, until
- * nothing is refused any more. The linker puts these in place of the allocator. */
+ * nothing is refused any more. */
 #include "checkpoint/sections.h"
 
+#include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long left; /* allocations until one is refused; 0: none is */
-
-static bool is_refused(void)
-{
-    return left > 0 && --left == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_refused() ? NULL : __real_realloc(old, size);
-}
-
 /* libcheck allocates, too. */
 static int disarmed(int rc)
 {
-    left = 0;
+    allocations_left = 0;
     return rc;
 }
 
@@ -68,7 +40,7 @@ START_TEST(encoding)
     long n = 0;
     while (rc) {
         struct buf payload = BUF_INIT;
-        left = ++n;
+        allocations_left = ++n;
         rc = disarmed(encode(&payload));
         ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%ld: %d", n, rc);
         ck_assert(rc == 0 || payload.size == 0);
@@ -109,7 +81,7 @@ static void refuse_each(int (*read)(struct str payload))
     long n = 0;
     ck_assert_int_eq(encode(&payload), 0);
     while (rc) {
-        left = ++n;
+        allocations_left = ++n;
         rc = read(buf_view(&payload));
         ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%ld: %d", n, rc);
     }

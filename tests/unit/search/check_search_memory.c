@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation refused in turn while an index is made and searched: CAIRN_ENOMEM, or
  * what is found without any, until nothing is refused any more; and the next search
- * finds all. The linker puts these in place of the allocator. */
+ * finds all. */
 #include "cairn.h"
+#include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"
 
@@ -12,14 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long left; /* allocations until one is refused; 0: none is */
 static struct cairn_store *store;
 static struct cairn_error error;
 static char dir[256], path[300], db[320];
@@ -27,26 +20,6 @@ static char dir[256], path[300], db[320];
 static void good(int rc)
 {
     ck_assert_msg(rc == 0, "%s", error.text);
-}
-
-static bool is_refused(void)
-{
-    return left > 0 && --left == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_refused() ? NULL : __real_realloc(old, size);
 }
 
 static void make_store(void)
@@ -97,10 +70,10 @@ static long refuse_each(bool anew, int wanted)
         int hits = 0;
         if (anew)
             unlink(db);
-        left = n;
+        allocations_left = n;
         int rc = search(&hits);
-        bool done = left > 0;
-        left = 0;
+        bool done = allocations_left > 0;
+        allocations_left = 0;
         ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%ld: %d %s", n, rc, error.text);
         if (rc == 0)
             ck_assert_msg(hits == wanted, "%ld: %d hits", n, hits);

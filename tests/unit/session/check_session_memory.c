@@ -1,48 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation refused in turn: CAIRN_ENOMEM, and the output is left alone, until
- * nothing is refused any more. The linker puts these in place of the allocator. */
+ * nothing is refused any more. */
 #include "session/board/cascade.h"
 #include "session/board/contradictions.h"
 #include "session/board/gaps.h"
 #include "session/retention.h"
 
+#include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long left; /* allocations until one is refused; 0: none is */
-
-static bool is_refused(void)
-{
-    return left > 0 && --left == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_refused() ? NULL : __real_realloc(old, size);
-}
-
 /* libcheck allocates, too. */
 static int disarmed(int rc)
 {
-    left = 0;
+    allocations_left = 0;
     return rc;
 }
 
@@ -134,7 +106,7 @@ START_TEST(test_every_allocation_refused)
         int refused = 0;
         for (int rc = CAIRN_ENOMEM; rc; refused++) {
             failure = (struct cairn_error){0};
-            left = refused + 1;
+            allocations_left = refused + 1;
             rc = parts[i]();
             ck_assert(rc == 0 || rc == CAIRN_ENOMEM);
             if (rc)

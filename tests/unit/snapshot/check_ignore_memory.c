@@ -1,45 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation refused in turn: CAIRN_ENOMEM and no rules, until nothing is
- * refused any more. The linker puts these in place of the allocator. */
+ * refused any more. */
 #include "snapshot/ignore.h"
 
+#include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long left; /* allocations until one is refused; 0: none is */
-
-static bool is_refused(void)
-{
-    return left > 0 && --left == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_refused() ? NULL : __real_realloc(old, size);
-}
-
 /* libcheck allocates, too. */
 static int disarmed(int rc)
 {
-    left = 0;
+    allocations_left = 0;
     return rc;
 }
 
@@ -54,7 +26,7 @@ START_TEST(test_refused)
         struct cairn_error error = {0};
         struct arena arena = ARENA_INIT;
         struct ignore_level root = {.rules.n = 77};
-        left = refused + 1;
+        allocations_left = refused + 1;
         rc = disarmed(ignore_parse(&arena, buf_view(&text), &root.rules, &error));
         ck_assert_uint_eq(root.rules.n, rc ? 77 : 6000);
         if (rc)

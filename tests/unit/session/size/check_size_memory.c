@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation refused in turn while it is counted what takes room: CAIRN_ENOMEM and
- * nothing is told, until nothing is refused any more. The linker puts these in place of
- * the allocator. */
+ * nothing is told, until nothing is refused any more. */
 #include "cairn/size.h"
+#include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"
 
@@ -11,14 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long left; /* allocations until one is refused; 0: none is */
 static struct cairn_store *store;
 static struct cairn_error error;
 static char dir[256];
@@ -28,26 +20,6 @@ static uint64_t stored;
 static void good(int rc)
 {
     ck_assert_msg(rc == 0, "%s", error.text);
-}
-
-static bool is_refused(void)
-{
-    return left > 0 && --left == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_refused() ? NULL : __real_realloc(old, size);
 }
 
 /* ---- What is done ---- */
@@ -104,9 +76,9 @@ static void refuse_each(int (*do_it)(void), int n, bool once)
     for (int rc = CAIRN_ENOMEM; rc; refused++) {
         error = (struct cairn_error){0};
         told = once ? told : 0;
-        left = refused + 1;
+        allocations_left = refused + 1;
         rc = do_it();
-        left = 0;
+        allocations_left = 0;
         ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%s", error.text);
         if (!rc || !once)
             ck_assert_int_eq(told, rc ? 0 : n);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation refused in turn while messages are added, imported, read and
  * checkpointed: CAIRN_ENOMEM, and nothing has changed, until nothing is refused any
- * more. The linker puts these in place of the allocator. */
+ * more. */
 #include "cairn/context.h"
 #include "cairn/message.h"
 #include "cairn/session.h"
+#include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"
 
@@ -13,14 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long left; /* allocations until one is refused; 0: none is */
 static struct cairn_store *store;
 static char large[100000];
 static struct cairn_error error;
@@ -28,26 +21,6 @@ static struct cairn_error error;
 static void good(int rc)
 {
     ck_assert_msg(rc == 0, "%s", error.text);
-}
-
-static bool is_refused(void)
-{
-    return left > 0 && --left == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_refused() ? NULL : __real_realloc(old, size);
 }
 
 /* ---- What is done ---- */
@@ -134,11 +107,11 @@ static int keep_context(void)
     struct cairn_capture capture = {.tags = tags, .n_tags = 1, .context = &context};
     struct cairn_captured made;
     int rc = cairn_session_checkpoint(store, NULL, &capture, &made, &error);
-    long rest = left;
-    left = 0;
+    long rest = allocations_left;
+    allocations_left = 0;
     if (!rc)
         good(cairn_checkpoint_context(store, made.id, check_context, NULL, &error));
-    left = rest;
+    allocations_left = rest;
     return rc;
 }
 
@@ -155,10 +128,10 @@ static int look_at_context(void)
     int rc = cairn_session_newest_context(store, NULL, 0, &info, &error);
     if (!rc)
         rc = cairn_checkpoint_context(store, info.id, ignore_context, &given, &error);
-    long rest = left;
-    left = 0;
+    long rest = allocations_left;
+    allocations_left = 0;
     ck_assert(rc || given);
-    left = rest;
+    allocations_left = rest;
     return rc;
 }
 
@@ -172,10 +145,10 @@ static int look(void)
 {
     bool has = false;
     int rc = cairn_session_checkpoint_get(store, "1", get_info, &has, &error);
-    long rest = left;
-    left = 0; /* libcheck allocates, too */
+    long rest = allocations_left;
+    allocations_left = 0; /* libcheck allocates, too */
     ck_assert(rc || has);
-    left = rest;
+    allocations_left = rest;
     return rc;
 }
 
@@ -204,10 +177,10 @@ static void refuse_each(int (*do_it)(void), uint64_t adds)
     for (; !passed; refused++) {
         uint64_t before = count_messages();
         error = (struct cairn_error){0};
-        left = refused + 1;
+        allocations_left = refused + 1;
         int rc = do_it();
-        passed = left > 0;
-        left = 0;
+        passed = allocations_left > 0;
+        allocations_left = 0;
         uint64_t added = count_messages() - before;
         ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%s", error.text);
         ck_assert(rc == 0 || !passed);

@@ -1,47 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation refused in turn: CAIRN_ENOMEM and nothing leaked, until nothing is
- * refused any more. The linker puts these in place of the allocator. */
+ * refused any more. */
 #include "snapshot/text/diff.h"
 #include "snapshot/text/patch.h"
 
+#include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long left; /* allocations until one is refused; 0: none is */
-
-static bool is_refused(void)
-{
-    return left > 0 && --left == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_refused() ? NULL : __real_realloc(old, size);
-}
-
 /* libcheck allocates, too. */
 static int disarmed(int rc)
 {
-    left = 0;
+    allocations_left = 0;
     return rc;
 }
 
@@ -93,7 +65,7 @@ START_TEST(test_refused)
     }
     for (; rc == CAIRN_ENOMEM; refused++) {
         failure = (struct cairn_error){0};
-        left = refused + 1;
+        allocations_left = refused + 1;
         rc = calls[_i]();
         if (rc) {
             ck_assert_int_eq(rc, CAIRN_ENOMEM);
