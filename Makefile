@@ -152,6 +152,7 @@ WRAPPED := malloc calloc realloc strdup strndup ZSTD_createCCtx ZSTD_createDCtx 
   open stat fstat mkdir fsync rename unlink write read
 $(BUILD)/tests/unit/executor/check_failing_calls: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
 $(BUILD)/tests/unit/executor/check_large_output: ALL_LDFLAGS += -Wl,--wrap=store_put_object
+$(BUILD)/tests/unit/executor/check_own_want: ALL_LDFLAGS += -Wl,--wrap=os_read_plain
 $(BUILD)/tests/unit/storage/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
 $(BUILD)/tests/unit/checkpoint/check_gc_beside: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
 $(BUILD)/tests/unit/session/check_session_memory $(BUILD)/tests/unit/checkpoint/check_sections_memory $(BUILD)/tests/unit/snapshot/check_ignore_memory $(BUILD)/tests/unit/snapshot/text/check_text_memory $(BUILD)/tests/unit/session/transcripts/check_message_memory $(BUILD)/tests/unit/session/size/check_size_memory $(BUILD)/tests/unit/search/check_search_memory: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc)

@@ -12,6 +12,8 @@
 #include "runs/stored.h"
 #include "runs/values.h"
 
+#include <errno.h>
+
 /* What other tasks refer to; and an undo that cannot be read back from the store. */
 static bool is_needed_in_memory(const struct engine *e, uint32_t task)
 {
@@ -182,9 +184,11 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
     buf_release(&text);
     if (!rc)
         rc = check_names(e, &job->result, &why);
-    if (rc)
-        return error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is no good: %s",
-                         why.text);
+    if (rc) {
+        error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is no good: %s", why.text);
+        error->sys = why.sys;
+        return rc;
+    }
     redact_values(e, job);
     return job->arena.failed ? error_nomem(error) : 0;
 }
@@ -221,26 +225,35 @@ int result_look(struct engine *e, struct job *job, struct ending *ending,
     return rc;
 }
 
-void result_finish(struct engine *e, struct job *job, struct ending *ending, int rc,
-                   struct cairn_error *why)
+/* What we lack is no fault of the task: the run is given up, and the next one takes the
+ * end over, which is noted. */
+bool is_our_want(const struct cairn_error *why)
+{
+    return why->code == CAIRN_ENOMEM || why->sys == EMFILE || why->sys == ENFILE;
+}
+
+int result_finish(struct engine *e, struct job *job, struct ending *ending, int rc,
+                  struct cairn_error *why)
 {
     if (rc == CAIRN_ESTOPPED) {
         ending_stop_look(e, ending, why->text);
         drop_values(e, job, ending);
-        return;
+        return 0;
     }
     if (!rc && graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
         rc = read_values(e, job, ending, why);
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
-    if (!rc)
-        return;
+    if (!rc || is_our_want(why))
+        return rc;
     ending_drop_result(ending);
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "it ended well, but %s", why->text);
+    return 0;
 }
 
-int result_begin(struct engine *e, struct job *job, struct ending *ending)
+int result_begin(struct engine *e, struct job *job, struct ending *ending,
+                 struct cairn_error *error)
 {
     struct cairn_error why = {0};
     if (ending->row.outcome != CAIRN_COMPLETED) {
@@ -250,6 +263,6 @@ int result_begin(struct engine *e, struct job *job, struct ending *ending)
     int rc = result_look(e, job, ending, &why);
     if (rc == LOOK_WAITS)
         return rc;
-    result_finish(e, job, ending, rc, &why);
-    return 0;
+    rc = result_finish(e, job, ending, rc, &why);
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
 }

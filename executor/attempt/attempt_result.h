@@ -7,10 +7,14 @@
 
 /* An attempt that completed without what it declared has failed. LOOK_WAITS: its
  * outputs are being looked at, the job holds the draft, and result_finish is to be
- * called with what became of that; else 0: the draft has its outcome. */
-int result_begin(struct engine *e, struct job *job, struct ending *ending);
-void result_finish(struct engine *e, struct job *job, struct ending *ending, int rc,
-                   struct cairn_error *why);
+ * called with what became of that; 0: the draft has its outcome. Else an error for which
+ * the run is given up. */
+int result_begin(struct engine *e, struct job *job, struct ending *ending,
+                 struct cairn_error *error);
+int result_finish(struct engine *e, struct job *job, struct ending *ending, int rc,
+                  struct cairn_error *why);
+/* Memory or descriptors of our own were short: that says nothing of the attempt. */
+bool is_our_want(const struct cairn_error *why);
 /* Looks at the outputs alone, for job->result: as looks_begin. */
 int result_look(struct engine *e, struct job *job, struct ending *ending,
                 struct cairn_error *why);

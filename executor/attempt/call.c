@@ -46,21 +46,26 @@ static void describe_time_limit(const struct engine *e, struct ending *ending,
                more);
 }
 
-static void settle_call(struct engine *e, struct job *job, struct ending *ending)
+static int settle_call(struct engine *e, struct job *job, struct ending *ending,
+                       struct cairn_error *error)
 {
     job->result = (struct result){0};
     arena_release(&job->arena);
-    if (result_begin(e, job, ending) == LOOK_WAITS)
-        return;
+    int rc = result_begin(e, job, ending, error);
+    if (rc)
+        return rc == LOOK_WAITS ? 0 : rc;
     jobs_free(e, job);
     settle_ending(e, ending);
     failure_check_settled(e);
+    return 0;
 }
 
 int call_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
                 struct cairn_error *why)
 {
-    result_finish(e, job, ending, rc, why);
+    rc = result_finish(e, job, ending, rc, why);
+    if (rc)
+        return rc;
     jobs_free(e, job);
     settle_ending(e, ending);
     return 0;
@@ -77,8 +82,7 @@ static int call_ended(struct engine *e, struct job *job, enum cairn_outcome outc
         describe_time_limit(e, ending, "");
     else
         describe_answer(ending, outcome, text);
-    settle_call(e, job, ending);
-    return 0;
+    return settle_call(e, job, ending, error);
 }
 
 int calls_settle(struct engine *e, struct cairn_error *error)
@@ -189,8 +193,7 @@ static int leave_behind(struct engine *e, struct job *job, struct cairn_error *e
         ending->row.outcome = once ? CAIRN_UNKNOWN : CAIRN_CANCELLED;
         buf_format(&ending->text, "cancelled%s", left);
     }
-    settle_call(e, job, ending);
-    return 0;
+    return settle_call(e, job, ending, error);
 }
 
 int call_grace_over(struct engine *e, struct job *job, struct cairn_error *error)

@@ -154,28 +154,25 @@ static void note_verdict(struct job *job, const struct verdict *verdict)
 }
 
 /* A check counts only if the declared outputs are there. */
-static void judge_outputs(struct engine *e, struct job *job, struct ending *ending,
-                          int rc, struct cairn_error *why)
+static int judge_outputs(struct engine *e, struct job *job, struct ending *ending,
+                         int rc, struct cairn_error *why)
 {
-    if (rc == CAIRN_ESTOPPED) {
-        ending_stop_look(e, ending, why->text);
-        return;
-    }
-    if (ending->row.outcome != CAIRN_COMPLETED)
-        return;
+    if (rc != CAIRN_ESTOPPED && ending->row.outcome != CAIRN_COMPLETED)
+        return 0;
     struct asker asker = job_asker(e, job);
     if (!rc)
         rc = result_add_earlier(e, &asker, &job->arena, &job->result, why);
     if (rc == CAIRN_ESTOPPED) {
         ending_stop_look(e, ending, why->text);
-        return;
+        return 0;
     }
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
-    if (!rc)
-        return;
+    if (!rc || is_our_want(why))
+        return rc;
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "its check passed, but %s", why->text);
+    return 0;
 }
 
 /* The result is of what the check has left. */
@@ -190,7 +187,9 @@ static bool outputs_are_as_seen(struct engine *e, struct job *job)
 int check_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
                  struct cairn_error *why)
 {
-    judge_outputs(e, job, ending, rc, why);
+    rc = judge_outputs(e, job, ending, rc, why);
+    if (rc)
+        return rc;
     if (ending->row.outcome != CAIRN_COMPLETED)
         ending_drop_result(ending);
     if (ending->row.outcome == CAIRN_FAILED)
@@ -219,7 +218,10 @@ static int finish_check(struct engine *e, struct job *job,
     int rc = 0;
     if (ending->row.outcome == CAIRN_COMPLETED && !outputs_are_as_seen(e, job))
         rc = result_look(e, job, ending, &why);
-    return rc == LOOK_WAITS ? 0 : check_looked(e, job, ending, rc, &why);
+    if (rc == LOOK_WAITS)
+        return 0;
+    rc = check_looked(e, job, ending, rc, &why);
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
 }
 
 int check_ended(struct engine *e, struct job *job, const struct process_end *end,
@@ -269,9 +271,10 @@ static void take_output(struct ending *ending, struct ending *check)
 int decide_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
                   struct cairn_error *why)
 {
-    judge_outputs(e, job, ending, rc, why);
-    settle_decision(e, job, ending);
-    return 0;
+    rc = judge_outputs(e, job, ending, rc, why);
+    if (!rc)
+        settle_decision(e, job, ending);
+    return rc;
 }
 
 static int finish_deciding(struct engine *e, struct job *job,
@@ -291,7 +294,10 @@ static int finish_deciding(struct engine *e, struct job *job,
     }
     struct cairn_error why = {0};
     int rc = result_look(e, job, ending, &why);
-    return rc == LOOK_WAITS ? 0 : decide_looked(e, job, ending, rc, &why);
+    if (rc == LOOK_WAITS)
+        return 0;
+    rc = decide_looked(e, job, ending, rc, &why);
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
 }
 
 int decide_ended(struct engine *e, struct job *job, const struct process_end *end,

@@ -22,7 +22,7 @@ static int outputs_looked(struct engine *e, struct job *job, int rc,
     failure_check_settled(e);
     if (!call)
         let_next_start(e, ticket);
-    return rc;
+    return rc ? error_set(error, rc, "%s", why->text) : 0;
 }
 
 /* `failed`: the run is given up. */

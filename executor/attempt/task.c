@@ -96,15 +96,17 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     if (!ending->text.size)
         job_describe_end(e, job, ending);
     job_capture(e, job, ending);
-    if (result_begin(e, job, ending) != LOOK_WAITS)
+    int rc = result_begin(e, job, ending, error);
+    if (!rc)
         check_or_settle(e, job, ending);
-    return 0;
+    return rc == LOOK_WAITS ? 0 : rc;
 }
 
 int task_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
                 struct cairn_error *why)
 {
-    result_finish(e, job, ending, rc, why);
-    check_or_settle(e, job, ending);
-    return 0;
+    rc = result_finish(e, job, ending, rc, why);
+    if (!rc)
+        check_or_settle(e, job, ending);
+    return rc;
 }
