@@ -204,6 +204,18 @@ static int put_end(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+/* What tasks wrote may be what there is no room for. Outcomes count more: first without
+ * what is large, then without any of it. */
+static int put_end_without_output(struct engine *e, struct cairn_error *why)
+{
+    static const size_t larger_than[] = {64 << 10, 0};
+    int rc = CAIRN_EIO;
+    for (int i = 0; i < 2 && rc == CAIRN_EIO; i++)
+        if (endings_lose_output(e, larger_than[i], why->text))
+            rc = engine_transact(e, -1, put_end, why);
+    return rc;
+}
+
 int engine_commit_end(struct engine *e, enum cairn_run_state state,
                       struct cairn_error *error)
 {
@@ -213,6 +225,8 @@ int engine_commit_end(struct engine *e, enum cairn_run_state state,
     owned_run_end(e, state);
     audit_event(e, EVENT_ENDED, (uint8_t)state, UINT32_MAX, STR(""));
     int rc = engine_transact(e, -1, put_end, &why);
+    if (rc == CAIRN_EIO)
+        rc = put_end_without_output(e, &why);
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOMEM) {
         if (error)
             *error = why;

@@ -92,6 +92,23 @@ int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
     return rc ? rc : put_skips(e, ending, error);
 }
 
+bool endings_lose_output(struct engine *e, size_t bytes, const char *why)
+{
+    bool lost = false;
+    for (uint32_t i = 0; i < e->turn.n_endings; i++) {
+        struct ending *ending = &e->turn.endings[i];
+        struct buf *out = &ending->captured[0].content;
+        struct buf *err = &ending->captured[1].content;
+        if (out->size + err->size <= bytes)
+            continue;
+        buf_release(out);
+        buf_release(err);
+        job_lose_output(e, ending->row.task, why);
+        lost = true;
+    }
+    return lost;
+}
+
 static uint8_t flags_of(enum job_role role)
 {
     return role == ROLE_UNDO ? ATTEMPT_UNDO : role == ROLE_DECIDE ? ATTEMPT_CHECK : 0;

@@ -36,9 +36,10 @@ END
 exits 9 cairn run late.yaml
 says 'ok   print' 'a task that prints completes on a full disk'
 says 'ok   both'
-says 'could not be saved' 'what is not saved is told'
+says 'the output of noise cannot be kept' 'what is not saved is told'
 rm "$disk/filler"
 exits 0 cairn resume
+says 'nothing to do' 'all outcomes are saved'
 
 # ---- The disk gets room again before the run ends: nothing is lost ----
 
@@ -68,6 +69,25 @@ wait $pid
 is $? 0 'a task that was running goes on printing'
 cairn log old >out
 is "$(tail -n 1 out)" 4000 'and what it printed is kept'
+
+# ---- More is printed than there is room for ----
+
+rm -rf "$CAIRN_STORE" "$disk/filler" log
+cat >much.yaml <<'END'
+name: much
+tasks:
+  much: {run: "echo much >>log; head -c 40000000 /dev/urandom"}
+  few: {run: "echo few >>log; echo printed", needs: [much]}
+END
+exits 9 cairn run much.yaml --output-limit 48M
+says 'the output of much cannot be kept' 'what there is no room for is named'
+ok 'no outcome is lost for it' sh -c '! grep -q "could not be saved" err'
+exits 0 cairn log few
+is "$(cat out)" printed 'nor what is small'
+exits 0 cairn resume
+says 'nothing to do'
+is "$(cat log)" "much
+few" 'nothing runs twice'
 
 # ---- Whose disk it is ----
 
