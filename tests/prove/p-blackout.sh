@@ -53,7 +53,7 @@ examine() {
         other=1
         sed "s/^/# $1, $2: verify ($status): /" verified
     else
-        timeout 60 cairn status --tasks --store image/.cairn 2>status.err | awk '$1 == "completed" && /step/ { print $2 }' | sort -u >have
+        timeout 60 cairn status --tasks --all --store image/.cairn 2>status.err | awk '$1 == "completed" && /step/ { print $2 }' | sort -u >have
         lost=$(comm -23 promised have | wc -l)
         [ "$lost" -eq 0 ] || [ "$1" != full ] || echo "# $1, $2: $lost of $n reported tasks are lost"
         RAN=$here/again timeout 120 cairn resume --store image/.cairn -j 2 >resumed 2>&1

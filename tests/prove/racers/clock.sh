@@ -56,7 +56,7 @@ END
     sort -rn seqs | cmp -s - seqs || fail 'checkpoints are not in the order of their numbers'
     [ -s seqs ] || fail 'no checkpoints are listed'
     for run in $(seq "$1"); do
-        timeout 60 cairn status "$run" --tasks >>durations 2>&1
+        timeout 60 cairn status "$run" --tasks --all >>durations 2>&1
     done
     if grep -E -- ' -[0-9]' durations >err; then
         fail 'a duration is negative'

@@ -40,7 +40,7 @@ nasty() {
     PROVE_MARK=$mark timeout -k 5 "${PATIENCE:-60}" cairn run flow.yaml >out 2>err
     got=$?
     [ $got -eq "$wanted_exit" ] || { fail "cairn ends with $got, not $wanted_exit" && show err; }
-    timeout 60 cairn status --tasks >status 2>&1
+    timeout 60 cairn status --tasks --all >status 2>&1
     grep -qE "^ +$outcome +nasty( |\$)" status || { fail "its outcome is not $outcome" && show status; }
     [ "$(sort ran 2>/dev/null | tr '\n' ' ')" = 'after beside last ' ] || {
         fail 'the other tasks did not run as they should'
