@@ -187,9 +187,10 @@ enum cairn_run_state phases_final_state(const struct engine *e)
 static uint32_t count_aside(const struct engine *e)
 {
     const uint8_t *aside = e->run.situation.decisions.aside;
+    const uint8_t *state = e->progress.sched.state; /* none where nothing is to do */
     uint32_t n = 0;
     for (uint32_t task = 0; is_partial(e) && task < e->request.graph->n_tasks; task++)
-        n += aside[task] && e->progress.sched.state[task] != ENDED;
+        n += aside[task] && !(state && state[task] == ENDED);
     return n;
 }
 

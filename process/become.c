@@ -23,6 +23,18 @@ IN_CHILD void default_signals(void)
                 (long)KERNEL_MASK_BYTES);
 }
 
+IN_CHILD void forget_signals(void)
+{
+    static const unsigned long ignore_action[8] = {1}; /* SIG_IGN drops what waits */
+    uint64_t waiting = 0;
+    if (syscall(SYS_rt_sigpending, &waiting, (long)sizeof waiting) || !waiting)
+        return;
+    for (long signal = 1; signal <= (long)(8 * sizeof waiting); signal++)
+        if (waiting >> (signal - 1) & 1)
+            syscall(SYS_rt_sigaction, signal, ignore_action, NULL,
+                    (long)KERNEL_MASK_BYTES);
+}
+
 IN_CHILD int unblock_signals(void)
 {
     static const unsigned long none[8];

@@ -21,6 +21,10 @@ enum {
 
 /* Every signal to its default action, ignored ones too: exec would keep those. */
 void default_signals(void);
+/* What was sent to the group that the process was born into, and has left by now, was
+ * not meant for it: blocked until now, it is thrown away. To be followed by
+ * default_signals. */
+void forget_signals(void);
 /* The soft limit of descriptors; 0: stays as it is. */
 void limit_files(uint32_t files);
 /* -1 and errno if it fails, as the next one. */

@@ -130,8 +130,11 @@ IN_CHILD int child_task(void *arg)
 {
     const struct task_job *job = arg;
     struct spawn_request *request = job->request;
-    if (!request->attached && setpgid(0, 0))
-        task_failed(request, "setpgid", errno, -1);
+    if (!request->attached) {
+        if (setpgid(0, 0))
+            task_failed(request, "setpgid", errno, -1);
+        forget_signals(); /* before its pid stands anywhere: no one means it yet */
+    }
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
         task_failed(request, "prctl", errno, -1);
     /* 0: the parent is in another pid namespace and cannot be told from a dead one. */
@@ -183,6 +186,7 @@ IN_CHILD int child_keeper(void *arg)
                  [KEEP_IMAGE_FD] = job->image_fd};
     if (setsid() < 0)
         task_failed(request, "setsid", errno, -1);
+    forget_signals();
     if (request->slot)
         atomic_store(&request->slot->pid, getpid());
     if (place_fds(fds, KEEP_IMAGE_FD + 1) || fcntl(KEEP_IMAGE_FD, F_SETFD, FD_CLOEXEC))

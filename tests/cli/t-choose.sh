@@ -151,4 +151,22 @@ says '1 external task can be done now'
 exits 0 cairn run fails.yaml --no-checkpoint good
 logged 'good ' 'without a store'
 
+# ---- A completed run of which something that was not chosen would run again ----
+cat >read.yaml <<'END2'
+name: read
+tasks:
+  a: {run: 'echo a >>log', inputs: [in]}
+  b: {run: 'echo b >>log'}
+END2
+echo 1 >in
+exits 0 cairn run read.yaml -q
+echo 2 >in
+: >log
+exits 0 cairn resume b
+says 'nothing to do (2 completed)' 'what was chosen is as it was'
+exits 0 cairn resume b --json
+says '"not_chosen":1' 'and something else would run'
+exits 0 cairn run read.yaml --fresh b
+logged 'b ' 'nothing of that has run the other one'
+
 done_testing
