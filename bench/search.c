@@ -7,8 +7,10 @@
  * vocabulary of 30,000 as often as words do in texts (Zipf's law). first: the first
  * search, which makes the index. fused: five hits of all three lists for queries of
  * three words, of which one is common, with a handle of the store and of the index each
- * time. new: a search after one more message. size: of the index. forget:
- * taking a deleted checkpoint out of it. */
+ * time. new: a search after one more message. checkpoint: what a new checkpoint makes
+ * the next search take more, on the whole: it is put into the index then, and nothing
+ * is in the transaction that makes it. size: of the index. forget: taking a deleted
+ * checkpoint out of it. list: ten checkpoints of a session behind so many others. */
 #include "bench.h"
 
 enum { VOCABULARY = 30000, WORDS = 40, QUERIES = 100, WORD = 12 };
@@ -127,6 +129,62 @@ static void search_words(struct cairn_store *store, const char *dir, unsigned lo
     figure("fused", n, &took, "ms");
 }
 
+static void add_checkpoint(struct cairn_store *store)
+{
+    struct cairn_capture capture = {.message = "before the edge nodes are purged"};
+    struct cairn_captured made;
+    bench_check(cairn_session_checkpoint(store, NULL, &capture, &made, &error),
+                "checkpoint", &error);
+}
+
+static void index_checkpoints(struct cairn_store *store, const char *dir,
+                              unsigned long n)
+{
+    struct bench_samples more = {0};
+    for (int i = 0; i < 20; i++) {
+        add_checkpoint(store);
+        double first = search(store, dir, "edge nodes");
+        bench_add(&more, first - search(store, dir, "edge nodes"));
+    }
+    figure("checkpoint", n, &more, "ms");
+}
+
+static int count_info(void *context, const struct cairn_checkpoint_info *info)
+{
+    (void)info;
+    ++*(int *)context;
+    return 0;
+}
+
+static void list_behind(const char *dir, unsigned long n)
+{
+    char path[4200];
+    struct cairn_store *store;
+    struct bench_samples took = {0};
+    snprintf(path, sizeof path, "%s/list", dir);
+    struct cairn_store_options options = {
+        .path = path, .create = true, .sync = CAIRN_SYNC_OFF};
+    bench_check(cairn_store_open(&store, &options, &error), "open", &error);
+    bench_check(cairn_session_start(store, "bench", true, NULL, &error), "start",
+                &error);
+    for (unsigned long i = 0; i < n + 10; i++)
+        add_checkpoint(store);
+    struct cairn_checkpoint_filter filter = {.session = 1,
+                                             .page = {.limit = 10, .offset = n}};
+    for (int i = 0; i < 100; i++) {
+        int listed = 0;
+        int64_t began = bench_now();
+        bench_check(
+            cairn_checkpoint_list(store, &filter, count_info, &listed, NULL, &error),
+            "list", &error);
+        bench_add(&took, (double)(bench_now() - began) / 1e6);
+        if (listed != 10)
+            bench_fail("list", "it has not told ten");
+    }
+    cairn_store_close(store);
+    figure("list", n, &took, "ms");
+}
+
 static void delete_one(struct cairn_store *store, const char *dir, unsigned long n)
 {
     struct bench_samples took = {0};
@@ -168,6 +226,7 @@ static void measure(const char *dir, unsigned long n)
         bench_add(&took, search(store, dir, "slow again"));
     }
     figure("new", n, &took, "ms");
+    index_checkpoints(store, dir, n);
     delete_one(store, dir, n);
     cairn_store_close(store);
     snprintf(path, sizeof path, "%s/%lu/search.db", dir, n);
@@ -186,6 +245,7 @@ int main(int argc, char **argv)
     if (argc == 1) {
         measure(dir, 10000);
         measure(dir, 100000);
+        list_behind(dir, 100000);
     }
     remove_tree(dir);
     return 0;

@@ -3,22 +3,29 @@
  * but a double quote means anything; that is doubled. */
 #include "search/search_int.h"
 
-enum { WORDS_MOST = 32 };
+enum { WORDS_MOST = PHRASES_MOST / 2 };
 
-static void add_phrase(struct buf *out, struct str phrase)
+static void add_phrase(struct phrases *out, struct str phrase)
 {
-    if (out->size)
-        buf_text(out, " OR ");
-    buf_byte(out, '"');
-    for (size_t i = 0; i < phrase.len; i++) {
-        if (phrase.ptr[i] == '"')
-            buf_byte(out, '"');
-        buf_byte(out, (uint8_t)phrase.ptr[i]);
-    }
-    buf_byte(out, '"');
+    if (out->n == PHRASES_MOST)
+        return;
+    buf_str(&out->bytes, phrase);
+    out->end[out->n++] = out->bytes.size;
 }
 
-static void add_words(struct str text, bool common, size_t least, struct buf *out)
+struct str phrases_at(const struct phrases *phrases, size_t i)
+{
+    size_t from = i ? phrases->end[i - 1] : 0;
+    return (struct str){phrases->bytes.data + from, phrases->end[i] - from};
+}
+
+void phrases_release(struct phrases *phrases)
+{
+    buf_release(&phrases->bytes);
+    *phrases = (struct phrases){.n = 0};
+}
+
+static void add_words(struct str text, bool common, size_t least, struct phrases *out)
 {
     struct word_reader words = words_of(text);
     for (int n = 0; n < WORDS_MOST && words_next(&words);) {
@@ -30,17 +37,17 @@ static void add_words(struct str text, bool common, size_t least, struct buf *ou
     }
 }
 
-int expression_words(struct str text, struct buf *out, struct cairn_error *error)
+int phrases_of_words(struct str text, struct phrases *out, struct cairn_error *error)
 {
     add_words(text, false, 1, out);
-    if (!out->size)
+    if (!out->n)
         add_words(text, true, 1, out);
-    return buf_check(out, error);
+    return buf_check(&out->bytes, error);
 }
 
 /* Words of three letters and more; and pieces between white space that are more than
  * one word ("cairn.db-wal", "E1234:17"), as they are. */
-int expression_grams(struct str text, struct buf *out, struct cairn_error *error)
+int phrases_of_grams(struct str text, struct phrases *out, struct cairn_error *error)
 {
     static const char white[] = " \t\r\n";
     add_words(text, false, 3, out);
@@ -55,6 +62,22 @@ int expression_grams(struct str text, struct buf *out, struct cairn_error *error
             n++;
         }
         at++;
+    }
+    return buf_check(&out->bytes, error);
+}
+
+int phrases_expression(const struct phrases *phrases, struct buf *out,
+                       struct cairn_error *error)
+{
+    for (size_t i = 0; i < phrases->n; i++) {
+        struct str phrase = phrases_at(phrases, i);
+        buf_text(out, out->size ? " OR \"" : "\"");
+        for (size_t j = 0; j < phrase.len; j++) {
+            if (phrase.ptr[j] == '"')
+                buf_byte(out, '"');
+            buf_byte(out, (uint8_t)phrase.ptr[j]);
+        }
+        buf_byte(out, '"');
     }
     return buf_check(out, error);
 }

@@ -15,9 +15,6 @@ enum { K_USUAL = 5, K_MOST = 100, QUERY_MOST = 64 << 10, TAGS_MOST = 64 };
 
 /* ---- What is wanted ---- */
 
-struct seen {
-    int64_t doc, time_ns;
-};
 struct docs { /* by number */
     int64_t *at;
     size_t n, room;
@@ -32,11 +29,9 @@ struct finding {
     bool *projects; /* [n_projects], by id: belongs to what is searched */
     size_t n_projects;
     struct docs tagged;
-    struct seen *seen; /* those that may be told, by number */
-    size_t n_seen, room_seen;
+    struct scope scope;
     struct searchdb_vector query;
     struct rank_list lists[RANK_LISTS];
-    struct rank_list *list; /* that is filled */
     struct fused fused[RANK_LISTS * RANK_DEPTH];
     size_t n_fused;
     int (*each)(void *, const struct cairn_search_hit *);
@@ -185,63 +180,52 @@ static int find_tagged(struct finding *f)
 
 /* ---- Ranking ---- */
 
+static bool is_wanted(const struct finding *f, const struct searchdb_seen *doc)
+{
+    const struct cairn_search *search = f->search;
+    return (!search->section || doc->section == search->section) &&
+           doc->time_ns >= f->since_ns && doc->time_ns <= f->until_ns &&
+           (!search->n_tags || has_doc(&f->tagged, doc->doc));
+}
+
 static int see(void *context, const struct searchdb_seen *doc)
 {
     struct finding *f = context;
-    const struct cairn_search *search = f->search;
-    if ((search->section && doc->section != search->section) ||
-        doc->time_ns < f->since_ns || doc->time_ns > f->until_ns ||
-        doc->project >= f->n_projects || !f->projects[doc->project] ||
-        (search->n_tags && !has_doc(&f->tagged, doc->doc)))
+    struct scope *scope = &f->scope;
+    if (doc->project >= f->n_projects || !f->projects[doc->project])
         return 0;
-    struct seen *seen = array_room(f->seen, f->n_seen, &f->room_seen, sizeof *seen);
-    if (!seen)
+    struct scope_doc *at = array_room(scope->at, scope->n, &scope->room, sizeof *at);
+    if (!at)
         return error_nomem(f->error);
-    f->seen = seen;
-    seen[f->n_seen++] = (struct seen){doc->doc, doc->time_ns};
-    rank_offer(f->list, doc->doc, -vector_near(&f->query, doc->vector, doc->square));
+    scope->at = at;
+    at += scope->n++;
+    *at = (struct scope_doc){.doc = doc->doc,
+                             .time_ns = doc->time_ns,
+                             .n_words = doc->n_words,
+                             .n_grams = doc->n_grams,
+                             .wanted = is_wanted(f, doc)};
+    scope->words += doc->n_words;
+    scope->grams += doc->n_grams;
+    if (at->wanted)
+        rank_offer(&f->lists[2], doc->doc,
+                   -vector_near(&f->query, doc->vector, doc->square));
     return 0;
 }
 
-static const struct seen *find_seen(const struct finding *f, int64_t doc)
+static const struct scope_doc *find_seen(const struct finding *f, int64_t doc)
 {
-    size_t low = 0, high = f->n_seen;
+    const struct scope *scope = &f->scope;
+    size_t low = 0, high = scope->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (f->seen[middle].doc == doc)
-            return &f->seen[middle];
-        if (f->seen[middle].doc < doc)
+        if (scope->at[middle].doc == doc)
+            return &scope->at[middle];
+        if (scope->at[middle].doc < doc)
             low = middle + 1;
         else
             high = middle;
     }
     return NULL;
-}
-
-/* They come by score: the first ones are enough. */
-static int take_match(void *context, const struct searchdb_match *match)
-{
-    struct finding *f = context;
-    if (find_seen(f, match->doc))
-        rank_offer(f->list, match->doc, match->score);
-    return f->list->n == RANK_DEPTH;
-}
-
-static int rank_texts(struct finding *f)
-{
-    struct buf words = BUF_INIT, grams = BUF_INIT;
-    int rc = expression_words(buf_view(&f->text), &words, f->error);
-    f->list = &f->lists[0];
-    if (!rc && words.size)
-        rc = searchdb_find_words(f->c.index, buf_view(&words), take_match, f, f->error);
-    if (!rc)
-        rc = expression_grams(buf_view(&f->text), &grams, f->error);
-    f->list = &f->lists[1];
-    if (!rc && grams.size)
-        rc = searchdb_find_grams(f->c.index, buf_view(&grams), take_match, f, f->error);
-    buf_release(&words);
-    buf_release(&grams);
-    return rc;
 }
 
 static int rank(struct finding *f)
@@ -251,15 +235,13 @@ static int rank(struct finding *f)
         rc = find_tagged(f);
     if (!rc)
         rc = vector_of(STR(""), buf_view(&f->text), &f->query, f->error);
-    f->list = &f->lists[2];
     if (!rc)
         rc = searchdb_each_vector(f->c.index, see, f, f->error);
     if (!rc)
-        rc = rank_texts(f);
+        rc = rank_texts(f->c.index, &f->scope, buf_view(&f->text), f->lists, f->error);
     if (!rc)
         rc = searchdb_count(f->c.index, &f->result->entries, f->error);
-    for (size_t i = 0; i < RANK_LISTS; i++)
-        rank_sort(&f->lists[i]);
+    rank_sort(&f->lists[2]);
     rank_fuse(f->lists, NULL, f->fused, &f->n_fused);
     for (size_t i = 0; i < f->n_fused && !rc; i++)
         f->fused[i].time_ns = find_seen(f, f->fused[i].doc)->time_ns;
@@ -426,7 +408,8 @@ static int open_index(struct finding *f)
 static int rank_once(struct finding *f)
 {
     memset(f->lists, 0, sizeof f->lists);
-    f->n_seen = f->n_fused = 0;
+    f->scope.n = f->n_fused = 0;
+    f->scope.words = f->scope.grams = 0;
     int rc = searchdb_begin_read(f->c.index, f->error);
     if (rc)
         return rc;
@@ -465,7 +448,7 @@ static void end(struct finding *f)
     buf_release(&f->project);
     free(f->projects);
     free(f->tagged.at);
-    free(f->seen);
+    free(f->scope.at);
     free(f);
 }
 

@@ -23,6 +23,7 @@ struct word_reader {
 };
 struct word_reader words_of(struct str text);
 bool words_next(struct word_reader *words);
+uint32_t words_count(struct str text);
 /* "the", "of", ...: says nothing about what a text is about. */
 bool word_is_common(struct str word);
 /* The bytes of it without what plural, past and the like add. */
@@ -41,10 +42,20 @@ int64_t vector_near(const struct searchdb_vector *query, const int8_t *vector,
 
 /* ---- expression.c: what a person asks, for FTS5; pure ---- */
 
-/* Every character is a plain one: nothing in the text is an operator. Empty: no word of
- * it can be looked for so. */
-int expression_words(struct str text, struct buf *out, struct cairn_error *error);
-int expression_grams(struct str text, struct buf *out, struct cairn_error *error);
+enum { PHRASES_MOST = 64 };
+struct phrases {
+    struct buf bytes;
+    size_t end[PHRASES_MOST], n;
+};
+/* Appended; none: no word of the text can be looked for so. */
+int phrases_of_words(struct str text, struct phrases *out, struct cairn_error *error);
+int phrases_of_grams(struct str text, struct phrases *out, struct cairn_error *error);
+/* A view, until it changes. */
+struct str phrases_at(const struct phrases *phrases, size_t i);
+/* Any of them. Every character is a plain one: nothing in a text is an operator. */
+int phrases_expression(const struct phrases *phrases, struct buf *out,
+                       struct cairn_error *error);
+void phrases_release(struct phrases *phrases);
 
 /* ---- snippet.c; pure ---- */
 
@@ -77,6 +88,24 @@ void rank_fuse(const struct rank_list lists[RANK_LISTS],
                const double weights[RANK_LISTS], struct fused *out, size_t *n);
 /* By score, and of equal ones the newest first. */
 void rank_order(struct fused *fused, size_t n);
+
+/* ---- lists.c: what the index finds for a text ---- */
+
+/* The entries of the projects that are searched, by number. Those that are not wanted
+ * for another reason still say how rare a word is. */
+struct scope_doc {
+    int64_t doc, time_ns;
+    uint32_t n_words, n_grams; /* how long it is, counted in each */
+    bool wanted;
+};
+struct scope {
+    struct scope_doc *at;
+    size_t n, room;
+    uint64_t words, grams; /* sums of the lengths */
+};
+/* By words and by parts of them, sorted. */
+int rank_texts(struct searchdb *index, const struct scope *scope, struct str text,
+               struct rank_list lists[2], struct cairn_error *error);
 
 /* ---- entry.c: what is indexed ---- */
 

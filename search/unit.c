@@ -116,6 +116,8 @@ static int put_new(struct unit *unit, const struct text_entry *entry,
                                .body = entry->body,
                                .tags = entry->tags,
                                .n_tags = entry->n_tags,
+                               .n_words =
+                                   words_count(entry->title) + words_count(entry->body),
                                .vector = &vector};
     int rc = searchdb_project(c->index, entry->project, &doc.project, c->error);
     if (!rc)

@@ -28,6 +28,15 @@ bool words_next(struct word_reader *words)
     return words->n > 0;
 }
 
+uint32_t words_count(struct str text)
+{
+    struct word_reader words = words_of(text);
+    uint32_t n = 0;
+    while (words_next(&words))
+        n++;
+    return n;
+}
+
 bool word_is_common(struct str word)
 {
     static const char *const list[] = {

@@ -199,10 +199,32 @@ static struct range_plan plan_range(const struct checkpoint_range *range)
     } else if (range->namespace_id == NAMESPACE_DEBUG) {
         plan.ascending = SQL_EACH_SESSION_CHECKPOINT_ASC;
         plan.descending = SQL_EACH_SESSION_CHECKPOINT_DESC;
-        plan.count = SQL_COUNT_SESSION_CHECKPOINTS;
+        plan.count =
+            range->session ? SQL_COUNT_OF_SESSION : SQL_COUNT_SESSION_CHECKPOINTS;
         plan.values[1] = value_u64(range->session);
     }
     return plan;
+}
+
+/* From so many on, rows that are passed over must cost little each. */
+enum { FAR_OFFSET = 1000 };
+
+/* Of a session with one branch the index has them in order; else they are sorted. */
+static int plan_far(struct cairn_store *store, const struct checkpoint_range *range,
+                    struct range_plan *plan, struct cairn_error *error)
+{
+    int64_t branch = 0;
+    if (range->offset < FAR_OFFSET || !range->session || range->stream)
+        return 0;
+    int rc = db_get_int(store->db, SQL_ONLY_BRANCH, VALUES(value_u64(range->session)),
+                        &branch, error);
+    if (rc)
+        return rc;
+    plan->ascending = branch ? SQL_EACH_STREAM_FAR_ASC : SQL_EACH_SESSION_FAR_ASC;
+    plan->descending = branch ? SQL_EACH_STREAM_FAR_DESC : SQL_EACH_SESSION_FAR_DESC;
+    if (branch)
+        plan->values[1] = value_int(branch);
+    return 0;
 }
 
 int store_each_checkpoint(struct cairn_store *store,
@@ -211,6 +233,9 @@ int store_each_checkpoint(struct cairn_store *store,
 {
     store_assert_open(store);
     struct range_plan plan = plan_range(range);
+    int rc = plan_far(store, range, &plan, error);
+    if (rc)
+        return rc;
     return each_row(store, range->descending ? plan.descending : plan.ascending,
                     plan.values, RANGE_VALUES, each, context, error);
 }

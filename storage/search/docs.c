@@ -174,6 +174,15 @@ static void put_u32(uint8_t *at, uint32_t value)
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
+/* Of what grams has of it. A letter is a byte or a little more, which is exact enough
+ * for how long a text is. */
+static uint32_t gram_bytes(const struct searchdb_doc *doc)
+{
+    size_t body =
+        doc->body.len < SEARCHDB_GRAM_BYTES ? doc->body.len : SEARCHDB_GRAM_BYTES;
+    return (uint32_t)(doc->title.len + 1 + body);
+}
+
 static int put_vector(struct searchdb *index, int64_t id,
                       const struct searchdb_doc *doc, struct cairn_error *error)
 {
@@ -186,7 +195,9 @@ static int put_vector(struct searchdb *index, int64_t id,
     put_u32(slot + 4, doc->project);
     put_u32(slot + 8, (uint32_t)((uint64_t)doc->time_ns));
     put_u32(slot + 12, (uint32_t)((uint64_t)doc->time_ns >> 32));
-    memcpy(slot + 16, doc->vector->at, SEARCHDB_DIMENSIONS);
+    put_u32(slot + 16, doc->n_words);
+    put_u32(slot + 20, gram_bytes(doc));
+    memcpy(slot + SEARCHDB_SLOT_HEAD, doc->vector->at, SEARCHDB_DIMENSIONS);
     return 0;
 }
 

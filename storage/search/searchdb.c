@@ -32,13 +32,14 @@ static const char tables[] =
     "CREATE TABLE tag(tag BLOB NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY(tag, doc))"
     " STRICT, WITHOUT ROWID;"
     "CREATE INDEX tag_doc ON tag(doc);"
-    "CREATE VIRTUAL TABLE words USING fts5(title, body, content='',"
+    "CREATE VIRTUAL TABLE words USING fts5(title, body, content='', columnsize=0,"
     " tokenize='porter unicode61 remove_diacritics 2');"
-    "CREATE VIRTUAL TABLE grams USING fts5(text, content='', tokenize='trigram');"
+    "CREATE VIRTUAL TABLE grams USING fts5(text, content='', columnsize=0,"
+    " tokenize='trigram');"
     "CREATE TABLE vectors(block INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
     "PRAGMA application_id = 0x63736561;"
-    "PRAGMA user_version = 1;";
-_Static_assert(SEARCHDB_VERSION == 1, "the version that the script sets");
+    "PRAGMA user_version = 2;";
+_Static_assert(SEARCHDB_VERSION == 2, "the version that the script sets");
 
 /* ---- Opening ---- */
 

@@ -33,7 +33,7 @@
 
 enum { SEARCHDB_DIMENSIONS = 256, SEARCHDB_BLOCK = 128, SEARCHDB_HASH = 16 };
 enum { SEARCHDB_GRAM_BYTES = 16 << 10 }; /* of a body */
-enum { SEARCHDB_VERSION = 1 };
+enum { SEARCHDB_VERSION = 2 };
 
 struct searchdb;
 
@@ -104,6 +104,7 @@ struct searchdb_doc {
     struct str title, body;
     const struct str *tags;
     size_t n_tags;
+    uint32_t n_words; /* of title and body */
     const struct searchdb_vector *vector;
 };
 int searchdb_put(struct searchdb *index, const struct searchdb_doc *doc,
@@ -121,10 +122,12 @@ int searchdb_merge(struct searchdb *index, struct cairn_error *error);
 /* ---- Finding ---- */
 
 struct searchdb_match {
+    int phrase; /* of the expression, from 0 */
     int64_t doc;
-    int64_t score; /* in millionths; less is better */
+    uint32_t in_title, in_body; /* how often; grams have it all in one */
 };
-/* By score. `expression`: of FTS5. A non-zero return of `each` stops. */
+/* Of each phrase in turn, by number. `expression`: of FTS5. A positive return of `each`
+ * skips the rest of a phrase; a negative one stops, and is returned. */
 int searchdb_find_words(struct searchdb *index, struct str expression,
                         int (*each)(void *, const struct searchdb_match *),
                         void *context, struct cairn_error *error);
@@ -140,7 +143,8 @@ struct searchdb_seen {
     uint8_t section;
     uint32_t project;
     int64_t time_ns;
-    const int8_t *vector; /* [SEARCHDB_DIMENSIONS] */
+    uint32_t n_words, n_grams; /* how long it is in each of the two tables */
+    const int8_t *vector;      /* [SEARCHDB_DIMENSIONS] */
     uint32_t square;
 };
 int searchdb_each_vector(struct searchdb *index,

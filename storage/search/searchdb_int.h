@@ -8,9 +8,12 @@
 #include "storage/sqlite/db.h"
 #include "storage/sqlite/statement.h"
 
-/* A slot of a block: byte section (0: none), u24 square, u32 project, u64 time_ns, the
- * vector. */
-enum { SEARCHDB_SLOT = 16 + SEARCHDB_DIMENSIONS };
+/* A slot of a block: byte section (0: none), u24 square, u32 project, u64 time_ns,
+ * u32 words, u32 grams (how many it has of them), the vector. */
+enum {
+    SEARCHDB_SLOT_HEAD = 24,
+    SEARCHDB_SLOT = SEARCHDB_SLOT_HEAD + SEARCHDB_DIMENSIONS
+};
 
 struct searchdb {
     struct db *db; /* NULL: it was removed, and could not be made again */

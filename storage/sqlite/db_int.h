@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by db.c, db_error.c and statement.c: the only files that know SQLite. */
+/* Shared by db.c, db_error.c, statement.c and phrases.c: the only files that know
+ * SQLite. */
 #ifndef STORAGE_SQLITE_DB_INT_H
 #define STORAGE_SQLITE_DB_INT_H
 
@@ -7,6 +8,8 @@
 #include "storage/sqlite/statement.h"
 
 #include <sqlite3.h>
+
+struct phrase_reading;
 
 struct db {
     sqlite3 *handle;
@@ -20,6 +23,8 @@ struct db {
     int result;        /* SQLite's code of the newest failure */
     bool malformed;    /* SQLite has found damage */
     bool writing, failed, broken;
+    bool has_phrases;               /* the function cairn_phrases */
+    struct phrase_reading *phrases; /* that it is called for; or NULL */
 };
 
 /* Fills `error` from an SQLite result code and the connection's message, notes what a

@@ -57,6 +57,16 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
     " - ?5 THEN -1 ELSE ?5 + ?6 END) "                                                 \
     "ORDER BY c.seq" ORDER " LIMIT ?5 OFFSET ?6) ORDER BY seq" ORDER
 
+/* Behind very many: what is passed over is read in the index alone, and nothing of it
+ * kept. */
+#define FAR_CHECKPOINTS(WHICH, ORDER)                            \
+    CHECKPOINT_COLUMNS                                           \
+    "WHERE seq IN (SELECT seq FROM checkpoint INDEXED BY "       \
+    "checkpoint_stream WHERE namespace = ?1 AND stream " WHICH   \
+    " AND seq BETWEEN ?3 AND ?4 ORDER BY seq" ORDER " LIMIT ?5 " \
+    "OFFSET ?6) ORDER BY seq" ORDER
+#define BRANCHES_OF "IN (SELECT branch FROM branch WHERE session = ?2)"
+
 #define RUN_COLUMNS     \
     "SELECT " RUN_READ( \
         FIRST_COLUMN,   \
@@ -143,6 +153,16 @@ static const char *const texts[SQL_COUNT] = {
                            "AND stream IN (SELECT run FROM run WHERE workflow = ?2)",
     [SQL_EACH_SESSION_CHECKPOINT_ASC] = EACH_SESSION_CHECKPOINT(""),
     [SQL_EACH_SESSION_CHECKPOINT_DESC] = EACH_SESSION_CHECKPOINT(" DESC"),
+    [SQL_EACH_STREAM_FAR_ASC] = FAR_CHECKPOINTS("= ?2", ""),
+    [SQL_EACH_STREAM_FAR_DESC] = FAR_CHECKPOINTS("= ?2", " DESC"),
+    [SQL_EACH_SESSION_FAR_ASC] = FAR_CHECKPOINTS(BRANCHES_OF, ""),
+    [SQL_EACH_SESSION_FAR_DESC] = FAR_CHECKPOINTS(BRANCHES_OF, " DESC"),
+    [SQL_ONLY_BRANCH] =
+        "SELECT CASE WHEN count(*) = 1 THEN min(branch) ELSE 0 END FROM (SELECT branch "
+        "FROM branch b WHERE session = ?1 AND EXISTS (SELECT 1 FROM checkpoint WHERE "
+        "namespace = 2 AND stream = b.branch) LIMIT 2)",
+    [SQL_COUNT_OF_SESSION] = "SELECT count(*) FROM checkpoint WHERE namespace = ?1 "
+                             "AND stream " BRANCHES_OF " AND seq BETWEEN ?3 AND ?4",
     [SQL_COUNT_SESSION_CHECKPOINTS] = "SELECT count(*) FROM checkpoint " OF_SESSION,
     [SQL_FIND_DIGEST] = "SELECT seq FROM checkpoint WHERE digest BETWEEN ?1 AND ?2 "
                         "ORDER BY seq LIMIT ?3",

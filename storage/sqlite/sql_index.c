@@ -4,10 +4,6 @@
 
 #include <stddef.h>
 
-/* Scores are whole numbers here, so that equal ones can be told; less is better. Words
- * of a title count for three. */
-#define MILLIONTHS(rank) "CAST(" rank " * 1000000 AS INTEGER)"
-
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): each has its name */
 const char *const sql_index_texts[SQL_COUNT] = {
     [SQL_INDEX_GET_META] = "SELECT value FROM meta WHERE key = ?1",
@@ -35,14 +31,14 @@ const char *const sql_index_texts[SQL_COUNT] = {
     [SQL_INDEX_PUT_WORDS] = "INSERT INTO words(rowid, title, body) VALUES(?1, ?2, ?3)",
     [SQL_INDEX_DROP_WORDS] = "INSERT INTO words(words, rowid, title, body) "
                              "VALUES('delete', ?1, ?2, ?3)",
-    [SQL_INDEX_FIND_WORDS] = "SELECT rowid, " MILLIONTHS(
-        "bm25(words, 3.0, 1.0)") " FROM words WHERE words MATCH ?1 ORDER BY 2, 1 DESC",
+    [SQL_INDEX_FIND_WORDS] = "SELECT cairn_phrases(words) FROM words "
+                             "WHERE words MATCH ?1 LIMIT 1",
     [SQL_INDEX_MERGE_WORDS] = "INSERT INTO words(words) VALUES('optimize')",
     [SQL_INDEX_PUT_GRAMS] = "INSERT INTO grams(rowid, text) VALUES(?1, ?2)",
     [SQL_INDEX_DROP_GRAMS] =
         "INSERT INTO grams(grams, rowid, text) VALUES('delete', ?1, ?2)",
-    [SQL_INDEX_FIND_GRAMS] = "SELECT rowid, " MILLIONTHS(
-        "bm25(grams)") " FROM grams WHERE grams MATCH ?1 ORDER BY 2, 1 DESC",
+    [SQL_INDEX_FIND_GRAMS] = "SELECT cairn_phrases(grams) FROM grams "
+                             "WHERE grams MATCH ?1 LIMIT 1",
     [SQL_INDEX_MERGE_GRAMS] = "INSERT INTO grams(grams) VALUES('optimize')",
     [SQL_INDEX_GET_VECTORS] = "SELECT data FROM vectors WHERE block = ?1",
     [SQL_INDEX_PUT_VECTORS] =

@@ -60,6 +60,18 @@ static int note_info(void *context, const struct cairn_checkpoint_info *info)
     return 0;
 }
 
+struct seq_list {
+    uint64_t *at;
+    size_t n;
+};
+
+static int add_seq(void *context, const struct cairn_checkpoint_info *info)
+{
+    struct seq_list *seqs = context;
+    seqs->at[seqs->n++] = info->seq;
+    return 0;
+}
+
 static struct listed list(struct lab *lab, struct cairn_checkpoint_filter filter)
 {
     struct listed listed = {0};
@@ -89,6 +101,46 @@ START_TEST(both_are_listed)
     ck_assert_int_eq(LIST(s, .session = s.cache, .branch = s.side).n, 2);
     ck_assert_int_eq(LIST(s, .run = 1).n, 3);
     ck_assert_int_eq(LIST(s, .workflow = "nightly").n, 3);
+    lab_close(s.lab);
+}
+END_TEST
+
+/* Pages behind very many are found another way, which tells the same. */
+static void expect_far(struct lab *lab, uint64_t session, bool oldest_first)
+{
+    static uint64_t seqs[2500];
+    static const uint64_t offsets[] = {999, 1000, 1001, 1090, 5000};
+    struct cairn_checkpoint_filter filter = {
+        .session = session, .page = {.all = true, .oldest_first = oldest_first}};
+    struct seq_list all = {seqs, 0};
+    MUST(lab,
+         cairn_checkpoint_list(lab->store, &filter, add_seq, &all, NULL, &lab->error));
+    filter.page.all = false;
+    filter.page.limit = 7;
+    for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
+        uint64_t some[7], total = 0;
+        struct seq_list page = {some, 0};
+        filter.page.offset = offsets[i];
+        MUST(lab, cairn_checkpoint_list(lab->store, &filter, add_seq, &page, &total,
+                                        &lab->error));
+        ck_assert_uint_eq(total, all.n);
+        ck_assert_uint_eq(page.n, offsets[i] < all.n ? 7 : 0);
+        for (size_t j = 0; j < page.n; j++)
+            ck_assert_uint_eq(some[j], seqs[offsets[i] + j]);
+    }
+}
+
+START_TEST(far_pages)
+{
+    struct scene s = make_scene(35);
+    for (int i = 0; i < 1100; i++) {
+        sections_note(s.lab, s.other, "of one branch");
+        sections_note(s.lab, i % 3 ? s.main : s.side, "of two");
+    }
+    for (int i = 0; i < 2; i++) {
+        expect_far(s.lab, s.disk, i != 0);
+        expect_far(s.lab, s.cache, i != 0);
+    }
     lab_close(s.lab);
 }
 END_TEST
@@ -479,6 +531,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_test(tests, both_are_listed);
+    tcase_add_test(tests, far_pages);
     tcase_add_test(tests, a_record_is_described);
     tcase_add_test(tests, long_texts_are_cut);
     tcase_add_test(tests, filters_that_contradict);

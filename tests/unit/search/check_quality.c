@@ -16,6 +16,8 @@ static char *names[MOST];
 static size_t n_names;
 static struct searchdb *db;
 static struct searchdb_vector vectors[MOST];
+static struct scope_doc known[MOST];
+static struct scope scope = {.at = known, .room = MOST};
 
 static FILE *open_data(const char *name)
 {
@@ -25,6 +27,19 @@ static FILE *open_data(const char *name)
     FILE *file = fopen(path, "r");
     ck_assert_msg(file != NULL, "%s is missing", path);
     return file;
+}
+
+static int see(void *context, const struct searchdb_seen *seen)
+{
+    struct scope *to = context;
+    ck_assert_uint_lt(to->n, MOST);
+    to->at[to->n++] = (struct scope_doc){.doc = seen->doc,
+                                         .n_words = seen->n_words,
+                                         .n_grams = seen->n_grams,
+                                         .wanted = true};
+    to->words += seen->n_words;
+    to->grams += seen->n_grams;
+    return 0;
 }
 
 static void index_corpus(void)
@@ -48,40 +63,27 @@ static void index_corpus(void)
                                    .hash = STR("0123456789abcdef"),
                                    .title = STR(""),
                                    .body = str_of(tab + 1),
+                                   .n_words = words_count(str_of(tab + 1)),
                                    .vector = &vectors[n_names]};
         ck_assert_int_eq(vector_of(doc.title, doc.body, &vectors[n_names], &error), 0);
         ck_assert_int_eq(searchdb_put(db, &doc, &error), 0);
     }
     ck_assert_int_eq(searchdb_commit(db, &error), 0);
+    ck_assert_int_eq(searchdb_each_vector(db, see, &scope, &error), 0);
     free(line);
     fclose(file);
 }
 
-static int take(void *context, const struct searchdb_match *match)
-{
-    rank_offer(context, match->doc, match->score);
-    return 0;
-}
-
 static void find(const char *query, struct rank_list lists[RANK_LISTS])
 {
-    struct buf text = BUF_INIT;
     struct searchdb_vector v;
     memset(lists, 0, RANK_LISTS * sizeof lists[0]);
-    ck_assert_int_eq(expression_words(str_of(query), &text, &error), 0);
-    ck_assert_int_eq(searchdb_find_words(db, buf_view(&text), take, &lists[0], &error),
-                     0);
-    buf_clear(&text);
-    ck_assert_int_eq(expression_grams(str_of(query), &text, &error), 0);
-    ck_assert_int_eq(searchdb_find_grams(db, buf_view(&text), take, &lists[1], &error),
-                     0);
+    ck_assert_int_eq(rank_texts(db, &scope, str_of(query), lists, &error), 0);
     ck_assert_int_eq(vector_of(STR(""), str_of(query), &v, &error), 0);
     for (size_t i = 1; i <= n_names; i++)
         rank_offer(&lists[2], (int64_t)i,
                    -vector_near(&v, vectors[i].at, vectors[i].square));
-    for (size_t i = 0; i < RANK_LISTS; i++)
-        rank_sort(&lists[i]);
-    buf_release(&text);
+    rank_sort(&lists[2]);
 }
 
 /* log2(2 + i), of nDCG. */

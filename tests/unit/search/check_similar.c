@@ -63,20 +63,24 @@ END_TEST
 
 /* ---- Expressions ---- */
 
+static void expect(int (*make)(struct str, struct phrases *, struct cairn_error *),
+                   const char *text, const char *wanted)
+{
+    struct phrases phrases = {.n = 0};
+    struct buf out = BUF_INIT;
+    ck_assert_int_eq(make(str_of(text), &phrases, &error), 0);
+    ck_assert_int_eq(phrases_expression(&phrases, &out, &error), 0);
+    ck_assert_str_eq(out.size ? out.data : "", wanted);
+    buf_release(&out);
+    phrases_release(&phrases);
+}
+
 START_TEST(test_expressions)
 {
-    struct buf out = BUF_INIT;
-    ck_assert_int_eq(expression_words(STR("the \"Cache\" OR stale*"), &out, &error), 0);
-    ck_assert_str_eq(out.data, "\"cache\" OR \"stale\"");
-    buf_clear(&out);
-    ck_assert_int_eq(expression_words(STR("the of"), &out, &error), 0);
-    ck_assert_str_eq(out.data, "\"the\" OR \"of\"");
-    buf_clear(&out);
-    ck_assert_int_eq(expression_words(STR("*\" ( ^"), &out, &error), 0);
-    ck_assert_uint_eq(out.size, 0);
-    ck_assert_int_eq(expression_grams(STR("a.b\"c x"), &out, &error), 0);
-    ck_assert_str_eq(out.data, "\"a.b\"\"c\"");
-    buf_release(&out);
+    expect(phrases_of_words, "the \"Cache\" OR stale*", "\"cache\" OR \"stale\"");
+    expect(phrases_of_words, "the of", "\"the\" OR \"of\"");
+    expect(phrases_of_words, "*\" ( ^", "");
+    expect(phrases_of_grams, "a.b\"c x", "\"a.b\"\"c\"");
 }
 END_TEST
 
