@@ -92,9 +92,12 @@ int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
     return rc ? rc : put_skips(e, ending, error);
 }
 
-static uint8_t flags_of(enum job_role role)
+static uint8_t flags_of(const struct intent *intent)
 {
-    return role == ROLE_UNDO ? ATTEMPT_UNDO : role == ROLE_DECIDE ? ATTEMPT_CHECK : 0;
+    uint8_t merged = intent->merged ? ATTEMPT_MERGED : 0;
+    return intent->role == ROLE_UNDO     ? ATTEMPT_UNDO | merged
+           : intent->role == ROLE_DECIDE ? ATTEMPT_CHECK
+                                         : merged;
 }
 
 /* Of an attempt that was not started. */
@@ -106,7 +109,7 @@ static struct attempt_row row_of(const struct engine *e, const struct intent *in
                                 .number = intent->attempt,
                                 .intent_ns = intent->intent_ns,
                                 .exit_code = -1,
-                                .flags = flags_of(intent->role),
+                                .flags = flags_of(intent),
                                 .start_turn = intent->turn};
 }
 
