@@ -47,8 +47,13 @@ void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt)
     doc_time(doc, "ended", attempt->ended_ns);
     doc_number(doc, "cpu_ms", attempt->cpu_ms);
     doc_some(doc, "peak_kib", (uint64_t)attempt->peak_kib);
-    doc_count(doc, "stdout_bytes", attempt->stdout_bytes);
-    doc_count(doc, "stderr_bytes", attempt->stderr_bytes);
+    doc_bool(doc, "merged", attempt->merged);
+    if (attempt->merged) {
+        doc_count(doc, "log_bytes", attempt->stdout_bytes);
+    } else {
+        doc_count(doc, "stdout_bytes", attempt->stdout_bytes);
+        doc_count(doc, "stderr_bytes", attempt->stderr_bytes);
+    }
     doc_text(doc, "text", attempt->text);
     doc_bool(doc, "undo", attempt->undo);
     doc_bool(doc, "check", attempt->check);

@@ -90,8 +90,8 @@ static void print_lines_of(const char *prefix, const char *at, const char *end)
     }
 }
 
-/* Of stderr, and of stdout as far as there is room: many tools say there what failed.
- */
+/* Of the log; or, where they are apart, of stderr, and of stdout as far as there is
+ * room: many tools say there what failed. */
 static void print_tail(const struct cairn_event *event)
 {
     const struct cairn_event_output *o = &event->output[0], *e = &event->output[1];

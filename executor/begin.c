@@ -123,7 +123,7 @@ static int put_moved(struct engine *e, const struct attempt_row *old, uint64_t t
                               .task = moves_to(e, old),
                               .number = old->number,
                               .intent_ns = old->intent_ns,
-                              .flags = ATTEMPT_ADOPTED,
+                              .flags = ATTEMPT_ADOPTED | (old->flags & ATTEMPT_MERGED),
                               .exit_code = -1,
                               .start_turn = turn};
     return store_put_attempt(e->request.store, &row, error);
@@ -139,7 +139,7 @@ static void rescue_output(struct engine *e, struct ending *ending,
         if (!slot_has(slot, ending->row.gen, ending->row.task, ending->row.number))
             continue;
         ending->row.started_ns = slot->started_ns;
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < (ending->row.flags & ATTEMPT_MERGED ? 1 : 2); i++) {
             struct buf content = BUF_INIT;
             capture_slot_path(path, sizeof path, map->slots, s, e->run.live_dir, i);
             if (os_read_plain(path, 16u << 20, &content, NULL) == 0) {

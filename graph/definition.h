@@ -87,6 +87,7 @@ struct task_def {
     uint8_t when;         /* enum task_when */
     bool once, finally;
     bool parallel;    /* TASK_CALL: may run beside other callbacks */
+    bool apart;       /* its stderr is kept apart from its stdout */
     struct str check; /* text for `side_shell`; "": none */
     uint32_t check_min_permille, check_warn_permille;
     struct str undo;        /* text for `side_shell`; "": none */

@@ -33,7 +33,8 @@
  *     inputs    list of texts [2]
  *     condition text [2]
  *     when      1 byte [2]
- *     flags     1 byte: 1 once, 2 finally, 4 own params [2]
+ *     flags     1 byte: 1 once, 2 finally, 4 own params [2]; since version 4
+ *               8 stderr apart
  *     check     text, min_permille, warn_permille [2]
  *     undo      text [2]
  *     side      shell of check and undo: list of texts, empty if there is neither [2]
@@ -186,9 +187,11 @@ static void put_task(struct buf *out, const struct task_def *def, unsigned versi
 static unsigned version_for(const struct definition *definition)
 {
     unsigned version = 2;
-    for (uint32_t i = 0; i < definition->n_defs; i++)
-        if (definition->defs[i].n_picked)
-            version = DEFINITION_VERSION;
+    for (uint32_t i = 0; i < definition->n_defs; i++) {
+        const struct task_def *def = &definition->defs[i];
+        unsigned least = def->apart ? 4 : def->n_picked ? 3 : 2;
+        version = least > version ? least : version;
+    }
     return version;
 }
 

@@ -307,6 +307,7 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
     fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
     fail_unless(d, def->own_params || def->n_params == 0);
+    fail_unless(d, !def->apart || d->version >= 4);
 }
 
 /* A text that the task does not have is empty, not NULL. */

@@ -111,8 +111,11 @@ const struct task_field task_fields[] = {
     [PICKED] = {LIST(FIELD_PICKED, picked, uint64_t *), EVERY(3)},
     [END] = {.shape = FIELD_END}};
 
-const struct task_flag task_flags[] = {
-    {1, AT(once, bool)}, {2, AT(finally, bool)}, {4, AT(own_params, bool)}, {0, 0}};
+const struct task_flag task_flags[] = {{1, AT(once, bool)},
+                                       {2, AT(finally, bool)},
+                                       {4, AT(own_params, bool)},
+                                       {8, AT(apart, bool)}, /* since version 4 */
+                                       {0, 0}};
 
 #define F(row) &task_fields[row]
 

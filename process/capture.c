@@ -61,16 +61,15 @@ static int open_new(const char *live_dir, uint64_t run, uint32_t slot, int strea
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
                  uint32_t slot, struct cairn_error *error)
 {
-    struct capture made = {.fd = {-1, -1}};
-    for (int i = 0; i < STREAMS; i++) {
-        int fd = open_new(live_dir, run, slot, i, error);
-        if (fd < 0) {
-            capture_close(&made);
-            return fd;
-        }
-        made.fd[i] = fd;
-    }
-    *capture = made;
+    char path[LIVE_PATH];
+    /* Of an owner that was killed, it would be taken for one of ours. */
+    live_path(path, sizeof path, live_dir, stream_of_slot(run, slot, 1));
+    if (unlink(path) && errno != ENOENT)
+        return error_sys(error, errno, "%s", path);
+    int fd = open_new(live_dir, run, slot, 0, error);
+    if (fd < 0)
+        return fd;
+    *capture = (struct capture){.fd = {fd, -1}};
     return 0;
 }
 
@@ -110,16 +109,24 @@ bool capture_in_use(const char *live_dir, uint64_t run)
 
 int capture_open_memory(struct capture *capture, struct cairn_error *error)
 {
-    struct capture made = {.fd = {-1, -1}, .in_memory = true};
-    for (int i = 0; i < STREAMS; i++) {
-        int fd = open_unnamed(error);
-        if (fd < 0) {
-            capture_close(&made);
-            return fd;
-        }
-        made.fd[i] = fd;
-    }
-    *capture = made;
+    int fd = open_unnamed(error);
+    if (fd < 0)
+        return fd;
+    *capture = (struct capture){.fd = {fd, -1}, .in_memory = true};
+    return 0;
+}
+
+int capture_open_apart(struct capture *capture, const char *live_dir, uint64_t run,
+                       uint32_t slot, struct cairn_error *error)
+{
+    if (capture->fd[1] >= 0)
+        return 0;
+    int fd = capture->in_memory ? open_unnamed(error)
+                                : open_new(live_dir, run, slot, 1, error);
+    if (fd < 0)
+        return fd;
+    capture->fd[1] = fd;
+    capture->punched[1] = capture->reserved[1] = 0;
     return 0;
 }
 
@@ -235,6 +242,8 @@ int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
 {
     for (int i = 0; i < STREAMS; i++) {
         struct stat st;
+        if (capture->fd[i] < 0 && i == 1)
+            continue; /* capture_open_apart makes it */
         if (capture->fd[i] >= 0 && !fstat(capture->fd[i], &st) && st.st_size == 0)
             continue;
         int fd = capture->in_memory ? open_unnamed(error)
@@ -289,11 +298,11 @@ void capture_remove(const char *live_dir, uint64_t run, uint32_t slot)
 }
 
 int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
-                           struct cairn_error *error)
+                           bool merged, struct cairn_error *error)
 {
     struct capture made = {.fd = {-1, -1}};
     char path[LIVE_PATH];
-    for (int i = 0; i < STREAMS; i++) {
+    for (int i = 0; i < (merged ? 1 : STREAMS); i++) {
         live_path(path, sizeof path, id->live_dir, stream_of_attempt(id, i));
         int fd = open_path(path, error);
         if (fd < 0) {
@@ -307,11 +316,11 @@ int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
 }
 
 int capture_attempt_open(struct capture *capture, const struct attempt_id *id,
-                         struct cairn_error *error)
+                         bool merged, struct cairn_error *error)
 {
     struct capture made = {.fd = {-1, -1}};
     char path[LIVE_PATH];
-    for (int i = 0; i < STREAMS; i++) {
+    for (int i = 0; i < (merged ? 1 : STREAMS); i++) {
         live_path(path, sizeof path, id->live_dir, stream_of_attempt(id, i));
         made.fd[i] = os_open_plain(path, O_RDWR | O_APPEND);
         if (made.fd[i] < 0 && errno != ENOENT) {

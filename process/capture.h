@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Output of attempts: two append-only files per slot in `live/`, read back when the
- * attempt ends. A file that stayed empty is used again by the slot's next attempt. What
- * a task writes past the limit is kept as head and tail: the middle is punched out of
- * the file while it grows, so a task that writes 10 GB does not fill the disk. */
+/* Output of attempts: append-only files per slot in `live/`, read back when the attempt
+ * ends. The first is the log of an attempt, with both streams as they come, or only its
+ * stdout; the second is there when somebody wants stderr apart. A file that stayed
+ * empty is used again by the slot's next attempt. What a task writes past the limit is
+ * kept as head and tail: the middle is punched out of the file while it grows, so a
+ * task that writes 10 GB does not fill the disk. */
 #ifndef PROCESS_CAPTURE_H
 #define PROCESS_CAPTURE_H
 
@@ -11,18 +13,23 @@
 #include "process/slots.h"
 
 struct capture {
-    int fd[2];            /* stdout, stderr; opened O_APPEND, close-on-exec; -1: none */
+    int fd[2];            /* the log or stdout, stderr if it was kept apart; opened
+                             O_APPEND, close-on-exec; -1: none */
     uint64_t punched[2];  /* end of the hole so far */
     uint64_t reserved[2]; /* there are blocks up to here */
     bool in_memory;       /* files without a name, not in `live/` */
     bool untrimmed; /* its middle could not be given back: there are no holes here */
 };
-/* LIVE_SLOT_OUT and LIVE_SLOT_ERR, new and empty. */
+/* LIVE_SLOT_OUT, new and empty; there is no LIVE_SLOT_ERR. */
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
                  uint32_t slot, struct cairn_error *error);
 /* The same in memory, for as long as there is no room in `live/`. Another process
  * cannot look at it, and it ends with us. */
 int capture_open_memory(struct capture *capture, struct cairn_error *error);
+/* Stderr is wanted apart: LIVE_SLOT_ERR, or its like in memory, unless it is open. It
+ * stays for the attempts that come after. */
+int capture_open_apart(struct capture *capture, const char *live_dir, uint64_t run,
+                       uint32_t slot, struct cairn_error *error);
 /* For a running attempt, now and then: some blocks ahead of what is written, so that
  * the task can go on writing when the disk becomes full. */
 void capture_reserve(struct capture *capture);
@@ -53,16 +60,16 @@ void capture_remove(const char *live_dir, uint64_t run, uint32_t slot);
 
 /* ---- Attempts that may outlive their engine (on_crash: adopt) ----
  * Their slot may get another attempt while they still write, so each has files of its
- * own, LIVE_OUT and LIVE_ERR. capture_trim, capture_read and capture_close work as for
- * slots; there is nothing to reset. */
+ * own, LIVE_OUT and, with stderr apart, LIVE_ERR. capture_trim, capture_read and
+ * capture_close work as for slots; there is nothing to reset. */
 
 /* New, empty files in place of what was there. */
 int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
-                           struct cairn_error *error);
+                           bool merged, struct cairn_error *error);
 /* Those of an attempt that another process has started; one that is missing is no error
  * and leaves fd at -1. */
 int capture_attempt_open(struct capture *capture, const struct attempt_id *id,
-                         struct cairn_error *error);
+                         bool merged, struct cairn_error *error);
 void capture_attempt_remove(const struct attempt_id *id);
 
 /* Where the attempt in a slot of this slot file writes: under a keeper to its own

@@ -63,6 +63,7 @@ static int show_attempt(void *context, const struct attempt_row *row)
                                       .stdout_bytes = row->out_bytes,
                                       .stderr_bytes = row->err_bytes,
                                       .text = text.size ? text.data : NULL,
+                                      .merged = row->flags & ATTEMPT_MERGED,
                                       .undo = row->flags & ATTEMPT_UNDO,
                                       .check = row->flags & ATTEMPT_CHECK,
                                       .external = row->flags & ATTEMPT_EXTERNAL};

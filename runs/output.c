@@ -23,7 +23,7 @@ struct output_finder {
     bool found;
     struct task_place place;
     uint32_t number;
-    bool stored;
+    bool stored, merged;
     struct digest digest;
     bool has_digest;
     uint64_t bytes, head;
@@ -40,6 +40,7 @@ static int note_output(void *context, const struct attempt_row *row)
     f->found = true;
     f->number = row->number;
     f->stored = row->ended_ns != 0;
+    f->merged = row->flags & ATTEMPT_MERGED;
     f->has_digest = digest.len == DIGEST_SIZE;
     if (f->has_digest)
         memcpy(f->digest.bytes, digest.ptr, DIGEST_SIZE);
@@ -77,6 +78,8 @@ static int show_live(const struct output_finder *f,
     struct slot_map map;
     char path[4096];
     int rc = 0;
+    if (f->merged && f->stream == 2)
+        return 0; /* a file is that of another attempt */
     if (slots_open(&map, store_live_dir(f->store), f->run, NULL))
         return 0;
     for (uint32_t i = 0; i < map.slots->n; i++) {

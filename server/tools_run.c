@@ -94,8 +94,8 @@ static const struct property log_properties[] = {
     TEXT("task", "The task; without it, all that failed, with their attempts"),
     RUN("The run (default: the newest)"),
     WHOLE("attempt", 1, 1e9, "This attempt (default: the last one)"),
-    FLAG("stdout", "Only its stdout"),
-    FLAG("stderr", "Only its stderr"),
+    FLAG("stdout", "Only its stdout, of a task with `stderr: apart`"),
+    FLAG("stderr", "Only its stderr, of a task with `stderr: apart`"),
     DIRECTORY,
 };
 

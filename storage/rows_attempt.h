@@ -10,7 +10,8 @@
 /* UNDO: the attempt ran the task's `undo`. EXTERNAL: somebody else did it. CHECK: the
  * task itself had ended well, its check decided. ADOPTED: its end was recorded by a
  * later process than the one that started it. RETRY: it failed, and another was to
- * follow. UNDO, EXTERNAL and CHECK are known with the intent; the others are not. */
+ * follow. MERGED: `out` is both streams, in the order in which they were written. UNDO,
+ * EXTERNAL, CHECK and MERGED are known with the intent; the others are not. */
 enum attempt_flag {
     ATTEMPT_TIMED_OUT = 1,
     ATTEMPT_INTERRUPTED = 2,
@@ -18,7 +19,8 @@ enum attempt_flag {
     ATTEMPT_EXTERNAL = 8,
     ATTEMPT_CHECK = 16,
     ATTEMPT_ADOPTED = 32,
-    ATTEMPT_RETRY = 64
+    ATTEMPT_RETRY = 64,
+    ATTEMPT_MERGED = 128
 };
 struct attempt_row {
     uint64_t run;

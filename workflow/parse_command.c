@@ -59,6 +59,28 @@ static int read_shell_text(const struct parser *p, const struct node *node,
 
 /* ---- Commands ---- */
 
+/* `>/dev/stderr`: with a blank or not, but not `>>`, nor in the quotes of awk, which
+ * knows the name itself. */
+static bool reopens_log(struct str text)
+{
+    static const char *const names[] = {"/dev/stderr", "/dev/stdout"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        struct str rest = text;
+        size_t n = strlen(names[k]);
+        char *at;
+        while ((at = memmem(rest.ptr, rest.len, names[k], n))) {
+            const char *before = at;
+            while (before > text.ptr && before[-1] == ' ')
+                before--;
+            if (before > text.ptr && before[-1] == '>' &&
+                !(before - 1 > text.ptr && before[-2] == '>'))
+                return true;
+            rest = (struct str){at + n, (size_t)(text.ptr + text.len - at) - n};
+        }
+    }
+    return false;
+}
+
 int read_run(struct parser *p, struct task_def *def, const struct node *node)
 {
     if (node->kind == NODE_LIST)
@@ -71,6 +93,10 @@ int read_run(struct parser *p, struct task_def *def, const struct node *node)
         rc = refuse_references(p, node, "run", def->run);
     if (!rc && def->run.len > LIMIT_ENV_STRING)
         rc = too_long(p, node->at, "the text of `run`");
+    if (!rc && reopens_log(def->run))
+        parse_warn(p, node->at,
+                   "`>/dev/stderr` opens the log of the task anew, which empties it: "
+                   "write `>&2` (of stdout `>&1`)");
     return rc;
 }
 

@@ -195,6 +195,15 @@ static int read_once(struct parser *p, struct task_def *def, const struct node *
     return expect_bool(p, node, "`once`", &def->once);
 }
 
+static int read_stderr(struct parser *p, struct task_def *def, const struct node *node)
+{
+    static const struct str words[] = {NAME("merged"), NAME("apart")};
+    uint8_t word = 0;
+    int rc = expect_choice(p, node, "`stderr`", words, 2, &word);
+    def->apart = word == 1;
+    return rc;
+}
+
 static int read_task_timeout(struct parser *p, struct task_def *def,
                              const struct node *node)
 {
@@ -277,6 +286,7 @@ enum {
     RETRIES,
     POOL,
     PRIORITY,
+    STDERR,
     NEEDS,
     KEYS
 };
@@ -313,6 +323,7 @@ static const struct {
     [RETRIES] = {NAME("retries"), RUN_BY_US, read_task_retries},
     [POOL] = {NAME("pool"), RUN_BY_US, read_pool},
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
+    [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
     [NEEDS] = {NAME("needs"), ALL, NULL}, /* read_needs, when all tasks are there */
 };
 

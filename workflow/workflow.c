@@ -377,6 +377,7 @@ static void copy_command(struct definition *d, struct task_def *def,
     }
     if (task->cwd)
         def->cwd = arena_str(&d->arena, str_of(task->cwd));
+    def->apart = task->stderr_apart;
 }
 
 /* What has no meaning for a callback, or only for one. */
@@ -384,7 +385,10 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
 {
     const char *key = NULL;
     if (task->call)
-        key = task->env && task->env[0] ? "env" : task->cwd ? "cwd" : NULL;
+        key = task->env && task->env[0] ? "env"
+              : task->cwd               ? "cwd"
+              : task->stderr_apart      ? "stderr_apart"
+                                        : NULL;
     else
         key = task->parallel ? "parallel" : NULL;
     if (!key)

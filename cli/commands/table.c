@@ -122,14 +122,17 @@ static const struct command command_table[] = {
     {"log",
      "[TASK...]",
      "print the output of tasks",
-     "Prints what an attempt (default: the newest) of a task wrote: its stdout to "
-     "stdout, its stderr to stderr, byte for byte (on a terminal, control characters "
-     "are made visible). Without TASK, lists the attempts of the run's failed tasks. "
+     "Prints what an attempt (default: the newest) of a task wrote, stdout and stderr "
+     "in "
+     "one log in the order in which they were written, byte for byte (on a terminal, "
+     "control characters are made visible). Of a task with `stderr: apart` its stdout "
+     "goes to stdout, its stderr to stderr. Without TASK, lists the attempts of the "
+     "run's failed tasks. "
      "Of "
      "several tasks (also groups, patterns with * and ?, --all, --failed) one after "
      "the "
      "other, each below its name; with --follow lines of all of them as they come.",
-     "  cairn log compile --run 3 --stderr\n  cairn log 'test*' --failed",
+     "  cairn log compile --run 3 --attempt 2\n  cairn log 'test*' --failed",
      "0 2 5 10 75",
      0,
      OPERANDS_MAX,

@@ -18,6 +18,8 @@ struct picked { /* a task that was started */
     uint32_t attempt;     /* the newest */
     uint64_t position[2]; /* while following: up to here it is printed */
     bool over;            /* ... and its newest attempt had ended before that */
+    bool asked;           /* while only one stream is followed: ... */
+    bool lacks;           /* ... it has one log of both */
     bool open;
 };
 
@@ -231,6 +233,29 @@ static void print_named(const char *task, const char *text, size_t n)
     }
 }
 
+static int note_merged(void *context, const struct cairn_attempt_info *attempt)
+{
+    struct picked *picked = context;
+    if (attempt->attempt == picked->attempt)
+        picked->lacks = attempt->merged;
+    return 0;
+}
+
+/* Of each attempt once. */
+static int ask_merged(struct log *log, struct picked *picked)
+{
+    struct cairn_error error = {0};
+    if (picked->asked || (log->wanted[1] && log->wanted[2]))
+        return 0;
+    picked->asked = true;
+    if (cairn_attempts(log->store, log->run.run, picked->id, note_merged, picked,
+                       &error) != 0)
+        return report_error(&error);
+    log->task = picked->id;
+    (void)log_lacks_stream(log, picked->lacks);
+    return 0;
+}
+
 /* Whole lines, and at the end the rest. */
 static int follow_stream(const struct log *log, struct picked *picked, int stream)
 {
@@ -255,12 +280,13 @@ static int follow_stream(const struct log *log, struct picked *picked, int strea
     return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
 }
 
-static int follow_once(const struct log *log, struct picking *p)
+static int follow_once(struct log *log, struct picking *p)
 {
     int status = pick_all(p);
     for (size_t i = 0; i < p->n && status == 0; i++) {
         struct picked *picked = &p->at[i];
-        for (int s = 0; s < 2 && status == 0 && !picked->over; s++)
+        status = picked->over ? 0 : ask_merged(log, picked);
+        for (int s = 0; s < 2 && status == 0 && !picked->over && !picked->lacks; s++)
             if (log->wanted[s + 1])
                 status = follow_stream(log, picked, s);
         picked->over = !picked->open;
@@ -294,6 +320,7 @@ int log_many(struct log *log)
 {
     struct picking p = {.log = log};
     bool follow = log->settings->given[OPT_FOLLOW];
+    log->several = true;
     p.matched = calloc((size_t)log->settings->n_operands + 1, sizeof *p.matched);
     if (!p.matched)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),

@@ -16,7 +16,8 @@
 #define POLL_MS 200
 
 struct output_stream {
-    int number;        /* 1 stdout, 2 stderr */
+    int number;        /* 1 the log, or stdout; 2 stderr */
+    bool merged;       /* it is the log */
     bool escape;       /* goes to a terminal */
     uint64_t position; /* of the bytes being read */
     uint64_t printed;  /* up to here */
@@ -49,7 +50,9 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
         out_flush();
         ui_warn("%s of %s are missing here: see --output-limit of `cairn run`",
                 format_bytes(size, stream->position - stream->printed),
-                stream->number == 1 ? "stdout" : "stderr");
+                stream->merged        ? "the log"
+                : stream->number == 1 ? "stdout"
+                                      : "stderr");
         stream->printed = stream->position;
     }
     if (stream->position < stream->printed) {
@@ -80,7 +83,7 @@ static int print_stream(const struct log *log, struct output_stream *stream)
 /* The attempt that was asked for, or the newest one. */
 struct wanted_attempt {
     uint32_t number; /* 0: the newest */
-    bool found, open, undo;
+    bool found, open, undo, merged;
     uint32_t attempt;
     char text[1024]; /* its message, or "" */
 };
@@ -94,6 +97,7 @@ static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
     wanted->found = true;
     wanted->open = attempt->open;
     wanted->undo = attempt->undo;
+    wanted->merged = attempt->merged;
     wanted->attempt = attempt->attempt;
     snprintf(wanted->text, sizeof wanted->text, "%s",
              attempt->text ? attempt->text : "");
@@ -124,6 +128,24 @@ static int report_no_attempt(const struct log *log)
                           log->task, (unsigned long long)log->run.run);
 }
 
+bool log_lacks_stream(const struct log *log, bool merged)
+{
+    const char *name = log->wanted[1] ? "stdout" : "stderr";
+    if (!merged || (log->wanted[1] && log->wanted[2]))
+        return false;
+    if (log->several)
+        say("cairn: %s has one log of stdout and stderr: it is shown without --%s",
+            log->task, name);
+    else
+        (void)report_failure(
+            EXIT_USAGE, cairn_code_name(CAIRN_EUSAGE),
+            "%s has one log of stdout and stderr, in the order in which they were "
+            "written: leave --%s away; `stderr: apart` in the workflow file keeps them "
+            "apart",
+            log->task, name);
+    return true;
+}
+
 /* The attempt is read before its output: once it has ended, everything is printed. */
 int log_print(struct log *log, bool follow)
 {
@@ -135,10 +157,12 @@ int log_print(struct log *log, bool follow)
         struct wanted_attempt wanted = {0};
         bool live = log->run.live;
         status = find_attempt(log, &wanted);
-        if (status == 0 && wanted.found)
-            status = print_stream(log, &streams[0]);
-        if (status == 0 && wanted.found)
-            status = print_stream(log, &streams[1]);
+        if (status == 0 && log_lacks_stream(log, wanted.merged))
+            return log->several ? 0 : EXIT_USAGE;
+        streams[0].merged = wanted.merged;
+        for (int i = 0; i < (wanted.merged ? 1 : 2); i++)
+            if (status == 0 && wanted.found)
+                status = print_stream(log, &streams[i]);
         if (status != 0 || ui_output_lost())
             return status;
         if (!follow || !live || (wanted.found && !wanted.open)) {
@@ -177,9 +201,9 @@ static int collect_chunk(void *context, const char *bytes, size_t n, uint64_t ga
     return fwrite(bytes, 1, n, collected->file) != n;
 }
 
-static int add_stream(struct doc *doc, const struct log *log, int stream)
+static int add_stream(struct doc *doc, const struct log *log, int stream,
+                      const char *name)
 {
-    const char *name = stream == 1 ? "stdout" : "stderr";
     struct collected collected = {0};
     struct cairn_error error = {0};
     int rc, status = 0;
@@ -217,7 +241,11 @@ int log_document(struct log *log, struct doc *doc)
     doc_count(doc, "attempt", log->attempt);
     doc_bool(doc, "open", wanted.open);
     doc_text(doc, "text", wanted.text[0] != '\0' ? wanted.text : NULL);
-    for (int stream = 1; stream <= 2 && status == 0; stream++)
-        status = add_stream(doc, log, stream);
-    return status;
+    doc_bool(doc, "merged", wanted.merged);
+    if (log_lacks_stream(log, wanted.merged))
+        return log->several ? 0 : EXIT_USAGE;
+    if (wanted.merged)
+        return add_stream(doc, log, 1, "log");
+    status = add_stream(doc, log, 1, "stdout");
+    return status != 0 ? status : add_stream(doc, log, 2, "stderr");
 }

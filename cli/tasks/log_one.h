@@ -12,11 +12,14 @@ struct log {
     struct cairn_run_info run;
     const char *task;
     uint32_t attempt; /* 0: the newest */
-    bool wanted[3];   /* by stream number: 1 stdout, 2 stderr */
+    bool wanted[3];   /* by stream number: 1 stdout, 2 stderr; both of one log */
+    bool several;     /* it is one of several tasks: what it has not got is no error */
 };
 
 /* Prints it; with `follow` until the attempt has ended. Returns an exit status. */
 int log_print(struct log *log, bool follow);
+/* Only one stream is wanted, of an attempt that has one log of both: says so. */
+bool log_lacks_stream(const struct log *log, bool merged);
 /* Its members, in an object that is open. */
 int log_document(struct log *log, struct doc *doc);
 

@@ -54,6 +54,7 @@ static int note_orphan(void *context, const struct attempt_row *row)
     *orphan = (struct orphan){.row = {.gen = row->gen,
                                       .task = row->task,
                                       .number = row->number,
+                                      .flags = row->flags & ATTEMPT_MERGED,
                                       .intent_ns = row->intent_ns,
                                       .start_turn = row->start_turn},
                               .old = old,
@@ -143,7 +144,8 @@ static struct intent intent_of(const struct orphan *orphan, uint32_t task)
     return (struct intent){.task = task,
                            .attempt = orphan->row.number,
                            .intent_ns = orphan->row.intent_ns,
-                           .turn = orphan->row.start_turn};
+                           .turn = orphan->row.start_turn,
+                           .merged = orphan->row.flags & ATTEMPT_MERGED};
 }
 
 /* A new generation has rows of its own; the old one is not left open for ever. */
@@ -155,7 +157,7 @@ static int close_old_row(struct engine *e, const struct orphan *orphan,
     if (!ending)
         return error_nomem(error);
     ending->row.gen = orphan->row.gen;
-    ending->row.flags = ATTEMPT_INTERRUPTED;
+    ending->row.flags |= ATTEMPT_INTERRUPTED;
     ending->acted = true; /* nothing to report */
     buf_text(&ending->text, text);
     turn_add_ending(e, ending);
@@ -175,7 +177,8 @@ static int take_over(struct engine *e, struct past_definition *past,
     if (job->capture_open)
         capture_close(&job->capture);
     job->started_ns = keeper->started_ns ? keeper->started_ns : loop_utc_ns(e);
-    job->capture_open = !capture_attempt_open(&job->capture, &keeper->id, NULL);
+    job->capture_open =
+        !capture_attempt_open(&job->capture, &keeper->id, intent.merged, NULL);
     rc = jobs_adopt(e, job, keeper, edited, error);
     if (!rc)
         rc = find_what_it_read(e, job, keeper->inputs, error);
@@ -206,7 +209,7 @@ static int close_orphan(struct engine *e, const struct orphan *orphan,
     bool lost = keeper->fate == KEEPER_LOST;
     if (!ending)
         return error_nomem(error);
-    ending->row.flags = lost ? ATTEMPT_INTERRUPTED : 0;
+    ending->row.flags |= lost ? ATTEMPT_INTERRUPTED : 0;
     ending->kept = true;
     ending->id = keeper->id;
     buf_text(&ending->text, lost ? "interrupted" : "it had not started");

@@ -44,6 +44,7 @@ bool check_start(struct engine *e, struct job *job, struct ending *ending)
         job->capture_open = job->kept = job->values_ready = false;
     }
     job->role = ROLE_CHECK;
+    job->merged = false; /* it answers on stdout */
     job->timed_out = false;
     job->ended_ns = 0;
     bool started = !start_check(e, job, &why);
@@ -127,23 +128,24 @@ static struct str end_of(const struct captured *captured)
     return (struct str){text.ptr + skip, text.len - skip};
 }
 
-/* What the check wrote, behind what the task wrote to stderr: stdout is the task's
- * alone. */
+/* What the check wrote, behind what the task wrote: in its log, or where the streams
+ * are apart in its stderr, since stdout is the task's alone. */
 static void keep_check_output(struct ending *ending, const struct ending *check)
 {
-    struct captured *err = &ending->captured[1];
-    size_t before = err->content.size;
+    bool merged = ending->row.flags & ATTEMPT_MERGED;
+    struct captured *log = &ending->captured[merged ? 0 : 1];
+    size_t before = log->content.size;
     if (!check->captured[0].content.size && !check->captured[1].content.size)
         return;
     if (before > LIMIT_OBJECT_BYTES - 3 * CHECK_BYTES)
         return; /* it is stored as one object */
-    if (before && err->content.data[before - 1] != '\n')
-        buf_byte(&err->content, '\n');
-    buf_text(&err->content, "--- its check:\n");
-    buf_str(&err->content, end_of(&check->captured[0]));
-    buf_str(&err->content, end_of(&check->captured[1]));
-    err->bytes += err->content.size - before;
-    ending->row.err_bytes = err->bytes;
+    if (before && log->content.data[before - 1] != '\n')
+        buf_byte(&log->content, '\n');
+    buf_text(&log->content, "--- its check:\n");
+    buf_str(&log->content, end_of(&check->captured[0]));
+    buf_str(&log->content, end_of(&check->captured[1]));
+    log->bytes += log->content.size - before;
+    *(merged ? &ending->row.out_bytes : &ending->row.err_bytes) = log->bytes;
 }
 
 static void note_verdict(struct job *job, const struct verdict *verdict)

@@ -49,7 +49,8 @@ static bool lacks_room(struct engine *e)
 
 static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    return job->kept ? capture_attempt_create(&job->capture, &job->order.id, error)
+    return job->kept ? capture_attempt_create(&job->capture, &job->order.id,
+                                              job->merged, error)
                      : capture_open(&job->capture, e->run.live_dir, e->run.row.run,
                                     job_index(&e->jobs, job), error);
 }
@@ -78,7 +79,18 @@ static int open_somewhere(struct engine *e, struct job *job, bool in_memory,
     return rc;
 }
 
-void job_open_capture(struct engine *e, struct job *job)
+/* Without the second file its stderr is lost, not its stdout. */
+static void open_apart(struct engine *e, struct job *job)
+{
+    struct cairn_error error = {0};
+    if (job->kept || job->merged || !job->capture_open)
+        return;
+    if (capture_open_apart(&job->capture, e->run.live_dir, e->run.row.run,
+                           job_index(&e->jobs, job), &error))
+        job_lose_output(e, job->intent.task, error.text);
+}
+
+static void open_capture(struct engine *e, struct job *job)
 {
     struct cairn_error error = {0};
     bool in_memory = !job->kept && lacks_room(e);
@@ -94,6 +106,12 @@ void job_open_capture(struct engine *e, struct job *job)
         return;
     job->capture = (struct capture){.fd = {-1, -1}};
     job_lose_output(e, job->intent.task, error.text);
+}
+
+void job_open_capture(struct engine *e, struct job *job)
+{
+    open_capture(e, job);
+    open_apart(e, job);
 }
 
 /* ---- A full disk ---- */

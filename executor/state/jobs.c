@@ -166,6 +166,7 @@ struct job *jobs_take(struct engine *e, const struct intent *intent)
     job->used = true;
     job->intent = *intent;
     job->role = intent->role;
+    job->merged = intent->merged;
     job->kept = job->role == ROLE_TASK &&
                 task_wants_keeper(e, graph_def(e->request.graph, intent->task));
     job->adopted = job->edited = job->outside = false;

@@ -42,6 +42,7 @@ struct job { /* one slot */
     uint64_t stamp;       /* new with every process, for timers and pipes */
     struct capture capture;
     bool capture_open;
+    bool merged;      /* its process writes one log: both streams into the first file */
     uint64_t told[2]; /* bytes of its streams that TASK_OUTPUT has told */
     struct spawn_request request;
     struct runner_process process;

@@ -77,8 +77,8 @@ static struct cairn_event_output untold_output(const struct captured *c, uint64_
     return output;
 }
 
-/* The last lines of what a failed attempt wrote: of stderr, or stdout if that is empty.
- */
+/* The last lines of what a failed attempt wrote: of its log; or, where they are apart,
+ * of stderr, or stdout if that is empty. */
 static struct str output_tail(const struct ending *ending)
 {
     enum { TAIL_LINES = 20, TAIL_BYTES = 4096 };

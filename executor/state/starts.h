@@ -19,6 +19,7 @@ struct intent {
     uint64_t turn;  /* in which it was stored */
     uint64_t order; /* in the queues of starts.c */
     enum job_role role;
+    bool merged; /* what it writes is one log */
     bool acted;
     bool withheld; /* it was reported that it waits for saving */
 };

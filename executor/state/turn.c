@@ -48,6 +48,7 @@ struct ending *turn_draft_ending(struct engine *e, const struct intent *intent,
                                       .number = intent->attempt,
                                       .intent_ns = intent->intent_ns,
                                       .start_turn = intent->turn,
+                                      .flags = intent->merged ? ATTEMPT_MERGED : 0,
                                       .exit_code = -1,
                                       .ended_ns = loop_utc_ns(e)}};
     return ending;
@@ -79,12 +80,21 @@ const struct ending *turn_next_settled(struct engine *e)
     return NULL;
 }
 
+/* Does the attempt write one log? What decides an unknown task answers on stdout. */
+static bool writes_merged(const struct engine *e, uint32_t task, enum job_role role)
+{
+    const struct task_def *def = graph_def(e->request.graph, task);
+    return (role == ROLE_TASK || role == ROLE_UNDO) && !def->apart &&
+           (role == ROLE_UNDO || def->kind == TASK_RUN || def->kind == TASK_EXEC);
+}
+
 int turn_add_intent(struct engine *e, uint32_t task, enum job_role role)
 {
     struct intent intent = {.task = task,
                             .attempt = e->turn.attempts[task] + 1,
                             .intent_ns = loop_utc_ns(e),
-                            .role = role};
+                            .role = role,
+                            .merged = writes_merged(e, task, role)};
     if (intent_list_add(&e->turn.intents, &intent))
         return CAIRN_ENOMEM;
     turn_next_attempt(e, task);

@@ -109,9 +109,12 @@ bool endings_lose_output(struct engine *e, size_t bytes, const char *why)
     return lost;
 }
 
-static uint8_t flags_of(enum job_role role)
+static uint8_t flags_of(const struct intent *intent)
 {
-    return role == ROLE_UNDO ? ATTEMPT_UNDO : role == ROLE_DECIDE ? ATTEMPT_CHECK : 0;
+    uint8_t merged = intent->merged ? ATTEMPT_MERGED : 0;
+    return intent->role == ROLE_UNDO     ? ATTEMPT_UNDO | merged
+           : intent->role == ROLE_DECIDE ? ATTEMPT_CHECK
+                                         : merged;
 }
 
 /* Of an attempt that was not started. */
@@ -123,7 +126,7 @@ static struct attempt_row row_of(const struct engine *e, const struct intent *in
                                 .number = intent->attempt,
                                 .intent_ns = intent->intent_ns,
                                 .exit_code = -1,
-                                .flags = flags_of(intent->role),
+                                .flags = flags_of(intent),
                                 .start_turn = intent->turn};
 }
 

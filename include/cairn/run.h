@@ -97,8 +97,9 @@ struct cairn_event {
     size_t tail_bytes;    /* length of tail */
     uint32_t done, total; /* tasks with a final outcome; all tasks */
     uint32_t running;     /* processes alive now */
-    /* What the attempt wrote to stdout and stderr: all that is kept of it when it has
-     * ended, without what TASK_OUTPUT has told. Without secrets. */
+    /* What the attempt wrote: all that is kept of it when it has ended, without what
+     * TASK_OUTPUT has told. Without secrets. The first is its log, or where the task
+     * wants its stderr apart, its stdout; then the second is its stderr. */
     struct cairn_event_output output[2];
 };
 /* Called on the thread that called cairn_run. */
@@ -112,8 +113,8 @@ struct cairn_run_options { /* zero is the default everywhere */
     enum cairn_on_change on_change;
     enum cairn_check_outputs check_outputs;
     enum cairn_saving saving;
-    uint64_t output_limit; /* kept bytes per stream of an attempt; 0: 1 MiB; at most
-                              900 MiB */
+    uint64_t output_limit; /* kept bytes of the log of an attempt, or of each stream
+                              where they are apart; 0: 1 MiB; at most 900 MiB */
     uint32_t keep;         /* checkpoints kept at the end; 0: 50 */
     bool keep_all;         /* no retention */
     bool force;            /* also from a checkpoint that is labelled `broken` */

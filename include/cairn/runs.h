@@ -112,19 +112,23 @@ struct cairn_attempt_info {
     int exit_code, signal;
     bool timed_out;
     int64_t started_ns, ended_ns, cpu_ms, peak_kib;
-    uint64_t stdout_bytes, stderr_bytes; /* as written, before the limit */
+    uint64_t stdout_bytes, stderr_bytes; /* as written, before the limit; `merged`:
+                                            both are in the first */
     const char *text;
     bool undo;     /* it ran the undo, not the task */
     bool check;    /* the task's check decided */
     bool external; /* its end was reported from outside (cairn_complete) */
+    bool merged;   /* its stdout and stderr are one log */
 };
 
 /* Attempts of one task, oldest first. */
 CAIRN_API int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
                              int (*each)(void *, const struct cairn_attempt_info *),
                              void *context, struct cairn_error *error);
-/* Output of an attempt (0: the newest), also while it runs. `stream` 1 or 2. Where
- * the middle was dropped, `gap_bytes` is not 0 in the first call after it. */
+/* Output of an attempt (0: the newest), also while it runs. `stream` 1 is its log, with
+ * both streams in the order in which they were written; of an attempt that is not
+ * `merged` it is stdout, and 2 is stderr. Where the middle was dropped, `gap_bytes` is
+ * not 0 in the first call after it. */
 CAIRN_API int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
                            uint32_t attempt, int stream,
                            int (*each)(void *, const char *bytes, size_t n,

@@ -80,6 +80,8 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     uint32_t retries;
     int32_t priority; /* higher first */
     bool parallel; /* of a callback: it may run beside others, up to `jobs` at once */
+    bool stderr_apart; /* else stdout and stderr are one log, in the order in which they
+                          were written; not of a callback */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

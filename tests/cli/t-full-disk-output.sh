@@ -28,7 +28,7 @@ jobs: 2
 tasks:
   fill: {run: "sh ./fill"}
   print: {run: "seq 1 100000", needs: [fill]}
-  both: {run: "seq 1 3000; seq 1 3000 >&2", needs: [fill]}
+  both: {stderr: apart, run: "seq 1 3000; seq 1 3000 >&2", needs: [fill]}
   noise: {run: "head -c 700000 /dev/urandom | base64", needs: [fill]}
   quiet: {run: "true", needs: [fill]}
 END

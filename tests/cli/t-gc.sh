@@ -154,7 +154,7 @@ exits 0 cairn runs --json
 is "$(json_get .total)" 2 'the old runs are gone'
 bad=0
 for n in 1 40 77 123 199; do
-    [ "$(cairn log "step[n=$n]" --stdout)" = "wave of $((n % 40))" ] || bad=$((bad + 1))
+    [ "$(cairn log "step[n=$n]")" = "wave of $((n % 40))" ] || bad=$((bad + 1))
 done
 is $bad 0 'the output of its tasks is all there'
 

@@ -22,8 +22,11 @@ conv 2
 conv 3' 'a group'
 exits 0 cairn log 'conv[n=1]'
 is "$(cat out)" 'conv 1' 'a member alone is as before'
+exits 0 cairn log 'conv[n=3]' one
+is "$(grep -c '==>' out) $(sed -n 2,3p out)" '2 from one
+err one' 'two, in the order of the file'
 exits 0 cairn log 'conv[n=3]' one --stdout
-is "$(grep -c '==>' out) $(sed -n 2p out)" '2 from one' 'two, in the order of the file'
+says 'one has one log of stdout and stderr' 'of which there is no stdout'
 exits 0 cairn log 'o*' 'conv[n=?]'
 is "$(grep -c '==>' out)" 4 'patterns'
 exits 0 cairn log --all
@@ -38,7 +41,7 @@ says 'no such task of run 1 has failed'
 exits 0 cairn log conv --json
 json_ok 'log of a group --json'
 is "$(json_get '.logs[1].task')" 'conv[n=2]' 'its tasks'
-is "$(json_get '.logs[1].stdout.text')" 'conv 2\n' 'what each wrote'
+is "$(json_get '.logs[1].log.text')" 'conv 2\n' 'what each wrote'
 exits 10 cairn log noe one
 says 'did you mean one?'
 exits 10 cairn log 'x*'

@@ -11,8 +11,8 @@ END2
 exits 1 cairn run two.yaml --fresh
 is "$(grep -c 'to out' err)" 0 'what is good is not shown'
 is "$(sed -n '/^FAILED/,/see:/p' err | sed '1d;$d' | tr -s ' \n' ' ')" \
-    ' 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 unended the cause ' \
-    'of a failed one the last 20 lines, of both streams'
+    ' 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 the cause unended ' \
+    'of a failed one the last 20 lines, as they were written'
 exits 1 cairn run two.yaml --fresh --output=none
 is "$(grep -c 'the cause' err)" 0 '--output=none'
 says 'cairn log bad' 'but where it can be seen'

@@ -79,7 +79,7 @@ tasks:
   argv:
     secrets: [$names]
     run: 'cat /proc/[0-9]*/cmdline >argv 2>/dev/null || true; plant find "\$PLANTS" argv >argv.found'
-  raw: {secrets: [$names], run: 'plant print "\$PLANTS" raw; plant print "\$PLANTS" raw >&2'}
+  raw: {secrets: [$names], stderr: apart, run: 'plant print "\$PLANTS" raw; plant print "\$PLANTS" raw >&2'}
   base64: {secrets: [$names], run: 'plant print "\$PLANTS" base64; printf %s "\$S09" | base64 -w 0 >&2'}
   percent: {secrets: [$names], run: 'plant print "\$PLANTS" percent; plant print "\$PLANTS" percent >&2'}
   bytes: {secrets: [$names], run: 'plant print "\$PLANTS" bytes; plant print "\$PLANTS" halves >&2'}
@@ -111,6 +111,8 @@ done
 bare 0 cairn log raw
 is "$(grep -c 'k[0-9][0-9]=.*\[REDACTED\]' out)" 50 'what stood there is told'
 is "$(grep -c 'k[0-9][0-9]=.*\[REDACTED\]' err)" 50 'on stderr, too'
+bare 0 cairn log percent
+ok 'in one log, too' test "$(grep -c 'REDACTED' out)" -ge 100
 bare 0 cairn explain gated
 says 'check warns' 'the check was heard'
 bare 0 cairn log reader

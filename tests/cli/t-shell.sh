@@ -66,8 +66,8 @@ export API_TOKEN=secret-of-the-api OTHER_TOKEN=another-secret INHERITED=original
 CAIRN_NOISE=1 exits 1 cairn run w.yaml --no-wait
 exits 0 cairn fail 1 person
 exits 1 cairn resume
-cairn log words --stdout >words.env
-cairn log args --stdout >args.env
+cairn log words >words.env
+cairn log args >args.env
 state() {
     cairn status --tasks --json
     cairn events --json

@@ -422,6 +422,13 @@ tasks: {a: {run: exit 1, undo: echo one >>log}}' \
 tasks: {a: {run: exit 1, undo: echo two >>log}}' \
     'exit 1' 'on_failure: undo
 tasks: {a: {run: exit 1}}'
+streams="cairn run w.yaml --json >events 2>err; cairn log a 2>/dev/null"
+key task.stderr "$streams" \
+    'out' "tasks: {a: {run: 'echo out; echo err >&2', stderr: apart}}" \
+    'out err' "tasks: {a: {run: 'echo out; echo err >&2', stderr: merged}}"
+default task.stderr "$streams" \
+    'out err' "tasks: {a: {run: 'echo out; echo err >&2'}}" \
+    'out' "tasks: {a: {run: 'echo out; echo err >&2', stderr: apart}}"
 once() { printf '%s' "tasks: $held" | sed "s/a: {/a: {$1/"; }
 key task.once crash \
     'exit 8 begins' "$(once 'once: true, ')" \

@@ -68,13 +68,17 @@ START_TEST(output_of_checks)
     run_it("name: w\non_failure: continue\ntasks:\n"
            "  quiet: {run: 'echo o; echo e >&2', check: 'true'}\n"
            "  good: {run: 'echo o; printf e >&2', check: 'echo co; echo ce >&2'}\n"
-           "  bad: {run: ':', check: 'echo line 1; echo line 2; exit 3'}\n");
-    expect_output("quiet", 1, "o\n");
-    expect_output("quiet", 2, "e\n");
-    expect_output("good", 1, "o\n");
-    expect_output("good", 2, "e\n--- its check:\nco\nce\n");
-    expect_output("bad", 1, "");
-    expect_output("bad", 2, "--- its check:\nline 1\nline 2\n");
+           "  bad: {run: ':', check: 'echo line 1; echo line 2; exit 3'}\n"
+           "  apart: {run: 'echo o; printf e >&2', check: 'echo co; echo ce >&2',\n"
+           "    stderr: apart}\n");
+    expect_output("quiet", 1, "o\ne\n");
+    expect_output("quiet", 2, "");
+    expect_output("good", 1, "o\ne\n--- its check:\nco\nce\n");
+    expect_output("good", 2, "");
+    expect_output("bad", 1, "--- its check:\nline 1\nline 2\n");
+    expect_output("bad", 2, "");
+    expect_output("apart", 1, "o\n");
+    expect_output("apart", 2, "e\n--- its check:\nco\nce\n");
 }
 END_TEST
 

@@ -14,6 +14,7 @@ static void setup(void)
 {
     help_make_dir();
     ck_assert_int_eq(capture_open(&capture, help_dir, RUN, SLOT, &failure), 0);
+    ck_assert_int_eq(capture_open_apart(&capture, help_dir, RUN, SLOT, &failure), 0);
 }
 
 static void teardown(void)
@@ -195,6 +196,34 @@ START_TEST(test_file_of_another_process)
 }
 END_TEST
 
+/* One log has one file, and what an earlier owner left beside it is gone; the second
+ * one comes with the first attempt that wants it, and stays. */
+START_TEST(test_second_file_on_demand)
+{
+    struct capture one;
+    char path[300];
+    live_path(path, sizeof path, help_dir, live_of_slot(LIVE_SLOT_ERR, RUN, 6));
+    ck_assert_int_eq(mknod(path, S_IFREG | 0600, 0), 0);
+    ck_assert_int_eq(capture_open(&one, help_dir, RUN, 6, &failure), 0);
+    ck_assert_int_eq(one.fd[1], -1);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    write_pattern(one.fd[0], 0, 10);
+    ck_assert_int_eq(capture_reset(&one, help_dir, RUN, 6, &failure), 0);
+    ck_assert_int_eq(one.fd[1], -1);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(capture_open_apart(&one, help_dir, RUN, 6, &failure), 0);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    int apart = one.fd[1];
+    ck_assert_int_eq(capture_open_apart(&one, help_dir, RUN, 6, &failure), 0);
+    ck_assert_int_eq(one.fd[1], apart);
+    write_pattern(one.fd[1], 0, 10);
+    expect_content(one.fd[0], 100, 0);
+    expect_content(one.fd[1], 100, 10);
+    capture_close(&one);
+    capture_remove(help_dir, RUN, 6);
+}
+END_TEST
+
 /* Files of an attempt, which another process goes on with. */
 START_TEST(test_of_an_attempt)
 {
@@ -205,34 +234,38 @@ START_TEST(test_of_an_attempt)
     snprintf(expected, sizeof expected, "%s/run-3.2.77.3.err", help_dir);
     ck_assert_str_eq(path, expected);
     int fds = help_open_fds();
-    ck_assert_int_eq(capture_attempt_create(&made, &id, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&made, &id, false, &failure), 0);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(fcntl(made.fd[i], F_GETFD), FD_CLOEXEC);
         ck_assert_int_ne(fcntl(made.fd[i], F_GETFL) & O_APPEND, 0);
     }
     write_pattern(made.fd[1], 0, 3000000);
-    ck_assert_int_eq(capture_attempt_open(&opened, &id, &failure), 0);
+    ck_assert_int_eq(capture_attempt_open(&opened, &id, false, &failure), 0);
     expect_content(opened.fd[0], 1000, 0);
     expect_content(opened.fd[1], 1000, 3000000);
     capture_trim(&opened, 1000, CAPTURE_HOLE);
     write_pattern(made.fd[1], 3000000, 3000100);
     expect_content(opened.fd[1], 1000, 3000100);
     capture_close(&opened);
+    ck_assert_int_eq(capture_attempt_open(&opened, &id, true, &failure), 0);
+    ck_assert_int_ge(opened.fd[0], 0);
+    ck_assert_int_eq(opened.fd[1], -1);
+    capture_close(&opened);
     /* Made again: what the first one still writes goes nowhere. */
     int old = dup(made.fd[1]);
     capture_close(&made);
-    ck_assert_int_eq(capture_attempt_create(&made, &id, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&made, &id, false, &failure), 0);
     ck_assert_int_eq(write(old, "late", 4), 4);
     expect_content(made.fd[1], 100, 0);
     close(old);
     capture_close(&made);
     capture_attempt_remove(&id);
     ck_assert_int_ne(access(path, F_OK), 0);
-    ck_assert_int_eq(capture_attempt_open(&opened, &id, &failure), 0);
+    ck_assert_int_eq(capture_attempt_open(&opened, &id, false, &failure), 0);
     ck_assert_int_eq(opened.fd[0], -1);
     ck_assert_int_eq(opened.fd[1], -1);
     id.live_dir = help_path("missing");
-    ck_assert_int_eq(capture_attempt_create(&opened, &id, &failure), CAIRN_EIO);
+    ck_assert_int_eq(capture_attempt_create(&opened, &id, false, &failure), CAIRN_EIO);
     ck_assert_int_eq(help_open_fds(), fds);
 }
 END_TEST
@@ -246,10 +279,12 @@ START_TEST(test_errors_leave_outputs_alone)
                      CAIRN_EIO);
     ck_assert_int_eq(failure.sys, ENOENT);
     ck_assert_int_eq(other.fd[0], 77);
-    /* The second file cannot be made: the first is closed again. */
     ck_assert_int_eq(mkdir(help_path("run-9.1.err"), 0700), 0);
     ck_assert_int_eq(capture_open(&other, help_dir, 9, 1, &failure), CAIRN_EIO);
     ck_assert_int_eq(other.fd[1], 78);
+    other.fd[1] = -1;
+    ck_assert_int_eq(capture_open_apart(&other, help_dir, 9, 1, &failure), CAIRN_EIO);
+    ck_assert_int_eq(other.fd[1], -1);
     ck_assert_int_eq(capture_read(-1, 10, &got, &failure), CAIRN_EIO);
     ck_assert_uint_eq(got.bytes, 42);
     ck_assert_int_eq(help_open_fds(), fds);
@@ -267,6 +302,9 @@ START_TEST(kept_in_memory)
     struct capture memory = {.fd = {-1, -1}};
     struct captured got = {BUF_INIT, 0, 0};
     ck_assert_int_eq(capture_open_memory(&memory, &failure), 0);
+    ck_assert_int_eq(memory.fd[1], -1);
+    ck_assert_int_eq(
+        capture_open_apart(&memory, help_path("missing"), RUN, SLOT, &failure), 0);
     write_out(&memory, "first ");
     write_out(&memory, "second");
     ck_assert_int_eq(capture_read(memory.fd[0], 1000, &got, &failure), 0);
@@ -318,6 +356,7 @@ int main(void)
     tcase_add_test(tests, test_truncated_by_the_task);
     tcase_add_test(tests, test_reset_replaces_only_what_has_content);
     tcase_add_test(tests, test_file_of_another_process);
+    tcase_add_test(tests, test_second_file_on_demand);
     tcase_add_test(tests, test_of_an_attempt);
     tcase_add_test(tests, test_errors_leave_outputs_alone);
     suite_add_tcase(suite, tests);

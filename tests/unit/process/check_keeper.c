@@ -118,7 +118,8 @@ START_TEST(test_surroundings)
              "/proc/self/fd; cat /proc/self/status | grep -E 'Sig(Blk|Ign|Cgt)'; "
              "[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && echo group; cat; echo e >&2"));
     work.env[2] = "LD_LIBRARY_PATH=/no/such";
-    ck_assert_int_eq(capture_attempt_create(&capture, &work.order.id, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&capture, &work.order.id, false, &failure),
+                     0);
     work.request.stdout_fd = capture.fd[0];
     work.request.stderr_fd = capture.fd[1];
     work.request.cwd = "/usr";

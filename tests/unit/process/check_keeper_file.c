@@ -215,7 +215,7 @@ START_TEST(test_forget)
     struct work work;
     struct attempt_id id = id_of(help_dir, 4);
     struct capture capture;
-    ck_assert_int_eq(capture_attempt_create(&capture, &id, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&capture, &id, false, &failure), 0);
     capture_close(&capture);
     prepare(&work, help_dir, 4, ARGV("true"));
     struct keeper keeper = start(&work);

@@ -338,6 +338,34 @@ START_TEST(test_damage)
 }
 END_TEST
 
+/* ---- Version 4 ---- */
+
+/* Only a definition with it is written so, and no older one has it. */
+START_TEST(test_stderr_apart)
+{
+    struct buf bytes = BUF_INIT, without = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x, once: true}}\n");
+    encode(&help_definition, &without);
+    ck_assert_int_eq(without.data[8], 2);
+    help_parse("name: n\ntasks: {a: {run: x, once: true, stderr: merged}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert(str_equal(buf_view(&bytes), buf_view(&without)));
+    help_parse("name: n\ntasks: {a: {run: x, once: true, stderr: apart}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[8], 4);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert(d.defs[0].apart && d.defs[0].once);
+    definition_release(&d);
+    for (char version = 2; version < 4; version++) {
+        bytes.data[8] = version;
+        ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    }
+    buf_release(&bytes);
+    buf_release(&without);
+}
+END_TEST
+
 /* ---- Version 1 ---- */
 
 /* What the release before wrote for this text. */
@@ -433,6 +461,7 @@ int main(void)
     tcase_add_test(tests, test_mutations);
     tcase_add_loop_test(tests, test_damage, 0,
                         (int)(sizeof damages / sizeof damages[0]));
+    tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
     tcase_add_test(tests, test_version_1_is_old);
     suite_add_tcase(suite, tests);
