@@ -76,13 +76,21 @@ struct present {
     bool root_gone; /* outputs are gone together with the workflow's directory */
 };
 
+/* A run of this workflow and params that the task had begun before, where another one
+ * begins now. */
+struct begun_earlier {
+    uint64_t run; /* 0: none */
+    bool ask;     /* about what must not run twice and has completed in it, too */
+};
+
 struct situation {
     struct arena arena; /* texts of recorded.row and present.which */
     struct recorded recorded;
     struct present present;
     struct run_parent inside; /* the attempt that this process runs in; run 0: none */
     bool begun_before;        /* ... and its task began the run to continue before */
-    struct secrets secrets;   /* values as they are given now */
+    struct begun_earlier earlier;
+    struct secrets secrets; /* values as they are given now */
     struct decisions decisions;
     struct buf notices; /* NUL-terminated, one after the other */
 };

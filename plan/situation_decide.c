@@ -365,6 +365,12 @@ static int decide_anew(struct loader *l, const struct graph *old)
     return rc ? rc : refuse_change(l);
 }
 
+static int load_earlier(struct loader *l)
+{
+    int rc = l->s->earlier.run ? situation_allocate_marks(l) : 0;
+    return rc || !l->s->earlier.run ? rc : situation_load_earlier(l);
+}
+
 int situation_decide(struct loader *l)
 {
     struct situation *s = l->s;
@@ -378,7 +384,7 @@ int situation_decide(struct loader *l)
                          "the checkpoint is of %u tasks, the recorded definition of %u",
                          s->recorded.states.n, old->n_tasks);
     map_tasks(g, old, s->present.old_task);
-    int rc = s->recorded.exists ? situation_load_marks(l) : 0;
+    int rc = s->recorded.exists ? situation_load_marks(l) : load_earlier(l);
     if (!rc)
         rc = map_states(l);
     if (!rc)

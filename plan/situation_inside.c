@@ -6,6 +6,7 @@
 #include "graph/fingerprint.h"
 #include "graph/graph.h"
 #include "runs/marks.h"
+#include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -141,29 +142,100 @@ static int is_one_attempt(struct cairn_store *store, const struct run_parent *wa
     return rc ? rc : (row.flags & ATTEMPT_ADOPTED) != 0;
 }
 
-/* Does the attempt `here` repeat `was`, which did not end by itself, with its task not
- * edited and nothing that it needs run again since? 1 yes, 0 no, <0 error. */
-static int repeats_attempt(struct cairn_store *store, const struct run_parent *was,
-                           const struct run_parent *here, struct cairn_error *error)
-{
-    struct attempt_row row = {0};
-    int rc = is_one_attempt(store, was, here, error);
-    if (!rc)
-        rc = get_attempt(store, was, &row, error);
-    if (rc)
-        return rc > 0 || rc == CAIRN_ENOTFOUND ? 0 : rc;
-    if (!attempt_is_open(&row) && !(row.flags & ATTEMPT_INTERRUPTED) &&
-        row.outcome != CAIRN_CANCELLED)
-        return 0;
-    return is_given_the_same(store, was, here, row.start_turn, error);
-}
-
 /* ---- Which run goes on ---- */
 
+static bool is_cut_off(const struct attempt_row *row)
+{
+    return attempt_is_open(row) || row->flags & ATTEMPT_INTERRUPTED ||
+           row->outcome == CAIRN_CANCELLED;
+}
+
+/* Has the run completed behind the end of the attempt that had begun it: resumed or
+ * decided by hand? Its task has not seen that end yet. */
+static int completed_since(struct loader *l, const struct attempt_row *row, bool *since)
+{
+    uint64_t seq = 0;
+    int rc = store_last_seq(l->store, NAMESPACE_WORKFLOW, l->s->recorded.row.run, &seq,
+                            l->error);
+    *since = row->outcome == CAIRN_FAILED && row->checkpoint && seq > row->checkpoint;
+    return rc;
+}
+
+/* Begun in the attempt `row` of the task: does the run go on in the attempt of now? If
+ * what its tasks were given is what they would be given now; and if it is not at its
+ * end, or the task has not seen that end. 1 yes, 0 no, <0 error. */
+static int goes_on_after(struct loader *l, const struct run_parent *was,
+                         const struct attempt_row *row)
+{
+    bool completed = l->s->recorded.row.state == CAIRN_RUN_COMPLETED, since = false;
+    if (!is_cut_off(row)) {
+        int rc = completed ? completed_since(l, row, &since) : 0;
+        if (rc || (completed && !since) || row->outcome == CAIRN_COMPLETED)
+            return rc;
+    }
+    return is_given_the_same(l->store, was, &l->s->inside, row->start_turn, l->error);
+}
+
+/* The same for the run in recorded.row. A second call of one attempt begins another if
+ * it has completed. */
+static int goes_on_inside(struct loader *l, const struct run_parent *was)
+{
+    bool completed = l->s->recorded.row.state == CAIRN_RUN_COMPLETED;
+    struct attempt_row row = {0};
+    int rc = is_one_attempt(l->store, was, &l->s->inside, l->error);
+    if (rc > 0 || rc == CAIRN_ENOTFOUND)
+        return !completed;
+    if (!rc)
+        rc = get_attempt(l->store, was, &row, l->error);
+    if (rc == CAIRN_ENOTFOUND)
+        return !completed;
+    return rc ? rc : goes_on_after(l, was, &row);
+}
+
+static int note_row(void *context, const struct run_row *row)
+{
+    *(struct run_row *)context = *row; /* its texts are not used */
+    return 0;
+}
+
+/* Had the attempt ended when the record `seq` was made? */
+static int had_ended(struct loader *l, const struct run_parent *was, uint64_t seq,
+                     bool *ended)
+{
+    struct attempt_row row = {0};
+    int rc = get_attempt(l->store, was, &row, l->error);
+    *ended = !rc && row.checkpoint && row.checkpoint <= seq;
+    return rc == CAIRN_ENOTFOUND ? 0 : rc;
+}
+
+/* In a fork: the run that the task has begun in what it forks from. If the task had not
+ * ended there, what must not run twice is asked about. */
+static int find_in_source(struct loader *l, const struct inside_query *here)
+{
+    struct run_parent parent = l->s->inside, was;
+    const struct inside_query query = {here->workflow, here->params, &parent};
+    struct begun_earlier *earlier = &l->s->earlier;
+    struct cairn_error local = {0};
+    int rc = 0;
+    while (!rc && !earlier->run) {
+        struct run_row row = {0};
+        bool ended = false;
+        rc = store_get_run(l->store, parent.run, note_row, &row, &local);
+        if (rc || !row.from_run || row.from_run >= parent.run)
+            break;
+        parent.run = row.from_run;
+        rc = store_find_inside(l->store, &query, &earlier->run, &was, &local);
+        if (!rc && earlier->run)
+            rc = had_ended(l, &was, row.from_seq, &ended);
+        earlier->ask = earlier->run && !ended;
+    }
+    return !rc || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED
+               ? 0
+               : error_set(l->error, rc, "%s", local.text);
+}
+
 /* The newest run of the workflow and params that the task which this process runs in
- * has begun goes on inside it: if it is unfinished, and if it has completed in an
- * attempt that was cut off, since that attempt is repeated now, but not what was done
- * in it. */
+ * has begun goes on inside it, or another begins, which is told of the earlier one. */
 int situation_find_begun_before(struct loader *l, const struct digest *params)
 {
     struct inside_query query = {.params = params, .parent = &l->s->inside};
@@ -175,18 +247,17 @@ int situation_find_begun_before(struct loader *l, const struct digest *params)
     if (rc)
         return rc == CAIRN_ENOTFOUND ? 0 : error_set(l->error, rc, "%s", local.text);
     rc = store_find_inside(l->store, &query, &run, &was, l->error);
-    if (!rc && run)
+    if (!rc && !run)
+        return find_in_source(l, &query);
+    if (!rc)
         rc = run_row_get(&l->s->recorded.row, l->store, run, &l->s->arena, l->error);
-    if (rc || !run)
-        return rc;
-    bool goes_on = l->s->recorded.row.state != CAIRN_RUN_COMPLETED;
-    if (!goes_on) {
-        rc = repeats_attempt(l->store, &was, &l->s->inside, l->error);
-        goes_on = rc > 0;
-    }
-    l->s->begun_before = goes_on;
-    if (!goes_on)
+    if (!rc)
+        rc = goes_on_inside(l, &was);
+    l->s->begun_before = rc > 0;
+    if (rc <= 0) {
+        l->s->earlier.run = run;
         l->s->recorded.row = (struct run_row){0};
+    }
     return rc < 0 ? rc : 0;
 }
 

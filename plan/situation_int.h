@@ -28,6 +28,10 @@ int situation_leave_to_other_task(struct loader *l);
 int situation_notice_parent(struct loader *l);
 /* Once run, states, definition and old_task are loaded. */
 int situation_load_marks(struct loader *l);
+int situation_allocate_marks(struct loader *l);
+/* For a run that begins inside a task which had begun another: the marks of `once`
+ * tasks, which are allocated. */
+int situation_load_earlier(struct loader *l);
 /* Within that: the marks of `once` tasks that an edit had taken out or skipped. */
 int situation_load_put_back(struct loader *l);
 /* An attempt as its keeper, or the note of its end, has it: in the numbers of the

@@ -291,7 +291,7 @@ static void mark_pending(struct recorded *r)
             r->marks[task] = MARK_DAMAGED;
 }
 
-static int allocate_marks(struct loader *l)
+int situation_allocate_marks(struct loader *l)
 {
     struct recorded *r = &l->s->recorded;
     size_t old = (size_t)r->states.n + 1, now = (size_t)l->w->graph.n_tasks + 1;
@@ -307,7 +307,7 @@ static int allocate_marks(struct loader *l)
 int situation_load_marks(struct loader *l)
 {
     struct recorded *r = &l->s->recorded;
-    int rc = allocate_marks(l);
+    int rc = situation_allocate_marks(l);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < r->states.n; i++)

@@ -236,3 +236,45 @@ int situation_load_put_back(struct loader *l)
     free(wanted);
     return rc;
 }
+
+/* ---- Inside a task ---- */
+
+/* What has completed there runs again as it does where something that it needs has run
+ * again: with a word, unless it is asked about. */
+static void tell_of_earlier(struct loader *l)
+{
+    const struct begun_earlier *earlier = &l->s->earlier;
+    struct present *p = &l->s->present;
+    for (uint32_t task = 0; task < l->w->graph.n_tasks; task++) {
+        if (!(p->new_marks[task] & MARK_DAMAGED))
+            continue;
+        situation_add_notice(
+            l->s,
+            "%s must not run twice if interrupted; it has completed in run %llu, %s",
+            l->w->graph.id[task], (unsigned long long)earlier->run,
+            earlier->ask ? "and runs again only if that is decided"
+                         : "and runs again now");
+        if (earlier->ask)
+            continue;
+        p->new_marks[task] = 0;
+        p->put_back[task] = (struct put_back){0};
+    }
+}
+
+int situation_load_earlier(struct loader *l)
+{
+    uint32_t n = l->w->graph.n_tasks;
+    struct past_run past = {0};
+    uint8_t *wanted = calloc((size_t)n + 1, 1);
+    if (!wanted)
+        return error_nomem(l->error);
+    for (uint32_t task = 0; task < n; task++)
+        wanted[task] = graph_def(&l->w->graph, task)->once;
+    int rc = store_get_run(l->store, l->s->earlier.run, copy_run, &past.row, l->error);
+    for (uint32_t gen = past.row.gen; gen > 0 && !rc; gen--)
+        rc = mark_put_back_by(l, &past, gen, wanted);
+    free(wanted);
+    if (!rc)
+        tell_of_earlier(l);
+    return rc;
+}

@@ -41,15 +41,31 @@ bool nested_prepare(struct world *w, struct session *s, struct session *inner)
     return inner->run == NO_RUN || session_plan(w, inner) == 0;
 }
 
-/* Which run it went on with. */
-static void choose_inner(struct world *w, struct session *inner, uint32_t number)
+/* Has what its task needs run again since it was begun there, or was the task edited?
+ */
+static bool is_outdated(struct world *w, const struct session *s, struct run *run)
 {
-    const struct run *was = inner->run != NO_RUN ? &w->run[inner->run] : NULL;
-    bool same = was && was->number == number;
-    if (was && !same && was->finished == NO)
+    struct logged outer;
+    const struct task *middle = &w->flow[s->flow].task[MIDDLE];
+    log_read(w, s->flow, s->log_at, &outer);
+    run->outdated |= (outer.started & middle->needs) != 0;
+    return run->outdated || run->outer_salt != middle->salt;
+}
+
+/* Which run it went on with. */
+static void choose_inner(struct world *w, const struct session *s,
+                         struct session *inner, uint32_t number)
+{
+    struct run *was = inner->run != NO_RUN ? &w->run[inner->run] : NULL;
+    bool same = was && was->number == number, outdated = was && is_outdated(w, s, was);
+    if (was && !same && was->finished == NO && !outdated)
         wrong(w, &w->repeated, "the unfinished inner run %u does not go on, but %u",
               was->number, number);
-    if (same && was->finished == YES && inner->middle_ended)
+    if (same && outdated && !s->loose)
+        wrong(w, &w->undetected,
+              "the inner run %u goes on, though what it was given is not as it was",
+              number);
+    if (same && was->finished == YES && inner->middle_ended && !was->by_hand)
         wrong(w, &w->undetected, "the inner run %u goes on, though it had completed",
               number);
     if (same)
@@ -75,14 +91,21 @@ void nested_settle(struct world *w, struct session *s, struct session *inner)
             forget(&w->flow[INNER_FLOW], run,
                    inner->plan.fates.will | inner->plan.fates.may);
             run->finished = run->finished == YES ? UNSURE : run->finished;
+            (void)is_outdated(w, s, run);
         }
         return;
     }
     if (said.exit_status == 7 && inner->how == TO_ITS_END)
         wrong(w, &w->other, "the inner run %u was stopped", number);
-    choose_inner(w, inner, number);
+    choose_inner(w, s, inner, number);
     inner->how = said.finished ? inner->how : KILLED;
     session_settle(w, inner);
+    if (inner->run == NO_RUN)
+        return;
+    struct run *run = &w->run[inner->run];
+    run->inside = s->run;
+    run->outer_salt = w->flow[s->flow].task[MIDDLE].salt;
+    run->outdated = run->by_hand = false;
 }
 
 /* Without a number, the newest run that no task began is meant. */

@@ -395,6 +395,7 @@ void session_settle(struct world *w, struct session *s)
     if (log.run && log.run != run->number)
         wrong(w, &w->other, "run %u, the log has %u", run->number, log.run);
     run->loose |= s->loose;
+    run->by_hand |= strcmp(s->tag, "inner") != 0;
     if (s->status == 137 || s->status == 143)
         settle_killed(w, s, run, &said, &log, &now);
     else
@@ -449,8 +450,6 @@ static void settle_both(struct world *w, struct session *s, struct session *inne
     if (inner) {
         inner->loose = s->loose;
         nested_settle(w, s, inner);
-        if (inner->run != NO_RUN)
-            w->run[inner->run].inside = s->run;
         s->nested = inner->status;
     }
     session_settle(w, s);

@@ -69,6 +69,9 @@ struct run {
     uint64_t changes;           /* of the world, when it was killed */
     bool loose;                 /* what is recorded of it is not known */
     uint32_t inside;            /* index of the run whose task began it, or NO_RUN */
+    uint32_t outer_salt;        /* ... of that task then */
+    bool outdated;              /* ... and what that task needs has started since */
+    bool by_hand;               /* it went on outside of that task since */
 };
 /* Bits of tasks. */
 struct fates {
