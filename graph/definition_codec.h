@@ -7,7 +7,7 @@
 
 /* The start of the binary form. */
 #define DEFINITION_MAGIC "CAIRNDEF"
-enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 3 };
+enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 4 };
 
 /* Canonical binary form (docs/definition-format.md): the same definition always
  * gives the same bytes; its SHA-256 is the graph digest. Callbacks are stored as their
