@@ -37,7 +37,7 @@ static int add_claim(void *context, const struct claim_row *row)
 static bool needs_end_anew(const struct engine *e, uint32_t task)
 {
     const struct graph *g = e->request.graph;
-    const uint8_t *fate = e->run.situation.decisions.fate;
+    const uint16_t *fate = e->run.situation.decisions.fate;
     for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++)
         if (fate[g->needs[i]] & FATE_ANEW)
             return true;

@@ -52,6 +52,24 @@ bool task_id_is_good(struct str id)
     return id.len > 0 && id.len <= LIMIT_ID_BYTES && (!rest.len || str_is_id(rest));
 }
 
+bool task_def_wants_group(const struct definition *d, const struct task_def *def)
+{
+    bool wants = false;
+    for (uint32_t i = 0; i < def->n_needs && def->when == WHEN_SUCCESS && !wants; i++) {
+        const struct need *need = &def->needs[i];
+        wants = need->open || (!need->bindings && d->defs[need->target].n_foreach);
+    }
+    return wants;
+}
+
+bool definition_wants_groups(const struct definition *d)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < d->n_defs && !any; i++)
+        any = task_def_wants_group(d, &d->defs[i]);
+    return any;
+}
+
 bool names_have(const struct str *sorted, uint32_t n, struct str name)
 {
     uint32_t low = 0;

@@ -51,14 +51,17 @@ struct retry_policy {
     uint32_t n_on_exit;
 };
 
-/* A need as written: the whole of a task or group (`convert`), or one member
- * (`convert[part=${{ part }}]`). */
+/* A need as written: the whole of a task or group (`convert`), one member
+ * (`convert[part=${{ part }}]`), or all members with some values (of a group with more
+ * keys than that). */
 struct need {
     struct str text;            /* as written, for messages and the fingerprint */
     uint32_t target;            /* index of the needed task_def */
     struct key_value *bindings; /* [n_bindings] value is reference text; in the order of
                                    the target's keys; NULL: the whole group */
     uint32_t n_bindings;
+    uint8_t open; /* bit k: any value of the target's key k will do, and its binding is
+                     empty; 0: none is open */
     struct position at;
 };
 
@@ -86,6 +89,8 @@ struct task_def {
     struct str condition; /* `if`: an expression, without ${{ }}; "": none */
     uint8_t when;         /* enum task_when */
     bool once, finally;
+    bool needs_all;   /* members of groups that their condition excluded keep it
+                         from running, as if they were needed one by one */
     bool parallel;    /* TASK_CALL: may run beside other callbacks */
     bool apart;       /* its stderr is kept apart from its stdout */
     struct str check; /* text for `side_shell`; "": none */
@@ -143,6 +148,7 @@ struct definition {
     int64_t deadline_ms; /* 0: none */
     struct str *secrets; /* [n_secrets] sorted names */
     uint32_t n_secrets;
+    bool all_need_all;     /* needs_all holds for every task: it did before version 4 */
     struct task_def *defs; /* in file order, those of `finally` behind the others */
     uint32_t n_defs;
     size_t defs_capacity;
@@ -171,6 +177,18 @@ uint32_t task_def_key(const struct task_def *def, struct str name);
 /* True if it can be the id of a task: 1 to LIMIT_ID_BYTES of A-Z a-z 0-9 _ . and -.
  * That of a workflow file is more narrow: str_is_id. */
 bool task_id_is_good(struct str id);
+/* True if members that their condition excluded may make a difference to the task: it
+ * wants success of a group, or of a part of one. */
+bool task_def_wants_group(const struct definition *definition,
+                          const struct task_def *def);
+/* Does any task? */
+bool definition_wants_groups(const struct definition *definition);
+/* An excluded member of a group counts for it as a skipped one does. */
+static inline bool task_def_needs_all(const struct definition *definition,
+                                      const struct task_def *def)
+{
+    return def->needs_all || definition->all_need_all;
+}
 /* True if the sorted names have this one. */
 bool names_have(const struct str *sorted, uint32_t n, struct str name);
 /* True if a param of the workflow reaches the task: its texts, its environment and its

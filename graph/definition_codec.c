@@ -5,7 +5,8 @@
  * and their items, all in this order:
  *
  *   "CAIRNDEF"  8 bytes
- *   version     2; what is marked [2] is not there in version 1, and read as empty
+ *   version     the least one that has all of it, at least 2; what is marked [2], [3]
+ *               or [4] is not there in those before it, and read as empty
  *   name, file, root
  *   params      list of key, value; sorted by key, no key twice
  *   jobs
@@ -15,6 +16,7 @@
  *   on_crash    1 byte [2]
  *   deadline_ms [2]
  *   secrets     list of names, sorted, none twice [2]
+ *   all_need_all 1 byte [4]; before it, 1 if a task wants a group
  *   tasks       list of
  *     id
  *     kind      1 byte: 1 run, 2 exec, 3 call, 4 external [2]
@@ -33,13 +35,15 @@
  *     inputs    list of texts [2]
  *     condition text [2]
  *     when      1 byte [2]
- *     flags     1 byte: 1 once, 2 finally, 4 own params [2]; since version 4
- *               8 stderr apart
+ *     flags     1 byte: 1 once, 2 finally, 4 own params [2]; 8 needs all,
+ *               16 stderr apart [4]
  *     check     text, min_permille, warn_permille [2]
  *     undo      text [2]
  *     side      shell of check and undo: list of texts, empty if there is neither [2]
  *     secrets   list of names, sorted, none twice, among the definition's [2]
  *     params    list of names, sorted, none twice, among the definition's [2]
+ *     picked    list of places in the product, ascending, each as the distance [3]
+ *     open keys a byte for each need: bit k, the target's key k is open [4]
  */
 #include "graph/definition_codec.h"
 
@@ -92,6 +96,12 @@ static void put_picked(struct buf *out, const struct task_def *def)
     buf_varint(out, def->n_picked);
     for (uint32_t i = 0; i < def->n_picked; i++)
         buf_varint(out, def->picked[i] - (i ? def->picked[i - 1] + 1 : 0));
+}
+
+static void put_open_keys(struct buf *out, const struct task_def *def)
+{
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        buf_byte(out, def->needs[i].open);
 }
 
 static uint64_t zigzag_encoded(int32_t value)
@@ -170,6 +180,9 @@ static void put_field(struct buf *out, const struct task_def *def,
     case FIELD_PICKED:
         put_picked(out, def);
         break;
+    case FIELD_OPEN_KEYS:
+        put_open_keys(out, def);
+        break;
     case FIELD_END:
         break;
     }
@@ -187,10 +200,18 @@ static void put_task(struct buf *out, const struct task_def *def, unsigned versi
 static unsigned version_for(const struct definition *definition)
 {
     unsigned version = 2;
+    /* Version 4 says what excluded members mean, which was one thing before. */
+    if (!definition->all_need_all && definition_wants_groups(definition))
+        return DEFINITION_VERSION;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
         const struct task_def *def = &definition->defs[i];
-        unsigned least = def->apart ? 4 : def->n_picked ? 3 : 2;
-        version = least > version ? least : version;
+        if (def->n_picked && version < 3)
+            version = 3;
+        for (uint32_t j = 0; j < def->n_needs; j++)
+            if (def->needs[j].open)
+                version = DEFINITION_VERSION;
+        if (def->needs_all || def->apart)
+            version = DEFINITION_VERSION;
     }
     return version;
 }
@@ -216,6 +237,8 @@ int definition_encode(const struct definition *definition, struct buf *out,
     buf_byte(out, definition->on_crash);
     buf_varint(out, (uint64_t)definition->deadline_ms);
     put_texts(out, definition->secrets, definition->n_secrets);
+    if (version >= 4)
+        buf_byte(out, definition->all_need_all);
     buf_varint(out, definition->n_defs);
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i], version);

@@ -182,6 +182,12 @@ static void get_picked(struct decoder *d, struct task_def *def)
     }
 }
 
+static void get_open_keys(struct decoder *d, struct task_def *def)
+{
+    for (uint32_t i = 0; i < def->n_needs && !has_failed(d); i++)
+        def->needs[i].open = read_byte(&d->reader);
+}
+
 static uint16_t *get_codes(struct decoder *d, uint32_t most, uint32_t *n)
 {
     uint16_t *codes = get_list(d, 1, sizeof *codes, n);
@@ -290,6 +296,9 @@ static void get_field(struct decoder *d, struct task_def *def,
     case FIELD_PICKED:
         get_picked(d, def);
         break;
+    case FIELD_OPEN_KEYS:
+        get_open_keys(d, def);
+        break;
     case FIELD_END:
         break;
     }
@@ -307,7 +316,7 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
     fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
     fail_unless(d, def->own_params || def->n_params == 0);
-    fail_unless(d, !def->apart || d->version >= 4);
+    fail_unless(d, d->version >= 4 || (!def->needs_all && !def->apart));
 }
 
 /* A text that the task does not have is empty, not NULL. */
@@ -361,6 +370,16 @@ static int get_tasks(struct decoder *d)
     return rc;
 }
 
+/* Some keys of a group are open, not all of them, and what is open has no value. */
+static void check_open_keys(struct decoder *d, const struct need *need,
+                            const struct task_def *target)
+{
+    uint32_t all = (1U << target->n_foreach) - 1;
+    fail_unless(d, (need->open & ~all) == 0 && (!need->open || need->open != all));
+    for (uint32_t k = 0; k < need->n_bindings; k++)
+        fail_unless(d, !(need->open >> k & 1) || need->bindings[k].value.len == 0);
+}
+
 /* Bindings have the shape of their targets, which may come after them. Nothing in
  * `finally` is needed from outside of it, nor needs what is outside. */
 static void check_bindings(struct decoder *d)
@@ -373,8 +392,10 @@ static void check_bindings(struct decoder *d)
             bool whole = need->n_bindings == 0;
             fail_unless(d, whole || need->n_bindings == target->n_foreach);
             fail_unless(d, target->finally == out->defs[i].finally);
+            fail_unless(d, !whole || !need->open);
             if (has_failed(d))
                 return;
+            check_open_keys(d, need, target);
             for (uint32_t k = 0; k < need->n_bindings; k++)
                 need->bindings[k].key = target->foreach[k].name;
         }
@@ -389,6 +410,8 @@ static void get_policy(struct decoder *d)
     out->on_crash = read_byte(&d->reader);
     out->deadline_ms = (int64_t)get_number(d, INT64_MAX);
     out->secrets = get_names(d, &out->n_secrets);
+    if (d->version >= 4)
+        out->all_need_all = get_byte(d, 1) == 1;
     fail_unless(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
     fail_unless(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
     fail_unless(d, out->n_secrets <= LIMIT_SECRETS);
@@ -415,6 +438,9 @@ static int get_definition(struct decoder *d)
     int rc = has_failed(d) ? 0 : get_tasks(d);
     if (!rc && !has_failed(d))
         check_bindings(d);
+    if (!rc && !has_failed(d))
+        out->all_need_all =
+            (d->version < 4 || out->all_need_all) && definition_wants_groups(out);
     return rc;
 }
 

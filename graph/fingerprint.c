@@ -4,12 +4,12 @@
  *   task_def:  "cairn-fingerprint 2" and fingerprint_fields (task_fields.c) in their
  *              order; of params those that the task takes, of foreach the keys
  *   task:      digest of its task_def, its foreach values, and its needs in the order
- *              of their text: the id of one task, or the digest of a whole group's
- *              values
+ *              of their text: the id of one task, or the digest of the values of a
+ *              whole group, or of the ids of a part of one
  *
  * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
- * once, undo, finally, what a check warns of, and the order of needs or foreach values
- * do not count.
+ * once, undo, finally, needs_all, what a check warns of, and the order of needs or
+ * foreach values do not count.
  *
  * Fingerprints are never stored: they are computed of the definition that a run has
  * stored and of the one that is there now, and compared. So this encoding may change
@@ -101,6 +101,7 @@ static void encode_field(const struct definition *d, const struct task_def *def,
         break;
     case FIELD_NEEDS: /* as nodes: hash_def */
     case FIELD_PICKED:
+    case FIELD_OPEN_KEYS:
     case FIELD_BOOL:
     case FIELD_FLAGS:
     case FIELD_NUMBER:
@@ -126,25 +127,19 @@ static int by_text(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Which members there are, by the ids of all, sorted. */
-static int encode_picked(const struct task_def *def, struct buf *out)
+/* Which members a barrier has, by their ids, sorted. */
+static int encode_members(const struct graph *g, uint32_t barrier, struct buf *out)
 {
-    struct arena arena = ARENA_INIT;
-    struct buf id = BUF_INIT;
-    struct str *ids = arena_take(&arena, def->members, sizeof *ids);
-    for (uint32_t m = 0; ids && m < def->members; m++) {
-        buf_clear(&id);
-        member_id(def, m, &id);
-        ids[m] = arena_str(&arena, buf_view(&id));
-    }
-    bool failed = !ids || arena.failed || id.failed;
-    if (!failed) {
-        qsort(ids, def->members, sizeof *ids, by_text);
-        add_texts(out, ids, def->members);
-    }
-    buf_release(&id);
-    arena_release(&arena);
-    return failed ? CAIRN_ENOMEM : 0;
+    uint32_t first = g->need_start[barrier], n = g->need_start[barrier + 1] - first;
+    struct str *ids = malloc(((size_t)n + 1) * sizeof *ids);
+    if (!ids)
+        return CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = str_of(g->id[g->needs[first + i]]);
+    qsort(ids, n, sizeof *ids, by_text);
+    add_texts(out, ids, n);
+    free(ids);
+    return 0;
 }
 
 /* The values of a group, as sets: their order does not matter. */
@@ -163,14 +158,23 @@ static int encode_group(const struct task_def *def, struct buf *out)
         add_texts(out, sorted, key->n);
         free(sorted);
     }
-    return def->n_picked ? encode_picked(def, out) : 0;
+    return 0;
+}
+
+static int encode_barrier(const struct graph *g, uint32_t barrier, struct buf *out)
+{
+    const struct task_def *def = graph_def(g, barrier);
+    if (graph_is_part(g, barrier))
+        return encode_members(g, barrier, out);
+    int rc = encode_group(def, out);
+    return !rc && def->n_picked ? encode_members(g, barrier, out) : rc;
 }
 
 struct hasher {
     const struct graph *graph;
     struct sha256 *sha;
     struct buf scratch;
-    struct digest *groups; /* [n_defs], of defs with a barrier */
+    struct digest *barriers; /* [n_nodes - n_tasks] */
     struct digest *out;
 };
 
@@ -181,18 +185,27 @@ static void hash_scratch(struct hasher *h, struct digest *out)
     sha256_end(h->sha, out);
 }
 
-static int hash_groups(struct hasher *h)
+static int hash_barriers(struct hasher *h)
 {
-    const struct definition *d = h->graph->definition;
-    for (uint32_t i = 0; i < d->n_defs; i++) {
-        if (h->graph->barrier[i] == NODE_NONE)
-            continue;
+    const struct graph *g = h->graph;
+    for (uint32_t node = g->n_tasks; node < g->n_nodes; node++) {
         buf_clear(&h->scratch);
-        if (encode_group(&d->defs[i], &h->scratch) || h->scratch.failed)
+        if (encode_barrier(g, node, &h->scratch) || h->scratch.failed)
             return CAIRN_ENOMEM;
-        hash_scratch(h, &h->groups[i]);
+        hash_scratch(h, &h->barriers[node - g->n_tasks]);
     }
     return 0;
+}
+
+static void add_need(struct hasher *h, uint32_t need)
+{
+    const struct graph *g = h->graph;
+    bool barrier = graph_is_barrier(g, need);
+    buf_byte(&h->scratch, !barrier ? 't' : graph_is_part(g, need) ? 'p' : 'g');
+    if (barrier)
+        buf_add(&h->scratch, h->barriers[need - g->n_tasks].bytes, DIGEST_SIZE);
+    else
+        buf_lstr(&h->scratch, str_of(g->id[need]));
 }
 
 static int by_name(const void *a, const void *b)
@@ -231,14 +244,8 @@ static int hash_def(struct hasher *h, uint32_t index)
         buf_add(&h->scratch, base.bytes, sizeof base.bytes);
         for (uint32_t k = 0; k < def->n_foreach; k++)
             buf_lstr(&h->scratch, def->foreach[k].values[member_value(def, m, k)]);
-        for (uint32_t j = 0; j < def->n_needs; j++) {
-            uint32_t need = g->needs[g->need_start[task] + sorted[j].index];
-            buf_byte(&h->scratch, graph_is_barrier(g, need) ? 'g' : 't');
-            if (graph_is_barrier(g, need))
-                buf_add(&h->scratch, h->groups[g->def_of[need]].bytes, DIGEST_SIZE);
-            else
-                buf_lstr(&h->scratch, str_of(g->id[need]));
-        }
+        for (uint32_t j = 0; j < def->n_needs; j++)
+            add_need(h, g->needs[g->need_start[task] + sorted[j].index]);
         if (!h->scratch.failed)
             hash_scratch(h, &h->out[task]);
     }
@@ -250,12 +257,12 @@ int graph_fingerprints(const struct graph *graph, struct digest *out,
                        struct cairn_error *error)
 {
     struct hasher h = {.graph = graph, .sha = sha256_new(), .out = out};
-    h.groups = calloc(graph->definition->n_defs, sizeof *h.groups);
-    int rc = h.sha && h.groups ? hash_groups(&h) : CAIRN_ENOMEM;
+    h.barriers = calloc((size_t)graph->n_nodes - graph->n_tasks + 1, DIGEST_SIZE);
+    int rc = h.sha && h.barriers ? hash_barriers(&h) : CAIRN_ENOMEM;
     for (uint32_t i = 0; i < graph->definition->n_defs && !rc; i++)
         rc = hash_def(&h, i);
     sha256_free(h.sha);
-    free(h.groups);
+    free(h.barriers);
     buf_release(&h.scratch);
     return rc ? error_nomem(error) : 0;
 }

@@ -4,8 +4,8 @@
 
 #include "base/limits.h"
 #include "graph/cycle.h"
+#include "graph/graph_int.h"
 #include "graph/members.h"
-#include "graph/text_expand.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -27,9 +27,11 @@ static bool is_group(const struct task_def *def)
     return def->n_foreach > 0;
 }
 
-/* Numbers tasks and barriers. */
-static int number_nodes(struct graph *graph, struct cairn_error *error)
+/* Numbers tasks and barriers of whole groups. */
+static int number_nodes(struct building *b)
 {
+    struct graph *graph = b->graph;
+    struct cairn_error *error = b->error;
     const struct definition *d = graph->definition;
     uint64_t tasks = 0;
     uint32_t barriers = 0;
@@ -77,8 +79,22 @@ static void next_id(const struct task_def *def, uint32_t member, size_t *prefix,
     buf_byte(id, ']');
 }
 
-static int name_nodes(struct graph *graph, struct cairn_error *error)
+static void name_parts(struct building *b, struct buf *id)
 {
+    struct graph *graph = b->graph;
+    uint32_t node = graph->n_nodes - graph->n_parts;
+    for (uint32_t i = 0; i < graph->n_parts && !graph->arena.failed; i++, node++) {
+        buf_clear(id);
+        part_id(&b->parts, i, id);
+        graph->def_of[node] = part_target(&b->parts, i);
+        graph->id[node] = arena_text(&graph->arena, buf_view(id));
+    }
+}
+
+static int name_nodes(struct building *b)
+{
+    struct graph *graph = b->graph;
+    struct cairn_error *error = b->error;
     const struct definition *d = graph->definition;
     struct buf id = BUF_INIT;
     size_t prefix = 0;
@@ -106,73 +122,36 @@ static int name_nodes(struct graph *graph, struct cairn_error *error)
             graph->id[graph->barrier[i]] = arena_text(&graph->arena, def->id);
         }
     }
-    if (!rc && graph->arena.failed)
+    if (!rc)
+        name_parts(b, &id);
+    if (!rc && (graph->arena.failed || id.failed))
         rc = error_nomem(error);
     buf_release(&id);
     return rc;
 }
 
-static int missing_member(const struct graph *graph, const struct need *need,
-                          uint32_t task, struct cairn_error *error)
+static uint32_t count_needs(const struct building *b, uint32_t node)
 {
-    const struct definition *d = graph->definition;
-    const struct task_def *target = &d->defs[need->target];
-    return error_set(error, CAIRN_EWORKFLOW,
-                     "%.*s:%u:%u: `%s` needs `%.*s`, but `%.*s` has no such member\n"
-                     "give both tasks the same foreach values, or need the whole group "
-                     "with `%.*s`",
-                     (int)d->file.len, d->file.ptr, need->at.line, need->at.column,
-                     graph->id[task], (int)need->text.len, need->text.ptr,
-                     (int)target->id.len, target->id.ptr, (int)target->id.len,
-                     target->id.ptr);
+    const struct graph *graph = b->graph;
+    if (graph_is_part(graph, node))
+        return b->parts.at[node - (graph->n_nodes - graph->n_parts)].n;
+    assert(!graph_is_barrier(graph, node) || is_group(graph_def(graph, node)));
+    return graph_is_barrier(graph, node) ? graph_def(graph, node)->members
+                                         : graph_def(graph, node)->n_needs;
 }
 
-/* The node that need `need` of task `task` leads to. */
-static int resolve_need(const struct graph *graph, const struct task_def *def,
-                        uint32_t task, const struct need *need, struct buf *scratch,
-                        uint32_t *node, struct cairn_error *error)
+static int count_edges(struct building *b)
 {
-    const struct definition *d = graph->definition;
-    const struct task_def *target = &d->defs[need->target];
-    struct str values[LIMIT_FOREACH_KEYS];
-    size_t ends[LIMIT_FOREACH_KEYS];
-    if (!need->bindings) {
-        *node = is_group(target) ? graph->barrier[need->target]
-                                 : graph->first[need->target];
-        assert(*node < graph->n_nodes);
-        return 0;
-    }
-    buf_clear(scratch);
-    for (uint32_t k = 0; k < need->n_bindings; k++) {
-        text_expand_fixed(d, def, graph_member(graph, task), need->bindings[k].value,
-                          scratch);
-        ends[k] = scratch->size;
-    }
-    if (scratch->failed)
-        return error_nomem(error);
-    for (uint32_t k = 0; k < need->n_bindings; k++) {
-        size_t start = k ? ends[k - 1] : 0;
-        values[k] = (struct str){scratch->data + start, ends[k] - start};
-    }
-    uint32_t member = member_find(target, values);
-    if (member == UINT32_MAX)
-        return missing_member(graph, need, task, error);
-    *node = graph->first[need->target] + member;
-    return 0;
-}
-
-static int count_edges(struct graph *graph, struct cairn_error *error)
-{
+    struct graph *graph = b->graph;
+    struct cairn_error *error = b->error;
     uint64_t edges = 0;
     graph->need_start = calloc((size_t)graph->n_nodes + 1, sizeof(uint32_t));
     graph->dependent_start = calloc((size_t)graph->n_nodes + 2, sizeof(uint32_t));
     if (!graph->need_start || !graph->dependent_start)
         return error_nomem(error);
     for (uint32_t node = 0; node < graph->n_nodes; node++) {
-        const struct task_def *def = graph_def(graph, node);
         graph->need_start[node] = (uint32_t)edges;
-        assert(!graph_is_barrier(graph, node) || is_group(def));
-        edges += graph_is_barrier(graph, node) ? def->members : def->n_needs;
+        edges += count_needs(b, node);
         if (edges > LIMIT_EDGES)
             return error_set(error, CAIRN_ELIMIT, "more than %d dependencies",
                              LIMIT_EDGES);
@@ -183,22 +162,31 @@ static int count_edges(struct graph *graph, struct cairn_error *error)
     return graph->needs && graph->dependents ? 0 : error_nomem(error);
 }
 
-static int fill_needs(struct graph *graph, struct cairn_error *error)
+/* A barrier needs all members, or those of its part. */
+static void fill_barrier(const struct building *b, uint32_t node, uint32_t *needs)
 {
-    struct buf scratch = BUF_INIT;
+    const struct graph *graph = b->graph;
+    uint32_t n = count_needs(b, node), first = graph->first[graph->def_of[node]];
+    const struct placed_member *members = NULL;
+    if (graph_is_part(graph, node))
+        members = part_members(&b->parts, node - (graph->n_nodes - graph->n_parts));
+    for (uint32_t i = 0; i < n; i++)
+        needs[i] = first + (members ? members[i].member : i);
+}
+
+static int fill_needs(struct building *b)
+{
+    struct graph *graph = b->graph;
     int rc = 0;
     for (uint32_t node = 0; node < graph->n_nodes && !rc; node++) {
         const struct task_def *def = graph_def(graph, node);
         uint32_t *needs = graph->needs + graph->need_start[node];
         if (graph_is_barrier(graph, node))
-            for (uint32_t m = 0; m < def->members; m++)
-                needs[m] = graph->first[graph->def_of[node]] + m;
+            fill_barrier(b, node, needs);
         else
             for (uint32_t j = 0; j < def->n_needs && !rc; j++)
-                rc = resolve_need(graph, def, node, &def->needs[j], &scratch, &needs[j],
-                                  error);
+                rc = building_resolve(b, node, &def->needs[j], &needs[j]);
     }
-    buf_release(&scratch);
     return rc;
 }
 
@@ -278,13 +266,18 @@ int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error)
 {
     struct graph g = {.definition = definition, .arena = ARENA_INIT};
-    int rc = number_nodes(&g, error);
+    struct building b = {.graph = &g, .scratch = BUF_INIT, .error = error};
+    int rc = number_nodes(&b);
     if (!rc)
-        rc = name_nodes(&g, error);
+        rc = building_number_parts(&b);
     if (!rc)
-        rc = count_edges(&g, error);
+        rc = name_nodes(&b);
     if (!rc)
-        rc = fill_needs(&g, error);
+        rc = count_edges(&b);
+    if (!rc)
+        rc = fill_needs(&b);
+    parts_release(&b.parts);
+    buf_release(&b.scratch);
     if (!rc) {
         fill_users(&g);
         rc = sort_nodes(&g, error);

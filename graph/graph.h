@@ -2,8 +2,10 @@
 /* The compiled workflow: what depends on what. Pure.
  *
  * Nodes 0..n_tasks-1 are tasks, in file order and member order; the barrier nodes of
- * groups follow. A need on a whole foreach group is one edge to the group's barrier,
- * and the barrier needs every member, so N members before M members cost N + M edges.
+ * groups follow, and then those of parts of groups. A need on a whole foreach group is
+ * one edge to the group's barrier, and the barrier needs every member, so N members
+ * before M members cost N + M edges; a need on a part (`a[py=1]` of more keys) leads in
+ * the same way to the one barrier of that part.
  * Adjacency is held as compressed rows: the needs of node i are
  * needs[need_start[i]] .. needs[need_start[i + 1] - 1]; dependents mirror them. */
 #ifndef GRAPH_GRAPH_H
@@ -19,7 +21,8 @@ struct graph {
     uint32_t *first;   /* [n_defs + 1] first task of each task_def */
     uint32_t *def_of;  /* [n_nodes] index of the task_def (a barrier: of its group) */
     const char **id;   /* [n_nodes] */
-    uint32_t *barrier; /* [n_defs] barrier node or NODE_NONE */
+    uint32_t *barrier; /* [n_defs] barrier node of the whole group, or NODE_NONE */
+    uint32_t n_parts;  /* barriers of parts, the last nodes */
     uint32_t *need_start, *needs;
     uint32_t *dependent_start, *dependents;
     uint32_t *order;  /* [n_nodes] topological, stable */
@@ -27,7 +30,7 @@ struct graph {
     struct arena arena;
 };
 
-/* CAIRN_EWORKFLOW for no tasks, an element-wise need without such a member, or a cycle
+/* CAIRN_EWORKFLOW for no tasks, a need without such a member, or a cycle
  * (named whole); CAIRN_ELIMIT. */
 int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error);
@@ -47,6 +50,10 @@ static inline uint32_t graph_member(const struct graph *graph, uint32_t task)
 static inline bool graph_is_barrier(const struct graph *graph, uint32_t node)
 {
     return node >= graph->n_tasks;
+}
+static inline bool graph_is_part(const struct graph *graph, uint32_t node)
+{
+    return node >= graph->n_nodes - graph->n_parts;
 }
 /* Is one of the tasks that need `node`, directly or through its group, such a task? */
 bool graph_any_dependent(const struct graph *graph, uint32_t node,

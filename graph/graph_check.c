@@ -21,7 +21,21 @@ static bool numbers_match(const struct graph *g)
             return false;
     }
     return g->first[d->n_defs] == tasks && g->n_tasks == tasks &&
-           g->n_nodes == tasks + barriers;
+           g->n_nodes == tasks + barriers + g->n_parts;
+}
+
+/* Each has members, of its own group alone. */
+static bool parts_match(const struct graph *g)
+{
+    for (uint32_t node = g->n_nodes - g->n_parts; node < g->n_nodes; node++) {
+        if (g->need_start[node] == g->need_start[node + 1])
+            return false;
+        for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+            if (graph_is_barrier(g, g->needs[e]) ||
+                g->def_of[g->needs[e]] != g->def_of[node])
+                return false;
+    }
+    return true;
 }
 
 static bool rows_are_whole(const struct graph *g, const uint32_t *start,
@@ -68,10 +82,11 @@ bool graph_consistent(const struct graph *g)
 {
     uint32_t *next = calloc((size_t)g->n_nodes + 1, sizeof *next);
     uint32_t *place = calloc((size_t)g->n_nodes + 1, sizeof *place);
-    bool good = !next || !place || /* without memory nothing is known to be wrong */
-                (numbers_match(g) && rows_are_whole(g, g->need_start, g->needs) &&
-                 rows_are_whole(g, g->dependent_start, g->dependents) &&
-                 users_mirror_needs(g, next) && order_is_topological(g, place));
+    bool good =
+        !next || !place || /* without memory nothing is known to be wrong */
+        (numbers_match(g) && rows_are_whole(g, g->need_start, g->needs) &&
+         rows_are_whole(g, g->dependent_start, g->dependents) && parts_match(g) &&
+         users_mirror_needs(g, next) && order_is_topological(g, place));
     free(next);
     free(place);
     return good;

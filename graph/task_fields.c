@@ -64,6 +64,7 @@ enum {
     SECRETS,
     PARAMS,
     PICKED,
+    OPEN_KEYS,
     END
 };
 
@@ -109,12 +110,17 @@ const struct task_field task_fields[] = {
     [SECRETS] = {TEXTS(FIELD_SECRETS, secrets), EVERY(2), .name = "secrets"},
     [PARAMS] = {TEXTS(FIELD_PARAMS, params), EVERY(2), .name = "param"},
     [PICKED] = {LIST(FIELD_PICKED, picked, uint64_t *), EVERY(3)},
+    [OPEN_KEYS] = {.shape = FIELD_OPEN_KEYS,
+                   .at = AT(needs, struct need *),
+                   .n_at = AT(n_needs, uint32_t),
+                   EVERY(4)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},
                                        {2, AT(finally, bool)},
                                        {4, AT(own_params, bool)},
-                                       {8, AT(apart, bool)}, /* since version 4 */
+                                       {8, AT(needs_all, bool)}, /* since version 4 */
+                                       {16, AT(apart, bool)},    /* since version 4 */
                                        {0, 0}};
 
 #define F(row) &task_fields[row]

@@ -29,7 +29,8 @@ enum field_shape {
     FIELD_SIGNED,   /* int32_t */
     FIELD_FOREACH,  /* struct foreach_key *, and how many */
     FIELD_NEEDS,    /* struct need *, and how many */
-    FIELD_PICKED    /* uint64_t *, and how many: picked members, ascending */
+    FIELD_PICKED,   /* uint64_t *, and how many: picked members, ascending */
+    FIELD_OPEN_KEYS /* of the needs, of which there are as many: `open` */
 };
 
 /* Fields that make up one difference for people: if any of them differs, all do. */

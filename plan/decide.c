@@ -13,18 +13,35 @@
 
 /* ---- Deciding ---- */
 
-/* All bits of what a node needs. */
-static uint8_t fate_of_needs(const struct judge *j, uint32_t node)
+/* All bits of what a task needs. */
+static uint16_t fate_of_needs(const struct judge *j, uint32_t task)
 {
     const struct graph *g = j->in->graph;
-    uint8_t fate = 0;
-    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+    bool all = task_def_needs_all(g->definition, graph_def(g, task));
+    uint16_t fate = 0;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++)
         fate |= j->out->fate[g->needs[e]];
-    return fate;
+    return all && fate & FATE_EXCLUDED ? fate | FATE_BAD : fate;
+}
+
+/* Those of a barrier: who is excluded is left out of the group, unless nobody is left.
+ */
+static uint16_t fate_of_members(const struct judge *j, uint32_t barrier)
+{
+    const struct graph *g = j->in->graph;
+    uint16_t fate = 0;
+    bool left = false;
+    for (uint32_t e = g->need_start[barrier]; e < g->need_start[barrier + 1]; e++) {
+        uint16_t member = j->out->fate[g->needs[e]];
+        bool excluded = member & FATE_EXCLUDED;
+        fate |= excluded ? member & (uint16_t)~FATE_BAD : member;
+        left |= !excluded;
+    }
+    return fate & FATE_EXCLUDED && !left ? fate | FATE_BAD : fate;
 }
 
 /* The first need with one of these bits. */
-static uint32_t need_with(const struct judge *j, uint32_t node, uint8_t bits)
+static uint32_t need_with(const struct judge *j, uint32_t node, uint16_t bits)
 {
     const struct graph *g = j->in->graph;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
@@ -36,7 +53,7 @@ static uint32_t need_with(const struct judge *j, uint32_t node, uint8_t bits)
 enum go { GO_NEVER, GO_PERHAPS, GO_YES };
 
 /* What `when` says of the needs. */
-static enum go go_by_needs(uint8_t when, uint8_t needs)
+static enum go go_by_needs(uint8_t when, uint16_t needs)
 {
     switch ((enum task_when)when) {
     case WHEN_SUCCESS:
@@ -57,7 +74,7 @@ static enum go go_by_needs(uint8_t when, uint8_t needs)
 struct judged_task {
     uint32_t task, old;
     const struct task_def *def;
-    uint8_t needs;    /* their bits */
+    uint16_t needs;   /* their bits */
     uint8_t recorded; /* enum cairn_outcome */
     uint8_t mark;
     bool changed;
@@ -177,20 +194,38 @@ static enum cairn_reason recorded_reason(struct judge *j, const struct judged_ta
 }
 
 static void settle_as(struct judge *j, uint32_t task, enum cairn_reason reason,
-                      uint8_t fate, uint32_t cause)
+                      uint16_t fate, uint32_t cause)
 {
     j->out->reason[task] = (uint8_t)reason;
     j->out->fate[task] = fate;
     j->out->cause[task] = cause;
 }
 
-/* Of a group, the member. */
+/* A member of a group that keeps a task from running: one that failed or was skipped
+ * before one that was excluded. */
+static uint32_t blocking_member(const struct judge *j, uint32_t barrier)
+{
+    const struct graph *g = j->in->graph;
+    uint32_t excluded = NODE_NONE;
+    for (uint32_t e = g->need_start[barrier]; e < g->need_start[barrier + 1]; e++) {
+        uint16_t fate = j->out->fate[g->needs[e]];
+        if (fate & (FATE_FAILED | FATE_BAD) && !(fate & FATE_EXCLUDED))
+            return g->needs[e];
+        if (fate & FATE_EXCLUDED && excluded == NODE_NONE)
+            excluded = g->needs[e];
+    }
+    return excluded;
+}
+
+/* Of a group, the member. An excluded task is bad, too. */
 static uint32_t blocking_need(const struct judge *j, uint32_t task)
 {
+    const struct graph *g = j->in->graph;
     uint32_t need = need_with(j, task, FATE_FAILED | FATE_BAD);
-    return need != NODE_NONE && graph_is_barrier(j->in->graph, need)
-               ? need_with(j, need, FATE_FAILED | FATE_BAD)
-               : need;
+    if (need == NODE_NONE && task_def_needs_all(g->definition, graph_def(g, task)))
+        need = need_with(j, task, FATE_EXCLUDED);
+    return need != NODE_NONE && graph_is_barrier(g, need) ? blocking_member(j, need)
+                                                          : need;
 }
 
 /* It is not settled by what is recorded: does it run? */
@@ -204,14 +239,15 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         settle_as(j, task,
                   v->def->when == WHEN_SUCCESS ? CAIRN_REASON_NEED_SKIPPED
                                                : CAIRN_REASON_EXCLUDED,
-                  FATE_BAD | (v->needs & FATE_OPEN), blocking_need(j, task));
+                  (uint16_t)(FATE_BAD | (v->needs & FATE_OPEN)),
+                  blocking_need(j, task));
         return;
     }
     if (v->def->condition.len) {
         enum condition c = j->in->condition(j->in->context, task, j->out->fate);
         if (c == CONDITION_NO) {
-            settle_as(j, task, CAIRN_REASON_EXCLUDED, FATE_BAD | (v->needs & FATE_OPEN),
-                      NODE_NONE);
+            settle_as(j, task, CAIRN_REASON_EXCLUDED,
+                      (uint16_t)(FATE_BAD | (v->needs & FATE_OPEN)), NODE_NONE);
             return;
         }
         if (c == CONDITION_OPEN)
@@ -219,7 +255,7 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
     }
     if (v->def->kind == TASK_EXTERNAL)
         go = GO_PERHAPS;
-    uint8_t risk =
+    uint16_t risk =
         reason == CAIRN_REASON_FAILED && !v->changed && reads_the_same(j, v->task)
             ? FATE_RISK
             : 0;
@@ -230,29 +266,44 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         cause = need_with(j, task, FATE_WILL);
     if (cause == NODE_NONE && reason == CAIRN_REASON_UPSTREAM)
         cause = need_with(j, task, FATE_TURNED);
-    uint8_t waits = v->needs & FATE_OPEN;
+    uint16_t waits = v->needs & FATE_OPEN;
     if (v->def->kind == TASK_EXTERNAL)
         waits = FATE_OPEN;
     if (v->def->finally && j->any_open)
         go = GO_PERHAPS;
-    settle_as(j, task, reason, (go == GO_YES ? FATE_WILL : FATE_MAY) | risk | waits,
-              cause);
+    settle_as(j, task, reason,
+              (uint16_t)((go == GO_YES ? FATE_WILL : FATE_MAY) | risk | waits), cause);
 }
 
 /* It completed before an edit skipped it, and must not run twice. Where it is not sure
  * that it can start now it is asked about when it can (executor/intents.c). */
 static void judge_put_back_task(struct judge *j, const struct judged_task *v)
 {
-    uint8_t *fate = &j->out->fate[v->task];
+    uint16_t *fate = &j->out->fate[v->task];
     if (*fate & FATE_WILL && !(v->needs & FATE_ANEW)) {
         settle_as(j, v->task, CAIRN_REASON_UNKNOWN, FATE_OPEN, NODE_NONE);
         j->out->reset[v->task] = false;
     } else
-        *fate = (*fate & (uint8_t)~FATE_WILL) | FATE_MAY | FATE_OPEN;
+        *fate = (uint16_t)((*fate & ~FATE_WILL) | FATE_MAY | FATE_OPEN);
 }
 
-/* Skipped before, and so again if nothing has changed around it: that is no reset. If
- * what it needs runs, it is skipped after that: what comes after it waits for both. */
+/* It was skipped, and is so again in the same surroundings. */
+static bool is_out_again(const struct judge *j, const struct judged_task *v)
+{
+    return outcome_is_skipped(v->recorded) && j->out->fate[v->task] & FATE_BAD &&
+           !v->put_back && !(v->needs & FATE_ANEW);
+}
+
+/* As what it ends where it does not run. */
+static uint8_t outcome_of_bad(const struct judge *j, uint32_t task)
+{
+    return j->out->reason[task] == CAIRN_REASON_EXCLUDED ? CAIRN_EXCLUDED
+                                                         : CAIRN_SKIPPED;
+}
+
+/* Skipped before, and so again if nothing has changed around it: that is no reset,
+ * unless it is for another reason, which groups tell apart. If what it needs runs, it
+ * is skipped after that: what comes after it waits for both. */
 static void judge_skipped_task(struct judge *j, const struct judged_task *v,
                                enum cairn_reason reason)
 {
@@ -266,12 +317,13 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
     }
     judge_open_task(j, v, reason);
     if (j->out->fate[v->task] & FATE_BAD)
-        j->out->reset[v->task] = v->put_back || v->needs & FATE_ANEW;
+        j->out->reset[v->task] =
+            !is_out_again(j, v) || v->recorded != outcome_of_bad(j, v->task);
     else if (task_is_unknown(v->def, v->recorded, v->mark))
         judge_put_back_task(j, v);
 }
 
-static uint8_t fate_of_outcome(uint8_t outcome)
+static uint16_t fate_of_outcome(uint8_t outcome)
 {
     return outcome == CAIRN_FAILED ? FATE_FAILED : FATE_COMPLETED;
 }
@@ -339,8 +391,10 @@ static void judge_task(struct judge *j, uint32_t task)
         judge_open_task(j, &v, reason);
     /* What needs it has seen another outcome of it, or none, and needs what it needs.
      */
-    if (out->fate[task] & FATE_BAD && out->reset[task])
+    if (out->fate[task] & FATE_BAD && out->reset[task] && !is_out_again(j, &v))
         out->fate[task] |= FATE_TURNED;
+    if (out->fate[task] & FATE_BAD && outcome_of_bad(j, task) == CAIRN_EXCLUDED)
+        out->fate[task] |= FATE_EXCLUDED;
     if (v.def->finally && out->cause[task] == NODE_NONE &&
         out->reason[task] == CAIRN_REASON_UPSTREAM)
         out->cause[task] = j->first_will != NODE_NONE ? j->first_will : j->first_may;
@@ -371,7 +425,7 @@ static void judge_nodes(struct judge *j, bool finally)
         if (graph_def(g, node)->finally != finally)
             continue;
         if (graph_is_barrier(g, node)) {
-            j->out->fate[node] = fate_of_needs(j, node);
+            j->out->fate[node] = fate_of_members(j, node);
             continue;
         }
         judge_task(j, node);
@@ -383,7 +437,7 @@ static void judge_nodes(struct judge *j, bool finally)
 static void set_aside(struct judge *j, uint32_t task)
 {
     struct decisions *out = j->out;
-    uint8_t fate = out->fate[task];
+    uint16_t fate = out->fate[task];
     if (!(fate & (FATE_WILL | FATE_MAY)) || out->reason[task] == CAIRN_REASON_ADOPTED)
         return;
     out->will -= (fate & FATE_WILL) != 0;
@@ -445,7 +499,7 @@ int decide(const struct decide_input *input, struct decisions *out,
     struct decisions d = {.n = input->graph->n_tasks};
     struct judge judge = {
         .in = input, .out = &d, .first_will = NODE_NONE, .first_may = NODE_NONE};
-    d.fate = calloc(input->graph->n_nodes, 1);
+    d.fate = calloc(input->graph->n_nodes, sizeof *d.fate);
     d.reset = calloc(d.n, 1);
     d.aside = calloc(d.n, 1);
     d.reason = calloc(d.n, 1);

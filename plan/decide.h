@@ -3,7 +3,8 @@
  * cannot disagree. Pure: what was found on disk is passed in.
  *
  * In: recorded outcomes, marks (runs/marks.h), evidence. Out, for each task: its fate
- * and a reason; for each barrier the fates of its members, or-ed. decide.c goes through
+ * and a reason; for each barrier the fates of its members, or-ed, without BAD for those
+ * that are excluded as long as others are left. decide.c goes through
  * the graph once in topological order, so that the fates of all needs are known when a
  * task is judged; then decide_stop.c takes back WILL where a failure that is to be
  * expected may stop the run first.
@@ -18,6 +19,7 @@
  *   FAILED     judge_task                      stays: its failure is handled, or was
  *                                              just reported (MARK_REPORTED)
  *   BAD        judge_open_task                 does not run: skipped or excluded
+ *   EXCLUDED   judge_task, with BAD            because of its own condition
  *   TURNED     judge_task, with BAD            and is not recorded so, or comes after
  *                                              what ends anew: what was made of it
  *                                              counts no more
@@ -68,7 +70,8 @@ enum fate {
     FATE_FAILED = 16,
     FATE_BAD = 32,
     FATE_OPEN = 64,
-    FATE_TURNED = 128
+    FATE_TURNED = 128,
+    FATE_EXCLUDED = 256
 };
 /* How it ends is not known before the run. */
 enum { FATE_UNSETTLED = FATE_WILL | FATE_MAY | FATE_RISK | FATE_OPEN };
@@ -78,7 +81,7 @@ enum { FATE_ANEW = FATE_UNSETTLED | FATE_TURNED };
 /* Whether the condition of a task holds. OPEN: it depends on tasks that are not settled
  * (by `fate`, [n_nodes], complete for all that the task needs). */
 enum condition { CONDITION_NO, CONDITION_YES, CONDITION_OPEN };
-typedef enum condition condition_fn(void *context, uint32_t task, const uint8_t *fate);
+typedef enum condition condition_fn(void *context, uint32_t task, const uint16_t *fate);
 
 struct decide_input {
     const struct graph *graph;
@@ -98,7 +101,7 @@ struct decide_input {
 };
 struct decisions {
     uint32_t n, will, may;
-    uint8_t *fate;  /* [n_nodes] enum fate */
+    uint16_t *fate; /* [n_nodes] enum fate */
     uint8_t *aside; /* [n_tasks] would run, but was not chosen; with
                        one, all of `finally` is, too */
     uint32_t n_aside;

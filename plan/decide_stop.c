@@ -78,11 +78,11 @@ int apply_stop_on_failure(struct judge *j)
     uint32_t *stopper = malloc(g->n_nodes * sizeof *stopper);
     int any = stopper ? find_stoppers(j, stopper) : CAIRN_ENOMEM;
     for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
-        uint8_t *fate = &j->out->fate[task];
+        uint16_t *fate = &j->out->fate[task];
         if (!(*fate & FATE_WILL) || stopper[task] == NODE_NONE ||
             graph_def(g, task)->finally)
             continue;
-        *fate = (uint8_t)((*fate & ~FATE_WILL) | FATE_MAY);
+        *fate = (uint16_t)((*fate & ~FATE_WILL) | FATE_MAY);
         if (j->out->cause[task] == NODE_NONE && stopper[task] != task)
             j->out->cause[task] = stopper[task];
         j->out->will--;

@@ -278,6 +278,29 @@ static const char *describe_excluded(const struct cairn_plan *plan, uint32_t tas
     return keep_text(arena, &text, "its condition is not met");
 }
 
+/* Why it cannot run: what it needs. */
+static const char *describe_need(const struct cairn_plan *plan, uint32_t task,
+                                 struct arena *arena)
+{
+    const struct graph *g = &plan->workflow->graph;
+    const struct decisions *d = &plan->situation.decisions;
+    uint32_t cause = d->cause[task];
+    bool excluded = cause != NODE_NONE && d->fate[cause] & FATE_EXCLUDED;
+    if (excluded && g->definition->all_need_all)
+        return about_cause(plan, task,
+                           "the condition of %s, which it needs, is not met, and this "
+                           "run began when that counted as a skip",
+                           "something it needs did not complete", arena);
+    if (excluded && graph_def(g, task)->needs_all)
+        return about_cause(plan, task,
+                           "the condition of %s is not met, and it has `needs_all`",
+                           "something it needs did not complete", arena);
+    return about_cause(plan, task,
+                       excluded ? "the condition of %s, which it needs, is not met"
+                                : "%s, which it needs, did not complete",
+                       "something it needs did not complete", arena);
+}
+
 static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                                    struct arena *arena)
 {
@@ -299,7 +322,8 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
         return situation_is_put_back(s, plan->workflow, task)
                    ? "it ran before an edit skipped it, and it must not run twice: it "
                      "is asked about when it can start"
-                   : "it was skipped last time because something it needs failed";
+                   : "it was skipped last time because something it needs did not "
+                     "complete";
     case CAIRN_REASON_INTERRUPTED:
         return "it was running, or about to start, when the run was interrupted";
     case CAIRN_REASON_DAMAGED:
@@ -332,8 +356,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                    ? "its condition was not met last time"
                    : describe_excluded(plan, task, arena);
     case CAIRN_REASON_NEED_SKIPPED:
-        return about_cause(plan, task, "%s, which it needs, did not complete",
-                           "something it needs did not complete", arena);
+        return describe_need(plan, task, arena);
     case CAIRN_REASON_HANDLED:
         return "it failed, and a task for that case took care of it";
     case CAIRN_REASON_ASKED:
@@ -354,7 +377,7 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     const struct decisions *d = &plan->situation.decisions;
     const struct task_def *def = graph_def(&plan->workflow->graph, task);
     uint32_t cause = d->cause[task];
-    uint8_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
+    uint16_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
     if (def->kind == TASK_EXTERNAL)
         return "if somebody does it";
     if (def->finally && d->reason[task] == CAIRN_REASON_UPSTREAM)
@@ -389,7 +412,7 @@ static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
     return keep_text(arena, &text, reason);
 }
 
-static enum cairn_will will_of(uint8_t fate)
+static enum cairn_will will_of(uint16_t fate)
 {
     return fate & FATE_WILL ? CAIRN_WILL : fate & FATE_MAY ? CAIRN_MAY : CAIRN_WILL_NOT;
 }

@@ -188,8 +188,19 @@ void sched_offer(struct sched *s, uint32_t task)
 
 /* EARLY: it has ended before all that it needs (it was skipped because of another
  * need, or decided, or kept), so those that need it wait on. TOLD: those that can never
- * run because of it know. LIVE: sched_release_handlers. */
-enum { NEED_FAILED = 1, NEED_BAD = 2, EARLY = 4, TOLD = 8, LIVE = 16 };
+ * run because of it know. LIVE: sched_release_handlers. Only barriers have
+ * NEED_EXCLUDED and NEED_MET: to a task that needs it directly, an excluded one is bad.
+ */
+enum {
+    NEED_FAILED = 1,
+    NEED_BAD = 2,
+    EARLY = 4,
+    TOLD = 8,
+    LIVE = 16,
+    NEED_EXCLUDED = 32,
+    NEED_MET = 64,
+    NEED_LOST = NEED_FAILED | NEED_BAD
+};
 
 enum sched_end_class sched_class(enum cairn_outcome outcome)
 {
@@ -199,33 +210,66 @@ enum sched_end_class sched_class(enum cairn_outcome outcome)
     case CAIRN_FAILED:
         return END_FAILED;
     case CAIRN_SKIPPED:
-    case CAIRN_EXCLUDED:
         return END_BAD;
+    case CAIRN_EXCLUDED:
+        return END_EXCLUDED;
     default:
         return END_OPEN;
     }
 }
 
-static uint8_t flag_of(uint8_t end)
+static bool wants_all(const struct graph *g, uint32_t task)
 {
-    return end == END_FAILED ? NEED_FAILED : end == END_BAD ? NEED_BAD : 0;
+    return task_def_needs_all(g->definition, graph_def(g, task));
+}
+
+/* What the end of something that it needs is to `dependent`. */
+static uint8_t flag_of(const struct graph *g, uint8_t end, uint32_t dependent)
+{
+    bool group = graph_is_barrier(g, dependent);
+    switch ((enum sched_end_class)end) {
+    case END_MET:
+        return group ? NEED_MET : 0;
+    case END_FAILED:
+        return NEED_FAILED;
+    case END_BAD:
+        return NEED_BAD;
+    case END_EXCLUDED:
+        return group ? NEED_EXCLUDED : NEED_BAD;
+    case END_PARTLY:
+        return wants_all(g, dependent) ? NEED_BAD : 0;
+    case END_OPEN:
+        break;
+    }
+    return 0;
 }
 
 static enum sched_end_class barrier_class(uint8_t flags)
 {
-    return flags & NEED_FAILED ? END_FAILED : flags & NEED_BAD ? END_BAD : END_MET;
+    if (flags & NEED_LOST)
+        return flags & NEED_FAILED ? END_FAILED : END_BAD;
+    if (flags & NEED_EXCLUDED)
+        return flags & NEED_MET ? END_PARTLY : END_EXCLUDED;
+    return END_MET;
+}
+
+/* After it a node is to be looked at, or, of a barrier, those that need it. */
+static bool is_first_loss(uint8_t known, uint8_t flag)
+{
+    return (flag & NEED_LOST && !(known & NEED_LOST)) ||
+           (flag & NEED_EXCLUDED && !(known & (NEED_LOST | NEED_EXCLUDED)));
 }
 
 static void note_cause(struct sched *s, uint32_t dependent, uint32_t need, uint8_t flag)
 {
-    if (flag && !s->flags[dependent])
+    if (is_first_loss(s->flags[dependent], flag))
         s->cause[dependent] = need;
     s->flags[dependent] |= flag;
 }
 
 uint32_t sched_cause(const struct sched *s, uint32_t task)
 {
-    if (!s->flags[task])
+    if (!(s->flags[task] & NEED_LOST))
         return NODE_NONE;
     uint32_t need = s->cause[task];
     return graph_is_barrier(s->graph, need) ? s->cause[need] : need;
@@ -275,7 +319,7 @@ static void end_node(struct propagation *r, uint32_t node, enum sched_end_class 
 
 static void skip_task(struct propagation *r, uint32_t task, enum cairn_outcome outcome)
 {
-    end_node(r, task, END_BAD);
+    end_node(r, task, sched_class(outcome));
     if (r->skipped)
         r->skipped(r->context, task, outcome);
 }
@@ -287,7 +331,7 @@ static void look_at_task(struct propagation *r, uint32_t task)
     uint8_t when = graph_def(s->graph, task)->when;
     if (s->state[task] != WAITING)
         return;
-    if (when == WHEN_SUCCESS && s->flags[task])
+    if (when == WHEN_SUCCESS && s->flags[task] & NEED_LOST)
         skip_task(r, task, CAIRN_SKIPPED);
     else if (s->waiting[task])
         return;
@@ -297,15 +341,17 @@ static void look_at_task(struct propagation *r, uint32_t task)
         make_ready(s, task);
 }
 
-/* At the first member that did not complete, dependents that want all of them can never
- * run. */
+/* At the first member that did not complete, dependents that want success can never
+ * run; at the first excluded one, those of them that need all. */
 static void give_up_dependents(struct propagation *r, uint32_t barrier)
 {
+    bool lost = r->s->flags[barrier] & NEED_LOST;
     const struct graph *g = r->s->graph;
     for (uint32_t e = g->dependent_start[barrier]; e < g->dependent_start[barrier + 1];
          e++) {
         uint32_t dependent = g->dependents[e];
-        if (graph_def(g, dependent)->when != WHEN_SUCCESS)
+        if (graph_def(g, dependent)->when != WHEN_SUCCESS ||
+            !(lost || wants_all(g, dependent)))
             continue;
         note_cause(r->s, dependent, barrier, NEED_BAD);
         look_at_task(r, dependent);
@@ -328,12 +374,12 @@ static void notify_dependents(struct propagation *r, uint32_t node)
 {
     struct sched *s = r->s;
     const struct graph *g = s->graph;
-    uint8_t flag = flag_of(s->end[node]);
     bool over = !(s->flags[node] & EARLY);
     s->flags[node] |= over ? 0 : TOLD;
     for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1]; e++) {
         uint32_t dependent = g->dependents[e];
-        bool first = flag && !s->flags[dependent];
+        uint8_t flag = flag_of(g, s->end[node], dependent);
+        bool first = is_first_loss(s->flags[dependent], flag);
         assert(s->waiting[dependent] > 0);
         note_cause(s, dependent, node, flag);
         s->waiting[dependent] -= over;
@@ -495,7 +541,7 @@ static void count_needs(struct sched *s, uint32_t node)
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
         uint32_t need = g->needs[e];
         s->waiting[node] += is_open(s, need);
-        note_cause(s, node, need, flag_of(s->end[need]));
+        note_cause(s, node, need, flag_of(g, s->end[need], node));
     }
 }
 
@@ -524,7 +570,7 @@ static void begin_failed_groups(struct propagation *r)
     struct sched *s = r->s;
     const struct graph *g = s->graph;
     for (uint32_t node = g->n_tasks; node < g->n_nodes; node++)
-        if (s->state[node] == WAITING && s->flags[node])
+        if (s->state[node] == WAITING && s->flags[node] & (NEED_LOST | NEED_EXCLUDED))
             give_up_dependents(r, node);
     propagate_ends(r);
 }

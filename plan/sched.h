@@ -15,8 +15,11 @@
  * a failed one, always takes anything. One that ends before what it needs (it is given
  * up early, or decided) has ended, for those that wait for it, when all of that has. A
  * barrier ends when all members have: failed if one failed, else bad if one was
- * skipped. Ready tasks are ordered by priority, then critical path, then file order. A
- * taken task holds its place in its pool until it is held, offered or ends. */
+ * skipped. Members that their own condition excluded are left out, unless all of them
+ * were, or the task that needs the group needs all of it (task_def_needs_all): then
+ * they count as skipped. Ready tasks are ordered by priority, then critical path, then
+ * file order. A taken task holds its place in its pool until it is held, offered or
+ * ends. */
 #ifndef PLAN_SCHED_H
 #define PLAN_SCHED_H
 
@@ -28,8 +31,17 @@ enum sched_state { WAITING, READY, PARKED, SHELVED, TAKEN, HELD, OFFERED, ENDED 
  * (handlers of failures), tasks of `finally`. */
 enum sched_kind { SCHED_ORDINARY = 1, SCHED_HANDLERS = 2, SCHED_FINALLY = 4 };
 /* How a node ended, as its dependents see it. OPEN: not, or in a way that decides
- * nothing (cancelled, unknown, undone): they wait. */
-enum sched_end_class { END_OPEN, END_MET, END_FAILED, END_BAD };
+ * nothing (cancelled, unknown, undone): they wait. EXCLUDED: a task because of its
+ * condition, or all members of a group. PARTLY: a group of which some were excluded,
+ * and the others completed. */
+enum sched_end_class {
+    END_OPEN,
+    END_MET,
+    END_FAILED,
+    END_BAD,
+    END_EXCLUDED,
+    END_PARTLY
+};
 
 /* A task with what orders it, so that nothing else is touched while it is sorted in. */
 struct heap_entry {
@@ -48,10 +60,12 @@ struct sched {
     const struct graph *graph;
     uint8_t *state;       /* [n_nodes] enum sched_state */
     uint8_t *end;         /* [n_nodes] enum sched_end_class */
-    uint8_t *flags;       /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD */
+    uint8_t *flags;       /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD; of a
+                             barrier NEED_EXCLUDED, NEED_MET, too */
     uint32_t *waiting;    /* [n_nodes] needs that have not ended */
-    uint32_t *cause;      /* [n_nodes] the first need that did not complete, where flags
-                               are set */
+    uint32_t *cause;      /* [n_nodes] the first need that did not complete, where
+                             flags say so; an excluded member only while there is no
+                             other */
     uint8_t allowed;      /* enum sched_kind, or-ed */
     const uint8_t *aside; /* [n_tasks] these are not allowed, whatever their kind;
                              borrowed, NULL: none */

@@ -252,6 +252,15 @@ static int encode_definition(struct loader *l)
                           &s->present.digest, l->error);
 }
 
+/* A run goes on with the rule for excluded members that it began with: what was settled
+ * by that rule stays settled. */
+static void keep_rule(struct loader *l)
+{
+    struct definition *d = &l->w->definition;
+    d->all_need_all =
+        l->s->recorded.definition.all_need_all && definition_wants_groups(d);
+}
+
 /* Loads the recorded definition if it is not the present one; foreach members found on
  * disk are taken as they were recorded, which may make the two the same after all. */
 static int load_old_graph(struct loader *l, const struct digest *recorded)
@@ -266,8 +275,10 @@ static int load_old_graph(struct loader *l, const struct digest *recorded)
         return rc;
     s->recorded.graph_loaded = true;
     rc = workflow_reparse(l->w, &s->recorded.definition, l->error);
-    if (!rc)
+    if (!rc) {
+        keep_rule(l);
         rc = encode_definition(l);
+    }
     s->recorded.same_graph = digest_equal(recorded, &s->present.digest);
     return rc;
 }
@@ -276,6 +287,8 @@ static int load_all(struct loader *l)
 {
     struct situation *s = l->s;
     struct digest graph;
+    if (l->w->name) /* what comes from a file: keep_rule may have set it before */
+        l->w->definition.all_need_all = false;
     int rc = encode_definition(l);
     if (rc || !l->store)
         return rc ? rc : situation_decide(l);

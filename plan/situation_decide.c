@@ -138,20 +138,21 @@ struct put_aside {
 };
 
 /* To the condition it is skipped. False: it is not settled how the task ends. */
-static bool settle_status(struct loader *l, uint32_t task, uint8_t fate,
+static bool settle_status(struct loader *l, uint32_t task, uint16_t fate,
                           struct buf *aside)
 {
     uint8_t *outcome = &l->s->present.states.outcome[task];
-    if (fate & FATE_BAD && !outcome_is_skipped(*outcome)) {
+    uint8_t ends = fate & FATE_EXCLUDED ? CAIRN_EXCLUDED : CAIRN_SKIPPED;
+    if (fate & FATE_BAD && *outcome != ends) {
         struct put_aside was = {task, *outcome};
         buf_add(aside, &was, sizeof was);
-        *outcome = CAIRN_SKIPPED;
+        *outcome = ends;
     }
     return !(fate & FATE_UNSETTLED);
 }
 
 /* Whether all that the condition refers to has ended, as it would end now. */
-static bool is_condition_settled(struct loader *l, uint32_t task, const uint8_t *fate,
+static bool is_condition_settled(struct loader *l, uint32_t task, const uint16_t *fate,
                                  struct buf *aside)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
@@ -162,7 +163,7 @@ static bool is_condition_settled(struct loader *l, uint32_t task, const uint8_t 
     for (int i = 0; i < n && yes; i++) {
         struct node_range range = lookup_referred(&l->w->graph, task, defs[i]);
         for (uint32_t k = 0; k < range.n && yes; k++)
-            yes = settle_status(l, range.first + k, fate[range.first + k], aside);
+            yes = settle_status(l, node_at(range, k), fate[node_at(range, k)], aside);
     }
     l->no_memory |= n < 0 || aside->failed;
     arena_release(&scratch);
@@ -181,7 +182,7 @@ static void put_back(struct loader *l, const struct buf *aside)
 /* A condition that cannot be evaluated makes the task fail: the run will report
  * that. One of `finally` can ask how the run ended. */
 static enum condition look_at_condition(void *context, uint32_t task,
-                                        const uint8_t *fate)
+                                        const uint16_t *fate)
 {
     struct loader *l = context;
     struct asker asker = {.lookup = &l->s->present.lookup, .task = task};

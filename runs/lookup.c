@@ -66,8 +66,8 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
 
 /* ---- Which task is meant ---- */
 
-/* One member that is needed is meant, even beside its whole group; with several of them
- * only the group can be. */
+/* One member, or part, that is needed is meant, even beside its whole group; with
+ * several of them only the group can be. */
 struct node_range lookup_referred(const struct graph *g, uint32_t task, uint32_t def)
 {
     const struct task_def *own = graph_def(g, task);
@@ -77,12 +77,19 @@ struct node_range lookup_referred(const struct graph *g, uint32_t task, uint32_t
             member = g->needs[g->need_start[task] + i];
             n++;
         }
+    if (n == 1 && graph_is_barrier(g, member)) {
+        uint32_t first = g->need_start[member];
+        return (struct node_range){.at = &g->needs[first],
+                                   .n = g->need_start[member + 1] - first};
+    }
     if (n == 1)
-        return (struct node_range){member, 1};
-    return (struct node_range){g->first[def], g->first[def + 1] - g->first[def]};
+        return (struct node_range){.first = member, .n = 1};
+    return (struct node_range){.first = g->first[def],
+                               .n = g->first[def + 1] - g->first[def]};
 }
 
-/* How a group stands: as its barrier would. */
+/* How a group stands: as its barrier would. Members that were excluded are left out,
+ * if others are left. */
 static enum cairn_outcome status_of(const struct lookup *l, struct node_range range)
 {
     static const uint8_t weight[] = {
@@ -90,12 +97,15 @@ static enum cairn_outcome status_of(const struct lookup *l, struct node_range ra
         [CAIRN_UNDONE] = 3,    [CAIRN_PENDING] = 4,  [CAIRN_CANCELLED] = 5,
         [CAIRN_UNKNOWN] = 6,   [CAIRN_FAILED] = 7};
     uint8_t worst = CAIRN_COMPLETED;
+    uint32_t completed = 0;
     for (uint32_t i = 0; i < range.n; i++) {
-        uint8_t outcome = l->states->outcome[range.first + i];
+        uint8_t outcome = l->states->outcome[node_at(range, i)];
+        completed += outcome == CAIRN_COMPLETED;
         if (outcome < sizeof weight && weight[outcome] > weight[worst])
             worst = outcome;
     }
-    return worst;
+    bool left = completed && !l->graph->definition->all_need_all;
+    return worst == CAIRN_EXCLUDED && left ? CAIRN_COMPLETED : worst;
 }
 
 /* To an expression it does not matter why a task was skipped. */
@@ -131,16 +141,16 @@ static int find_output(struct lookup *l, struct node_range range,
     *out = (struct value){.type = VALUE_MISSING, .text = STR("")};
     if (range.n != 1)
         out->text = STR("it is a group: need one member of it");
-    else if (l->states->outcome[range.first] != CAIRN_COMPLETED)
+    else if (l->states->outcome[node_at(range, 0)] != CAIRN_COMPLETED)
         out->text = STR("that task has not completed");
-    if (range.n != 1 || l->states->outcome[range.first] != CAIRN_COMPLETED)
+    if (range.n != 1 || l->states->outcome[node_at(range, 0)] != CAIRN_COMPLETED)
         return 0;
-    int rc = lookup_result(l, range.first, &result, error);
+    int rc = lookup_result(l, node_at(range, 0), &result, error);
     for (uint32_t i = 0; !rc && i < result->n_values; i++)
         if (str_equal(result->values[i].key, name->second))
             *out = (struct value){.type = VALUE_TEXT, .text = result->values[i].value};
     if (!rc && out->type == VALUE_MISSING)
-        out->text = name_values(l, range.first, result);
+        out->text = name_values(l, node_at(range, 0), result);
     return rc;
 }
 

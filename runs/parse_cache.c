@@ -67,6 +67,11 @@ int parse_cache_find(struct cairn_workflow *w, struct cairn_store *store,
     rc = graph_load(store, &row->graph, &w->definition, &w->graph, &missing);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
+    if (!rc && w->definition.all_need_all) { /* an old run's: a new one has not */
+        graph_release(&w->graph);
+        definition_release(&w->definition);
+        return 0;
+    }
     w->compiled = w->digested = !rc;
     w->digest = row->graph;
     return w->compiled; /* if it cannot be read, the file is parsed */

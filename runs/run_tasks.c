@@ -3,6 +3,7 @@
 
 #include "cairn/runs.h"
 #include "graph/match.h"
+#include "graph/skip_cause.h"
 #include "process/slot_map.h"
 #include "runs/marks.h"
 #include "runs/noted_ends.h"
@@ -204,8 +205,15 @@ static bool undo_has_failed(const struct newest *a, enum cairn_outcome outcome)
            (outcome == CAIRN_COMPLETED || outcome == CAIRN_FAILED);
 }
 
-static int list_tasks(const struct stored_run *v, const struct newest *newest,
-                      const uint8_t *running, bool live,
+static const char *cause_of(struct skip_causes *causes, uint32_t task)
+{
+    uint32_t cause =
+        causes->outcome[task] == CAIRN_SKIPPED ? skip_cause(causes, task) : NODE_NONE;
+    return cause == NODE_NONE ? NULL : causes->graph->id[cause];
+}
+
+static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
+                      const struct newest *newest, const uint8_t *running, bool live,
                       int (*each)(void *, const struct cairn_task_info *),
                       void *context)
 {
@@ -232,7 +240,8 @@ static int list_tasks(const struct stored_run *v, const struct newest *newest,
             .peak_kib = a->peak_kib,
             .text = a->text,
             .check = graph_def(&v->graph, task)->check.len > 0,
-            .failed_undo = undo_has_failed(a, outcome) ? a->undo.number : 0};
+            .failed_undo = undo_has_failed(a, outcome) ? a->undo.number : 0,
+            .cause = cause_of(causes, task)};
         if (each(context, &info))
             break;
     }
@@ -293,8 +302,12 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
         rc = note_attempts(store, &v, &l, error);
     if (!rc && !live)
         rc = mark_noted(store, &v, &l, error);
+    struct skip_causes causes = {0};
+    if (!rc && skip_causes_open(&causes, &v.graph, v.recovery.states.outcome))
+        rc = error_nomem(error);
     if (!rc)
-        rc = list_tasks(&v, l.newest, running, live, each, context);
+        rc = list_tasks(&v, &causes, l.newest, running, live, each, context);
+    skip_causes_release(&causes);
     free(l.newest);
     free(running);
     stored_run_release(&v);

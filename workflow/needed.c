@@ -128,6 +128,7 @@ struct direct_need needed_directly(struct needed *s, uint32_t def, uint32_t targ
     for (uint32_t i = 0; i < s->defs[def].n_needs; i++) {
         const struct need *need = &s->defs[def].needs[i];
         s->direct[need->target].whole |= !need->bindings;
+        s->direct[need->target].part |= need->open != 0;
         s->direct[need->target].members += need->bindings != NULL;
     }
     return s->direct[target];

@@ -5,9 +5,10 @@
 
 #include "workflow/parser_int.h"
 
-/* How a task itself needs another one: as a whole, and how many members by name. */
+/* How a task itself needs another one: as a whole, and how many members, or parts, by
+ * name. */
 struct direct_need {
-    bool whole;
+    bool whole, part;
     uint32_t members;
 };
 

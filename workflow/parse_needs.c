@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* needs: `task`, or one member `task[key=value, ...]` with ${{ }} in values. */
+/* needs: `task`, or the members `task[key=value, ...]` with ${{ }} in values. */
 #include "workflow/parse_refs_int.h"
 #include "workflow/parse_task_int.h"
 
@@ -170,11 +170,11 @@ static int read_bindings(struct need_reading *r, struct str inside)
         at = stop + 1;
     }
     for (uint32_t k = 0; k < n && !rc; k++)
-        if (!r->need->bindings[k].key.ptr)
-            rc = diagnose(&r->p->diagnostic, r->node->at,
-                          "`%.*s` leaves the foreach key `%.*s` of task `%.*s` open",
-                          SHOWN(r->text), SHOWN(r->target->foreach[k].name),
-                          SHOWN(r->target->id));
+        if (!r->need->bindings[k].key.ptr) {
+            r->need->open |= (uint8_t)(1U << k);
+            r->need->bindings[k] =
+                (struct key_value){r->target->foreach[k].name, STR("")};
+        }
     return rc;
 }
 
@@ -217,7 +217,10 @@ static struct str identity_of_need(const struct parser *p, const struct need *ne
     const struct task_def *target = &p->out->defs[need->target];
     struct buf text = BUF_INIT;
     buf_u32(&text, need->target);
+    buf_byte(&text, need->open);
     for (uint32_t k = 0; k < need->n_bindings; k++) {
+        if (need->open >> k & 1)
+            continue;
         uint32_t index = foreach_key_find(&target->foreach[k], need->bindings[k].value);
         buf_byte(&text, index == UINT32_MAX);
         if (index == UINT32_MAX)
@@ -248,6 +251,19 @@ static int check_duplicates(struct parser *p, const struct task_def *def)
     }
     map_release(&seen);
     return added < 0 ? out_of_memory(p) : rc;
+}
+
+int check_needs_all(struct parser *p, const struct task_def *def,
+                    const struct node *node)
+{
+    if (!def->needs_all || task_def_wants_group(p->out, def))
+        return 0;
+    return diagnose(&p->diagnostic, node->at,
+                    "`needs_all` says what members of a needed group mean that their "
+                    "own condition left out; task `%.*s` %s",
+                    SHOWN(def->id),
+                    def->when == WHEN_SUCCESS ? "needs no group"
+                                              : "does not ask whether all completed");
 }
 
 int read_needs(struct parser *p, uint32_t index, const struct node *node)

@@ -135,7 +135,7 @@ static int check_reference(struct reach *r, size_t i)
                         SHOWN(r->def->id));
     struct direct_need direct = needed_directly(r->needed, own, r->target);
     if (direct.members == 1)
-        return 0; /* that member is meant */
+        return direct.part ? check_kind(r) : 0; /* that one is meant */
     bool over = r->def->finally && !target_of(r)->finally;
     if (over || direct.whole)
         return check_kind(r);

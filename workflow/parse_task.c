@@ -190,6 +190,12 @@ static int read_when(struct parser *p, struct task_def *def, const struct node *
     return expect_choice(p, node, "`when`", words, 3, &def->when);
 }
 
+static int read_needs_all(struct parser *p, struct task_def *def,
+                          const struct node *node)
+{
+    return expect_bool(p, node, "`needs_all`", &def->needs_all);
+}
+
 static int read_once(struct parser *p, struct task_def *def, const struct node *node)
 {
     return expect_bool(p, node, "`once`", &def->once);
@@ -287,6 +293,7 @@ enum {
     POOL,
     PRIORITY,
     STDERR,
+    NEEDS_ALL,
     NEEDS,
     KEYS
 };
@@ -324,6 +331,7 @@ static const struct {
     [POOL] = {NAME("pool"), RUN_BY_US, read_pool},
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
+    [NEEDS_ALL] = {NAME("needs_all"), ALL, read_needs_all},
     [NEEDS] = {NAME("needs"), ALL, NULL}, /* read_needs, when all tasks are there */
 };
 
@@ -451,6 +459,7 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
         rc = read_keys(p, def, found, CWD, NEEDS);
     if (!rc)
         p->nodes[index] = (struct task_nodes){found[NEEDS] ? found[NEEDS]->next : NULL,
+                                              found[NEEDS_ALL],
                                               found[WHEN] ? found[WHEN]->next : NULL};
     return rc;
 }

@@ -9,6 +9,9 @@
 int read_task(struct parser *p, uint32_t index, const struct node *node);
 /* parse_needs.c: when all tasks have been read. */
 int read_needs(struct parser *p, uint32_t index, const struct node *node);
+/* When all needs have been read; `key`: where the task has `needs_all`. */
+int check_needs_all(struct parser *p, const struct task_def *def,
+                    const struct node *key);
 /* foreach.c */
 int read_foreach(struct parser *p, struct task_def *def, const struct node *node);
 

@@ -281,6 +281,10 @@ static int read_all_needs(struct parser *p)
     for (uint32_t i = 0; i < p->out->n_defs && !rc; i++)
         if (p->nodes[i].needs)
             rc = parse_go_on(p, read_needs(p, i, p->nodes[i].needs));
+    for (uint32_t i = 0; i < p->out->n_defs && !rc && parse_is_good(p); i++)
+        if (p->nodes[i].needs_all)
+            rc = parse_go_on(
+                p, check_needs_all(p, &p->out->defs[i], p->nodes[i].needs_all));
     return rc;
 }
 

@@ -34,7 +34,8 @@ struct pending {
 
 /* Those of a task's nodes that are needed again after it was read. */
 struct task_nodes {
-    const struct node *needs, *when; /* values, or NULL */
+    const struct node *needs, *needs_all, *when; /* values, or NULL; of needs_all the
+                                                    key */
 };
 
 struct parser {

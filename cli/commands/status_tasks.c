@@ -70,9 +70,12 @@ static void print_task(const struct cairn_task_info *task)
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
-    out("  %-11s  %s%s%s%s%s%s%s%s\n", word ? word : task_state_word(task), task->id,
+    out("  %-11s  %s%s%s%s%s%s%s%s", word ? word : task_state_word(task), task->id,
         took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts, text ? "  " : "",
         text ? text : "");
+    if (task->cause)
+        out("  (because of %s)", task->cause);
+    out("\n");
 }
 
 static void print_unknown(struct task_listing *listing,
@@ -168,6 +171,7 @@ int list_task_document(void *context, const struct cairn_task_info *task)
     doc_number(doc, "cpu_ms", task->cpu_ms);
     doc_some(doc, "peak_kib", (uint64_t)task->peak_kib);
     doc_text(doc, "text", task->text);
+    doc_text(doc, "cause", task->cause);
     doc_bool(doc, "check", task->check);
     doc_some(doc, "failed_undo", task->failed_undo);
     if (listing->every)

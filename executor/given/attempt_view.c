@@ -325,7 +325,7 @@ static int ask(void *context, const struct name *name, struct value *out,
     if (def != MAP_NONE) {
         struct node_range range = lookup_referred(&v->graph, v->task, def);
         for (uint32_t i = 0; i < range.n && !rc; i++)
-            rc = put_back(v, range.first + i, error);
+            rc = put_back(v, node_at(range, i), error);
     }
     return rc ? rc : lookup_name(&v->asker, name, out, error);
 }

@@ -108,6 +108,27 @@ static void count_outcome(struct engine *e, uint8_t outcome, uint32_t n)
         e->reported.skipped += n;
 }
 
+static bool needs_directly(const struct graph *g, uint32_t task, uint32_t need)
+{
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++)
+        if (g->needs[e] == need)
+            return true;
+    return false;
+}
+
+/* Why a member that its condition left out of a group keeps a task from running. */
+static const char *why_excluded_counts(const struct engine *e, const struct skip *skip)
+{
+    const struct graph *g = e->request.graph;
+    if (needs_directly(g, skip->task, skip->cause))
+        return "";
+    if (graph_def(g, skip->task)->needs_all)
+        return ", and it has `needs_all`";
+    return g->definition->all_need_all
+               ? ", and this run began when that counted as a skip"
+               : ", nor that of any other member";
+}
+
 /* Because of which task, and of a group how it could be otherwise. */
 static void explain_skip(const struct engine *e, const struct skip *skip, char *out,
                          size_t size)
@@ -117,12 +138,9 @@ static void explain_skip(const struct engine *e, const struct skip *skip, char *
     if (skip->cause == NODE_NONE || graph_is_barrier(g, skip->cause))
         return;
     uint8_t outcome = e->progress.states.outcome[skip->cause];
-    bool member = graph_def(g, skip->cause)->n_foreach > 0;
     if (outcome == CAIRN_EXCLUDED)
         snprintf(out, size, "the condition of %.200s was not met%s", g->id[skip->cause],
-                 member ? "; `exclude` leaves it out of the group, `when: always` does "
-                          "not wait for it to complete"
-                        : "");
+                 why_excluded_counts(e, skip));
     else
         snprintf(out, size, "%.200s %s", g->id[skip->cause],
                  outcome == CAIRN_FAILED    ? "failed"

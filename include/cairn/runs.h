@@ -84,6 +84,7 @@ struct cairn_task_info {
     const char *text;     /* message of the newest attempt, or NULL */
     bool check;           /* it has a check, which decides on resume if it is unknown */
     uint32_t failed_undo; /* newest failed attempt at its undo, 0: none */
+    const char *cause;    /* of a skipped task: the one because of which, or NULL */
 };
 
 /* Every task of a run in file order. */

@@ -72,25 +72,88 @@ exits 0 cairn run single.yaml
 is "$(members single.yaml a)" '[x=a] [x=c] [x=d]' 'of one key'
 is "$(members single.yaml r)" '[n=1] [n=3] [n=4]' 'of a range'
 
-# ---- A member that its condition excludes: every message names it ----
+# ---- Parts of a group ----
+cat >parts.yaml <<'END'
+name: parts
+tasks:
+  test: {foreach: {py: [a, b], os: [x, y, z]}, run: 'test "$py$os" != bz || test -e mended'}
+  pack: {foreach: {py: [b, a]}, needs: ['test[py=${{ py }}]'], run: 'true'}
+  x: {needs: ['test[os=x]'], run: 'true'}
+  z: {needs: ['test[os=z]', pack], run: 'true'}
+END
+exits 0 cairn graph parts.yaml
+is "$(grep -c 'shape=diamond' out)" 5 'one node for each part that is needed, and one for the whole of pack'
+is "$(grep -c -- '->' out)" 17 'an edge for each member of it, and one for each that needs it'
+exits 1 cairn run parts.yaml --keep-going
+says 'skipped pack[py=b] (test[py=b,os=z] failed)' 'a part of it failed'
+says 'skipped z (test[py=b,os=z] failed)'
+is "$(grep -c '^ok   pack\[py=a\]\|^ok   x ' err)" 2 'the other parts are complete'
+exits 0 cairn status --tasks
+says 'skipped      pack[py=b]  (because of test[py=b,os=z])' 'status names it, too'
+is "$(planned parts.yaml)" 'test[py=b,os=z]' 'only what failed is sure to run again'
+touch mended
+exits 0 cairn resume
+is "$(planned)" '' 'nothing is left'
+# Another member of a part: those that need it run again, and only those.
+sed 's/os: \[x, y, z\]/os: [x, y, z, w]/' parts.yaml >more.yaml
+sed -i 's/pack: /exclude_dummy: {run: "true"}\n  pack: /' more.yaml
+is "$(planned more.yaml | tr ' ' '\n' | grep -v test | tr '\n' ' ')" 'exclude_dummy pack[py=b] pack[py=a] x z ' 'a new run of another file'
+exits 0 cairn checkpoint verify
+cat >values.yaml <<'END'
+name: values
+tasks:
+  g: {foreach: {x: [1, 2], y: [1, 2]}, if: "x != '2'", run: 'true'}
+  one: {needs: ['g[x=1]'], if: tasks.g.status == 'completed', run: 'true'}
+  two: {needs: ['g[x=2]'], when: always, if: tasks.g.status == 'skipped', run: 'true'}
+  three: {needs: [g], if: tasks.g.status == 'completed', run: 'true'}
+END
+exits 0 cairn run values.yaml
+is "$(grep -c '^ok   \(one\|two\|three\) ' err)" 3 'in a condition it stands for the part that is needed'
+
+# ---- A member that its condition excludes is left out of the group ----
 cat >excluded.yaml <<'END'
 name: excluded
+on_failure: continue
 tasks:
   g: {foreach: {v: [1, 2, 3]}, if: "v != '2'", run: 'true'}
   collect: {needs: [g], run: 'true'}
-  last: {needs: [collect], run: 'true'}
+  strict: {needs: [g], needs_all: true, run: 'true'}
+  last: {needs: [strict], run: 'true'}
+  none: {foreach: {v: [1, 2]}, if: "v == '3'", run: 'true'}
+  nobody: {needs: [none], run: 'true'}
+  single: {needs: ['g[v=2]'], run: 'true'}
   bad: {foreach: {v: [1]}, run: 'exit 3'}
   behind: {needs: [bad], run: 'true'}
 END
-sed -i 's/^tasks/on_failure: continue\n&/' excluded.yaml
+exits 0 cairn plan excluded.yaml --all
+says 'run   collect  it never ran' 'the plan says that it runs'
+says 'keep  strict  the condition of g[v=2] is not met, and it has `needs_all`' 'and what does not, and why'
+says 'keep  nobody  the condition of none[v=1], which it needs, is not met'
 exits 1 cairn run excluded.yaml
-says 'skipped collect (the condition of g[v=2] was not met; `exclude` leaves it out of the group' 'the member, why, and how to allow it'
-says 'skipped last (collect was skipped)' 'what comes behind it'
+says 'ok   collect' 'the others complete the group'
+says 'skipped strict (the condition of g[v=2] was not met, and it has `needs_all`)' 'the member, and why it counts'
+says 'skipped last (strict was skipped)' 'what comes behind it'
+says 'skipped nobody (the condition of none[v=1] was not met, nor that of any other member)' 'nobody is left'
+says 'skipped single (the condition of g[v=2] was not met)' 'a member that is needed by itself'
 says 'skipped behind (bad[v=1] failed)' 'a member that failed'
-exits 0 cairn explain collect
-says 'g[v=2], which it needs, did not complete' 'explain names it, too'
-exits 1 cairn run excluded.yaml --fresh --json
-ok 'so does the event' grep -q '"task":"collect".*"text":"the condition of g\[v=2\] was not met' out
+exits 0 cairn explain strict
+says 'the condition of g[v=2] is not met, and it has `needs_all`' 'explain names it, too'
+exits 0 cairn explain nobody
+says 'the condition of none[v=1], which it needs, is not met'
+exits 0 cairn status --tasks
+says 'skipped      nobody  (because of none[v=1])' 'so does status'
+exits 0 cairn status --tasks --json
+is "$(json_get '.tasks[4].cause')" 'g[v=2]' 'as JSON, too'
+exits 0 cairn events --json
+ok 'so does the event' grep -q '"strict".*because of g\[v=2\]' out
+# Without needs_all it runs, and nothing that is done does so again.
+sed -i 's/ needs_all: true,//' excluded.yaml
+is "$(planned)" 'strict last bad[v=1]' 'what was skipped by it runs after an edit'
+exits 1 cairn resume
+is "$(grep -c '^ok ' err)" 2 'these two, once'
+sed -i 's/collect: {needs: \[g\]/&, needs_all: true/' excluded.yaml
+is "$(planned)" 'bad[v=1]' 'what has completed stays, whatever it needs now'
+exits 0 cairn checkpoint verify
 
 # ---- Mistakes ----
 refused() { # NAME, PLACE, TEXT; the task's keys on stdin

@@ -315,6 +315,15 @@ default task.when go \
 default task.when go \
     'exit 1' "$(when '' 1)" \
     'exit 1 b' "$(when ', when: always' 1)"
+all() { # a group of which one member is left out
+    printf 'tasks: {g: {foreach: {v: [1, 2]}, if: "v == 1", run: "true"}, b: {needs: g, run: "echo b >>log"%s}}' "$1"
+}
+key task.needs_all go \
+    'exit 0 b' "$(all ', needs_all: false')" \
+    'exit 0' "$(all ', needs_all: true')"
+default task.needs_all go \
+    'exit 0 b' "$(all '')" \
+    'exit 0' "$(all ', needs_all: true')"
 key task.if go \
     'exit 0 a' 'tasks: {a: {if: 1 < 2, run: echo a >>log}}' \
     'exit 0' 'tasks: {a: {if: 2 < 1, run: echo a >>log}}'

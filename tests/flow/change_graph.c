@@ -29,7 +29,7 @@ static void drop_need(struct def *def, uint32_t target)
         def->element[i] = def->element[def->n_needs];
         break;
     }
-    if (def->condition_need == target && def->condition > COND_PARAM)
+    if (def->condition_need == target && def->condition > COND_MEMBER)
         def->condition = COND_NONE;
     if (def->passed == target)
         def->passed = NONE;

@@ -43,7 +43,7 @@ bool rng_one_in(struct rng *rng, uint32_t n);
 
 /* ---- model.c: a workflow, and random ones ---- */
 
-enum condition { COND_NONE, COND_PARAM, COND_VALUE, COND_STATUS };
+enum condition { COND_NONE, COND_PARAM, COND_MEMBER, COND_VALUE, COND_STATUS };
 enum when { WHEN_SUCCESS, WHEN_FAILED, WHEN_ALWAYS };
 enum gate { GATE_NONE, GATE_EXIT, GATE_GOOD, GATE_WARN, GATE_BAD };
 enum policy { ON_STOP, ON_CONTINUE, ON_UNDO_FAILED, ON_UNDO_ANCESTORS, ON_UNDO_ALL };
@@ -54,6 +54,8 @@ struct def {
     uint32_t needs[NEEDS_MAX], n_needs;      /* indexes of earlier ones */
     bool element[NEEDS_MAX];                 /* element-wise need */
     uint32_t member[MEMBERS_MAX], n_members; /* values of its foreach; 0: none */
+    bool sided;                              /* the foreach has another key, `side` */
+    bool needs_all;                          /* where it wants a group */
     bool exec;                               /* `exec`, not `run` */
     uint32_t version, shell;                 /* of the command; which shell */
     uint32_t env, env_more;                  /* values; 0: it has none */
@@ -109,6 +111,8 @@ struct tasks {
 };
 void workflow_tasks(const struct workflow *w, struct tasks *tasks);
 uint32_t tasks_find(const struct tasks *tasks, const char *id); /* or NONE */
+/* Does it want success of a group, or of a part of one? */
+bool def_wants_group(const struct workflow *w, const struct def *def);
 /* Is `need` needed by `task` directly? */
 bool task_needs(const struct workflow *w, const struct task *task,
                 const struct task *need);

@@ -54,7 +54,9 @@ static void make_condition(struct workflow *w, struct def *def, struct rng *rng)
 {
     uint32_t need = giving_need(w, def, rng);
     def->condition_value = rng_below(rng, 3);
-    if (need == NONE || rng_one_in(rng, 4))
+    if (def->n_members && !rng_one_in(rng, 3))
+        def->condition = COND_MEMBER; /* holds for all but one of them */
+    else if (need == NONE || rng_one_in(rng, 4))
         def->condition = def->own_params ? COND_NONE : COND_PARAM;
     else {
         def->condition = rng_one_in(rng, 4) ? COND_STATUS : COND_VALUE;
@@ -65,8 +67,9 @@ static void make_condition(struct workflow *w, struct def *def, struct rng *rng)
 /* What makes it uncertain whether tasks run. */
 void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
 {
-    if (rng_one_in(rng, 4))
+    if (rng_one_in(rng, def->n_members ? 2 : 4))
         make_condition(w, def, rng);
+    def->needs_all = rng_one_in(rng, 4);
     if (def->n_needs && rng_one_in(rng, 5))
         def->when = rng_one_in(rng, 2) ? WHEN_FAILED : WHEN_ALWAYS;
     def->fails = rng_one_in(rng, 9);
@@ -110,6 +113,7 @@ struct def *workflow_add(struct workflow *w, struct rng *rng)
         def->n_members = 1 + rng_below(rng, 4);
         for (uint32_t i = 0; i < def->n_members; i++)
             def->member[i] = i + 1;
+        def->sided = rng_one_in(rng, 2);
     }
     return def;
 }
@@ -154,7 +158,8 @@ void workflow_tasks(const struct workflow *w, struct tasks *tasks)
             task->def = i;
             task->member = def->n_members ? def->member[k] : 0;
             if (def->n_members)
-                snprintf(task->id, ID_SIZE, "%s[part=%u]", def->id, def->member[k]);
+                snprintf(task->id, ID_SIZE, "%s[part=%u%s]", def->id, def->member[k],
+                         def->sided ? ",side=x" : "");
             else
                 snprintf(task->id, ID_SIZE, "%s", def->id);
         }
@@ -167,6 +172,16 @@ uint32_t tasks_find(const struct tasks *tasks, const char *id)
         if (strcmp(tasks->task[i].id, id) == 0)
             return i;
     return NONE;
+}
+
+bool def_wants_group(const struct workflow *w, const struct def *def)
+{
+    bool wants = false;
+    for (uint32_t i = 0; i < def->n_needs; i++) {
+        const struct def *need = &w->defs[def->needs[i]];
+        wants |= need->n_members && (need->sided || !def->element[i]);
+    }
+    return wants && def->when == WHEN_SUCCESS;
 }
 
 bool task_needs(const struct workflow *w, const struct task *task,

@@ -88,7 +88,9 @@ static void put_condition(const struct workflow *w, const struct def *def,
                           char text[FIELD_SIZE])
 {
     const char *need = w->defs[def->condition_need].id;
-    if (def->condition == COND_PARAM)
+    if (def->condition == COND_MEMBER)
+        put(text, "\"part != '%u'\"", def->condition_value + 1);
+    else if (def->condition == COND_PARAM)
         put(text, "\"params.p0 != '%u'\"", def->condition_value);
     else if (def->condition == COND_VALUE)
         put(text, "\"default(tasks['%s'].outputs.v, '1') != '%u'\"", need,
@@ -113,8 +115,13 @@ static void put_needs(const struct workflow *w, const struct def *def,
 {
     for (uint32_t i = 0; i < def->n_needs; i++) {
         uint32_t at = w->reversed ? def->n_needs - 1 - i : i;
-        put(text, "%s\"%s%s\"", i ? ", " : "", w->defs[def->needs[at]].id,
-            def->element[at] ? "[part=${{ part }}]" : "");
+        const struct def *need = &w->defs[def->needs[at]];
+        /* The whole of a group with two keys is a part of it, too. */
+        bool side = need->sided && (def - w->defs + def->needs[at]) % 2;
+        put(text, "%s\"%s%s\"", i ? ", " : "", need->id,
+            def->element[at] ? "[part=${{ part }}]"
+            : side           ? "[side=x]"
+                             : "");
     }
 }
 
@@ -214,13 +221,15 @@ static void write_def(FILE *file, const struct workflow *w, uint32_t index)
         for (uint32_t i = 0; i < def->n_members; i++)
             fprintf(file, "%s\"%u\"", i ? ", " : "",
                     def->member[w->reversed ? def->n_members - 1 - i : i]);
-        fprintf(file, "]}\n");
+        fprintf(file, def->sided ? "], side: [x]}\n" : "]}\n");
     }
     for (uint32_t i = 0; i < FIELDS; i++) {
         field_text(w, index, (enum field)i, text);
         if (text[0])
             fprintf(file, formats[i], text);
     }
+    if (def->needs_all && def_wants_group(w, def))
+        fprintf(file, "    needs_all: true\n");
     write_tuning(file, def);
 }
 

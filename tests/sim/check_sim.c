@@ -241,7 +241,7 @@ static void sim_run(struct sim *s)
     if (s->timers.n) /* cut off */
         return;
     s->kinds = SCHED_FINALLY;
-    s->run_failed = has_failed(&s->w->graph, s->outcome);
+    s->run_failed = has_failed_before(&s->w->graph, s->outcome);
     sched_allow(&s->sched, s->kinds);
     sim_phase(s);
 }
@@ -280,7 +280,7 @@ static void sim_resume(struct sim *s)
             ck_assert_int_eq(s->sched.state[t], ENDED);
 }
 
-static enum condition ask(void *context, uint32_t task, const uint8_t *fate)
+static enum condition ask(void *context, uint32_t task, const uint16_t *fate)
 {
     const struct sim *s = context;
     const struct graph *g = &s->w->graph;

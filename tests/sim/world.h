@@ -103,6 +103,7 @@ static inline void world_release(struct world *w)
 
 struct needs_seen {
     bool open, failed, bad;
+    bool excluded, left; /* of a group: some are, some are not */
 };
 
 static inline bool is_open(const struct graph *g, const uint8_t *outcome,
@@ -115,6 +116,21 @@ static inline void see(const struct graph *g, const uint8_t *outcome, uint32_t t
     seen->open |= is_open(g, outcome, task);
     seen->failed |= end == END_FAILED;
     seen->bad |= end == END_BAD;
+    seen->excluded |= end == END_EXCLUDED;
+    seen->left |= end != END_EXCLUDED;
+}
+
+/* What a group, or a part of one, is to a task that needs it: who is excluded is left
+ * out, unless nobody is left, or the task wants all. */
+static inline void see_group(const struct graph *g, const uint8_t *outcome,
+                             uint32_t barrier, bool wants_all, struct needs_seen *seen)
+{
+    struct needs_seen group = {0};
+    for (uint32_t f = g->need_start[barrier]; f < g->need_start[barrier + 1]; f++)
+        see(g, outcome, g->needs[f], &group);
+    seen->open |= group.open;
+    seen->failed |= group.failed;
+    seen->bad |= group.bad || (group.excluded && (wants_all || !group.left));
 }
 
 static inline struct needs_seen see_needs(const struct graph *g, const uint8_t *outcome,
@@ -128,19 +144,18 @@ static inline bool is_open(const struct graph *g, const uint8_t *outcome, uint32
            (outcome[task] == CAIRN_SKIPPED && see_needs(g, outcome, task).open);
 }
 
-/* Everything that a task needs, members of groups one by one. */
+/* Everything that a task needs. */
 static inline struct needs_seen see_needs(const struct graph *g, const uint8_t *outcome,
                                           uint32_t task)
 {
     struct needs_seen seen = {0};
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++) {
         uint32_t need = g->needs[e];
-        if (!graph_is_barrier(g, need)) {
+        if (graph_is_barrier(g, need))
+            see_group(g, outcome, need, graph_def(g, task)->needs_all, &seen);
+        else
             see(g, outcome, need, &seen);
-            continue;
-        }
-        for (uint32_t f = g->need_start[need]; f < g->need_start[need + 1]; f++)
-            see(g, outcome, g->needs[f], &seen);
+        seen.bad |= !graph_is_barrier(g, need) && outcome[need] == CAIRN_EXCLUDED;
     }
     return seen;
 }
@@ -163,8 +178,7 @@ static inline bool is_handled(const struct graph *g, const uint8_t *outcome,
         if (graph_def(g, t)->when != WHEN_FAILED || outcome[t] != CAIRN_COMPLETED)
             continue;
         for (uint32_t e = g->need_start[t]; e < g->need_start[t + 1]; e++)
-            if (g->needs[e] == task || (graph_is_barrier(g, g->needs[e]) &&
-                                        g->def_of[g->needs[e]] == g->def_of[task]))
+            if (flow_edge_has(g, e, task))
                 return true;
     }
     return false;
@@ -174,6 +188,16 @@ static inline bool has_failed(const struct graph *g, const uint8_t *outcome)
 {
     for (uint32_t t = 0; t < g->n_tasks; t++)
         if (outcome[t] == CAIRN_FAILED && !is_handled(g, outcome, t))
+            return true;
+    return false;
+}
+
+/* Before `finally`, as its conditions see it. */
+static inline bool has_failed_before(const struct graph *g, const uint8_t *outcome)
+{
+    for (uint32_t t = 0; t < g->n_tasks; t++)
+        if (outcome[t] == CAIRN_FAILED && !graph_def(g, t)->finally &&
+            !is_handled(g, outcome, t))
             return true;
     return false;
 }
@@ -203,7 +227,7 @@ static inline void settle(const struct world *w, uint8_t *outcome, bool finally,
 static inline void model_outcomes(const struct world *w, uint8_t *outcome)
 {
     settle(w, outcome, false, false);
-    settle(w, outcome, true, has_failed(&w->graph, outcome));
+    settle(w, outcome, true, has_failed_before(&w->graph, outcome));
 }
 
 #endif

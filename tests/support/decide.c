@@ -71,7 +71,7 @@ void mark(const char *id, int what)
     marks[graph_find(&old, str_of(id))] |= (uint8_t)what;
 }
 
-const char *fate_name(uint8_t fate)
+const char *fate_name(uint16_t fate)
 {
     return fate & FATE_WILL        ? "will"
            : fate & FATE_MAY       ? "may"
@@ -82,16 +82,16 @@ const char *fate_name(uint8_t fate)
                                    : "nothing";
 }
 
-uint8_t plain_fate(uint8_t fate)
+uint16_t plain_fate(uint16_t fate)
 {
-    fate &= (uint8_t)~FATE_RISK;
-    return fate == FATE_OPEN ? fate : fate & (uint8_t)~FATE_OPEN;
+    fate &= (uint16_t) ~(FATE_RISK | FATE_EXCLUDED);
+    return fate == FATE_OPEN ? fate : fate & (uint16_t)~FATE_OPEN;
 }
 
-void expect(const char *id, enum cairn_reason reason, uint8_t fate)
+void expect(const char *id, enum cairn_reason reason, uint16_t fate)
 {
     uint32_t task = now(id);
-    uint8_t found = plain_fate(decisions.fate[task]);
+    uint16_t found = plain_fate(decisions.fate[task]);
     ck_assert_msg(decisions.reason[task] == reason && found == fate,
                   "%s: %s (%s), not %s (%s)", id, fate_name(found),
                   cairn_reason_name(decisions.reason[task]), fate_name(fate),
@@ -138,6 +138,8 @@ void give(const char *what)
                 def->when = WHEN_ALWAYS;
             else if (strcmp(value, "finally") == 0)
                 def->finally = true;
+            else if (strcmp(value, "all") == 0)
+                def->needs_all = true;
             else if (strcmp(value, "if") == 0)
                 def->condition = STR("x");
             else if (strcmp(value, "once") == 0)

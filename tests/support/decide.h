@@ -26,11 +26,12 @@ void judge(enum cairn_on_change on_change);
 uint32_t now(const char *id);
 void set(const char *id, enum cairn_outcome outcome);
 void mark(const char *id, int what);
-const char *fate_name(uint8_t fate);
-/* Without what only goes with a fate: that it is a risk, or waits for somebody. */
-uint8_t plain_fate(uint8_t fate);
+const char *fate_name(uint16_t fate);
+/* Without what only goes with a fate: that it is a risk, waits for somebody, or is
+ * excluded (which its reason says). */
+uint16_t plain_fate(uint16_t fate);
 /* Reason and plain fate. */
-void expect(const char *id, enum cairn_reason reason, uint8_t fate);
+void expect(const char *id, enum cairn_reason reason, uint16_t fate);
 void expect_cause(const char *id, const char *cause);
 void expect_counts(uint32_t will, uint32_t may);
 void expect_edits(uint32_t changed, uint32_t added, uint32_t removed);

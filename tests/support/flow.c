@@ -14,9 +14,16 @@ void flow_need(struct definition *d, struct task_def *def, uint32_t target,
     if (!to->n_foreach || to->foreach[0].n == 0 || help_below(seed, 2))
         return;
     bool own = def->n_foreach && to->foreach[0].n >= def->foreach[0].n;
-    need->bindings = arena_take(&d->arena, 1, sizeof *need->bindings);
+    need->n_bindings = to->n_foreach;
+    need->bindings = arena_take(&d->arena, to->n_foreach, sizeof *need->bindings);
     need->bindings[0] = (struct key_value){STR("x"), own ? STR("${{x}}") : STR("0")};
-    need->n_bindings = 1;
+    if (to->n_foreach == 1)
+        return;
+    need->bindings[1] = (struct key_value){STR("y"), STR("0")};
+    need->open = (uint8_t)help_below(seed, 3); /* none, x or y */
+    for (uint32_t k = 0; k < 2; k++)
+        if (need->open >> k & 1)
+            need->bindings[k].value = STR("");
 }
 
 void flow_pools(struct definition *d, uint64_t *seed)
@@ -37,6 +44,12 @@ void flow_members(struct definition *d, struct task_def *def, uint64_t *seed)
         snprintf(text, sizeof text, "%u", m);
         help_value(d, def, "x", text);
     }
+    if (help_below(seed, 2))
+        return;
+    help_value(d, def, "y", NULL);
+    help_value(d, def, "y", "0");
+    if (help_below(seed, 2))
+        help_value(d, def, "y", "1");
 }
 
 void flow_task(struct definition *d, const struct flow_taste *taste, bool finally,
@@ -59,6 +72,7 @@ void flow_task(struct definition *d, const struct flow_taste *taste, bool finall
         def->kind = TASK_EXTERNAL;
     else if (flow_one_of(seed, taste->once))
         def->once = true;
+    def->needs_all = help_below(seed, 5) == 0;
     if (flow_one_of(seed, taste->retry))
         def->retry.max = 1 + help_below(seed, 3);
 }

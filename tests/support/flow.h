@@ -12,7 +12,7 @@ struct flow_taste { /* each one of so many; 0: none at all */
 };
 
 bool flow_one_of(uint64_t *seed, uint32_t n);
-/* The whole of a group, or one member of it. */
+/* The whole of a group, one member, or a part of it. */
 void flow_need(struct definition *d, struct task_def *def, uint32_t target,
                uint64_t *seed);
 void flow_pools(struct definition *d, uint64_t *seed);
@@ -25,4 +25,15 @@ void flow_define(struct definition *d, const struct flow_taste *taste, uint64_t 
 /* Until one has tasks at all. */
 void flow_build(struct graph *g, struct definition *d, const struct flow_taste *taste,
                 uint64_t *seed);
+/* Is the task needed by this edge, itself or as a member of a group? */
+static inline bool flow_edge_has(const struct graph *g, uint32_t edge, uint32_t task)
+{
+    uint32_t need = g->needs[edge];
+    bool found = need == task;
+    for (uint32_t e = g->need_start[need];
+         graph_is_barrier(g, need) && e < g->need_start[need + 1]; e++)
+        found |= g->needs[e] == task;
+    return found;
+}
+
 #endif

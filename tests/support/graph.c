@@ -136,6 +136,25 @@ void help_bind(struct definition *d, struct need *need, char *text)
     }
 }
 
+/* The keys of the target that have no binding. */
+static void help_open(struct definition *d, struct need *need)
+{
+    const struct task_def *target = &d->defs[need->target];
+    struct key_value *given = need->bindings;
+    need->bindings = arena_take(&d->arena, target->n_foreach, sizeof *given);
+    for (uint32_t k = 0; k < target->n_foreach; k++) {
+        struct key_value *binding = &need->bindings[k];
+        *binding = (struct key_value){target->foreach[k].name, STR("")};
+        need->open |= (uint8_t)(1U << k);
+        for (uint32_t i = 0; i < need->n_bindings; i++)
+            if (str_equal(given[i].key, binding->key)) {
+                *binding = given[i];
+                need->open &= (uint8_t) ~(1U << k);
+            }
+    }
+    need->n_bindings = target->n_foreach;
+}
+
 void help_read_need(struct definition *d, struct task_def *def, char *word)
 {
     struct need *need = help_need(d, def, 0, word);
@@ -146,6 +165,8 @@ void help_read_need(struct definition *d, struct task_def *def, char *word)
     ck_assert_msg(need->target != MAP_NONE, "no task %s", word);
     if (bracket)
         help_bind(d, need, bracket);
+    if (bracket && need->n_bindings < d->defs[need->target].n_foreach)
+        help_open(d, need);
 }
 
 void help_define(struct definition *d, const char *text)

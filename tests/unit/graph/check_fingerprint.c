@@ -140,6 +140,8 @@ START_TEST(test_tuning_does_not_count)
     def->retry = (struct retry_policy){.max = 7, .delay_ms = 8, .jitter = true};
     def->pool = 0;
     def->priority = -3;
+    def->needs_all = true;
+    other_definition.all_need_all = true;
     def->at = (struct position){99, 9};
     expect_difference("one", "", "");
 }

@@ -161,6 +161,66 @@ START_TEST(test_element_wise)
 }
 END_TEST
 
+/* One barrier for each part that is needed, whoever needs it. */
+START_TEST(test_parts)
+{
+    build("t py=1,2 os=a,b,c\n"
+          "pack py=2,1 : t[py=${{py}}]\n"
+          "one : t[os=b] t[py=1]\n"
+          "all : t t[os=b]\n"
+          "other : t[py=1,os=b]\n");
+    ck_assert_uint_eq(graph.n_tasks, 6 + 2 + 3);
+    ck_assert_uint_eq(graph.n_nodes, graph.n_tasks + 1 + 3); /* py=2, py=1, os=b */
+    ck_assert_uint_eq(graph.n_parts, 3);
+    uint32_t second = nth_need(node("pack[py=2]"), 0);
+    uint32_t first = nth_need(node("pack[py=1]"), 0), b = nth_need(node("one"), 0);
+    ck_assert_str_eq(graph.id[first], "t[py=1]");
+    ck_assert_str_eq(graph.id[second], "t[py=2]");
+    ck_assert_str_eq(graph.id[b], "t[os=b]");
+    ck_assert_uint_eq(nth_need(node("one"), 1), first);
+    ck_assert_uint_eq(nth_need(node("all"), 1), b);
+    ck_assert_uint_eq(nth_need(node("all"), 0), graph.barrier[0]);
+    ck_assert_uint_eq(nth_need(node("other"), 0), node("t[py=1,os=b]"));
+    ck_assert_uint_eq(n_needs(&graph, second), 3);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(nth_need(second, i), 3 + i);
+    ck_assert_uint_eq(n_needs(&graph, b), 2);
+    ck_assert_uint_eq(nth_need(b, 0), node("t[py=1,os=b]"));
+    ck_assert_uint_eq(nth_need(b, 1), node("t[py=2,os=b]"));
+    ck_assert(graph_is_part(&graph, b) && !graph_is_part(&graph, graph.barrier[0]));
+    ck_assert(graph_consistent(&graph));
+    release();
+}
+END_TEST
+
+/* N members with N parts of M members: N + N * M edges, and a part that is not there.
+ */
+START_TEST(test_many_parts)
+{
+    enum { N = 60, M = 50 };
+    struct buf text = BUF_INIT;
+    buf_text(&text, "t py=");
+    for (int i = 0; i < N; i++)
+        buf_format(&text, "%s%d", i ? "," : "", i);
+    buf_text(&text, " os=");
+    for (int i = 0; i < M; i++)
+        buf_format(&text, "%s%d", i ? "," : "", i);
+    buf_text(&text, "\npack py=");
+    for (int i = 0; i < N; i++)
+        buf_format(&text, "%s%d", i ? "," : "", i);
+    buf_text(&text, " : t[py=${{py}}]\n");
+    build(text.data);
+    ck_assert_uint_eq(graph.n_edges, N + N * M);
+    ck_assert_uint_eq(graph.n_parts, N);
+    release();
+    buf_release(&text);
+    help_define(&definition, "t py=1,2 os=a\nu py=1,2,3 : t[py=${{py}}]\n");
+    refuse(CAIRN_EWORKFLOW);
+    expect_text("`u[py=3]` needs `t[py=${{py}}]`, but `t` has no such member");
+    definition_release(&definition);
+}
+END_TEST
+
 START_TEST(test_missing_member)
 {
     help_define(&definition, "convert part=1,2\n"
@@ -487,6 +547,8 @@ int main(void)
     tcase_add_test(c, test_find);
     tcase_add_test(c, test_barriers);
     tcase_add_test(c, test_element_wise);
+    tcase_add_test(c, test_parts);
+    tcase_add_test(c, test_many_parts);
     tcase_add_test(c, test_missing_member);
     tcase_add_test(c, test_nothing);
     tcase_add_test(c, test_empty_group);

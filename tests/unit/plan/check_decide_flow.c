@@ -205,7 +205,7 @@ END_TEST
 static enum condition answer; /* of every condition */
 static uint32_t asked;
 
-static enum condition answer_it(void *context, uint32_t task, const uint8_t *fate)
+static enum condition answer_it(void *context, uint32_t task, const uint16_t *fate)
 {
     (void)context;
     for (uint32_t e = graph.need_start[task]; e < graph.need_start[task + 1]; e++)

@@ -37,7 +37,7 @@ static bool holds(uint32_t task, uint8_t outcome)
     return luck_of(task, 1000 + outcome) % 4 != 0;
 }
 
-static enum condition ask(void *context, uint32_t task, const uint8_t *fate)
+static enum condition ask(void *context, uint32_t task, const uint16_t *fate)
 {
     uint32_t need = asked_of(&graph, task);
     (void)context;
@@ -59,14 +59,16 @@ enum verdict { UNASKED, STAYS_DONE, STAYS_FAILED, STAYS_OUT, WAITS, MAY_RUN, WIL
 struct oracle {
     uint8_t *verdict; /* [n_tasks] */
     bool *risk;
-    bool *waits;  /* cannot end before somebody decides, or does, something */
-    bool *turned; /* does not run, though it had ended otherwise */
+    bool *waits;    /* cannot end before somebody decides, or does, something */
+    bool *turned;   /* does not run, though it had ended otherwise */
+    bool *excluded; /* does not run because of its own condition */
 };
 
 static uint8_t consult(struct oracle *o, uint32_t task);
 
 struct needs_seen {
     bool done, failed, out, waits, may, will, risk, turned;
+    bool excluded, left; /* of a group: some are, some are not */
 };
 
 static void see(struct oracle *o, uint32_t task, struct needs_seen *seen)
@@ -74,12 +76,25 @@ static void see(struct oracle *o, uint32_t task, struct needs_seen *seen)
     uint8_t v = consult(o, task);
     seen->done |= v == STAYS_DONE;
     seen->failed |= v == STAYS_FAILED;
-    seen->out |= v == STAYS_OUT;
+    seen->out |= v == STAYS_OUT && !o->excluded[task];
+    seen->excluded |= o->excluded[task];
+    seen->left |= !o->excluded[task];
     seen->waits |= o->waits[task];
     seen->may |= v == MAY_RUN;
     seen->will |= v == WILL_RUN;
     seen->risk |= o->risk[task];
     seen->turned |= o->turned[task];
+}
+
+/* Of a group those that are excluded are left out, unless nobody is left or the task
+ * wants all of it. */
+static void see_group(struct oracle *o, uint32_t barrier, bool all,
+                      struct needs_seen *seen)
+{
+    seen->excluded = seen->left = false;
+    for (uint32_t f = graph.need_start[barrier]; f < graph.need_start[barrier + 1]; f++)
+        see(o, graph.needs[f], seen);
+    seen->out |= seen->excluded && (all || !seen->left);
 }
 
 /* Everything that a task needs, members of groups one by one. */
@@ -89,12 +104,12 @@ static struct needs_seen see_needs(struct oracle *o, uint32_t task)
     const struct graph *g = &graph;
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++) {
         uint32_t need = g->needs[e];
-        if (!graph_is_barrier(g, need)) {
-            see(o, need, &seen);
+        if (graph_is_barrier(g, need)) {
+            see_group(o, need, graph_def(g, task)->needs_all, &seen);
             continue;
         }
-        for (uint32_t f = g->need_start[need]; f < g->need_start[need + 1]; f++)
-            see(o, g->needs[f], &seen);
+        see(o, need, &seen);
+        seen.out |= o->excluded[need];
     }
     return seen;
 }
@@ -104,9 +119,7 @@ static bool wants_failure_of(uint32_t task, uint32_t failed)
     if (graph_def(&graph, task)->when != WHEN_FAILED)
         return false;
     for (uint32_t e = graph.need_start[task]; e < graph.need_start[task + 1]; e++)
-        if (graph.needs[e] == failed ||
-            (graph_is_barrier(&graph, graph.needs[e]) &&
-             graph.def_of[graph.needs[e]] == graph.def_of[failed]))
+        if (flow_edge_has(&graph, e, failed))
             return true;
     return false;
 }
@@ -211,9 +224,9 @@ static bool is_unknown(uint32_t task, const struct needs_seen *needs)
            (marks[task] & MARK_OUTLIVED && moving);
 }
 
-static uint8_t fate_of(uint8_t verdict)
+static uint16_t fate_of(uint8_t verdict)
 {
-    static const uint8_t fates[] = {
+    static const uint16_t fates[] = {
         [STAYS_DONE] = FATE_COMPLETED, [STAYS_FAILED] = FATE_FAILED,
         [STAYS_OUT] = FATE_BAD,        [WAITS] = FATE_OPEN,
         [MAY_RUN] = FATE_MAY,          [WILL_RUN] = FATE_WILL};
@@ -233,7 +246,7 @@ static int condition_says(struct oracle *o, uint32_t task)
     uint8_t v = consult(o, need);
     if (v >= WAITS || o->waits[need])
         return 0;
-    return holds(task, fate_of(v)) ? 1 : -1;
+    return holds(task, (uint8_t)fate_of(v)) ? 1 : -1;
 }
 
 static int needs_say(uint8_t when, const struct needs_seen *n)
@@ -266,6 +279,8 @@ static uint8_t consult(struct oracle *o, uint32_t task)
         return *v = WAITS;
     }
     *v = stands(o, task, &needs);
+    if (*v == STAYS_OUT)
+        o->excluded[task] = states.outcome[task] == CAIRN_EXCLUDED;
     if (*v)
         return *v;
     const struct task_def *def = graph_def(&graph, task);
@@ -273,6 +288,7 @@ static uint8_t consult(struct oracle *o, uint32_t task)
     o->waits[task] = needs.waits;
     if (go < 0 || holds_now < 0) {
         o->turned[task] = turns(task, &needs);
+        o->excluded[task] = go >= 0 || def->when != WHEN_SUCCESS;
         return *v = STAYS_OUT;
     }
     o->waits[task] |= def->kind == TASK_EXTERNAL;
@@ -292,13 +308,15 @@ static void compare_with_oracle(void)
 {
     struct oracle o = {calloc(graph.n_tasks, 1), calloc(graph.n_tasks, sizeof(bool)),
                        calloc(graph.n_tasks, sizeof(bool)),
+                       calloc(graph.n_tasks, sizeof(bool)),
                        calloc(graph.n_tasks, sizeof(bool))};
     uint32_t will = 0, may = 0;
     for (uint32_t t = 0; t < graph.n_tasks; t++) {
         uint8_t v = consult(&o, t);
-        uint8_t expected =
-            (uint8_t)(fate_of(v) | (o.risk[t] ? FATE_RISK : 0) |
-                      (o.waits[t] ? FATE_OPEN : 0) | (o.turned[t] ? FATE_TURNED : 0));
+        uint16_t expected =
+            (uint16_t)(fate_of(v) | (o.risk[t] ? FATE_RISK : 0) |
+                       (o.waits[t] ? FATE_OPEN : 0) | (o.turned[t] ? FATE_TURNED : 0) |
+                       (o.excluded[t] ? FATE_EXCLUDED : 0));
         if (decisions.fate[t] != expected)
             ck_abort_msg("seed %llu: %s (recorded %s) has fate %d (%s), not %d",
                          (unsigned long long)round_seed, graph.id[t],
@@ -318,6 +336,7 @@ static void compare_with_oracle(void)
     free(o.risk);
     free(o.waits);
     free(o.turned);
+    free(o.excluded);
 }
 
 /* ---- What really happens ---- */
@@ -534,7 +553,7 @@ START_TEST(test_oracle)
 {
     uint64_t seed = 20260311;
     int n = rounds();
-    uint32_t fates[256] = {0}, reasons[CAIRN_REASON_LAST + 1] = {0};
+    uint32_t fates[512] = {0}, reasons[CAIRN_REASON_LAST + 1] = {0};
     printf("seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < n; i++) {
         random_round(&seed, ON_FAILURE_CONTINUE);
@@ -552,8 +571,9 @@ START_TEST(test_oracle)
             ck_assert_msg(reasons[reason] > 5, "%s: %u",
                           cairn_reason_name((enum cairn_reason)reason),
                           reasons[reason]);
-    for (uint8_t fate = FATE_WILL; fate <= FATE_OPEN; fate = (uint8_t)(fate << 1))
+    for (uint32_t fate = FATE_WILL; fate <= FATE_OPEN; fate <<= 1)
         ck_assert(fate == FATE_RISK || fates[fate] > 20);
+    ck_assert_uint_gt(fates[FATE_BAD | FATE_EXCLUDED], 20);
     ck_assert_uint_gt(fates[FATE_WILL | FATE_RISK], 20);
     ck_assert_uint_gt(fates[FATE_MAY | FATE_RISK], 20);
 }

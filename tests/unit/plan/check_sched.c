@@ -24,7 +24,7 @@ static struct task_def *def_named(const char *id)
     return &definition.defs[index];
 }
 
-/* `when`: "b=failed c=always f=finally". */
+/* `when`: "b=failed c=always f=finally d=all". */
 static void set_whens(const char *whens)
 {
     char *copy = strdup(whens), *rest = copy, *word;
@@ -34,6 +34,8 @@ static void set_whens(const char *whens)
         struct task_def *def = def_named(word);
         if (strcmp(value, "finally") == 0)
             def->finally = true;
+        else if (strcmp(value, "all") == 0)
+            def->needs_all = true;
         else
             def->when = strcmp(value, "failed") == 0 ? WHEN_FAILED : WHEN_ALWAYS;
     }
@@ -279,8 +281,8 @@ END_TEST
 START_TEST(test_barriers)
 {
     begin("g x=1,2,3\ns : g\nf : g\na : g\n", "f=failed a=always");
-    ends("g[x=1]", CAIRN_EXCLUDED, "s- ");
-    ends("g[x=2]", CAIRN_FAILED, "");
+    ends("g[x=1]", CAIRN_EXCLUDED, "");
+    ends("g[x=2]", CAIRN_FAILED, "s- ");
     ck_assert_int_eq(sched.state[node("f")], WAITING);
     ends("g[x=3]", CAIRN_COMPLETED, "");
     ck_assert_int_eq(sched.end[graph.barrier[0]], END_FAILED);
@@ -313,6 +315,78 @@ START_TEST(test_tainted_from_the_start)
     ends("g[x=3]", CAIRN_COMPLETED, "");
     take("f");
     take("a");
+    end();
+}
+END_TEST
+
+static void expect_cause(const char *id, const char *cause)
+{
+    uint32_t found = sched_cause(&sched, node(id));
+    ck_assert_str_eq(found == NODE_NONE ? "-" : graph.id[found], cause);
+}
+
+/* Who is excluded is left out of the group, as long as anybody is left; a task that
+ * needs all of it is skipped at once. */
+START_TEST(test_excluded_members)
+{
+    static const char text[] = "g x=1,2,3\ns : g\nall : g\nf : g\na : g\n";
+    static const char whens[] = "all=all f=failed a=always";
+    begin(text, whens);
+    ends("g[x=1]", CAIRN_COMPLETED, "");
+    ends("g[x=2]", CAIRN_EXCLUDED, "all- ");
+    expect_cause("all", "g[x=2]");
+    ck_assert_int_eq(sched.state[node("s")], WAITING);
+    ends("g[x=3]", CAIRN_COMPLETED, "f? ");
+    ck_assert_int_eq(sched.end[graph.barrier[0]], END_PARTLY);
+    ends("s", CAIRN_COMPLETED, "");
+    ends("a", CAIRN_COMPLETED, "");
+    over();
+    begin(text, whens);
+    ends("g[x=1]", CAIRN_EXCLUDED, "all- ");
+    ends("g[x=2]", CAIRN_EXCLUDED, "");
+    ends("g[x=3]", CAIRN_EXCLUDED, "s- f? ");
+    ck_assert_int_eq(sched.end[graph.barrier[0]], END_EXCLUDED);
+    expect_cause("s", "g[x=1]");
+    ends("a", CAIRN_COMPLETED, "");
+    over();
+    /* One that was skipped, or failed, is a loss as ever, whoever else is excluded. */
+    begin(text, whens);
+    ends("g[x=1]", CAIRN_EXCLUDED, "all- ");
+    ends("g[x=2]", CAIRN_SKIPPED, "s- ");
+    expect_cause("s", "g[x=2]");
+    ends("g[x=3]", CAIRN_COMPLETED, "f? ");
+    ck_assert_int_eq(sched.end[graph.barrier[0]], END_BAD);
+    end();
+    /* An excluded task that is needed by itself is one. */
+    begin("g x=1,2\none : g[x=1]\n", "");
+    ends("g[x=1]", CAIRN_EXCLUDED, "one- ");
+    end();
+}
+END_TEST
+
+/* The rule of definitions before version 4. */
+START_TEST(test_all_need_all)
+{
+    help_build(&graph, &definition, "g x=1,2\ns : g\n");
+    definition.all_need_all = true;
+    static const uint8_t none[3];
+    buf_clear(&skipped);
+    ck_assert_int_eq(sched_init(&sched, &graph, none, note_skip, NULL, NULL), 0);
+    ends("g[x=1]", CAIRN_EXCLUDED, "s- ");
+    end();
+}
+END_TEST
+
+/* A part of a group is over without the others. */
+START_TEST(test_parts)
+{
+    begin("t py=1,2 os=a,b\none : t[py=1]\na : t[os=a]\n", "");
+    ends("t[py=1,os=a]", CAIRN_COMPLETED, "");
+    ends("t[py=1,os=b]", CAIRN_EXCLUDED, "");
+    ck_assert_int_eq(sched.state[node("one")], READY);
+    ck_assert_int_eq(sched.state[node("a")], WAITING);
+    ends("t[py=2,os=a]", CAIRN_FAILED, "a- ");
+    expect_cause("a", "t[py=2,os=a]");
     end();
 }
 END_TEST
@@ -536,6 +610,9 @@ int main(void)
     tcase_add_test(c, test_without_needs);
     tcase_add_test(c, test_skips_through_barriers);
     tcase_add_test(c, test_barriers);
+    tcase_add_test(c, test_excluded_members);
+    tcase_add_test(c, test_all_need_all);
+    tcase_add_test(c, test_parts);
     tcase_add_test(c, test_tainted_from_the_start);
     tcase_add_test(c, test_skipped_members_taint);
     tcase_add_test(c, test_allow);

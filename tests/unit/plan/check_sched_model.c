@@ -48,8 +48,8 @@ static enum sched_end_class end_of(const struct model *m, uint32_t i)
     return sched_class(m->derived[i]);
 }
 
-struct counts {
-    uint32_t open, failed, bad;
+struct counts { /* excluded, met: of a barrier */
+    uint32_t open, failed, bad, excluded, met;
 };
 
 static struct counts count_needs(const struct model *m, uint32_t i);
@@ -68,9 +68,17 @@ static struct counts count_needs(const struct model *m, uint32_t i)
         enum sched_end_class end = end_of(m, g->needs[e]);
         c.open += end == END_OPEN || is_early_skip(m, g->needs[e]);
         c.failed += end == END_FAILED;
+        c.met += end == END_MET;
+        c.excluded += end == END_EXCLUDED;
         c.bad += end == END_BAD;
     }
     return c;
+}
+
+/* It counts an excluded member as a skipped one. */
+static bool wants_all(const struct model *m, uint32_t task)
+{
+    return graph_def(&m->graph, task)->needs_all;
 }
 
 /* Is anything needed, at first hand or as a member of a group, lost? */
@@ -81,10 +89,10 @@ static bool any_lost(const struct model *m, uint32_t i)
     for (uint32_t e = g->need_start[i]; e < g->need_start[i + 1]; e++) {
         uint32_t need = g->needs[e];
         enum sched_end_class end = end_of(m, need);
-        lost |= end == END_FAILED || end == END_BAD;
+        lost |= end == END_FAILED || end == END_BAD || end == END_EXCLUDED;
         if (is_barrier(m, need)) {
             struct counts c = count_needs(m, need);
-            lost |= c.failed || c.bad;
+            lost |= c.failed || c.bad || (c.excluded && wants_all(m, i));
         }
     }
     return lost;
@@ -108,7 +116,12 @@ static uint8_t derive_task(const struct model *m, uint32_t i)
 static uint8_t derive_barrier(const struct model *m, uint32_t i)
 {
     struct counts c = count_needs(m, i);
-    return c.open ? 0 : 1 + (c.failed ? END_FAILED : c.bad ? END_BAD : END_MET);
+    enum sched_end_class end = c.failed      ? END_FAILED
+                               : c.bad       ? END_BAD
+                               : !c.excluded ? END_MET
+                               : c.met       ? END_PARTLY
+                                             : END_EXCLUDED;
+    return c.open ? 0 : (uint8_t)(1 + end);
 }
 
 static void derive(struct model *m)

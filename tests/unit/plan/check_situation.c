@@ -131,6 +131,41 @@ START_TEST(test_completed_run)
 }
 END_TEST
 
+/* A run that was recorded before version 4 of definitions goes on by the rule of then:
+ * what was skipped stays so, and what ran after that does not run again. So does a fork
+ * of it; a new run has the rule of now. */
+START_TEST(test_run_of_an_older_version)
+{
+    static const char groups[] = "name: flow\n"
+                                 "tasks:\n"
+                                 "  g: {foreach: {v: ['1', '2']}, if: \"v != '2'\",\n"
+                                 "      run: 'true'}\n"
+                                 "  all: {run: 'true', needs: [g]}\n"
+                                 "  after: {run: 'true', needs: [all], when: always}\n"
+                                 "  bad: {run: 'true'}\n";
+    static const uint8_t outcome[] = {CAIRN_COMPLETED, CAIRN_EXCLUDED, CAIRN_SKIPPED,
+                                      CAIRN_COMPLETED, CAIRN_FAILED};
+    struct cairn_workflow *then = workflow_of(groups), *now = workflow_of(groups);
+    then->definition.all_need_all = true; /* so it is stored as it was then */
+    uint64_t run = record_run(&then, 1, outcome, CAIRN_RUN_UNFINISHED);
+    for (int start = CAIRN_START_AUTO; start <= CAIRN_START_FROM; start++) {
+        must(load(now, (enum cairn_start)start));
+        bool goes_on = start != CAIRN_START_FRESH;
+        ck_assert(now->definition.all_need_all == goes_on);
+        ck_assert(s.recorded.same_graph == goes_on);
+        expect_reason(now, "all",
+                      goes_on ? CAIRN_REASON_NEED_SKIPPED : CAIRN_REASON_NEVER_RAN);
+        expect_reason(now, "after",
+                      goes_on ? CAIRN_REASON_DONE : CAIRN_REASON_NEVER_RAN);
+        ck_assert_uint_eq(s.decisions.will, goes_on ? 1 : 4);
+        situation_release(&s);
+    }
+    ck_assert_uint_ne(run, 0);
+    cairn_workflow_free(then);
+    cairn_workflow_free(now);
+}
+END_TEST
+
 /* Its states are there, but no run goes on, and attempts are counted anew. */
 START_TEST(test_fork)
 {
@@ -299,6 +334,7 @@ int main(void)
     tcase_add_test(c, test_numbers_of_an_edited_workflow);
     tcase_add_test(c, test_states_to_start_from);
     tcase_add_test(c, test_completed_run);
+    tcase_add_test(c, test_run_of_an_older_version);
     tcase_add_test(c, test_fork);
     tcase_add_test(c, test_run_of_another_workflow);
     tcase_add_test(c, test_withdrawn_retry);

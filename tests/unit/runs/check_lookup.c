@@ -97,7 +97,14 @@ START_TEST(test_status_of_a_group)
     memset(member, CAIRN_COMPLETED, 3);
     expect_status("all", "g", "completed");
     member[2] = CAIRN_EXCLUDED;
+    expect_status("all", "g", "completed"); /* it is left out */
+    definition.all_need_all = true;
     expect_status("all", "g", "skipped"); /* why it was skipped does not matter */
+    definition.all_need_all = false;
+    member[1] = CAIRN_SKIPPED;
+    expect_status("all", "g", "skipped");
+    memset(member, CAIRN_EXCLUDED, 3);
+    expect_status("all", "g", "skipped"); /* nobody is left */
     member[0] = CAIRN_PENDING;
     expect_status("all", "g", "pending");
     member[1] = CAIRN_FAILED;

@@ -118,20 +118,68 @@ static void check_digest(struct str bytes, const char *expected)
     ck_assert_str_eq(hex, expected);
 }
 
-START_TEST(test_bytes)
+/* Its bytes, and the same again from what they mean. */
+static void check_bytes(const struct definition *definition, size_t size,
+                        const char *digest, struct definition *again)
 {
-    struct definition definition, again;
     struct buf bytes = BUF_INIT, second = BUF_INIT;
-    parse(every_field, "v 1", &definition);
-    ck_assert_int_eq(definition_encode(&definition, &bytes, NULL), 0);
-    ck_assert_uint_eq(bytes.size, 1043);
-    check_digest(buf_view(&bytes),
-                 "57ace1d9f9565441bccdc2c7cfe03cdc648eaf7ec6afc97e83da96f991e2a54f");
-    ck_assert_int_eq(definition_decode(buf_view(&bytes), &again, NULL), 0);
-    ck_assert_int_eq(definition_encode(&again, &second, NULL), 0);
+    ck_assert_int_eq(definition_encode(definition, &bytes, NULL), 0);
+    ck_assert_uint_eq(bytes.size, size);
+    check_digest(buf_view(&bytes), digest);
+    ck_assert_int_eq(definition_decode(buf_view(&bytes), again, NULL), 0);
+    ck_assert_int_eq(definition_encode(again, &second, NULL), 0);
     ck_assert(str_equal(buf_view(&bytes), buf_view(&second)));
     buf_release(&bytes);
     buf_release(&second);
+}
+
+START_TEST(test_bytes)
+{
+    struct definition definition, again;
+    parse(every_field, "v 1", &definition);
+    check_bytes(&definition, 1056,
+                "6d53c18f9c58e344f959ed44730bf8404e17492ddeb89640cf33c378847d66dd",
+                &again);
+    ck_assert(!again.all_need_all);
+    definition_release(&again);
+    /* By the rule that held before version 4: the bytes that were written then. */
+    definition.all_need_all = true;
+    check_bytes(&definition, 1043,
+                "57ace1d9f9565441bccdc2c7cfe03cdc648eaf7ec6afc97e83da96f991e2a54f",
+                &again);
+    ck_assert(again.all_need_all);
+    definition_release(&again);
+    definition_release(&definition);
+}
+END_TEST
+
+/* Parts of groups, and what needs all. */
+START_TEST(test_parts)
+{
+    static const char text[] = "name: p\n"
+                               "tasks:\n"
+                               "  t: {foreach: {py: [a, b], os: [x]}, run: x}\n"
+                               "  u: {run: x, needs: [\"t[os=x]\"], needs_all: true}\n"
+                               "  v: {foreach: {py: [b]}, run: x,\n"
+                               "      needs: [\"t[py=${{ py }}]\"]}\n"
+                               "  last: {run: x, needs: u}\n";
+    struct definition definition, again;
+    parse(text, "v", &definition);
+    ck_assert_uint_eq(definition.defs[1].needs[0].open, 1);
+    ck_assert_uint_eq(definition.defs[2].needs[0].open, 2);
+    check_bytes(&definition, 277,
+                "67d2c3bc4a5783629fe9aade5891015c0dcf73f1a2d89dad8e806efa91a5817a",
+                &again);
+    ck_assert_uint_eq(again.defs[1].needs[0].open, 1);
+    ck_assert_uint_eq(again.defs[2].needs[0].open, 2);
+    ck_assert(again.defs[1].needs_all && !again.defs[2].needs_all);
+    /* The old rule with something that only version 4 has. */
+    definition_release(&again);
+    definition.all_need_all = true;
+    check_bytes(&definition, 277,
+                "009226fb8cb01f503938876365e1525e36fe72d97d8076d06580cfee847a73b5",
+                &again);
+    ck_assert(again.all_need_all);
     definition_release(&again);
     definition_release(&definition);
 }
@@ -301,7 +349,8 @@ START_TEST(test_table)
                       "row %td", f - task_fields);
         for (const struct task_field *g = task_fields; g < f; g++)
             ck_assert_msg(
-                g->at != f->at || g->shape == FIELD_FLAGS || f->shape == FIELD_FLAGS,
+                g->at != f->at || g->shape == FIELD_FLAGS || f->shape == FIELD_FLAGS ||
+                    f->shape == FIELD_OPEN_KEYS, /* those of FIELD_NEEDS */
                 "rows %td and %td are of one member", g - task_fields, f - task_fields);
     }
 }
@@ -313,6 +362,7 @@ int main(void)
     TCase *tests = tcase_create("task_fields");
     tcase_add_checked_fixture(tests, help_setup, help_teardown);
     tcase_add_test(tests, test_bytes);
+    tcase_add_test(tests, test_parts);
     tcase_add_test(tests, test_fingerprints);
     tcase_add_test(tests, test_changes);
     tcase_add_test(tests, test_table);
