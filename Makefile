@@ -30,6 +30,7 @@ SANITIZE ?=
 OPT ?= -O2 -g
 # Tests are compiled more often than they run.
 TEST_OPT := $(if $(filter -O2,$(OPT)),-O1)
+# Of libcurl only the header is needed: search/http.c loads it where it is asked for.
 PACKAGES := sqlite3 libcrypto libzstd yaml-0.1 jansson
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \

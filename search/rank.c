@@ -5,7 +5,7 @@
 
 /* How much less a place further down counts: the one of the paper. */
 #define FUSE_K 60.0
-static const double list_weights[RANK_LISTS] = {1.0, 0.5, 0.5};
+static const double list_weights[RANK_LISTS] = {1.0, 0.5, 0.5, 0};
 
 /* The worst one is at[0]: a heap. */
 static bool is_worse(const struct ranked *a, const struct ranked *b)

@@ -66,7 +66,8 @@ int snippet_make(struct str text, struct str query, struct buf *out,
 
 /* ---- rank.c: several lists as one; pure ---- */
 
-enum { RANK_LISTS = 3, RANK_DEPTH = 200 };
+/* Words, parts of words, vectors, and what a service says, if one is used. */
+enum { RANK_LISTS = 4, RANK_DEPTH = 200 };
 struct ranked {
     int64_t doc, score; /* of its list, less is better; then of all, more is better */
 };
@@ -83,7 +84,8 @@ struct fused {
 };
 /* Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): of lists that are
  * sorted. Equal scores have equal ranks. *n of `out`, which has room for RANK_LISTS *
- * RANK_DEPTH, by doc. `weights` NULL: the usual ones. */
+ * RANK_DEPTH, by doc. `weights` NULL: the usual ones, without
+ * a service. */
 void rank_fuse(const struct rank_list lists[RANK_LISTS],
                const double weights[RANK_LISTS], struct fused *out, size_t *n);
 /* By score, and of equal ones the newest first. */

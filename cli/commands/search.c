@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 struct searching {
     struct doc *doc; /* with --json */
     int64_t painted_ms;
-    bool painted;
+    bool painted, has_service;
 };
 
 /* ---- How far the index is ---- */
@@ -132,6 +133,48 @@ static int open_store(struct settings *settings, struct cairn_store **store)
     return rc ? report_error(&error) : 0;
 }
 
+/* The service of the environment. Not of the store: whoever wrote that would choose who
+ * is sent its texts. */
+static int take_service(struct cairn_search_service *service)
+{
+    const char *dimensions = getenv("CAIRN_EMBED_DIMENSIONS");
+    const char *key = getenv("CAIRN_EMBED_KEY");
+    char *end;
+    *service = (struct cairn_search_service){.url = getenv("CAIRN_EMBED_URL"),
+                                             .model = getenv("CAIRN_EMBED_MODEL"),
+                                             .key = key && *key ? key : NULL};
+    if (!dimensions || !*dimensions)
+        return 0;
+    unsigned long n = strtoul(dimensions, &end, 10);
+    if (*end || n == 0 || n > 100000 || dimensions[0] < '0' || dimensions[0] > '9')
+        return report_usage("search", "CAIRN_EMBED_DIMENSIONS is not a number");
+    service->dimensions = (uint32_t)n;
+    return 0;
+}
+
+static void say_service(const struct cairn_search_result *result)
+{
+    if (result->service[0] != '\0')
+        say(result->service_used
+                ? "embeddings: some are missing, since the service failed: %s"
+                : "embeddings: found by text similarity alone, since the service "
+                  "failed: %s",
+            result->service);
+    if (result->sent)
+        say("embeddings: %" PRIu32 " texts were sent to %s", result->sent,
+            getenv("CAIRN_EMBED_URL"));
+}
+
+static void add_service(struct doc *doc, const struct cairn_search_result *result)
+{
+    doc_object(doc, "embeddings");
+    doc_bool(doc, "used", result->service_used);
+    doc_count(doc, "entries", result->embedded);
+    doc_count(doc, "sent", result->sent);
+    doc_text(doc, "failure", result->service[0] ? result->service : NULL);
+    doc_end(doc);
+}
+
 static void say_how(const struct cairn_search_result *result, bool found)
 {
     if (result->in_memory)
@@ -148,6 +191,8 @@ static int report_hits(struct searching *s, const struct cairn_search_result *re
     if (!s->doc) {
         out_flush();
         say_how(result, true);
+        if (s->has_service)
+            say_service(result);
         return 0;
     }
     doc_end(s->doc);
@@ -155,6 +200,8 @@ static int report_hits(struct searching *s, const struct cairn_search_result *re
     doc_count(s->doc, "dropped", result->dropped);
     doc_bool(s->doc, "up_to_date", result->up_to_date);
     doc_bool(s->doc, "in_memory", result->in_memory);
+    if (s->has_service)
+        add_service(s->doc, result);
     return doc_print(s->doc);
 }
 
@@ -165,6 +212,7 @@ static int search(struct settings *settings, struct cairn_store *store)
     struct doc doc = {0};
     struct searching s = {.doc = ui_json() ? &doc : NULL};
     struct cairn_search_result result;
+    struct cairn_search_service service;
     struct cairn_error error = {0};
     struct cairn_search search = {
         .size = sizeof search,
@@ -178,12 +226,17 @@ static int search(struct settings *settings, struct cairn_store *store)
         .project = settings->text[OPT_PROJECT],
         .k = (uint32_t)settings->number[OPT_HITS],
     };
+    int status = take_service(&service);
+    if (status != 0)
+        return status;
+    s.has_service = service.url && *service.url;
+    search.service = s.has_service ? &service : NULL;
     if (settings->n_params > sizeof tags / sizeof tags[0])
         return report_usage("search", "--tag can be given 64 times at most");
     for (size_t i = 0; i < settings->n_params; i++)
         tags[search.n_tags++] = settings->params[i].name;
     if (!search.project) {
-        int status = find_project(settings, store, here);
+        status = find_project(settings, store, here);
         if (status != 0)
             return status;
         search.project = here;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn: searching everything that a store keeps by text similarity: words, parts of
  * words and a vector of hashed words, each ranked, and the ranks put together. No
- * meaning is understood, and nothing leaves the machine.
+ * meaning is understood, and nothing leaves the machine, unless a service is named.
  *
  * What is found by is an index, `search.db` beside the database of the store, which is
  * brought up to date before each search. It may be deleted at any time. Every hit is
@@ -34,6 +34,17 @@ enum cairn_search_section {
 /* "sessions", ...; NULL: there is no such one. */
 CAIRN_API const char *cairn_search_section_name(enum cairn_search_section section);
 
+/* A service that computes embeddings, asked by POST as OpenAI's /v1/embeddings is. It
+ * is given the query and texts of the store (but none of files), each once, without
+ * what is known to be a secret. If it fails the search goes on without. */
+struct cairn_search_service {
+    const char *url;     /* whole: https://..., or http://... without a key, or to this
+                            machine */
+    const char *model;   /* sent to it */
+    const char *key;     /* sent in a header, stored nowhere; NULL: none */
+    uint32_t dimensions; /* sent to it; 0: as many as it likes */
+};
+
 struct cairn_search {
     size_t size;      /* of this struct as the caller knows it; 0: the first one */
     const char *text; /* what is looked for: no character in it means anything else */
@@ -47,6 +58,7 @@ struct cairn_search {
      * no search without it. */
     const char *project;
     uint32_t k; /* so many of the nearest, 1 to 100; 0: 5 */
+    const struct cairn_search_service *service; /* NULL: none */
 };
 /* Views during the callback. */
 struct cairn_search_hit {
@@ -76,6 +88,10 @@ struct cairn_search_result {
     bool in_memory;   /* the store cannot be written: the index was made for this
                          search alone */
     uint32_t hits;
+    bool service_used; /* for the order of the hits */
+    uint32_t sent;     /* texts of the store that the service was given */
+    uint64_t embedded; /* entries of the project with a vector of the service */
+    char service[200]; /* why it was not used, or not to the end; "": no reason */
 };
 /* `progress` (may be NULL) is called while the index is brought up to date; a non-zero
  * return ends that, and what is indexed so far is searched. The callbacks must not use

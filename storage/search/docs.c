@@ -299,6 +299,16 @@ static int drop_texts(void *context, const struct searchdb_doc *doc)
     return rc;
 }
 
+/* The vector goes with the last entry that has the text. */
+static int drop_embedded(struct searchdb *index, int64_t doc,
+                           struct cairn_error *error)
+{
+    int rc = db_run(index->db, SQL_INDEX_DROP_EMBEDDING, VALUES(value_int(doc)), error);
+    return rc ? rc
+              : db_run(index->db, SQL_INDEX_DROP_EMBEDDED, VALUES(value_int(doc)),
+                       error);
+}
+
 int searchdb_drop(struct searchdb *index, int64_t id, struct cairn_error *error)
 {
     struct dropping d = {index, id, error};
@@ -306,6 +316,8 @@ int searchdb_drop(struct searchdb *index, int64_t id, struct cairn_error *error)
     int rc = searchdb_get(index, id, drop_texts, &d, error);
     if (!rc)
         rc = db_run(index->db, SQL_INDEX_DROP_TAGS, VALUES(value_int(id)), error);
+    if (!rc)
+        rc = drop_embedded(index, id, error);
     if (!rc)
         rc = db_run(index->db, SQL_INDEX_DROP_DOC, VALUES(value_int(id)), error);
     if (!rc)

@@ -36,6 +36,10 @@ static const char tables[] =
     " tokenize='porter unicode61 remove_diacritics 2');"
     "CREATE VIRTUAL TABLE grams USING fts5(text, content='', columnsize=0,"
     " tokenize='trigram');"
+    "CREATE TABLE embedding(text BLOB PRIMARY KEY, data BLOB NOT NULL)"
+    " STRICT, WITHOUT ROWID;"
+    "CREATE TABLE embedded(doc INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT;"
+    "CREATE INDEX embedded_text ON embedded(text);"
     "CREATE TABLE vectors(block INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
     "PRAGMA application_id = 0x63736561;"
     "PRAGMA user_version = 2;";

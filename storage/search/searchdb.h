@@ -13,6 +13,8 @@
  *   tag      tag, doc
  *   words    the words of title and body by their stems (FTS5, porter)
  *   grams    title and the first 16 KiB of the body by three letters each (FTS5)
+ *   embedding  text, data: what a service answered, by the digest of the text
+ *   embedded   doc, text: entries that have such a vector
  *   vectors  block, data: of the docs 128 * block to 128 * block + 127 an SEARCHDB_SLOT
  *            each; one of zeros is none
  *
@@ -118,6 +120,23 @@ int searchdb_count(struct searchdb *index, uint64_t *docs, struct cairn_error *e
 /* Takes what was dropped out of words and grams for good: costs as much as writing them
  * once. */
 int searchdb_merge(struct searchdb *index, struct cairn_error *error);
+
+/* ---- Vectors of a service (embedded.c) ---- */
+
+/* What they are of: if it is not what they were of, all go. */
+int searchdb_use_model(struct searchdb *index, struct str model,
+                       struct cairn_error *error);
+int searchdb_has_embedding(struct searchdb *index, const struct digest *text, bool *has,
+                           struct cairn_error *error);
+int searchdb_put_embedding(struct searchdb *index, const struct digest *text,
+                           struct str data, struct cairn_error *error);
+/* The entry has the vector of that text. */
+int searchdb_set_embedded(struct searchdb *index, int64_t doc,
+                          const struct digest *text, struct cairn_error *error);
+/* By number. A non-zero return of `each` stops; a negative one is returned. */
+int searchdb_each_embedded(struct searchdb *index,
+                           int (*each)(void *, int64_t doc, struct str data),
+                           void *context, struct cairn_error *error);
 
 /* ---- Finding ---- */
 

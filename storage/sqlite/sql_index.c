@@ -44,5 +44,19 @@ const char *const sql_index_texts[SQL_COUNT] = {
     [SQL_INDEX_PUT_VECTORS] =
         "INSERT OR REPLACE INTO vectors(block, data) VALUES(?1, ?2)",
     [SQL_INDEX_EACH_VECTORS] = "SELECT block, data FROM vectors ORDER BY block",
+    [SQL_INDEX_CLEAR_EMBEDDED] = "DELETE FROM embedded",
+    [SQL_INDEX_CLEAR_EMBEDDINGS] = "DELETE FROM embedding",
+    [SQL_INDEX_HAS_EMBEDDING] =
+        "SELECT EXISTS(SELECT 1 FROM embedding WHERE text = ?1)",
+    [SQL_INDEX_PUT_EMBEDDING] =
+        "INSERT OR REPLACE INTO embedding(text, data) VALUES(?1, ?2)",
+    [SQL_INDEX_PUT_EMBEDDED] =
+        "INSERT OR REPLACE INTO embedded(doc, text) VALUES(?1, ?2)",
+    [SQL_INDEX_EACH_EMBEDDED] = "SELECT e.doc, v.data FROM embedded e CROSS JOIN "
+                                "embedding v WHERE v.text = e.text ORDER BY e.doc",
+    [SQL_INDEX_DROP_EMBEDDING] =
+        "DELETE FROM embedding WHERE text = (SELECT text FROM embedded WHERE doc = ?1) "
+        "AND (SELECT count(*) FROM embedded e WHERE e.text = embedding.text) = 1",
+    [SQL_INDEX_DROP_EMBEDDED] = "DELETE FROM embedded WHERE doc = ?1",
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */

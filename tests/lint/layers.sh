@@ -133,7 +133,8 @@ found=$(
     door '<tpl\.h>' 'checkpoint/payload\.c'
     door '<zstd[a-z_]*\.h>' 'storage/pool/frame\.c'
     door '<yaml\.h>' 'workflow/yaml\.c'
-    door '<jansson\.h>' '(cli/json_in|server/json_value)\.c'
+    door '<jansson\.h>' '(cli/json_in|server/json_value|search/answer)\.c'
+    door '<curl/.*' 'search/http\.c'
     door '<openssl/.*' 'base/sha256\.c'
 )
 if [ -n "$found" ]; then

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Vectors of a service that computes embeddings, for a search that is told to use one
+ * (struct cairn_search_service). What it is not asked: texts of files, and whatever it
+ * was asked before. What it answers is believed for one thing only, the order of hits.
+ */
+#ifndef SEARCH_SERVICE_INT_H
+#define SEARCH_SERVICE_INT_H
+
+#include "base/reader.h"
+#include "search/search_int.h"
+#include "secrets/redact.h"
+
+enum {
+    SERVICE_WHY = 200,             /* bytes of a reason */
+    SERVICE_BATCH = 32,            /* texts of one request */
+    SERVICE_TEXT_BYTES = 8 << 10,  /* of one text */
+    SERVICE_NUMBERS_MOST = 4096,   /* of a vector */
+    SERVICE_ANSWER_MOST = 8 << 20, /* bytes */
+    SERVICE_KEY_MOST = 4096,
+    SERVICE_REQUEST_MS = 10000,
+    SERVICE_SEARCH_MS = 30000, /* for all requests of a search */
+    SERVICE_TEXTS_AT_ONCE = 256
+};
+
+/* ---- http.c: the door to libcurl, which is loaded when it is needed ---- */
+
+struct http_request {
+    const char *url, *key; /* key: or NULL */
+    struct str body;       /* JSON */
+    int64_t timeout_ms;
+    size_t answer_most;
+};
+/* 0: there is an answer, and its status. 1: none, and why. CAIRN_ENOMEM */
+int http_post(const struct http_request *request, struct buf *answer, long *status,
+              char why[SERVICE_WHY], struct cairn_error *error);
+
+/* ---- answer.c: the door to jansson ---- */
+
+struct answer {
+    size_t n, numbers; /* vectors that are expected; numbers of each, 0: any */
+    float *at;         /* [n * numbers], of the caller, who frees it; NULL before */
+};
+/* 0; 1: it is no answer to the request, and why. CAIRN_ENOMEM */
+int answer_read(struct answer *answer, struct str json, char why[SERVICE_WHY],
+                struct cairn_error *error);
+
+/* ---- service.c ---- */
+
+struct service {
+    const struct cairn_search_service *wanted;
+    uint32_t numbers; /* of each vector; 0: not known before the first answer */
+    int64_t until_ns; /* clock_mono_ns: no request after that */
+    struct redactor *redactor;
+    char why[SERVICE_WHY]; /* not empty: it has failed, and is not asked again */
+    struct cairn_error *error;
+};
+/* A vector as it is kept: small whole numbers, and the square of its length. */
+struct service_vector {
+    uint32_t numbers, square;
+    int8_t at[SERVICE_NUMBERS_MOST];
+};
+/* CAIRN_EUSAGE: a URL, model or key that cannot be used. */
+int service_check(const struct cairn_search_service *wanted, struct cairn_error *error);
+int service_begin(struct service *service, struct cairn_store *store,
+                  const struct cairn_search_service *wanted, struct cairn_error *error);
+void service_end(struct service *service);
+/* What the service is given of a text: without secrets, cut. Appends. */
+int service_text(const struct service *service, struct str title, struct str body,
+                 struct buf *out);
+/* 0; 1: it failed, and `why` says so. */
+int service_ask(struct service *service, const struct str *texts, size_t n,
+                struct service_vector *out);
+/* More is nearer. Vectors of another length are as far as can be. */
+int64_t service_near(const struct service_vector *a, struct str kept);
+struct str service_kept(const struct service_vector *vector, struct buf *out);
+
+/* ---- embed.c: one more list ---- */
+
+struct embedding {
+    struct service service;
+    struct searchdb *index;
+    const struct scope *scope;
+    struct str text; /* of the query */
+    const struct fused *first;
+    size_t n_first; /* what was found without it: asked first */
+    uint32_t sent;  /* texts that the service was asked */
+    uint64_t known; /* entries of the scope that have a vector now */
+    struct cairn_error *error;
+};
+/* Sorted; empty where the service has failed. */
+int embed_rank(struct embedding *embedding, struct rank_list *list);
+
+#endif
