@@ -81,17 +81,24 @@ static struct call *take_waiting(struct calls *calls, struct call **at)
     return call;
 }
 
-static struct call *find(struct call *list, const char *id)
+static bool fits(const struct call *call, const struct whose *whose)
 {
-    for (struct call *call = list; call; call = call->next)
-        if (!call->cancelled && strcmp(call->reply.id, id) == 0)
-            return call;
-    return NULL;
+    return !call->cancelled &&
+           (!whose->client || whose->client == call->reply.client) &&
+           (!whose->outlet || whose->outlet == call->reply.outlet) &&
+           (!whose->id || strcmp(whose->id, call->reply.id) == 0);
 }
 
-bool calls_has(const struct calls *calls, const char *id)
+static bool has(const struct call *list, const struct whose *whose)
 {
-    return find(calls->running, id) || find(calls->waiting, id);
+    while (list && !fits(list, whose))
+        list = list->next;
+    return list != NULL;
+}
+
+bool calls_has(const struct calls *calls, const struct whose *whose)
+{
+    return has(calls->running, whose) || has(calls->waiting, whose);
 }
 
 bool calls_idle(const struct calls *calls)
@@ -110,21 +117,23 @@ static void end_child(struct call *call)
     child_signal(&call->child, SIGTERM);
 }
 
-void calls_cancel(struct calls *calls, const char *id)
+void calls_cancel(struct calls *calls, const struct whose *whose)
 {
-    struct call *call = find(calls->running, id);
-    if (call) {
+    for (struct call *call = calls->running; call; call = call->next) {
+        if (!fits(call, whose))
+            continue;
         call->cancelled = true;
         end_child(call);
-        return;
     }
-    for (struct call **at = &calls->waiting; *at; at = &(*at)->next) {
-        if (strcmp((*at)->reply.id, id) != 0)
+    for (struct call **at = &calls->waiting; *at;) {
+        struct call *call = *at;
+        if (!fits(call, whose)) {
+            at = &call->next;
             continue;
-        call = take_waiting(calls, at);
+        }
+        take_waiting(calls, at);
         server_drop(calls->server, &call->reply);
         call_free(call);
-        return;
     }
 }
 
@@ -274,7 +283,7 @@ static void start_call(struct calls *calls, struct call *call)
     calls->n_running++;
 }
 
-/* Calls that change something are carried out one after the other, as they came. */
+/* What a client changes is carried out one after the other, as it came. */
 static bool can_start(const struct calls *calls, const struct call *call)
 {
     if (calls->n_running >= CALLS_RUNNING ||
@@ -282,7 +291,7 @@ static bool can_start(const struct calls *calls, const struct call *call)
         return false;
     for (const struct call *other = calls->running; call->ordered && other;
          other = other->next)
-        if (other->ordered)
+        if (other->ordered && other->reply.client == call->reply.client)
             return false;
     return true;
 }
