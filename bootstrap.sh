@@ -10,11 +10,11 @@ set -eu
 cd "$(dirname "$0")"
 
 BUILD_PACKAGES='gcc make pkg-config libc6-dev libsqlite3-dev libssl-dev libtpl-dev
-libzstd-dev libyaml-dev libjansson-dev check'
+libzstd-dev libyaml-dev libjansson-dev libmicrohttpd-dev check'
 CHECK_PACKAGES='clang clang-format clang-tidy cppcheck shellcheck man-db procps strace'
 FUZZ_PACKAGES='clang libclang-rt-dev'
 # Built with pkg-config; libtpl has no .pc file and is looked for by its header.
-MODULES='sqlite3 libcrypto libzstd yaml-0.1 jansson check'
+MODULES='sqlite3 libcrypto libzstd yaml-0.1 jansson libmicrohttpd check'
 
 say() {
     printf 'bootstrap: %s\n' "$*" >&2

@@ -134,6 +134,7 @@ found=$(
     door '<zstd[a-z_]*\.h>' 'storage/pool/frame\.c'
     door '<yaml\.h>' 'workflow/yaml\.c'
     door '<jansson\.h>' '(cli/json_in|server/json_value)\.c'
+    door '<microhttpd\.h>' 'server/http\.c'
     door '<openssl/.*' 'base/sha256\.c'
 )
 if [ -n "$found" ]; then
