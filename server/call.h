@@ -47,6 +47,8 @@ struct call {
     void (*finish)(struct server *server, struct call *call);
     const struct tool *tool; /* of a tool's call */
     char *subject;           /* what `finish` wants to know, or NULL */
+    char *progress;          /* JSON: the token under which it is told how far it is */
+    int64_t began_ms, told_ms;
     int64_t time_limit_ms;
     bool starts;  /* answers with its first line, and goes on */
     bool ordered; /* not beside another one that is */

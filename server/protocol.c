@@ -27,24 +27,38 @@ void server_init(struct server *server, const struct serve_options *options)
 {
     *server = (struct server){.options = options};
     calls_init(&server->calls, server);
+    watch_init(&server->watch, server);
 }
 
 size_t server_poll(struct server *server, struct pollfd *fds, int64_t *until_ms)
 {
-    return calls_poll(&server->calls, fds, until_ms);
+    size_t n = calls_poll(&server->calls, fds, until_ms);
+    return n + watch_poll(&server->watch, fds + n, until_ms);
 }
 
 void server_turn(struct server *server)
 {
     calls_serve(&server->calls);
+    watch_serve(&server->watch);
 }
 
 void server_end(struct server *server)
 {
+    watch_end(&server->watch);
     calls_end(&server->calls);
 }
 
 /* ---- Calls of commands ---- */
+
+static void take_progress(struct call *call, const struct value *token)
+{
+    struct text copy = {NULL, 0, 0, false};
+    if ((value_kind(token) != VALUE_STRING && value_kind(token) != VALUE_INTEGER) ||
+        value_text_length(token) > 1000)
+        return;
+    value_copy(&copy, token);
+    call->progress = text_take(&copy);
+}
 
 struct call *server_call(struct server *server, struct request *request)
 {
@@ -58,6 +72,8 @@ struct call *server_call(struct server *server, struct request *request)
     call->reply = *request->reply;
     *request->reply = (struct reply){.modern = call->reply.modern};
     call->time_limit_ms = options->time_limit_ms;
+    take_progress(
+        call, value_member(value_member(request->params, "_meta"), "progressToken"));
     arguments_add(&call->arguments, "cairn");
     if (options->store) {
         text_format(&word, "--store=%s", options->store);
@@ -89,8 +105,7 @@ void server_start_call(struct server *server, struct call *call)
 
 static void put_capabilities(struct text *text, bool modern)
 {
-    static const char *const names[] = {"tools", "resources", "prompts", "completions",
-                                        "logging"};
+    static const char *const names[] = {"tools", "prompts", "completions", "logging"};
     size_t n = sizeof names / sizeof names[0] - modern;
     text_key(text, "capabilities");
     text_open(text, '{');
@@ -99,6 +114,16 @@ static void put_capabilities(struct text *text, bool modern)
         text_open(text, '{');
         text_close(text, '}');
     }
+    text_key(text, "resources");
+    text_open(text, '{');
+    text_key(text, "subscribe");
+    text_bool(text, true);
+    /* Before 2026-07-28 every client would be told of every change. */
+    if (modern) {
+        text_key(text, "listChanged");
+        text_bool(text, true);
+    }
+    text_close(text, '}');
     text_close(text, '}');
 }
 
@@ -180,6 +205,9 @@ static const struct method {
     {"resources/list", resources_list, true, true},
     {"resources/templates/list", resources_templates, true, true},
     {"resources/read", resources_read, true, true},
+    {"resources/subscribe", resources_subscribe, true, false},
+    {"resources/unsubscribe", resources_unsubscribe, true, false},
+    {"subscriptions/listen", subscriptions_listen, false, true},
     {"prompts/list", prompts_list, true, true},
     {"prompts/get", prompts_get, true, true},
     {"completion/complete", completion_complete, true, true},
@@ -297,6 +325,12 @@ static void handle_request(struct server *server, struct reply *reply,
         unknown_method(server, reply, name);
 }
 
+void server_forget(struct server *server, const struct whose *whose)
+{
+    calls_cancel(&server->calls, whose);
+    watch_forget(&server->watch, whose);
+}
+
 static void handle_notice(struct server *server, struct client *client,
                           const char *name, const struct value *params)
 {
@@ -305,8 +339,7 @@ static void handle_notice(struct server *server, struct client *client,
     if (strcmp(name, "notifications/cancelled") != 0 || !id)
         return; /* others say nothing that matters here, or are not known */
     value_copy(&text, id);
-    calls_cancel(&server->calls,
-                 &(struct whose){.client = client, .id = text_get(&text)});
+    server_forget(server, &(struct whose){.client = client, .id = text_get(&text)});
     text_release(&text);
 }
 

@@ -6,6 +6,7 @@
 
 #include "server/call.h"
 #include "server/serve.h"
+#include "server/watch.h"
 
 /* Codes of JSON-RPC, and of the protocol. */
 #define ERROR_PARSE (-32700)
@@ -53,7 +54,6 @@ struct client {
     enum log_level log_level; /* what is less is not sent */
     struct outlet *notices;   /* for what belongs to no request; NULL: for nobody */
     size_t due;               /* requests that are not answered */
-    size_t subscriptions;
 };
 
 /* Answers to an array of messages, which are sent as one array. */
@@ -66,13 +66,14 @@ struct batch {
 struct server {
     const struct serve_options *options;
     struct calls calls;
+    struct watch watch;
     bool failed; /* out of memory */
 };
 
 void server_init(struct server *server, const struct serve_options *options);
 /* The two halves of a turn: what to wait for, with room for SERVER_FDS, and what is to
  * be done afterwards. */
-#define SERVER_FDS CALLS_FDS
+#define SERVER_FDS (CALLS_FDS + WATCH_FDS)
 size_t server_poll(struct server *server, struct pollfd *fds, int64_t *until_ms);
 void server_turn(struct server *server);
 /* Ends every child that does not go on. */
@@ -109,6 +110,9 @@ void server_message_too_long(struct server *server, const struct route *route);
 bool message_is_modern(const struct value *message, const struct headers *headers);
 /* Whether it begins a session. */
 bool message_is_initialize(const struct value *message);
+
+/* Ends such requests and, where no request is meant, all that was subscribed to. */
+void server_forget(struct server *server, const struct whose *whose);
 
 /* Begins a result: an open object. */
 void reply_begin(const struct server *server, struct text *result, bool modern);
@@ -158,5 +162,13 @@ void resources_read(struct server *server, struct request *request);
 void prompts_list(struct server *server, struct request *request);
 void prompts_get(struct server *server, struct request *request);
 void completion_complete(struct server *server, struct request *request);
+void resources_subscribe(struct server *server, struct request *request);
+void resources_unsubscribe(struct server *server, struct request *request);
+void subscriptions_listen(struct server *server, struct request *request);
+
+/* The address of a resource, "cairn://log/7/a%2Fb"; NULL: out of memory. */
+char *resource_place(const char *kind, const char *first, const char *second);
+/* The same of an address that is written differently; NULL: it is none. */
+char *resource_canonical(const char *uri);
 
 #endif

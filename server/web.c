@@ -165,8 +165,7 @@ void stream_leave(struct stream *stream, void *reader)
     if (stream->session)
         return;
     /* Nobody can ask for the rest. */
-    calls_cancel(&stream->web->server->calls,
-                 &(struct whose){.outlet = &stream->outlet});
+    server_forget(stream->web->server, &(struct whose){.outlet = &stream->outlet});
 }
 
 size_t stream_read(struct stream *stream, char *bytes, size_t max)
@@ -253,7 +252,7 @@ void session_end(struct session *session, struct web *web)
     session->ended = true;
     session->notices->complete = true;
     wake(session->notices);
-    calls_cancel(&web->server->calls, &(struct whose){.client = &session->client});
+    server_forget(web->server, &(struct whose){.client = &session->client});
 }
 
 /* ---- What is no longer needed ---- */
@@ -311,7 +310,7 @@ static void lose_largest(struct web *web)
             largest = stream;
     if (web->bytes <= QUEUE_BYTES || !largest)
         return;
-    calls_cancel(&web->server->calls, &(struct whose){.outlet = &largest->outlet});
+    server_forget(web->server, &(struct whose){.outlet = &largest->outlet});
     cut(largest, largest->text.n);
     wake(largest);
 }

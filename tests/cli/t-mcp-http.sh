@@ -271,6 +271,34 @@ kill $reader
 wait $reader 2>/dev/null
 ok 'who goes away ends it' wait_for 10 gone
 
+# ---- What has changed, how far it is ------------------------------------------
+hello
+rpc 1 resources/subscribe '{"uri":"cairn://session/bug"}' "$in_session"
+is "$code$(got .error.code)" 200 'subscribed to'
+build GET '' "$in_session" 'Accept: text/event-stream' 'Content-Type:'
+http -u updated "$port" <request >answer
+read_answer
+is "$(got .params.uri)" cairn://session/bug 'a notice comes in the stream of the session'
+last=$(sed -n 's/^id: \([0-9-]*\).*/\1/p' answer)
+cairn note add missed >/dev/null
+sleep 1
+build GET '' "$in_session" 'Accept: text/event-stream' 'Content-Type:' "Last-Event-ID: $last"
+http -u updated "$port" <request >answer
+read_answer
+is "$(grep -c resources/updated body)" 1 'what came while nobody read is there'
+build POST '{"jsonrpc":"2.0","id":24,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v2"]},"_meta":{"progressToken":7}}}' "$in_session"
+http "$port" <request >answer
+read_answer
+is "$(grep -c '"progressToken":7' body | sed 's/[1-9]/some/')" some 'progress comes in the stream of the call'
+is "$(got .id)" 24 'and its answer last'
+build POST "{\"jsonrpc\":\"2.0\",\"id\":25,\"method\":\"subscriptions/listen\",\"params\":{$modern,\"notifications\":{\"resourceSubscriptions\":[\"cairn://session/bug\"]}}}" "$version" 'Mcp-Method: subscriptions/listen'
+"$BUILD/tests/tools/http" -t 120 "$port" <request >listening &
+listener=$!
+told() { grep -q "$1" listening; }
+ok 'who listens is told so' wait_for 10 told subscriptions/acknowledged
+cairn note add heard >/dev/null
+ok 'and what has changed' wait_for 10 told '"uri":"cairn://session/bug"'
+
 # ---- Many ---------------------------------------------------------------------
 peak() { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"; }
 bounded() { # NAME KIB; sanitizers take much for themselves
@@ -317,6 +345,8 @@ wait $slow
 is "$?" 4 'the slow one was cut off'
 stop
 is "$status" 0 'a signal ends the server'
+wait $listener
+ok 'who listens is told that it is over' grep -q '"id":25,"result":' listening
 waits() { cairn next 1 --json | grep -q '"task":"person"'; }
 ok 'the run goes on' waits
 cairn cancel 1 >/dev/null 2>&1

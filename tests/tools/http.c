@@ -30,6 +30,7 @@ static char request[8 << 20];
 static size_t request_bytes;
 static long seconds = 20, slow_ms;
 static const char *until;
+static bool alone; /* what comes is printed at once */
 
 static long now_ms(void)
 {
@@ -84,6 +85,10 @@ static void receive(struct client *client)
     client->n += (size_t)n;
     got[client->n] = '\0';
     client->got = got;
+    if (alone) {
+        fwrite(bytes, 1, (size_t)n, stdout);
+        fflush(stdout);
+    }
     if (until && strstr(got, until))
         client->done = true;
 }
@@ -142,6 +147,7 @@ int main(int argc, char **argv)
     while ((count = fread(request + request_bytes, 1, sizeof request - request_bytes,
                           stdin)) > 0)
         request_bytes += count;
+    alone = n == 1;
     clients = calloc(n, sizeof *clients);
     fds = calloc(n, sizeof *fds);
     if (!clients || !fds)
@@ -151,9 +157,7 @@ int main(int argc, char **argv)
     done = talk(clients, fds, n);
     for (size_t i = 0; i < n; i++) {
         const char *got = clients[i].got ? clients[i].got : "";
-        if (n == 1)
-            fwrite(got, 1, clients[i].n, stdout);
-        else
+        if (!alone)
             printf("%.*s\n", (int)strcspn(got, "\r\n"), got);
         close(clients[i].fd);
         free(clients[i].got);
