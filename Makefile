@@ -32,6 +32,8 @@ OPT ?= -O2 -g
 TEST_OPT := $(if $(filter -O2,$(OPT)),-O1)
 # Of libcurl only the header is needed: search/http.c loads it where it is asked for.
 PACKAGES := sqlite3 libcrypto libzstd yaml-0.1 jansson
+# For the command alone, for server/http.c: the library has nothing of it.
+SERVER_PACKAGE := libmicrohttpd
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
   -Wvla -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wformat=2 -Wno-format-nonliteral
@@ -46,6 +48,7 @@ ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZ
 # Asked once, when they are first needed.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
 LIBS = $(eval LIBS := $$(shell pkg-config --libs $(PACKAGES)) -ltpl)$(LIBS)
+SERVER_LIBS = $(eval SERVER_LIBS := $$(shell pkg-config --libs $(SERVER_PACKAGE)))$(SERVER_LIBS)
 CHECK_LIBS = $(eval CHECK_LIBS := $$(shell pkg-config --libs check))$(CHECK_LIBS)
 
 # The rooms of the library from the lowest to the highest. Each is an archive; ALL_ROOMS
@@ -67,6 +70,11 @@ all: $(BUILD)/cairn $(BUILD)/libcairn.a $(BUILD)/libcairn.so.$(VERSION) $(BUILD)
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+.PHONY: has-server-package
+has-server-package:
+	@pkg-config --exists $(SERVER_PACKAGE) || { echo 'cairn mcp over HTTP is built with $(SERVER_PACKAGE), which is not here: install $(SERVER_PACKAGE)-dev (sh bootstrap.sh does)' >&2; exit 1; }
+$(BUILD)/server/http.o: | has-server-package
 
 # The helper is a tiny program of its own, carried inside the library as bytes.
 HELPER_SOURCES := $(wildcard process/helper/*.c)
@@ -95,6 +103,7 @@ $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 $(BUILD)/rooms/cli.a: $(filter-out %/main.o,$(CLI_OBJECTS))
 TESTS_cli := $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_TESTS))
 $(TESTS_cli): $(BUILD)/rooms/cli.a $(BUILD)/libcairn.a
+$(TESTS_cli): ALL_LDFLAGS += $(SERVER_LIBS)
 .PHONY: rooms
 rooms: $(ALL_ROOMS)
 $(ALL_ROOMS) $(BUILD)/rooms/cli.a:
@@ -112,7 +121,7 @@ $(BUILD)/libcairn.so.$(VERSION): $(LIB_OBJECTS) include/cairn.map
 	@ln -sf libcairn.so.$(VERSION) $(BUILD)/libcairn.so.$(SOVERSION)
 	@ln -sf libcairn.so.$(SOVERSION) $(BUILD)/libcairn.so
 $(BUILD)/cairn: $(CLI_OBJECTS) $(BUILD)/libcairn.a
-	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) $(SERVER_LIBS)
 PC_FILE = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' include/cairn.pc.in
 $(BUILD)/cairn.pc: include/cairn.pc.in VERSION
 	@mkdir -p $(@D)

@@ -146,7 +146,7 @@ _cairn_options()
     'command list') printf '%s\n' --at --limit --offset --sort --session ;;
     exec) printf '%s\n' --session ;;
     'check add') printf '%s\n' --run --hypothesis --timeout --retries --session ;;
-    mcp) printf '%s\n' --tools --read-only --time-limit ;;
+    mcp) printf '%s\n' --tools --read-only --time-limit --listen --token-file --allow-remote --allow-host ;;
     'session hook') printf '%s\n' --strategy --time-limit --session ;;
     'session install-hooks') printf '%s\n' --strategy --print --remove ;;
     'check update') printf '%s\n' --text --run --hypothesis --timeout --retries --session ;;

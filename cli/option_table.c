@@ -488,6 +488,20 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_CALL_LIMIT] = {"time-limit", 0, OPTION_TIME, "TIME",
                         "end a call that takes longer (default: 2m)", 1000, 86400000,
                         120000},
+    [OPT_LISTEN] = {"listen", 0, OPTION_TEXT, "HOST:PORT",
+                    "serve clients over HTTP there instead, such as 127.0.0.1:0 (any "
+                    "free port)",
+                    0, 0, 0},
+    [OPT_TOKEN_FILE] = {"token-file", 0, OPTION_TEXT, "FILE",
+                        "the token of clients over HTTP; made if it is missing "
+                        "(default: mcp.token in the store)",
+                        0, 0, 0},
+    [OPT_ALLOW_REMOTE] = {"allow-remote", 0, OPTION_FLAG, NULL,
+                          "let --listen be reached from other machines, unencrypted", 0,
+                          0, 0},
+    [OPT_ALLOW_HOST] = {"allow-host", 0, OPTION_TEXT, "NAME,...",
+                        "names of this machine by which clients over HTTP may call it",
+                        0, 0, 0},
 };
 
 const struct option *option_get(enum option_id id)

@@ -180,6 +180,10 @@ enum option_id {
     OPT_TOOLS,
     OPT_READ_ONLY,
     OPT_CALL_LIMIT,
+    OPT_LISTEN,
+    OPT_TOKEN_FILE,
+    OPT_ALLOW_REMOTE,
+    OPT_ALLOW_HOST,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define GRACE_MS 5000
+#define PROGRESS_MS 1000
 
 int64_t clock_ms(void)
 {
@@ -41,6 +42,7 @@ void call_free(struct call *call)
         return;
     free(call->reply.id);
     free(call->subject);
+    free(call->progress);
     arguments_release(&call->arguments);
     text_release(&call->out);
     text_release(&call->err);
@@ -62,6 +64,7 @@ bool calls_add(struct calls *calls, struct call *call)
         bytes > CALLS_WAITING_BYTES - calls->waiting_bytes)
         return false;
     call->next = NULL;
+    call->began_ms = call->told_ms = clock_ms();
     *calls->waiting_end = call;
     calls->waiting_end = &call->next;
     calls->n_waiting++;
@@ -81,17 +84,24 @@ static struct call *take_waiting(struct calls *calls, struct call **at)
     return call;
 }
 
-static struct call *find(struct call *list, const char *id)
+static bool fits(const struct call *call, const struct whose *whose)
 {
-    for (struct call *call = list; call; call = call->next)
-        if (!call->cancelled && strcmp(call->reply.id, id) == 0)
-            return call;
-    return NULL;
+    return !call->cancelled &&
+           (!whose->client || whose->client == call->reply.client) &&
+           (!whose->outlet || whose->outlet == call->reply.outlet) &&
+           (!whose->id || strcmp(whose->id, call->reply.id) == 0);
 }
 
-bool calls_has(const struct calls *calls, const char *id)
+static bool has(const struct call *list, const struct whose *whose)
 {
-    return find(calls->running, id) || find(calls->waiting, id);
+    while (list && !fits(list, whose))
+        list = list->next;
+    return list != NULL;
+}
+
+bool calls_has(const struct calls *calls, const struct whose *whose)
+{
+    return has(calls->running, whose) || has(calls->waiting, whose);
 }
 
 bool calls_idle(const struct calls *calls)
@@ -110,21 +120,23 @@ static void end_child(struct call *call)
     child_signal(&call->child, SIGTERM);
 }
 
-void calls_cancel(struct calls *calls, const char *id)
+void calls_cancel(struct calls *calls, const struct whose *whose)
 {
-    struct call *call = find(calls->running, id);
-    if (call) {
+    for (struct call *call = calls->running; call; call = call->next) {
+        if (!fits(call, whose))
+            continue;
         call->cancelled = true;
         end_child(call);
-        return;
     }
-    for (struct call **at = &calls->waiting; *at; at = &(*at)->next) {
-        if (strcmp((*at)->reply.id, id) != 0)
+    for (struct call **at = &calls->waiting; *at;) {
+        struct call *call = *at;
+        if (!fits(call, whose)) {
+            at = &call->next;
             continue;
-        call = take_waiting(calls, at);
+        }
+        take_waiting(calls, at);
         server_drop(calls->server, &call->reply);
         call_free(call);
-        return;
     }
 }
 
@@ -205,6 +217,63 @@ static void write_input(struct call *call)
     }
 }
 
+/* ---- How far calls are ---- */
+
+/* What it said last on stderr, as commands do that take long. */
+static void put_last_line(struct text *text, const struct call *call)
+{
+    const char *bytes = text_get(&call->err);
+    size_t end = call->err.n, from;
+    while (end > 0 && (bytes[end - 1] == '\n' || bytes[end - 1] == '\r'))
+        end--;
+    for (from = end; from > 0 && bytes[from - 1] != '\n' && bytes[from - 1] != '\r';)
+        from--;
+    text_bytes(text, bytes + from, end - from < 200 ? end - from : 200);
+}
+
+static void tell_progress(struct calls *calls, struct call *call, int64_t now,
+                          bool runs)
+{
+    struct text notice = {NULL, 0, 0, false};
+    if (!call->progress || call->cancelled || now - call->told_ms < PROGRESS_MS)
+        return;
+    call->told_ms = now;
+    notice_begin(&notice, "notifications/progress");
+    text_key(&notice, "progressToken");
+    text_raw(&notice, call->progress, strlen(call->progress));
+    text_key(&notice, "progress");
+    text_int(&notice, (now - call->began_ms) / 1000);
+    text_key(&notice, "message");
+    if (runs && call->err.n > 0)
+        put_last_line(&notice, call);
+    else
+        text_string(&notice, runs ? "seconds so far"
+                                  : "seconds so far: it waits for "
+                                    "calls before it");
+    notice_send(calls->server, call->reply.outlet, &notice);
+}
+
+static void tell_all(struct calls *calls)
+{
+    int64_t now = clock_ms();
+    for (struct call *call = calls->running; call; call = call->next)
+        tell_progress(calls, call, now, true);
+    for (struct call *call = calls->waiting; call; call = call->next)
+        tell_progress(calls, call, now, false);
+}
+
+static int64_t progress_due(const struct calls *calls)
+{
+    int64_t due = INT64_MAX;
+    for (const struct call *call = calls->running; call; call = call->next)
+        if (call->progress && call->told_ms + PROGRESS_MS < due)
+            due = call->told_ms + PROGRESS_MS;
+    for (const struct call *call = calls->waiting; call; call = call->next)
+        if (call->progress && call->told_ms + PROGRESS_MS < due)
+            due = call->told_ms + PROGRESS_MS;
+    return due;
+}
+
 /* ---- Runs that go on ---- */
 
 static bool has_run(const struct text *out)
@@ -274,7 +343,7 @@ static void start_call(struct calls *calls, struct call *call)
     calls->n_running++;
 }
 
-/* Calls that change something are carried out one after the other, as they came. */
+/* What a client changes is carried out one after the other, as it came. */
 static bool can_start(const struct calls *calls, const struct call *call)
 {
     if (calls->n_running >= CALLS_RUNNING ||
@@ -282,7 +351,7 @@ static bool can_start(const struct calls *calls, const struct call *call)
         return false;
     for (const struct call *other = calls->running; call->ordered && other;
          other = other->next)
-        if (other->ordered)
+        if (other->ordered && other->reply.client == call->reply.client)
             return false;
     return true;
 }
@@ -320,6 +389,8 @@ size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms)
     }
     for (size_t i = 0; i < calls->n_detached; i++)
         n = add_fd(fds, n, calls->detached[i], POLLIN);
+    if (progress_due(calls) < *until_ms)
+        *until_ms = progress_due(calls);
     return n;
 }
 
@@ -353,6 +424,7 @@ void calls_serve(struct calls *calls)
     for (struct call **at = &calls->running; *at;)
         if (serve_call(calls, at))
             at = &(*at)->next;
+    tell_all(calls);
     reap_detached(calls);
 }
 

@@ -20,10 +20,22 @@
 
 /* To whom an answer goes. */
 struct batch;
+struct client;
+struct outlet;
 struct reply {
-    char *id;            /* JSON, owned */
+    char *id; /* JSON, owned */
+    struct client *client;
+    struct outlet *outlet;
     struct batch *batch; /* or NULL */
+    int log_level;       /* what of the log is sent along */
     bool modern;         /* asked for in the protocol of 2026-07-28 */
+};
+
+/* Some of the requests: what is NULL fits all. */
+struct whose {
+    const struct client *client;
+    const struct outlet *outlet;
+    const char *id;
 };
 
 struct server;
@@ -35,6 +47,8 @@ struct call {
     void (*finish)(struct server *server, struct call *call);
     const struct tool *tool; /* of a tool's call */
     char *subject;           /* what `finish` wants to know, or NULL */
+    char *progress;          /* JSON: the token under which it is told how far it is */
+    int64_t began_ms, told_ms;
     int64_t time_limit_ms;
     bool starts;  /* answers with its first line, and goes on */
     bool ordered; /* not beside another one that is */
@@ -61,10 +75,10 @@ void call_free(struct call *call);
 /* Takes the call, which is started when there is room. False: too many wait; the call
  * stays the caller's. */
 bool calls_add(struct calls *calls, struct call *call);
-/* Whether a call with this id waits or runs. */
-bool calls_has(const struct calls *calls, const char *id);
-/* Ends the call with this id, which is never answered then. */
-void calls_cancel(struct calls *calls, const char *id);
+/* Whether such a call waits or runs. */
+bool calls_has(const struct calls *calls, const struct whose *whose);
+/* Ends such calls, which are never answered then. */
+void calls_cancel(struct calls *calls, const struct whose *whose);
 /* Starts what can be. Returns how many descriptors were added to fds, which has room
  * for CALLS_FDS; lowers *until_ms to the next time when something is due. */
 #define CALLS_FDS (CALLS_RUNNING * 4 + CALLS_DETACHED)

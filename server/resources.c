@@ -107,6 +107,44 @@ static bool add_parts(struct arguments *arguments, const char *uri)
     return first && second;
 }
 
+/* ---- The same address, written in one way ---- */
+
+static bool put_place(struct text *text, const char *kind, const char *first,
+                      const char *second)
+{
+    text_format(text, "cairn://%s/", kind);
+    put_encoded(text, first);
+    if (second) {
+        text_put(text, "/");
+        put_encoded(text, second);
+    }
+    return !text->failed;
+}
+
+char *resource_place(const char *kind, const char *first, const char *second)
+{
+    struct text text = {NULL, 0, 0, false};
+    put_place(&text, kind, first, second);
+    return text_take(&text);
+}
+
+char *resource_canonical(const char *uri)
+{
+    struct arguments arguments = {.n = 0};
+    const char *kind = uri + strlen("cairn://"), *run = NULL;
+    char *place = NULL, name[16];
+    if (add_words(&arguments, uri) && add_parts(&arguments, uri) && !arguments.failed) {
+        /* "--run=7", "--", the operand; or without the run */
+        const char *last = arguments.argv[arguments.n - 1];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(kind, "/"), kind);
+        if (strcmp(name, "log") == 0)
+            run = strchr(arguments.argv[arguments.n - 3], '=') + 1;
+        place = resource_place(name, run ? run : last, run ? last : NULL);
+    }
+    arguments_release(&arguments);
+    return place;
+}
+
 /* ---- Reading ---- */
 
 static void finish_read(struct server *server, struct call *call)

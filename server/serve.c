@@ -4,9 +4,9 @@
 #include "server/serve.h"
 
 #include "server/server.h"
+#include "server/stop.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,12 +14,30 @@
 /* A pipe that can be written to takes this much at once without waiting. */
 #define WRITE_BYTES 4096
 
-static volatile sig_atomic_t stop_wanted;
+/* The one client, and what is to be written to it. */
+struct stdio {
+    struct outlet outlet;
+    struct client client;
+    struct route route;
+    struct text out;
+    size_t written; /* of it */
+    bool failed;    /* out of memory */
+};
 
-static void on_signal(int number)
+static void write_later(struct outlet *outlet, const char *json, size_t n)
 {
-    (void)number;
-    stop_wanted = 1;
+    struct stdio *stdio = (struct stdio *)outlet;
+    text_add(&stdio->out, json, n);
+    text_add(&stdio->out, "\n", 1);
+    stdio->failed = stdio->failed || stdio->out.failed;
+}
+
+static void stdio_init(struct stdio *stdio)
+{
+    *stdio =
+        (struct stdio){.outlet.send = write_later, .client.log_level = LOG_NOTHING};
+    stdio->client.notices = &stdio->outlet;
+    stdio->route = (struct route){&stdio->client, &stdio->outlet, NULL};
 }
 
 /* What came from the client and is no whole line yet. */
@@ -29,7 +47,8 @@ struct input {
     bool skipping, closed;
 };
 
-static void take_lines(struct server *server, struct input *input)
+static void take_lines(struct server *server, const struct route *route,
+                       struct input *input)
 {
     size_t done = 0;
     for (;;) {
@@ -42,7 +61,7 @@ static void take_lines(struct server *server, struct input *input)
             break;
         at = (size_t)(end - input->text.bytes);
         if (!input->skipping)
-            server_message(server, input->text.bytes + done, at - done);
+            server_message(server, route, input->text.bytes + done, at - done);
         input->skipping = false;
         done = input->seen = at + 1;
     }
@@ -50,7 +69,7 @@ static void take_lines(struct server *server, struct input *input)
     input->seen = input->text.n;
     if (input->text.n > MESSAGE_BYTES) {
         if (!input->skipping)
-            server_message_too_long(server);
+            server_message_too_long(server, route);
         input->skipping = true;
     }
     if (input->skipping) {
@@ -59,7 +78,8 @@ static void take_lines(struct server *server, struct input *input)
     }
 }
 
-static bool read_input(struct server *server, struct input *input)
+static bool read_input(struct server *server, const struct route *route,
+                       struct input *input)
 {
     char bytes[65536];
     ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
@@ -68,108 +88,84 @@ static bool read_input(struct server *server, struct input *input)
     if (n == 0) {
         /* The last line may lack its line feed. */
         if (input->text.n > 0 && !input->skipping)
-            server_message(server, input->text.bytes, input->text.n);
+            server_message(server, route, input->text.bytes, input->text.n);
         input->closed = true;
         return true;
     }
     text_add(&input->text, bytes, (size_t)n);
     if (input->text.failed)
         return false;
-    take_lines(server, input);
+    take_lines(server, route, input);
     return true;
 }
 
-static size_t left_to_write(const struct server *server)
+static size_t left_to_write(const struct stdio *stdio)
 {
-    return server->out.n - server->written;
+    return stdio->out.n - stdio->written;
 }
 
 /* Never waits: a socket can be told so, and a pipe has room for this much. */
-static bool write_output(struct server *server)
+static bool write_output(struct stdio *stdio)
 {
-    const char *from = server->out.bytes + server->written;
-    size_t left = left_to_write(server);
+    const char *from = stdio->out.bytes + stdio->written;
+    size_t left = left_to_write(stdio);
     ssize_t done = send(STDOUT_FILENO, from, left, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (done < 0 && errno == ENOTSOCK)
         done = write(STDOUT_FILENO, from, left < WRITE_BYTES ? left : WRITE_BYTES);
     if (done < 0)
         return errno == EINTR || errno == EAGAIN;
-    server->written += (size_t)done;
+    stdio->written += (size_t)done;
     /* Moved seldom, so that it costs little for each byte. */
-    if (server->written > server->out.n / 2) {
-        text_cut(&server->out, server->written);
-        server->written = 0;
+    if (stdio->written > stdio->out.n / 2) {
+        text_cut(&stdio->out, stdio->written);
+        stdio->written = 0;
     }
     return true;
 }
 
-static int wait_ms(int64_t until)
-{
-    int64_t now = clock_ms();
-    return until == INT64_MAX ? -1 : until > now ? (int)(until - now) : 0;
-}
-
 /* One turn. False: it is over, *end says why. */
-static bool turn(struct server *server, struct input *input, const sigset_t *mask,
+static bool turn(struct server *server, struct stdio *stdio, struct input *input,
                  enum serve_end *end)
 {
-    struct pollfd fds[2 + CALLS_FDS];
+    struct pollfd fds[2 + SERVER_FDS];
     int64_t until = INT64_MAX;
-    size_t n = 2 + calls_poll(&server->calls, fds + 2, &until);
-    struct timespec wait;
-    int ms = wait_ms(until);
+    size_t n = 2 + server_poll(server, fds + 2, &until);
     fds[0] = (struct pollfd){input->closed ? -1 : STDIN_FILENO, POLLIN, 0};
-    fds[1] = (struct pollfd){STDOUT_FILENO, left_to_write(server) > 0 ? POLLOUT : 0, 0};
-    if (input->closed && calls_idle(&server->calls) && left_to_write(server) == 0)
+    fds[1] = (struct pollfd){STDOUT_FILENO, left_to_write(stdio) > 0 ? POLLOUT : 0, 0};
+    if (input->closed && calls_idle(&server->calls) && left_to_write(stdio) == 0)
         return false;
-    wait = (struct timespec){ms / 1000, (long)(ms % 1000) * 1000000};
-    if (ppoll(fds, (nfds_t)n, ms < 0 ? NULL : &wait, mask) < 0 && errno != EINTR) {
+    if (!stop_poll(fds, n, until)) {
         *end = SERVE_SYSTEM;
         return false;
     }
-    if (stop_wanted)
+    if (stop_wanted())
         return false;
     if (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL))
         return false; /* nobody is there to answer */
-    if ((fds[0].revents && !read_input(server, input)) ||
-        (fds[1].revents & POLLOUT && !write_output(server)))
+    if ((fds[0].revents && !read_input(server, &stdio->route, input)) ||
+        (fds[1].revents & POLLOUT && !write_output(stdio)))
         *end = SERVE_SYSTEM;
-    calls_serve(&server->calls);
-    if (server->failed)
+    server_turn(server);
+    if (server->failed || stdio->failed)
         *end = SERVE_SYSTEM;
-    else if (left_to_write(server) > QUEUE_BYTES)
+    else if (left_to_write(stdio) > QUEUE_BYTES)
         *end = SERVE_NO_READER;
     return *end == SERVE_DONE;
 }
 
-/* Signals come while the loop waits, and at no other time. */
-static void catch_signals(sigset_t *mask)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal};
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        sigaddset(&blocked, numbers[i]);
-        sigaction(numbers[i], &action, NULL);
-    }
-    sigprocmask(SIG_BLOCK, &blocked, mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        sigdelset(mask, numbers[i]);
-}
-
 enum serve_end serve(const struct serve_options *options)
 {
-    struct server server = {.options = options, .log_level = 1};
+    struct server server;
+    struct stdio stdio;
     struct input input = {.seen = 0};
     enum serve_end end = SERVE_DONE;
-    sigset_t mask;
-    catch_signals(&mask);
-    calls_init(&server.calls, &server);
-    while (turn(&server, &input, &mask, &end))
+    stop_catch();
+    server_init(&server, options);
+    stdio_init(&stdio);
+    while (turn(&server, &stdio, &input, &end))
         continue;
-    calls_end(&server.calls);
-    text_release(&server.out);
+    server_end(&server);
+    text_release(&stdio.out);
     text_release(&input.text);
     return end;
 }

@@ -130,7 +130,7 @@ static void finish_tool(struct server *server, struct call *call)
     struct text result = {NULL, 0, 0, false};
     answer_init(&answer, call);
     if (call->timed_out)
-        server_log(server, 3, text_get(&answer.problem));
+        server_log(server, &call->reply, LOG_WARNING, text_get(&answer.problem));
     reply_begin_error(server, &result, call->reply.modern,
                       value_member(answer.document, "error"));
     put_content(&result, call, &answer);

@@ -3,7 +3,9 @@
 #include "cli/commands/store_commands.h"
 #include "cli/exit_status.h"
 #include "cli/nearest.h"
+#include "cli/open.h"
 #include "cli/report.h"
+#include "cli/ui.h"
 #include "server/serve.h"
 
 #include <errno.h>
@@ -91,6 +93,102 @@ static int serve_client(const struct serve_options *options)
                           "the server has ended: no memory, or stdin or stdout failed");
 }
 
+/* ---- Over HTTP ---- */
+
+/* "mcp.token" in the store; without one there is no place for it. */
+static int token_in_store(struct settings *settings, char **out)
+{
+    struct cairn_store *store;
+    const char *path;
+    size_t n;
+    int status = store_for_reading(settings, &store);
+    if (status != 0)
+        return status;
+    path = cairn_store_path(store);
+    n = strlen(path) + sizeof "/mcp.token";
+    *out = malloc(n);
+    if (*out)
+        snprintf(*out, n, "%s/mcp.token", path);
+    cairn_store_close(store);
+    return *out ? 0
+                : report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                                 "out of memory");
+}
+
+/* "a,b" in pieces: `names` has room for HOSTS_MAX and NULL. They lie in `*text`. */
+#define HOSTS_MAX 16
+static int take_hosts(const struct settings *settings, char **text, const char **names)
+{
+    size_t n = 0;
+    char *at;
+    if (!settings->given[OPT_ALLOW_HOST])
+        return 0;
+    *text = strdup(settings->text[OPT_ALLOW_HOST]);
+    if (!*text)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    for (at = *text; at; n++) {
+        char *comma = strchr(at, ',');
+        size_t length = comma ? (size_t)(comma - at) : strlen(at);
+        if (n == HOSTS_MAX || length == 0 || strcspn(at, ":/ ") < length)
+            return report_usage(settings->command,
+                                "--allow-host takes up to %d names without ports, "
+                                "separated by commas",
+                                HOSTS_MAX);
+        names[n] = at;
+        at = comma ? comma + 1 : NULL;
+        if (comma)
+            *comma = '\0';
+    }
+    names[n] = NULL;
+    return 0;
+}
+
+static void say_listening(const struct serve_options *options, const char *url)
+{
+    printf("%s/mcp\n", url);
+    fflush(stdout);
+    say("cairn: clients show the token that is in %s", options->token_file);
+    if (options->remote)
+        say("cairn: warning: other machines may come, and nothing of it is encrypted");
+}
+
+static int serve_clients(struct settings *settings, struct serve_options *options)
+{
+    const char *names[HOSTS_MAX + 1] = {NULL};
+    char *hosts = NULL, *token = NULL, why[512];
+    int status = take_hosts(settings, &hosts, names);
+    options->listen = settings->text[OPT_LISTEN];
+    options->remote = settings->given[OPT_ALLOW_REMOTE];
+    options->hosts = names;
+    options->listening = say_listening;
+    if (status == 0 && !serve_may_listen(options, why))
+        status = report_usage(settings->command, "%s", why);
+    if (status == 0)
+        status = settings->given[OPT_TOKEN_FILE]
+                     ? take_path(settings->text[OPT_TOKEN_FILE], &token)
+                     : token_in_store(settings, &token);
+    options->token_file = token;
+    if (status == 0 && serve_http(options, why) != SERVE_DONE)
+        status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
+    free(hosts);
+    free(token);
+    return status;
+}
+
+static int check_options(const struct settings *settings)
+{
+    static const enum option_id http[] = {OPT_TOKEN_FILE, OPT_ALLOW_REMOTE,
+                                          OPT_ALLOW_HOST};
+    if (settings->given[OPT_LISTEN])
+        return 0;
+    for (size_t i = 0; i < sizeof http / sizeof http[0]; i++)
+        if (settings->given[http[i]])
+            return report_usage(settings->command, "--%s needs --listen",
+                                option_get(http[i])->name);
+    return 0;
+}
+
 /* With --json an error would be printed among the messages of the protocol. */
 int command_mcp(struct settings *settings)
 {
@@ -103,7 +201,9 @@ int command_mcp(struct settings *settings)
         .version = cairn_version(),
     };
     char *store = NULL, *key = NULL;
-    int status = take_toolsets(settings, &options.toolsets);
+    int status = check_options(settings);
+    if (status == 0)
+        status = take_toolsets(settings, &options.toolsets);
     if (status == 0)
         status = take_path(given, &store);
     if (status == 0 && settings->given[OPT_KEY])
@@ -111,7 +211,8 @@ int command_mcp(struct settings *settings)
     options.store = store;
     options.key = key;
     if (status == 0)
-        status = serve_client(&options);
+        status = settings->given[OPT_LISTEN] ? serve_clients(settings, &options)
+                                             : serve_client(&options);
     free(store);
     free(key);
     return status;

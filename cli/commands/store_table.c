@@ -321,12 +321,16 @@ static const struct command store_table[] = {
      "The client starts it; docs/guide-mcp.md has what to enter there. Each call is "
      "done by a command of cairn in a process of its own, so what a tool answers is "
      "what the command prints with --json. Runs that were started go on when the "
-     "client has gone.",
-     "  cairn mcp\n  cairn mcp --read-only --tools checkpoint,session",
+     "client has gone. With --listen it serves several clients over Streamable HTTP, "
+     "until SIGTERM or Ctrl-C: it prints the address and the file with the token that "
+     "they must show.",
+     "  cairn mcp\n  cairn mcp --read-only --tools checkpoint,session\n"
+     "  cairn mcp --listen 127.0.0.1:8765",
      "0 2 75",
      0,
      0,
-     {OPT_TOOLS, OPT_READ_ONLY, OPT_CALL_LIMIT, OPT_NONE},
+     {OPT_TOOLS, OPT_READ_ONLY, OPT_CALL_LIMIT, OPT_LISTEN, OPT_TOKEN_FILE,
+      OPT_ALLOW_REMOTE, OPT_ALLOW_HOST, OPT_NONE},
      command_mcp},
     {"help",
      "[COMMAND]",

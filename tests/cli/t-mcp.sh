@@ -277,6 +277,58 @@ ask 6 resources/templates/list
 is "$(got '.result.resourceTemplates[0].uriTemplate')" 'cairn://run/{run}' 'templates'
 disconnect
 
+# ---- Progress, and what has changed --------------------------------------------
+cairn check add short --run 'sleep 3' >/dev/null
+short=$(cairn check list --json | sed 's/.*"id":"\(v[0-9]*\)".*/\1/')
+connect
+hello
+tell '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["'"$short"'"]},"_meta":{"progressToken":"p1"}}}'
+hear
+is "$(got .method)$(got .params.progressToken)" notifications/progressp1 'a call that takes long says how long'
+told=$(got .params.progress)
+hear
+ok 'and it grows' test "$(got .params.progress)" -gt "$told"
+while ! grep -q '"id":1,' answer; do hear; done
+is "$(got .result.isError)" false 'then comes its answer'
+ask 2 resources/subscribe '{"uri":"cairn://session/bug"}'
+is "$(got .id)$(got .error.code)" 2 'subscribed to a session'
+hear
+is "$(got .method)$(got .params.uri)" notifications/resources/updatedcairn://session/bug 'once at first: it may have changed meanwhile'
+cairn note add 'from outside' --session bug >/dev/null
+hear
+is "$(got .method)$(got .params.uri)" notifications/resources/updatedcairn://session/bug 'then when somebody changes it'
+cairn note add 'elsewhere' --session other >/dev/null
+ask 3 resources/unsubscribe '{"uri":"cairn://session/bug"}'
+is "$(got .id)" 3 'another session is none of it'
+ask 4 resources/subscribe '{"uri":"cairn://nothing/1"}'
+is "$(got .error.code)" -32602 'there is no such resource'
+listen='"method":"subscriptions/listen","params":{'"$modern"',"notifications":{"resourcesListChanged":true,"toolsListChanged":true,"resourceSubscriptions":["cairn://session/%62ug"]}}'
+tell "{\"jsonrpc\":\"2.0\",\"id\":\"l\",$listen}"
+hear
+is "$(got .method)" notifications/subscriptions/acknowledged 'to listen is acknowledged'
+is "$(got .params.notifications.resourcesListChanged)$(got .params.notifications.toolsListChanged)" true 'with what there is to hear'
+hear; hear
+cairn checkpoint create listened --session bug >/dev/null
+hear
+cp answer first
+hear
+cat answer >>first
+is "$(grep -c '"io.modelcontextprotocol/subscriptionId":"l"' first)" 2 'what changes is told, with the id of who listens'
+ok 'of the resource as it was written' grep -q 'cairn://session/%62ug' first
+ok 'and of the list' grep -q list_changed first
+tell '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l"}}'
+cairn note add 'not heard' --session bug >/dev/null
+ask 5 prompts/list
+is "$(got .id)" 5 'cancelled, it is told nothing'
+ask 6 logging/setLevel '{"level":"loud"}'
+is "$(got .error.code)" -32602 'no such level'
+ask 7 logging/setLevel '{"level":"error"}'
+is "$(got .id)$(got .error.code)" 7 'a level'
+disconnect
+followers() { lives 'events --follow --json --position'; }
+none() { ! followers; }
+ok 'nobody follows any more' wait_for 10 none
+
 # ---- Only reading, only some --------------------------------------------------
 connect --read-only --tools board,run
 hello
@@ -299,7 +351,7 @@ says 'did you mean board?'
 cairn check add slow --run 'exec sleep 9731' --timeout 1h >/dev/null
 connect
 hello
-tell '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}'
+tell '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v2"]}}}'
 ok 'a call that takes long' wait_for 10 lives 'sleep 9731'
 ask 2 ping
 is "$(got .id)" 2 'others do not wait for it'
@@ -311,7 +363,7 @@ ok 'cancelled, it ends' wait_for 10 gone
 ask 3 ping
 is "$(got .id)" 3 'and is not answered'
 
-tell '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}'
+tell '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v2"]}}}'
 ok 'again' wait_for 10 lives 'sleep 9731'
 kill -9 "$server"
 ok 'kill -9 of the server leaves nothing' wait_for 10 gone
@@ -320,7 +372,7 @@ is "$status" 137 'it was killed'
 
 connect --time-limit 1s
 hello
-tell '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}'
+tell '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v2"]}}}'
 hear
 while ! grep -q '"id":5' answer; do hear; done
 is "$(got .result.isError)" true 'a call beyond its time limit'
@@ -329,7 +381,7 @@ ok 'and is gone' wait_for 10 gone
 disconnect
 connect
 hello
-tell '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}'
+tell '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v2"]}}}'
 ok 'once more' wait_for 10 lives 'sleep 9731'
 kill "$server"
 disconnect

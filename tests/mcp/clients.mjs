@@ -1,20 +1,28 @@
 // clients.mjs MODE COMMAND [ARGUMENT]...: one client against a server, in an empty directory
 // with a store of its own. MODE: v1, or of version 2 legacy, auto or a version to pin.
+// Where COMMAND is an address (http://...), the server runs there, and $TOKEN is its token.
 // Prints TAP lines without a number's plan; the caller counts.
 const [mode, command, ...args] = process.argv.slice(2);
-const server = { command, args, env: process.env };
+const overHttp = command.startsWith('http://');
+const transport = ({ StdioClientTransport, StreamableHTTPClientTransport }) =>
+    overHttp
+        ? new StreamableHTTPClientTransport(new URL(command), {
+              requestInit: { headers: { Authorization: `Bearer ${process.env.TOKEN}` } },
+          })
+        : new StdioClientTransport({ command, args, env: process.env });
 let client;
 if (mode === 'v1') {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
-    const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
+    const stdio = await import('@modelcontextprotocol/sdk/client/stdio.js');
+    const http = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
     client = new Client({ name: 'cairn-test', version: '0' });
-    await client.connect(new StdioClientTransport(server));
+    await client.connect(transport({ ...stdio, ...http }));
 } else {
-    const { Client } = await import('@modelcontextprotocol/client');
-    const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
+    const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+    const stdio = await import('@modelcontextprotocol/client/stdio');
     const how = /^20/.test(mode) ? { pin: mode } : mode;
     client = new Client({ name: 'cairn-test', version: '0' }, { versionNegotiation: { mode: how } });
-    await client.connect(new StdioClientTransport(server));
+    await client.connect(transport({ ...stdio, StreamableHTTPClientTransport }));
 }
 
 const check = (good, name) => console.log(`${good ? 'ok' : 'not ok'} - ${mode}: ${name}`);

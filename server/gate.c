@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* A page from anywhere can have a browser send requests to a server on this machine: as
+ * another origin, or by a name of its own that it lets point here. Neither passes, and
+ * the token is asked for besides. */
+#include "server/gate.h"
+
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOKEN_RANDOM 32
+#define TOKEN_LEAST 32
+#define TOKEN_MOST 1024
+
+/* ---- Names ---- */
+
+/* Whether these n bytes are this name with our port, which may be left out if it is
+ * that of HTTP. */
+static bool is_place(const struct gate *gate, const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    char port[8];
+    if (strncasecmp(text, name, n) != 0)
+        return false;
+    snprintf(port, sizeof port, ":%u", gate->port);
+    return strcmp(text + n, port) == 0 || (gate->port == 80 && text[n] == '\0');
+}
+
+static bool is_ours(const struct gate *gate, const struct knock *knock,
+                    const char *place)
+{
+    static const char *const loopback[] = {"127.0.0.1", "localhost", "[::1]"};
+    for (size_t i = 0; i < sizeof loopback / sizeof loopback[0]; i++)
+        if (gate->loopback && is_place(gate, place, loopback[i]))
+            return true;
+    for (size_t i = 0; gate->hosts && gate->hosts[i]; i++)
+        if (is_place(gate, place, gate->hosts[i]))
+            return true;
+    /* A number cannot be made to point elsewhere. */
+    return knock->address && is_place(gate, place, knock->address);
+}
+
+static bool is_our_origin(const struct gate *gate, const struct knock *knock)
+{
+    static const char scheme[] = "http://";
+    return strncasecmp(knock->origin, scheme, sizeof scheme - 1) == 0 &&
+           is_ours(gate, knock, knock->origin + sizeof scheme - 1);
+}
+
+/* Takes as long for every wrong token of that length. */
+static bool has_token(const struct gate *gate, const char *authorization)
+{
+    static const char scheme[] = "Bearer ";
+    const char *given;
+    unsigned char differs = 0;
+    size_t n = strlen(gate->token);
+    if (!authorization || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+        return false;
+    given = authorization + sizeof scheme - 1;
+    given += strspn(given, " ");
+    if (strlen(given) != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        differs |= (unsigned char)(given[i] ^ gate->token[i]);
+    return differs == 0;
+}
+
+/* ---- What is sent and taken ---- */
+
+/* Whether a list of media types has this one, or all. */
+static bool accepts(const char *list, const char *type)
+{
+    const char *slash = strchr(type, '/');
+    size_t group = (size_t)(slash - type) + 1;
+    while (list && *list) {
+        size_t n;
+        list += strspn(list, " \t,");
+        n = strcspn(list, ",; \t");
+        if ((n == 3 && strncmp(list, "*/*", 3) == 0) ||
+            (n == strlen(type) && strncasecmp(list, type, n) == 0) ||
+            (n == group + 1 && strncasecmp(list, type, group) == 0 &&
+             list[group] == '*'))
+            return true;
+        list += strcspn(list, ",");
+    }
+    return false;
+}
+
+static bool is_json(const char *type)
+{
+    static const char json[] = "application/json";
+    size_t n = sizeof json - 1;
+    return type && strncasecmp(type, json, n) == 0 && strchr("; \t", type[n]);
+}
+
+static bool is_too_long(const char *length)
+{
+    char *end;
+    unsigned long long n = length ? strtoull(length, &end, 10) : 0;
+    return n > MESSAGE_BYTES;
+}
+
+static unsigned check_post(const struct knock *knock, const char **why)
+{
+    *why = "the content type is application/json";
+    if (!is_json(knock->content_type))
+        return 415;
+    *why = "a client takes application/json and text/event-stream";
+    if (knock->accept && (!accepts(knock->accept, "application/json") ||
+                          !accepts(knock->accept, "text/event-stream")))
+        return 406;
+    *why = "a message has more than 4 MiB";
+    return is_too_long(knock->content_length) ? 413 : 0;
+}
+
+unsigned gate_check(const struct gate *gate, const struct knock *knock,
+                    const char **why)
+{
+    *why = "this server is not called so (the header Host): see --allow-host";
+    if (!knock->host || !is_ours(gate, knock, knock->host))
+        return 403;
+    *why = "a page of another origin may not ask";
+    if (knock->origin && !is_our_origin(gate, knock))
+        return 403;
+    *why = "the token is required: Authorization: Bearer TOKEN";
+    if (!has_token(gate, knock->authorization))
+        return 401;
+    *why = "the address is " GATE_PATH;
+    if (strcmp(knock->path, GATE_PATH) != 0)
+        return 404;
+    if (strcmp(knock->method, "POST") == 0)
+        return check_post(knock, why);
+    *why = "GET takes text/event-stream";
+    if (strcmp(knock->method, "GET") == 0)
+        return knock->accept && accepts(knock->accept, "text/event-stream") ? 0 : 406;
+    *why = "the methods are POST, GET and DELETE";
+    return strcmp(knock->method, "DELETE") == 0 ? 0 : 405;
+}
+
+/* ---- The token ---- */
+
+static char *wrong(char why[512], const char *path, const char *what)
+{
+    snprintf(why, 512, "the token file %s %s", path, what);
+    return NULL;
+}
+
+static bool write_whole(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+/* A new file appears whole or not at all: it is written under another name, and does
+ * not replace one that somebody else made meanwhile. */
+static bool make_token(const char *path)
+{
+    unsigned char bytes[TOKEN_RANDOM];
+    char line[2 * TOKEN_RANDOM + 2];
+    struct text name = {NULL, 0, 0, false};
+    bool made = false;
+    int fd, error;
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(line + 2 * i, 3, "%02x", bytes[i]);
+    line[2 * TOKEN_RANDOM] = '\n';
+    text_format(&name, "%s.%02x%02x%02x%02x", path, bytes[0] ^ bytes[4],
+                bytes[1] ^ bytes[5], bytes[2] ^ bytes[6], bytes[3] ^ bytes[7]);
+    fd = name.failed ? -1
+                     : open(name.bytes, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        made = write_whole(fd, line, sizeof line - 1) && fsync(fd) == 0;
+        made =
+            close(fd) == 0 && made && (link(name.bytes, path) == 0 || errno == EEXIST);
+        error = errno;
+        unlink(name.bytes);
+        errno = error;
+    }
+    text_release(&name);
+    return made;
+}
+
+static char *read_token(int fd, const char *path, char why[512])
+{
+    struct stat info;
+    char bytes[TOKEN_MOST + 2];
+    ssize_t n;
+    size_t length;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return wrong(why, path, "is no file");
+    if (info.st_uid != geteuid())
+        return wrong(why, path, "belongs to another user");
+    if (info.st_mode & 077)
+        return wrong(why, path,
+                     "can be read by others: chmod 600 it, or remove it for a "
+                     "new one");
+    n = read(fd, bytes, sizeof bytes - 1);
+    bytes[n > 0 ? n : 0] = '\0';
+    length = strcspn(bytes, " \t\r\n");
+    if (n < 0 || length < TOKEN_LEAST || length > TOKEN_MOST ||
+        strspn(bytes + length, " \t\r\n") != (size_t)n - length)
+        return wrong(
+            why, path,
+            "does not hold a token: one word of 32 to 1024 characters (without "
+            "the file, one is made)");
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] <= ' ' || bytes[i] > '~')
+            return wrong(why, path, "has characters that no header can have");
+    bytes[length] = '\0';
+    return strdup(bytes);
+}
+
+char *gate_token(const char *path, char why[512])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char *token;
+    if (fd < 0 && errno == ENOENT) {
+        if (!make_token(path)) {
+            snprintf(why, 512, "cannot make the token file %s: %s", path,
+                     strerror(errno));
+            return NULL;
+        }
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    }
+    if (fd < 0) {
+        snprintf(why, 512, "cannot open the token file %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    snprintf(why, 512, "out of memory");
+    token = read_token(fd, path, why);
+    close(fd);
+    return token;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may come in over HTTP: told by the headers alone, before a body is read. */
+#ifndef SERVER_GATE_H
+#define SERVER_GATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define GATE_PATH "/mcp"
+
+struct gate {
+    const char *token;        /* what comes behind "Bearer " */
+    const char *const *hosts; /* names under which it may be called; ends with NULL */
+    unsigned port;
+    bool loopback; /* it listens there only */
+};
+
+/* Headers that are not there are NULL. */
+struct knock {
+    const char *method, *path, *host, *origin, *authorization;
+    const char *content_type, *content_length, *accept;
+    const char *address; /* at which the connection arrived, as in a URL */
+};
+
+/* 0, or the status of HTTP with which it is refused and why. */
+unsigned gate_check(const struct gate *gate, const struct knock *knock,
+                    const char **why);
+
+/* The token in a file of this user that nobody else can read; makes the file where
+ * there is none. The caller frees it. NULL: `why` says what is wrong. */
+char *gate_token(const char *path, char why[512]);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* The only file that includes libmicrohttpd, which runs without threads: its epoll
+ * descriptor is waited for by our loop. A connection whose stream has nothing to say is
+ * suspended. Then the library does not see its end, so its socket is watched by us.
+ *
+ * Every connection has a deadline by which its next request must be there as a whole;
+ * who is late, however lively, is cut off. */
+#include "server/http.h"
+
+#include "server/listen.h"
+#include "server/respond.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define REQUEST_MS 30000 /* for headers and body */
+#define IDLE_MS 60000    /* between requests */
+#define STALL_S 30       /* a reader that takes nothing */
+#define ALIVE_MS 20000   /* a stream that is silent says that it is there */
+#define SWEEP_MS 1000
+#define OWN_FDS 160 /* of calls and files */
+
+struct connection {
+    struct connection *next, **link;
+    int fd;
+    int64_t deadline_ms; /* 0: none, its request is being answered */
+};
+
+struct exchange {
+    struct exchange *next, **link;
+    struct http *http;
+    struct MHD_Connection *handle;
+    struct text body;
+    struct stream *stream;
+    int fd;
+    bool suspended, gone, too_large, refused;
+    int64_t alive_ms; /* when it last sent something */
+};
+
+struct http {
+    struct web *web;
+    const struct gate *gate;
+    struct MHD_Daemon *daemon;
+    int epoll, gone; /* its descriptor, and ours for the ends of suspended ones */
+    struct connection *connections;
+    struct exchange *exchanges;
+    size_t bodies;
+    int64_t swept_ms;
+    bool ending, woken; /* woken: the library has something to do at once */
+};
+
+/* ---- Connections ---- */
+
+static void arm(struct MHD_Connection *handle, int64_t ms)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct connection *connection = info ? info->socket_context : NULL;
+    if (connection)
+        connection->deadline_ms = ms > 0 ? clock_ms() + ms : 0;
+}
+
+static int socket_of(struct MHD_Connection *handle)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+static void on_connection(void *context, struct MHD_Connection *handle, void **own,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = context;
+    struct connection *connection = *own;
+    int patience_ms = 2 * STALL_S * 1000, yes = 1;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (connection) {
+            *connection->link = connection->next;
+            if (connection->next)
+                connection->next->link = connection->link;
+        }
+        free(connection);
+        *own = NULL;
+        return;
+    }
+    connection = calloc(1, sizeof *connection);
+    if (!connection) /* it has no deadline, and the daemon's own timeout */
+        return;
+    *connection = (struct connection){.next = http->connections,
+                                      .link = &http->connections,
+                                      .fd = socket_of(handle),
+                                      .deadline_ms = clock_ms() + REQUEST_MS};
+    if (connection->next)
+        connection->next->link = &connection->next;
+    http->connections = connection;
+    *own = connection;
+    /* A peer that has vanished is noticed while something is on its way to it. */
+    (void)setsockopt(connection->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms,
+                     sizeof patience_ms);
+    (void)setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+static void cut_off_late(struct http *http, int64_t now)
+{
+    for (struct connection *connection = http->connections; connection;
+         connection = connection->next) {
+        if (connection->deadline_ms == 0 || now < connection->deadline_ms)
+            continue;
+        connection->deadline_ms = 0;
+        (void)shutdown(connection->fd, SHUT_RDWR);
+    }
+}
+
+/* ---- Streams, read ---- */
+
+static void watch(struct exchange *exchange, bool on)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP, .data.ptr = exchange};
+    (void)epoll_ctl(exchange->http->gone, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+                    exchange->fd, &event);
+}
+
+static void wake_exchange(void *reader)
+{
+    struct exchange *exchange = reader;
+    if (!exchange->suspended)
+        return;
+    exchange->suspended = false;
+    exchange->http->woken = true;
+    watch(exchange, false);
+    MHD_resume_connection(exchange->handle);
+}
+
+static ssize_t read_exchange(void *reader, uint64_t at, char *bytes, size_t max)
+{
+    static const char alive[] = ": alive\n\n";
+    struct exchange *exchange = reader;
+    struct stream *stream = exchange->stream;
+    int64_t now = clock_ms();
+    size_t n;
+    (void)at;
+    if (exchange->gone || stream->reader != exchange || stream->lost)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    n = stream_read(stream, bytes, max);
+    if (n == 0 && (stream->complete || exchange->http->ending))
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n == 0 && now - exchange->alive_ms >= ALIVE_MS && max >= sizeof alive) {
+        n = sizeof alive - 1;
+        memcpy(bytes, alive, n);
+    }
+    if (n > 0) {
+        exchange->alive_ms = now;
+        return (ssize_t)n;
+    }
+    exchange->suspended = true;
+    watch(exchange, true);
+    MHD_suspend_connection(exchange->handle);
+    return 0;
+}
+
+static void take_gone(struct http *http)
+{
+    struct epoll_event events[16];
+    int n = epoll_wait(http->gone, events, 16, 0);
+    for (int i = 0; i < n; i++) {
+        struct exchange *exchange = events[i].data.ptr;
+        exchange->gone = true;
+        wake_exchange(exchange);
+    }
+}
+
+/* ---- Answers ---- */
+
+static const char *header(struct MHD_Connection *handle, const char *name)
+{
+    return MHD_lookup_connection_value(handle, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *response,
+                             const struct response *wanted)
+{
+    enum MHD_Result queued;
+    if (!response)
+        return MHD_NO;
+    if (wanted->type)
+        MHD_add_response_header(response, "Content-Type", wanted->type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (wanted->session)
+        MHD_add_response_header(response, "Mcp-Session-Id", wanted->session);
+    if (wanted->status == 401)
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    if (wanted->status == 405)
+        MHD_add_response_header(response, "Allow", wanted->allow);
+    if (wanted->status == 503)
+        MHD_add_response_header(response, "Retry-After", "1");
+    arm(exchange->handle, 0);
+    queued = MHD_queue_response(exchange->handle, wanted->status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static enum MHD_Result respond(struct exchange *exchange, struct response *response)
+{
+    enum MHD_Result queued;
+    struct stream *stream = response->stream;
+    if (stream) {
+        exchange->stream = stream;
+        exchange->alive_ms = 0; /* the library sends headers with the first bytes */
+        stream_join(stream, exchange, wake_exchange);
+        queued = queue(
+            exchange,
+            MHD_create_response_from_callback(
+                stream->form == STREAM_EVENTS ? MHD_SIZE_UNKNOWN : stream->text.n - 1,
+                16384, read_exchange, exchange, NULL),
+            response);
+    } else {
+        queued =
+            queue(exchange,
+                  MHD_create_response_from_buffer(
+                      response->body.n, response->body.bytes, MHD_RESPMEM_MUST_COPY),
+                  response);
+    }
+    text_release(&response->body);
+    return queued;
+}
+
+static enum MHD_Result refuse(struct exchange *exchange, unsigned status,
+                              const char *why)
+{
+    struct response response = {.status = status};
+    response_error(&response, status, why);
+    exchange->refused = true;
+    return respond(exchange, &response);
+}
+
+/* ---- Requests ---- */
+
+static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
+                             const char *path, const char *method, void **own)
+{
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    char address[64];
+    const char *why;
+    unsigned status;
+    if (!exchange)
+        return MHD_NO;
+    *exchange = (struct exchange){.next = http->exchanges,
+                                  .link = &http->exchanges,
+                                  .http = http,
+                                  .handle = handle,
+                                  .fd = socket_of(handle)};
+    if (exchange->next)
+        exchange->next->link = &exchange->next;
+    http->exchanges = exchange;
+    *own = exchange;
+    arm(handle, REQUEST_MS);
+    listen_local_address(exchange->fd, address);
+    status =
+        gate_check(http->gate,
+                   &(struct knock){.method = method,
+                                   .path = path,
+                                   .host = header(handle, "Host"),
+                                   .origin = header(handle, "Origin"),
+                                   .authorization = header(handle, "Authorization"),
+                                   .content_type = header(handle, "Content-Type"),
+                                   .content_length = header(handle, "Content-Length"),
+                                   .accept = header(handle, "Accept"),
+                                   .address = address},
+                   &why);
+    if (status == 0 && http->bodies > BODIES_BYTES) {
+        status = 503;
+        why = "too many requests are coming in: ask again later";
+    }
+    return status == 0 ? MHD_YES : refuse(exchange, status, why);
+}
+
+static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t n)
+{
+    struct http *http = exchange->http;
+    if (exchange->refused)
+        return MHD_YES;
+    if (exchange->body.n + n > MESSAGE_BYTES || http->bodies + n > 2 * BODIES_BYTES)
+        return MHD_NO;
+    text_add(&exchange->body, bytes, n);
+    http->bodies += n;
+    return exchange->body.failed ? MHD_NO : MHD_YES;
+}
+
+static enum MHD_Result finish(struct exchange *exchange, const char *method)
+{
+    struct MHD_Connection *handle = exchange->handle;
+    struct response response = {.status = 200};
+    struct ask ask = {.method = method,
+                      .body = exchange->body,
+                      .session = header(handle, "Mcp-Session-Id"),
+                      .last_event = header(handle, "Last-Event-ID"),
+                      .headers = {.version = header(handle, "MCP-Protocol-Version"),
+                                  .method = header(handle, "Mcp-Method"),
+                                  .name = header(handle, "Mcp-Name")}};
+    web_answer(exchange->http->web, &ask, &response);
+    exchange->http->bodies -= exchange->body.n;
+    text_release(&exchange->body);
+    return respond(exchange, &response);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
+                                  const char *path, const char *method,
+                                  const char *version, const char *bytes, size_t *n,
+                                  void **own)
+{
+    struct exchange *exchange = *own;
+    enum MHD_Result taken;
+    (void)version;
+    if (!exchange)
+        return begin(context, handle, path, method, own);
+    if (*n == 0)
+        return exchange->refused || exchange->stream ? MHD_YES
+                                                     : finish(exchange, method);
+    taken = take_body(exchange, bytes, *n);
+    *n = 0;
+    return taken;
+}
+
+static void on_completed(void *context, struct MHD_Connection *handle, void **own,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct exchange *exchange = *own;
+    (void)context;
+    (void)code;
+    arm(handle, IDLE_MS);
+    if (!exchange)
+        return;
+    *own = NULL;
+    if (exchange->suspended)
+        watch(exchange, false);
+    if (exchange->stream)
+        stream_leave(exchange->stream, exchange);
+    exchange->http->bodies -= exchange->body.n;
+    text_release(&exchange->body);
+    *exchange->link = exchange->next;
+    if (exchange->next)
+        exchange->next->link = exchange->link;
+    free(exchange);
+}
+
+/* ---- The loop's halves, beginning and end ---- */
+
+static unsigned connections_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        limit.rlim_cur < CONNECTIONS_MAX + OWN_FDS)
+        return limit.rlim_cur > OWN_FDS + 8 ? (unsigned)(limit.rlim_cur - OWN_FDS) : 8;
+    return CONNECTIONS_MAX;
+}
+
+struct http *http_start(struct web *web, const struct gate *gate, int listening)
+{
+    struct http *http = calloc(1, sizeof *http);
+    const union MHD_DaemonInfo *info;
+    if (!http)
+        return NULL;
+    http->web = web;
+    http->gate = gate;
+    http->gone = epoll_create1(EPOLL_CLOEXEC);
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
+        MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT,
+        connections_max(), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)
+                        : NULL;
+    if (info && http->gone >= 0) {
+        http->epoll = info->epoll_fd;
+        return http;
+    }
+    http_stop(http);
+    return NULL;
+}
+
+size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    int64_t now = clock_ms(), until = http->woken ? now : INT64_MAX;
+    fds[0] = (struct pollfd){http->epoll, POLLIN, 0};
+    fds[1] = (struct pollfd){http->gone, POLLIN, 0};
+    if (MHD_get_timeout(http->daemon, &ms) == MHD_YES && now + (int64_t)ms < until)
+        until = now + (int64_t)ms;
+    if ((http->connections || http->web->streams || http->web->sessions) &&
+        http->swept_ms + SWEEP_MS < until)
+        until = http->swept_ms + SWEEP_MS;
+    if (until < *until_ms)
+        *until_ms = until;
+    return HTTP_FDS;
+}
+
+static void keep_alive(struct http *http, int64_t now)
+{
+    for (struct exchange *exchange = http->exchanges, *next; exchange;
+         exchange = next) {
+        next = exchange->next;
+        if (exchange->suspended && now - exchange->alive_ms >= ALIVE_MS &&
+            exchange->stream->form == STREAM_EVENTS)
+            wake_exchange(exchange);
+    }
+}
+
+bool http_turn(struct http *http)
+{
+    int64_t now;
+    http->woken = false;
+    if (MHD_run(http->daemon) != MHD_YES)
+        return false;
+    take_gone(http);
+    now = clock_ms();
+    if (now - http->swept_ms < SWEEP_MS)
+        return true;
+    http->swept_ms = now;
+    cut_off_late(http, now);
+    keep_alive(http, now);
+    web_sweep(http->web, now);
+    return true;
+}
+
+static void wake_all(struct http *http)
+{
+    http->ending = true;
+    for (struct exchange *exchange = http->exchanges; exchange;
+         exchange = exchange->next)
+        wake_exchange(exchange);
+}
+
+void http_stop(struct http *http)
+{
+    int64_t until = clock_ms() + 500;
+    if (http->daemon) {
+        wake_all(http);
+        while (http->exchanges && clock_ms() < until && MHD_run(http->daemon)) {
+            struct pollfd fd = {http->epoll, POLLIN, 0};
+            (void)poll(&fd, 1, 10);
+        }
+        wake_all(http);
+        MHD_run(http->daemon);
+        wake_all(http);
+        MHD_stop_daemon(http->daemon);
+    }
+    if (http->gone >= 0)
+        close(http->gone);
+    free(http);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* HTTP for the web of sessions and streams. It waits for nothing by itself: the loop
+ * asks http_poll what to wait for, and calls http_turn then. */
+#ifndef SERVER_HTTP_H
+#define SERVER_HTTP_H
+
+#include "server/gate.h"
+#include "server/web.h"
+
+#include <poll.h>
+
+#define HTTP_FDS 2
+#define CONNECTIONS_MAX 512
+/* Bodies of requests that are still coming in, together. */
+#define BODIES_BYTES ((size_t)32 << 20)
+
+struct http;
+/* Takes the listening socket. NULL: it could not be started. */
+struct http *http_start(struct web *web, const struct gate *gate, int listening);
+size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms);
+/* False: it failed. */
+bool http_turn(struct http *http);
+/* Ends all streams, and takes a moment to have sent what they have. */
+void http_stop(struct http *http);
+
+#endif
