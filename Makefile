@@ -227,6 +227,7 @@ $(PROVE_PROGRAMS): $(BUILD)/tests/prove/%: $$(wildcard tests/prove/%/*.[ch]) $(A
 $(BUILD)/tests/prove/user $(BUILD)/tests/prove/outside $(BUILD)/tests/prove/files: $(BUILD)/tests/support/program.o $(BUILD)/tests/support/random.o
 # This one asks the command's own questions in its own process.
 $(BUILD)/tests/prove/damage: $(BUILD)/tests/prove/command.o
+$(BUILD)/tests/prove/damage: ALL_LDFLAGS += $(SERVER_LIBS)
 $(BUILD)/tests/prove/command.o: $(CLI_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(LD) -r -o $@ $^ && $(OBJCOPY) --redefine-sym main=cairn_main --keep-global-symbol=cairn_main $@

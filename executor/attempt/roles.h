@@ -22,8 +22,8 @@ struct role_ops {
     int (*ended)(struct engine *e, struct job *job, const struct process_end *end,
                  const struct buf *text, struct cairn_error *error);
     /* The look at its outputs, for which it held the draft of its ending, has come to
-     * `rc`. Returns an error, which `why` tells, for which the run is given up. NULL: it
-     * never looks. */
+     * `rc`. Returns an error, which `why` tells, for which the run is given up. NULL:
+     * it never looks. */
     int (*looked)(struct engine *e, struct job *job, struct ending *ending, int rc,
                   struct cairn_error *why);
 };

@@ -300,8 +300,7 @@ static int drop_texts(void *context, const struct searchdb_doc *doc)
 }
 
 /* The vector goes with the last entry that has the text. */
-static int drop_embedded(struct searchdb *index, int64_t doc,
-                           struct cairn_error *error)
+static int drop_embedded(struct searchdb *index, int64_t doc, struct cairn_error *error)
 {
     int rc = db_run(index->db, SQL_INDEX_DROP_EMBEDDING, VALUES(value_int(doc)), error);
     return rc ? rc
