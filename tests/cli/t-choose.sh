@@ -172,6 +172,28 @@ exits 0 cairn rerun never --only
 exits 0 cairn resume
 ok 'said once' test "$(grep -c 'must not run twice' err)" = 0
 
+# ---- What a kept attempt did does not stand for a run that is asked for ----
+cat >kept.yaml <<'END2'
+name: kept
+on_crash: adopt
+tasks:
+  a: {run: 'echo a >>log; touch held; until test -e go; do sleep 0.05; done; touch ended'}
+  b: {needs: a, run: 'echo b >>log'}
+END2
+rm -f held
+: >log
+cairn run kept.yaml >kept.out 2>&1 &
+pid=$!
+ok 'it runs' wait_for 20 test -e held
+kill -9 $pid
+wait $pid 2>/dev/null
+touch go
+ok 'and ends without cairn' wait_for 20 test -e ended
+exits 0 cairn plan --rerun a
+says 'run   a  it was asked to run again'
+exits 0 cairn rerun a
+logged 'a a b ' 'it runs again'
+
 # ---- A completed run of which something that was not chosen would run again ----
 cat >read.yaml <<'END2'
 name: read
