@@ -194,7 +194,9 @@ static int report_as_it_is(struct engine *e, struct cairn_run_result *result,
     engine_clean_live(e, e->run.row.run);
     report_notices(e);
     int rc = progress_copy_recorded(e, error);
-    if (!rc && e->run.situation.begun_before) /* once: the next time it begins anew */
+    /* The next call of this attempt begins anew; not behind one for a part, which was
+     * another call when the run was done. */
+    if (!rc && e->run.situation.begun_before && !e->request.options->n_tasks)
         rc = engine_transact(e, -1, owned_run_put_parent, error);
     if (rc)
         return rc;

@@ -81,13 +81,21 @@ struct judged_task {
     bool put_back; /* recorded as waiting to be asked about; see state_is_put_back */
 };
 
-/* An attempt that still runs is adopted if it is what would be started now; one of a
- * task that must not run twice, even if the task was edited: it is not ended half-way,
- * but its end leaves the task unknown (executor/attempt/kept.h). */
+static bool is_asked(const struct judge *j, uint32_t task)
+{
+    return j->in->again && j->in->again[task];
+}
+
+/* An attempt that still runs, or has ended unrecorded, is adopted if it is what would
+ * be started now; one of a task that must not run twice, even if the task was edited:
+ * it is not ended half-way, but its end leaves the task unknown
+ * (executor/attempt/kept.h). One that is to run again whatever became of it is not. */
 static bool will_adopt(const struct judge *j, const struct judged_task *v)
 {
-    return v->mark & MARK_OUTLIVED && !(v->needs & FATE_ANEW) &&
-           (!v->changed || v->def->once || j->in->on_change == CAIRN_KEEP);
+    if (!(v->mark & MARK_OUTLIVED) || v->needs & FATE_ANEW)
+        return false;
+    return v->def->once ||
+           (!is_asked(j, v->task) && (!v->changed || j->in->on_change == CAIRN_KEEP));
 }
 
 static bool is_unknown(const struct judge *j, const struct judged_task *v)
@@ -104,9 +112,10 @@ static enum cairn_reason pending_reason(const struct judge *j,
     if (v->mark & MARK_DAMAGED)
         return CAIRN_REASON_DAMAGED;
     if (v->mark & MARK_OUTLIVED)
-        return will_adopt(j, v) ? CAIRN_REASON_ADOPTED
-               : v->changed     ? CAIRN_REASON_CHANGED
-                                : CAIRN_REASON_UPSTREAM;
+        return will_adopt(j, v)       ? CAIRN_REASON_ADOPTED
+               : is_asked(j, v->task) ? CAIRN_REASON_ASKED
+               : v->changed           ? CAIRN_REASON_CHANGED
+                                      : CAIRN_REASON_UPSTREAM;
     if (v->mark & MARK_INTERRUPTED)
         return CAIRN_REASON_INTERRUPTED;
     /* It waits for what it needs, or was about to start. */
@@ -131,11 +140,6 @@ static enum cairn_reason evidence_reason(uint8_t evidence)
 static bool reads_the_same(const struct judge *j, uint32_t task)
 {
     return !j->in->evidence || j->in->evidence[task] == EVIDENCE_GOOD;
-}
-
-static bool is_asked(const struct judge *j, uint32_t task)
-{
-    return j->in->again && j->in->again[task];
 }
 
 static enum cairn_reason completed_reason(struct judge *j, const struct judged_task *v)

@@ -234,6 +234,15 @@ static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
     return rc;
 }
 
+/* Of an attempt that failed because of an input only that one is recorded, and nothing
+ * where it failed before. */
+static bool knows_all_inputs(const struct evidence_search *k)
+{
+    const struct result *r = k->result;
+    return k->source->lookup->states->outcome[k->task] == CAIRN_COMPLETED ||
+           (r->n_inputs && !file_was_unreadable(&r->inputs[0]));
+}
+
 /* A file that matches a pattern now and was not there then. The names come in the same
  * order. */
 static int look_for_more_inputs(struct evidence_search *k, struct cairn_error *error)
@@ -241,8 +250,7 @@ static int look_for_more_inputs(struct evidence_search *k, struct cairn_error *e
     struct files f;
     int more = 0;
     uint32_t i = 0;
-    if (!inputs_have_glob(k->scope.def) ||
-        k->source->lookup->states->outcome[k->task] != CAIRN_COMPLETED)
+    if (!inputs_have_glob(k->scope.def) || !knows_all_inputs(k))
         return 0;
     int rc = files_begin(&f, &k->scope, true, error);
     while (!rc && (more = files_step(&f, error)) > 0 && i < k->result->n_inputs &&

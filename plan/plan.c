@@ -325,7 +325,9 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                    : "it was skipped last time because something it needs did not "
                      "complete";
     case CAIRN_REASON_INTERRUPTED:
-        return "it was running, or about to start, when the run was interrupted";
+        return situation_is_reset(s, task)
+                   ? "it has run before, and is to run again"
+                   : "it was running, or about to start, when the run was interrupted";
     case CAIRN_REASON_DAMAGED:
         return lost_result(s, task)
                    ? "its stored result (what it passed on, its outputs, its undo) is "

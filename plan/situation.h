@@ -8,6 +8,7 @@
 #include "checkpoint/outcomes.h"
 #include "plan/evidence.h"
 #include "process/end_notes.h"
+#include "runs/marks.h"
 #include "runs/outputs.h"
 #include "runs/stored.h"
 #include "storage/rows_run.h"
@@ -22,6 +23,7 @@ struct kept_as {
                            generation, and open: what a keeper, a note or a claim of these
                            numbers says is said of it */
     bool moved;         /* ... and it was taken over from an earlier generation */
+    bool completed;     /* the newest attempt has, and it was no undo */
 };
 
 /* What the store has: the run to continue, or the checkpoint that a new one forks
@@ -118,6 +120,14 @@ static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
     return !r->marks          ? 0
            : old == NODE_NONE ? s->present.new_marks[task]
                               : r->marks[old];
+}
+
+/* It is recorded as pending because it is to run again. */
+static inline bool situation_is_reset(const struct situation *s, uint32_t task)
+{
+    return situation_mark(s, task) & MARK_RESET &&
+           s->present.old_task[task] != NODE_NONE &&
+           !s->recorded.kept[s->present.old_task[task]].newest;
 }
 
 /* A `once` task that has completed, was skipped by an edit, and is to run again: not

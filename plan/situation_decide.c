@@ -299,6 +299,17 @@ static int decide_as_is(struct loader *l)
     return 0;
 }
 
+/* It has completed; or it had, and is to run again since. */
+static const char *why_again(const struct situation *s, uint32_t task)
+{
+    uint32_t old = s->present.old_task[task];
+    bool reset = situation_is_reset(s, task) && s->recorded.kept[old].completed;
+    return s->present.states.outcome[task] == CAIRN_COMPLETED
+               ? cairn_reason_name(s->decisions.reason[task])
+           : reset ? "upstream"
+                   : NULL;
+}
+
 /* A completed task that must not run twice is started again only with a notice. */
 static void notice_repeats(struct loader *l)
 {
@@ -307,15 +318,15 @@ static void notice_repeats(struct loader *l)
     const struct graph *g = &l->w->graph;
     uint32_t n = 0;
     for (uint32_t task = 0; s->recorded.exists && task < g->n_tasks; task++) {
-        bool again = graph_def(g, task)->once &&
-                     s->present.states.outcome[task] == CAIRN_COMPLETED &&
-                     s->decisions.fate[task] & (FATE_WILL | FATE_MAY);
-        if (again && n++ < SHOWN)
+        bool runs = graph_def(g, task)->once &&
+                    s->decisions.fate[task] & (FATE_WILL | FATE_MAY);
+        const char *why = runs ? why_again(s, task) : NULL;
+        if (why && n++ < SHOWN)
             situation_add_notice(
                 s,
-                "%s must not run twice if interrupted; it has completed, and "
-                "runs again now (%s; `cairn explain %s`)",
-                g->id[task], cairn_reason_name(s->decisions.reason[task]), g->id[task]);
+                "%s must not run twice if interrupted; it has "
+                "completed, and runs again now (%s; `cairn explain %s`)",
+                g->id[task], why, g->id[task]);
     }
     if (n > SHOWN)
         situation_add_notice(s, "and %u more such tasks", n - SHOWN);

@@ -60,6 +60,8 @@ static int mark_attempt(void *context, const struct attempt_row *row)
     kept->newest =
         row->gen == r->row.gen && !row->ended_ns && !(row->flags & ATTEMPT_UNDO);
     kept->moved = kept->newest && row->flags & ATTEMPT_ADOPTED;
+    kept->completed = row->outcome == CAIRN_COMPLETED && row->ended_ns &&
+                      !(row->flags & ATTEMPT_UNDO);
     return 0;
 }
 

@@ -78,7 +78,7 @@ exits 0 cairn rerun lint --only
 says 'the rest with: cairn resume 1'
 logged 'lint ' 'only that'
 exits 0 cairn plan
-says 'run   report' 'what comes after it waits'
+says 'run   report  it has run before, and is to run again' 'what comes after it waits'
 exits 0 cairn resume
 logged 'clean report ' 'for resume'
 exits 0 cairn rerun 'conv[n=1]' --json
@@ -150,6 +150,49 @@ exits 7 cairn run more.yaml y --no-wait
 says '1 external task can be done now'
 exits 0 cairn run fails.yaml --no-checkpoint good
 logged 'good ' 'without a store'
+
+# ---- What must not run twice says so when it was to run again for a while ----
+cat >once.yaml <<'END2'
+name: once
+tasks:
+  a: {run: 'echo a >>log'}
+  pay: {needs: a, run: 'echo pay >>log', once: true}
+  never: {needs: a, run: 'test ! -e bad', once: true}
+END2
+touch bad
+exits 1 cairn run once.yaml
+rm bad
+exits 0 cairn rerun a --only
+exits 0 cairn plan
+says 'pay must not run twice if interrupted; it has completed, and runs again now (upstream'
+ok 'one that has not completed needs no word' test "$(grep -c 'must not run twice' err)" = 1
+exits 0 cairn resume
+says 'pay must not run twice if interrupted; it has completed, and runs again now (upstream'
+exits 0 cairn rerun never --only
+exits 0 cairn resume
+ok 'said once' test "$(grep -c 'must not run twice' err)" = 0
+
+# ---- What a kept attempt did does not stand for a run that is asked for ----
+cat >kept.yaml <<'END2'
+name: kept
+on_crash: adopt
+tasks:
+  a: {run: 'echo a >>log; touch held; until test -e go; do sleep 0.05; done; touch ended'}
+  b: {needs: a, run: 'echo b >>log'}
+END2
+rm -f held
+: >log
+cairn run kept.yaml >kept.out 2>&1 &
+pid=$!
+ok 'it runs' wait_for 20 test -e held
+kill -9 $pid
+wait $pid 2>/dev/null
+touch go
+ok 'and ends without cairn' wait_for 20 test -e ended
+exits 0 cairn plan --rerun a
+says 'run   a  it was asked to run again'
+exits 0 cairn rerun a
+logged 'a a b ' 'it runs again'
 
 # ---- A completed run of which something that was not chosen would run again ----
 cat >read.yaml <<'END2'

@@ -71,4 +71,34 @@ exits 3 cairn validate wrong.yaml
 says 'for a file of this name put ./ before it'
 printf 'name: w\ntasks: {a: {outputs: [{glob: "x"}], run: "true"}}\n' >wrong.yaml
 exits 3 cairn validate wrong.yaml
+# ---- A handled failure is looked at again when a file more matches ----
+mkdir handled
+cat >handled.yaml <<'END'
+name: handled
+tasks:
+  try: {cwd: handled, inputs: [{glob: 's*'}], run: 'test -e s3'}
+  catch: {needs: try, when: failed, run: 'true'}
+END
+echo 1 >handled/s1
+exits 0 cairn run handled.yaml
+exits 0 cairn resume
+says 'nothing to do'
+echo 3 >handled/s3
+exits 0 cairn plan
+says 'run   try'
+exits 0 cairn resume
+says 'ok   try'
+exits 0 cairn resume
+says 'nothing to do'
+rm handled/s3
+echo 2 >handled/s2
+chmod 000 handled/s2
+if test -r handled/s2; then # root
+    rm handled/s2
+    ln -s nowhere handled/s2
+fi
+exits 0 cairn run handled.yaml --fresh
+exits 0 cairn resume
+says 'nothing to do' 'one that failed because of an input waits for that one'
+
 done_testing

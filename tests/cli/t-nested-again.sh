@@ -114,6 +114,20 @@ exits 0 cairn run outer.yaml
 ran '1 behind 1 other 1 pay 1 use ' 'one part after the other'
 cd ..
 
+# Both parts were done when their task was killed.
+place killed-behind
+sed -i 's/run: cairn run inner.yaml /run: "cairn run inner.yaml use \&\& cairn run inner.yaml; touch held; until test ! -e slow; do sleep 0.05; done"/' outer.yaml
+touch slow
+timeout 60 cairn run outer.yaml >first.out 2>&1 &
+first=$!
+wait_for 30 test -e held
+kill -9 "$(field 1 owner_pid)"
+wait $first
+rm slow
+exits 0 cairn resume
+ran '1 behind 1 other 1 pay 1 use ' 'nothing of both is done again'
+cd ..
+
 # ---- A fork from before the task: it is asked ----
 place fork
 exits 0 cairn run --keep 0 outer.yaml
