@@ -38,6 +38,28 @@ size_t utf8_next(const char *at, const char *end, uint32_t *code)
     return length;
 }
 
+bool utf8_is_visible(uint32_t code)
+{
+    /* Unicode 15: blanks (Zs), separators, format characters (Cf), variation selectors,
+     * what is filled or reserved and has no shape, private use, no characters. */
+    static const struct {
+        uint32_t first, last;
+    } hidden[] = {
+        {0, 0x20},          {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},
+        {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
+        {0x890, 0x891},     {0x8e2, 0x8e2},     {0x115f, 0x1160},   {0x1680, 0x1680},
+        {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x2000, 0x200f},   {0x2028, 0x202f},
+        {0x205f, 0x206f},   {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},
+        {0xe000, 0xf8ff},   {0xfdd0, 0xfdef},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+        {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd},
+        {0x110cd, 0x110cd}, {0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+        {0x1fffe, 0x1ffff}, {0x2fffe, 0x2ffff}, {0x3fffe, 0x10ffff}};
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+        if (code >= hidden[i].first && code <= hidden[i].last)
+            return false;
+    return true;
+}
+
 size_t utf8_fit(struct str text, size_t max)
 {
     if (text.len <= max)

@@ -36,6 +36,8 @@ enum option_id {
     OPT_RERUN,
     OPT_TASKS,
     OPT_TIMING,
+    OPT_FOLD,
+    OPT_STATES,
     OPT_ONLY_STATES,
     OPT_SORT_TASKS,
     OPT_ALL_TASKS,

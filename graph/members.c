@@ -6,6 +6,7 @@
 
 #include "base/decimal.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -72,34 +73,88 @@ static bool stands_as_it_is(char c)
            (c && strchr("_.+@:/-", c));
 }
 
+/* How much of the value stands as it is, or is written as one %XX. */
+struct shown_part {
+    size_t raw, shown;
+};
+
+static struct shown_part next_part(const char *at, const char *end)
+{
+    uint32_t code = 0;
+    if (stands_as_it_is(*at))
+        return (struct shown_part){1, 1};
+    size_t n = (uint8_t)*at < 0x80 ? 0 : utf8_next(at, end, &code);
+    if (n && utf8_is_visible(code))
+        return (struct shown_part){n, n};
+    return (struct shown_part){1, 3};
+}
+
 static size_t shown_size(struct str value)
 {
+    const char *at = value.ptr, *end = at + value.len;
     size_t n = 0;
-    for (size_t i = 0; i < value.len; i++)
-        n += stands_as_it_is(value.ptr[i]) ? 1 : 3;
+    while (at < end) {
+        struct shown_part part = next_part(at, end);
+        at += part.raw;
+        n += part.shown;
+    }
     return n;
+}
+
+static void show_all(struct str value, struct buf *out)
+{
+    const char *at = value.ptr, *end = at + value.len;
+    while (at < end) {
+        struct shown_part part = next_part(at, end);
+        if (part.raw == part.shown)
+            buf_add(out, at, part.raw);
+        else
+            buf_format(out, "%%%02X", (uint8_t)*at);
+        at += part.raw;
+    }
+}
+
+enum { HASH_DIGITS = 12, END_BYTES = (LIMIT_VALUE_BYTES - HASH_DIGITS - 2) / 2 };
+
+static int short_hash(struct str value, char hex[DIGEST_HEX_SIZE])
+{
+    struct digest digest;
+    if (sha256_of(value.ptr, value.len, &digest, NULL))
+        return CAIRN_ENOMEM;
+    digest_hex(&digest, hex);
+    hex[HASH_DIGITS] = 0;
+    return 0;
+}
+
+/* Start and end cut nothing that belongs together. */
+static void show_ends(struct str value, const char *hex, struct buf *out)
+{
+    const char *at = value.ptr, *end = at + value.len;
+    size_t left = shown_size(value), used = 0;
+    struct shown_part part = next_part(at, end);
+    while (used + part.shown <= END_BYTES) {
+        used += part.shown;
+        at += part.raw;
+        part = next_part(at, end);
+    }
+    show_all((struct str){value.ptr, (size_t)(at - value.ptr)}, out);
+    buf_format(out, "~%s~", hex);
+    for (left -= used; left > END_BYTES; at += part.raw) {
+        part = next_part(at, end);
+        left -= part.shown;
+    }
+    show_all((struct str){at, (size_t)(end - at)}, out);
 }
 
 void value_shown(struct str value, struct buf *out)
 {
-    enum { HASH_DIGITS = 12 };
-    if (shown_size(value) > LIMIT_VALUE_BYTES) {
-        struct digest digest;
-        char hex[DIGEST_HEX_SIZE];
-        if (sha256_of(value.ptr, value.len, &digest, NULL)) {
-            out->failed = true;
-            return;
-        }
-        digest_hex(&digest, hex);
-        buf_byte(out, '~');
-        buf_add(out, hex, HASH_DIGITS);
-        return;
-    }
-    for (size_t i = 0; i < value.len; i++)
-        if (stands_as_it_is(value.ptr[i]))
-            buf_byte(out, (uint8_t)value.ptr[i]);
-        else
-            buf_format(out, "%%%02X", (uint8_t)value.ptr[i]);
+    char hex[DIGEST_HEX_SIZE];
+    if (shown_size(value) <= LIMIT_VALUE_BYTES)
+        show_all(value, out);
+    else if (short_hash(value, hex))
+        out->failed = true;
+    else
+        show_ends(value, hex, out);
 }
 
 /* "-12" and the like: what snprintf of an int64 makes, so that every number has one
@@ -126,11 +181,64 @@ bool foreach_range(struct str spec, int64_t *from, int64_t *to)
            canonical_i64((struct str){spec.ptr + dots + 2, spec.len - dots - 2}, to);
 }
 
+static bool hex_digit(char c, unsigned *digit)
+{
+    const char *all = "0123456789ABCDEF", *at = c ? strchr(all, c) : NULL;
+    *digit = at ? (unsigned)(at - all) : 0;
+    return at != NULL;
+}
+
+/* A value of which every byte that is no plain letter is written as %XX. */
+static uint32_t find_percent(const struct foreach_key *key, struct str value)
+{
+    char raw[LIMIT_VALUE_BYTES];
+    size_t n = 0;
+    if (value.len > sizeof raw || !memchr(value.ptr, '%', value.len))
+        return MAP_NONE;
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned high, low;
+        raw[n] = value.ptr[i];
+        if (value.ptr[i] == '%') {
+            if (i + 2 >= value.len || !hex_digit(value.ptr[i + 1], &high) ||
+                !hex_digit(value.ptr[i + 2], &low))
+                return MAP_NONE;
+            raw[n] = (char)(high << 4 | low);
+            i += 2;
+        }
+        n++;
+    }
+    return map_get(&key->by_value, (struct str){raw, n});
+}
+
+/* '~' and the digits of a long value. */
+static uint32_t find_hash(const struct foreach_key *key, struct str value)
+{
+    char hex[DIGEST_HEX_SIZE];
+    for (uint32_t i = 0; i < key->n; i++)
+        if (key->values[i].len > LIMIT_VALUE_BYTES / 3 &&
+            short_hash(key->values[i], hex) == 0 &&
+            memcmp(hex, value.ptr + 1, HASH_DIGITS) == 0)
+            return i;
+    return MAP_NONE;
+}
+
+/* As ids had them before UTF-8 stood in them. */
+static uint32_t find_older(const struct foreach_key *key, struct str value)
+{
+    if (!value.len)
+        return MAP_NONE;
+    if (value.len == HASH_DIGITS + 1 && value.ptr[0] == '~')
+        return find_hash(key, value);
+    return find_percent(key, value);
+}
+
 uint32_t foreach_key_find(const struct foreach_key *key, struct str value)
 {
     int64_t from, to, number;
-    if (key->source != FOREACH_RANGE)
-        return map_get(&key->by_value, value);
+    if (key->source != FOREACH_RANGE) {
+        uint32_t found = map_get(&key->by_value, value);
+        return found == MAP_NONE ? find_older(key, value) : found;
+    }
     if (!foreach_range(key->spec, &from, &to) || !canonical_i64(value, &number) ||
         number < from || number > to)
         return UINT32_MAX;

@@ -14,11 +14,14 @@ void member_id(const struct task_def *def, uint32_t member, struct buf *out);
 uint32_t member_at(const struct task_def *def, uint64_t place);
 /* The member of `def` with these bindings (raw or shown values), or UINT32_MAX. */
 uint32_t member_find(const struct task_def *def, const struct str *values);
-/* How a value stands in an id: bytes other than [A-Za-z0-9_.+@:/-] as %XX; longer than
- * LIMIT_VALUE_BYTES: '~' and 12 hex digits of its SHA-256. */
+/* How a value stands in an id: [A-Za-z0-9_.+@:/-] and visible characters of UTF-8 as
+ * they are, other bytes as %XX; longer than LIMIT_VALUE_BYTES: its start, '~', 12 hex
+ * digits of the value's SHA-256, '~', its end. */
 void value_shown(struct str value, struct buf *out);
 
-/* Index of a value, raw or as shown; UINT32_MAX if there is none. */
+/* Index of a value, raw or as shown, also as it was shown before UTF-8 stood in ids
+ * (all of it as %XX, a long one as '~' and the digits alone); UINT32_MAX if there is
+ * none. */
 uint32_t foreach_key_find(const struct foreach_key *key, struct str value);
 /* Inclusive bounds of a RANGE's spec; false if it is not "a..b". */
 bool foreach_range(struct str spec, int64_t *from, int64_t *to);

@@ -508,6 +508,19 @@ uint32_t cairn_workflow_need(const struct cairn_workflow *w, uint32_t node, uint
     return g->needs[g->need_start[node] + i];
 }
 
+int cairn_workflow_value(const struct cairn_workflow *w, uint32_t node, uint32_t i,
+                         const char **key, const char **value)
+{
+    const struct graph *g = &w->graph;
+    if (!w->compiled || node >= g->n_tasks || i >= graph_def(g, node)->n_foreach)
+        return CAIRN_ENOTFOUND;
+    const struct task_def *def = graph_def(g, node);
+    const struct foreach_key *k = &def->foreach[i];
+    *key = k->name.ptr; /* texts of a definition end with 0 */
+    *value = k->values[member_value(def, graph_member(g, node), i)].ptr;
+    return 0;
+}
+
 uint32_t cairn_workflow_find(const struct cairn_workflow *w, const char *id)
 {
     return w->compiled ? graph_find(&w->graph, str_of(id)) : NODE_NONE;

@@ -97,7 +97,30 @@ static int read_values(struct told_values *values, struct cairn_store *store,
     return store && run != 0 ? told_values_read(values, store, run, task) : 0;
 }
 
-static int print_document(const struct cairn_plan *plan, struct cairn_store *store,
+/* What the id stands for: of a long value it has a part only. */
+static void add_values_of_member(struct doc *doc, const struct cairn_workflow *workflow,
+                                 uint32_t node)
+{
+    const char *key, *value;
+    doc_object(doc, "foreach");
+    for (uint32_t i = 0; cairn_workflow_value(workflow, node, i, &key, &value) == 0;
+         i++)
+        doc_text(doc, key, value);
+    doc_end(doc);
+}
+
+static void print_values_of_member(const struct cairn_workflow *workflow,
+                                   const struct cairn_decision *decision)
+{
+    const char *key, *value;
+    for (uint32_t i = 0;
+         cairn_workflow_value(workflow, decision->node, i, &key, &value) == 0; i++)
+        if (!strstr(decision->task, value))
+            out("  %s: %s\n", key, value);
+}
+
+static int print_document(const struct cairn_workflow *workflow,
+                          const struct cairn_plan *plan, struct cairn_store *store,
                           const struct cairn_decision *decision, const char *cause)
 {
     uint64_t run = cairn_plan_run(plan);
@@ -107,6 +130,7 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
     int status;
     doc_begin(&doc);
     doc_text(&doc, "task", decision->task);
+    add_values_of_member(&doc, workflow, decision->node);
     doc_some(&doc, "run", run);
     doc_bool(&doc, "will_run", decision->will == CAIRN_WILL);
     doc_bool(&doc, "may_run", decision->will == CAIRN_MAY);
@@ -137,7 +161,8 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
     return doc_print(&doc);
 }
 
-static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
+static int print_text(const struct cairn_workflow *workflow,
+                      const struct cairn_plan *plan, struct cairn_store *store,
                       const struct cairn_decision *decision, const char *cause)
 {
     static const char *const verdicts[] = {"will not run", "will run", "may run"};
@@ -150,6 +175,7 @@ static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
         say("cairn: %s", text);
     out("%s %s%s\n", decision->task, verdicts[decision->will],
         run == 0 ? " (a new run)" : "");
+    print_values_of_member(workflow, decision);
     out("  reason: %s\n", decision->detail);
     if (cause)
         out("  cause: %s%s\n", cause, !decision->cause ? ", which failed" : "");
@@ -254,9 +280,9 @@ static int explain_task(struct settings *settings, struct cairn_store *store,
     if (decision.reason == CAIRN_REASON_SKIPPED)
         cause = failed_need(workflow, store, cairn_plan_run(plan), node);
     if (ui_json())
-        status = print_document(plan, store, &decision, cause);
+        status = print_document(workflow, plan, store, &decision, cause);
     else
-        status = print_text(plan, store, &decision, cause);
+        status = print_text(workflow, plan, store, &decision, cause);
     cairn_plan_free(plan);
     return status;
 }

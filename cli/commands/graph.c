@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn graph: tasks and barriers as nodes, an edge from what is needed to what needs
- * it. Nodes are named n0, n1, ... in dot and Mermaid; their ids are labels. */
+ * it; with --fold a node for each group. Nodes are named n0, n1, ... in dot and
+ * Mermaid; their ids are labels. */
 #include "cli/commands/run_commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/tasks/graph_picture.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -37,39 +39,72 @@ static void print_label(const char *text, const char *quote, const char *backsla
     }
 }
 
-static void print_dot(const struct cairn_workflow *workflow)
+/* "test (6: 4 completed, 2 failed)" of a folded group, else the id. */
+static void print_name(const struct picture *p, const struct picture_node *node,
+                       const char *quote, const char *backslash)
 {
-    uint32_t nodes = cairn_workflow_nodes(workflow);
-    struct cairn_node_info info = {0};
+    const char *between = ": ";
+    print_label(node->name, quote, backslash);
+    if (node->tasks <= 1)
+        return;
+    out(" (%u", node->tasks);
+    for (uint32_t i = PICTURE_STATES; p->states && i-- > 0;)
+        if (node->counts[i]) {
+            out("%s%u %s", between, node->counts[i], picture_states[i]);
+            between = ", ";
+        }
+    out(")");
+}
+
+static void print_dot_edge(void *context, uint32_t from, uint32_t to)
+{
+    (void)context;
+    out("  n%u -> n%u;\n", from, to);
+}
+
+static void print_dot(struct picture *p)
+{
     out("digraph \"");
-    print_label(cairn_workflow_name(workflow), "\\\"", "\\\\");
+    print_label(cairn_workflow_name(p->workflow), "\\\"", "\\\\");
     out("\" {\n  rankdir=LR;\n  node [shape=box];\n");
-    for (uint32_t i = 0; i < nodes && !ui_output_lost(); i++) {
-        if (cairn_workflow_node(workflow, i, &info) != 0)
-            continue;
+    for (uint32_t i = 0; i < p->n && !ui_output_lost(); i++) {
+        const struct picture_node *node = &p->at[i];
         out("  n%u [label=\"", i);
-        print_label(info.id, "\\\"", "\\\\");
-        out("\"%s];\n", info.barrier ? ", shape=diamond" : "");
-        for (uint32_t k = 0; k < info.needs; k++)
-            out("  n%u -> n%u;\n", cairn_workflow_need(workflow, i, k), i);
+        print_name(p, node, "\\\"", "\\\\");
+        out("\"%s", node->barrier ? ", shape=diamond" : "");
+        if (p->states && !node->barrier)
+            out(", style=filled, fillcolor=\"%s\"", picture_colours[node->state]);
+        out("];\n");
     }
+    picture_each_edge(p, print_dot_edge, NULL);
     out("}\n");
 }
 
-static void print_mermaid(const struct cairn_workflow *workflow)
+static void print_mermaid_edge(void *context, uint32_t from, uint32_t to)
 {
-    uint32_t nodes = cairn_workflow_nodes(workflow);
-    struct cairn_node_info info = {0};
+    (void)context;
+    out("  n%u --> n%u\n", from, to);
+}
+
+static void print_mermaid(struct picture *p)
+{
+    bool used[PICTURE_STATES] = {false};
     out("flowchart LR\n");
-    for (uint32_t i = 0; i < nodes && !ui_output_lost(); i++) {
-        if (cairn_workflow_node(workflow, i, &info) != 0)
-            continue;
-        out("  n%u%s\"", i, info.barrier ? "{{" : "[");
-        print_label(info.id, "#quot;", "\\");
-        out("\"%s\n", info.barrier ? "}}" : "]");
-        for (uint32_t k = 0; k < info.needs; k++)
-            out("  n%u --> n%u\n", cairn_workflow_need(workflow, i, k), i);
+    for (uint32_t i = 0; i < p->n && !ui_output_lost(); i++) {
+        const struct picture_node *node = &p->at[i];
+        out("  n%u%s\"", i, node->barrier ? "{{" : "[");
+        print_name(p, node, "#quot;", "\\");
+        out("\"%s", node->barrier ? "}}" : "]");
+        if (p->states && !node->barrier) {
+            used[node->state] = true;
+            out(":::%s", picture_states[node->state]);
+        }
+        out("\n");
     }
+    picture_each_edge(p, print_mermaid_edge, NULL);
+    for (uint32_t i = 0; i < PICTURE_STATES; i++)
+        if (used[i])
+            out("  classDef %s fill:%s\n", picture_states[i], picture_colours[i]);
 }
 
 static void add_node(struct doc *doc, const struct cairn_workflow *workflow,
@@ -108,6 +143,38 @@ static int print_document(const struct cairn_workflow *workflow)
     return doc_print(&doc);
 }
 
+static int print_picture(const struct settings *settings, enum format format,
+                         const struct cairn_workflow *workflow,
+                         struct cairn_store *store, uint64_t run)
+{
+    struct picture picture = {0};
+    bool states = settings->given[OPT_STATES];
+    int status = picture_make(&picture, workflow, settings->given[OPT_FOLD],
+                              states ? store : NULL, run);
+    if (status == 0 && format == FORMAT_MERMAID)
+        print_mermaid(&picture);
+    else if (status == 0)
+        print_dot(&picture);
+    picture_release(&picture);
+    return status;
+}
+
+static int check_options(const struct settings *settings, enum format format)
+{
+    bool json = ui_json() || format == FORMAT_JSON;
+    if (ui_json() && settings->given[OPT_FORMAT] && format != FORMAT_JSON)
+        return report_usage("graph", "give only one of --json and --format %s",
+                            settings->text[OPT_FORMAT]);
+    if (json && (settings->given[OPT_FOLD] || settings->given[OPT_STATES]))
+        return report_usage("graph",
+                            "--fold and --states are for pictures: --format dot "
+                            "or mermaid; `cairn status --tasks --json` has the "
+                            "states");
+    if (settings->given[OPT_STATES] && settings->n_operands > 0)
+        return report_usage("graph", "--states shows a run: give no FILE, or --run N");
+    return 0;
+}
+
 int command_graph(struct settings *settings)
 {
     enum format format = (enum format)settings->number[OPT_FORMAT];
@@ -115,24 +182,19 @@ int command_graph(struct settings *settings)
     struct cairn_workflow *workflow = NULL;
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    int status;
-    if (ui_json() && settings->given[OPT_FORMAT] && format != FORMAT_JSON)
-        return report_usage("graph", "give only one of --json and --format %s",
-                            settings->text[OPT_FORMAT]);
+    int status = check_options(settings, format);
+    if (status != 0)
+        return status;
     /* A named file needs no store, not even a healthy one. */
     status = settings->n_operands > 0 ? 0 : store_if_any(settings, 0, &store);
     if (status == 0)
         status = workflow_target(settings, "graph", 0, store, &workflow, &options);
     if (status == 0 && cairn_workflow_compile(workflow, &error) != 0)
         status = report_error(&error);
-    if (status == 0) {
-        if (ui_json() || format == FORMAT_JSON)
-            status = print_document(workflow);
-        else if (format == FORMAT_MERMAID)
-            print_mermaid(workflow);
-        else
-            print_dot(workflow);
-    }
+    if (status == 0 && (ui_json() || format == FORMAT_JSON))
+        status = print_document(workflow);
+    else if (status == 0)
+        status = print_picture(settings, format, workflow, store, options.run);
     cairn_workflow_free(workflow);
     cairn_store_close(store);
     return status;

@@ -189,11 +189,12 @@ static const struct command command_table[] = {
      "Prints tasks and what they need for Graphviz, for Mermaid or as JSON. The "
      "barrier of a group, which everything that needs the whole group waits for, "
      "is a node of its own. Without FILE or --run: the newest run's workflow.",
-     "  cairn graph nightly.yaml | dot -Tsvg > nightly.svg",
+     "  cairn graph nightly.yaml | dot -Tsvg > nightly.svg\n"
+     "  cairn graph --run 3 --fold --states --format mermaid",
      "0 2 3 5 10 75",
      0,
      1,
-     {OPT_FORMAT, OPT_PARAM, OPT_RUN, OPT_NONE},
+     {OPT_FORMAT, OPT_FOLD, OPT_STATES, OPT_PARAM, OPT_RUN, OPT_NONE},
      command_graph},
     {"init",
      "[FILE]",

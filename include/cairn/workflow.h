@@ -119,6 +119,10 @@ CAIRN_API int cairn_workflow_node(const struct cairn_workflow *workflow, uint32_
 /* The i-th direct need of a node, as a node index; UINT32_MAX past the last. */
 CAIRN_API uint32_t cairn_workflow_need(const struct cairn_workflow *workflow,
                                        uint32_t node, uint32_t i);
+/* The i-th foreach key of a task and its whole value, of which the id may have a part
+ * only; both live as long as the workflow. CAIRN_ENOTFOUND past the last. */
+CAIRN_API int cairn_workflow_value(const struct cairn_workflow *workflow, uint32_t node,
+                                   uint32_t i, const char **key, const char **value);
 /* Index of a task by id, or UINT32_MAX. */
 CAIRN_API uint32_t cairn_workflow_find(const struct cairn_workflow *workflow,
                                        const char *id);

@@ -87,15 +87,29 @@ START_TEST(test_shown)
     char text[LIMIT_VALUE_BYTES + 2];
     expect_shown("aZ09_.+@:/-", "aZ09_.+@:/-");
     expect_shown("a=b,c]%~ \xff", "a%3Db%2Cc%5D%25%7E%20%FF");
+    expect_shown("M\u00fcnchen \u6771\u4eac \U0001f600",
+                 "M\u00fcnchen%20\u6771\u4eac%20\U0001f600");
+    /* Controls, directions, what is invisible, and what is no UTF-8. */
+    expect_shown("a\u202eb\u200bc\xc2\x85", "a%E2%80%AEb%E2%80%8Bc%C2%85");
+    expect_shown("\u00a0\u2066\ufeff\u3000", "%C2%A0%E2%81%A6%EF%BB%BF%E3%80%80");
+    expect_shown("\xc3(\xed\xa0\x80", "%C3%28%ED%A0%80");
     memset(text, 'x', sizeof text);
     text[LIMIT_VALUE_BYTES] = 0;
     expect_shown(text, text);
     text[LIMIT_VALUE_BYTES] = 'x';
     text[LIMIT_VALUE_BYTES + 1] = 0;
-    expect_shown(text, "~9537c5fdf120"); /* sha256sum of 65 x */
+    expect_shown(text, "xxxxxxxxxxxxxxxxxxxxxxxxx~9537c5fdf120~" /* sha256sum */
+                       "xxxxxxxxxxxxxxxxxxxxxxxxx");
     memset(text, ' ', LIMIT_VALUE_BYTES);
     text[22] = 0; /* escaped 66 bytes */
-    expect_shown(text, "~b366daa7039b");
+    expect_shown(text,
+                 "%20%20%20%20%20%20%20%20~b366daa7039b~%20%20%20%20%20%20%20%20");
+    /* No character is cut. */
+    expect_shown(
+        "\u6771\u4eac\u6771\u4eac\u6771\u4eac\u6771\u4eac\u6771\u4eac\u6771"
+        "\u4eac\u6771\u4eac\u6771\u4eac\u6771\u4eac\u6771\u4eac\u6771\u4eac",
+        "\u6771\u4eac\u6771\u4eac\u6771\u4eac\u6771\u4eac~c21d8071d657~\u6771\u4eac"
+        "\u6771\u4eac\u6771\u4eac\u6771\u4eac");
     text[21] = 0; /* escaped 63 */
     ck_assert_uint_eq(strlen(text), 21);
     struct buf out = BUF_INIT;

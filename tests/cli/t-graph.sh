@@ -1,0 +1,36 @@
+# cairn graph: groups folded into one node each, and the states of a run.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END'
+name: flow
+on_failure: continue
+tasks:
+  get: {run: 'true'}
+  test: {foreach: {py: [a, b], os: [x, y]}, needs: [get], if: "os != 'y'", run: 'test $py = a'}
+  pack: {foreach: {py: [a, b]}, needs: ['test[py=${{ py }}]'], run: 'true'}
+  all: {needs: [test, pack], run: 'true'}
+  one: {needs: ['pack[py=a]', get], run: 'true'}
+END
+exits 0 cairn graph flow.yaml --fold
+is "$(grep -c 'label=' out)" 5 'a node for each task and group'
+is "$(grep -- '->' out | tr -d ' ;' | tr '\n' ,)" 'n0->n1,n1->n2,n1->n3,n2->n3,n2->n4,n0->n4,' 'an edge for each pair of them, once'
+says 'label="test (4)"' 'how many members it has'
+ok 'no colours without a run' sh -c '! grep -q fillcolor out'
+exits 0 cairn graph flow.yaml --fold --format mermaid
+says 'n1["test (4)"]'
+is "$(grep -c -- '-->' out)" 6 'the same edges'
+exits 1 cairn run flow.yaml
+exits 0 cairn graph --states --fold
+says '[label="test (4: 1 failed, 1 completed, 2 excluded)", style=filled, fillcolor="#f8b4b4"]' 'a group has the colour of what matters most'
+says '[label="get", style=filled, fillcolor="#b7e4c7"]' 'a task its own'
+exits 0 cairn graph --states --run 1
+is "$(grep -c 'fillcolor' out)" 9 'every task, but no barrier'
+exits 0 cairn graph --states --format mermaid
+says '["test[py=b,os=x]"]:::failed'
+says 'classDef failed fill:#f8b4b4'
+is "$(grep -c 'classDef' out)" 4 'a class for each state that there is'
+exits 2 cairn graph flow.yaml --states
+says '--states shows a run' 'a file has no states'
+exits 2 cairn graph --json --fold
+says 'are for pictures'
+done_testing
