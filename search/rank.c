@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
-/* How much less a place further down counts: the one of the paper. */
-#define FUSE_K 60.0
-static const double list_weights[RANK_LISTS] = {1.0, 0.5, 0.5, 0};
+/* How much less a place further down counts. The paper has 60, with which the middle of
+ * two weak lists outweighs the first place of the good one. This and the weights were
+ * chosen on two sets of queries in tests/data/search: docs/performance.md. */
+#define FUSE_K 2.0
+static const double list_weights[RANK_LISTS] = {1.0, 0.3, 0.3, 0};
 
 /* The worst one is at[0]: a heap. */
 static bool is_worse(const struct ranked *a, const struct ranked *b)

@@ -173,7 +173,7 @@ int finding_ask_service(struct finding *f)
 {
     if (!f->service)
         return 0;
-    static const double weights[RANK_LISTS] = {1.0, 0.5, 0, 1.0};
+    static const double weights[RANK_LISTS] = {1.0, 0.3, 0, 1.0};
     struct embedding e = {.index = f->c.index,
                           .scope = &f->scope,
                           .text = buf_view(&f->text),

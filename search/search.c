@@ -51,7 +51,9 @@ static int open_index(struct finding *f)
     if (store_read_only(store))
         return open_reader(f);
     int rc = searchdb_open(&f->c.index, cairn_store_path(store), true, f->error);
-    return rc ? rc : bring_up(f);
+    if (!rc)
+        rc = bring_up(f);
+    return rc == CAIRN_EIO ? open_memory(f) : rc; /* a full disk, for example */
 }
 
 static int rank_once(struct finding *f)
