@@ -482,10 +482,11 @@ static const struct option option_table[OPT_NONE] = {
                   1, 100, 5},
     [OPT_REBUILD] = {"rebuild", 0, OPTION_FLAG, NULL,
                      "make the index anew instead of searching", 0, 0, 0},
-    [OPT_TOOLS] = {"tools", 0, OPTION_TEXT, "SET,...",
-                   "offer only these sets of tools: checkpoint, session, board, run, "
-                   "task (default: all)",
-                   0, 0, 0},
+    [OPT_TOOLS] =
+        {"tools", 0, OPTION_TEXT, "SET,...",
+         "offer these sets of tools: checkpoint, session, board, run, task (the "
+         "default), files, branch, message, exec, store, all",
+         0, 0, 0},
     [OPT_READ_ONLY] = {"read-only", 0, OPTION_FLAG, NULL,
                        "offer only tools that change nothing", 0, 0, 0},
     [OPT_CALL_LIMIT] = {"time-limit", 0, OPTION_TIME, "TIME",

@@ -35,8 +35,9 @@ static bool is_base64_of(const char *from, size_t n, const char *text)
         size_t at = i / 3 * 4 + i % 3;
         int high = digit_of(from[at]), low = digit_of(from[at + 1]);
         int shift = (int)(i % 3) * 2;
-        int byte = (high << (2 + shift) | low >> (4 - shift)) & 255;
-        if (high < 0 || low < 0 || byte != (unsigned char)text[i])
+        if (high < 0 || low < 0 ||
+            ((high << (2 + shift) | low >> (4 - shift)) & 255) !=
+                (unsigned char)text[i])
             return false;
     }
     return true;

@@ -12,12 +12,19 @@ static const struct {
     {"board", TOOLSET_BOARD},
     {"run", TOOLSET_RUN},
     {"task", TOOLSET_TASK},
+    {"files", TOOLSET_FILES},
+    {"branch", TOOLSET_BRANCH},
+    {"message", TOOLSET_MESSAGE},
+    {"exec", TOOLSET_EXEC},
+    {"store", TOOLSET_STORE},
+    {"all", TOOLSET_ALL},
 };
 
 const struct tool *tool_at(size_t i)
 {
-    static const struct tool_rows *const parts[] = {&checkpoint_tools, &session_tools,
-                                                    &board_tools, &run_tools};
+    static const struct tool_rows *const parts[] = {
+        &checkpoint_tools, &session_tools, &board_tools, &run_tools,
+        &history_tools,    &work_tools,    &store_tools};
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         if (i < parts[part]->n)
             return &parts[part]->rows[i];

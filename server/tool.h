@@ -57,13 +57,21 @@ enum toolset {
     TOOLSET_BOARD = 4,
     TOOLSET_RUN = 8,
     TOOLSET_TASK = 16,
-    TOOLSET_ALL = 31
+    TOOLSET_USUAL =
+        31, /* a model has to choose among these, if nobody says otherwise */
+    TOOLSET_FILES = 32,
+    TOOLSET_BRANCH = 64,
+    TOOLSET_MESSAGE = 128,
+    TOOLSET_EXEC = 256,
+    TOOLSET_STORE = 512,
+    TOOLSET_ALL = 1023
 };
 enum tool_hint {
     HINT_READ_ONLY = 1,
     HINT_DESTRUCTIVE = 2,
     HINT_IDEMPOTENT = 4,
-    HINT_SLOW = 8 /* others need not wait for it */
+    HINT_SLOW = 8,   /* others need not wait for it */
+    HINT_STATUS = 16 /* its exit status is part of the answer, and no failure */
 };
 
 struct tool {
@@ -79,12 +87,14 @@ struct tool {
      * boolean, a array, o object; ? may be null. */
     const char *shape;
     const char *says; /* the member that is text for people, or NULL: all of it is */
+    bool raw;         /* it prints a text, which is the member `text` of the answer */
     bool starts; /* a run that goes on: the answer is its first line with a number */
 };
 
 /* The i-th tool, NULL past the end. */
 const struct tool *tool_at(size_t i);
-/* The bit of a toolset, 0 if there is none with this name of n bytes. */
+/* The bit of a toolset (or those of "all"), 0 if there is none with this name of n
+ * bytes. */
 unsigned toolset_find(const char *name, size_t n);
 const char *toolset_name(enum toolset set);
 /* The same rows, for tool_at. */
@@ -92,6 +102,7 @@ struct tool_rows {
     const struct tool *rows;
     size_t n;
 };
-extern const struct tool_rows checkpoint_tools, session_tools, board_tools, run_tools;
+extern const struct tool_rows checkpoint_tools, session_tools, board_tools, run_tools,
+    history_tools, work_tools, store_tools;
 
 #endif

@@ -124,10 +124,26 @@ static void put_started(struct text *result, const struct answer *answer)
     text_close(result, '}');
 }
 
+/* What a command prints that is no document becomes one. */
+static void wrap_text(struct server *server, struct call *call)
+{
+    struct text document = {NULL, 0, 0, false};
+    if (!call->tool->raw || call->status != 0 || call->too_large || call->timed_out)
+        return;
+    text_open(&document, '{');
+    text_key(&document, "text");
+    text_bytes(&document, text_get(&call->out), call->out.n);
+    text_close(&document, '}');
+    server->failed = server->failed || document.failed;
+    text_release(&call->out);
+    call->out = document;
+}
+
 static void finish_tool(struct server *server, struct call *call)
 {
     struct answer answer;
     struct text result = {NULL, 0, 0, false};
+    wrap_text(server, call);
     answer_init(&answer, call);
     if (call->timed_out)
         server_log(server, &call->reply, LOG_WARNING, text_get(&answer.problem));
@@ -145,7 +161,8 @@ static void finish_tool(struct server *server, struct call *call)
     }
     text_key(&result, "isError");
     /* Status 1 says that what was checked did not pass: that is the answer. */
-    text_bool(&result, answer.refused || (!call->starts && call->status > 1));
+    text_bool(&result, answer.refused || (!call->starts && call->status > 1 &&
+                                          !(call->tool->hints & HINT_STATUS)));
     server_result(server, &call->reply, &result);
     answer_release(&answer);
 }
@@ -160,11 +177,11 @@ static const struct tool *find_tool(const struct server *server, const char *nam
 
 static void unknown_tool(struct server *server, struct reply *reply, const char *name)
 {
-    const char *names[65] = {NULL};
+    const char *names[129] = {NULL};
     size_t n = 0;
     struct text text = {NULL, 0, 0, false};
     const char *near = NULL;
-    for (size_t i = 0; tool_at(i) && n < 64; i++)
+    for (size_t i = 0; tool_at(i) && n < 128; i++)
         if (is_offered(server, tool_at(i)))
             names[n++] = tool_at(i)->name;
     if (name) {

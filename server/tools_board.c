@@ -85,6 +85,10 @@ static const struct variant note[] = {
     {NULL,
      "note add --severity={severity} --tag={tags} --about={about}" S " -- {text*}"},
 };
+static const struct variant cascade[] = {
+    {NULL, "belief cascade --preview!{confirm} --page={page} --token={token}" S
+           " -- {id*} {confidence*}"},
+};
 static const struct variant check[] = {
     {NULL, "check run --all?{all}" S " -- {ids}"},
 };
@@ -182,6 +186,16 @@ static const struct property check_properties[] = {
     DIRECTORY,
 };
 
+static const struct property cascade_properties[] = {
+    TEXT("id", "The belief, such as b1"),
+    REAL("confidence", 0, 1, "Its new confidence"),
+    FLAG("confirm", "Do it; otherwise only what would become of each is said"),
+    WHOLE("page", 1, 1e9, "Which page of what is said"),
+    TEXT("token", "Only if it would still do what was said with this token"),
+    SESSION,
+    DIRECTORY,
+};
+
 static const struct tool rows[] = {
     {.name = "board_add",
      .title = "Add to the board",
@@ -249,6 +263,15 @@ static const struct tool rows[] = {
      VARIANTS(note),
      PROPERTIES(note_properties),
      .shape = CHANGED_SHAPE},
+    {.name = "belief_cascade",
+     .title = "Change a belief and what rests on it",
+     .about = "Gives a belief another confidence, and those that depend on it less. "
+              "Without confirm: true only says what would become of each.",
+     .set = TOOLSET_BOARD,
+     .hints = HINT_DESTRUCTIVE,
+     VARIANTS(cascade),
+     PROPERTIES(cascade_properties),
+     .shape = ""},
     {.name = "check_run",
      .title = "Run checks",
      .about = "Runs the shell commands of checks that are on the board, one after the "

@@ -99,6 +99,60 @@ static const struct property log_properties[] = {
     DIRECTORY,
 };
 
+static const struct variant again[] = {
+    {NULL, "rerun --only?{only} --run={run} --jobs={jobs} --on-change={on_change} "
+           "--no-wait?{no_wait} -- {tasks*}"},
+};
+static const struct property again_properties[] = {
+    LIST("tasks", "The tasks that run again, with what comes after them"),
+    FLAG("only", "Not what comes after them: that waits for run_resume"),
+    RUN("The run (default: the newest)"),
+    JOBS,
+    ON_CHANGE,
+    NO_WAIT,
+    DIRECTORY,
+};
+static const struct variant values[] = {{NULL, "values --run={run} -- {task} {name}"}};
+static const struct property values_properties[] = {
+    TEXT("task", "Only what this task has told"),
+    TEXT("name", "Only this value"),
+    RUN("The run (default: the newest)"),
+    DIRECTORY,
+};
+static const struct variant resolve[] = {
+    {NULL, "resolve -- {run*} {task*} {outcome*}"},
+};
+static const struct property resolve_properties[] = {
+    RUN("The run"),
+    TEXT("task", "A task that must not run twice, and whose outcome is unknown"),
+    CHOICE("outcome", "done|failed|rerun", "What became of it, as you have found out"),
+    DIRECTORY,
+};
+static const struct variant undo[] = {{NULL, "undo -- {run*} {tasks}"}};
+static const struct property undo_properties[] = {
+    RUN("The run"),
+    LIST("tasks", "Only these (default: all that have completed)"),
+    DIRECTORY,
+};
+static const struct variant validate[] = {
+    {NULL, "validate --param={params} --undo?{undo} -- {file}"},
+};
+static const struct property validate_properties[] = {
+    FILE_,
+    PARAMS,
+    FLAG("undo", "List which tasks have an undo, and which do not"),
+    DIRECTORY,
+};
+static const struct variant graph[] = {
+    {NULL, "graph --param={params} --run={run} -- {file}"},
+};
+static const struct property graph_properties[] = {
+    FILE_,
+    PARAMS,
+    RUN("Of this run instead"),
+    DIRECTORY,
+};
+
 static const struct variant cancel[] = {{NULL, "cancel -- {run*}"}};
 static const struct property cancel_properties[] = {RUN("The run"), DIRECTORY};
 
@@ -214,6 +268,57 @@ static const struct tool rows[] = {
      VARIANTS(output),
      PROPERTIES(log_properties),
      .shape = "run:i"},
+    {.name = "run_rerun",
+     .title = "Run finished tasks again",
+     .about = "Runs tasks of a run again that are finished, with what comes after "
+              "them. Returns at once, as run_start does.",
+     .set = TOOLSET_RUN,
+     VARIANTS(again),
+     PROPERTIES(again_properties),
+     .shape = "run:i text:s?",
+     .starts = true},
+    {.name = "run_values",
+     .title = "Values that tasks have told",
+     .about = "Gives what the tasks of a run have told, by name.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(values),
+     PROPERTIES(values_properties),
+     .shape = "run:i values:a"},
+    {.name = "run_resolve",
+     .title = "Decide an unknown outcome",
+     .about = "Decides what became of a task that must not run twice and was "
+              "interrupted. Look first: nothing of it can be found out by cairn.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_DESTRUCTIVE,
+     VARIANTS(resolve),
+     PROPERTIES(resolve_properties),
+     .shape = "run:i task:s"},
+    {.name = "run_undo",
+     .title = "Undo tasks of a run",
+     .about = "Runs the undo commands of completed tasks, in the reverse order.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_DESTRUCTIVE | HINT_SLOW,
+     VARIANTS(undo),
+     PROPERTIES(undo_properties),
+     .shape = "run:i state:s"},
+    {.name = "run_validate",
+     .title = "Check a workflow file",
+     .about = "Checks a workflow file; mistakes are told with their lines. Runs "
+              "nothing.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(validate),
+     PROPERTIES(validate_properties),
+     .shape = "file:s workflow:s valid:b tasks:i"},
+    {.name = "run_graph",
+     .title = "The graph of a workflow",
+     .about = "Gives the tasks of a workflow with what each needs.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     VARIANTS(graph),
+     PROPERTIES(graph_properties),
+     .shape = "workflow:s tasks:i edges:i nodes:a"},
     {.name = "run_cancel",
      .title = "Stop a run",
      .about = "Stops a run: its tasks are ended, and what is finished stays finished.",

@@ -47,15 +47,16 @@ static int take_path(const char *path, char **out)
                                  "out of memory");
 }
 
-/* "checkpoint,run"; NULL: all. */
+/* "checkpoint,run"; NULL: the usual ones. */
 static int take_toolsets(const struct settings *settings, unsigned *out)
 {
-    const char *names[6] = {NULL};
+    const char *names[12] = {NULL};
     const char *at = settings->text[OPT_TOOLS];
     size_t n_names = 0;
-    *out = at ? 0 : TOOLSET_ALL;
+    *out = at ? 0 : TOOLSET_USUAL;
     for (unsigned bit = 1; bit <= TOOLSET_ALL; bit <<= 1)
         names[n_names++] = toolset_name((enum toolset)bit);
+    names[n_names++] = toolset_name(TOOLSET_ALL);
     while (at) {
         size_t n = strcspn(at, ",");
         unsigned found = toolset_find(at, n);
@@ -66,8 +67,8 @@ static int take_toolsets(const struct settings *settings, unsigned *out)
             near = nearest_word(word, names);
             return report_usage(settings->command,
                                 "there is no set of tools '%s'%s%s%s: checkpoint, "
-                                "session, board, run and task are there, separated by "
-                                "commas",
+                                "session, board, run, task, files, branch, message, "
+                                "exec, store and all are there, separated by commas",
                                 word, near ? " (did you mean " : "", near ? near : "",
                                 near ? "?)" : "");
         }

@@ -281,6 +281,45 @@ ask 6 resources/templates/list
 is "$(got '.result.resourceTemplates[0].uriTemplate')" 'cairn://run/{run}' 'templates'
 disconnect
 
+# ---- Sets that are offered when they are asked for -------------------------------
+cat >undo.yaml <<'Y'
+name: undone
+tasks:
+  made: {run: 'echo n=1 >>"$CAIRN_OUTPUT"', undo: 'touch undone.file'}
+Y
+cairn run undo.yaml >/dev/null 2>&1
+undone=$(cairn runs --json | sed 's/.*"runs":\[{"run":\([0-9]*\),.*/\1/')
+connect
+hello
+ask 1 tools/list
+ok 'exec is not offered by itself' sh -c '! grep -q "\"name\":\"exec\"" answer'
+disconnect
+connect --tools all
+hello
+call 2 run_values "{\"run\":$undone}"
+same run_values cairn values --run "$undone" --json
+call 3 run_validate '{"file":"undo.yaml"}'
+same run_validate cairn validate undo.yaml --json
+call 4 run_graph '{"file":"undo.yaml"}'
+same run_graph cairn graph undo.yaml --json
+call 5 run_undo "{\"run\":$undone}"
+is "$(got .result.structuredContent.state)" undone 'run_undo'
+ok 'it has run the undo of the task' test -e undone.file
+call 6 branch_list
+same branch_list cairn branch list --json
+call 7 session_config
+same session_config cairn session config --json
+call 8 exec '{"command":["sh","-c","echo said; exit 3"]}'
+is "$(got .result.structuredContent.exit_code)$(got .result.isError)" 3false 'exec: how it ended is the answer'
+ok 'with what was written' grep -q '"text":"said' answer
+call 9 exec '{"command":[]}'
+is "$(got .result.isError)" true 'exec of nothing'
+call 10 store_gc '{"keep_runs":1}'
+is "$(got .result.structuredContent.dry_run)" true 'store_gc only says what would go'
+call 11 store_verify
+is "$(got .result.structuredContent.ok)" true 'store_verify'
+disconnect
+
 # ---- Progress, and what has changed --------------------------------------------
 cairn check add short --run 'sleep 3' >/dev/null
 short=$(cairn check list --json | sed 's/.*"id":"\(v[0-9]*\)".*/\1/')

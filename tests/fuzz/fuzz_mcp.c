@@ -50,13 +50,30 @@ static void check_answers(const struct text *out)
     }
 }
 
+/* Where answers go. */
+struct sink {
+    struct outlet outlet;
+    struct text out;
+};
+
+static void keep(struct outlet *outlet, const char *json, size_t n)
+{
+    struct sink *sink = (struct sink *)outlet;
+    HOLDS(memchr(json, '\n', n) == NULL);
+    text_add(&sink->out, json, n);
+    text_add(&sink->out, "\n", 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct serve_options options = {
         .toolsets = TOOLSET_ALL, .nearest = no_nearest, .version = "0"};
-    struct server server = {.options = &options, .log_level = 1};
+    struct server server;
+    struct sink sink = {.outlet.send = keep};
+    struct client client = {.log_level = LOG_NOTHING, .notices = &sink.outlet};
+    const struct route route = {&client, &sink.outlet, NULL};
     const char *at = (const char *)data, *end = at + size;
-    calls_init(&server.calls, &server);
+    server_init(&server, &options);
     while (at < end) {
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         size_t n = feed ? (size_t)(feed - at) : (size_t)(end - at);
@@ -64,14 +81,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         HOLDS(line);
         memcpy(line, at, n);
         line[n] = '\0';
-        server_message(&server, line, n);
+        server_message(&server, &route, line, n);
         free(line);
         at += n + (feed != NULL);
     }
     HOLDS(!server.failed);
     check_calls(&server.calls);
-    calls_end(&server.calls);
-    check_answers(&server.out);
-    text_release(&server.out);
+    server_end(&server);
+    HOLDS(client.due == 0 && sink.outlet.due == 0);
+    check_answers(&sink.out);
+    text_release(&sink.out);
     return 0;
 }

@@ -2,6 +2,8 @@
 // with a store of its own. MODE: v1, or of version 2 legacy, auto or a version to pin.
 // Where COMMAND is an address (http://...), the server runs there, and $TOKEN is its token.
 // Prints TAP lines without a number's plan; the caller counts.
+import { writeFileSync } from 'node:fs';
+
 const [mode, command, ...args] = process.argv.slice(2);
 const overHttp = command.startsWith('http://');
 const transport = ({ StdioClientTransport, StreamableHTTPClientTransport }) =>
@@ -27,7 +29,7 @@ if (mode === 'v1') {
 
 const check = (good, name) => console.log(`${good ? 'ok' : 'not ok'} - ${mode}: ${name}`);
 const { tools } = await client.listTools();
-check(tools.length >= 35, `lists ${tools.length} tools`);
+check(tools.length >= 70, `lists ${tools.length} tools`);
 
 // Every answer is held against the tool's output schema by the client, which throws.
 const called = new Set();
@@ -114,6 +116,56 @@ await call('run_cancel', { run });
 await until('run_status', { run }, (status) => status?.live === false);
 await call('checkpoint_get', { checkpoint: 'workflow:' + (await client.callTool({ name: 'run_status', arguments: { run } })).structuredContent.checkpoint });
 await call('run_cancel', {}, true);
+
+// Sets that are not offered by themselves.
+await call('session_config', { name: 'files', value: process.cwd() });
+await call('session_config', {});
+writeFileSync('code.txt', 'good\n');
+const good = (await call('checkpoint_save', { message: 'with files' })).id;
+writeFileSync('code.txt', 'bad\n');
+const bad = (await call('checkpoint_save', { message: 'with other files' })).id;
+await call('checkpoint_cat', { checkpoint: good, path: 'code.txt' });
+await call('checkpoint_cat', { checkpoint: good, path: 'none.txt' }, true);
+await call('checkpoint_file_log', { path: 'code.txt', limit: 5 });
+await call('checkpoint_grep', { pattern: 'go+d', paths: ['*.txt'] });
+await call('checkpoint_blame', { path: 'code.txt' });
+await call('checkpoint_bisect', { good, bad, command: ['grep', '-q', 'good', 'code.txt'] });
+await call('checkpoint_at', { at: good, section: 'notes' });
+await call('checkpoint_timeline', { limit: 3 });
+await call('checkpoint_label', { checkpoint: good, label: 'good' });
+await call('checkpoint_note', { checkpoint: good, text: 'it worked', severity: 'info' });
+await call('checkpoint_restore', { checkpoint: good, confirm: true });
+await call('checkpoint_undo_restore', { direction: 'undo', confirm: true });
+await call('checkpoint_undo_restore', { direction: 'redo' });
+await call('branch_start', { name: 'try' });
+await call('branch_list', {});
+await call('branch_switch', { name: 'main' });
+await call('branch_merge', { name: 'try', take: 'union' });
+await call('branch_start', { name: 'other-try' });
+await call('branch_switch', { name: 'main' });
+await call('branch_abandon', { name: 'other-try', reason: 'no' });
+await call('belief_cascade', { id: 'b1', confidence: 0.4 });
+await call('belief_cascade', { id: 'b1', confidence: 0.4, confirm: true });
+const { message } = await call('message_add', { role: 'user', text: 'hello' });
+await call('message_list', { limit: 5 });
+await call('message_show', { message });
+await call('exec', { command: ['sh', '-c', 'echo hi; exit 3'] });
+await call('exec', { command: ['true'] });
+await call('run_values', { run });
+await call('run_validate', { file: 'flow.yaml' });
+await call('run_validate', { file: 'none.yaml' }, true);
+await call('run_graph', { file: 'flow.yaml' });
+await call('run_rerun', { run, tasks: ['hi'], only: true });
+await until('run_status', { run }, (status) => status?.live === false);
+await call('run_resolve', { run, task: 'hi', outcome: 'done' }, true);
+await call('run_undo', { run }, true);
+await call('store_stats', {});
+await call('store_verify', {});
+await call('store_doctor', {});
+await call('store_gc', { keep_runs: 1 });
+await call('checkpoint_prune', { keep_last: 1 });
+await call('checkpoint_recover', {});
+await call('session_size', {});
 check(tools.every((tool) => called.has(tool.name)), `every tool was called ${tools.filter((tool) => !called.has(tool.name)).map((tool) => tool.name)}`);
 
 const list = await client.listResources();

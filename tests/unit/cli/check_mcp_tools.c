@@ -59,7 +59,7 @@ START_TEST(test_templates)
                           property->name);
         }
     }
-    ck_assert_uint_ge(n, 35);
+    ck_assert_uint_ge(n, 70);
 }
 END_TEST
 
@@ -112,6 +112,23 @@ START_TEST(test_read_only_tools_read)
         "explain",
         "log",
         "next",
+        "values",
+        "validate",
+        "graph",
+        "checkpoint at",
+        "checkpoint timeline",
+        "checkpoint cat",
+        "checkpoint log",
+        "checkpoint grep",
+        "checkpoint blame-file",
+        "checkpoint verify",
+        "checkpoint recover",
+        "branch list",
+        "session message list",
+        "session message show",
+        "session size",
+        "stats",
+        "doctor",
         "search"}; /* its index is no part of the store */
     for (size_t n = 0; tool_at(n); n++) {
         if (!(tool_at(n)->hints & HINT_READ_ONLY))
@@ -200,6 +217,14 @@ START_TEST(test_lines)
         {"run_start", "{\"file\":\"--x\",\"params\":{\"a\":\"b=c\"},\"jobs\":2}",
          "run|--json|--param=a=b=c|--jobs=2|--|--x"},
         {"run_log", "{\"task\":\"-\",\"run\":3}", "log|--json|--run=3|--|-"},
+        {"exec", "{\"command\":[\"--json\",\"a b\",\"--\"]}",
+         "exec|--json|--|--json|a b|--"},
+        {"checkpoint_cat", "{\"checkpoint\":\"4\",\"path\":\"--x:y\"}",
+         "checkpoint|cat|--json|--|4:--x:y"},
+        {"checkpoint_undo_restore", "{\"direction\":\"undo\"}",
+         "checkpoint|undo-restore|--json|--dry-run"},
+        {"store_gc", "{\"confirm\":true}", "gc|--json"},
+        {"store_gc", "{}", "gc|--json|--dry-run"},
         /* what is wrong */
         {"run_cancel", "{}", "run_cancel: \"run\" is required"},
         {"run_cancel", "{\"run\":0}",
