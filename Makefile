@@ -57,7 +57,7 @@ ROOMS := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms)
 ROOMS_DOWN := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms | tac)
 ALL_ROOMS := $(ROOMS_DOWN:%=$(BUILD)/rooms/%.a)
 LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
-CLI_SOURCES := $(wildcard cli/*.c cli/commands/*.c cli/sessions/*.c cli/shell/*.c cli/markdown/*.c cli/events/*.c cli/files/*.c cli/messages/*.c cli/agents/*.c cli/contexts/*.c cli/tasks/*.c)
+CLI_SOURCES := $(wildcard cli/*.c cli/commands/*.c cli/sessions/*.c cli/shell/*.c cli/markdown/*.c cli/events/*.c cli/files/*.c cli/messages/*.c cli/agents/*.c cli/contexts/*.c cli/tasks/*.c cli/terminal/*.c)
 SERVER_SOURCES := $(wildcard server/*.c)
 CLI_SOURCES += $(SERVER_SOURCES)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o

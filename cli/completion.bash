@@ -60,7 +60,7 @@ _cairn_words()
 
 _cairn_options()
 {
-    local tuning=(--keep-going --stop --output --verbose --jobs --on-change --check-outputs --checkpoint --sync --output-limit
+    local tuning=(--keep-going --stop --output --verbose --heartbeat --jobs --on-change --check-outputs --checkpoint --sync --output-limit
         --keep --secrets-fd)
     printf '%s\n' --store --key --json --quiet --help
     case $1 in
@@ -73,7 +73,7 @@ _cairn_options()
     status) printf '%s\n' --tasks --state --sort --all --timing --waiting --can-resume ;;
     watch) printf '%s\n' --interval ;;
     runs) printf '%s\n' --workflow --limit --offset --sort ;;
-    log) printf '%s\n' --run --attempt --stdout --stderr --follow --all --failed ;;
+    log) printf '%s\n' --run --attempt --stdout --stderr --follow --timestamps --all --failed ;;
     values) printf '%s\n' --run ;;
     events) printf '%s\n' --follow ;;
     shell) printf '%s\n' --attempt --print --secrets-fd ;;

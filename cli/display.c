@@ -14,6 +14,8 @@
 #define PAINT_MS 190
 #define PROGRESS_MS 5000
 #define TAIL_LINES 20
+#define LIFE_LINES 10
+#define LIFE_COLUMNS 120
 
 void display_init(struct display *display, const char *hint, bool stored)
 {
@@ -23,44 +25,12 @@ void display_init(struct display *display, const char *hint, bool stored)
     display->live = ui_live() && !display->json && !display->quiet;
     display->stored = stored;
     display->hint = hint;
-    display->started_ms = display->progress_ms = now_ms();
+    display->started_ms = display->progress_ms = display->life_ms = now_ms();
 }
 
 void display_release(struct display *display)
 {
-    free(display->running);
-    display->running = NULL;
-}
-
-/* Without memory the task is missing from the display; nothing else depends on it. */
-static void add_running(struct display *display, const struct cairn_event *event)
-{
-    struct running *task;
-    if (display->n_running == display->capacity) {
-        size_t capacity = display->capacity ? 2 * display->capacity : 16;
-        struct running *running = realloc(display->running, capacity * sizeof *running);
-        if (!running)
-            return;
-        display->running = running;
-        display->capacity = capacity;
-    }
-    task = &display->running[display->n_running++];
-    task->node = event->node;
-    task->since_ms = now_ms();
-    snprintf(task->id, sizeof task->id, "%s", event->task);
-}
-
-/* The order is kept: the oldest come first. */
-static void remove_running(struct display *display, uint32_t node)
-{
-    struct running *tasks = display->running;
-    for (size_t i = 0; i < display->n_running; i++) {
-        if (tasks[i].node == node) {
-            display->n_running--;
-            memmove(tasks + i, tasks + i + 1, (display->n_running - i) * sizeof *tasks);
-            return;
-        }
-    }
+    live_release(&display->tasks);
 }
 
 /* The start of the last `lines` lines; *lines: how many there are. */
@@ -85,7 +55,7 @@ static void print_lines_of(const char *prefix, const char *at, const char *end)
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
-        say_bytes(prefix, at, (size_t)(stop - at));
+        say_output(prefix, at, (size_t)(stop - at));
         at = stop + 1;
     }
 }
@@ -115,7 +85,7 @@ static void print_gap(const char *prefix, uint64_t gap)
     char text[80], size[FORMAT_MAX];
     snprintf(text, sizeof text, "... %s are missing here", format_bytes(size, gap));
     if (gap > 0)
-        say_bytes(prefix, text, strlen(text));
+        say_output(prefix, text, strlen(text));
 }
 
 static void print_output(const char *prefix, const struct cairn_event *event)
@@ -215,7 +185,7 @@ static bool shows_all(const struct display *display)
 
 static void print_finished(struct display *display, const struct cairn_event *event)
 {
-    bool lines = !display->quiet && !display->live && event->total <= FEW_TASKS;
+    bool lines = !display->quiet && event->total <= FEW_TASKS;
     lines |= shows_all(display) && event->attempt > 0;
     if (display->output == SHOW_STREAM)
         print_streamed(event);
@@ -263,27 +233,39 @@ static void print_retry(const struct display *display, const struct cairn_event 
 
 static void paint_progress(struct display *display, const struct cairn_event *event)
 {
-    char text[PROGRESS_MAX], elapsed[FORMAT_MAX];
     int64_t now = now_ms();
     if (now - display->painted_ms < PAINT_MS || ui_paint_waits())
         return;
     display->painted_ms = now;
+    display->stopping |= event->stopping;
     rate_add(&display->rate, now, event->done);
-    block_reset(&display->block);
-    block_line(&display->block, "%s",
-               progress_text(text, event->done, event->total, event->running,
-                             rate_get(&display->rate)));
-    for (size_t i = 0; i < display->n_running && i < BLOCK_LINES - 1; i++)
-        block_line(&display->block, "  %s  %s", display->running[i].id,
-                   format_duration(elapsed, now - display->running[i].since_ms));
+    struct live_view view = {.live = &display->tasks,
+                             .width = ui_width(),
+                             .height = ui_height(),
+                             .now_ms = now,
+                             .run = event->run,
+                             .hint = display->hint,
+                             .done = event->done,
+                             .total = event->total,
+                             .running = event->running,
+                             .rate = rate_get(&display->rate),
+                             .stopping = event->stopping,
+                             .left = event->left,
+                             .failed = display->asked ? "" : display->cause};
+    block_reset(&display->block, view.width);
+    live_draw(&view, &display->block);
     block_paint(&display->block);
 }
 
+/* Rarer and rarer, down to one a minute. */
 static void print_progress(struct display *display, const struct cairn_event *event)
 {
     char text[PROGRESS_MAX];
-    int64_t now = now_ms();
-    if (display->quiet || now - display->progress_ms < PROGRESS_MS)
+    int64_t now = now_ms(), apart_ms = (now - display->started_ms) / 10;
+    apart_ms = apart_ms < PROGRESS_MS ? PROGRESS_MS
+               : apart_ms > 60 * 1000 ? 60 * 1000
+                                      : apart_ms;
+    if (display->quiet || now - display->progress_ms < apart_ms)
         return;
     display->progress_ms = now;
     rate_add(&display->rate, now, event->done);
@@ -291,24 +273,92 @@ static void print_progress(struct display *display, const struct cairn_event *ev
                             rate_get(&display->rate)));
 }
 
+/* What runs, since when, and its last line: the longest first, so of many tasks the one
+ * that holds them up. */
+static void print_life(struct display *display, const struct cairn_event *event)
+{
+    char line[BLOCK_LINE];
+    size_t most = event->total > FEW_TASKS ? 1 : LIFE_LINES, told = 0;
+    int64_t now = now_ms();
+    if (display->quiet || display->heartbeat_ms == 0 ||
+        now - display->life_ms < display->heartbeat_ms)
+        return;
+    display->life_ms = now;
+    for (size_t i = 0; i < display->tasks.n && told < most; i++) {
+        const struct live_task *task = &display->tasks.at[i];
+        if (task->state != LIVE_RUNS || now - task->ms < display->heartbeat_ms)
+            continue;
+        say_label(DIM, "running", "%s", live_line(line, task, now, LIFE_COLUMNS));
+        told++;
+    }
+    if (told == LIFE_LINES && display->tasks.count[LIVE_RUNS] > told)
+        say("    and %zu more", display->tasks.count[LIVE_RUNS] - told);
+}
+
 static void handle_tick(struct display *display, const struct cairn_event *event)
 {
-    if (display->live)
+    if (display->live) {
         paint_progress(display, event);
-    else if (event->total > FEW_TASKS)
+        return;
+    }
+    if (event->total > FEW_TASKS)
         print_progress(display, event);
+    print_life(display, event);
+}
+
+/* Of an undo nothing is shown while it runs. */
+static void put_task(struct display *display, const struct cairn_event *event,
+                     enum live_state state)
+{
+    struct live_task task = {.node = event->node,
+                             .attempt = event->attempt,
+                             .state = state,
+                             .ms = now_ms() +
+                                   (state == LIVE_RETRIES ? event->next_ms : 0)};
+    snprintf(task.id, sizeof task.id, "%s", event->task);
+    if (state == LIVE_WAITS && event->text)
+        snprintf(task.text, sizeof task.text, "%.*s", length_trimmed(event->text),
+                 event->text);
+    live_put(&display->tasks, &task);
+}
+
+static void note_failure(struct display *display, const char *task)
+{
+    if (display->n_failed < FAILED_NAMES)
+        snprintf(display->failed[display->n_failed], LIVE_TEXT, "%s", task);
+    if (!display->stopping)
+        snprintf(display->cause, LIVE_TEXT, "%s", task);
+    display->n_failed++;
 }
 
 /* Events that change the display's own table. */
-static void track_running(struct display *display, const struct cairn_event *event)
+static void track_tasks(struct display *display, const struct cairn_event *event)
 {
     if (!event->task)
         return;
-    if (event->kind == CAIRN_EVENT_TASK_STARTED)
-        add_running(display, event);
-    else if (event->kind == CAIRN_EVENT_TASK_FINISHED ||
-             event->kind == CAIRN_EVENT_TASK_RETRY)
-        remove_running(display, event->node);
+    switch (event->kind) {
+    case CAIRN_EVENT_TASK_STARTED:
+        put_task(display, event, LIVE_RUNS);
+        break;
+    case CAIRN_EVENT_TASK_RETRY:
+        put_task(display, event, LIVE_RETRIES);
+        break;
+    case CAIRN_EVENT_TASK_WAITING:
+        put_task(display, event, LIVE_WAITS);
+        break;
+    case CAIRN_EVENT_TASK_LINE:
+        for (int i = 0; i < 2; i++)
+            live_text(&display->tasks, event->node, event->output[i].bytes,
+                      event->output[i].n);
+        break;
+    case CAIRN_EVENT_TASK_FINISHED:
+        live_remove(&display->tasks, event->node);
+        if (event->outcome == CAIRN_FAILED)
+            note_failure(display, event->task);
+        break;
+    default:
+        break;
+    }
 }
 
 /* Whether the event will print a permanent line, for which the block must go. */
@@ -316,12 +366,14 @@ static bool is_permanent(const struct display *display, const struct cairn_event
 {
     switch (event->kind) {
     case CAIRN_EVENT_TICK:
+    case CAIRN_EVENT_TASK_LINE:
     case CAIRN_EVENT_RUN_FINISHED:
         return false;
     case CAIRN_EVENT_TASK_STARTED:
         return display->starts;
     case CAIRN_EVENT_TASK_FINISHED:
-        return shows_all(display) || event->outcome == CAIRN_FAILED || event->text;
+        return shows_all(display) || event->outcome == CAIRN_FAILED || event->text ||
+               event->total <= FEW_TASKS;
     default:
         return true;
     }
@@ -352,6 +404,7 @@ static void print_line(struct display *display, const struct cairn_event *event)
         say_label(GREEN, "recovered", "checkpoints are saved again");
         break;
     case CAIRN_EVENT_STOPPING:
+        display->asked = true;
         say("stopping: %s", text);
         break;
     case CAIRN_EVENT_TASK_WAITING:
@@ -369,6 +422,7 @@ static void print_line(struct display *display, const struct cairn_event *event)
     case CAIRN_EVENT_TASK_OUTPUT:
         print_streamed(event);
         break;
+    case CAIRN_EVENT_TASK_LINE:
     case CAIRN_EVENT_TICK:
     case CAIRN_EVENT_RUN_FINISHED:
         break;
@@ -397,12 +451,13 @@ void display_event(void *context, const struct cairn_event *event)
         /* Lost checkpoints and output are reported on the terminal, too. */
         if (event->kind == CAIRN_EVENT_DEGRADED || event->kind == CAIRN_EVENT_DISK_FULL)
             print_line(display, event);
-        if (event->kind != CAIRN_EVENT_TASK_OUTPUT && event->kind != CAIRN_EVENT_TICK &&
+        if (event->kind != CAIRN_EVENT_TASK_OUTPUT &&
+            event->kind != CAIRN_EVENT_TASK_LINE && event->kind != CAIRN_EVENT_TICK &&
             event->kind != CAIRN_EVENT_RUN_FINISHED)
             event_print(++display->sequence, event);
         return;
     }
-    track_running(display, event);
+    track_tasks(display, event);
     if (event->kind == CAIRN_EVENT_TICK) {
         handle_tick(display, event);
         return;
@@ -488,11 +543,30 @@ static void print_summary(struct display *display,
     else if (result->not_chosen > 0 && result->exit_status == 0)
         say_always("run: what was chosen is done: %s in %s", counts, took);
     else if (display->stored)
-        say_always("run%s %s: %s; resume with: cairn resume%s%s", number,
-                   state_text(result), counts, number, display->hint);
+        say_always("run%s %s: %s in %s; resume with: cairn resume%s%s", number,
+                   state_text(result), counts, took, number, display->hint);
     else
-        say_always("run %s: %s; it cannot be resumed, nothing was recorded",
-                   state_text(result), counts);
+        say_always("run %s: %s in %s; it cannot be resumed, nothing was recorded",
+                   state_text(result), counts, took);
+}
+
+/* Of this call: what has failed, and how to see it. */
+static void print_failed(const struct display *display,
+                         const struct cairn_run_result *result)
+{
+    char names[FAILED_NAMES * (LIVE_TEXT + 2) + 1] = "", more[48] = "", see[64] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < display->n_failed && i < FAILED_NAMES; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                 i > 0 ? ", " : "", display->failed[i]);
+    if (display->n_failed == 0)
+        return;
+    if (display->n_failed > FAILED_NAMES)
+        snprintf(more, sizeof more, " and %u more", display->n_failed - FAILED_NAMES);
+    if (display->stored)
+        snprintf(see, sizeof see, "; see: cairn log --failed --run %llu",
+                 (unsigned long long)result->run);
+    say("failed: %s%s%s%s", names, more, see, display->stored ? display->hint : "");
 }
 
 void display_result(struct display *display, const struct cairn_run_result *result)
@@ -517,6 +591,7 @@ void display_result(struct display *display, const struct cairn_run_result *resu
         ui_warn("%u undo command%s failed; see: cairn status %llu%s",
                 result->failed_undos, plural(result->failed_undos),
                 (unsigned long long)result->run, display->hint);
+    print_failed(display, result);
     print_summary(display, result);
     print_advice(display, result);
 }

@@ -5,13 +5,9 @@
 #define CLI_DISPLAY_H
 
 #include "cairn.h"
-#include "cli/block.h"
+#include "cli/terminal/live.h"
 
-struct running {
-    uint32_t node;
-    int64_t since_ms;
-    char id[64]; /* cut if longer */
-};
+#define FAILED_NAMES 10
 /* In the order of the words of --output. */
 enum show_output { SHOW_FAILED, SHOW_GROUP, SHOW_STREAM, SHOW_NONE };
 struct display {
@@ -19,11 +15,16 @@ struct display {
     bool starts; /* tell when a task starts */
     enum show_output output;
     const char *hint; /* " --store DIR" or "" */
-    struct running *running;
-    size_t n_running, capacity;
+    struct live tasks;
     struct block block;
     struct rate rate;
-    int64_t started_ms, painted_ms, progress_ms;
+    int64_t started_ms, painted_ms, progress_ms, life_ms;
+    int64_t heartbeat_ms; /* off a terminal what runs is told so often; 0: never */
+    bool stopping;        /* nothing new starts, as a tick has told ... */
+    bool asked;           /* ... because somebody wanted it */
+    char failed[FAILED_NAMES][LIVE_TEXT]; /* the first tasks that failed */
+    char cause[LIVE_TEXT];                /* the last one before the run stopped */
+    uint32_t n_failed;
     uint64_t sequence; /* of NDJSON lines */
     uint32_t checked;  /* of the result's unknown tasks, those that a check decides */
 };

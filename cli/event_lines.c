@@ -32,6 +32,7 @@ static const char *type_name(enum cairn_event_kind kind)
         return "task_undo";
     case CAIRN_EVENT_DISK_FULL:
         return "disk_full";
+    case CAIRN_EVENT_TASK_LINE:
     case CAIRN_EVENT_TASK_OUTPUT: /* text for people: `cairn log` has it */
     case CAIRN_EVENT_TICK:
     case CAIRN_EVENT_RUN_FINISHED: /* the result says more */

@@ -217,6 +217,8 @@ static int carry_out(struct settings *settings, struct work *work)
     display.starts = settings->given[OPT_VERBOSE] && !display.json;
     display.output = wanted_output(settings);
     work->options.stream_output = display.output == SHOW_STREAM && !display.json;
+    work->options.last_lines = !display.json && !display.quiet;
+    display.heartbeat_ms = (int64_t)settings->number[OPT_HEARTBEAT];
     work->options.task_files = raise_file_limit();
     struct failure_watch watch = {.store = work->store,
                                   .next = display_event,

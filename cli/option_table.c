@@ -81,6 +81,10 @@ static const struct option option_table[OPT_NONE] = {
                      "also tell when a task starts, and --output=group; -vv: "
                      "--output=stream",
                      0, 0, 0},
+    [OPT_HEARTBEAT] = {"heartbeat", 0, OPTION_TIME, "DURATION",
+                       "off a terminal, tell so often what runs, since when, and its "
+                       "last line (default: 1m; 0s: never)",
+                       0, OPTION_TIME_LIMIT, 60000},
     [OPT_STOP] = {"stop", 0, OPTION_FLAG, NULL,
                   "after a failure, start nothing more, whatever the file says", 0, 0,
                   0},
@@ -133,6 +137,9 @@ static const struct option option_table[OPT_NONE] = {
                     "only its stderr, of a task with `stderr: apart`", 0, 0, 0},
     [OPT_FOLLOW] = {"follow", 0, OPTION_FLAG, NULL,
                     "keep printing until the attempt ends", 0, 0, 0},
+    [OPT_TIMESTAMPS] = {"timestamps", 0, OPTION_FLAG, NULL,
+                        "each line with the time at which it was there, to about 0.2 s",
+                        0, 0, 0},
     [OPT_ALL_LOGS] = {"all", 0, OPTION_FLAG, NULL, "of every task that has started", 0,
                       0, 0},
     [OPT_FAILED] = {"failed", 0, OPTION_FLAG, NULL, "only of tasks that have failed", 0,

@@ -7,6 +7,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/output_queue.h"
+#include "cli/terminal/terminal_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +95,22 @@ int ui_width(void)
     return size.ws_col;
 }
 
+int ui_height(void)
+{
+    struct winsize size;
+    if (ioctl(2, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
+        return 24;
+    return size.ws_row;
+}
+
+/* xterm, GNU screen and the console cut lines off instead. */
+bool ui_reflows(void)
+{
+    const char *term = getenv("TERM");
+    bool screen = getenv("STY") && !getenv("TMUX");
+    return !getenv("XTERM_VERSION") && !screen && term && strcmp(term, "linux") != 0;
+}
+
 /* Line breaks in values are escaped like other control characters, unless the format
  * has several lines itself. */
 static size_t escape_formatted(char *safe, const char *text, size_t n,
@@ -161,6 +178,15 @@ void say_bytes(const char *prefix, const char *bytes, size_t n)
     char *line = malloc(n * ESCAPE_FACTOR + 1);
     if (line)
         n = escape_text(line, bytes, n);
+    print_line(prefix, line, n);
+    free(line);
+}
+
+void say_output(const char *prefix, const char *bytes, size_t n)
+{
+    char *line = malloc(TERMINAL_TEXT_ROOM(n));
+    if (line)
+        n = terminal_line(line, bytes, n, ui.color, NULL);
     print_line(prefix, line, n);
     free(line);
 }

@@ -21,7 +21,10 @@ bool ui_quiet(void);
 /* Whether stderr can be repainted: a terminal that is not dumb. */
 bool ui_live(void);
 bool ui_terminal(int fd);
-int ui_width(void); /* columns of stderr's terminal, 80 if unknown */
+int ui_width(void);  /* columns of stderr's terminal, 80 if unknown */
+int ui_height(void); /* its rows, 24 if unknown */
+/* Whether it wraps lines anew when its width changes, as most do. */
+bool ui_reflows(void);
 
 enum color { PLAIN, RED, GREEN, YELLOW, DIM, BOLD, CYAN };
 /* Messages on stderr, whole lines. `say` prints nothing with --quiet, the others do. */
@@ -33,7 +36,10 @@ void say_always(const char *format, ...) PRINTS(1, 2);
 void say_label(enum color color, const char *label, const char *format, ...)
     PRINTS(3, 4);
 void say_bytes(const char *prefix, const char *bytes, size_t n); /* one line, always */
-void ui_warn(const char *format, ...) PRINTS(1, 2);              /* "cairn: ..." */
+/* The same of a line that a task wrote: its last state, in its colors where colors are
+ * wanted. */
+void say_output(const char *prefix, const char *bytes, size_t n);
+void ui_warn(const char *format, ...) PRINTS(1, 2); /* "cairn: ..." */
 /* Bytes for stderr as they are, flushed. */
 void ui_paint(const char *bytes, size_t n);
 /* Asks on the terminal, on stderr; anything that does not begin with y means no. */

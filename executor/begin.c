@@ -9,6 +9,7 @@
 #include "executor/state/turn_rows.h"
 
 #include "base/array.h"
+#include "base/log_times.h"
 #include "base/os.h"
 #include "cairn/plan.h"
 #include "graph/definition_codec.h"
@@ -22,6 +23,7 @@
 #include "storage/rows_run.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* An attempt that its keeper still has, or has recorded the end of, was not
  * interrupted; nor was one whose end was noted, which an undo leaves to the next run.
@@ -129,6 +131,20 @@ static int put_moved(struct engine *e, const struct attempt_row *old, uint64_t t
     return store_put_attempt(e->request.store, &row, error);
 }
 
+/* Nobody has noted when a merged log grew, but for its end. */
+static void note_last_write(struct ending *ending, const char *path, uint64_t bytes)
+{
+    struct stat st;
+    struct log_times times;
+    if (!(ending->row.flags & ATTEMPT_MERGED) || lstat(path, &st))
+        return;
+    log_times_init(&times);
+    log_times_add(&times, bytes,
+                  (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    log_times_encode(&times, ending->row.started_ns, &ending->times);
+    log_times_release(&times);
+}
+
 /* What an interrupted attempt wrote is still in the live directory. */
 static void rescue_output(struct engine *e, struct ending *ending,
                           const struct slot_map *map)
@@ -145,6 +161,7 @@ static void rescue_output(struct engine *e, struct ending *ending,
             if (os_read_plain(path, 16u << 20, &content, NULL) == 0) {
                 redact_buf(e, &content);
                 ending->captured[i].content = content;
+                note_last_write(ending, path, content.size);
                 *(i ? &ending->row.err_bytes : &ending->row.out_bytes) = content.size;
             } else
                 buf_release(&content);

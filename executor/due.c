@@ -47,6 +47,7 @@ static void handle_tick(struct engine *e, uint32_t n)
     enum { TICK_NS = 200000000, PER_SECOND = 5 };
     loop_set_timer(e, TIMER_TICK, TICK_NS, ++n, 0);
     stream_outputs(e);
+    look_at_logs(e);
     report(e, CAIRN_EVENT_TICK, NULL);
     if (!e->loop.trimming)
         trim_and_repeat(e);

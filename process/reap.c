@@ -7,6 +7,7 @@
 #include "process/pidfd.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -49,11 +50,14 @@ int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *en
     if (!sys)
         sys = pidfd_wait(pidfd, 0, &info, &usage);
     close(pidfd);
+    /* What the signal has reached is there until somebody has collected it. */
+    bool left_behind = !sys && (kill(-pid, 0) == 0 || errno == EPERM);
     if (sys)
         return error_sys(error, sys,
                          "the end of process %d was collected by somebody else (does "
                          "this program ignore SIGCHLD or wait for any child?)",
                          (int)pid);
+    end->left_behind = left_behind;
     end->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
     end->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
     end->cpu_us = usage_cpu_us(&usage);

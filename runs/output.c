@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What attempts wrote, stored or still in the files of their slots. */
 #include "base/limits.h"
+#include "base/log_times.h"
 #include "base/os.h"
 #include "cairn/runs.h"
 #include "process/capture.h"
@@ -27,6 +28,7 @@ struct output_finder {
     struct digest digest;
     bool has_digest;
     uint64_t bytes, head;
+    int64_t started_ns, ended_ns;
 };
 
 static int note_output(void *context, const struct attempt_row *row)
@@ -41,6 +43,8 @@ static int note_output(void *context, const struct attempt_row *row)
     f->number = row->number;
     f->stored = row->ended_ns != 0;
     f->merged = row->flags & ATTEMPT_MERGED;
+    f->started_ns = row->started_ns ? row->started_ns : row->intent_ns;
+    f->ended_ns = row->ended_ns;
     f->has_digest = digest.len == DIGEST_SIZE;
     if (f->has_digest)
         memcpy(f->digest.bytes, digest.ptr, DIGEST_SIZE);
@@ -78,8 +82,6 @@ static int show_live(const struct output_finder *f,
     struct slot_map map;
     char path[4096];
     int rc = 0;
-    if (f->merged && f->stream == 2)
-        return 0; /* a file is that of another attempt */
     if (slots_open(&map, store_live_dir(f->store), f->run, NULL))
         return 0;
     for (uint32_t i = 0; i < map.slots->n; i++) {
@@ -116,32 +118,82 @@ static int show_stored(const struct output_finder *f,
     return rc;
 }
 
+/* The attempt that is meant. */
+static int find_attempt(struct output_finder *f, const char *task)
+{
+    struct stored_run v;
+    int rc = stored_run_open(&v, f->store, f->run, false, f->error);
+    if (rc)
+        return rc;
+    f->run = v.row.run;
+    rc = attempts_each_generation(f->store, &v, task, find_output, f, f->error);
+    stored_run_release(&v);
+    if (rc || f->found)
+        return rc;
+    return f->wanted ? error_set(f->error, CAIRN_ENOTFOUND,
+                                 "task `%s` has no attempt %u in run %llu", task,
+                                 f->wanted, (unsigned long long)f->run)
+                     : error_set(f->error, CAIRN_ENOTFOUND,
+                                 "task `%s` has not started in run %llu", task,
+                                 (unsigned long long)f->run);
+}
+
 int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
                  uint32_t attempt, int stream,
                  int (*each)(void *, const char *bytes, size_t n, uint64_t gap_bytes),
                  void *context, struct cairn_error *error)
 {
-    struct stored_run v;
     if (stream != 1 && stream != 2)
         return error_set(error, CAIRN_EUSAGE, "stream is 1 or 2");
-    int rc = stored_run_open(&v, store, run, false, error);
-    if (rc)
-        return rc;
     struct output_finder f = {.store = store,
-                              .run = v.row.run,
+                              .run = run,
                               .wanted = attempt,
                               .stream = stream,
                               .error = error};
-    rc = attempts_each_generation(store, &v, task, find_output, &f, error);
-    stored_run_release(&v);
-    if (rc)
+    int rc = find_attempt(&f, task);
+    if (rc || (f.merged && stream == 2)) /* what is there are its times */
         return rc;
-    if (!f.found)
-        return attempt ? error_set(error, CAIRN_ENOTFOUND,
-                                   "task `%s` has no attempt %u in run %llu", task,
-                                   attempt, (unsigned long long)f.run)
-                       : error_set(error, CAIRN_ENOTFOUND,
-                                   "task `%s` has not started in run %llu", task,
-                                   (unsigned long long)f.run);
     return f.stored ? show_stored(&f, each, context) : show_live(&f, each, context);
+}
+
+struct times_shown {
+    int (*each)(void *, uint64_t bytes, int64_t time_ns);
+    void *context;
+    bool over;
+};
+
+static int show_time(void *context, uint64_t bytes, int64_t time_ns)
+{
+    struct times_shown *shown = context;
+    shown->over = shown->each(shown->context, bytes, time_ns) != 0;
+    return shown->over;
+}
+
+int cairn_output_times(struct cairn_store *store, uint64_t run, const char *task,
+                       uint32_t attempt,
+                       int (*each)(void *, uint64_t bytes, int64_t time_ns),
+                       void *context, struct cairn_error *error)
+{
+    struct buf bytes = BUF_INIT;
+    struct times_shown shown = {.each = each, .context = context};
+    struct output_finder log = {
+        .store = store, .run = run, .wanted = attempt, .stream = 1, .error = error};
+    struct output_finder f = log;
+    int rc = find_attempt(&log, task);
+    f.stream = 2;
+    if (!rc)
+        rc = find_attempt(&f, task);
+    if (!rc && (!f.stored || !f.merged))
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       "there are no times of the log of task `%s`: %s", task,
+                       f.stored ? "it has none of both streams" : "it still runs");
+    if (!rc && f.has_digest)
+        rc = store_get_object(store, &f.digest, &bytes, error);
+    if (!rc && f.has_digest &&
+        !log_times_decode(buf_view(&bytes), f.started_ns, show_time, &shown))
+        rc = error_set(error, CAIRN_EDAMAGED, "the times of its log are damaged");
+    buf_release(&bytes);
+    if (!rc && !shown.over)
+        each(context, log.bytes, f.ended_ns);
+    return rc;
 }

@@ -202,7 +202,8 @@ static int give_log(struct telling *t, const struct attempt_row *row, int stream
     struct text_source *s = t->source;
     struct str digest = stream == 1 ? row->out : row->err;
     char key[112];
-    if (digest.len != DIGEST_SIZE || row->ended_ns == 0)
+    if (digest.len != DIGEST_SIZE || row->ended_ns == 0 ||
+        (stream == 2 && row->flags & ATTEMPT_MERGED)) /* times, not text */
         return 0;
     snprintf(key, sizeof key, "log/%llu/%u/%u/%u/%d", (unsigned long long)t->row.run,
              row->gen, row->task, row->number, stream);

@@ -4,6 +4,7 @@
 #include "cli/commands/run_commands.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/shell/pager.h"
 #include "cli/tasks/log_many.h"
 #include "cli/tasks/log_one.h"
 #include "cli/ui.h"
@@ -91,7 +92,7 @@ static int list_failures(struct log *log)
 static int check_options(const struct settings *settings)
 {
     static const enum option_id with_task[] = {OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR,
-                                               OPT_FOLLOW};
+                                               OPT_FOLLOW, OPT_TIMESTAMPS};
     bool some = settings->n_operands > 0 || settings->given[OPT_ALL_LOGS] ||
                 settings->given[OPT_FAILED];
     for (size_t i = 0; !some && i < sizeof with_task / sizeof with_task[0]; i++) {
@@ -120,6 +121,15 @@ static int print_some(struct log *log)
     return log_many(log);
 }
 
+/* Trouble before it is told on the terminal itself. */
+static int print_paged(struct log *log)
+{
+    if (!log->one_place)
+        return print_some(log);
+    pager_start();
+    return pager_end(print_some(log));
+}
+
 int command_log(struct settings *settings)
 {
     bool *given = settings->given;
@@ -128,12 +138,17 @@ int command_log(struct settings *settings)
     log.attempt = (uint32_t)settings->number[OPT_ATTEMPT];
     log.wanted[1] = given[OPT_STDOUT] || !given[OPT_STDERR];
     log.wanted[2] = given[OPT_STDERR] || !given[OPT_STDOUT];
+    log.timestamps = given[OPT_TIMESTAMPS];
+    log.terminal = ui_terminal(1);
+    log.color = ui_color_stdout(COLOR_AUTO);
+    log.one_place =
+        ui_out_for_people() && ui_terminal(2) && !given[OPT_FOLLOW] && !ui_json();
     if (status == 0)
         status = store_for_reading(settings, &log.store);
     if (status == 0)
         status = run_option(settings, log.store, &log.run);
     if (status == 0)
-        status = print_some(&log);
+        status = print_paged(&log);
     cairn_store_close(log.store);
     return status;
 }

@@ -14,7 +14,7 @@
 #define TUNING                                                                 \
     OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC,      \
         OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, OPT_STOP, OPT_SHOW_OUTPUT, \
-        OPT_VERBOSE
+        OPT_VERBOSE, OPT_HEARTBEAT
 
 static const struct command command_table[] = {
     {"run",
@@ -124,7 +124,8 @@ static const struct command command_table[] = {
      "print the output of tasks",
      "Prints what an attempt (default: the newest) of a task wrote, stdout and stderr "
      "in "
-     "one log in the order in which they were written, byte for byte (on a terminal, "
+     "one log in the order in which they were written, byte for byte (on a terminal "
+     "through a pager, in its colors and with the last state of each line; other "
      "control characters are made visible). Of a task with `stderr: apart` its stdout "
      "goes to stdout, its stderr to stderr. Without TASK, lists the attempts of the "
      "run's failed tasks. "
@@ -136,8 +137,8 @@ static const struct command command_table[] = {
      "0 2 5 10 75",
      0,
      OPERANDS_MAX,
-     {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_FOLLOW, OPT_ALL_LOGS,
-      OPT_FAILED, OPT_NONE},
+     {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_FOLLOW, OPT_TIMESTAMPS,
+      OPT_ALL_LOGS, OPT_FAILED, OPT_NONE},
      command_log},
     {"values",
      "[TASK [NAME]]",

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn watch: polls a run as long as a process owns it. It only reads the store, so it
  * can be started and stopped at any time. */
-#include "cli/block.h"
 #include "cli/commands/run_commands.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/terminal/block.h"
 #include "cli/ui.h"
 
 #include <string.h>
 
+#define FAILED_NAMES 10
 #define TASKS_LISTED 20000 /* of a larger run only the counts are shown */
 
 struct watch {
     struct block block;
     struct rate rate;
     struct cairn_run_info last;
+    uint32_t listed, most; /* tasks in the block */
     bool live;
 };
 
@@ -28,20 +30,26 @@ static int each_task(void *context, const struct cairn_task_info *task)
         return 0;
     block_line(&watch->block, "  %s  %s", task->id,
                format_duration(took, (wall_ns() - task->started_ns) / 1000000));
-    return watch->block.lines == BLOCK_LINES;
+    return ++watch->listed == watch->most;
 }
 
 static void paint_block(struct watch *watch, struct cairn_store *store,
                         const struct cairn_run_info *run)
 {
     char text[PROGRESS_MAX];
-    block_reset(&watch->block);
+    block_reset(&watch->block, ui_width());
     block_line(&watch->block, "run %llu %s  %s", (unsigned long long)run->run,
                run->workflow,
                progress_text(text, run_done(run), run->total, run->running,
                              rate_get(&watch->rate)));
+    int rows = ui_height() - 4;
+    rows = rows > BLOCK_LINES - 2 ? BLOCK_LINES - 2 : rows;
+    watch->listed = 0;
+    watch->most = rows > 1 ? (uint32_t)rows : 1;
     if (run->running > 0 && run->total <= TASKS_LISTED)
         (void)cairn_run_tasks(store, run->run, each_task, watch, NULL);
+    if (watch->listed > 0 && run->running > watch->listed)
+        block_line(&watch->block, "  and %u more", run->running - watch->listed);
     block_paint(&watch->block);
 }
 
@@ -89,15 +97,65 @@ static void show_run(struct watch *watch, struct cairn_store *store,
     watch->last = *run;
 }
 
-static void print_end(struct watch *watch, const struct cairn_run_info *run)
+struct failed {
+    char names[2048];
+    size_t used;
+    uint32_t n;
+};
+
+static int name_failed(void *context, const struct cairn_task_info *task)
 {
-    char failed[32] = "";
+    struct failed *failed = context;
+    if (task->outcome != CAIRN_FAILED)
+        return 0;
+    if (failed->n++ < FAILED_NAMES && failed->used < sizeof failed->names)
+        failed->used += (size_t)snprintf(failed->names + failed->used,
+                                         sizeof failed->names - failed->used, "%s%s",
+                                         failed->used > 0 ? ", " : "", task->id);
+    return 0;
+}
+
+static void print_failed(struct settings *settings, struct cairn_store *store,
+                         const struct cairn_run_info *run)
+{
+    struct failed failed = {.used = 0};
+    char more[48] = "";
+    if (run->failed == 0 ||
+        cairn_run_tasks(store, run->run, name_failed, &failed, NULL) != 0)
+        return;
+    if (failed.n > FAILED_NAMES)
+        snprintf(more, sizeof more, " and %u more", failed.n - FAILED_NAMES);
+    out("failed: %s%s; see: cairn log --failed --run %llu%s\n", failed.names, more,
+        (unsigned long long)run->run, store_hint(settings));
+}
+
+/* As the run itself ends. */
+static void print_end(struct watch *watch, struct settings *settings,
+                      struct cairn_store *store, const struct cairn_run_info *run)
+{
+    char counts[160] = "", took[FORMAT_MAX + 8] = "", text[FORMAT_MAX];
+    unsigned long long number = run->run;
     block_clear(&watch->block);
+    if (ui_json())
+        return;
+    print_failed(settings, store, run);
     if (run->failed > 0)
-        snprintf(failed, sizeof failed, ", %u failed", run->failed);
-    if (!ui_json())
-        out("run %llu %s: %u of %u completed%s\n", (unsigned long long)run->run,
-            run_state_text(run), run->completed, run->total, failed);
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts), ", %u failed",
+                 run->failed);
+    if (run->skipped > 0)
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts),
+                 ", %u skipped", run->skipped);
+    if (run->cancelled > 0)
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts),
+                 ", %u cancelled", run->cancelled);
+    if (run->ended_ns > run->started_ns)
+        snprintf(took, sizeof took, " in %s",
+                 format_duration(text, (run->ended_ns - run->started_ns) / 1000000));
+    out("run %llu %s: %u of %u completed%s%s", number, run_state_text(run),
+        run->completed, run->total, counts, took);
+    if (run->state != CAIRN_RUN_COMPLETED && run->state != CAIRN_RUN_UNDONE)
+        out("; resume with: cairn resume %llu%s", number, store_hint(settings));
+    out("\n");
 }
 
 static int follow_run(struct settings *settings, struct cairn_store *store,
@@ -116,7 +174,7 @@ static int follow_run(struct settings *settings, struct cairn_store *store,
             return report_error(&error);
         }
     }
-    print_end(&watch, run);
+    print_end(&watch, settings, store, run);
     return run_exit_status(run);
 }
 

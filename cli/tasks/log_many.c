@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/tasks/choose.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 
@@ -197,6 +198,16 @@ static int print_documents(struct log *log, const struct picking *p)
 
 /* ---- Following ---- */
 
+static void print_one(const struct log *log, const char *line, size_t n)
+{
+    char *safe = malloc(TERMINAL_TEXT_ROOM(n));
+    if (safe)
+        out_raw(safe, terminal_line(safe, line, n, log->color, NULL));
+    else
+        out_incomplete();
+    free(safe);
+}
+
 struct new_text {
     struct picked *picked;
     int stream;        /* 0 or 1 */
@@ -220,13 +231,19 @@ static int add_new(void *context, const char *bytes, size_t n, uint64_t gap)
     return skip < n && fwrite(bytes + skip, 1, n - skip, t->file) != n - skip;
 }
 
-static void print_named(const char *task, const char *text, size_t n)
+static void print_named(const struct log *log, const char *task, const char *text,
+                        size_t n)
 {
+    char now[FORMAT_MAX], local[FORMAT_MAX] = "";
+    int64_t ns = wall_ns();
+    if (log->timestamps)
+        snprintf(local, sizeof local, "%.70s.%d  ", format_local(now, ns),
+                 (int)(ns / 100000000 % 10));
     while (n > 0) {
         const char *newline = memchr(text, '\n', n);
         size_t line = newline ? (size_t)(newline - text) : n;
-        out("%s | ", task);
-        out_lines(text, line);
+        out("%s%s | ", local, task);
+        print_one(log, text, line);
         out("\n");
         text += line + (newline != NULL);
         n -= line + (newline != NULL);
@@ -273,7 +290,7 @@ static int follow_stream(const struct log *log, struct picked *picked, int strea
     for (whole = n; picked->open && whole > 0 && text[whole - 1] != '\n'; whole--)
         ;
     if (rc == 0) {
-        print_named(picked->id, text, whole);
+        print_named(log, picked->id, text, whole);
         picked->position[stream] = t.position - (n - whole);
     }
     free(text);

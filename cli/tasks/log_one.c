@@ -7,6 +7,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
+#include "cli/tasks/log_text.h"
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 
@@ -18,50 +19,67 @@
 struct output_stream {
     int number;        /* 1 the log, or stdout; 2 stderr */
     bool merged;       /* it is the log */
-    bool escape;       /* goes to a terminal */
+    bool to_stderr;    /* it goes to stderr, where it is escaped on a terminal */
+    bool one_place;    /* what is told of it goes where it goes */
     uint64_t position; /* of the bytes being read */
     uint64_t printed;  /* up to here */
+    struct log_text text;
 };
 
-static void print_bytes(const struct output_stream *stream, const char *bytes, size_t n)
+static void print_bytes(struct output_stream *stream, const char *bytes, size_t n)
 {
     char *safe = NULL;
-    if (stream->escape) {
+    if (!stream->to_stderr) {
+        log_text_add(&stream->text, bytes, n, stream->position);
+        return;
+    }
+    if (ui_terminal(2)) {
         safe = malloc(n * ESCAPE_FACTOR + 1);
         if (!safe)
             return;
         n = escape_text(safe, bytes, n);
         bytes = safe;
     }
-    if (stream->number == 1)
-        out_raw(bytes, n);
-    else
-        ui_paint(bytes, n);
+    ui_paint(bytes, n);
     free(safe);
+}
+
+static void print_gap(struct output_stream *stream, uint64_t gap)
+{
+    char size[FORMAT_MAX];
+    const char *what = stream->merged        ? "the log"
+                       : stream->number == 1 ? "stdout"
+                                             : "stderr";
+    format_bytes(size, gap);
+    if (!stream->to_stderr)
+        log_text_flush(&stream->text);
+    if (stream->one_place)
+        out("\n... %s of %s are missing here: see --output-limit of `cairn run`\n",
+            size, what);
+    else
+        ui_warn("%s of %s are missing here: see --output-limit of `cairn run`", size,
+                what);
 }
 
 static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 {
     struct output_stream *stream = context;
-    char size[FORMAT_MAX];
     size_t skip = 0;
     stream->position += gap;
     if (gap > 0 && stream->position > stream->printed) {
         out_flush();
-        ui_warn("%s of %s are missing here: see --output-limit of `cairn run`",
-                format_bytes(size, stream->position - stream->printed),
-                stream->merged        ? "the log"
-                : stream->number == 1 ? "stdout"
-                                      : "stderr");
+        print_gap(stream, stream->position - stream->printed);
         stream->printed = stream->position;
     }
     if (stream->position < stream->printed) {
         uint64_t seen = stream->printed - stream->position;
         skip = seen < n ? (size_t)seen : n;
     }
-    stream->position += n;
-    if (skip < n) {
-        print_bytes(stream, bytes + skip, n - skip);
+    stream->position += skip;
+    n -= skip;
+    if (n > 0) {
+        print_bytes(stream, bytes + skip, n);
+        stream->position += n;
         stream->printed = stream->position;
     }
     return ui_output_lost();
@@ -76,6 +94,7 @@ static int print_stream(const struct log *log, struct output_stream *stream)
     if (cairn_output(log->store, log->run.run, log->task, log->attempt, stream->number,
                      each_chunk, stream, &error) != 0)
         return report_error(&error);
+    log_text_show(&stream->text);
     out_flush();
     return 0;
 }
@@ -146,41 +165,113 @@ bool log_lacks_stream(const struct log *log, bool merged)
     return true;
 }
 
-/* The attempt is read before its output: once it has ended, everything is printed. */
-int log_print(struct log *log, bool follow)
+/* A running attempt has none yet: each line gets the time at which it is seen here. */
+static int load_times(const struct log *log, const struct wanted_attempt *wanted,
+                      struct log_text *text)
 {
-    struct output_stream streams[2] = {{.number = 1, .escape = ui_terminal(1)},
-                                       {.number = 2, .escape = ui_terminal(2)}};
     struct cairn_error error = {0};
+    text->stamped = log->timestamps && (wanted->merged || wanted->open);
+    if (!log->timestamps || (wanted->open && !wanted->merged))
+        return 0;
+    if (!wanted->merged && !log->several)
+        return report_failure(EXIT_USAGE, cairn_code_name(CAIRN_EUSAGE),
+                              "%s has no times: they are of one log of both streams, "
+                              "and its are apart",
+                              log->task);
+    if (!wanted->merged) {
+        say("cairn: %s has no times: its streams are apart", log->task);
+        return 0;
+    }
+    int rc = cairn_output_times(log->store, log->run.run, log->task, log->attempt,
+                                log_text_add_time, text, &error);
+    return rc == 0 || (rc == CAIRN_ENOTFOUND && wanted->open) ? 0
+                                                              : report_error(&error);
+}
+
+static void print_note(const struct log *log, const char *what, const char *text)
+{
+    if (log->one_place)
+        out("cairn: %s%s\n", what, text);
+    else
+        say("cairn: %s%s", what, text);
+}
+
+/* What the attempt says beside its output. */
+static void print_end(const struct log *log, const struct wanted_attempt *wanted,
+                      bool wrote)
+{
+    char what[400];
+    snprintf(what, sizeof what, "%s%.300s, attempt %u", wanted->undo ? "undo of " : "",
+             log->task, wanted->attempt);
+    if (wanted->text[0] != '\0') {
+        char *text = NULL;
+        if (asprintf(&text, ": %s", wanted->text) >= 0)
+            print_note(log, what, text);
+        free(text);
+        return;
+    }
+    if (wanted->found && !wrote)
+        print_note(log, what,
+                   log->wanted[1] && log->wanted[2] ? ", wrote nothing"
+                   : log->wanted[1]                 ? ", wrote nothing to stdout"
+                                                    : ", wrote nothing to stderr");
+}
+
+static int print_attempt(struct log *log, const struct wanted_attempt *wanted,
+                         struct output_stream streams[2])
+{
     int status = 0;
+    if (log_lacks_stream(log, wanted->merged))
+        return log->several ? 0 : EXIT_USAGE;
+    for (int i = 0; i < (wanted->merged ? 1 : 2) && status == 0; i++) {
+        streams[i].merged = wanted->merged;
+        if (streams[i].position == 0)
+            status = load_times(log, wanted, &streams[i].text);
+        if (status == 0)
+            status = print_stream(log, &streams[i]);
+    }
+    return status;
+}
+
+/* The attempt is read before its output: once it has ended, everything is printed. */
+static int print_until_over(struct log *log, bool follow,
+                            struct output_stream streams[2])
+{
+    struct cairn_error error = {0};
     for (;;) {
         struct wanted_attempt wanted = {0};
         bool live = log->run.live;
-        status = find_attempt(log, &wanted);
-        if (status == 0 && log_lacks_stream(log, wanted.merged))
-            return log->several ? 0 : EXIT_USAGE;
-        streams[0].merged = wanted.merged;
-        for (int i = 0; i < (wanted.merged ? 1 : 2); i++)
-            if (status == 0 && wanted.found)
-                status = print_stream(log, &streams[i]);
+        int status = find_attempt(log, &wanted);
+        if (status == 0 && wanted.found)
+            status = print_attempt(log, &wanted, streams);
         if (status != 0 || ui_output_lost())
             return status;
         if (!follow || !live || (wanted.found && !wanted.open)) {
-            if (wanted.text[0] != '\0')
-                say("cairn: %s%s, attempt %u: %s", wanted.undo ? "undo of " : "",
-                    log->task, wanted.attempt, wanted.text);
-            else if (wanted.found && streams[0].printed + streams[1].printed == 0)
-                say("cairn: %s%s, attempt %u, wrote nothing%s",
-                    wanted.undo ? "undo of " : "", log->task, wanted.attempt,
-                    log->wanted[1] && log->wanted[2] ? ""
-                    : log->wanted[1]                 ? " to stdout"
-                                                     : " to stderr");
+            for (int i = 0; i < 2; i++)
+                log_text_flush(&streams[i].text);
+            out_flush();
+            print_end(log, &wanted, streams[0].printed + streams[1].printed > 0);
             return wanted.found ? 0 : report_no_attempt(log);
         }
         sleep_ms(POLL_MS);
         if (cairn_run_get(log->store, log->run.run, &log->run, &error) != 0)
             return report_error(&error);
     }
+}
+
+int log_print(struct log *log, bool follow)
+{
+    struct output_stream streams[2] = {{.number = 1}, {.number = 2}};
+    for (int i = 0; i < 2; i++) {
+        streams[i].to_stderr = i == 1 && !log->one_place;
+        streams[i].one_place = log->one_place;
+        streams[i].text.people = log->terminal;
+        streams[i].text.color = log->color;
+    }
+    int status = print_until_over(log, follow, streams);
+    for (int i = 0; i < 2; i++)
+        log_text_release(&streams[i].text);
+    return status;
 }
 
 struct collected {
@@ -229,6 +320,26 @@ static int add_stream(struct doc *doc, const struct log *log, int stream,
     return status;
 }
 
+static int add_time(void *context, uint64_t bytes, int64_t time_ns)
+{
+    struct doc *doc = context;
+    doc_object(doc, NULL);
+    doc_count(doc, "bytes", bytes);
+    doc_time(doc, "time", time_ns);
+    doc_end(doc);
+    return 0;
+}
+
+static int add_times(struct doc *doc, const struct log *log)
+{
+    struct cairn_error error = {0};
+    doc_array(doc, "times");
+    int rc = cairn_output_times(log->store, log->run.run, log->task, log->attempt,
+                                add_time, doc, &error);
+    doc_end(doc);
+    return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
+}
+
 int log_document(struct log *log, struct doc *doc)
 {
     struct wanted_attempt wanted = {0};
@@ -244,8 +355,10 @@ int log_document(struct log *log, struct doc *doc)
     doc_bool(doc, "merged", wanted.merged);
     if (log_lacks_stream(log, wanted.merged))
         return log->several ? 0 : EXIT_USAGE;
-    if (wanted.merged)
-        return add_stream(doc, log, 1, "log");
+    if (wanted.merged) {
+        status = add_stream(doc, log, 1, "log");
+        return status != 0 || !log->timestamps ? status : add_times(doc, log);
+    }
     status = add_stream(doc, log, 1, "stdout");
     return status != 0 ? status : add_stream(doc, log, 2, "stderr");
 }

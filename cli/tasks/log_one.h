@@ -13,7 +13,10 @@ struct log {
     const char *task;
     uint32_t attempt; /* 0: the newest */
     bool wanted[3];   /* by stream number: 1 stdout, 2 stderr; both of one log */
-    bool several;     /* it is one of several tasks: what it has not got is no error */
+    bool timestamps;
+    bool terminal, color; /* stdout is a terminal; it has colors */
+    bool one_place;       /* people look at it: all that is told goes to stdout, too */
+    bool several; /* it is one of several tasks: what it has not got is no error */
 };
 
 /* Prints it; with `follow` until the attempt has ended. Returns an exit status. */

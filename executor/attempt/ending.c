@@ -10,6 +10,7 @@
 #include "executor/state/job_disk.h"
 #include "executor/state/pipes.h"
 #include "executor/state/report.h"
+#include "process/reap.h"
 
 #include <errno.h>
 
@@ -27,11 +28,34 @@ static void describe_end_as_shell(const struct job *job, struct process_end *end
     end->signal = 0;
 }
 
+/* So that nobody wonders where a server has gone. */
+static void tell_left_behind(struct engine *e, const struct job *job, pid_t group)
+{
+    enum { TOLD_MOST = 10 };
+    struct buf text = BUF_INIT, names = BUF_INIT;
+    if (job->role != ROLE_TASK || job->cancelled || job->timed_out ||
+        e->jobs.leftovers_told == TOLD_MOST)
+        return;
+    left_behind_names(group, &names);
+    if (names.size) {
+        jobs_told_leftovers(e);
+        buf_format(
+            &text,
+            "%s left processes behind, which were ended with it: %s; one that is "
+            "to stay needs a session of its own: setsid -f COMMAND",
+            e->request.graph->id[job->intent.task], names.data);
+        report(e, CAIRN_EVENT_NOTICE, text.failed ? "out of memory" : text.data);
+    }
+    buf_release(&names);
+    buf_release(&text);
+}
+
 static int settle_end(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct process_end end = {.exit_code = -1};
     struct cairn_error local = {0};
     struct buf text = BUF_INIT;
+    pid_t group = job->process.pid;
     int rc = 0;
     if (job->kept)
         rc = kept_ended(e, job, &end, &text, error);
@@ -40,6 +64,8 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
         buf_format(&text, "its end could not be learned: %s", local.text);
     } else
         describe_end_as_shell(job, &end, &text);
+    if (!job->kept && end.left_behind)
+        tell_left_behind(e, job, group);
     if (!rc && end.exit_code != 0)
         job_check_disk(e, job);
     if (rc)

@@ -79,6 +79,8 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     bool lost = rc != 0;
     for (int i = 0; job->kept && i < 2; i++)
         redact_captured(e, &ending->captured[i]);
+    if (job->merged)
+        log_times_encode(&job->log_times, job->started_ns, &ending->times);
     memcpy(ending->told, job->told, sizeof ending->told);
     ending->row.out_bytes = ending->captured[0].bytes;
     ending->row.err_bytes = ending->captured[1].bytes;

@@ -129,6 +129,7 @@ static void close_job(struct engine *e, struct job *job)
     buf_release(&job->cwd);
     buf_release(&job->outputs);
     free(job->values);
+    log_times_release(&job->log_times);
     arena_release(&job->arena);
 }
 
@@ -174,6 +175,8 @@ struct job *jobs_take(struct engine *e, const struct intent *intent)
     job->order.id = id_of(e, job);
     job->timed_out = job->cancelled = job->killed = false;
     job->told[0] = job->told[1] = 0;
+    job->seen[0] = job->seen[1] = 0;
+    log_times_clear(&job->log_times);
     job->has_held = job->noted = false;
     job->note = NOTE_NONE;
     job->process = (struct runner_process){.pidfd = -1};
@@ -205,6 +208,11 @@ void jobs_free(struct engine *e, struct job *job)
     job->outside = false;
     e->jobs.free[e->jobs.n_free++] = index;
     e->jobs.running--;
+}
+
+void jobs_told_leftovers(struct engine *e)
+{
+    e->jobs.leftovers_told++;
 }
 
 void jobs_set_unsaved(struct engine *e, uint32_t n)

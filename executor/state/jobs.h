@@ -4,6 +4,7 @@
 #ifndef EXECUTOR_STATE_JOBS_H
 #define EXECUTOR_STATE_JOBS_H
 
+#include "base/log_times.h"
 #include "executor/given/invocation.h"
 #include "executor/state/turn.h"
 #include "process/runner.h"
@@ -44,6 +45,8 @@ struct job { /* one slot */
     bool capture_open;
     bool merged;      /* its process writes one log: both streams into the first file */
     uint64_t told[2]; /* bytes of its streams that TASK_OUTPUT has told */
+    uint64_t seen[2]; /* ... that there were at the last tick */
+    struct log_times log_times;
     struct spawn_request request;
     struct runner_process process;
     int64_t started_ns;
@@ -91,11 +94,12 @@ struct jobs {
     uint32_t started; /* attempts of tasks, those that were recalled not counted */
     struct slot_map slots;
     bool runner_open;
-    bool growth_reported;  /* that what a task writes cannot be bounded */
-    bool disk_reported;    /* that a disk is full which a task writes to */
-    bool lacks_room;       /* in the live directory, when it was last looked at, ... */
-    int64_t looked_ns;     /* ... then (monotonic); 0: never */
-    uint32_t lost_outputs; /* attempts whose output could not be kept */
+    bool growth_reported; /* that what a task writes cannot be bounded */
+    bool disk_reported;   /* that a disk is full which a task writes to */
+    bool lacks_room;      /* in the live directory, when it was last looked at, ... */
+    int64_t looked_ns;    /* ... then (monotonic); 0: never */
+    uint32_t leftovers_told; /* tasks of which it was told that they left processes */
+    uint32_t lost_outputs;   /* attempts whose output could not be kept */
 };
 
 static inline uint32_t job_index(const struct jobs *jobs, const struct job *job)
@@ -141,6 +145,8 @@ int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
 void jobs_clear_submitted(struct engine *e);
 /* When the run is given up: there is no process, and nothing is reported. */
 void jobs_abandon(struct engine *e, struct job *job);
+/* It was told that a task had left processes behind. */
+void jobs_told_leftovers(struct engine *e);
 /* For `cairn status`. */
 void jobs_set_unsaved(struct engine *e, uint32_t n);
 

@@ -32,10 +32,27 @@ static void notify_observer(const struct engine *e, struct cairn_event *event)
     buf_release(&clean);
 }
 
+/* What runs, and what still comes: tasks of `finally`, undo commands. */
+static uint32_t count_left(const struct engine *e)
+{
+    uint32_t n = e->phase == PHASE_FINALLY ? 0 : e->jobs.running;
+    if (e->phase == PHASE_UNDO)
+        n += e->undoing.n - e->undoing.next;
+    for (uint32_t task = 0;
+         e->halting.level < HALT_KILL && e->request.mode == MODE_RUN &&
+         task < e->request.graph->n_tasks;
+         task++)
+        n += graph_def(e->request.graph, task)->finally &&
+             e->progress.sched.state[task] != ENDED;
+    return n;
+}
+
 void report(struct engine *e, enum cairn_event_kind kind, const char *text)
 {
     struct cairn_event event = event_of(e, kind);
     event.text = text;
+    event.stopping = kind == CAIRN_EVENT_TICK && e->halting.level;
+    event.left = event.stopping ? count_left(e) : 0;
     notify_observer(e, &event);
 }
 
@@ -49,15 +66,28 @@ void report_start(struct engine *e, const struct job *job)
     notify_observer(e, &event);
 }
 
-void report_output(struct engine *e, const struct job *job, int stream,
-                   const struct cairn_event_output *output)
+static void report_bytes(struct engine *e, enum cairn_event_kind kind,
+                         const struct job *job, int stream,
+                         const struct cairn_event_output *output)
 {
-    struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_OUTPUT);
+    struct cairn_event event = event_of(e, kind);
     event.task = e->request.graph->id[job->intent.task];
     event.node = job->intent.task;
     event.attempt = job->intent.attempt;
     event.output[stream] = *output;
     notify_observer(e, &event);
+}
+
+void report_output(struct engine *e, const struct job *job, int stream,
+                   const struct cairn_event_output *output)
+{
+    report_bytes(e, CAIRN_EVENT_TASK_OUTPUT, job, stream, output);
+}
+
+void report_line(struct engine *e, const struct job *job, int stream,
+                 const struct cairn_event_output *output)
+{
+    report_bytes(e, CAIRN_EVENT_TASK_LINE, job, stream, output);
 }
 
 /* What has not been told yet. */

@@ -14,6 +14,9 @@ void report_start(struct engine *e, const struct job *job);
 /* What a running task has written to a stream (0 or 1). */
 void report_output(struct engine *e, const struct job *job, int stream,
                    const struct cairn_event_output *output);
+/* How it ends now: the last bytes of it, for CAIRN_EVENT_TASK_LINE. */
+void report_line(struct engine *e, const struct job *job, int stream,
+                 const struct cairn_event_output *output);
 void report_ending(struct engine *e, const struct ending *ending);
 void report_waiting(struct engine *e, uint32_t task, const char *text);
 

@@ -65,6 +65,7 @@ void ending_release(struct ending *ending)
 {
     buf_release(&ending->captured[0].content);
     buf_release(&ending->captured[1].content);
+    buf_release(&ending->times);
     buf_release(&ending->result);
     buf_release(&ending->text);
     free(ending->skipped.at);

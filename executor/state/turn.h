@@ -40,6 +40,7 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     struct change change;
     struct captured captured[2];
     uint64_t told[2];  /* bytes of them that TASK_OUTPUT has told */
+    struct buf times;  /* of the growth of a merged log (base/log_times.h) */
     struct buf result; /* encoded; empty: no values, no files */
     struct buf text;
     int64_t duration_ms, next_ms;

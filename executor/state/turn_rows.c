@@ -32,6 +32,18 @@ static int put_captured(struct engine *e, struct ending *ending, int stream,
     return rc;
 }
 
+/* Of a merged log, in the place of the second stream. */
+static int put_times(struct engine *e, struct ending *ending, struct digest *digest,
+                     struct cairn_error *error)
+{
+    if (!(ending->row.flags & ATTEMPT_MERGED) || !ending->times.size)
+        return 0;
+    int rc =
+        store_put_object(e->request.store, buf_view(&ending->times), digest, error);
+    ending->row.err = (struct str){(const char *)digest->bytes, DIGEST_SIZE};
+    return rc;
+}
+
 /* A row that was never an intent in the store, because saving failed meanwhile, begins
  * where it ends. */
 int put_attempt(struct engine *e, struct ending *ending, uint64_t turn,
@@ -42,6 +54,8 @@ int put_attempt(struct engine *e, struct ending *ending, uint64_t turn,
     int rc = put_captured(e, ending, 0, &out, error);
     if (!rc)
         rc = put_captured(e, ending, 1, &err, error);
+    if (!rc)
+        rc = put_times(e, ending, &err, error);
     row->outputs = (struct str){NULL, 0};
     if (!rc && ending->result.size) {
         rc = store_put_object(e->request.store, buf_view(&ending->result),

@@ -66,9 +66,12 @@ enum cairn_event_kind {
     CAIRN_EVENT_TASK_UNDO,    /* the `undo` of a task ended; outcome UNDONE or FAILED */
     CAIRN_EVENT_TASK_OUTPUT,  /* with `stream_output`: whole lines of a running task, in
                                  output[0] or output[1] */
-    CAIRN_EVENT_DISK_FULL /* a process failed, and the disk that it works on is full,
+    CAIRN_EVENT_DISK_FULL, /* a process failed, and the disk that it works on is full,
                              or that of the store where it wrote its output; once
                              per run, text: which */
+    CAIRN_EVENT_TASK_LINE  /* with `last_lines`: the log of a running task has grown;
+                                 its last bytes, at most 1 KiB, in output[0] or
+                                 output[1] */
 };
 
 struct cairn_event_output { /* bytes that a task wrote; n 0: none, or not kept */
@@ -101,6 +104,9 @@ struct cairn_event {
      * TASK_OUTPUT has told. Without secrets. The first is its log, or where the task
      * wants its stderr apart, its stdout; then the second is its stderr. */
     struct cairn_event_output output[2];
+    bool stopping; /* of a TICK: after a failure, or a wish to stop, nothing new starts
+                    */
+    uint32_t left; /* ... but for so many tasks, those that run now among them */
 };
 /* Called on the thread that called cairn_run. */
 typedef void cairn_observe_fn(void *context, const struct cairn_event *event);
@@ -134,6 +140,7 @@ struct cairn_run_options { /* zero is the default everywhere */
     bool only;  /* with `again`: without what comes after them */
     enum cairn_on_failure on_failure;
     bool stream_output; /* TASK_OUTPUT events, about five times a second */
+    bool last_lines;    /* TASK_LINE events, right before the TICK */
     struct cairn_stop *stop;
     cairn_observe_fn *observe;
     void *observe_context;

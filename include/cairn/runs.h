@@ -135,6 +135,14 @@ CAIRN_API int cairn_output(struct cairn_store *store, uint64_t run, const char *
                            int (*each)(void *, const char *bytes, size_t n,
                                        uint64_t gap_bytes),
                            void *context, struct cairn_error *error);
+/* When the log of an ended attempt that is `merged` grew, as far as cairn looked (about
+ * five times a second): at `time_ns` it had `bytes`, and what was written since the
+ * call before came in between. The last call is its end. An `each` that returns
+ * anything but 0 ends it. CAIRN_ENOTFOUND: it still runs, or is not merged. */
+CAIRN_API int cairn_output_times(struct cairn_store *store, uint64_t run,
+                                 const char *task, uint32_t attempt,
+                                 int (*each)(void *, uint64_t bytes, int64_t time_ns),
+                                 void *context, struct cairn_error *error);
 
 enum cairn_waits_for {
     CAIRN_WAITS_RUNNING = 1, /* it runs */

@@ -139,7 +139,7 @@ done
 # ---- While it runs, and after a kill ----
 
 for crash in kill adopt; do
-    rm -rf .cairn go done begun
+    rm -rf .cairn go begun
     cat >slow.yaml <<END
 name: slow
 on_crash: $crash

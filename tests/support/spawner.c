@@ -63,7 +63,7 @@ void start(struct spawn_request *request)
 
 struct process_end finish(struct spawn_request *request)
 {
-    struct process_end end = {-9, -9, -9, -9, false};
+    struct process_end end = {-9, -9, -9, -9, false, false};
     ck_assert_int_gt(request->pid, 1);
     ck_assert(help_readable(request->pidfd, PATIENCE_MS));
     ck_assert_int_eq(

@@ -2,37 +2,24 @@
 /* The repainted block and its progress line. Only sequences of the plainest terminals
  * are used: cursor up, erase to the end of the screen. A line never reaches the last
  * column, so the terminal never wraps it and the count of lines stays true. */
-#include "cli/block.h"
+#include "cli/terminal/block.h"
 
-#include "cli/format.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void block_reset(struct block *block)
+void block_reset(struct block *block, int width)
 {
     block->lines = 0;
-}
-
-/* Bytes of text that fit into `columns`. Characters from U+1100 on may be two wide. */
-static size_t fitting_length(const char *text, size_t n, int columns)
-{
-    size_t i = 0;
-    while (i < n) {
-        size_t length = utf8_length(text + i, n - i);
-        int width = length > 2 && (unsigned char)text[i] >= 0xe1 ? 2 : 1;
-        if (length == 0 || (columns -= width) < 1)
-            break;
-        i += length;
-    }
-    return i;
+    block->width = width;
 }
 
 void block_line(struct block *block, const char *format, ...)
 {
-    char text[BLOCK_LINE / ESCAPE_FACTOR], safe[BLOCK_LINE];
+    char text[BLOCK_LINE], safe[BLOCK_LINE * ESCAPE_FACTOR];
     va_list arguments;
     size_t n;
     if (block->lines == BLOCK_LINES)
@@ -45,16 +32,29 @@ void block_line(struct block *block, const char *format, ...)
             *c = ' ';
     }
     n = escape_text(safe, text, strlen(text));
-    n = fitting_length(safe, n, ui_width());
+    n = text_fitting(safe, n < BLOCK_LINE ? n : BLOCK_LINE - 1, block->width - 1);
+    while (n > 0 && safe[n - 1] == ' ')
+        n--;
     memcpy(block->text[block->lines], safe, n);
     block->text[block->lines++][n] = '\0';
+}
+
+int block_rows(const struct block *block, int width, bool reflows)
+{
+    int rows = block->painted;
+    if (!reflows || width < 1 || width >= block->painted_width)
+        return rows;
+    for (int i = 0; i < block->painted; i++)
+        rows += block->columns[i] > width ? (block->columns[i] - 1) / width : 0;
+    return rows;
 }
 
 static size_t rewind_cursor(const struct block *block, char *out, size_t size)
 {
     if (block->painted == 0)
         return 0;
-    return (size_t)snprintf(out, size, "\033[%dA\r\033[J", block->painted);
+    return (size_t)snprintf(out, size, "\033[%dA\r\033[J",
+                            block_rows(block, ui_width(), ui_reflows()));
 }
 
 void block_paint(struct block *block)
@@ -63,11 +63,13 @@ void block_paint(struct block *block)
     size_t used = rewind_cursor(block, screen, 32);
     for (int i = 0; i < block->lines; i++) {
         size_t n = strlen(block->text[i]);
+        block->columns[i] = text_columns(block->text[i], n);
         memcpy(screen + used, block->text[i], n);
         used += n;
         screen[used++] = '\n';
     }
     block->painted = block->lines;
+    block->painted_width = block->width;
     ui_paint(screen, used);
 }
 
