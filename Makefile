@@ -21,6 +21,8 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 CC ?= cc
 OBJCOPY ?= objcopy
@@ -432,12 +434,12 @@ DOC_FILES := $(filter-out docs/man,$(DOC_FILES))
 PUBLIC_HEADERS := $(wildcard include/cairn/*.h)
 INSTALLED = $(BINDIR)/cairn $(LIBDIR)/libcairn.a $(LIBDIR)/libcairn.so.$(VERSION) \
   $(addprefix $(LIBDIR)/,$(LIB_LINKS)) $(INCLUDEDIR)/cairn.h $(PKGCONFIGDIR)/cairn.pc \
-  $(PUBLIC_HEADERS:include/%=$(INCLUDEDIR)/%) $(MANDIR)/man1/cairn.1 $(COMPLETIONDIR)/cairn $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
+  $(PUBLIC_HEADERS:include/%=$(INCLUDEDIR)/%) $(MANDIR)/man1/cairn.1 $(COMPLETIONDIR)/cairn $(ZSHDIR)/_cairn $(FISHDIR)/cairn.fish $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
 
 .PHONY: install uninstall dist deps clean help
 install: all ## install under DESTDIR and PREFIX
 	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCLUDEDIR)/cairn $(PKGCONFIGDIR) \
-	  $(MANDIR)/man1 $(COMPLETIONDIR) $(DOCDIR))
+	  $(MANDIR)/man1 $(COMPLETIONDIR) $(ZSHDIR) $(FISHDIR) $(DOCDIR))
 	install -m 755 $(BUILD)/cairn $(DESTDIR)$(BINDIR)/cairn
 	install -m 644 $(BUILD)/libcairn.a $(DESTDIR)$(LIBDIR)/libcairn.a
 	install -m 755 $(BUILD)/libcairn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libcairn.so.$(VERSION)
@@ -449,6 +451,9 @@ install: all ## install under DESTDIR and PREFIX
 	chmod 644 $(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
 	install -m 644 docs/man/cairn.1 $(DESTDIR)$(MANDIR)/man1/cairn.1
 	install -m 644 cli/completion.bash $(DESTDIR)$(COMPLETIONDIR)/cairn
+	sed 's|@COMPLETION@|$(COMPLETIONDIR)/cairn|' cli/completion.zsh >$(DESTDIR)$(ZSHDIR)/_cairn
+	sed 's|@COMPLETION@|$(COMPLETIONDIR)/cairn|' cli/completion.fish >$(DESTDIR)$(FISHDIR)/cairn.fish
+	chmod 644 $(DESTDIR)$(ZSHDIR)/_cairn $(DESTDIR)$(FISHDIR)/cairn.fish
 	install -m 644 $(DOC_FILES) $(DESTDIR)$(DOCDIR)
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig || true; fi
 uninstall: ## remove what install put there

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Completion of cairn for bash. Words are those of `cairn help`; numbers of runs, names of
 # tasks, ids of items and the like come from the store.
+#
+# Those for zsh and fish ask this one: run as a program with CWORD and the words of the
+# command line, it prints what fits, one a line, as it is.
 
 _cairn_runs()
 {
@@ -54,7 +57,9 @@ _cairn_words()
     local word
     COMPREPLY=()
     while IFS= read -r word; do
-        [[ $word == "$cur"* ]] && COMPREPLY+=("$(printf '%q' "$word")")
+        [[ $word != "$cur"* ]] && continue
+        [[ -n ${_cairn_plain-} ]] || word=$(printf '%q' "$word")
+        COMPREPLY+=("$word")
     done
 }
 
@@ -77,7 +82,7 @@ _cairn_options()
     values) printf '%s\n' --run ;;
     events) printf '%s\n' --follow ;;
     shell) printf '%s\n' --attempt --print --secrets-fd ;;
-    graph) printf '%s\n' --format --param --run ;;
+    graph) printf '%s\n' --format --fold --states --param --run ;;
     validate) printf '%s\n' --param --undo ;;
     undo) printf '%s\n' --secrets-fd ;;
     next) printf '%s\n' --claimed ;;
@@ -189,6 +194,11 @@ _cairn_values()
     --session) _cairn_sessions ;;
     --hypothesis) _cairn_items hypothesis ;;
     --take) printf '%s\n' union ours theirs ;;
+    --state)
+        [[ $1 == status ]] && printf '%s\n' running interrupted pending completed failed skipped excluded cancelled \
+            undone unknown
+        return 0
+        ;;
     --status) printf '%s\n' proposed testing confirmed rejected ;;
     --severity) printf '%s\n' info warning critical ;;
     --in) printf '%s\n' sessions runs logs files messages board ;;
@@ -214,7 +224,7 @@ _cairn_values()
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
         --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --token | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
-        --summary | --description | --context | --state | --tokens | --threshold | \
+        --summary | --description | --context | --tokens | --threshold | \
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
         --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U | --time-limit | --since | --until | --project | --hits | -k) : ;;
     *) return 1 ;;
@@ -300,7 +310,7 @@ _cairn()
         if [[ $prev == --store ]]; then
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-        elif [[ $prev == --state ]]; then
+        elif [[ $prev == --state && $command != status ]]; then
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         else
@@ -329,4 +339,14 @@ _cairn()
     return 0
 }
 
-complete -F _cairn cairn
+if [[ ${BASH_SOURCE[0]} != "$0" ]]; then
+    complete -F _cairn cairn
+else
+    _cairn_plain=1
+    COMP_CWORD=${1:?CWORD WORD...}
+    COMP_WORDS=("${@:2}")
+    _cairn
+    typed=${COMP_WORDS[COMP_CWORD]}
+    [[ $typed == --*=* ]] && COMPREPLY=("${COMPREPLY[@]/#/${typed%%=*}=}")
+    [[ ${#COMPREPLY[@]} -eq 0 ]] || printf '%s\n' "${COMPREPLY[@]}"
+fi

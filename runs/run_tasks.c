@@ -4,6 +4,7 @@
 #include "cairn/runs.h"
 #include "graph/match.h"
 #include "graph/skip_cause.h"
+#include "process/keeper.h"
 #include "process/slot_map.h"
 #include "runs/marks.h"
 #include "runs/noted_ends.h"
@@ -18,6 +19,7 @@ struct newest {
     uint32_t number;
     uint8_t mark; /* enum mark: what it leaves on a task that is pending */
     bool timed_out, taken_over;
+    bool kept; /* its keeper lives, though its cairn does not */
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
@@ -174,6 +176,39 @@ uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row, uin
     return running;
 }
 
+struct noted_tasks {
+    struct task_lister *l;
+    const struct stored_run *v;
+    struct cairn_store *store;
+    struct past_definition past;
+    struct cairn_error *error;
+};
+
+/* Tasks that outlive their cairn run, and are adopted by the next one. */
+static int note_keeper(void *context, struct keeper *keeper)
+{
+    struct noted_tasks *n = context;
+    const struct attempt_id *id = &keeper->id;
+    uint32_t task;
+    int rc = past_task(&n->past, n->store, &n->v->row, id->gen, id->task, &n->v->graph,
+                       &task, n->error);
+    struct newest *a = !rc && task != NODE_NONE ? &n->l->newest[task] : NULL;
+    if (a && keeper->fate == KEEPER_LIVE && id->attempt == a->number &&
+        a->mark == MARK_INTERRUPTED && (id->gen == n->v->row.gen || a->taken_over))
+        a->kept = true;
+    return rc;
+}
+
+static int mark_kept(struct cairn_store *store, const struct stored_run *v,
+                     struct task_lister *l, struct cairn_error *error)
+{
+    struct noted_tasks n = {.l = l, .v = v, .store = store, .error = error};
+    int rc = keepers_each(store_live_dir(store), store_id(store), v->row.run,
+                          note_keeper, &n, error);
+    past_definition_release(&n.past);
+    return rc;
+}
+
 /* It is recorded as pending. What a live owner runs has no end, either. */
 static bool was_interrupted(const struct newest *a, uint8_t mark, bool live)
 {
@@ -223,13 +258,13 @@ static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
         bool pending = outcome == CAIRN_PENDING;
         uint8_t mark = recorded_mark(a, outcome);
         bool interrupted = pending && was_interrupted(a, mark, live);
-        bool unknown = !live && is_unknown(v, a, task, mark);
+        bool unknown = !live && !a->kept && is_unknown(v, a, task, mark);
         struct cairn_task_info info = {
             .id = v->graph.id[task],
             .node = task,
             .outcome = unknown ? CAIRN_UNKNOWN : outcome,
-            .running = pending && live && running[task],
-            .interrupted = interrupted && !unknown,
+            .running = pending && (live ? running[task] : a->kept),
+            .interrupted = interrupted && !unknown && !(a->kept && !live),
             .attempts = a->number,
             .started_ns = a->started_ns,
             .ended_ns = a->ended_ns,
@@ -247,14 +282,6 @@ static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
     }
     return 0;
 }
-
-struct noted_tasks {
-    struct task_lister *l;
-    const struct stored_run *v;
-    struct cairn_store *store;
-    struct past_definition past;
-    struct cairn_error *error;
-};
 
 static int note_end(void *context, const struct end_note *note)
 {
@@ -302,6 +329,8 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
         rc = note_attempts(store, &v, &l, error);
     if (!rc && !live)
         rc = mark_noted(store, &v, &l, error);
+    if (!rc && !live && v.row.state != CAIRN_RUN_COMPLETED)
+        rc = mark_kept(store, &v, &l, error);
     struct skip_causes causes = {0};
     if (!rc && skip_causes_open(&causes, &v.graph, v.recovery.states.outcome))
         rc = error_nomem(error);

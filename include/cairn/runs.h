@@ -74,8 +74,9 @@ struct cairn_task_info {
     const char *id;
     uint32_t node;
     enum cairn_outcome outcome;
-    bool running;                 /* an attempt is open and the run is live */
-    bool interrupted;             /* an attempt is open and the run is not live */
+    bool running;                 /* an attempt is open and the run is live, or the
+                                     attempt has outlived its cairn (on_crash: adopt) */
+    bool interrupted;             /* an attempt is open, and does not run */
     uint32_t attempts;            /* started so far */
     int64_t started_ns, ended_ns; /* of the newest attempt */
     int exit_code, signal;        /* of the newest attempt; -1 and 0: none */

@@ -10,12 +10,14 @@ staged() {
 staged install
 for file in bin/cairn lib/libcairn.a "lib/libcairn.so.$version" lib/libcairn.so lib/libcairn.so.0 \
     include/cairn.h include/cairn/error.h lib/pkgconfig/cairn.pc share/man/man1/cairn.1 \
-    share/bash-completion/completions/cairn share/doc/cairn/LICENSE share/doc/cairn/README.md; do
+    share/bash-completion/completions/cairn share/zsh/site-functions/_cairn \
+    share/fish/vendor_completions.d/cairn.fish share/doc/cairn/LICENSE share/doc/cairn/README.md; do
     ok "$file is installed" test -s "stage/usr/local/$file"
 done
 ok 'nothing leads back to the build' sh -c '! grep -l "$BUILD" stage/usr/local/lib/pkgconfig/* stage/usr/local/share -r'
 exits 0 stage/usr/local/bin/cairn --version
 is "$(cat out)" "cairn $version" 'the installed command runs'
+ok 'the completions for zsh and fish know where that for bash is' sh -c 'grep -l /usr/local/share/bash-completion/completions/cairn stage/usr/local/share/zsh/*/_cairn stage/usr/local/share/fish/*/cairn.fish | wc -l | grep -qx 2'
 # Each header alone, by its path: none needs another one before it or an -I.
 public() {
     (cd "$1" && find . -name '*.h' | sed 's|^\./||' | LC_ALL=C sort)

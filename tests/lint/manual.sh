@@ -30,8 +30,20 @@ if [ "$(wc -l <"$work/commands")" -lt 10 ]; then
     echo 'manual: found too few commands in cairn --help' >&2
     exit 1
 fi
+# The SYNOPSIS has the name of each: of one in a group on a line that begins with the
+# group's.
+sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$page" |
+    sed 's/\\f[BIR]//g; s/\\-/-/g; s/[][|.]/ /g; s/  */ /g; s/$/ /' >"$work/synopsis"
+in_synopsis() { # COMMAND
+    case $1 in
+    *\ *) grep "^cairn ${1% *} " "$work/synopsis" | grep -qF -e " ${1##* } " ;;
+    *) grep -qF -e " $1 " "$work/synopsis" ;;
+    esac
+}
 missing=
 while read -r command; do
+    in_synopsis "$command" || missing="$missing
+manual: the SYNOPSIS of $page lacks '$command'"
     grep -qwF -e "$command" "$work/plain" || missing="$missing
 manual: $page says nothing of the command '$command'"
     # shellcheck disable=SC2086

@@ -1,0 +1,90 @@
+# The snippets of the guides, taken from their own text: every workflow is valid, every
+# command and option of theirs is there, and what "getting started" and the first example of
+# the guide to flow show is run.
+# shellcheck disable=SC2016
+. "$TESTS/cli/tap.sh"
+
+# ---- Every workflow ----
+# Each block as GUIDE.LINE.LANGUAGE.
+blocks() { # GUIDE
+    awk -v stem="$(basename "$1" .md)" '
+        /^```[a-z]/ && !file { file = stem "." NR "." substr($0, 4); next }
+        /^```/ && file { close(file); file = ""; next }
+        file { print >file }' "$1"
+}
+for guide in "$root"/docs/guide-*.md; do
+    blocks "$guide"
+done
+ok 'the guides have workflows' test "$(find . -name '*.yaml' | wc -l)" -ge 11
+for file in *.yaml; do
+    exits 0 cairn validate "$file"
+    ok "$file: without a warning" sh -c '! grep -q warning err'
+done
+
+# ---- Every command and option ----
+# A line is "COMMAND OPTION...": words of cairn up to a pipe, a bracket or a comment.
+cat ./*.sh ./*.console | grep -o '\(^\|[$(;&| ]\)cairn [a-z][^#|;)&<>]*' | sed 's/^[^c]*//' | sort -u >lines
+ok 'the guides have commands' test "$(wc -l <lines)" -ge 60
+cairn --help >overview
+for group in $(sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' overview) checkpoint 'session message'; do
+    echo "$group" >>groups
+done
+: >unknown
+while read -r line; do
+    # shellcheck disable=SC2086
+    set -f && set -- $line && set +f
+    shift
+    command=$1
+    grep -qx "$command" groups && command="$1 ${2-}"
+    [ "$command" = 'session message' ] && command="$1 $2 ${3-}"
+    # shellcheck disable=SC2086
+    if ! cairn $command --help >help 2>/dev/null; then
+        echo "$line: no command" >>unknown
+        continue
+    fi
+    for word; do
+        [ "$word" = -- ] && break
+        option=${word%%=*}
+        case $option in --[a-z]*) grep -q -e "$option\($\|[^a-z-]\)" help || echo "$line: $option" >>unknown ;; esac
+    done
+done <lines
+is "$(cat unknown)" '' 'each command and option is there'
+
+# ---- Getting started, as it is read ----
+mkdir start && cd start || exit 1
+cp ../guide-getting-started.*.yaml cairn.yaml
+cat ../guide-getting-started.*.console | grep '^\$ ' | sed 's/^\$ //' >shown
+ok 'it shows commands' test "$(wc -l <shown)" -ge 6
+sed -i 's/sleep 1 /sleep 0.1 /' cairn.yaml
+while read -r line; do
+    case $line in
+    *'kill -9'*) # as on a terminal, where the kill comes in the middle
+        sh -c "$line" >out 2>err
+        wait_for 20 sh -c 'cairn status | grep -q "interrupted\|completed"'
+        ;;
+    *) exits 0 sh -c "$line" ;;
+    esac
+done <shown
+exits 0 cairn status
+says 'completed' 'after them the run is complete'
+ok 'with its result' test -s words.txt
+cd .. || exit 1
+
+# ---- What it shows is what one sees ----
+# Times, and the number of the run, differ.
+seen() { sed 's/[0-9]*\.[0-9]*s/TIME/g; s/run [0-9][0-9]*/run N/g; s/resume [0-9][0-9]*/resume N/; /created a store/d'; }
+shows() { # NAME: the block with `cairn run NAME.yaml` is what running its workflow shows
+    cp "$(grep -l "^name: $1\$" ../*.yaml)" "$1.yaml"
+    run cairn run "$1.yaml"
+    is "$(seen <err | grep -v '^    | ')" "$(sed 1d "$(grep -l "cairn run $1" ../*.console)" | seen)" "the output of $1"
+}
+mkdir flow && cd flow || exit 1
+for program in charge refund cancel-reservation; do
+    printf '#!/bin/sh\nexit 0\n' >$program
+done
+printf '#!/bin/sh\necho 7\n' >reserve
+printf '#!/bin/sh\nexit 1\n' >ship
+chmod +x ./*
+shows by-value
+shows booking
+done_testing
