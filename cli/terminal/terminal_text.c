@@ -198,7 +198,7 @@ const char *columns_cut(char *out, const char *text, int columns)
         skip += take_character(text + skip, n - skip, &wide);
     }
     memcpy(out, text, head);
-    memcpy(out + head, "..", 2);
+    out[head] = out[head + 1] = '.';
     memcpy(out + head + 2, text + skip, n - skip + 1);
     return out;
 }

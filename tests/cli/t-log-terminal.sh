@@ -43,6 +43,8 @@ is "$(grep -c '^20.*20' out)" 1 'with times'
 exits 0 cairn search cleared
 exits 0 cairn checkpoint verify
 exits 0 cairn gc
+exits 0 cairn log slow --timestamps
+ok 'the times stay' test "$(off)" -le 1
 
 # A run that is killed: the time of the last write is known.
 cat >killed.yaml <<'END2'
