@@ -114,8 +114,8 @@ static int set_label(struct cairn_store *store, const char *id, struct str label
               : store_drop_annotation(store, seq, search.found, error);
 }
 
-int cairn_checkpoint_label(struct cairn_store *store, const char *id, const char *label,
-                           bool on, struct cairn_error *error)
+int checkpoint_label(struct cairn_store *store, const char *id, const char *label,
+                     bool on, struct cairn_error *error)
 {
     struct str text = str_of(label);
     if (!is_label(text))
@@ -172,8 +172,8 @@ static int put_note(struct cairn_store *store, const char *id, struct str text,
     return rc ? rc : store_put_annotation(store, &row, error);
 }
 
-int cairn_checkpoint_note(struct cairn_store *store, const char *id, const char *text,
-                          const char *severity, struct cairn_error *error)
+int checkpoint_note(struct cairn_store *store, const char *id, const char *text,
+                    const char *severity, struct cairn_error *error)
 {
     uint8_t number;
     int rc = severity_parse(severity, &number, error);

@@ -12,4 +12,10 @@ int checkpoint_has_label(struct cairn_store *store, uint64_t seq, const char *la
 int checkpoint_check_broken(struct cairn_store *store, uint64_t seq, const char *id,
                             struct cairn_error *error);
 
+/* As cairn_checkpoint_label and cairn_checkpoint_note, of texts without secrets. */
+int checkpoint_label(struct cairn_store *store, const char *id, const char *label,
+                     bool on, struct cairn_error *error);
+int checkpoint_note(struct cairn_store *store, const char *id, const char *text,
+                    const char *severity, struct cairn_error *error);
+
 #endif

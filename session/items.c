@@ -255,6 +255,8 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
         rc = check_move(e, &before, sets, n);
     if (!rc)
         rc = check_secrets(e);
+    if (!rc)
+        rc = live_clean_item(live, &before, &e->item, e->error);
     if (rc)
         return rc;
     if (e->item.id.kind == ITEM_CHECK)

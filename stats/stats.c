@@ -15,6 +15,7 @@
 #include "storage/store.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 struct counting {
     struct cairn_store *store;
@@ -349,6 +350,22 @@ static int tell_bytes(struct counting *c)
     return rc ? rc : tell(c, &stat);
 }
 
+/* It can be removed at any time, so 0 is as good a size as any. */
+static int tell_index(struct counting *c)
+{
+    struct cairn_stat stat = {.family = "search_index_bytes",
+                              .help =
+                                  "size of the index of searches, 0: there is none"};
+    struct buf path = BUF_INIT;
+    struct stat st;
+    buf_format(&path, "%s/search.db", cairn_store_path(c->store));
+    int rc = buf_check(&path, c->error);
+    if (!rc && lstat(path.data, &st) == 0 && S_ISREG(st.st_mode))
+        stat.value = (double)st.st_size;
+    buf_release(&path);
+    return rc ? rc : tell(c, &stat);
+}
+
 int cairn_stats(struct cairn_store *store,
                 int (*each)(void *context, const struct cairn_stat *stat),
                 void *context, struct cairn_error *error)
@@ -363,6 +380,8 @@ int cairn_stats(struct cairn_store *store,
     if (rc)
         return rc;
     rc = tell_bytes(&c);
+    if (!rc)
+        rc = tell_index(&c);
     for (size_t i = 0; i < sizeof families / sizeof *families && !rc; i++)
         rc = tell_family(&c, &families[i]);
     store_end_read(store);

@@ -56,6 +56,12 @@ json_ok 'the document'
 is "$(json_get '.families[0].name')" store_bytes 'it begins with the store'
 is "$(json_get '.families[0].figures[0].value')" "$(figure 'store_bytes{part="used"}')" 'with the same figures'
 
+# ---- The index of searches ----
+is "$(figure search_index_bytes)" 0 'there is no index yet'
+exits 0 cairn search anything
+run cairn stats --prometheus
+is "$(figure search_index_bytes)" "$(wc -c <"$CAIRN_STORE/search.db" | tr -d ' ')" 'its size'
+
 # ---- Sessions ----
 run cairn session start s
 run cairn hypothesis add 'the cache is stale'
