@@ -18,6 +18,18 @@
 #define CALL_OUTPUT_BYTES ((size_t)4 << 20)
 #define CALL_ERRORS_BYTES ((size_t)16 << 10)
 
+enum log_level {
+    LOG_DEBUG,
+    LOG_INFO,
+    LOG_NOTICE,
+    LOG_WARNING,
+    LOG_ERROR,
+    LOG_CRITICAL,
+    LOG_ALERT,
+    LOG_EMERGENCY,
+    LOG_NOTHING /* above all of them */
+};
+
 /* To whom an answer goes. */
 struct batch;
 struct client;
@@ -26,9 +38,9 @@ struct reply {
     char *id; /* JSON, owned */
     struct client *client;
     struct outlet *outlet;
-    struct batch *batch; /* or NULL */
-    int log_level;       /* what of the log is sent along */
-    bool modern;         /* asked for in the protocol of 2026-07-28 */
+    struct batch *batch;      /* or NULL */
+    enum log_level log_level; /* what of the log is sent along */
+    bool modern;              /* asked for in the protocol of 2026-07-28 */
 };
 
 /* Some of the requests: what is NULL fits all. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The only file that includes libmicrohttpd, which runs without threads: its epoll
- * descriptor is waited for by our loop. A connection whose stream has nothing to say is
- * suspended. Then the library does not see its end, so its socket is watched by us.
+/* The only file that includes libmicrohttpd, which runs without threads: our loop waits
+ * for its descriptors. (By its epoll descriptor it would wait for less: version 0.9.75
+ * leaves bodies unread when many come at once.) A connection whose stream has nothing
+ * to say is suspended. Then the library does not see its end, so its socket is watched
+ * by us.
  *
  * Every connection has a deadline by which its next request must be there as a whole;
  * who is late, however lively, is cut off. */
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,7 +51,9 @@ struct http {
     struct web *web;
     const struct gate *gate;
     struct MHD_Daemon *daemon;
-    int epoll, gone; /* its descriptor, and ours for the ends of suspended ones */
+    int gone; /* a descriptor for the ends of suspended ones */
+    fd_set readable, writable, special;
+    int highest; /* of the descriptors in these sets */
     struct connection *connections;
     struct exchange *exchanges;
     size_t bodies;
@@ -365,35 +370,49 @@ static unsigned connections_max(void)
 struct http *http_start(struct web *web, const struct gate *gate, int listening)
 {
     struct http *http = calloc(1, sizeof *http);
-    const union MHD_DaemonInfo *info;
     if (!http)
         return NULL;
     http->web = web;
     http->gate = gate;
     http->gone = epoll_create1(EPOLL_CLOEXEC);
     http->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
+        MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
         MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT,
         connections_max(), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)
-                        : NULL;
-    if (info && http->gone >= 0) {
-        http->epoll = info->epoll_fd;
+    if (http->daemon && http->gone >= 0)
         return http;
-    }
     http_stop(http);
     return NULL;
+}
+
+/* What the library wants to wait for, in its own terms. */
+static void ask_library(struct http *http)
+{
+    FD_ZERO(&http->readable);
+    FD_ZERO(&http->writable);
+    FD_ZERO(&http->special);
+    http->highest = -1;
+    if (MHD_get_fdset(http->daemon, &http->readable, &http->writable, &http->special,
+                      &http->highest) != MHD_YES)
+        http->highest = -1; /* only what is due is done then */
 }
 
 size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
 {
     MHD_UNSIGNED_LONG_LONG ms;
     int64_t now = clock_ms(), until = http->woken ? now : INT64_MAX;
-    fds[0] = (struct pollfd){http->epoll, POLLIN, 0};
-    fds[1] = (struct pollfd){http->gone, POLLIN, 0};
+    size_t n = 1;
+    fds[0] = (struct pollfd){http->gone, POLLIN, 0};
+    ask_library(http);
+    for (int fd = 0; fd <= http->highest; fd++) {
+        short events = (short)((FD_ISSET(fd, &http->readable) ? POLLIN : 0) |
+                               (FD_ISSET(fd, &http->writable) ? POLLOUT : 0));
+        if (events)
+            fds[n++] = (struct pollfd){fd, events, 0};
+    }
     if (MHD_get_timeout(http->daemon, &ms) == MHD_YES && now + (int64_t)ms < until)
         until = now + (int64_t)ms;
     if ((http->connections || http->web->streams || http->web->sessions) &&
@@ -401,7 +420,22 @@ size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
         until = http->swept_ms + SWEEP_MS;
     if (until < *until_ms)
         *until_ms = until;
-    return HTTP_FDS;
+    return n;
+}
+
+static bool run_library(struct http *http, const struct pollfd *fds, size_t n)
+{
+    FD_ZERO(&http->readable);
+    FD_ZERO(&http->writable);
+    FD_ZERO(&http->special);
+    for (size_t i = 1; i < n; i++) {
+        if (fds[i].revents & (POLLIN | POLLHUP | POLLERR))
+            FD_SET(fds[i].fd, &http->readable);
+        if (fds[i].revents & (POLLOUT | POLLERR))
+            FD_SET(fds[i].fd, &http->writable);
+    }
+    return MHD_run_from_select(http->daemon, &http->readable, &http->writable,
+                               &http->special) == MHD_YES;
 }
 
 static void keep_alive(struct http *http, int64_t now)
@@ -415,11 +449,11 @@ static void keep_alive(struct http *http, int64_t now)
     }
 }
 
-bool http_turn(struct http *http)
+bool http_turn(struct http *http, const struct pollfd *fds, size_t n)
 {
     int64_t now;
     http->woken = false;
-    if (MHD_run(http->daemon) != MHD_YES)
+    if (!run_library(http, fds, n))
         return false;
     take_gone(http);
     now = clock_ms();
@@ -445,12 +479,16 @@ void http_stop(struct http *http)
     int64_t until = clock_ms() + 500;
     if (http->daemon) {
         wake_all(http);
-        while (http->exchanges && clock_ms() < until && MHD_run(http->daemon)) {
-            struct pollfd fd = {http->epoll, POLLIN, 0};
-            (void)poll(&fd, 1, 10);
+        while (http->exchanges && clock_ms() < until) {
+            struct pollfd fds[HTTP_FDS];
+            int64_t due = clock_ms() + 10;
+            size_t n = http_poll(http, fds, &due);
+            int64_t ms = due - clock_ms();
+            (void)poll(fds, (nfds_t)n, ms > 0 ? (int)ms : 0);
+            http->woken = false;
+            if (!run_library(http, fds, n))
+                break;
         }
-        wake_all(http);
-        MHD_run(http->daemon);
         wake_all(http);
         MHD_stop_daemon(http->daemon);
     }

@@ -205,7 +205,7 @@ void server_log(struct server *server, const struct reply *reply, enum log_level
                 const char *text)
 {
     struct text notice = {NULL, 0, 0, false};
-    if ((int)level < reply->log_level)
+    if (level < reply->log_level)
         return;
     notice_begin(&notice, "notifications/message");
     text_pair(&notice, "level", levels[level]);

@@ -12,9 +12,9 @@ static enum serve_end run(struct server *server, struct http *http)
     while (!stop_wanted()) {
         struct pollfd fds[HTTP_FDS + SERVER_FDS];
         int64_t until = INT64_MAX;
-        size_t n = http_poll(http, fds, &until);
-        n += server_poll(server, fds + n, &until);
-        if (!stop_poll(fds, n, until) || !http_turn(http))
+        size_t mine = http_poll(http, fds, &until);
+        size_t n = mine + server_poll(server, fds + mine, &until);
+        if (!stop_poll(fds, n, until) || !http_turn(http, fds, mine))
             return SERVE_SYSTEM;
         server_turn(server);
         if (server->failed)

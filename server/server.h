@@ -25,18 +25,6 @@
 #define MESSAGE_BYTES ((size_t)4 << 20)
 #define QUEUE_BYTES ((size_t)64 << 20)
 
-enum log_level {
-    LOG_DEBUG,
-    LOG_INFO,
-    LOG_NOTICE,
-    LOG_WARNING,
-    LOG_ERROR,
-    LOG_CRITICAL,
-    LOG_ALERT,
-    LOG_EMERGENCY,
-    LOG_NOTHING /* above all of them */
-};
-
 /* Where messages go: stdout, or the answer to one request of HTTP. */
 struct outlet {
     /* Takes a message: JSON without a line feed. */

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions and streams of `cairn mcp --listen`: what can be read again, and the bounds
+ * of what is kept for clients that do not read, do not come back, or are too many. */
+#include "server/web.h"
+
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static const char *no_nearest(const char *word, const char *const *words)
+{
+    (void)word;
+    (void)words;
+    return NULL;
+}
+
+static const struct serve_options options = {
+    .toolsets = TOOLSET_ALL, .nearest = no_nearest, .version = "0"};
+static struct server server;
+static struct web web;
+
+static void set_up(void)
+{
+    server_init(&server, &options);
+    web_init(&web, &server);
+}
+
+static void tear_down(void)
+{
+    ck_assert(!server.failed);
+    server_end(&server);
+    web_release(&web);
+}
+
+static void wake(void *reader)
+{
+    ++*(int *)reader;
+}
+
+static void say(struct stream *stream, const char *json)
+{
+    stream->outlet.send(&stream->outlet, json, strlen(json));
+}
+
+/* All that is left to read: heap. */
+static char *rest(struct stream *stream)
+{
+    struct text all = {NULL, 0, 0, false};
+    char bytes[7];
+    size_t n;
+    while ((n = stream_read(stream, bytes, sizeof bytes)) > 0)
+        text_add(&all, bytes, n);
+    text_put(&all, "");
+    return text_take(&all);
+}
+
+START_TEST(test_read_again)
+{
+    struct session *session = session_new(&web);
+    struct stream *stream = session->notices;
+    char event[64];
+    char *text;
+    int woken = 0;
+    stream_join(stream, &woken, wake);
+    say(stream, "{\"a\":1}");
+    say(stream, "{\"b\":2}");
+    ck_assert_int_eq(woken, 2);
+    text = rest(stream);
+    ck_assert_msg(strstr(text, "data: {\"a\":1}\n\n") && strstr(text, "{\"b\":2}"),
+                  "%s", text);
+    snprintf(event, sizeof event, "%.*s", (int)strcspn(text + 4, "\n"), text + 4);
+    free(text);
+    stream_leave(stream, &woken);
+    ck_assert_ptr_eq(stream_after(&web, session, event), stream);
+    text = rest(stream);
+    ck_assert_msg(!strstr(text, "\"a\"") && strstr(text, "\"b\""), "%s", text);
+    free(text);
+    ck_assert_ptr_null(stream_after(&web, session_new(&web), event));
+    ck_assert_ptr_null(stream_after(&web, session, "7"));
+    ck_assert_ptr_null(stream_after(&web, session, ""));
+}
+END_TEST
+
+START_TEST(test_another_reader)
+{
+    struct stream *stream = session_new(&web)->notices;
+    int first = 0, second = 0;
+    stream_join(stream, &first, wake);
+    stream_join(stream, &second, wake);
+    ck_assert_int_eq(first, 1); /* it is told, and finds that it is not the reader */
+    ck_assert_ptr_eq(stream->reader, &second);
+    stream_leave(stream, &first);
+    ck_assert_ptr_eq(stream->reader, &second);
+}
+END_TEST
+
+START_TEST(test_notices_have_a_bound)
+{
+    struct session *session = session_new(&web);
+    struct stream *stream = session->notices;
+    int woken = 0;
+    char *text;
+    for (int i = 0; i < 20000; i++)
+        say(stream, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
+    ck_assert_uint_le(stream->text.n, NOTICES_BYTES + 200);
+    ck_assert_uint_eq(web.bytes, stream->text.n);
+    ck_assert(!stream->lost);
+    /* Who was there long ago has what is left, from the beginning of an event. */
+    ck_assert_ptr_eq(stream_after(&web, session, "1-0"), stream);
+    text = rest(stream);
+    ck_assert_msg(strncmp(text, "id: 1-", 6) == 0, "%.40s", text);
+    free(text);
+    /* Who reads too slowly has missed something. */
+    stream_after(&web, session, "1-0");
+    stream_join(stream, &woken, wake);
+    for (int i = 0; i < 20000; i++)
+        say(stream, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
+    ck_assert(stream->lost);
+}
+END_TEST
+
+START_TEST(test_streams_that_are_kept)
+{
+    struct session *session = session_new(&web);
+    size_t n = 0;
+    for (int i = 0; i < 1000; i++) {
+        struct stream *stream = stream_new(&web, session);
+        stream->form = STREAM_EVENTS;
+        say(stream, "{}");
+        stream->complete = true;
+        web_sweep(&web, clock_ms());
+    }
+    for (const struct stream *stream = web.streams; stream; stream = stream->next)
+        n++;
+    ck_assert_uint_eq(n, KEPT_STREAMS + 1); /* and that of the notices */
+    session_end(session, &web);
+    web_sweep(&web, clock_ms());
+    ck_assert_ptr_null(web.streams);
+    ck_assert_uint_eq(web.n_sessions + web.bytes, 0);
+}
+END_TEST
+
+START_TEST(test_sessions_have_a_bound)
+{
+    char first[SESSION_ID_BYTES], last[SESSION_ID_BYTES];
+    struct session *busy;
+    for (int i = 0; i < SESSIONS_MAX + 10; i++) {
+        struct session *session = session_new(&web);
+        ck_assert_ptr_nonnull(session);
+        session->used_ms = i; /* the order in which they were used */
+        memcpy(i == 0 ? first : last, session->id, SESSION_ID_BYTES);
+        ck_assert_str_eq(session_find(&web, session->id)->id, session->id);
+        session->used_ms = i;
+    }
+    ck_assert_uint_le(web.n_sessions, SESSIONS_MAX);
+    ck_assert_ptr_null(session_find(&web, first));
+    busy = session_find(&web, last);
+    ck_assert_ptr_nonnull(busy);
+    web_sweep(&web, busy->used_ms + 2 * SESSION_IDLE_MS);
+    ck_assert_uint_eq(web.n_sessions, 0);
+}
+END_TEST
+
+START_TEST(test_busy_sessions_stay)
+{
+    for (int i = 0; i < SESSIONS_MAX; i++)
+        session_new(&web)->client.due = 1;
+    ck_assert_ptr_null(session_new(&web));
+    web_sweep(&web, clock_ms() + 2 * SESSION_IDLE_MS);
+    ck_assert_uint_eq(web.n_sessions, SESSIONS_MAX);
+    for (struct session *session = web.sessions; session; session = session->next)
+        session->client.due = 0;
+}
+END_TEST
+
+START_TEST(test_readers_that_do_not_read)
+{
+    static char json[1 << 20];
+    struct session *session = session_new(&web);
+    int woken = 0;
+    memset(json, 'x', sizeof json - 1);
+    for (int i = 0; i < 80; i++) {
+        struct stream *stream = stream_new(&web, session);
+        stream->form = STREAM_EVENTS;
+        stream_join(stream, &woken, wake);
+        say(stream, json);
+        web_sweep(&web, clock_ms());
+    }
+    ck_assert_uint_le(web.bytes, QUEUE_BYTES + sizeof json);
+    ck_assert_int_gt(woken, 80); /* those that have lost something are told */
+    for (struct stream *stream = web.streams; stream; stream = stream->next)
+        stream->reader = NULL;
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mcp_web");
+    TCase *c = tcase_create("mcp_web");
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, test_read_again);
+    tcase_add_test(c, test_another_reader);
+    tcase_add_test(c, test_notices_have_a_bound);
+    tcase_add_test(c, test_streams_that_are_kept);
+    tcase_add_test(c, test_sessions_have_a_bound);
+    tcase_add_test(c, test_busy_sessions_stay);
+    tcase_add_test(c, test_readers_that_do_not_read);
+    suite_add_tcase(suite, c);
+    return help_run(suite);
+}
