@@ -57,11 +57,20 @@ static size_t call_bytes(const struct call *call)
     return n;
 }
 
+static size_t count_of(const struct call *list, const struct call *like)
+{
+    size_t n = 0;
+    for (; list; list = list->next)
+        n += list->reply.client == like->reply.client;
+    return n;
+}
+
 bool calls_add(struct calls *calls, struct call *call)
 {
     size_t bytes = call_bytes(call);
     if (calls->n_waiting >= CALLS_WAITING ||
-        bytes > CALLS_WAITING_BYTES - calls->waiting_bytes)
+        bytes > CALLS_WAITING_BYTES - calls->waiting_bytes ||
+        (calls->each_waiting && count_of(calls->waiting, call) >= calls->each_waiting))
         return false;
     call->next = NULL;
     call->began_ms = call->told_ms = clock_ms();
@@ -347,7 +356,8 @@ static void start_call(struct calls *calls, struct call *call)
 static bool can_start(const struct calls *calls, const struct call *call)
 {
     if (calls->n_running >= CALLS_RUNNING ||
-        (call->starts && calls->n_detached + calls->n_running >= CALLS_DETACHED))
+        (call->starts && calls->n_detached + calls->n_running >= CALLS_DETACHED) ||
+        (calls->each_running && count_of(calls->running, call) >= calls->each_running))
         return false;
     for (const struct call *other = calls->running; call->ordered && other;
          other = other->next)

@@ -15,6 +15,9 @@
 #define CALLS_WAITING 256
 #define CALLS_WAITING_BYTES ((size_t)16 << 20)
 #define CALLS_DETACHED 64
+/* Of one of several clients. */
+#define CALLS_EACH_RUNNING 6
+#define CALLS_EACH_WAITING 64
 #define CALL_OUTPUT_BYTES ((size_t)4 << 20)
 #define CALL_ERRORS_BYTES ((size_t)16 << 10)
 
@@ -76,7 +79,8 @@ struct call {
 struct calls {
     struct call *running, *waiting, **waiting_end;
     size_t n_running, n_waiting, waiting_bytes;
-    int detached[CALLS_DETACHED]; /* pidfds of runs that go on */
+    size_t each_running, each_waiting; /* so many of one client; 0: as many as of all */
+    int detached[CALLS_DETACHED];      /* pidfds of runs that go on */
     size_t n_detached;
     struct server *server;
 };

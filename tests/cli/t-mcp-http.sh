@@ -299,6 +299,26 @@ ok 'who listens is told so' wait_for 10 told subscriptions/acknowledged
 cairn note add heard >/dev/null
 ok 'and what has changed' wait_for 10 told '"uri":"cairn://session/bug"'
 
+# One client leaves room for others.
+hello 2025-03-26
+busy=$in_session
+messages=
+i=100
+while [ $i -lt 164 ]; do
+    messages=$messages,'{"jsonrpc":"2.0","id":'$i',"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}'
+    i=$((i + 1))
+done
+build POST "[${messages#,}]" "$busy"
+"$BUILD/tests/tools/http" -t 60 "$port" <request >answer.later &
+reader=$!
+ok 'a client with 64 calls that take long' wait_for 10 lives 'sleep 9741'
+hello
+call 1 session_list
+is "$(got .id)$(got .result.isError)" 1false 'does not keep others waiting'
+ask DELETE '' "$busy"
+ok 'its calls end with its session' wait_for 10 gone
+wait $reader
+
 # ---- Many ---------------------------------------------------------------------
 peak() { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"; }
 bounded() { # NAME KIB; sanitizers take much for themselves
