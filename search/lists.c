@@ -36,20 +36,25 @@ struct scoring {
     struct cairn_error *error;
 };
 
-/* The logarithm by powers of two, digit by digit: the same on every machine. */
+/* The logarithm to base 2, digit by digit: the same on every machine. */
 static double log_of(double x)
 {
     double whole = 0, part = 0.5;
-    for (; x >= 2; x /= 2)
+    while (x >= 2) {
+        x /= 2;
         whole++;
-    for (; x < 1; x *= 2)
+    }
+    while (x < 1) {
+        x *= 2;
         whole--;
-    for (int i = 0; i < 24; i++, part /= 2) {
+    }
+    for (int i = 0; i < 24; i++) {
         x *= x;
         if (x >= 2) {
             x /= 2;
             whole += part;
         }
+        part /= 2;
     }
     return whole;
 }

@@ -68,6 +68,12 @@ static int add_function(struct db *db, struct cairn_error *error)
     return rc == SQLITE_OK ? 0 : db_fail(db, rc, false, error);
 }
 
+/* Whom the function is called for: NULL, nobody. */
+static void serve(struct db *db, struct phrase_reading *reading)
+{
+    db->phrases = reading;
+}
+
 int db_each_phrase(struct db *db, enum sql_id id, struct str expression,
                    int (*each)(void *, const struct phrase_row *), void *context,
                    struct cairn_error *error)
@@ -78,11 +84,11 @@ int db_each_phrase(struct db *db, enum sql_id id, struct str expression,
     if (rc)
         return rc;
     db->has_phrases = true;
-    db->phrases = &reading;
+    serve(db, &reading);
     rc = query_start(&query, db, id, VALUES(value_text(expression)), error);
     if (!rc)
         rc = query_step(&query, error);
     query_end(&query);
-    db->phrases = NULL;
+    serve(db, NULL);
     return reading.rc ? reading.rc : rc < 0 ? rc : 0;
 }
