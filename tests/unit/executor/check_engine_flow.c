@@ -150,10 +150,11 @@ START_TEST(conditions_of_members)
     RUN("tasks:\n"
         "  g: {foreach: {i: [1, 2, 3]}, if: i != 2, run: 'echo $i >>log'}\n"
         "  all: {needs: [g], run: ':'}\n"
+        "  every: {needs: [g], needs_all: true, run: ':'}\n"
         "  any: {needs: [g], when: always, run: ':'}\n");
     expect_tasks(store, 1,
-                 "g[i=1]:completed g[i=2]:excluded g[i=3]:completed all:skipped "
-                 "any:completed");
+                 "g[i=1]:completed g[i=2]:excluded g[i=3]:completed all:completed "
+                 "every:skipped any:completed");
     ck_assert_int_eq(lines("log"), 2);
 }
 END_TEST
