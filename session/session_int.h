@@ -128,8 +128,8 @@ int live_hidden(struct live *live, struct hidden_values *out,
                 struct cairn_error *error);
 /* As redactor_of_values. */
 int live_redactor(struct live *live, struct redactor **out, struct cairn_error *error);
-/* item_secrets.c: takes secrets out of what differs from `before`, except the command of a
- * check. */
+/* item_secrets.c: takes secrets out of what differs from `before`, except the command
+ * of a check. */
 int live_clean_item(struct live *live, const struct item *before, struct item *item,
                     struct cairn_error *error);
 

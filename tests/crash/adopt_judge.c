@@ -134,29 +134,25 @@ static int add_output(void *context, const char *bytes, size_t n, uint64_t gap)
     return 0;
 }
 
-/* The beginning is written in any case, if there was time for it. */
+/* The beginning is written in any case, if there was time for it. Both streams are one
+ * log, in the order in which they were written. */
 static void check_output(struct judge *judge, uint32_t task, uint32_t attempt)
 {
-    static const char *const of[] = {"", "of "};
     struct scenario *s = &judge->a->s;
     const char *id = s->w.id[task];
     bool timed_out = s->w.defs[s->w.def_of[task]].flags & DEF_TIMEOUT;
-    for (int stream = 1; stream <= 2; stream++) {
-        struct output output = {.n = 0};
-        char expected[256];
-        int n = snprintf(expected, sizeof expected, "begin %s%s %u\n", of[stream - 1],
-                         id, attempt);
-        if (judge->tallies[task][attempt].ends)
-            snprintf(expected + n, sizeof expected - (size_t)n, "end %s%s %u\n",
-                     of[stream - 1], id, attempt);
-        int code = cairn_output(judge->store, judge->run, id, attempt, stream,
-                                add_output, &output, NULL);
-        check(s,
-              !code &&
-                  (strcmp(output.text, expected) == 0 || (timed_out && output.n == 0)),
-              "%s: output %d of attempt %u is \"%s\"", id, stream, attempt,
-              output.text);
-    }
+    struct output output = {.n = 0};
+    char expected[256];
+    int n = snprintf(expected, sizeof expected, "begin %s %u\nbegin of %s %u\n", id,
+                     attempt, id, attempt);
+    if (judge->tallies[task][attempt].ends)
+        snprintf(expected + n, sizeof expected - (size_t)n, "end %s %u\nend of %s %u\n",
+                 id, attempt, id, attempt);
+    int code = cairn_output(judge->store, judge->run, id, attempt, 1, add_output,
+                            &output, NULL);
+    check(s,
+          !code && (strcmp(output.text, expected) == 0 || (timed_out && output.n == 0)),
+          "%s: the log of attempt %u is \"%s\"", id, attempt, output.text);
 }
 
 static void check_times(struct judge *judge, uint32_t task, uint32_t attempt)

@@ -126,8 +126,8 @@ static void print(const char *when)
 {
     const char *task = variable("CAIRN_TASK"), *attempt = variable("CAIRN_ATTEMPT");
     fprintf(stdout, "%s %s %s\n", when, task, attempt);
-    fprintf(stderr, "%s of %s %s\n", when, task, attempt);
-    if (fflush(stdout) || fflush(stderr))
+    if (fflush(stdout) || fprintf(stderr, "%s of %s %s\n", when, task, attempt) < 0 ||
+        fflush(stderr))
         exit(96);
 }
 
