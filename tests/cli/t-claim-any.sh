@@ -121,7 +121,7 @@ END2
 exits 7 cairn run many.yaml --no-wait
 rm -f done.txt
 for i in 1 2 3 4; do
-    (while cairn claim --any --exec 'cat >>done.txt; echo >>done.txt' -q; do :; done) 2>/dev/null &
+    (while cairn claim --any --exec 'echo "$(cat)" >>done.txt' -q; do :; done) 2>/dev/null &
 done
 wait
 is "$(sort -n done.txt | tr '\n' ' ')" '1 2 3 4 5 6 7 8 9 10 11 12 ' 'each was done once'
