@@ -39,6 +39,7 @@ int unknown_task(const struct cairn_workflow *workflow, const char *task)
                                   "%s is a group of tasks: name one, such as %s", task,
                                   info.id);
         nearest_try(&nearest, info.id);
+        nearest_try(&nearest, info.group);
     }
     if (!nearest.best && tasks <= FEW)
         return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
@@ -49,7 +50,8 @@ int unknown_task(const struct cairn_workflow *workflow, const char *task)
                           "there is no task %s in %s%s%s%s", task,
                           cairn_workflow_name(workflow),
                           nearest.best ? ": did you mean " : "",
-                          nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+                          nearest.best ? nearest.best : "",
+                          nearest.best ? "?" : ": `cairn plan --fresh` lists them");
 }
 
 int missing_task(struct cairn_store *store, uint64_t run, const char *task,

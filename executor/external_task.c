@@ -109,7 +109,8 @@ int external_task_refuse_taken(const struct external_task *t, struct cairn_error
 {
     int64_t left = (t->claim->left_ms + 999) / 1000;
     return error_set(error, CAIRN_EOWNED,
-                     "%.*s has task %s for another %lld second%s; see `cairn next "
+                     "%.*s has task %s for another %lld second%s: if that is you, "
+                     "give the --token that `cairn claim` has printed; see `cairn next "
                      "%llu --claimed`",
                      (int)t->claim->holder.len, t->claim->holder.ptr,
                      t->view.workflow->graph.id[t->task], (long long)left,

@@ -213,7 +213,8 @@ void tools_call(struct server *server, struct request *request)
     call->finish = finish_tool;
     call->arguments.read_only = server->options->read_only;
     call->starts = tool->starts;
-    call->ordered = !tool->starts && !(tool->hints & (HINT_READ_ONLY | HINT_SLOW));
+    /* A run that was started has its number before the next change begins. */
+    call->ordered = !(tool->hints & (HINT_READ_ONLY | HINT_SLOW));
     if (arguments_make(&call->arguments, tool,
                        value_member(request->params, "arguments"),
                        server->options->nearest) ||

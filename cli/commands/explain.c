@@ -268,13 +268,14 @@ static int explain_task(struct settings *settings, struct cairn_store *store,
     const char *cause;
     uint32_t node;
     int status;
-    if (cairn_workflow_compile(workflow, &error) != 0)
-        return report_error(&error);
-    node = cairn_workflow_find(workflow, task);
-    if (node == UINT32_MAX)
-        return unknown_task(workflow, task);
+    /* Only now does the workflow have the members that the run goes on with. */
     if (cairn_plan(&plan, workflow, store, options, &error) != 0)
         return report_error(&error);
+    node = cairn_workflow_find(workflow, task);
+    if (node == UINT32_MAX) {
+        cairn_plan_free(plan);
+        return unknown_task(workflow, task);
+    }
     cairn_plan_get(plan, node, &decision);
     cause = decision.cause;
     if (decision.reason == CAIRN_REASON_SKIPPED)

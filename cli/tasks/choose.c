@@ -19,8 +19,10 @@ static bool ends_with(const char *word, const char *end)
 static bool is_file(const char *word)
 {
     struct stat st;
-    if (strchr(word, '/') || ends_with(word, ".yaml") || ends_with(word, ".yml") ||
-        ends_with(word, ".json"))
+    /* The value of a member may be a path. */
+    bool member = strchr(word, '[') && ends_with(word, "]");
+    if (!member && (strchr(word, '/') || ends_with(word, ".yaml") ||
+                    ends_with(word, ".yml") || ends_with(word, ".json")))
         return true;
     return stat(word, &st) == 0 && !S_ISDIR(st.st_mode);
 }

@@ -212,4 +212,44 @@ says '"not_chosen":1' 'and something else would run'
 exits 0 cairn run read.yaml --fresh b
 logged 'b ' 'nothing of that has run the other one'
 
+
+# ---- Members whose value is a path, groups with a typo, files that come later ----
+
+mkdir -p paths/src && cd paths || exit 1
+touch src/b.c src/c.c src/d.c
+cat >cairn.yaml <<'END2'
+name: paths
+tasks:
+  compile: {foreach: {src: {glob: "src/*.c"}}, run: 'echo "$src" >>log'}
+  a1: {run: 'true'}
+  a2: {run: 'true'}
+  a3: {run: 'true'}
+  a4: {run: 'true'}
+  a5: {run: 'true'}
+  a6: {run: 'true'}
+  link: {needs: compile, run: 'echo link >>log'}
+END2
+exits 0 cairn plan 'compile[src=src/c.c]' --fresh
+is "$(cat out)" 'run   compile[src=src/c.c]  it never ran' 'a member with a path is no file'
+exits 0 cairn run 'compile[src=src/c.c]'
+is "$(cat log)" src/c.c 'and is the one that runs'
+exits 0 cairn resume 'compile[src=src/d.c]'
+exits 10 cairn run 'comple'
+says 'did you mean compile?' 'a group is suggested, too'
+printf 'name: many\ntasks:\n  t: {foreach: {n: {range: [1, 40]}}, run: "true"}\n' >many.yaml
+exits 10 cairn run many.yaml 'nothing-like-it'
+says 'cairn plan --fresh' 'or how to see all of them'
+exits 0 cairn resume
+touch src/a.c
+for f in b c d; do
+    exits 0 cairn explain "compile[src=src/$f.c]" --json
+    is "$(json_get .task)" "compile[src=src/$f.c]" "explain $f: of the members that the run has"
+done
+exits 0 cairn explain link
+says 'link will not run'
+exits 10 cairn explain 'compile[src=src/a.c]'
+rm src/a.c src/b.c
+exits 0 cairn explain 'compile[src=src/b.c]' --json
+is "$(json_get .task)" 'compile[src=src/b.c]' 'also one whose file is gone'
+cd ..
 done_testing
