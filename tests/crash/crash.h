@@ -192,7 +192,7 @@ struct snapshot {
     enum cairn_run_state state;
     enum cairn_outcome outcome[TASKS_MAX];
     uint32_t attempts[TASKS_MAX];
-    bool interrupted[TASKS_MAX];
+    bool interrupted[TASKS_MAX]; /* an attempt is open, though its keeper may live */
 };
 bool snapshot_take(struct scenario *s, const char *dir, struct snapshot *snapshot);
 /* Outcomes as of a checkpoint. */

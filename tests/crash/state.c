@@ -35,7 +35,7 @@ static int note_task(void *context, const struct cairn_task_info *info)
         return 1;
     reading->snapshot->outcome[task] = info->outcome;
     reading->snapshot->attempts[task] = info->attempts;
-    reading->snapshot->interrupted[task] = info->interrupted;
+    reading->snapshot->interrupted[task] = info->interrupted || info->running;
     return 0;
 }
 
