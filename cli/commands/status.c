@@ -16,6 +16,7 @@
 /* Counts that need a look at every task. */
 struct open_ends {
     uint32_t interrupted, unknown, failed_undos;
+    uint32_t completed, failed; /* as they are listed, so without unknown ones */
     uint32_t steps, claimed; /* external tasks: that can be done, that are claimed */
 };
 
@@ -53,6 +54,8 @@ static int count_open_end(void *context, const struct cairn_task_info *task)
     struct open_ends *ends = context;
     ends->interrupted += task->interrupted;
     ends->unknown += task->outcome == CAIRN_UNKNOWN;
+    ends->completed += task->outcome == CAIRN_COMPLETED;
+    ends->failed += task->outcome == CAIRN_FAILED;
     ends->failed_undos += task->failed_undo > 0;
     return 0;
 }
@@ -65,7 +68,9 @@ static int count_step(void *context, const struct cairn_next_info *info)
     return 0;
 }
 
-static int find_open_ends(struct cairn_store *store, const struct cairn_run_info *run,
+/* A task whose undo was cut off is recorded as completed or failed, and unknown: it
+ * counts once. */
+static int find_open_ends(struct cairn_store *store, struct cairn_run_info *run,
                           struct open_ends *ends)
 {
     struct cairn_error error = {0};
@@ -75,6 +80,8 @@ static int find_open_ends(struct cairn_store *store, const struct cairn_run_info
     ends->unknown = 0;
     if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0)
         return report_error(&error);
+    run->completed = ends->completed;
+    run->failed = ends->failed;
     if (run->state == CAIRN_RUN_UNFINISHED &&
         cairn_next(store, run->run, true, count_step, ends, &error) != 0)
         return report_error(&error);
@@ -180,7 +187,7 @@ static int list_rows(struct settings *settings, struct task_listing *listing)
 }
 
 static int print_text(struct settings *settings, struct cairn_store *store,
-                      const struct cairn_run_info *run)
+                      struct cairn_run_info *run)
 {
     struct task_listing listing = {.settings = settings,
                                    .store = store,
@@ -246,7 +253,7 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     struct open_ends ends;
     int status;
     listing.every = settings->given[OPT_TASKS];
-    status = find_open_ends(store, run, &ends);
+    status = find_open_ends(store, &shown, &ends);
     if (status != 0)
         return status;
     shown.unknown = ends.unknown;

@@ -179,4 +179,24 @@ says 'when its `finally` tasks have run' 'what still runs is `finally`'
 ok 'as the owner says' wait_for 20 grep -q 'stopping: when the `finally` tasks have run' run.err
 released
 is "$(undone)" 'f ' 'and so it does'
+
+# ---- Killed in the middle of an undo: the task is unknown, and counts once ----
+mkdir cut && cd cut || exit 1
+cat >cut.yaml <<'END2'
+name: cut
+on_failure: {undo: all}
+tasks:
+  a: {run: 'true', undo: 'echo >undoing; exec sleep 60', once: true}
+  b: {needs: [a], run: 'exit 3'}
+END2
+cairn run cut.yaml >run.out 2>&1 &
+pid=$!
+ok 'it undoes' wait_for 20 test -e undoing
+kill -KILL $pid
+wait $pid
+exits 0 cairn status
+says '2: 0 completed, 1 failed, 1 unknown' 'status counts each task once'
+exits 0 cairn status --json
+is "$(json_get .completed) $(json_get .failed) $(json_get .unknown)" '0 1 1' 'with --json, too'
+cd ..
 done_testing
