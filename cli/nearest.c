@@ -95,7 +95,11 @@ const char *command_meant(const char *word)
         {"lint", "`cairn validate` checks a workflow file"},
         {"verify", "`cairn validate` checks a workflow file, `cairn checkpoint verify` "
                    "what is stored"},
-        {"clean", "`cairn gc` removes what the store no longer needs"},
+        {"clean", "`cairn undo RUN` takes back what a run did, `cairn gc` removes what "
+                  "the store no longer needs; files of tasks are theirs"},
+        {"all", "`cairn run` runs the whole workflow file"},
+        {"test", "`cairn run test` runs the task or group of that name"},
+        {"tail", "`cairn log TASK --follow` prints what a task writes"},
         {"history", "`cairn runs` lists runs, `cairn checkpoint list` checkpoints"},
         {"dag", "`cairn graph` draws the tasks"},
         {"dot", "`cairn graph` draws the tasks"},
@@ -137,8 +141,11 @@ const char *option_meant(const char *command, const char *option)
          "checkpoint"},
         {"run", "undo", "`cairn undo RUN` takes back what a run did"},
         {"run", "reason", "`cairn explain TASK` says why a task runs or does not"},
-        {"resume", "dry-run", "`cairn plan --run RUN` says what would run, and why"},
+        {"resume", "dry-run",
+         "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and "
+         "why"},
         {"resume", "run", "the number of the run comes without it: cairn resume RUN"},
+        {"events", "run", "the number of the run comes without it: cairn events RUN"},
         {"status", "run", "the number of the run comes without it: cairn status RUN"},
         {"watch", "run", "the number of the run comes without it: cairn watch RUN"},
         {"status", "follow", "`cairn watch` follows a run"},

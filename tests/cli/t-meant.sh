@@ -13,13 +13,17 @@ start|cairn run
 retry|cairn resume
 logs|cairn log TASK
 stop|cairn cancel
-clean|cairn gc
+clean|cairn undo
+test|cairn run test
+all|cairn run
+tail|cairn log TASK --follow
 flow.yaml|to run that file: cairn run flow.yaml
 run --dry-run|cairn plan
 run -n|cairn plan
 run -f flow.yaml|the workflow file comes without it: cairn run FILE
 resume --dry-run|cairn plan --run RUN
 status --run 1|cairn status RUN
+events --run 1|cairn events RUN
 status --follow|cairn watch
 END
 ok 'no such command made a store' test ! -e .cairn
