@@ -17,7 +17,7 @@
 struct open_ends {
     uint32_t interrupted, unknown, failed_undos;
     uint32_t completed, failed; /* as they are listed, so without unknown ones */
-    uint32_t steps, claimed; /* external tasks: that can be done, that are claimed */
+    uint32_t steps, claimed;    /* external tasks: that can be done, that are claimed */
 };
 
 static void print_count(uint32_t count, const char *name)

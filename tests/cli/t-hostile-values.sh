@@ -116,7 +116,7 @@ same_hex 'names of files arrive as they are' files.out files.hex
 run cairn status --tasks --json
 json_ok 'the ids in JSON'
 high=$(printf '\200-\377')
-is "$(awk -F '\t' '$1 ~ /\.task$/' flat.tsv | LC_ALL=C grep -cv "^[^	]*	[]A-Za-z0-9_.+@:\/=,~%$high[-]*$")" 0 'ids are plain, but for letters of other languages'
+is "$(awk -F '\t' '$1 ~ /\.task$/' flat.tsv | LC_ALL=C grep -cv "^[^	]*	[]A-Za-z0-9_.+@:\/=,~%${high}[-]*$")" 0 'ids are plain, but for letters of other languages'
 ids=$(awk -F '\t' '$1 ~ /\.task$/ && $2 ~ /^files/ { print $2 }' flat.tsv)
 wrong=
 for id in $ids; do
