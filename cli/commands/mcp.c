@@ -172,6 +172,8 @@ static int serve_clients(struct settings *settings, struct serve_options *option
     options->token_file = token;
     if (status == 0 && serve_http(options, why) != SERVE_DONE)
         status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
+    options->hosts = NULL;
+    options->token_file = NULL;
     free(hosts);
     free(token);
     return status;
