@@ -90,7 +90,9 @@ static int add_row(void *context, const struct cairn_task_info *task)
     *row = *task;
     row->id = strdup(task->id);
     row->text = task->text ? strdup(task->text) : NULL;
-    rows->failed |= !row->id || (task->text && !row->text);
+    row->cause = task->cause ? strdup(task->cause) : NULL;
+    rows->failed |=
+        !row->id || (task->text && !row->text) || (task->cause && !row->cause);
     return rows->failed;
 }
 
@@ -158,6 +160,7 @@ void task_rows_release(struct task_rows *rows)
     for (size_t i = 0; i < rows->n; i++) {
         free((void *)(uintptr_t)rows->at[i].id);
         free((void *)(uintptr_t)rows->at[i].text);
+        free((void *)(uintptr_t)rows->at[i].cause);
     }
     free(rows->at);
     *rows = (struct task_rows){.at = NULL};
