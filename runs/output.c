@@ -28,6 +28,7 @@ struct output_finder {
     struct digest digest;
     bool has_digest;
     uint64_t bytes, head;
+    uint64_t log_bytes; /* of the first stream, whichever is meant */
     int64_t started_ns, ended_ns;
 };
 
@@ -50,6 +51,7 @@ static int note_output(void *context, const struct attempt_row *row)
         memcpy(f->digest.bytes, digest.ptr, DIGEST_SIZE);
     f->bytes = f->stream == 1 ? row->out_bytes : row->err_bytes;
     f->head = f->stream == 1 ? row->out_head : row->err_head;
+    f->log_bytes = row->out_bytes;
     return 0;
 }
 
@@ -176,13 +178,9 @@ int cairn_output_times(struct cairn_store *store, uint64_t run, const char *task
 {
     struct buf bytes = BUF_INIT;
     struct times_shown shown = {.each = each, .context = context};
-    struct output_finder log = {
-        .store = store, .run = run, .wanted = attempt, .stream = 1, .error = error};
-    struct output_finder f = log;
-    int rc = find_attempt(&log, task);
-    f.stream = 2;
-    if (!rc)
-        rc = find_attempt(&f, task);
+    struct output_finder f = {
+        .store = store, .run = run, .wanted = attempt, .stream = 2, .error = error};
+    int rc = find_attempt(&f, task);
     if (!rc && (!f.stored || !f.merged))
         rc = error_set(error, CAIRN_ENOTFOUND,
                        "there are no times of the log of task `%s`: %s", task,
@@ -194,6 +192,6 @@ int cairn_output_times(struct cairn_store *store, uint64_t run, const char *task
         rc = error_set(error, CAIRN_EDAMAGED, "the times of its log are damaged");
     buf_release(&bytes);
     if (!rc && !shown.over)
-        each(context, log.bytes, f.ended_ns);
+        each(context, f.log_bytes, f.ended_ns);
     return rc;
 }

@@ -72,7 +72,7 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     job_pipes_finish(e, job);
     if (!job->capture_open)
         return;
-    for (int i = 0; i < (job->merged ? 1 : 2) && !rc; i++)
+    for (int i = 0; i < job_streams(job) && !rc; i++)
         if (job->capture.fd[i] >= 0)
             rc = capture_read(job->capture.fd[i], output_limit(e), &ending->captured[i],
                               &error);

@@ -201,7 +201,7 @@ static int submit_job(struct engine *e, struct job *job, struct cairn_error *err
 {
     uint32_t index = job_index(&e->jobs, job);
     job->request.stdout_fd = job->capture.fd[0];
-    job->request.stderr_fd = job->capture.fd[job->merged ? 0 : 1];
+    job->request.stderr_fd = job->capture.fd[job_streams(job) - 1];
     int rc = order_sign(job, error);
     if (!rc)
         rc = job_pipes_open(e, job, error);

@@ -81,7 +81,7 @@ void look_at_logs(struct engine *e)
         if (job->state != JOB_RUNNING || !job->capture_open ||
             (job->role != ROLE_TASK && job->role != ROLE_UNDO))
             continue;
-        for (int stream = 0; stream < (job->merged ? 1 : 2); stream++)
+        for (int stream = 0; stream < job_streams(job); stream++)
             look_at_log(e, job, stream, now_ns);
     }
 }

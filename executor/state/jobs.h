@@ -102,6 +102,12 @@ struct jobs {
     uint32_t lost_outputs;   /* attempts whose output could not be kept */
 };
 
+/* Files that its process writes to. */
+static inline int job_streams(const struct job *job)
+{
+    return job->merged ? 1 : 2;
+}
+
 static inline uint32_t job_index(const struct jobs *jobs, const struct job *job)
 {
     return (uint32_t)(job - jobs->at);

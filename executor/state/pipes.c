@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Output of tasks in a workflow with secrets: through a pipe and the redactor into the
  * file that otherwise the task itself would write: one pipe where both streams are one
- * log. What is in the pipe when cairn dies
- * is lost.
- */
+ * log. What is in the pipe when cairn dies is lost. */
 #include "executor/state/pipes.h"
 
 #include "executor/state/job_disk.h"
@@ -28,7 +26,7 @@ int job_pipes_open(struct engine *e, struct job *job, struct cairn_error *error)
     job->pipe[0].fd = job->pipe[1].fd = -1;
     if (!must_redact(e, job))
         return 0;
-    for (int i = 0; i < (job->merged ? 1 : 2); i++) {
+    for (int i = 0; i < job_streams(job); i++) {
         int fd[2];
         if (pipe2(fd, O_CLOEXEC) < 0) {
             int saved = errno;

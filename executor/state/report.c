@@ -38,12 +38,12 @@ static uint32_t count_left(const struct engine *e)
     uint32_t n = e->phase == PHASE_FINALLY ? 0 : e->jobs.running;
     if (e->phase == PHASE_UNDO)
         n += e->undoing.n - e->undoing.next;
-    for (uint32_t task = 0;
-         e->halting.level < HALT_KILL && e->request.mode == MODE_RUN &&
-         task < e->request.graph->n_tasks;
-         task++)
-        n += graph_def(e->request.graph, task)->finally &&
-             e->progress.sched.state[task] != ENDED;
+    if (e->halting.level >= HALT_KILL || e->request.mode != MODE_RUN)
+        return n;
+    /* Those of `finally` are the last ones. */
+    for (uint32_t task = e->request.graph->n_tasks;
+         task-- > 0 && graph_def(e->request.graph, task)->finally;)
+        n += e->progress.sched.state[task] != ENDED;
     return n;
 }
 

@@ -117,6 +117,7 @@ bool endings_lose_output(struct engine *e, size_t bytes, const char *why)
             continue;
         buf_release(out);
         buf_release(err);
+        buf_release(&ending->times);
         job_lose_output(e, ending->row.task, why);
         lost = true;
     }
