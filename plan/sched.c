@@ -1,188 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See sched.h for the states. Cost per step: O(log ready) for the queue and
- * O(dependents) for what follows from an end; nothing is proportional to the number of
- * tasks. */
+/* What follows from the end of a task, and from how all of them stand at the beginning.
+ * See sched.h for the states. O(dependents) for an end; nothing is proportional to the
+ * number of tasks. What is ready waits in sched_ready.c. */
 #include "plan/sched_int.h"
-
-#include "base/heap.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-/* ---- Order: a binary heap of tasks ---- */
-
-HEAP_OF(entries, struct heap_entry, starts_before)
-
-static void heap_add(struct heap *heap, const struct graph *g, uint32_t task)
-{
-    struct heap_entry entry = {graph_def(g, task)->priority, g->height[task], task};
-    entries_push(heap->at, &heap->n, entry);
-}
-
-static uint32_t heap_pop(struct heap *heap)
-{
-    return entries_pop(heap->at, &heap->n).task;
-}
-
-/* The diagram in sched.h. Looks at every task, so only debug builds do (DEBUG=1). */
-static void check_transition(const struct sched *s)
-{
-#ifdef CAIRN_DEBUG
-    assert(sched_consistent(s));
-#else
-    (void)s;
-#endif
-}
-
-/* ---- Pools ---- */
-
-static bool pool_full(const struct sched *s, uint32_t pool)
-{
-    return pool != UINT32_MAX &&
-           s->pool_used[pool] >= s->graph->definition->pools[pool].limit;
-}
-
-enum sched_kind sched_kind_of(const struct task_def *def)
-{
-    if (def->finally)
-        return SCHED_FINALLY;
-    return def->when == WHEN_SUCCESS ? SCHED_ORDINARY : SCHED_HANDLERS;
-}
-
-static void make_ready(struct sched *s, uint32_t task)
-{
-    assert(s->waiting[task] == 0);
-    if (!is_allowed(s, task)) {
-        s->state[task] = SHELVED;
-        s->shelved++;
-        return;
-    }
-    s->state[task] = READY;
-    heap_add(&s->ready, s->graph, task);
-}
-
-static void end_hold(struct sched *s, uint32_t task)
-{
-    assert(s->state[task] == HELD && s->held > 0);
-    s->held--;
-    make_ready(s, task);
-}
-
-void sched_allow(struct sched *s, uint8_t kinds)
-{
-    s->allowed = kinds;
-    s->ready.n = s->shelved = 0;
-    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++)
-        s->parked[p].n = 0;
-    for (uint32_t task = 0; task < s->graph->n_tasks; task++) {
-        if (s->state[task] == READY || s->state[task] == PARKED ||
-            s->state[task] == SHELVED)
-            make_ready(s, task);
-        else if (s->state[task] == HELD && !is_allowed(s, task))
-            end_hold(s, task);
-    }
-    check_transition(s);
-}
-
-void sched_set_aside(struct sched *s, const uint8_t *aside)
-{
-    s->aside = aside;
-    sched_allow(s, s->allowed);
-}
-
-/* A place in the pool is free again: the best parked task gets ready. */
-static void leave_pool(struct sched *s, uint32_t task)
-{
-    uint32_t pool = pool_of(s, task);
-    if (pool == UINT32_MAX)
-        return;
-    assert(s->pool_used[pool] > 0);
-    s->pool_used[pool]--;
-    if (s->parked[pool].n)
-        make_ready(s, heap_pop(&s->parked[pool]));
-}
-
-uint32_t sched_take(struct sched *s)
-{
-    while (s->ready.n) {
-        uint32_t task = heap_pop(&s->ready);
-        uint32_t pool = pool_of(s, task);
-        assert(s->state[task] == READY);
-        if (pool_full(s, pool)) {
-            s->state[task] = PARKED;
-            heap_add(&s->parked[pool], s->graph, task);
-            continue;
-        }
-        if (pool != UINT32_MAX)
-            s->pool_used[pool]++;
-        s->state[task] = TAKEN;
-        s->taken++;
-        check_transition(s);
-        return task;
-    }
-    return NODE_NONE;
-}
-
-/* Makes the ready queue anew without what is not ready any more. */
-static void rebuild_ready(struct sched *s)
-{
-    uint32_t n = s->ready.n;
-    s->ready.n = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (s->state[s->ready.at[i].task] == READY)
-            entries_push(s->ready.at, &s->ready.n, s->ready.at[i]);
-}
-
-void sched_take_tasks(struct sched *s, const uint32_t *tasks, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t pool = pool_of(s, tasks[i]);
-        assert(s->state[tasks[i]] == READY);
-        if (pool != UINT32_MAX)
-            s->pool_used[pool]++;
-        s->state[tasks[i]] = TAKEN;
-        s->taken++;
-    }
-    if (n)
-        rebuild_ready(s);
-    check_transition(s);
-}
-
-static void undo_take(struct sched *s, uint32_t task)
-{
-    assert(s->state[task] == TAKEN && s->taken > 0);
-    s->taken--;
-    leave_pool(s, task);
-}
-
-void sched_return(struct sched *s, uint32_t task)
-{
-    undo_take(s, task);
-    make_ready(s, task);
-    check_transition(s);
-}
-
-void sched_hold(struct sched *s, uint32_t task)
-{
-    undo_take(s, task);
-    s->state[task] = HELD;
-    s->held++;
-    check_transition(s);
-}
-
-void sched_again(struct sched *s, uint32_t task)
-{
-    end_hold(s, task);
-    check_transition(s);
-}
-
-void sched_offer(struct sched *s, uint32_t task)
-{
-    undo_take(s, task);
-    s->state[task] = OFFERED;
-    s->offered++;
-    check_transition(s);
-}
 
 /* ---- The end of a task ---- */
 
@@ -338,7 +161,7 @@ static void look_at_task(struct propagation *r, uint32_t task)
     else if (when == WHEN_FAILED && !(s->flags[task] & NEED_FAILED))
         skip_task(r, task, CAIRN_EXCLUDED);
     else
-        make_ready(s, task);
+        sched_make_ready(s, task);
 }
 
 /* At the first member that did not complete, dependents that want success can never
@@ -412,7 +235,7 @@ void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
     else if (s->state[task] == OFFERED)
         s->offered--;
     else if (s->state[task] == TAKEN)
-        undo_take(s, task);
+        sched_undo_take(s, task);
     else
         assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
     end_node(&r, task, sched_class(outcome));
@@ -441,7 +264,7 @@ static void release_dependent(struct sched *s, uint32_t node)
         s->end[node] = (uint8_t)barrier_class(s->flags[node]);
         s->flags[node] |= EARLY;
     } else if (last)
-        make_ready(s, node);
+        sched_make_ready(s, node);
 }
 
 /* Whether a node may still start something: it runs, or waits for one that does. */
@@ -499,7 +322,7 @@ void sched_rerun(struct sched *s, uint32_t task)
     if (s->waiting[task])
         s->state[task] = WAITING;
     else
-        make_ready(s, task);
+        sched_make_ready(s, task);
     check_transition(s);
 }
 
