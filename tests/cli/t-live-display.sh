@@ -73,7 +73,7 @@ on_terminal 'stty rows 12 cols 60; exec cairn run live.yaml --no-wait'
 cd ..
 mv live/out live/raw .
 matches '^\[ *[0-9]+/23\] [0-9]+ running$' 'the first line; where somebody is waited for no time is guessed'
-matches '^  t\[n=1\] +[0-9.]+s  at work on 1$' 'what runs, since when, its last line'
+matches '^  t\[n=([0-9]+)\] +[0-9.]+s  at work on \1$' 'what runs, since when, its last line'
 matches '^  and [0-9]+ more$' 'and how many more'
 matches '^  flaky +[12]s  until attempt 2$' 'a retry counts down'
 says '  person waits: Look at it' 'who is waited for'
