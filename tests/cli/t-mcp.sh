@@ -359,6 +359,15 @@ cat answer >>first
 is "$(grep -c '"io.modelcontextprotocol/subscriptionId":"l"' first)" 2 'what changes is told, with the id of who listens'
 ok 'of the resource as it was written' grep -q 'cairn://session/%62ug' first
 ok 'and of the list' grep -q list_changed first
+followers() { # of this store: other tests have some, too
+    for at in /proc/[0-9]*; do
+        [ "$(readlink "$at/cwd")" = "$(pwd -P)" ] || continue
+        tr '\0' ' ' <"$at/cmdline" | grep -qF 'events --follow --json --position' && return
+    done 2>/dev/null
+    return 1
+}
+none() { ! followers; }
+ok 'a process follows' followers
 tell '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l"}}'
 cairn note add 'not heard' --session bug >/dev/null
 ask 5 prompts/list
@@ -368,14 +377,6 @@ is "$(got .error.code)" -32602 'no such level'
 ask 7 logging/setLevel '{"level":"error"}'
 is "$(got .id)$(got .error.code)" 7 'a level'
 disconnect
-followers() { # of this store: other tests have some, too
-    for at in /proc/[0-9]*; do
-        [ "$(readlink "$at/cwd")" = "$(pwd -P)" ] || continue
-        tr '\0' ' ' <"$at/cmdline" | grep -qF 'events --follow --json --position' && return
-    done 2>/dev/null
-    return 1
-}
-none() { ! followers; }
 ok 'nobody follows any more' wait_for 10 none
 
 # ---- Only reading, only some --------------------------------------------------
