@@ -18,34 +18,76 @@ static int64_t stored(const char *query)
 
 static const char *const of_a[] = {"a", NULL}, *const of_b[] = {"b", NULL};
 
+/* ---- Nothing can be committed for a while ---- */
+
+struct blocker {
+    struct cairn_store *other;
+    bool holds;
+    int started; /* of what must wait */
+};
+
+static struct blocker *the_blocker;
+
+/* From now on nobody can commit. */
+static void hold_commits(struct blocker *blocker)
+{
+    good(store_begin(blocker->other, 0, &error));
+    blocker->holds = true;
+}
+
+static void release_at_second_tick(struct seen *seen, const struct cairn_event *event)
+{
+    if (event->kind != CAIRN_EVENT_TICK || seen->ticks != 2)
+        return;
+    ck_assert(the_blocker->holds);
+    ck_assert_uint_eq(seen->finished, 0);
+    store_abort(the_blocker->other);
+    the_blocker->holds = false;
+}
+
 /* ---- Intent before effect (G3) ---- */
 
 static enum cairn_outcome look_for_intent(void *context, struct cairn_attempt *attempt)
 {
     char query[200];
-    int *asked = context;
+    struct blocker *blocker = context;
+    const char *id = cairn_attempt_task(attempt);
     snprintf(query, sizeof query,
              "SELECT count(*) FROM attempt WHERE task = %d AND n = %u"
              " AND duration_ns IS NULL",
-             *cairn_attempt_task(attempt) - 'a', cairn_attempt_number(attempt));
-    ck_assert_msg(stored(query) == 1, "%s was called before its intent was durable",
-                  cairn_attempt_task(attempt));
-    ++*asked;
+             *id - 'a', cairn_attempt_number(attempt));
+    ck_assert_msg(!blocker->holds && stored(query) == 1,
+                  "%s was called before its intent was durable", id);
+    blocker->started++;
     return CAIRN_COMPLETED;
+}
+
+/* A commit is quick: a look from a thread that starts late would find the intent though
+ * it was called too early. The first one waits, therefore. */
+static void hold_from_the_start(struct seen *seen, const struct cairn_event *event)
+{
+    if (event->kind == CAIRN_EVENT_RUN_STARTED)
+        hold_commits(the_blocker);
+    release_at_second_tick(seen, event);
 }
 
 START_TEST(intent_before_effect)
 {
     struct cairn_store *store = open_store();
+    struct blocker blocker = {.other = open_store()};
     struct cairn_workflow *w = workflow_named("w");
-    int asked = 0;
-    add(w, (struct cairn_task){.id = "a", .call = look_for_intent, .context = &asked});
+    struct seen seen = {.act = hold_from_the_start};
+    the_blocker = &blocker;
+    add(w,
+        (struct cairn_task){.id = "a", .call = look_for_intent, .context = &blocker});
     add(w, (struct cairn_task){
-               .id = "b", .call = look_for_intent, .context = &asked, .needs = of_a});
+               .id = "b", .call = look_for_intent, .context = &blocker, .needs = of_a});
     add(w, (struct cairn_task){
-               .id = "c", .call = look_for_intent, .context = &asked, .needs = of_b});
-    run_with(w, store, (struct cairn_run_options){0}, NULL);
-    ck_assert_int_eq(asked, 3);
+               .id = "c", .call = look_for_intent, .context = &blocker, .needs = of_b});
+    run_with(w, store, (struct cairn_run_options){0}, &seen);
+    ck_assert_int_eq(blocker.started, 3);
+    ck_assert_uint_ge(seen.ticks, 2);
+    cairn_store_close(blocker.other);
     cairn_workflow_free(w);
     cairn_store_close(store);
 }
@@ -91,19 +133,11 @@ END_TEST
 
 /* ---- Nothing dependent starts early (G4) ---- */
 
-struct blocker {
-    struct cairn_store *other;
-    bool holds;
-    int started; /* of what depends on the one that blocks */
-};
-
-/* From now on nobody can commit. */
 static enum cairn_outcome block(void *context, struct cairn_attempt *attempt)
 {
     struct blocker *blocker = context;
     (void)attempt;
-    good(store_begin(blocker->other, 0, &error));
-    blocker->holds = true;
+    hold_commits(blocker);
     return CAIRN_COMPLETED;
 }
 
@@ -119,24 +153,12 @@ static enum cairn_outcome be_counted(void *context, struct cairn_attempt *attemp
     return CAIRN_COMPLETED;
 }
 
-static struct blocker *the_blocker;
-
-static void unblock_at_second_tick(struct seen *seen, const struct cairn_event *event)
-{
-    if (event->kind != CAIRN_EVENT_TICK || seen->ticks != 2)
-        return;
-    ck_assert(the_blocker->holds);
-    ck_assert_uint_eq(seen->finished, 0);
-    store_abort(the_blocker->other);
-    the_blocker->holds = false;
-}
-
 START_TEST(dependent_after_commit)
 {
     struct cairn_store *store = open_store();
     struct blocker blocker = {.other = open_store()};
     struct cairn_workflow *w = workflow_named("w");
-    struct seen seen = {.act = unblock_at_second_tick};
+    struct seen seen = {.act = release_at_second_tick};
     the_blocker = &blocker;
     add(w, (struct cairn_task){.id = "a", .call = block, .context = &blocker});
     add(w, (struct cairn_task){
