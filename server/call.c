@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A call that is to end gets SIGTERM, and SIGKILL after a grace. What it prints beyond
  * the limit is read and dropped: it must not stop in the middle of its work because
- * nobody reads. */
+ * nobody reads. Of stderr the last is kept: how it ended is said there. */
 #include "server/call.h"
 
 #include "server/server.h"
@@ -181,6 +181,8 @@ static void remove_running(struct calls *calls, struct call **at)
 
 /* ---- Pipes ---- */
 
+/* What is too much is dropped at the end, and said; without `too_large` it is the
+ * oldest that is dropped. */
 static void read_pipe(int *fd, struct text *text, size_t limit, bool *too_large)
 {
     char bytes[16384];
@@ -197,11 +199,13 @@ static void read_pipe(int *fd, struct text *text, size_t limit, bool *too_large)
             *fd = -1;
             return;
         }
-        if ((size_t)n > limit - text->n) {
+        if (too_large && (size_t)n > limit - text->n) {
             *too_large = true;
             continue;
         }
         text_add(text, bytes, (size_t)n);
+        if (text->n > limit)
+            text_cut(text, text->n - limit);
     }
 }
 
@@ -415,10 +419,10 @@ static bool has_ended(const struct call *call)
 static bool serve_call(struct calls *calls, struct call **at)
 {
     struct call *call = *at;
-    bool ended = has_ended(call), ignored = false;
+    bool ended = has_ended(call);
     write_input(call);
     read_pipe(&call->child.out, &call->out, CALL_OUTPUT_BYTES, &call->too_large);
-    read_pipe(&call->child.err, &call->err, CALL_ERRORS_BYTES, &ignored);
+    read_pipe(&call->child.err, &call->err, CALL_ERRORS_BYTES, NULL);
     if (!ended) {
         check_time(call, clock_ms());
         return !let_go(calls, at);

@@ -444,7 +444,7 @@ static void take_lines(struct watch *watch)
     text_cut(&watch->out, done);
 }
 
-static void drain(int *fd, struct text *text, size_t limit)
+static void drain(int *fd, struct text *text)
 {
     char bytes[16384];
     ssize_t n;
@@ -457,9 +457,18 @@ static void drain(int *fd, struct text *text, size_t limit)
             *fd = -1;
             return;
         }
-        if (text && text->n + (size_t)n <= limit)
+        if (text)
             text_add(text, bytes, (size_t)n);
     }
+}
+
+/* A line so long is no event. What it would have told is not known. */
+static void drop_endless_line(struct watch *watch)
+{
+    if (watch->out.n <= LINE_BYTES)
+        return;
+    text_cut(&watch->out, watch->out.n);
+    mark_all(watch);
 }
 
 void watch_serve(struct watch *watch)
@@ -468,9 +477,10 @@ void watch_serve(struct watch *watch)
     bool ended = runs(watch) && poll(&fd, 1, 0) == 1;
     if (!runs(watch))
         return;
-    drain(&watch->child.out, &watch->out, LINE_BYTES);
-    drain(&watch->child.err, NULL, 0);
+    drain(&watch->child.out, &watch->out);
+    drain(&watch->child.err, NULL);
     take_lines(watch);
+    drop_endless_line(watch);
     watch->server->failed =
         watch->server->failed || watch->out.failed || watch->position.failed;
     if (!ended)

@@ -25,7 +25,7 @@ struct watch {
     struct child child;
     struct text out, position; /* position: behind what was told */
     int64_t retry_ms, wait_ms; /* when to start it again, and how long after that */
-    bool dirty, ending;        /* dirty: something is to be told */
+    bool ending;
 };
 
 void watch_init(struct watch *watch, struct server *server);

@@ -168,6 +168,16 @@ void stream_leave(struct stream *stream, void *reader)
     server_forget(stream->web->server, &(struct whose){.outlet = &stream->outlet});
 }
 
+/* Who cannot come back does not need what it has read. */
+static void forget_read(struct stream *stream)
+{
+    enum { SELDOM = 65536 };
+    size_t n = (size_t)(stream->at - stream->base);
+    if (!stream->session && stream->form == STREAM_EVENTS &&
+        (n == stream->text.n || n >= SELDOM))
+        cut(stream, n);
+}
+
 size_t stream_read(struct stream *stream, char *bytes, size_t max)
 {
     size_t from = (size_t)(stream->at - stream->base), n = stream->text.n - from;
@@ -178,6 +188,7 @@ size_t stream_read(struct stream *stream, char *bytes, size_t max)
     if (n > 0)
         memcpy(bytes, stream->text.bytes + from, n);
     stream->at += n;
+    forget_read(stream);
     return n;
 }
 

@@ -119,6 +119,23 @@ START_TEST(test_notices_have_a_bound)
 }
 END_TEST
 
+START_TEST(test_read_and_gone)
+{
+    struct stream *stream = stream_new(&web, NULL);
+    int woken = 0;
+    stream->form = STREAM_EVENTS;
+    stream_join(stream, &woken, wake);
+    for (int i = 0; i < 1000; i++) {
+        say(stream, "{\"a\":1}");
+        char *text = rest(stream);
+        ck_assert_str_eq(text, "data: {\"a\":1}\n\n");
+        free(text);
+        ck_assert_uint_eq(web.bytes, 0); /* nobody can come back to it */
+    }
+    ck_assert(!stream->lost);
+}
+END_TEST
+
 START_TEST(test_streams_that_are_kept)
 {
     struct session *session = session_new(&web);
@@ -201,6 +218,7 @@ int main(void)
     tcase_add_test(c, test_read_again);
     tcase_add_test(c, test_another_reader);
     tcase_add_test(c, test_notices_have_a_bound);
+    tcase_add_test(c, test_read_and_gone);
     tcase_add_test(c, test_streams_that_are_kept);
     tcase_add_test(c, test_sessions_have_a_bound);
     tcase_add_test(c, test_busy_sessions_stay);
