@@ -13,7 +13,15 @@ static uint32_t count_unhandled(const struct engine *e)
     uint32_t n = 0;
     for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
         n += e->progress.states.outcome[task] == CAIRN_FAILED &&
-             failure_unhandled(e, task, false);
+             !failed_before(e, task) && failure_unhandled(e, task, false);
+    return n;
+}
+
+static uint32_t count_failed_before(const struct engine *e)
+{
+    uint32_t n = 0;
+    for (uint32_t task = 0; is_partial(e) && task < e->request.graph->n_tasks; task++)
+        n += failed_before(e, task);
     return n;
 }
 
@@ -179,7 +187,7 @@ enum cairn_run_state phases_final_state(const struct engine *e)
         return CAIRN_RUN_CANCELLED;
     if (e->progress.sched.offered && !e->halting.level)
         return CAIRN_RUN_UNFINISHED;
-    if (failures || e->undoing.failed)
+    if (failures || e->undoing.failed || count_failed_before(e))
         return CAIRN_RUN_FAILED;
     return left ? CAIRN_RUN_UNFINISHED : CAIRN_RUN_COMPLETED;
 }
@@ -197,8 +205,8 @@ static uint32_t count_aside(const struct engine *e)
 /* All that was chosen has ended. */
 static bool choice_is_done(const struct engine *e, const struct cairn_run_result *r)
 {
-    return is_partial(e) && r->state == CAIRN_RUN_UNFINISHED && !e->halting.level &&
-           !r->cancelled && e->progress.sched.open == r->not_chosen;
+    return is_partial(e) && !e->halting.level && !r->cancelled &&
+           e->progress.sched.open == count_aside(e);
 }
 
 static int exit_status(const struct engine *e, const struct cairn_run_result *r,
@@ -211,7 +219,8 @@ static int exit_status(const struct engine *e, const struct cairn_run_result *r,
         return 8;
     if (unsaved)
         return 9;
-    if (r->state == CAIRN_RUN_FAILED || failures || e->undoing.failed)
+    bool before = r->state == CAIRN_RUN_FAILED && count_failed_before(e);
+    if ((r->state == CAIRN_RUN_FAILED && !before) || failures || e->undoing.failed)
         return 1;
     return r->state == CAIRN_RUN_COMPLETED || choice_is_done(e, r) ? 0 : 7;
 }
@@ -234,6 +243,6 @@ void phases_fill_result(const struct engine *e, enum cairn_run_state state,
     r->pending = tally.total - tally_done(&tally) - tally.undone;
     r->waiting = e->progress.sched.offered;
     r->failed_undos = e->undoing.failed;
-    r->not_chosen = count_aside(e);
+    r->not_chosen = count_aside(e) + count_failed_before(e);
     r->exit_status = exit_status(e, r, count_unhandled(e));
 }

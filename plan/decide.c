@@ -451,11 +451,25 @@ static void set_aside(struct judge *j, uint32_t task)
     settle_as(j, task, CAIRN_REASON_NOT_CHOSEN, 0, NODE_NONE);
 }
 
-/* What is not chosen, and `finally`, which belongs to the end of a whole run. */
+/* That it failed still holds: neither it nor what it needs is another, or runs. */
+static bool is_failed_as_before(struct judge *j, uint32_t task)
+{
+    if (j->out->reason[task] != CAIRN_REASON_FAILED)
+        return false;
+    struct judged_task v = describe_judged_task(j, task);
+    return v.recorded == CAIRN_FAILED && !v.changed && !(v.needs & FATE_ANEW);
+}
+
+/* What is not chosen, and `finally`, which belongs to the end of a whole run. A failure
+ * stays recorded: looked for while the fates are still those of a whole run. */
 static void set_aside_others(struct judge *j, bool finally)
 {
     const struct graph *g = j->in->graph;
     bool all = finally && j->out->n_aside;
+    for (uint32_t task = 0; j->in->chosen && !finally && task < g->n_tasks; task++)
+        if (!j->in->chosen[task] && !graph_def(g, task)->finally &&
+            is_failed_as_before(j, task))
+            j->out->reset[task] = false;
     for (uint32_t task = 0; j->in->chosen && task < g->n_tasks; task++)
         if (graph_def(g, task)->finally == finally &&
             (finally ? all : !j->in->chosen[task]))

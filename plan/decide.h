@@ -40,7 +40,8 @@
  *   UNKNOWN                          judge_task, before all others (is_unknown)
  *   ASKED                            completed_reason, judge_task: it is to run again
  *   NOT_CHOSEN                       set_aside: it would run, but was not chosen. Its
- *                                    fate is 0, and nothing that is chosen needs it */
+ *                                    fate is 0, and nothing that is chosen needs it.
+ *                                    If it failed last time, that stays recorded */
 #ifndef PLAN_DECIDE_H
 #define PLAN_DECIDE_H
 

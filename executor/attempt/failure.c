@@ -33,7 +33,7 @@ void failure_check_recorded(struct engine *e)
 {
     for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
         if (e->progress.states.outcome[task] == CAIRN_FAILED &&
-            !graph_def(e->request.graph, task)->finally)
+            !failed_before(e, task) && !graph_def(e->request.graph, task)->finally)
             stop_after_failure(e, task);
 }
 

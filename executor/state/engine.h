@@ -94,6 +94,13 @@ static inline bool is_partial(const struct engine *e)
     return e->request.mode == MODE_RUN && e->run.situation.decisions.n_aside;
 }
 
+/* It failed in an earlier part of the run, and stays so: it was not chosen. */
+static inline bool failed_before(const struct engine *e, uint32_t task)
+{
+    return is_partial(e) && e->run.situation.decisions.aside[task] &&
+           e->progress.states.outcome[task] == CAIRN_FAILED;
+}
+
 /* Bytes kept of each stream that a task writes. */
 static inline uint64_t output_limit(const struct engine *e)
 {

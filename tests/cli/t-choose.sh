@@ -252,4 +252,42 @@ rm src/a.c src/b.c
 exits 0 cairn explain 'compile[src=src/b.c]' --json
 is "$(json_get .task)" 'compile[src=src/b.c]' 'also one whose file is gone'
 cd ..
+
+# ---- What failed before and is not chosen ----
+# It stays failed, whatever the policy is: nothing else of it is known, and it is no
+# failure of what was chosen.
+failed_before() { # POLICY
+    mkdir "before-$1" && cd "before-$1" || exit 1
+    cat >cairn.yaml <<END2
+name: before-$1
+on_failure: $1
+jobs: 2
+tasks:
+  a: {run: 'sleep 0.2; test -e a.ok', retries: 0}
+  b: {run: 'test -e b.ok'}
+  c: {needs: [a], run: 'echo c'}
+  d: {needs: [b], run: 'echo d'}
+  last: {run: 'true'}
+END2
+    exits 1 cairn run -j2
+    touch a.ok
+    exits 0 cairn resume a
+    says 'what was chosen is done' "on_failure: $1"
+    exits 0 cairn status --json
+    is "$(json_get .state)" failed 'the run has a failed task'
+    is "$(json_get .failed)" 1 'which is the one that was not chosen'
+    exits 0 cairn resume c
+    says 'what was chosen is done' 'what comes after the chosen one runs'
+    exits 0 cairn explain b
+    says 'it failed last time'
+    touch b.ok
+    exits 0 cairn resume
+    exits 0 cairn status --json
+    is "$(json_get .completed)" 5 'and the rest does it again'
+    exits 0 cairn doctor
+    cd ..
+}
+failed_before continue
+failed_before stop
+failed_before undo
 done_testing
