@@ -81,7 +81,7 @@ static void take_lines(struct server *server, const struct route *route,
 static bool read_input(struct server *server, const struct route *route,
                        struct input *input)
 {
-    char bytes[65536];
+    char bytes[16384];
     ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
     if (n < 0)
         return errno == EINTR || errno == EAGAIN;

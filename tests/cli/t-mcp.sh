@@ -457,6 +457,14 @@ is "$(cat one.out two.out | grep -c '"isError":false')" 20 'two servers on one s
 cairn note list --session other --sort number --limit 100 --json >notes
 is "$(grep -o '"text":"one [0-9]*' notes | tr -d '\n' | tr -s '":a-z ' ' ')" ' 1 2 3 4 5 6 7 8 9 10' 'in the order in which they were asked for'
 
+# A stack of the smallest size with which other commands work.
+if ldd "$BUILD/cairn" | grep -q 'lib[a-z]*san'; then
+    skip 'a small stack' 'a build with sanitizers needs a larger one'
+else
+    sed 1q one.in | (ulimit -s 64 && cairn mcp >small.out)
+    is "$(cat small.out)" "$(sed 1q one.out)" 'a small stack is enough'
+fi
+
 # A client that goes away, and one that does not read.
 { cat one.in; cat one.in; } | cairn mcp | head -n 1 >/dev/null
 ok 'a client that went away' true
