@@ -386,8 +386,9 @@ fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
 
 # ---- Reading over the code ----------------------------------------------------
 SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server include examples tests bench
-C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name '*.[ch]' 2>/dev/null))
-SH_FILES := bootstrap.sh .ci/run $(sort $(shell find tests examples bench -name '*.sh' 2>/dev/null))
+# What npm has installed is not ours.
+C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null))
+SH_FILES := bootstrap.sh .ci/run $(sort $(shell find tests examples bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
 lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellcheck and the project's own rules
 clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES))

@@ -461,6 +461,7 @@ is "$(grep -o '"text":"one [0-9]*' notes | tr -d '\n' | tr -s '":a-z ' ' ')" ' 1
 if ldd "$BUILD/cairn" | grep -q 'lib[a-z]*san'; then
     skip 'a small stack' 'a build with sanitizers needs a larger one'
 else
+    # shellcheck disable=SC3045 # dash and bash have it
     sed 1q one.in | (ulimit -s 64 && cairn mcp >small.out)
     is "$(cat small.out)" "$(sed 1q one.out)" 'a small stack is enough'
 fi

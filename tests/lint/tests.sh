@@ -32,7 +32,7 @@ trap 'rm -rf "$work"' EXIT
         grep -vE '^[^:]*:[0-9]*: *#' | sed 's/$/: not on every machine; see tests\/tools/'
     # shellcheck disable=SC2046
     find $(printf '%s\n' "$rooms" | cut -d/ -f1 | sort -u) include tests bench examples \
-        -name '*.[chS]' | sed 's,/[^/]*$,,' | LC_ALL=C sort | uniq -c |
+        -name node_modules -prune -o -name '*.[chS]' -print | sed 's,/[^/]*$,,' | LC_ALL=C sort | uniq -c |
         awk -v most=$most '$1 > most { print $2 ": " $1 " sources in one folder; " most " are enough" }'
 } >"$work/found"
 if [ -s "$work/found" ]; then
