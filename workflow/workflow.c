@@ -521,6 +521,24 @@ int cairn_workflow_value(const struct cairn_workflow *w, uint32_t node, uint32_t
     return 0;
 }
 
+static bool is_listed(const struct definition *d, struct str secret)
+{
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_secrets; k++)
+            if (str_equal(d->defs[i].secrets[k], secret))
+                return true;
+    return false;
+}
+
+const char *cairn_workflow_secret(const struct cairn_workflow *w, size_t i)
+{
+    const struct definition *d = &w->definition;
+    for (uint32_t k = 0; k < d->n_secrets; k++)
+        if (is_listed(d, d->secrets[k]) && i-- == 0)
+            return d->secrets[k].ptr;
+    return NULL;
+}
+
 uint32_t cairn_workflow_find(const struct cairn_workflow *w, const char *id)
 {
     return w->compiled ? graph_find(&w->graph, str_of(id)) : NODE_NONE;

@@ -28,9 +28,9 @@ exits 0 cairn status --json
 is "$(json_get .state)" waiting 'the run is not finished'
 exits 0 cairn plan 'conv[n=2]'
 is "$(sort out)" 'run   conv[n=2]  it never ran
-run   fetch  it never ran' 'plan: what it needs, too'
+run   fetch      it never ran' 'plan: what it needs, too'
 exits 0 cairn plan 'conv[n=2]' --all
-says 'keep  report  it was not chosen, and nothing that was chosen needs it'
+says 'keep  report     it was not chosen, and nothing that was chosen needs it'
 exits 0 cairn plan report --json
 json_ok 'plan of a task --json'
 is "$(json_get .will)" 5 'how many will run: nothing else is left, so finally, too'
@@ -64,11 +64,11 @@ exits 2 cairn plan cairn.yaml lint --rerun
 
 # ---- rerun ----
 exits 0 cairn plan --rerun fetch
-is "$(sort out)" 'run   clean  fetch runs again, and it runs after that
+is "$(sort out)" 'run   clean      fetch runs again, and it runs after that
 run   conv[n=1]  fetch, which it needs, runs again
 run   conv[n=2]  fetch, which it needs, runs again
-run   fetch  it was asked to run again
-run   report  conv, which it needs, runs again' 'plan --rerun'
+run   fetch      it was asked to run again
+run   report     conv, which it needs, runs again' 'plan --rerun'
 exits 0 cairn plan --rerun fetch --only
 is "$(cat out)" 'run   fetch  it was asked to run again' 'plan --rerun --only'
 exits 0 cairn rerun conv

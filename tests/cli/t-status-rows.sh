@@ -44,7 +44,7 @@ exits 0 cairn status --timing --json
 json_ok 'status --timing --json'
 is "$(json_get '.critical_path[0].task') $(json_get '.slowest[0].task')" 'first first' 'the same as JSON'
 exits 0 cairn plan flow.yaml --fresh
-says 'run   many  30 tasks, the first: it never ran' 'plan: a large group is one row'
+says 'run   many      30 tasks, the first: it never ran' 'plan: a large group is one row'
 says 'run   few[n=2]  it never ran' 'and a small one is not'
 exits 0 cairn plan flow.yaml --fresh --all
 is "$(grep -c '^run   many\[n=' out)" 30 'plan --all: every member'
