@@ -344,17 +344,17 @@ int command_status(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     int status;
+    /* Each of them lists tasks. */
     static const enum option_id of_tasks[] = {OPT_ONLY_STATES, OPT_SORT_TASKS,
                                               OPT_ALL_TASKS};
+    for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
+        settings->given[OPT_TASKS] |= settings->given[of_tasks[i]];
     if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
             settings->given[OPT_CAN_RESUME] + settings->given[OPT_TIMING] >
         1)
-        return report_usage(
-            "status", "give only one of --tasks, --timing, --waiting and --can-resume");
-    for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
-        if (settings->given[of_tasks[i]] && !settings->given[OPT_TASKS])
-            return report_usage("status", "--%s needs --tasks",
-                                option_get(of_tasks[i])->name);
+        return report_usage("status",
+                            "give only one of --tasks (which --state, --sort and --all "
+                            "stand for, too), --timing, --waiting and --can-resume");
     if (settings->given[OPT_CAN_RESUME]) {
         status = store_if_any(settings, 0, &store);
         if (status == 0)

@@ -4,6 +4,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
+#include "cli/tasks/state_list.h"
 #include "cli/ui.h"
 
 #include <stdlib.h>
@@ -24,45 +25,14 @@ int64_t task_row_duration(const struct cairn_task_info *task)
 
 /* ---- Which ---- */
 
-/* Whether the comma-separated list has the word. */
-static bool list_has(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    while (*list) {
-        size_t m = strcspn(list, ",");
-        if (m == n && strncmp(list, word, n) == 0)
-            return true;
-        list += m + (list[m] == ',');
-    }
-    return false;
-}
-
 static bool is_wanted(const struct settings *settings,
                       const struct cairn_task_info *task)
 {
     const char *list = settings->text[OPT_ONLY_STATES];
     if (!settings->given[OPT_ONLY_STATES])
         return true;
-    return list_has(list, task_state_word(task)) ||
-           (task->outcome == CAIRN_EXCLUDED && list_has(list, "skipped"));
-}
-
-static int check_states(const char *list)
-{
-    static const char words[] = "running,interrupted,pending,completed,failed,skipped,"
-                                "excluded,cancelled,undone,unknown";
-    for (bool more = true; more;) {
-        char word[32] = "";
-        size_t n = strcspn(list, ",");
-        if (n < sizeof word)
-            memcpy(word, list, n);
-        if (n == 0 || n >= sizeof word || !list_has(words, word))
-            return report_usage("status", "--state cannot be '%.*s': give some of %s",
-                                (int)n, list, words);
-        more = list[n] == ',';
-        list += n + more;
-    }
-    return 0;
+    return state_list_has(list, task_state_word(task)) ||
+           (task->outcome == CAIRN_EXCLUDED && state_list_has(list, "skipped"));
 }
 
 struct row_reader {
@@ -142,7 +112,7 @@ int task_rows_read(struct task_rows *rows, const struct settings *settings,
     struct cairn_error error = {0};
     *rows = (struct task_rows){.at = NULL};
     int status = settings->given[OPT_ONLY_STATES]
-                     ? check_states(settings->text[OPT_ONLY_STATES])
+                     ? state_list_check(settings->text[OPT_ONLY_STATES], TASK_STATES)
                      : 0;
     if (status != 0)
         return status;

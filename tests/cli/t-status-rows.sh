@@ -31,8 +31,11 @@ json_ok 'status --tasks --json, sorted'
 is "$(json_get '.tasks[2].task') $(json_get '.tasks[2].values.k')" 'first v' 'values are with their task'
 exits 2 cairn status --tasks --state finished
 says "cannot be 'finished'"
+ok 'the choices are all that is said' test "$(wc -l <err)" -eq 1
 exits 2 cairn status --tasks --state ''
-exits 2 cairn status --sort=name
+exits 0 cairn status --state failed
+is "$(grep -c '^  failed ' out)" "$(cairn status --tasks --state failed | grep -c '^  failed ')" '--state lists tasks by itself'
+exits 2 cairn status --state failed --waiting
 exits 2 cairn status --tasks --timing
 
 exits 0 cairn status --timing
@@ -51,5 +54,32 @@ is "$(grep -c '^run   many\[n=' out)" 30 'plan --all: every member'
 exits 0 cairn run flow.yaml --fresh few
 exits 0 cairn status --timing
 is "$(sed '1,/^critical/d' out | wc -l)" 1 'of a part of a run'
+
+# ---- Runs by their state ----
+cat >ends.yaml <<'END'
+name: ends
+params: {how: "0"}
+tasks:
+  a: {run: 'exit "$how"'}
+END
+for how in 0 1 0 1 1; do
+    cairn run ends.yaml --fresh --param how=$how >out 2>err
+done
+exits 0 cairn runs --workflow ends --state failed
+is "$(awk 'NR > 1 { print $2 }' out | sort -u)" failed 'runs: only those in the state'
+says '3 of 3 runs'
+exits 0 cairn runs --workflow ends --state completed,failed
+says '5 of 5 runs'
+exits 0 cairn runs --workflow ends --state failed --limit 1 --offset 1 --json
+json_ok 'runs --state --json'
+second=$(cairn runs --workflow ends --state failed | awk 'NR == 3 { print $1 }')
+is "$(json_get '.runs[0].run') $(json_get .total) $(json_get .limit)" "$second 3 1" 'a page of those in the state'
+exits 0 cairn runs --workflow ends --state failed --sort started --limit 1
+is "$(awk 'NR == 2 { print $1 }' out)" "$(cairn runs --workflow ends --state failed | awk 'END { print $1 }')" 'the oldest first'
+exits 0 cairn runs --workflow ends --state waiting
+says '0 of 0 runs'
+exits 2 cairn runs --state done
+says "--state cannot be 'done': give some of running,waiting,interrupted,completed,failed,cancelled,undone"
+ok 'in one line' test "$(wc -l <err)" -eq 1
 
 done_testing
