@@ -95,7 +95,7 @@ _cairn_options()
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
     stats) printf '%s\n' --prometheus ;;
     search) printf '%s\n' --in --tag --since --until --project --hits --rebuild ;;
-    'checkpoint show') printf '%s\n' --tasks ;;
+    'checkpoint show') printf '%s\n' --tasks --all ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
     'checkpoint delete') printf '%s\n' --yes ;;

@@ -35,23 +35,14 @@ static bool is_wanted(const struct settings *settings,
            (task->outcome == CAIRN_EXCLUDED && state_list_has(list, "skipped"));
 }
 
-struct row_reader {
-    struct task_rows *rows;
-    const struct settings *settings;
-};
-
-static int add_row(void *context, const struct cairn_task_info *task)
+bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task)
 {
-    const struct row_reader *reader = context;
-    struct task_rows *rows = reader->rows;
-    if (!is_wanted(reader->settings, task))
-        return 0;
     if (rows->n == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
         struct cairn_task_info *at = realloc(rows->at, capacity * sizeof *at);
         if (!at) {
             rows->failed = true;
-            return 1;
+            return false;
         }
         rows->at = at;
         rows->capacity = capacity;
@@ -63,7 +54,18 @@ static int add_row(void *context, const struct cairn_task_info *task)
     row->cause = task->cause ? strdup(task->cause) : NULL;
     rows->failed |=
         !row->id || (task->text && !row->text) || (task->cause && !row->cause);
-    return rows->failed;
+    return !rows->failed;
+}
+
+struct row_reader {
+    struct task_rows *rows;
+    const struct settings *settings;
+};
+
+static int add_row(void *context, const struct cairn_task_info *task)
+{
+    const struct row_reader *reader = context;
+    return is_wanted(reader->settings, task) && !task_rows_add(reader->rows, task);
 }
 
 /* ---- In which order ---- */

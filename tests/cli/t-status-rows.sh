@@ -55,6 +55,18 @@ exits 0 cairn run flow.yaml --fresh few
 exits 0 cairn status --timing
 is "$(sed '1,/^critical/d' out | wc -l)" 1 'of a part of a run'
 
+# ---- A checkpoint ----
+id=$(cairn checkpoint list --run 1 --limit 1 --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
+exits 0 cairn checkpoint show "$id" --tasks
+matches '^  +30 tasks  many  ' 'checkpoint show --tasks: a large group is one row'
+is "$(grep -c 'many\[' out)" 0 'and not a row for each'
+says 'few[n=2]' 'a small one is not'
+says "every task: cairn checkpoint show $id --tasks --all" 'how to see them'
+exits 0 cairn checkpoint show "$id" --tasks --all
+is "$(grep -c 'many\[' out)" 30 '--all: every member'
+exits 0 cairn checkpoint show "$id" --tasks --json
+is "$(grep -o '"task":"many' out | wc -l)" 30 'JSON has them all'
+
 # ---- Runs by their state ----
 cat >ends.yaml <<'END'
 name: ends
