@@ -215,6 +215,7 @@ static int carry_out(struct settings *settings, struct work *work)
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
     display.starts = settings->given[OPT_VERBOSE] && !display.json;
+    display.told_how = settings->given[OPT_NO_WAIT]; /* the end says it */
     display.output = wanted_output(settings);
     work->options.stream_output = display.output == SHOW_STREAM && !display.json;
     work->options.last_lines = !display.json && !display.quiet;
