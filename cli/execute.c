@@ -154,7 +154,7 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
                       const struct cairn_run_info *run)
 {
     struct cairn_plan *plan;
-    if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] ||
+    if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] || run->live ||
         !touched_since(run->file, run->started_ns))
         return;
     /* The run itself will report what is wrong. */

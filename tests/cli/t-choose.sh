@@ -194,6 +194,24 @@ says 'run   a  it was asked to run again'
 exits 0 cairn rerun a
 logged 'a a b ' 'it runs again'
 
+# ---- A live run ----
+sed 's/kept/alive/; /on_crash/d' kept.yaml >alive.yaml
+rm -f held go ended
+cairn run alive.yaml >alive.out 2>&1 &
+pid=$!
+ok 'it runs' wait_for 20 test -e held
+exits 6 cairn rerun a
+matches 'run [0-9]+ is running .process [0-9]+ on .*: its tasks can run again when it has ended; watch it with `cairn watch' 'rerun says why not'
+is "$(grep -c 'will run' err)" 0 'and plans nothing'
+touch alive.yaml
+exits 6 cairn resume
+is "$(grep -c 'will run\|interrupted' err)" 0 'nor does resume'
+touch go
+wait $pid
+: >log
+exits 0 cairn rerun a
+logged 'a b ' 'and when it has ended it runs again'
+
 # ---- A completed run of which something that was not chosen would run again ----
 cat >read.yaml <<'END2'
 name: read

@@ -51,6 +51,15 @@ while read -r line; do
 done <lines
 is "$(cat unknown)" '' 'each command and option is there'
 
+# ---- The head of a list ----
+cairn session start heads >out
+cairn checkpoint create one >out
+cairn checkpoint list >list 2>err
+for page in docs/guide-agents.md examples/agent/README.md; do
+    is "$(grep '^ID  ' "$root/$page")" "$(head -n 1 list)" "$page: the columns of a list"
+done
+rm -rf .cairn
+
 # ---- Getting started, as it is read ----
 mkdir start && cd start || exit 1
 cp ../guide-getting-started.*.yaml cairn.yaml
