@@ -96,6 +96,8 @@ printf '#!/bin/sh\necho 7\n' >reserve
 printf '#!/bin/sh\nexit 1\n' >ship
 chmod +x ./*
 shows by-value
+exits 0 cairn log join
+is "$(cat out)" 'on we go, 0 rows are missing' 'a value that was not told'
 shows booking
 cd .. || exit 1
 
