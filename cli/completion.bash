@@ -77,7 +77,7 @@ _cairn_options()
     explain) printf '%s\n' --param --run --on-change --check-outputs --secrets-fd ;;
     status) printf '%s\n' --tasks --state --sort --all --timing --waiting --can-resume ;;
     watch) printf '%s\n' --interval ;;
-    runs) printf '%s\n' --workflow --limit --offset --sort ;;
+    runs) printf '%s\n' --workflow --state --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --follow --timestamps --all --failed ;;
     values) printf '%s\n' --run ;;
     events) printf '%s\n' --follow ;;
@@ -95,7 +95,7 @@ _cairn_options()
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
     stats) printf '%s\n' --prometheus ;;
     search) printf '%s\n' --in --tag --since --until --project --hits --rebuild ;;
-    'checkpoint show') printf '%s\n' --tasks ;;
+    'checkpoint show') printf '%s\n' --tasks --all ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
     'checkpoint delete') printf '%s\n' --yes ;;
@@ -197,6 +197,7 @@ _cairn_values()
     --state)
         [[ $1 == status ]] && printf '%s\n' running interrupted pending completed failed skipped excluded cancelled \
             undone unknown
+        [[ $1 == runs ]] && printf '%s\n' running waiting interrupted completed failed cancelled undone
         return 0
         ;;
     --status) printf '%s\n' proposed testing confirmed rejected ;;
@@ -310,7 +311,7 @@ _cairn()
         if [[ $prev == --store ]]; then
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-        elif [[ $prev == --state && $command != status ]]; then
+        elif [[ $prev == --state && $command != status && $command != runs ]]; then
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         else

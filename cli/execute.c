@@ -154,7 +154,7 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
                       const struct cairn_run_info *run)
 {
     struct cairn_plan *plan;
-    if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] ||
+    if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] || run->live ||
         !touched_since(run->file, run->started_ns))
         return;
     /* The run itself will report what is wrong. */
@@ -215,6 +215,7 @@ static int carry_out(struct settings *settings, struct work *work)
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
     display.starts = settings->given[OPT_VERBOSE] && !display.json;
+    display.told_how = settings->given[OPT_NO_WAIT]; /* the end says it */
     display.output = wanted_output(settings);
     work->options.stream_output = display.output == SHOW_STREAM && !display.json;
     work->options.last_lines = !display.json && !display.quiet;

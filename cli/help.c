@@ -228,6 +228,8 @@ int help_unknown(const char *words)
                             "there is no command '%s': to run that file: cairn run %s",
                             words, words);
     if (!meant)
+        meant = verb_meant(words);
+    if (!meant)
         meant = begins_with(words);
     if (!meant)
         meant = nearest_command(words);

@@ -15,7 +15,11 @@ void nearest_try(struct nearest *nearest, const char *candidate);
 /* For a word that is no command: what does it, as a phrase with commands in
  * backquotes; NULL if nobody else has such a command. */
 const char *command_meant(const char *word);
-/* The same for an option that the command (NULL: none yet) does not take. */
+/* For a word behind that of a group ("session stop"): the command of the group that is
+ * meant ("session end"), or NULL. */
+const char *verb_meant(const char *words);
+/* The same as command_meant for an option that the command (NULL: none yet) does not
+ * take. */
 const char *option_meant(const char *command, const char *option);
 
 #endif

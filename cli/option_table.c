@@ -100,8 +100,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_STATES] = {"states", 0, OPTION_FLAG, NULL,
                     "colour the tasks of the run by their states", 0, 0, 0},
     [OPT_ONLY_STATES] = {"state", 0, OPTION_TEXT, "STATE,...",
-                         "list only the tasks in these states, such as failed,running",
-                         0, 0, 0},
+                         "list only what is in these states, such as failed,running", 0,
+                         0, 0},
     [OPT_SORT_TASKS] = {"sort", 0, OPTION_CHOICE, "file|duration|started|name",
                         "list tasks in the order of the file (default), the slowest "
                         "first, by their start, or by name",

@@ -93,6 +93,24 @@ int secrets_given_read(const struct settings *settings, struct secrets_given *se
     return split_lines(settings, secrets, options);
 }
 
+static bool is_given(const struct cairn_run_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_secrets; i++)
+        if (strcmp(options->secrets[i].name, name) == 0)
+            return true;
+    return getenv(name) != NULL;
+}
+
+const char *secrets_not_given(const struct cairn_workflow *workflow,
+                              const struct cairn_run_options *options, size_t i)
+{
+    const char *name;
+    for (size_t k = 0; (name = cairn_workflow_secret(workflow, k)); k++)
+        if (!is_given(options, name) && i-- == 0)
+            return name;
+    return NULL;
+}
+
 void secrets_given_release(struct secrets_given *secrets)
 {
     if (secrets->text)

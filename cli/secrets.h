@@ -15,6 +15,9 @@ struct secrets_given {
 };
 int secrets_given_read(const struct settings *settings, struct secrets_given *secrets,
                        struct cairn_run_options *options);
+/* The i-th secret without which `cairn run` would not begin, NULL past the end. */
+const char *secrets_not_given(const struct cairn_workflow *workflow,
+                              const struct cairn_run_options *options, size_t i);
 void secrets_given_release(struct secrets_given *secrets);
 
 #endif

@@ -99,6 +99,15 @@ uint32_t task_def_key(const struct task_def *def, struct str name)
     return UINT32_MAX;
 }
 
+bool definition_gives_secret(const struct definition *definition, struct str name)
+{
+    for (uint32_t i = 0; i < definition->n_defs; i++)
+        if (names_have(definition->defs[i].secrets, definition->defs[i].n_secrets,
+                       name))
+            return true;
+    return false;
+}
+
 int definition_params(const struct definition *definition, struct buf *text,
                       struct digest *digest, struct cairn_error *error)
 {

@@ -191,6 +191,8 @@ static inline bool task_def_needs_all(const struct definition *definition,
 }
 /* True if the sorted names have this one. */
 bool names_have(const struct str *sorted, uint32_t n, struct str name);
+/* Whether a task lists the secret. */
+bool definition_gives_secret(const struct definition *definition, struct str name);
 /* True if a param of the workflow reaches the task: its texts, its environment and its
  * fingerprint. */
 bool task_def_takes_param(const struct task_def *def, struct str name);

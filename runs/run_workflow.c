@@ -71,6 +71,23 @@ int cairn_run_params(struct cairn_store *store, uint64_t run,
     return rc;
 }
 
+/* A list of members that is gone, or cannot be used any more, is no mistake for a run
+ * that has recorded them: notes say what differs. */
+static int parse_for_run(struct cairn_workflow *w, struct cairn_store *store,
+                         const struct run_row *row, struct cairn_error *error)
+{
+    struct definition recorded;
+    struct graph graph;
+    int rc = workflow_parse_source(w, NULL, error);
+    if (!rc || rc == CAIRN_ENOMEM ||
+        graph_load(store, &row->graph, &recorded, &graph, NULL))
+        return rc;
+    rc = workflow_parse_source(w, &recorded, error);
+    graph_release(&graph);
+    definition_release(&recorded);
+    return rc;
+}
+
 /* The file is not parsed if it has not changed since the run recorded its definition.
  */
 static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
@@ -84,7 +101,7 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
         return rc;
     rc = parse_cache_find(w, store, row, error);
     if (!rc)
-        rc = workflow_parse_source(w, error);
+        rc = parse_for_run(w, store, row, error);
     if (rc < 0)
         cairn_workflow_free(w);
     else

@@ -53,6 +53,8 @@ static int note_new(const struct foreach_reading *r, const struct difference *ad
                    SHOWN(r->key->spec), one ? "is" : "are");
     buf_text(&line, " no part of this run: ");
     add_names(&line, added);
+    buf_format(&line, "; a new run has %s: cairn run FILE --fresh",
+               one ? "it" : "them");
     return keep_note(r, &line);
 }
 
@@ -63,6 +65,10 @@ static int note_gone(const struct foreach_reading *r, const struct difference *g
     buf_format(&line, ": %u recorded member%s gone: ", gone->n,
                gone->n == 1 ? " is" : "s are");
     add_names(&line, gone);
+    buf_format(&line,
+               "; this run keeps %s: put back what it needs, or begin a new run: cairn "
+               "run FILE --fresh",
+               gone->n == 1 ? "it" : "them");
     return keep_note(r, &line);
 }
 
@@ -71,7 +77,9 @@ static int note_unreadable(const struct foreach_reading *r,
 {
     struct buf line = BUF_INIT;
     buf_str(&line, r->def->id);
-    buf_format(&line, ": it cannot be told whether there are new members: %s",
+    buf_format(&line,
+               ": it cannot be told whether there are new members (%s); this run keeps "
+               "those that it has",
                error->text);
     return keep_note(r, &line);
 }

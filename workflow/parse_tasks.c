@@ -81,20 +81,12 @@ static void warn_of_unreachable(struct parser *p)
 
 /* ---- Secrets that nobody gets ---- */
 
-static bool is_listed(const struct definition *d, struct str name)
-{
-    for (uint32_t i = 0; i < d->n_defs; i++)
-        if (names_have(d->defs[i].secrets, d->defs[i].n_secrets, name))
-            return true;
-    return false;
-}
-
 void warn_of_unlisted_secrets(struct parser *p, const struct node *list)
 {
     bool single = list->kind == NODE_TEXT;
     for (const struct node *item = single ? list : list->first; item;
          item = single ? NULL : item->next)
-        if (item->kind == NODE_TEXT && !is_listed(p->out, item->text))
+        if (item->kind == NODE_TEXT && !definition_gives_secret(p->out, item->text))
             parse_warn(p, item->at,
                        "no task gets the secret `%.*s`; list it under `secrets` of the "
                        "tasks that need it",

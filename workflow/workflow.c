@@ -95,9 +95,10 @@ static int begin_load(struct cairn_workflow *w, const char *name,
                : error_nomem(error);
 }
 
-int workflow_parse_source(struct cairn_workflow *w, struct cairn_error *error)
+int workflow_parse_source(struct cairn_workflow *w, const struct definition *recorded,
+                          struct cairn_error *error)
 {
-    int rc = parse_source(w, NULL, &w->definition, error);
+    int rc = parse_source(w, recorded, &w->definition, error);
     return rc ? rc : cairn_workflow_compile(w, error);
 }
 
@@ -165,7 +166,7 @@ int cairn_workflow_load(struct cairn_workflow **out, const char *path,
 {
     struct cairn_workflow *w;
     int rc = workflow_read(&w, path, params, n_params, error);
-    return rc ? rc : hand_over(out, w, workflow_parse_source(w, error));
+    return rc ? rc : hand_over(out, w, workflow_parse_source(w, NULL, error));
 }
 
 int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,
@@ -182,7 +183,7 @@ int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t l
     if (!rc)
         rc = begin_load(w, name, params, n_params, error);
     if (!rc)
-        rc = workflow_parse_source(w, error);
+        rc = workflow_parse_source(w, NULL, error);
     return hand_over(out, w, rc);
 }
 
@@ -519,6 +520,15 @@ int cairn_workflow_value(const struct cairn_workflow *w, uint32_t node, uint32_t
     *key = k->name.ptr; /* texts of a definition end with 0 */
     *value = k->values[member_value(def, graph_member(g, node), i)].ptr;
     return 0;
+}
+
+const char *cairn_workflow_secret(const struct cairn_workflow *w, size_t i)
+{
+    const struct definition *d = &w->definition;
+    for (uint32_t k = 0; k < d->n_secrets; k++)
+        if (definition_gives_secret(d, d->secrets[k]) && i-- == 0)
+            return d->secrets[k].ptr;
+    return NULL;
 }
 
 uint32_t cairn_workflow_find(const struct cairn_workflow *w, const char *id)

@@ -32,11 +32,12 @@ struct cairn_workflow {
 struct cairn_workflow *workflow_make(void);
 /* The two halves of cairn_workflow_load: reading the file, and parsing what was read.
  * Between them a definition that is known already may be put in (runs/parse_cache.h).
- */
+ * `recorded`: NULL, or where the members of glob and lines come from. */
 int workflow_read(struct cairn_workflow **out, const char *path,
                   const struct cairn_param *params, size_t n_params,
                   struct cairn_error *error);
-int workflow_parse_source(struct cairn_workflow *workflow, struct cairn_error *error);
+int workflow_parse_source(struct cairn_workflow *workflow,
+                          const struct definition *recorded, struct cairn_error *error);
 /* Parses the source again, taking glob and lines members from `recorded`. Does nothing
  * for a workflow without a source. The workflow is unchanged on failure. */
 int workflow_reparse(struct cairn_workflow *workflow, const struct definition *recorded,

@@ -8,25 +8,53 @@
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/checkpoint_state.h"
+#include "cli/tasks/task_rows.h"
 #include "cli/tasks/told_values.h"
 #include "cli/ui.h"
 
 /* Tasks, with what they had told by then. */
 struct task_values {
     struct told_values values;
-    struct doc *doc; /* with --json */
+    struct doc *doc;       /* with --json */
+    struct task_rows rows; /* without */
 };
 
-static int print_task(void *context, const char *task, enum cairn_outcome outcome,
-                      uint32_t attempts)
+static int keep_task(void *context, const char *task, enum cairn_outcome outcome,
+                     uint32_t attempts)
 {
     struct task_values *with = context;
-    out("  %-11s  %s", cairn_outcome_name(outcome), task);
-    if (attempts > 1)
-        out("  %u attempts", attempts);
+    struct cairn_task_info info = {
+        .id = task, .outcome = outcome, .attempts = attempts};
+    return !task_rows_add(&with->rows, &info);
+}
+
+static void print_task(struct task_values *with, const struct cairn_task_info *task)
+{
+    out("  %-11s  %s", cairn_outcome_name(task->outcome), task->id);
+    if (task->attempts > 1)
+        out("  %u attempts", task->attempts);
     out("\n");
-    told_values_print(&with->values, task);
-    return ui_output_lost();
+    told_values_print(&with->values, task->id);
+}
+
+/* As in `cairn status --tasks`. */
+static void print_tasks(const struct settings *settings, struct task_values *with,
+                        const char *id)
+{
+    bool folded = false;
+    for (size_t i = 0, n; i < with->rows.n && !ui_output_lost(); i += n) {
+        n = settings->given[OPT_ALL_TASKS] ? 1 : task_rows_group(&with->rows, i);
+        if (n > FOLDED_MEMBERS) {
+            folded = true;
+            task_rows_print_group(&with->rows, i, n);
+            continue;
+        }
+        n = 1;
+        print_task(with, &with->rows.at[i]);
+    }
+    if (folded)
+        out("  every task: cairn checkpoint show %s --tasks --all%s\n", id,
+            store_hint(settings));
 }
 
 static int add_task(void *context, const char *task, enum cairn_outcome outcome,
@@ -43,7 +71,8 @@ static int add_task(void *context, const char *task, enum cairn_outcome outcome,
     return 0;
 }
 
-static int list_tasks(struct cairn_store *store, const char *id, struct doc *doc)
+static int list_tasks(const struct settings *settings, struct cairn_store *store,
+                      const char *id, struct doc *doc)
 {
     struct task_values with = {.doc = doc};
     struct cairn_error error = {0};
@@ -54,10 +83,13 @@ static int list_tasks(struct cairn_store *store, const char *id, struct doc *doc
         rc = 0;
     }
     if (rc == 0)
-        rc = cairn_checkpoint_tasks(store, id, doc ? add_task : print_task, &with,
+        rc = cairn_checkpoint_tasks(store, id, doc ? add_task : keep_task, &with,
                                     &error);
-    bool failed = with.values.failed;
+    bool failed = with.values.failed || with.rows.failed;
+    if (rc == 0 && !failed && !doc)
+        print_tasks(settings, &with, id);
     told_values_release(&with.values);
+    task_rows_release(&with.rows);
     if (rc == 0 && failed)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "out of memory");
@@ -115,9 +147,9 @@ static int show_document(struct settings *settings, struct cairn_store *store,
         doc_discard(&doc);
         return status;
     }
-    if (settings->given[OPT_TASKS]) {
+    if (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]) {
         doc_array(&doc, "tasks");
-        status = list_tasks(store, info->id, &doc);
+        status = list_tasks(settings, store, info->id, &doc);
         if (status != 0) {
             doc_discard(&doc);
             return status;
@@ -142,8 +174,9 @@ int command_checkpoint_show(struct settings *settings)
         status = annotations_print(store, info.id);
         if (status == 0)
             status = print_state(store, &info);
-        if (status == 0 && settings->given[OPT_TASKS])
-            status = list_tasks(store, info.id, NULL);
+        if (status == 0 &&
+            (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]))
+            status = list_tasks(settings, store, info.id, NULL);
     }
     cairn_store_close(store);
     return status;

@@ -10,9 +10,14 @@
 #include "cli/secrets.h"
 #include "cli/tasks/choose.h"
 #include "cli/tasks/task_rows.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *will_name(enum cairn_will will)
 {
@@ -23,16 +28,37 @@ static const char *will_name(enum cairn_will will)
 struct plan_shown {
     bool all;      /* also of tasks that will not run */
     bool commands; /* and the command of each */
+    int width;     /* columns of the names */
+    const struct cairn_workflow *workflow;
+    const struct cairn_run_options *options;
 };
+/* Longer names push what follows them, but not that of others. */
+#define MOST_NAME_COLUMNS 40
 
-static int print_document(const struct cairn_plan *plan, const char *workflow,
-                          const struct plan_shown *shown)
+/* What `cairn run` would refuse the run for; heap or NULL. */
+static char *secret_notice(const struct cairn_plan *plan,
+                           const struct plan_shown *shown, size_t i)
+{
+    const char *name = secrets_not_given(shown->workflow, shown->options, i);
+    char *text = NULL;
+    bool runs = cairn_plan_will(plan) + cairn_plan_may(plan) > 0;
+    if (!name || !runs ||
+        asprintf(&text,
+                 "the secret %s is not given, and without it nothing starts: set it in "
+                 "the environment, or pass it with --secrets-fd",
+                 name) < 0)
+        return NULL;
+    return text;
+}
+
+static int print_document(const struct cairn_plan *plan, const struct plan_shown *shown)
 {
     struct cairn_decision decision = {0};
     struct doc doc;
     const char *text;
+    char *notice;
     doc_begin(&doc);
-    doc_text(&doc, "workflow", workflow);
+    doc_text(&doc, "workflow", cairn_workflow_name(shown->workflow));
     doc_some(&doc, "run", cairn_plan_run(plan));
     doc_count(&doc, "tasks", cairn_plan_tasks(plan));
     doc_count(&doc, "will", cairn_plan_will(plan));
@@ -40,6 +66,10 @@ static int print_document(const struct cairn_plan *plan, const char *workflow,
     doc_array(&doc, "notices");
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         doc_text(&doc, NULL, text);
+    for (size_t i = 0; (notice = secret_notice(plan, shown, i)); i++) {
+        doc_text(&doc, NULL, notice);
+        free(notice);
+    }
     doc_end(&doc);
     doc_array(&doc, "decisions");
     for (uint32_t i = 0; i < cairn_plan_tasks(plan); i++) {
@@ -89,36 +119,69 @@ static uint32_t count_alike(const struct cairn_plan *plan, uint32_t first,
     return i - first;
 }
 
-/* Many of a group are one row. Returns how many tasks that were. */
-static uint32_t print_row(const struct cairn_plan *plan, uint32_t i,
-                          const struct plan_shown *shown)
+/* One row: many of a group are one. */
+struct plan_row {
+    struct cairn_decision decision;
+    uint32_t n;  /* tasks */
+    int name;    /* bytes of the task's id that are shown */
+    int columns; /* that these take */
+};
+
+/* The row that begins with the i-th task; false: it is not shown. */
+static bool row_at(const struct cairn_plan *plan, uint32_t i,
+                   const struct plan_shown *shown, struct plan_row *row)
 {
-    struct cairn_decision decision = {0};
-    cairn_plan_get(plan, i, &decision);
-    if (decision.will == CAIRN_WILL_NOT && !shown->all)
-        return 1;
-    uint32_t n = shown->all || shown->commands ? 1 : count_alike(plan, i, &decision);
-    if (n > FOLDED_MEMBERS) {
-        out("%s  %.*s  %u tasks, the first: %s\n", will_words[decision.will],
-            (int)strcspn(decision.task, "["), decision.task, n, decision.detail);
-        return n;
-    }
-    out("%s  %s  %s\n", will_words[decision.will], decision.task, decision.detail);
-    if (shown->commands)
-        print_command(plan, i);
-    return 1;
+    *row = (struct plan_row){.n = 1};
+    cairn_plan_get(plan, i, &row->decision);
+    if (row->decision.will == CAIRN_WILL_NOT && !shown->all)
+        return false;
+    const char *id = row->decision.task;
+    uint32_t n =
+        shown->all || shown->commands ? 1 : count_alike(plan, i, &row->decision);
+    bool folded = n > FOLDED_MEMBERS;
+    row->n = folded ? n : 1;
+    row->name = (int)(folded ? strcspn(id, "[") : strlen(id));
+    row->columns = text_columns(id, (size_t)row->name);
+    return true;
 }
 
-static int print_text(const struct cairn_plan *plan, const char *workflow,
-                      const struct plan_shown *shown)
+static int name_columns(const struct cairn_plan *plan, const struct plan_shown *shown)
+{
+    struct plan_row row;
+    int most = 0;
+    for (uint32_t i = 0; i < cairn_plan_tasks(plan); i += row.n)
+        if (row_at(plan, i, shown, &row) && row.columns > most &&
+            row.columns <= MOST_NAME_COLUMNS)
+            most = row.columns;
+    return most;
+}
+
+static void print_row(const struct cairn_plan *plan, uint32_t i,
+                      const struct plan_row *row, const struct plan_shown *shown)
+{
+    int gap = row->columns < shown->width ? shown->width - row->columns : 0;
+    out("%s  %.*s%*s  ", will_words[row->decision.will], row->name, row->decision.task,
+        gap, "");
+    if (row->n > 1)
+        out("%u tasks, the first: ", row->n);
+    out("%s\n", row->decision.detail);
+    if (shown->commands)
+        print_command(plan, i);
+}
+
+static int print_text(const struct cairn_plan *plan, struct plan_shown *shown)
 {
     uint32_t will = cairn_plan_will(plan), may = cairn_plan_may(plan);
     uint32_t tasks = cairn_plan_tasks(plan);
-    const char *text;
+    const char *text, *workflow = cairn_workflow_name(shown->workflow);
+    char *notice;
+    struct plan_row row;
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         say("cairn: %s", text);
-    for (uint32_t i = 0; i < tasks && !ui_output_lost();)
-        i += print_row(plan, i, shown);
+    shown->width = name_columns(plan, shown);
+    for (uint32_t i = 0; i < tasks && !ui_output_lost(); i += row.n)
+        if (row_at(plan, i, shown, &row))
+            print_row(plan, i, &row, shown);
     out_flush();
     if (cairn_plan_run(plan) != 0)
         say("%s, run %llu: %u of %u task%s will run", workflow,
@@ -128,7 +191,47 @@ static int print_text(const struct cairn_plan *plan, const char *workflow,
             plural(tasks));
     if (may > 0)
         say("%u more may run, depending on what happens", may);
+    for (size_t i = 0; (notice = secret_notice(plan, shown, i)); i++) {
+        ui_warn("%s", notice);
+        free(notice);
+    }
     return 0;
+}
+
+/* " FILE" as one types it here, "" if cairn finds it without; heap or NULL. */
+static char *file_operand(const char *file)
+{
+    char here[PATH_MAX], *word, *text = NULL;
+    size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+    if (n > 0 && strncmp(file, here, n) == 0 && file[n] == '/')
+        file += n + 1;
+    if (strcmp(file, "cairn.yaml") == 0)
+        return strdup("");
+    word = shell_word(file);
+    if (!word || asprintf(&text, " %s", word) < 0)
+        text = NULL;
+    free(word);
+    return text;
+}
+
+/* Who gave no FILE may have thought of a new run. */
+static void say_what_begins(const struct settings *settings, struct cairn_store *store,
+                            const struct cairn_plan *plan)
+{
+    struct cairn_run_info run = {0};
+    if (ui_json() || settings->given[OPT_RUN] || settings->given[OPT_FROM] ||
+        settings->given[OPT_RERUN] || settings->n_operands > 0 ||
+        cairn_plan_run(plan) == 0 ||
+        cairn_run_get(store, cairn_plan_run(plan), &run, NULL) != 0 ||
+        run.state != CAIRN_RUN_COMPLETED || run.live || !run.file[0])
+        return;
+    char *file = file_operand(run.file);
+    bool some = cairn_plan_will(plan) + cairn_plan_may(plan) > 0;
+    const char *hint = store_hint(settings);
+    say("run %llu is completed: %s%s%s`cairn run%s%s` begins a new run",
+        (unsigned long long)run.run, some ? "`cairn resume" : "", some ? hint : "",
+        some ? "` runs these, " : "", file ? file : "", hint);
+    free(file);
 }
 
 static int check_rerun(const struct settings *settings,
@@ -153,7 +256,8 @@ int command_plan(struct settings *settings)
     struct cairn_plan *plan = NULL;
     struct cairn_error error = {0};
     struct secrets_given secrets;
-    struct plan_shown shown = {settings->given[OPT_ALL], settings->given[OPT_COMMANDS]};
+    struct plan_shown shown = {.all = settings->given[OPT_ALL],
+                               .commands = settings->given[OPT_COMMANDS]};
     int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
         status = store_if_any(settings, 0, &store);
@@ -170,9 +274,11 @@ int command_plan(struct settings *settings)
     if (status == 0 && cairn_plan(&plan, workflow, store, &options, &error) != 0)
         status = report_error(&error);
     if (status == 0) {
+        shown.workflow = workflow;
+        shown.options = &options;
         print_warnings(workflow);
-        status = ui_json() ? print_document(plan, cairn_workflow_name(workflow), &shown)
-                           : print_text(plan, cairn_workflow_name(workflow), &shown);
+        status = ui_json() ? print_document(plan, &shown) : print_text(plan, &shown);
+        say_what_begins(settings, store, plan);
     }
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);

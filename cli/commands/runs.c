@@ -5,12 +5,16 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/tasks/state_list.h"
 #include "cli/ui.h"
 
 struct run_listing {
     struct cairn_store *store;
     struct doc *doc; /* with --json */
     uint64_t shown;
+    const char *states; /* only these, or NULL */
+    const struct cairn_page *page;
+    uint64_t matching; /* in these states, so far */
 };
 
 static int each_run(void *context, const struct cairn_run_info *run)
@@ -44,6 +48,34 @@ static int each_run(void *context, const struct cairn_run_info *run)
     return ui_output_lost();
 }
 
+/* The page counts what is in the states, so it is taken here, out of all runs. */
+static int each_in_states(void *context, const struct cairn_run_info *run)
+{
+    struct run_listing *listing = context;
+    const struct cairn_page *page = listing->page;
+    if (!state_list_has(listing->states, run_state_text(run)))
+        return 0;
+    listing->matching++;
+    if (listing->matching <= page->offset ||
+        listing->matching - page->offset > page->limit)
+        return 0;
+    return each_run(listing, run);
+}
+
+static int find_runs(struct settings *settings, struct run_listing *listing,
+                     uint64_t *total, struct cairn_error *error)
+{
+    const char *workflow = settings->text[OPT_WORKFLOW];
+    struct cairn_page all = {.all = true, .oldest_first = listing->page->oldest_first};
+    if (!listing->states)
+        return cairn_runs(listing->store, workflow, listing->page, each_run, listing,
+                          total, error);
+    int rc = cairn_runs(listing->store, workflow, &all, each_in_states, listing, NULL,
+                        error);
+    *total = listing->matching;
+    return rc;
+}
+
 static int list_runs(struct settings *settings, struct cairn_store *store)
 {
     struct doc doc = {0};
@@ -53,12 +85,14 @@ static int list_runs(struct settings *settings, struct cairn_store *store)
                               .offset = settings->number[OPT_OFFSET],
                               .oldest_first = settings->number[OPT_SORT_RUNS] == 1};
     uint64_t total = 0;
+    listing.page = &page;
+    listing.states =
+        settings->given[OPT_ONLY_STATES] ? settings->text[OPT_ONLY_STATES] : NULL;
     if (listing.doc) {
         doc_begin(&doc);
         doc_array(&doc, "runs");
     }
-    if (cairn_runs(store, settings->text[OPT_WORKFLOW], &page, each_run, &listing,
-                   &total, &error) != 0) {
+    if (find_runs(settings, &listing, &total, &error) != 0) {
         if (listing.doc)
             doc_discard(&doc);
         return report_error(&error);
@@ -69,7 +103,11 @@ static int list_runs(struct settings *settings, struct cairn_store *store)
 int command_runs(struct settings *settings)
 {
     struct cairn_store *store = NULL;
-    int status = store_for_reading(settings, &store);
+    int status = settings->given[OPT_ONLY_STATES]
+                     ? state_list_check(settings->text[OPT_ONLY_STATES], RUN_STATES)
+                     : 0;
+    if (status == 0)
+        status = store_for_reading(settings, &store);
     if (status == 0)
         status = list_runs(settings, store);
     cairn_store_close(store);

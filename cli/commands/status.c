@@ -17,7 +17,7 @@
 struct open_ends {
     uint32_t interrupted, unknown, failed_undos;
     uint32_t completed, failed; /* as they are listed, so without unknown ones */
-    uint32_t steps, claimed;    /* external tasks: that can be done, that are claimed */
+    struct open_steps steps;    /* released by open_steps_release */
 };
 
 static void print_count(uint32_t count, const char *name)
@@ -60,32 +60,23 @@ static int count_open_end(void *context, const struct cairn_task_info *task)
     return 0;
 }
 
-static int count_step(void *context, const struct cairn_next_info *info)
-{
-    struct open_ends *ends = context;
-    ends->steps += !info->claimed;
-    ends->claimed += info->claimed;
-    return 0;
-}
-
 /* A task whose undo was cut off is recorded as completed or failed, and unknown: it
  * counts once. */
 static int find_open_ends(struct cairn_store *store, struct cairn_run_info *run,
-                          struct open_ends *ends)
+                          bool every, struct open_ends *ends)
 {
     struct cairn_error error = {0};
     *ends = (struct open_ends){.unknown = run->unknown};
     if (run->live)
-        return 0;
+        return every ? open_steps_read(&ends->steps, store, run->run) : 0;
     ends->unknown = 0;
     if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0)
         return report_error(&error);
     run->completed = ends->completed;
     run->failed = ends->failed;
-    if (run->state == CAIRN_RUN_UNFINISHED &&
-        cairn_next(store, run->run, true, count_step, ends, &error) != 0)
-        return report_error(&error);
-    return 0;
+    return run->state == CAIRN_RUN_UNFINISHED
+               ? open_steps_read(&ends->steps, store, run->run)
+               : 0;
 }
 
 static void print_run(const struct settings *settings, const struct cairn_run_info *run,
@@ -122,7 +113,10 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
     print_count(run->undone, "undone");
     print_count(ends->unknown, "unknown");
     print_count(run->running, "running");
-    print_count(not_run(run, ends->unknown), "not run");
+    uint32_t open = not_run(run, ends->unknown), steps = ends->steps.n;
+    print_count(ends->steps.claimed, "claimed");
+    print_count(steps - ends->steps.claimed, "waiting");
+    print_count(open > steps ? open - steps : 0, "not run");
     if (ends->interrupted > 0)
         out(" (%u interrupted)", ends->interrupted);
     out("\n");
@@ -137,12 +131,13 @@ static void print_advice(const struct settings *settings,
 {
     unsigned long long number = run->run;
     const char *hint = run_hint(settings, run);
-    if (ends->steps > 0)
-        out("%u external task%s can be done: cairn next %llu%s\n", ends->steps,
-            plural(ends->steps), number, hint);
-    else if (ends->claimed > 0)
-        out("%u external task%s claimed: cairn next %llu --claimed%s\n", ends->claimed,
-            plural(ends->claimed), number, hint);
+    uint32_t claimed = ends->steps.claimed, steps = ends->steps.n - claimed;
+    if (steps > 0)
+        out("%u external task%s can be done: cairn next %llu%s\n", steps, plural(steps),
+            number, hint);
+    else if (claimed > 0)
+        out("%u external task%s claimed: cairn next %llu --claimed%s\n", claimed,
+            plural(claimed), number, hint);
     if (!run->live && has_work(run, ends->unknown))
         out("resume with: cairn resume %llu%s\n", number, hint);
 }
@@ -186,35 +181,31 @@ static int list_rows(struct settings *settings, struct task_listing *listing)
     return status;
 }
 
-static int print_text(struct settings *settings, struct cairn_store *store,
-                      struct cairn_run_info *run)
+static int print_found(struct settings *settings, struct cairn_store *store,
+                       const struct cairn_run_info *run, const struct open_ends *ends)
 {
     struct task_listing listing = {.settings = settings,
                                    .store = store,
                                    .run = run->run,
                                    .hint = run_hint(settings, run),
-                                   .live = run->live};
+                                   .live = run->live,
+                                   .steps = &ends->steps};
     struct cairn_error error = {0};
-    struct open_ends ends;
-    char *params;
     int status;
     listing.every = settings->given[OPT_TASKS];
-    status = find_open_ends(store, run, &ends);
-    if (status != 0)
-        return status;
-    params = params_text(store, run->run);
-    print_run(settings, run, params, &ends);
+    char *params = params_text(store, run->run);
+    print_run(settings, run, params, ends);
     free(params);
     if (listing.every && (status = list_rows(settings, &listing)) != 0)
         return status;
-    if (!listing.every && (run->failed > 0 || ends.unknown > 0) &&
+    if (!listing.every && (run->failed > 0 || ends->unknown > 0) &&
         cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0)
         return report_error(&error);
     if (listing.failed > FAILED_SHOWN)
         out("  ... and %u more: cairn status %llu --tasks%s\n",
             listing.failed - FAILED_SHOWN, (unsigned long long)run->run,
             store_hint(settings));
-    if (ends.failed_undos > 0 &&
+    if (ends->failed_undos > 0 &&
         (cairn_run_tasks(store, run->run, list_failed_undo, &listing, &error) != 0 ||
          listing.error.code != 0))
         return report_error(error.code != 0 ? &error : &listing.error);
@@ -222,10 +213,21 @@ static int print_text(struct settings *settings, struct cairn_store *store,
         out("  ... and %u more: cairn status %llu --json%s\n",
             listing.failed_undos - FAILED_SHOWN, (unsigned long long)run->run,
             store_hint(settings));
-    print_advice(settings, run, &ends);
+    print_advice(settings, run, ends);
     return settings->n_operands > 0 ? 0
                                     : each_unfinished(store, store_hint(settings),
                                                       run->run, print_line, NULL);
+}
+
+static int print_text(struct settings *settings, struct cairn_store *store,
+                      struct cairn_run_info *run)
+{
+    struct open_ends ends;
+    int status = find_open_ends(store, run, settings->given[OPT_TASKS], &ends);
+    if (status == 0)
+        status = print_found(settings, store, run, &ends);
+    open_steps_release(&ends.steps);
+    return status;
 }
 
 static int add_tasks(struct task_listing *listing, struct cairn_store *store,
@@ -253,7 +255,8 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     struct open_ends ends;
     int status;
     listing.every = settings->given[OPT_TASKS];
-    status = find_open_ends(store, &shown, &ends);
+    status = find_open_ends(store, &shown, false, &ends);
+    open_steps_release(&ends.steps);
     if (status != 0)
         return status;
     shown.unknown = ends.unknown;
@@ -344,17 +347,17 @@ int command_status(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     int status;
+    /* Each of them lists tasks. */
     static const enum option_id of_tasks[] = {OPT_ONLY_STATES, OPT_SORT_TASKS,
                                               OPT_ALL_TASKS};
+    for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
+        settings->given[OPT_TASKS] |= settings->given[of_tasks[i]];
     if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
             settings->given[OPT_CAN_RESUME] + settings->given[OPT_TIMING] >
         1)
-        return report_usage(
-            "status", "give only one of --tasks, --timing, --waiting and --can-resume");
-    for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
-        if (settings->given[of_tasks[i]] && !settings->given[OPT_TASKS])
-            return report_usage("status", "--%s needs --tasks",
-                                option_get(of_tasks[i])->name);
+        return report_usage("status",
+                            "give only one of --tasks (which --state, --sort and --all "
+                            "stand for, too), --timing, --waiting and --can-resume");
     if (settings->given[OPT_CAN_RESUME]) {
         status = store_if_any(settings, 0, &store);
         if (status == 0)

@@ -6,6 +6,7 @@
 #include "cairn.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/tasks/open_steps.h"
 #include "cli/tasks/told_values.h"
 
 #define FAILED_SHOWN 20
@@ -17,6 +18,7 @@ struct task_listing {
     uint64_t run;
     const char *hint; /* of commands that write to it */
     bool live;
+    const struct open_steps *steps;
     uint32_t failed, unknown, failed_undos;
     struct told_values values; /* with --json and `every` */
     struct cairn_error error;  /* of a listing inside the listing */

@@ -57,8 +57,32 @@ static void print_failed(struct task_listing *listing,
     free(word);
 }
 
-static void print_task(const struct cairn_task_info *task)
+/* Of an external task that nobody has reported: who does it. NULL: it is none. */
+static const char *step_word(const struct task_listing *listing,
+                             const struct cairn_task_info *task)
 {
+    const struct open_step *step = task->outcome == CAIRN_PENDING
+                                       ? open_steps_find(listing->steps, task->node)
+                                       : NULL;
+    return !step ? NULL : step->claimed ? "claimed" : "waiting";
+}
+
+static void print_step(const struct task_listing *listing,
+                       const struct cairn_task_info *task)
+{
+    const struct open_step *step = open_steps_find(listing->steps, task->node);
+    char left[FORMAT_MAX];
+    if (step->claimed)
+        out("  (by %s for another %s)", step->holder ? step->holder : "somebody",
+            format_duration(left, step->left_ms));
+    else
+        out("  (for somebody to do it)");
+}
+
+static void print_task(const struct task_listing *listing,
+                       const struct cairn_task_info *task)
+{
+    const char *step = step_word(listing, task);
     char how[FORMAT_MAX] = "", took[FORMAT_MAX], attempts[32] = "";
     const char *word = task_word(task), *text = NULL;
     if (task->outcome == CAIRN_FAILED)
@@ -70,11 +94,16 @@ static void print_task(const struct cairn_task_info *task)
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
-    out("  %-11s  %s%s%s%s%s%s%s%s", word ? word : task_state_word(task), task->id,
-        took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts, text ? "  " : "",
-        text ? text : "");
+    out("  %-11s  %s%s%s%s%s%s%s%s",
+        step   ? step
+        : word ? word
+               : task_state_word(task),
+        task->id, took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts,
+        text ? "  " : "", text ? text : "");
     if (task->cause)
         out("  (because of %s)", task->cause);
+    if (step)
+        print_step(listing, task);
     out("\n");
 }
 
@@ -144,7 +173,7 @@ int list_task_text(void *context, const struct cairn_task_info *task)
 {
     struct task_listing *listing = context;
     if (listing->every)
-        print_task(task);
+        print_task(listing, task);
     else if (task->outcome == CAIRN_FAILED)
         print_failed(listing, task);
     else if (task->outcome == CAIRN_UNKNOWN)

@@ -88,12 +88,13 @@ static const struct command store_table[] = {
      "show one checkpoint",
      "Verifies one checkpoint and shows it. A checkpoint is named by its id "
      "(workflow:42-9f3ac1d20b7e; debug:43-... of a session), by its number (42), or "
-     "by 4 or more hex digits of its digest.",
+     "by 4 or more hex digits of its digest. With --tasks groups of more than 20 are "
+     "one row, and with --all every task has one.",
      "  cairn checkpoint show 42 --tasks",
      "0 2 5 10 75",
      1,
      1,
-     {OPT_TASKS, OPT_NONE},
+     {OPT_TASKS, OPT_ALL_TASKS, OPT_NONE},
      command_checkpoint_show},
     {"checkpoint timeline",
      "",

@@ -89,7 +89,8 @@ static const struct command command_table[] = {
      "[RUN]",
      "show the state of a run",
      "Shows the state of a run (default: the newest), its counts, its failed "
-     "tasks, and those whose outcome is unknown. Works beside a live run.",
+     "tasks, and those whose outcome is unknown. Works beside a live run. --state, "
+     "--sort and --all list tasks, as --tasks does.",
      "  cairn status 3 --tasks\n  cairn status --can-resume && cairn resume",
      "0 2 5 6 10 75",
      0,
@@ -112,12 +113,14 @@ static const struct command command_table[] = {
     {"runs",
      "",
      "list runs",
-     "Lists the runs in the store, newest first, and the total.",
-     "  cairn runs --workflow nightly-report --limit 20",
+     "Lists the runs in the store, newest first, and the total. States are running, "
+     "waiting, interrupted, completed, failed, cancelled and undone.",
+     "  cairn runs --workflow nightly-report --limit 20\n  cairn runs --state "
+     "failed,interrupted",
      "0 2 5 10 75",
      0,
      0,
-     {OPT_WORKFLOW, OPT_LIMIT, OPT_OFFSET, OPT_SORT_RUNS, OPT_NONE},
+     {OPT_WORKFLOW, OPT_ONLY_STATES, OPT_LIMIT, OPT_OFFSET, OPT_SORT_RUNS, OPT_NONE},
      command_runs},
     {"log",
      "[TASK...]",

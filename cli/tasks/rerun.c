@@ -3,6 +3,7 @@
 #include "cli/commands/run_commands.h"
 #include "cli/events/hooks.h"
 #include "cli/execute.h"
+#include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
@@ -24,6 +25,20 @@ static int load_workflow(struct cairn_store *store, const struct cairn_run_info 
     return 0;
 }
 
+/* What is asked for now may be what the live run does next. */
+static int refuse_live(const struct settings *settings,
+                       const struct cairn_run_info *run)
+{
+    unsigned long long number = run->run;
+    const char *hint = store_hint(settings);
+    return report_failure(
+        EXIT_OWNED, cairn_code_name(CAIRN_EOWNED),
+        "run %llu is running (process %lld on %s): its tasks can run "
+        "again when it has ended; watch it with `cairn watch %llu%s`, "
+        "or end it with `cairn cancel %llu%s`",
+        number, (long long)run->owner_pid, run->owner_host, number, hint, number, hint);
+}
+
 int command_rerun(struct settings *settings)
 {
     struct cairn_run_options options = {.start = CAIRN_START_RESUME,
@@ -43,6 +58,8 @@ int command_rerun(struct settings *settings)
     tuning_options(settings, &options);
     if (status == 0)
         status = run_option(settings, store, &run);
+    if (status == 0 && run.live)
+        status = refuse_live(settings, &run);
     options.run = run.run;
     if (status == 0)
         status = load_workflow(store, &run, &workflow);

@@ -4,6 +4,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
+#include "cli/tasks/state_list.h"
 #include "cli/ui.h"
 
 #include <stdlib.h>
@@ -24,64 +25,24 @@ int64_t task_row_duration(const struct cairn_task_info *task)
 
 /* ---- Which ---- */
 
-/* Whether the comma-separated list has the word. */
-static bool list_has(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    while (*list) {
-        size_t m = strcspn(list, ",");
-        if (m == n && strncmp(list, word, n) == 0)
-            return true;
-        list += m + (list[m] == ',');
-    }
-    return false;
-}
-
 static bool is_wanted(const struct settings *settings,
                       const struct cairn_task_info *task)
 {
     const char *list = settings->text[OPT_ONLY_STATES];
     if (!settings->given[OPT_ONLY_STATES])
         return true;
-    return list_has(list, task_state_word(task)) ||
-           (task->outcome == CAIRN_EXCLUDED && list_has(list, "skipped"));
+    return state_list_has(list, task_state_word(task)) ||
+           (task->outcome == CAIRN_EXCLUDED && state_list_has(list, "skipped"));
 }
 
-static int check_states(const char *list)
+bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task)
 {
-    static const char words[] = "running,interrupted,pending,completed,failed,skipped,"
-                                "excluded,cancelled,undone,unknown";
-    for (bool more = true; more;) {
-        char word[32] = "";
-        size_t n = strcspn(list, ",");
-        if (n < sizeof word)
-            memcpy(word, list, n);
-        if (n == 0 || n >= sizeof word || !list_has(words, word))
-            return report_usage("status", "--state cannot be '%.*s': give some of %s",
-                                (int)n, list, words);
-        more = list[n] == ',';
-        list += n + more;
-    }
-    return 0;
-}
-
-struct row_reader {
-    struct task_rows *rows;
-    const struct settings *settings;
-};
-
-static int add_row(void *context, const struct cairn_task_info *task)
-{
-    const struct row_reader *reader = context;
-    struct task_rows *rows = reader->rows;
-    if (!is_wanted(reader->settings, task))
-        return 0;
     if (rows->n == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
         struct cairn_task_info *at = realloc(rows->at, capacity * sizeof *at);
         if (!at) {
             rows->failed = true;
-            return 1;
+            return false;
         }
         rows->at = at;
         rows->capacity = capacity;
@@ -93,7 +54,18 @@ static int add_row(void *context, const struct cairn_task_info *task)
     row->cause = task->cause ? strdup(task->cause) : NULL;
     rows->failed |=
         !row->id || (task->text && !row->text) || (task->cause && !row->cause);
-    return rows->failed;
+    return !rows->failed;
+}
+
+struct row_reader {
+    struct task_rows *rows;
+    const struct settings *settings;
+};
+
+static int add_row(void *context, const struct cairn_task_info *task)
+{
+    const struct row_reader *reader = context;
+    return is_wanted(reader->settings, task) && !task_rows_add(reader->rows, task);
 }
 
 /* ---- In which order ---- */
@@ -142,7 +114,7 @@ int task_rows_read(struct task_rows *rows, const struct settings *settings,
     struct cairn_error error = {0};
     *rows = (struct task_rows){.at = NULL};
     int status = settings->given[OPT_ONLY_STATES]
-                     ? check_states(settings->text[OPT_ONLY_STATES])
+                     ? state_list_check(settings->text[OPT_ONLY_STATES], TASK_STATES)
                      : 0;
     if (status != 0)
         return status;

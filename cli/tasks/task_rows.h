@@ -21,6 +21,8 @@ const char *task_state_word(const struct cairn_task_info *task);
  * by task_rows_release, whatever it is. */
 int task_rows_read(struct task_rows *rows, const struct settings *settings,
                    struct cairn_store *store, uint64_t run);
+/* Adds a copy. False: out of memory, which `failed` says, too. */
+bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task);
 void task_rows_release(struct task_rows *rows);
 /* How many rows from `i` on are members of one group; 1 for a task of its own. */
 size_t task_rows_group(const struct task_rows *rows, size_t i);

@@ -8,6 +8,8 @@
 #include "cli/report.h"
 #include "cli/ui.h"
 
+#include <string.h>
+
 int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run)
 {
     if (!number_operand(settings, 0, "run", run))
@@ -59,16 +61,23 @@ int step_report(const struct settings *settings, struct cairn_store *store,
     if (status != 0)
         return status;
     if (!ui_json()) {
-        say("run %llu: %s is %s", (unsigned long long)run, task, what);
+        bool failed = strcmp(what, "failed") == 0;
+        say("run %llu: %s %s %s", (unsigned long long)run, task, failed ? "has" : "is",
+            what);
         if (resume)
             say("continue with: cairn resume %llu%s", (unsigned long long)run,
                 store_hint(settings));
-        else if (!info.live && info.state == CAIRN_RUN_FAILED &&
-                 strcmp(what, "failed") == 0)
+        else if (!info.live && info.state == CAIRN_RUN_FAILED && failed)
             say("the run has failed; cairn resume %llu%s runs %s again",
                 (unsigned long long)run, store_hint(settings), task);
         else if (!info.live && info.state == CAIRN_RUN_FAILED)
             say("the run has failed; go on with it: cairn resume %llu%s",
+                (unsigned long long)run, store_hint(settings));
+        else if (!info.live && failed)
+            say("what else waits can still be done: cairn next %llu%s; %s is done "
+                "again "
+                "once the run has ended: cairn resume %llu%s",
+                (unsigned long long)run, store_hint(settings), task,
                 (unsigned long long)run, store_hint(settings));
         return 0;
     }

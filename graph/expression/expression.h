@@ -8,7 +8,8 @@
  *   compare    unary [ ("==" | "!=" | "<" | ">" | "<=" | ">=") unary ]   not chained
  *   unary      "!" unary | primary
  *   primary    'text' ('' is a quote) | number | true | false | "(" or ")" | name |
- *              contains(TEXT, PART) | default(VALUE, INSTEAD): INSTEAD is lazy, too
+ *              contains(TEXT, PART) | default(VALUE, INSTEAD): INSTEAD is lazy, too |
+ *              basename(PATH) | dirname(PATH) | stem(PATH): parts of a text, no I/O
  *   number     -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)?, at most 100 bytes
  *   name       params.P | env.E | KEY (foreach) | run.id | run.attempt | run.status |
  *              tasks.X.status | tasks.X.outputs.K    (X: letters, digits, _ and -;
@@ -18,7 +19,8 @@
  * == and != compare a number with text by the number that the text stands for, a truth
  * value with text by the texts true and false, and are false / true if it stands for
  * none; a number never equals a truth value. <, >, <= and >= need numbers, or texts
- * that stand for numbers, on both sides. contains() takes both sides as text. A missing
+ * that stand for numbers, on both sides. contains() takes both sides as text; the
+ * functions of paths need a text. A missing
  * value is only good for default() and for == and != (missing equals missing); anything
  * else is an error that names it. Truth: false, 0, "" and "false" are false. Whole
  * numbers are compared digit by digit, others as doubles; none is infinite. The locale

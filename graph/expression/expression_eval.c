@@ -236,6 +236,29 @@ static int run_contains(struct machine *m)
     return rc;
 }
 
+static int run_path(struct machine *m, const struct instruction *i)
+{
+    struct operand *top = operand_at(m, 0);
+    int rc = refuse_missing(m, top);
+    if (rc)
+        return rc;
+    if (top->value.type != VALUE_TEXT)
+        return error_set(m->error, CAIRN_EWORKFLOW,
+                         "`%s` needs a path, which is a text: %s is a %s",
+                         i->operation == OP_BASENAME  ? "basename"
+                         : i->operation == OP_DIRNAME ? "dirname"
+                                                      : "stem",
+                         source_of(m->expression, top).text,
+                         top->value.type == VALUE_NUMBER ? "number" : "truth value");
+    struct str path = top->value.text;
+    top->value.text = i->operation == OP_BASENAME  ? path_basename(path)
+                      : i->operation == OP_DIRNAME ? path_dirname(path)
+                                                   : path_stem(path);
+    top->at = i->at;
+    top->length = i->length;
+    return 0;
+}
+
 static int run_not(struct machine *m, const struct instruction *i)
 {
     struct operand *top = operand_at(m, 0);
@@ -290,6 +313,10 @@ static int run_instruction(struct machine *m, const struct instruction *i, bool 
         return compare_order(m, i);
     case OP_CONTAINS:
         return run_contains(m);
+    case OP_BASENAME:
+    case OP_DIRNAME:
+    case OP_STEM:
+        return run_path(m, i);
     case OP_AND:
         return decide_by_left(m, false, jumps);
     case OP_OR:

@@ -19,6 +19,9 @@ enum operation {
     OP_LESS_EQUAL,
     OP_GREATER_EQUAL,
     OP_CONTAINS,
+    OP_BASENAME,
+    OP_DIRNAME,
+    OP_STEM,
     /* These take the value off the stack and go on, or leave a value there and jump to
      * code[index], which is behind whatever would have been evaluated instead. */
     OP_AND,     /* jumps with false */
@@ -71,6 +74,12 @@ size_t word_scan(struct str text, size_t at);
  */
 int name_parse(struct str text, size_t at, struct name *out,
                struct expression_error *error);
+/* Parts of `path`, or constants: as basename(1) and dirname(1) have them, but of an
+ * empty path the base name is empty. */
+struct str path_basename(struct str path);
+struct str path_dirname(struct str path);
+/* The base name up to its last dot; a dot that it begins or ends with stays. */
+struct str path_stem(struct str path);
 /* Fills *error (may be NULL), returns CAIRN_EWORKFLOW. */
 int expression_fail(struct expression_error *error, size_t at, size_t length,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -64,28 +64,56 @@ static const char *meant_by_status(struct str word)
     return NULL;
 }
 
-/* contains( and default( */
+struct function {
+    const char *name, *usage;
+    enum waiting_kind kind;
+    enum operation operation;
+};
+static const struct function functions[] = {
+    {"contains", "contains(TEXT, PART)", WAIT_CONTAINS, OP_CONTAINS},
+    {"default", "default(VALUE, INSTEAD)", WAIT_DEFAULT, OP_DEFAULT},
+    {"basename", "basename(PATH)", WAIT_PATH, OP_BASENAME},
+    {"dirname", "dirname(PATH)", WAIT_PATH, OP_DIRNAME},
+    {"stem", "stem(PATH)", WAIT_PATH, OP_STEM},
+};
+enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+static const struct function *function_named(struct str word)
+{
+    for (size_t i = 0; i < FUNCTIONS; i++)
+        if (str_equal(word, str_of(functions[i].name)))
+            return &functions[i];
+    return NULL;
+}
+
+static int no_function(const struct expression_parser *p, struct str word)
+{
+    struct shown name = expression_shown(word);
+    const char *meant = meant_by_status(word);
+    if (meant)
+        return expression_fail(p->error, p->at, word.len,
+                               "there is no function `%s`: %s", name.text, meant);
+    return expression_fail(p->error, p->at, word.len,
+                           "there is no function `%s`: there are %s, %s, %s, %s and %s",
+                           name.text, functions[0].usage, functions[1].usage,
+                           functions[2].usage, functions[3].usage, functions[4].usage);
+}
+
+/* The name of a function and its `(`; false: another word. */
 static bool read_function(struct expression_parser *p, struct str word, int *result)
 {
     size_t open = skip_blanks(p->text, p->at + word.len);
-    bool contains = str_equal(word, STR("contains"));
-    bool known = contains || str_equal(word, STR("default"));
+    const struct function *function = function_named(word);
     if (open >= p->text.len || p->text.ptr[open] != '(')
         return false;
-    if (!known) {
-        const char *meant = meant_by_status(word);
-        *result =
-            expression_fail(p->error, p->at, word.len, "there is no function `%s`: %s",
-                            expression_shown(word).text,
-                            meant ? meant
-                                  : "there are contains(TEXT, PART) and "
-                                    "default(VALUE, INSTEAD)");
+    if (!function) {
+        *result = no_function(p, word);
         return true;
     }
-    *result =
-        parser_push(p, (struct waiting){.kind = contains ? WAIT_CONTAINS : WAIT_DEFAULT,
-                                        .at = p->at,
-                                        .length = word.len});
+    *result = parser_push(p, (struct waiting){.kind = function->kind,
+                                              .operation = (uint8_t)function->operation,
+                                              .at = p->at,
+                                              .length = word.len});
     p->at = open + 1;
     return true;
 }
@@ -222,8 +250,10 @@ static int read_comma(struct expression_parser *p)
         return rc;
     if (!function || function->kind == WAIT_OPEN)
         return fail_here(p, 1, "`,` only stands between the arguments of a function");
-    if (function->comma)
-        return fail_here(p, 1, "this function has two arguments");
+    if (function->comma || function->kind == WAIT_PATH)
+        return fail_here(p, 1,
+                         function->comma ? "this function has two arguments"
+                                         : "this function has one argument");
     function->comma = true;
     p->at++;
     p->complete = false;
@@ -239,18 +269,20 @@ static int read_close(struct expression_parser *p)
         return rc;
     if (!open)
         return fail_here(p, 1, "`)` without `(`");
-    if (open->kind != WAIT_OPEN && !open->comma)
-        return expression_fail(p->error, open->at, open->length,
-                               "this function has two arguments: %s",
-                               open->kind == WAIT_DEFAULT ? "default(VALUE, INSTEAD)"
-                                                          : "contains(TEXT, PART)");
+    bool two = open->kind == WAIT_CONTAINS || open->kind == WAIT_DEFAULT;
+    if (two && !open->comma)
+        return expression_fail(
+            p->error, open->at, open->length, "this function has two arguments: %s",
+            function_named((struct str){p->text.ptr + open->at, open->length})->usage);
     p->n_waiting--;
     p->depth--;
     p->at++;
-    if (open->kind == WAIT_CONTAINS)
-        return parser_emit_operation(p, OP_CONTAINS, open);
     if (open->kind == WAIT_DEFAULT)
         parser_aim_jump(p, open);
+    if (open->kind == WAIT_PATH) /* messages about the value show the whole call */
+        open->length = p->at - open->at;
+    if (open->kind == WAIT_CONTAINS || open->kind == WAIT_PATH)
+        return parser_emit_operation(p, (enum operation)open->operation, open);
     return 0;
 }
 

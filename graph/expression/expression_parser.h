@@ -15,7 +15,8 @@ enum waiting_kind {
     WAIT_OPEN, /* ( */
     WAIT_CONTAINS,
     WAIT_DEFAULT,
-    WAIT_OR, /* from here on: an operator, those that bind more loosely first */
+    WAIT_PATH, /* basename, dirname, stem */
+    WAIT_OR,   /* from here on: an operator, those that bind more loosely first */
     WAIT_AND,
     WAIT_COMPARE,
     WAIT_NOT

@@ -123,6 +123,10 @@ CAIRN_API uint32_t cairn_workflow_need(const struct cairn_workflow *workflow,
  * only; both live as long as the workflow. CAIRN_ENOTFOUND past the last. */
 CAIRN_API int cairn_workflow_value(const struct cairn_workflow *workflow, uint32_t node,
                                    uint32_t i, const char **key, const char **value);
+/* The i-th secret that a task lists, NULL past the end; it lives as long as the
+ * workflow. Without its value nothing starts. */
+CAIRN_API const char *cairn_workflow_secret(const struct cairn_workflow *workflow,
+                                            size_t i);
 /* Index of a task by id, or UINT32_MAX. */
 CAIRN_API uint32_t cairn_workflow_find(const struct cairn_workflow *workflow,
                                        const char *id);

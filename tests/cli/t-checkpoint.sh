@@ -35,7 +35,7 @@ for name in "$id" "$seq" "workflow:$seq" "$hex"; do
     exits 0 cairn checkpoint show "$name"
     says "$id" "$name names it"
 done
-exits 0 cairn checkpoint show "$id" --tasks
+exits 0 cairn checkpoint show "$id" --tasks --all
 says 'step[n=30]' 'the outcome of every task'
 run cairn checkpoint show "workflow:$seq-000000000000"
 ok 'an id with another digest is refused' test "$status" -ne 0

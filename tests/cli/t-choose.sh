@@ -28,9 +28,9 @@ exits 0 cairn status --json
 is "$(json_get .state)" waiting 'the run is not finished'
 exits 0 cairn plan 'conv[n=2]'
 is "$(sort out)" 'run   conv[n=2]  it never ran
-run   fetch  it never ran' 'plan: what it needs, too'
+run   fetch      it never ran' 'plan: what it needs, too'
 exits 0 cairn plan 'conv[n=2]' --all
-says 'keep  report  it was not chosen, and nothing that was chosen needs it'
+says 'keep  report     it was not chosen, and nothing that was chosen needs it'
 exits 0 cairn plan report --json
 json_ok 'plan of a task --json'
 is "$(json_get .will)" 5 'how many will run: nothing else is left, so finally, too'
@@ -64,11 +64,11 @@ exits 2 cairn plan cairn.yaml lint --rerun
 
 # ---- rerun ----
 exits 0 cairn plan --rerun fetch
-is "$(sort out)" 'run   clean  fetch runs again, and it runs after that
+is "$(sort out)" 'run   clean      fetch runs again, and it runs after that
 run   conv[n=1]  fetch, which it needs, runs again
 run   conv[n=2]  fetch, which it needs, runs again
-run   fetch  it was asked to run again
-run   report  conv, which it needs, runs again' 'plan --rerun'
+run   fetch      it was asked to run again
+run   report     conv, which it needs, runs again' 'plan --rerun'
 exits 0 cairn plan --rerun fetch --only
 is "$(cat out)" 'run   fetch  it was asked to run again' 'plan --rerun --only'
 exits 0 cairn rerun conv
@@ -193,6 +193,24 @@ exits 0 cairn plan --rerun a
 says 'run   a  it was asked to run again'
 exits 0 cairn rerun a
 logged 'a a b ' 'it runs again'
+
+# ---- A live run ----
+sed 's/kept/alive/; /on_crash/d' kept.yaml >alive.yaml
+rm -f held go ended
+cairn run alive.yaml >alive.out 2>&1 &
+pid=$!
+ok 'it runs' wait_for 20 test -e held
+exits 6 cairn rerun a
+matches 'run [0-9]+ is running .process [0-9]+ on .*: its tasks can run again when it has ended; watch it with `cairn watch' 'rerun says why not'
+is "$(grep -c 'will run' err)" 0 'and plans nothing'
+touch alive.yaml
+exits 6 cairn resume
+is "$(grep -c 'will run\|interrupted' err)" 0 'nor does resume'
+touch go
+wait $pid
+: >log
+exits 0 cairn rerun a
+logged 'a b ' 'and when it has ended it runs again'
 
 # ---- A completed run of which something that was not chosen would run again ----
 cat >read.yaml <<'END2'

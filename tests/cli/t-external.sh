@@ -251,4 +251,39 @@ says '8 completed'
 is "$(sort -u finished | wc -l)" 8 'every step was done'
 exits 0 cairn events 4
 is "$(grep -c 'asked to complete: completed' out)" 8 'and each was completed once'
+# ---- What is said to whoever waits, has claimed, or has failed ----
+cat >texts.yaml <<'END'
+name: texts
+tasks:
+  prep: {run: 'true'}
+  review: {needs: prep, external: "Review it"}
+  other: {needs: prep, external: "Also this"}
+  after: {needs: [review, other], run: 'true'}
+END
+exits 7 cairn run texts.yaml --no-wait
+texts=$(sed -n 's/^run \([0-9]*\) of texts.*/\1/p' err)
+is "$(grep -c 'cairn complete' err)" 0 'with --no-wait the end says what to type'
+exits 0 cairn claim "$texts" review --holder somebody
+token=$(cat out)
+exits 0 cairn status "$texts" --tasks
+matches '^tasks +4: 1 completed, 1 claimed, 1 waiting, 1 not run$' 'claimed and waiting ones are counted'
+matches '^  claimed +review  \(by somebody for another ' 'a claimed one is shown as claimed'
+matches '^  waiting +other  \(for somebody to do it\)$' 'one that can be done as waiting'
+matches '^  not run +after$' 'and the rest as not run'
+exits 0 cairn fail "$texts" review --token "$token" --message bad
+says "run $texts: review has failed"
+says "what else waits can still be done: cairn next $texts; review is done again once the run has ended: cairn resume $texts"
+exits 1 cairn resume "$texts" --no-wait
+says "nothing was run: a failure that was reported before has ended the run; cairn resume $texts runs what failed again"
+cairn resume "$texts" >wait.out 2>wait.err &
+pid=$!
+ok 'a run that waits says what to type' wait_for 20 grep -q "when it is done: cairn complete $texts TASK; what waits: cairn next $texts" wait.err
+ok 'once' test "$(grep -c 'cairn complete' wait.err)" -eq 1
+exits 0 cairn status "$texts" --tasks
+matches '^  waiting +review  ' 'of a live run, too'
+cairn complete "$texts" review >out 2>err
+cairn complete "$texts" other >out 2>err
+wait $pid
+is $? 0 'it ends when both are done'
+
 done_testing

@@ -64,6 +64,53 @@ exits 0 cairn run hostile.yaml --param 'word=$(touch pwned); `touch pwned`; "'
 is "$(cat word.out)" '$(touch pwned); `touch pwned`; "' 'a parameter reaches the task as it is'
 ok 'and is not run' test ! -e pwned
 
+# ---- Lists that a run has recorded, and that are others now ----
+mkdir in
+touch in/a in/b in/c
+printf 'x\ny\nz\n' >list
+cat >lists.yaml <<'END'
+name: lists
+tasks:
+  file: {foreach: {f: {glob: 'in/*'}}, run: 'echo "$f" >>seen'}
+  line: {foreach: {l: {lines: list}}, needs: [file], run: 'test -e go; echo "$l" >>seen'}
+  end: {needs: [line], run: 'echo end >>seen'}
+END
+exits 1 cairn run lists.yaml
+run_number=$(sed -n 's/^run \([0-9]*\) of lists.*/\1/p' err)
+kept() { # TEXT: plan and resume go on with what was recorded, and say TEXT
+    exits 1 cairn resume "$run_number"
+    says "$1"
+    exits 0 cairn plan --run "$run_number" --all
+    is "$(awk '{ print $2 }' out | tr '\n' ' ')" 'file[f=in/a] file[f=in/b] file[f=in/c] line[l=x] line[l=y] line[l=z] end ' 'the members are those of the run'
+    says "$1"
+}
+touch in/d
+kept 'file: 1 new file matches `in/*` and is no part of this run: in/d; a new run has it: cairn run FILE --fresh'
+rm in/b
+kept 'file: 1 recorded member is gone: in/b; this run keeps it: put back what it needs, or begin a new run: cairn run FILE --fresh'
+rm -r in
+kept 'file: 3 recorded members are gone: in/a, in/b, in/c; this run keeps them'
+mv list old
+kept 'line: it cannot be told whether there are new members (there is no file'
+printf 'x\nx\nz\n' >list
+kept 'line: 1 recorded member is gone: y; this run keeps it'
+exits 3 cairn run lists.yaml --fresh
+says 'no file matches' 'a new run needs the lists'
+says 'lines 1 and 2 of list are the same'
+sed -i 's/echo end/echo "the end"/' lists.yaml
+kept 'line: 1 recorded member is gone: y' # also after an edit of something else
+sed -i 's/lines: list/lines: missing/' lists.yaml
+exits 3 cairn resume "$run_number"
+says 'there is no file' 'a list that was named since is needed'
+sed -i 's/lines: missing/lines: list/; s/needs: \[line\]/neeeds: [line]/' lists.yaml
+exits 3 cairn resume "$run_number"
+says 'neeeds' 'other mistakes are told'
+sed -i 's/neeeds/needs/' lists.yaml
+rm list
+touch go
+exits 0 cairn resume "$run_number"
+is "$(sort seen | tr '\n' ' ')" 'in/a in/b in/c the end x y z ' 'each member ran once'
+
 # Large: compile and plan without running.
 cat >large.yaml <<'END'
 name: large

@@ -16,6 +16,7 @@ for guide in "$root"/docs/guide-*.md; do
     blocks "$guide"
 done
 ok 'the guides have workflows' test "$(find . -name '*.yaml' | wc -l)" -ge 11
+mkdir src && echo 'int main(void) { return 0; }' >src/main.c # for what makes tasks of files
 for file in *.yaml; do
     exits 0 cairn validate "$file"
     ok "$file: without a warning" sh -c '! grep -q warning err'
@@ -49,6 +50,15 @@ while read -r line; do
     done
 done <lines
 is "$(cat unknown)" '' 'each command and option is there'
+
+# ---- The head of a list ----
+cairn session start heads >out
+cairn checkpoint create one >out
+cairn checkpoint list >list 2>err
+for page in docs/guide-agents.md examples/agent/README.md; do
+    is "$(grep '^ID  ' "$root/$page")" "$(head -n 1 list)" "$page: the columns of a list"
+done
+rm -rf .cairn
 
 # ---- Getting started, as it is read ----
 mkdir start && cd start || exit 1
@@ -86,5 +96,28 @@ printf '#!/bin/sh\necho 7\n' >reserve
 printf '#!/bin/sh\nexit 1\n' >ship
 chmod +x ./*
 shows by-value
+exits 0 cairn log join
+is "$(cat out)" 'on we go, 0 rows are missing' 'a value that was not told'
 shows booking
+cd .. || exit 1
+
+# ---- A matrix, and a file made from each file ----
+mkdir -p pipelines/src && cd pipelines || exit 1
+for name in matrix objects; do
+    cp "$(grep -l "^name: $name\$" ../guide-pipelines.*.yaml)" $name.yaml
+done
+exits 0 cairn run matrix.yaml --param skip=alpine
+is "$(cat report.txt)" "$(printf 'clang 15 on debian\ngcc 12 on debian\ngcc 14 on fedora')" 'the members that the guide says, without the one that a condition left out'
+exits 0 cairn plan matrix.yaml --all
+is "$(grep -c '^run  *test\[' out)" 4 'four members'
+printf 'int value(void) { return 0; }\n' >src/value.c
+printf 'int value(void);\nint main(void) { return value(); }\n' >src/main.v2.c
+exits 0 cairn run objects.yaml
+ok 'each object is named after its source' test -s build/value.o -a -s build/main.v2.o
+ok 'and they are linked' ./program
+echo 'int value(void) { return 3; }' >src/value.c
+is "$(planned)" 'compile[source=src/value.c] link' 'an edit of one source compiles that one'
+exits 0 cairn resume
+run ./program
+is "$status" 3 'with the new source in it'
 done_testing

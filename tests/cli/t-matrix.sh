@@ -126,9 +126,9 @@ tasks:
   behind: {needs: [bad], run: 'true'}
 END
 exits 0 cairn plan excluded.yaml --all
-says 'run   collect  it never ran' 'the plan says that it runs'
-says 'keep  strict  the condition of g[v=2] is not met, and it has `needs_all`' 'and what does not, and why'
-says 'keep  nobody  the condition of none[v=1], which it needs, is not met'
+says 'run   collect    it never ran' 'the plan says that it runs'
+says 'keep  strict     the condition of g[v=2] is not met, and it has `needs_all`' 'and what does not, and why'
+says 'keep  nobody     the condition of none[v=1], which it needs, is not met'
 exits 1 cairn run excluded.yaml
 says 'ok   collect' 'the others complete the group'
 says 'skipped strict (the condition of g[v=2] was not met, and it has `needs_all`)' 'the member, and why it counts'

@@ -17,8 +17,41 @@ clean|cairn undo
 test|cairn run test
 all|cairn run
 tail|cairn log TASK --follow
+commit|cairn checkpoint create MESSAGE
+checkout|cairn branch switch NAME
+attach|cairn watch
+unlock|cairn resume
+view|cairn status RUN
+rm|cairn checkpoint delete ID
+hypothesis refute|did you mean `cairn hypothesis reject`?
+hypothesis delete|`cairn hypothesis remove`
+hypothesis new|`cairn hypothesis add`
+hypothesis accept|`cairn hypothesis confirm`
+session stop|`cairn session end`
+session new|`cairn session start`
+session ls|`cairn session list`
+session attach|`cairn session switch`
+checkpoint save|`cairn checkpoint create`
+checkpoint commit|`cairn checkpoint create`
+checkpoint rollback|`cairn checkpoint restore`
+checkpoint rm|`cairn checkpoint delete`
+checkpoint tag|`cairn checkpoint label`
+branch checkout|`cairn branch switch`
+branch create|`cairn branch start`
+branch delete|`cairn branch abandon`
+gap close|`cairn gap fill`
+session message new|`cairn session message add`
+hypothesis rejct|`cairn hypothesis reject`
 flow.yaml|to run that file: cairn run flow.yaml
 run --dry-run|cairn plan
+run --forceall|cairn run --fresh
+run --rerun-incomplete|without being told
+run --until|cairn run FILE TASK
+run -R|cairn rerun TASK
+run --cores 4|-j N
+run -i|-k goes on
+run -C dir|cairn run DIR/cairn.yaml
+run -d|cairn watch
 run -n|cairn plan
 run -f flow.yaml|the workflow file comes without it: cairn run FILE
 resume --dry-run|cairn plan --run RUN

@@ -193,8 +193,8 @@ tasks:
 END
 exits 1 cairn run -q --jobs 2 two.yaml
 exits 0 cairn plan two.yaml
-says 'may   a  unless b fails again; it failed last time' 'plan: one failure can stop the other task'
-says 'may   b  unless a fails again; it failed last time' 'and the other way round'
+says 'may   a        unless b fails again; it failed last time' 'plan: one failure can stop the other task'
+says 'may   b        unless a fails again; it failed last time' 'and the other way round'
 ok 'no condition is told of where none is' sh -c '! grep -q condition out err'
 touch ok2
 exits 0 cairn resume

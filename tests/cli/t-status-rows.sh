@@ -31,8 +31,11 @@ json_ok 'status --tasks --json, sorted'
 is "$(json_get '.tasks[2].task') $(json_get '.tasks[2].values.k')" 'first v' 'values are with their task'
 exits 2 cairn status --tasks --state finished
 says "cannot be 'finished'"
+ok 'the choices are all that is said' test "$(wc -l <err)" -eq 1
 exits 2 cairn status --tasks --state ''
-exits 2 cairn status --sort=name
+exits 0 cairn status --state failed
+is "$(grep -c '^  failed ' out)" "$(cairn status --tasks --state failed | grep -c '^  failed ')" '--state lists tasks by itself'
+exits 2 cairn status --state failed --waiting
 exits 2 cairn status --tasks --timing
 
 exits 0 cairn status --timing
@@ -44,12 +47,51 @@ exits 0 cairn status --timing --json
 json_ok 'status --timing --json'
 is "$(json_get '.critical_path[0].task') $(json_get '.slowest[0].task')" 'first first' 'the same as JSON'
 exits 0 cairn plan flow.yaml --fresh
-says 'run   many  30 tasks, the first: it never ran' 'plan: a large group is one row'
+says 'run   many      30 tasks, the first: it never ran' 'plan: a large group is one row'
 says 'run   few[n=2]  it never ran' 'and a small one is not'
 exits 0 cairn plan flow.yaml --fresh --all
 is "$(grep -c '^run   many\[n=' out)" 30 'plan --all: every member'
 exits 0 cairn run flow.yaml --fresh few
 exits 0 cairn status --timing
 is "$(sed '1,/^critical/d' out | wc -l)" 1 'of a part of a run'
+
+# ---- A checkpoint ----
+id=$(cairn checkpoint list --run 1 --limit 1 --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
+exits 0 cairn checkpoint show "$id" --tasks
+matches '^  +30 tasks  many  ' 'checkpoint show --tasks: a large group is one row'
+is "$(grep -c 'many\[' out)" 0 'and not a row for each'
+says 'few[n=2]' 'a small one is not'
+says "every task: cairn checkpoint show $id --tasks --all" 'how to see them'
+exits 0 cairn checkpoint show "$id" --tasks --all
+is "$(grep -c 'many\[' out)" 30 '--all: every member'
+exits 0 cairn checkpoint show "$id" --tasks --json
+is "$(grep -o '"task":"many' out | wc -l)" 30 'JSON has them all'
+
+# ---- Runs by their state ----
+cat >ends.yaml <<'END'
+name: ends
+params: {how: "0"}
+tasks:
+  a: {run: 'exit "$how"'}
+END
+for how in 0 1 0 1 1; do
+    cairn run ends.yaml --fresh --param how=$how >out 2>err
+done
+exits 0 cairn runs --workflow ends --state failed
+is "$(awk 'NR > 1 { print $2 }' out | sort -u)" failed 'runs: only those in the state'
+says '3 of 3 runs'
+exits 0 cairn runs --workflow ends --state completed,failed
+says '5 of 5 runs'
+exits 0 cairn runs --workflow ends --state failed --limit 1 --offset 1 --json
+json_ok 'runs --state --json'
+second=$(cairn runs --workflow ends --state failed | awk 'NR == 3 { print $1 }')
+is "$(json_get '.runs[0].run') $(json_get .total) $(json_get .limit)" "$second 3 1" 'a page of those in the state'
+exits 0 cairn runs --workflow ends --state failed --sort started --limit 1
+is "$(awk 'NR == 2 { print $1 }' out)" "$(cairn runs --workflow ends --state failed | awk 'END { print $1 }')" 'the oldest first'
+exits 0 cairn runs --workflow ends --state waiting
+says '0 of 0 runs'
+exits 2 cairn runs --state done
+says "--state cannot be 'done': give some of running,waiting,interrupted,completed,failed,cancelled,undone"
+ok 'in one line' test "$(wc -l <err)" -eq 1
 
 done_testing

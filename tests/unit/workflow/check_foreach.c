@@ -258,24 +258,31 @@ START_TEST(test_notes)
     help_file("b.csv", "");
     help_file("l.txt", "2\n\n1\n3\r\n");
     help_parse(both);
-    expect_notes("a: 1 new file matches `*.csv` and is no part of this run: b.csv\n"
-                 "a: 1 new line of `l.txt` is no part of this run: 3\n");
+    expect_notes(
+        "a: 1 new file matches `*.csv` and is no part of this run: b.csv; a new run "
+        "has it: cairn run FILE --fresh\n"
+        "a: 1 new line of `l.txt` is no part of this run: 3; a new run has "
+        "it: cairn run FILE --fresh\n");
     ck_assert_uint_eq(help_definition.defs[0].members, 4);
     help_file("a.csv", "");
     help_remove("m.csv");
     help_file("l.txt", "3\n4\n5\n6\n");
     help_parse(both);
-    expect_notes("a: 2 new files match `*.csv` and are no part of this run: a.csv, "
-                 "b.csv\n"
-                 "a: 1 recorded member is gone: m.csv\n"
-                 "a: 4 new lines of `l.txt` are no part of this run: 3, 4, 5, ...\n"
-                 "a: 2 recorded members are gone: 1, 2\n");
+    expect_notes(
+        "a: 2 new files match `*.csv` and are no part of this run: a.csv, "
+        "b.csv; a new run has them: cairn run FILE --fresh\n"
+        "a: 1 recorded member is gone: m.csv; this run keeps it: put back what it "
+        "needs, or begin a new run: cairn run FILE --fresh\n"
+        "a: 4 new lines of `l.txt` are no part of this run: 3, 4, 5, ...; a new "
+        "run has them: cairn run FILE --fresh\n"
+        "a: 2 recorded members are gone: 1, 2; this run keeps them: put back what it "
+        "needs, or begin a new run: cairn run FILE --fresh\n");
     help_remove("l.txt");
     help_parse(both);
     ck_assert_uint_eq(help_definition.n_notes, 3);
     ck_assert_ptr_nonnull(strstr(
         help_definition.notes[2].ptr,
-        "a: it cannot be told whether there are new members: there is no file "));
+        "a: it cannot be told whether there are new members (there is no file "));
     help_options.recorded = NULL;
     definition_release(&recorded);
 }

@@ -198,6 +198,55 @@ START_TEST(test_contains)
 }
 END_TEST
 
+START_TEST(test_paths)
+{
+    static const struct {
+        const char *path, *base, *dir, *stem;
+    } paths[] = {
+        {"src/a.c", "a.c", "src", "a"},
+        {"a.c", "a.c", ".", "a"},
+        {"/a.c", "a.c", "/", "a"},
+        {"//a", "a", "/", "a"},
+        {"x//y///a.tar.gz", "a.tar.gz", "x//y", "a.tar"},
+        {"x.d/Makefile", "Makefile", "x.d", "Makefile"},
+        {"x.d/a.b/", "a.b", "x.d", "a"},
+        {".bashrc", ".bashrc", ".", ".bashrc"},
+        {"..a", "..a", ".", "..a"},
+        {".a.b", ".a.b", ".", ".a"},
+        {"..", "..", ".", ".."},
+        {"x/..", "..", "x", ".."},
+        {"a.", "a.", ".", "a."},
+        {"a..", "a..", ".", "a.."},
+        {"a..b", "a..b", ".", "a."},
+        {"/", "/", "/", "/"},
+        {"///", "/", "/", "/"},
+        {"", "", ".", ""},
+        {" / b .c", " b .c", " ", " b "},
+        {"\xff/\xfe.\xfd", "\xfe.\xfd", "\xff", "\xfe"},
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        char text[100], value[100];
+        const char *const parts[] = {paths[i].base, paths[i].dir, paths[i].stem};
+        const char *const names[] = {"basename", "dirname", "stem"};
+        for (size_t k = 0; k < 3; k++) {
+            snprintf(text, sizeof text, "%s('%s')", names[k], paths[i].path);
+            snprintf(value, sizeof value, "t%s", parts[k]);
+            expect(text, value);
+        }
+    }
+    expect("stem ( basename('x/it''s.c') ) == 'it''s' && true", "btrue");
+    expect("basename(dirname('a/b/c'))", "tb");
+    expect("stem(default(gone, 'x/y.z'))", "ty");
+    expect("default(stem(''), 'x')", "t");
+    expect("stem == 'stem'", "btrue");
+    expect_error("stem(gone)", "gone was not set; give a default: default(gone, 'x')");
+    expect_error("stem(1.5)", "`stem` needs a path, which is a text: 1.5 is a number");
+    expect_error("dirname(1 < 2)", "`dirname` needs a path");
+    expect_error("basename(true)", "true is a truth value");
+    expect_error("stem( 'a/b.c' ) < 3", "`<` needs numbers: stem( 'a/b.c' ) is `b`");
+}
+END_TEST
+
 START_TEST(test_missing)
 {
     expect("default(gone, 'x')", "tx");
@@ -388,6 +437,7 @@ int main(void)
     tcase_add_test(tests, test_pairs);
     tcase_add_test(tests, test_compare);
     tcase_add_test(tests, test_contains);
+    tcase_add_test(tests, test_paths);
     tcase_add_test(tests, test_missing);
     tcase_add_test(tests, test_needs_numbers);
     tcase_add_test(tests, test_numbers);

@@ -42,6 +42,13 @@ START_TEST(test_refused)
     refused("contains(a,)", 11, 1, "a value is missing");
     refused("contains(a,b,c)", 12, 1, "two arguments");
     refused("contains(a, b", 0, 8, "has no `)`");
+    refused("stem(a, b)", 6, 1, "one argument");
+    refused("stem()", 5, 1, "a value is missing");
+    refused("dirname(a", 0, 7, "has no `)`");
+    refused("suffix(a)", 0, 6,
+            "no function `suffix`: there are contains(TEXT, PART), default(VALUE, "
+            "INSTEAD), "
+            "basename(PATH), dirname(PATH) and stem(PATH)");
     refused("1 < format(a)", 4, 6, "no function `format`");
     refused("true.x", 4, 1, "an operator is missing");
     refused("'a' 'b'", 4, 1, "an operator is missing");
@@ -96,6 +103,7 @@ static const char *const nests[][3] = {
     {"default(gone,", "1", ")"},
     {"default(", "gone", ",1)"},
     {"contains(1,", "1", ")"},
+    {"stem(", "'a'", ")"},
     /* As much as can wait, on both stacks, at each level. */
     {"0||1&&1==contains(1,", "0||1&&1==1", ")"},
     {"0||1&&1==(", "0||1&&1==1", ")"},

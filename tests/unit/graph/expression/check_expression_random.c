@@ -48,11 +48,26 @@ static const struct leaf yes = {"", "true", 'b', false, true, 0},
 
 /* ---- Trees ---- */
 
-enum shape { LEAF, NOT, AND, OR, EQ, NE, LT, GT, LE, GE, CONTAINS, DEFAULT, SHAPES };
+enum shape {
+    LEAF,
+    NOT,
+    STEM,
+    AND,
+    OR,
+    EQ,
+    NE,
+    LT,
+    GT,
+    LE,
+    GE,
+    CONTAINS,
+    DEFAULT,
+    SHAPES
+};
 static const char *const signs[] = {
-    "", "!", "&&", "||", "==", "!=", "<", ">", "<=", ">=", "", ""};
+    "", "!", "", "&&", "||", "==", "!=", "<", ">", "<=", ">=", "", ""};
 /* How tightly each binds; what is inside must bind tighter, or stand in parentheses. */
-static const int tightness[] = {9, 4, 2, 1, 3, 3, 3, 3, 3, 3, 9, 9};
+static const int tightness[] = {9, 4, 9, 2, 1, 3, 3, 3, 3, 3, 3, 9, 9};
 
 struct tree {
     enum shape shape;
@@ -80,7 +95,7 @@ static struct tree *grow(int depth)
         tree->leaf = &leaves[below(LEAVES)];
     else
         tree->left = grow(depth - 1);
-    if (tree->shape > NOT)
+    if (tree->shape > STEM)
         tree->right = grow(depth - 1);
     return tree;
 }
@@ -104,6 +119,12 @@ static void print(const struct tree *tree, int least, struct buf *out)
     } else if (tree->shape == NOT) {
         buf_byte(out, '!');
         print(tree->left, 4, out);
+    } else if (tree->shape == STEM) {
+        buf_text(out, "stem");
+        blank(out);
+        buf_byte(out, '(');
+        print(tree->left, 0, out);
+        buf_byte(out, ')');
     } else if (tree->shape >= CONTAINS) {
         buf_text(out, tree->shape == CONTAINS ? "contains" : "default");
         blank(out);
@@ -136,6 +157,15 @@ static bool same(const struct leaf *a, const struct leaf *b)
     return strcmp(a->text, b->text) == 0;
 }
 
+/* The only text with a dot inside of it is 5.0. */
+static const struct leaf *stem_of(const struct leaf *a)
+{
+    static const struct leaf five = {"", "5", 't', true, true, 5};
+    if (a->type != 't')
+        return NULL;
+    return strcmp(a->text, "5.0") == 0 ? &five : a;
+}
+
 /* NULL: an error. Names that are asked for are added to `names`. */
 static const struct leaf *value_of(const struct tree *tree, struct buf *names)
 {
@@ -150,6 +180,8 @@ static const struct leaf *value_of(const struct tree *tree, struct buf *names)
         return NULL;
     if (tree->shape == NOT)
         return a->yes ? &no : &yes;
+    if (tree->shape == STEM)
+        return stem_of(a);
     if (tree->shape == AND && !a->yes)
         return &no;
     if (tree->shape == OR && a->yes)
@@ -263,10 +295,11 @@ END_TEST
 START_TEST(test_noise)
 {
     static const char *const words[] = {
-        "(",  ")",           "!",       "&&",    "||",  "==",    "<",
-        ",",  "contains",    "default", "tasks", ".",   "['a']", "outputs",
-        "'",  "params.five", "5",       "-",     "e9",  " ",     "\xff",
-        "}}", "${{",         "part",    "true",  "env", "run",   "status",
+        "(",     ")",       "!",        "&&",          "||",    "==",
+        "<",     ",",       "contains", "default",     "tasks", ".",
+        "['a']", "outputs", "'",        "params.five", "5",     "-",
+        "e9",    " ",       "\xff",     "}}",          "${{",   "part",
+        "true",  "env",     "run",      "status",      "stem",
     };
     enum { ROUNDS = 30000, WORDS = sizeof words / sizeof words[0] };
     seed = random_u64();

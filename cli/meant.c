@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Words of make, just, Snakemake, GitHub Actions, docker, tmux and git, and what is
+ * said for them here. */
+#include "cli/command.h"
+#include "cli/nearest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The nearest word by letters would be a wrong answer to them. */
+const char *command_meant(const char *word)
+{
+    static const struct {
+        const char *word, *meant;
+    } words[] = {
+        {"list", "`cairn runs` lists runs, `cairn status --tasks` the tasks of one, "
+                 "`cairn plan` those of the workflow file"},
+        {"ls", "`cairn runs` lists runs, `cairn status --tasks` the tasks of one, "
+               "`cairn plan` those of the workflow file"},
+        {"tasks", "`cairn status --tasks` lists those of a run, `cairn plan` those of "
+                  "the workflow file"},
+        {"ps", "`cairn status` shows what is running, `cairn runs` all runs"},
+        {"top", "`cairn watch` follows a run"},
+        {"start", "`cairn run` starts a workflow, or goes on with its unfinished run"},
+        {"up", "`cairn run` starts a workflow, or goes on with its unfinished run"},
+        {"build", "`cairn run` runs the workflow file"},
+        {"make", "`cairn run` runs the workflow file"},
+        {"retry", "`cairn resume` runs what failed or was not finished again"},
+        {"restart", "`cairn resume` goes on with a run, `cairn run --fresh` starts the "
+                    "workflow over"},
+        {"continue", "`cairn resume` goes on with a run"},
+        {"logs", "`cairn log TASK` prints what a task wrote"},
+        {"output", "`cairn log TASK` prints what a task wrote"},
+        {"stop", "`cairn cancel` stops a run that is running; `cairn resume` goes on "
+                 "with it"},
+        {"kill", "`cairn cancel` stops a run that is running"},
+        {"abort", "`cairn cancel` stops a run that is running"},
+        {"down", "`cairn cancel` stops a run, `cairn undo` takes back what it did"},
+        {"pause", "`cairn cancel` stops a run, `cairn resume` goes on with it"},
+        {"rollback", "`cairn undo` takes back what a run did"},
+        {"dry-run", "`cairn plan` says what would run, and why"},
+        {"why", "`cairn explain TASK` says why a task runs or does not"},
+        {"lint", "`cairn validate` checks a workflow file"},
+        {"verify", "`cairn validate` checks a workflow file, `cairn checkpoint verify` "
+                   "what is stored"},
+        {"clean", "`cairn undo RUN` takes back what a run did, `cairn gc` removes what "
+                  "the store no longer needs; files of tasks are theirs"},
+        {"all", "`cairn run` runs the whole workflow file"},
+        {"test", "`cairn run test` runs the task or group of that name"},
+        {"tail", "`cairn log TASK --follow` prints what a task writes"},
+        {"history", "`cairn runs` lists runs, `cairn checkpoint list` checkpoints"},
+        {"dag", "`cairn graph` draws the tasks"},
+        {"dot", "`cairn graph` draws the tasks"},
+        {"approve", "`cairn complete RUN TASK` says that an external task is done"},
+        {"done", "`cairn complete RUN TASK` says that an external task is done"},
+        {"new", "`cairn init` writes a workflow file to begin with"},
+        {"commit",
+         "`cairn checkpoint create MESSAGE` keeps the state of a session; a run "
+         "makes its checkpoints by itself"},
+        {"save",
+         "`cairn checkpoint create MESSAGE` keeps the state of a session; a run "
+         "makes its checkpoints by itself"},
+        {"snapshot",
+         "`cairn checkpoint create MESSAGE` keeps the state of a session; a "
+         "run makes its checkpoints by itself"},
+        {"stash", "`cairn checkpoint create MESSAGE` keeps the state of a session, "
+                  "`cairn checkpoint restore ID` brings it back"},
+        {"checkout", "`cairn checkpoint restore ID` puts a session back, `cairn branch "
+                     "switch NAME` goes to another branch"},
+        {"reset", "`cairn checkpoint restore ID` puts a session back, `cairn undo RUN` "
+                  "takes back what a run did"},
+        {"revert",
+         "`cairn checkpoint restore ID` puts a session back, `cairn undo RUN` "
+         "takes back what a run did"},
+        {"blame", "`cairn checkpoint blame-file PATH` says where each line comes from"},
+        {"tag", "`cairn checkpoint label ID NAME` labels a checkpoint"},
+        {"show",
+         "`cairn status RUN` shows a run, `cairn log TASK` the output of a task, "
+         "`cairn checkpoint show ID` a checkpoint"},
+        {"view",
+         "`cairn status RUN` shows a run, `cairn log TASK` the output of a task"},
+        {"info", "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
+        {"inspect", "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
+        {"describe", "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
+        {"jobs", "`cairn status --tasks` lists the tasks of a run"},
+        {"summary", "`cairn status` shows a run, `cairn stats` the whole store"},
+        {"attach", "`cairn watch` follows a run that another process runs"},
+        {"detach",
+         "a run ends with its terminal, unless it is begun with `setsid cairn "
+         "run`; `cairn watch` follows it"},
+        {"wait", "`cairn watch` ends when the run ends, with the status of the run"},
+        {"submit", "`cairn run` runs a workflow file"},
+        {"trigger", "`cairn run` runs a workflow file"},
+        {"dispatch", "`cairn run` runs a workflow file"},
+        {"unlock", "a lock ends with the process that holds it: `cairn resume` goes on "
+                   "with the run"},
+        {"outputs", "`cairn values` shows what tasks have told"},
+        {"results", "`cairn values` shows what tasks have told"},
+        {"rm",
+         "`cairn gc` removes old runs, `cairn checkpoint delete ID` a checkpoint"},
+        {"delete", "`cairn gc` removes old runs, `cairn checkpoint delete ID` a "
+                   "checkpoint"},
+        {"remove", "`cairn gc` removes old runs, `cairn checkpoint delete ID` a "
+                   "checkpoint"},
+        {"edit", "the workflow file is yours to edit; `cairn validate` checks it"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i].word, word) == 0)
+            return words[i].meant;
+    return NULL;
+}
+
+/* ---- What stands behind the word of a group ---- */
+
+/* Of a row the first that is a command of the group is meant by all others. A row that
+ * fits better comes before one that fits, too. */
+static const char *const verbs[] = {
+    "reject refute deny disprove falsify rule-out dismiss drop",
+    "confirm accept prove approve support",
+    "fill answer close resolve solve",
+    "end stop close finish quit exit kill kill-session done",
+    "abandon delete remove rm del drop discard close",
+    "switch checkout use select activate attach resume continue open goto",
+    "start create new begin add new-session make init open",
+    "create save add commit new take store snapshot stash record make push write",
+    "add create new propose make record note write store save start support observe",
+    "restore rollback revert reset load checkout goto back apply pop switch",
+    "delete remove rm del drop discard",
+    "remove delete rm del drop discard",
+    "list ls all index",
+    "show view get info inspect describe print status read",
+    "update edit set change modify amend rename revise",
+    "test try check probe begin",
+    "run exec execute test verify start",
+    "depend link needs connect",
+    "undepend unlink disconnect",
+    "dependencies deps links graph tree",
+    "cascade propagate",
+    "diff compare changes delta",
+    "log history versions events",
+    "verify fsck validate check",
+    "prune clean cleanup gc expire",
+    "label tag mark name",
+    "note comment annotate",
+    "export archive tar dump backup",
+    "import load",
+    "grep search find",
+    "blame-file blame annotate praise",
+    "files ls-files ls-tree ls tree",
+    "cat print show-file",
+    "timeline tree graph history",
+    "undo revert back",
+    "fork branch copy clone",
+    "merge join rebase",
+    "config settings set options",
+    "size du usage",
+    "watch follow tail attach",
+};
+
+static bool row_has(const char *row, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = row; *at; at += strspn(at, " ")) {
+        size_t m = strcspn(at, " ");
+        if (m == n && memcmp(at, word, n) == 0)
+            return true;
+        at += m;
+    }
+    return false;
+}
+
+const char *verb_meant(const char *words)
+{
+    const char *space = strrchr(words, ' ');
+    for (size_t i = 0; space && i < sizeof verbs / sizeof verbs[0]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%.*s %.*s", (int)(space - words), words,
+                 (int)strcspn(verbs[i], " "), verbs[i]);
+        const struct command *command = command_find(name);
+        if (command && row_has(verbs[i], space + 1))
+            return command->name;
+    }
+    return NULL;
+}
+
+/* ---- Options ---- */
+
+const char *option_meant(const char *command, const char *option)
+{
+    static const struct {
+        const char *command, *option, *meant;
+    } options[] = {
+        {"run", "dry-run", "`cairn plan` says what would run, and why"},
+        {"run", "just-print", "`cairn plan` says what would run, and why"},
+        {"run", "dryrun", "`cairn plan` says what would run, and why"},
+        {"run", "n", "`cairn plan` says what would run, and why"},
+        {"run", "f", "the workflow file comes without it: cairn run FILE"},
+        {"run", "file", "the workflow file comes without it: cairn run FILE"},
+        {"plan", "f", "the workflow file comes without it: cairn plan FILE"},
+        {"plan", "file", "the workflow file comes without it: cairn plan FILE"},
+        {"run", "always-make", "`cairn run --fresh` runs everything again"},
+        {"run", "forceall", "`cairn run --fresh` runs everything again"},
+        {"run", "F", "`cairn run --fresh` runs everything again"},
+        {"run", "no-cache", "`cairn run --fresh` runs everything again"},
+        {"run", "forcerun", "`cairn rerun TASK...` runs finished tasks again"},
+        {"run", "R", "`cairn rerun TASK...` runs finished tasks again"},
+        {"run", "rerun-incomplete",
+         "`cairn run` runs again what was interrupted, without being told"},
+        {"run", "rerun-failed", "`cairn resume` runs again what failed"},
+        {"run", "failed", "`cairn resume` runs again what failed"},
+        {"run", "cores", "how many tasks run at once is -j N"},
+        {"run", "until", "`cairn run FILE TASK` runs that task and what it needs"},
+        {"run", "target", "`cairn run FILE TASK` runs that task and what it needs"},
+        {"run", "only",
+         "`cairn run FILE TASK` runs that task and what it needs; `cairn "
+         "rerun TASK --only` runs a finished one again"},
+        {"run", "ignore-errors",
+         "-k goes on with what does not need the task that failed"},
+        {"run", "i", "-k goes on with what does not need the task that failed"},
+        {"run", "s", "-q prints less"},
+        {"run", "silent", "-q prints less"},
+        {"run", "C",
+         "a workflow runs in the directory of its file: cairn run "
+         "DIR/cairn.yaml"},
+        {"run", "directory",
+         "a workflow runs in the directory of its file: cairn run "
+         "DIR/cairn.yaml"},
+        {"run", "unlock",
+         "a lock ends with the process that holds it: `cairn resume` "
+         "goes on with the run"},
+        {"run", "touch",
+         "what is done is what the store says, whatever the time of a "
+         "file: there is nothing to touch"},
+        {"run", "t",
+         "what is done is what the store says, whatever the time of a "
+         "file: there is nothing to touch"},
+        {"run", "retry",
+         "`retries` of a task says how often it is tried again; `cairn "
+         "resume` runs again what failed"},
+        {"run", "watch",
+         "the run is followed anyway; `cairn watch` follows one that "
+         "another process runs"},
+        {"run", "detach",
+         "put it into the background with `setsid cairn run FILE &`; "
+         "`cairn watch` follows it"},
+        {"run", "d",
+         "put it into the background with `setsid cairn run FILE &`; "
+         "`cairn watch` follows it"},
+        {"run", "summary", "`cairn status --tasks` lists the tasks of a run"},
+        {"run", "B", "`cairn run --fresh` runs everything again"},
+        {"run", "list", "`cairn plan` lists the tasks of a workflow file"},
+        {"run", "tasks", "`cairn status --tasks` lists the tasks of a run"},
+        {"run", "follow",
+         "the run is followed anyway; `cairn watch` follows one that "
+         "another process runs"},
+        {"run", "resume",
+         "`cairn run` goes on with the unfinished run of its workflow "
+         "by itself; `cairn resume RUN` with a certain one"},
+        {"run", "run", "`cairn resume RUN` goes on with a certain run"},
+        {"run", "from",
+         "`cairn resume --from CHECKPOINT` starts a run from a "
+         "checkpoint"},
+        {"run", "undo", "`cairn undo RUN` takes back what a run did"},
+        {"run", "reason", "`cairn explain TASK` says why a task runs or does not"},
+        {"resume", "dry-run",
+         "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and "
+         "why"},
+        {"resume", "run", "the number of the run comes without it: cairn resume RUN"},
+        {"events", "run", "the number of the run comes without it: cairn events RUN"},
+        {"status", "run", "the number of the run comes without it: cairn status RUN"},
+        {"watch", "run", "the number of the run comes without it: cairn watch RUN"},
+        {"status", "follow", "`cairn watch` follows a run"},
+        {"status", "watch", "`cairn watch` follows a run"},
+    };
+    for (size_t i = 0; command && i < sizeof options / sizeof options[0]; i++)
+        if (strcmp(options[i].command, command) == 0 &&
+            strcmp(options[i].option, option) == 0)
+            return options[i].meant;
+    return NULL;
+}
