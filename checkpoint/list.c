@@ -251,20 +251,49 @@ static bool next_page(struct checkpoint_range *range, const struct page *page)
 
 struct listing {
     struct checkpoint_range range;
-    uint64_t left; /* rows still wanted */
+    uint64_t left;   /* rows still wanted */
+    uint64_t *total; /* of all pages; NULL: not wanted, or told already */
     const struct checkpoint_reader *reader;
 };
+
+/* What lies behind the first page is counted, which has begun behind an offset: so rows
+ * that were passed over are not gone through once more. */
+static int count_all(struct listing *list, const struct page *page)
+{
+    struct checkpoint_range rest = list->range;
+    uint64_t before = rest.offset + page->n, behind = 0;
+    bool any = true;
+    if (page->n > 0)
+        any = next_page(&rest, page);
+    else
+        before = rest.offset = 0;
+    int rc =
+        any ? store_count_checkpoints(page->catalog->store, &rest, &behind, page->error)
+            : 0;
+    *list->total = before + behind;
+    list->total = NULL;
+    return rc;
+}
+
+/* One page, and the total with the first. */
+static int read_page(struct listing *list, struct page *page)
+{
+    int rc = store_begin_read(page->catalog->store, page->error);
+    if (rc)
+        return rc;
+    rc = fill_page(&list->range, page);
+    if (!rc && list->total)
+        rc = count_all(list, page);
+    store_end_read(page->catalog->store);
+    return rc;
+}
 
 static int list_pages(struct listing *list, struct page *page)
 {
     bool more = true;
     while (more && list->left > 0) {
         list->range.limit = list->left < PAGE ? list->left : PAGE;
-        int rc = store_begin_read(page->catalog->store, page->error);
-        if (rc)
-            return rc;
-        rc = fill_page(&list->range, page);
-        store_end_read(page->catalog->store);
+        int rc = read_page(list, page);
         if (rc)
             return rc;
         for (size_t i = 0; i < page->n; i++)
@@ -297,17 +326,12 @@ int catalog_list(const struct catalog *catalog,
                  struct cairn_error *error)
 {
     static const struct cairn_checkpoint_filter any;
-    struct listing list = {.reader = reader};
     uint64_t count = 0;
+    struct listing list = {.reader = reader, .total = total ? &count : NULL};
     assert(reader && reader->each);
     if (!filter)
         filter = &any;
     int rc = range_of_filter(catalog, filter, &list.range, error);
-    if (rc == 0 && total) {
-        struct checkpoint_range all = list.range;
-        all.offset = 0;
-        rc = store_count_checkpoints(catalog->store, &all, &count, error);
-    }
     if (rc)
         return rc;
     uint32_t limit = filter->page.limit ? filter->page.limit : PAGE_DEFAULT;

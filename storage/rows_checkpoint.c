@@ -199,58 +199,164 @@ static struct range_plan plan_range(const struct checkpoint_range *range)
     } else if (range->namespace_id == NAMESPACE_DEBUG) {
         plan.ascending = SQL_EACH_SESSION_CHECKPOINT_ASC;
         plan.descending = SQL_EACH_SESSION_CHECKPOINT_DESC;
-        plan.count =
-            range->session ? SQL_COUNT_OF_SESSION : SQL_COUNT_SESSION_CHECKPOINTS;
+        plan.count = range->session                  ? SQL_COUNT_OF_SESSION
+                     : !range->first && !range->last ? SQL_COUNT_NAMESPACE
+                                                     : SQL_COUNT_OF_STREAMS;
         plan.values[1] = value_u64(range->session);
+    } else if (range->namespace_id && !range->stream && !range->first && !range->last) {
+        plan.count = SQL_COUNT_NAMESPACE;
     }
     return plan;
 }
 
-/* From so many on, rows that are passed over must cost little each. */
-enum { FAR_OFFSET = 1000 };
+/* ---- Counting ---- */
 
-/* Of a session with one branch the index has them in order; else they are sorted. */
-static int plan_far(struct cairn_store *store, const struct checkpoint_range *range,
-                    struct range_plan *plan, struct cairn_error *error)
+/* The lowest and the highest number, and how many rows there are. */
+struct extent {
+    uint64_t min, max, rows;
+};
+
+static int get_extent(struct cairn_store *store, struct extent *extent,
+                      struct cairn_error *error)
 {
-    int64_t branch = 0;
-    if (range->offset < FAR_OFFSET || !range->session || range->stream)
-        return 0;
-    int rc = db_get_int(store->db, SQL_ONLY_BRANCH, VALUES(value_u64(range->session)),
-                        &branch, error);
-    if (rc)
-        return rc;
-    plan->ascending = branch ? SQL_EACH_STREAM_FAR_ASC : SQL_EACH_SESSION_FAR_ASC;
-    plan->descending = branch ? SQL_EACH_STREAM_FAR_DESC : SQL_EACH_SESSION_FAR_DESC;
-    if (branch)
-        plan->values[1] = value_int(branch);
-    return 0;
+    struct query query;
+    *extent = (struct extent){.min = 1};
+    int rc = query_start(&query, store->db, SQL_CHECKPOINT_EXTENT, NO_VALUES, error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0)
+        *extent = (struct extent){query_u64(&query, 0), query_u64(&query, 1),
+                                  query_u64(&query, 2)};
+    query_end(&query);
+    return rc < 0 ? rc : 0;
 }
 
-int store_each_checkpoint(struct cairn_store *store,
-                          const struct checkpoint_range *range, checkpoint_row_fn *each,
-                          void *context, struct cairn_error *error)
+/* Of all rows, without reading them: each has a number of its own, so where there are
+ * as many rows as numbers, none is missing between. False: they must be counted. */
+static bool count_unread(const struct checkpoint_range *range,
+                         const struct extent *extent, uint64_t *count)
 {
-    store_assert_open(store);
-    struct range_plan plan = plan_range(range);
-    int rc = plan_far(store, range, &plan, error);
-    if (rc)
-        return rc;
-    return each_row(store, range->descending ? plan.descending : plan.ascending,
-                    plan.values, RANGE_VALUES, each, context, error);
+    uint64_t last =
+        range->last && range->last < extent->max ? range->last : extent->max;
+    uint64_t first = range->first > extent->min ? range->first : extent->min;
+    bool closed = extent->rows > 0 && extent->max - extent->min == extent->rows - 1;
+    bool whole = first == extent->min && last == extent->max;
+    *count = whole ? extent->rows : first > last ? 0 : last - first + 1;
+    return whole || closed;
 }
 
 int store_count_checkpoints(struct cairn_store *store,
                             const struct checkpoint_range *range, uint64_t *count,
                             struct cairn_error *error)
 {
-    store_assert_open(store);
     struct range_plan plan = plan_range(range);
+    struct extent extent;
     int64_t n;
-    int rc = db_get_int(store->db, plan.count, plan.values, COUNT_VALUES, &n, error);
+    int rc;
+    store_assert_open(store);
+    if (!range->namespace_id && !range->stream && !range->workflow) {
+        rc = get_extent(store, &extent, error);
+        if (rc || count_unread(range, &extent, count))
+            return rc;
+    }
+    rc = db_get_int(store->db, plan.count, plan.values, COUNT_VALUES, &n, error);
     if (!rc)
         *count = (uint64_t)n;
     return rc;
+}
+
+/* ---- Reading ranges ---- */
+
+/* From so many on, rows that are passed over are counted in an index and not read. */
+enum { FAR_OFFSET = 1000 };
+
+/* How many numbers to pass next, when so many numbers had so many rows. Rather too few:
+ * rows that are not to be passed would be counted for nothing. */
+static uint64_t next_width(uint64_t left, uint64_t passed, uint64_t rows)
+{
+    double width =
+        rows ? (double)passed / (double)rows * (double)left * 0.9 : (double)passed * 2;
+    if (width > (double)(INT64_MAX / 2))
+        return INT64_MAX / 2;
+    return width > (double)left ? (uint64_t)width : left;
+}
+
+/* The first `width` numbers of a range; it must have more. */
+static struct checkpoint_range begin_of(const struct checkpoint_range *range,
+                                        uint64_t width)
+{
+    struct checkpoint_range part = *range;
+    if (range->descending)
+        part.first = range->last - width + 1;
+    else
+        part.last = range->first + width - 1;
+    return part;
+}
+
+/* Takes rows from the beginning of the range until its offset is 0, or nothing is left:
+ * first > last. So many numbers as there are rows to pass never have more rows than
+ * that; where rows are sparse, more are tried. */
+static int pass_over(struct cairn_store *store, struct checkpoint_range *range,
+                     struct cairn_error *error)
+{
+    uint64_t passed = 0, rows = 0, width = range->offset, n;
+    while (range->offset > 0 && range->first <= range->last) {
+        bool rest = width > range->last - range->first;
+        struct checkpoint_range part = rest ? *range : begin_of(range, width);
+        int rc = store_count_checkpoints(store, &part, &n, error);
+        if (rc)
+            return rc;
+        if (n > range->offset) {
+            width = (part.last - part.first) / 4;
+            width = width > range->offset ? width : range->offset;
+            continue;
+        }
+        if (rest)
+            break;
+        if (range->descending)
+            range->last = part.first - 1;
+        else
+            range->first = part.last + 1;
+        range->offset -= n;
+        passed += width;
+        rows += n;
+        width = next_width(range->offset, passed, rows);
+    }
+    if (range->offset > 0)
+        range->first = range->last + 1;
+    return 0;
+}
+
+/* Makes the range one without an offset. */
+static int begin_far(struct cairn_store *store, struct checkpoint_range *range,
+                     struct cairn_error *error)
+{
+    struct extent extent;
+    int rc = get_extent(store, &extent, error);
+    if (rc)
+        return rc;
+    if (range->first < extent.min)
+        range->first = extent.min;
+    if (!range->last || range->last > extent.max)
+        range->last = extent.max;
+    return pass_over(store, range, error);
+}
+
+int store_each_checkpoint(struct cairn_store *store,
+                          const struct checkpoint_range *range, checkpoint_row_fn *each,
+                          void *context, struct cairn_error *error)
+{
+    struct checkpoint_range left = *range;
+    store_assert_open(store);
+    /* Those of a workflow are sorted anyway. */
+    if (range->offset >= FAR_OFFSET && !range->workflow) {
+        int rc = begin_far(store, &left, error);
+        if (rc || left.first > left.last)
+            return rc;
+    }
+    struct range_plan plan = plan_range(&left);
+    return each_row(store, range->descending ? plan.descending : plan.ascending,
+                    plan.values, RANGE_VALUES, each, context, error);
 }
 
 static int hex_digit(char c)
