@@ -24,9 +24,11 @@ is "$status" 0 'the first search'
 cp out whole
 size=$(wc -c <"$db")
 ok 'there is an index' test "$size" -gt 100000
+# Where the index lay does not count.
 same() {
     is "$status" 0 "$1: a search"
-    ok "$1: the same hits" cmp -s out whole
+    sed 's/"in_memory":.*/"in_memory":false,"in_memory_reason":null}/' out >hits
+    ok "$1: the same hits" cmp -s hits whole
     [ ! -e core ] || ok "$1: no core" false
 }
 
@@ -76,12 +78,6 @@ in_its_place() {
     is "$status" 75 "$1: --rebuild"
     says "$db" "$1: --rebuild names it" err
     says 'remove it' "$1: --rebuild says what to do" err
-}
-same() {
-    is "$status" 0 "$1: a search"
-    sed 's/"in_memory":.*/"in_memory":false,"in_memory_reason":null}/' out >hits
-    ok "$1: the same hits" cmp -s hits whole
-    [ ! -e core ] || ok "$1: no core" false
 }
 rm -f "$db"
 mkdir "$db"
