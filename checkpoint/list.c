@@ -256,14 +256,20 @@ struct listing {
     const struct checkpoint_reader *reader;
 };
 
+static bool is_of_all(const struct checkpoint_range *range)
+{
+    return !range->namespace_id && !range->stream && !range->workflow;
+}
+
 /* What lies behind the first page is counted, which has begun behind an offset: so rows
- * that were passed over are not gone through once more. */
+ * that were passed over are not gone through once more. All rows of the store are
+ * counted without that. */
 static int count_all(struct listing *list, const struct page *page)
 {
     struct checkpoint_range rest = list->range;
     uint64_t before = rest.offset + page->n, behind = 0;
     bool any = true;
-    if (page->n > 0)
+    if (page->n > 0 && !is_of_all(&rest))
         any = next_page(&rest, page);
     else
         before = rest.offset = 0;

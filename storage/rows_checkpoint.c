@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of checkpoints, and notes about deleted and damaged ones. */
-#include "storage/rows_checkpoint.h"
-
-#include "storage/rows_int.h"
+#include "storage/rows_checkpoint_int.h"
 
 #include <assert.h>
 
@@ -108,8 +106,8 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
 
 /* ---- Reading ---- */
 
-static void checkpoint_from(const struct cairn_store *store, const struct query *query,
-                            struct checkpoint_row *row)
+void checkpoint_from(const struct cairn_store *store, const struct query *query,
+                     struct checkpoint_row *row)
 {
     *row = (struct checkpoint_row){
         .seq = query_u64(query, CHECKPOINT_SEQ_AT),
@@ -122,28 +120,6 @@ static void checkpoint_from(const struct cairn_store *store, const struct query 
         .digest = query_blob(query, CHECKPOINT_DIGEST_AT),
         .key = store->key,
     };
-}
-
-/* Of a range: its bounds, then limit and offset, which only lists have. */
-enum { COUNT_VALUES = 4, RANGE_VALUES = 6 };
-
-/* Runs the query to its end or until the callback stops it. */
-static int each_row(struct cairn_store *store, enum sql_id id,
-                    const struct sql_value values[RANGE_VALUES], size_t n_values,
-                    checkpoint_row_fn *each, void *context, struct cairn_error *error)
-{
-    struct query query;
-    assert(each && n_values <= RANGE_VALUES);
-    int rc = query_start(&query, store->db, id, values, n_values, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        struct checkpoint_row row;
-        checkpoint_from(store, &query, &row);
-        rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
 }
 
 int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
@@ -167,196 +143,6 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
     }
     query_end(&query);
     return rc;
-}
-
-/* Which statements serve a range, and their parameters. */
-struct range_plan {
-    enum sql_id ascending, descending, count;
-    struct sql_value values[RANGE_VALUES];
-};
-
-static struct range_plan plan_range(const struct checkpoint_range *range)
-{
-    assert(!range->session || range->namespace_id == NAMESPACE_DEBUG);
-    struct range_plan plan = {
-        SQL_EACH_CHECKPOINT_ASC,
-        SQL_EACH_CHECKPOINT_DESC,
-        SQL_COUNT_CHECKPOINTS,
-        {value_int(range->namespace_id), value_u64(range->stream),
-         value_u64(range->first), value_u64(range->last ? range->last : INT64_MAX),
-         value_int(sql_limit(range->limit)), value_int(sql_offset(range->offset))}};
-    if (range->stream && range->namespace_id) {
-        plan.ascending = SQL_EACH_STREAM_ASC;
-        plan.descending = SQL_EACH_STREAM_DESC;
-        plan.count = SQL_COUNT_STREAM;
-    } else if (range->workflow && !range->stream) {
-        /* Only runs belong to workflows. */
-        plan.ascending = SQL_EACH_WORKFLOW_ASC;
-        plan.descending = SQL_EACH_WORKFLOW_DESC;
-        plan.count = SQL_COUNT_WORKFLOW;
-        plan.values[0] = value_int(NAMESPACE_WORKFLOW);
-        plan.values[1] = value_u64(range->workflow);
-    } else if (range->namespace_id == NAMESPACE_DEBUG) {
-        plan.ascending = SQL_EACH_SESSION_CHECKPOINT_ASC;
-        plan.descending = SQL_EACH_SESSION_CHECKPOINT_DESC;
-        plan.count = range->session                  ? SQL_COUNT_OF_SESSION
-                     : !range->first && !range->last ? SQL_COUNT_NAMESPACE
-                                                     : SQL_COUNT_OF_STREAMS;
-        plan.values[1] = value_u64(range->session);
-    } else if (range->namespace_id && !range->stream && !range->first && !range->last) {
-        plan.count = SQL_COUNT_NAMESPACE;
-    }
-    return plan;
-}
-
-/* ---- Counting ---- */
-
-/* The lowest and the highest number, and how many rows there are. */
-struct extent {
-    uint64_t min, max, rows;
-};
-
-static int get_extent(struct cairn_store *store, struct extent *extent,
-                      struct cairn_error *error)
-{
-    struct query query;
-    *extent = (struct extent){.min = 1};
-    int rc = query_start(&query, store->db, SQL_CHECKPOINT_EXTENT, NO_VALUES, error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0)
-        *extent = (struct extent){query_u64(&query, 0), query_u64(&query, 1),
-                                  query_u64(&query, 2)};
-    query_end(&query);
-    return rc < 0 ? rc : 0;
-}
-
-/* Of all rows, without reading them: each has a number of its own, so where there are
- * as many rows as numbers, none is missing between. False: they must be counted. */
-static bool count_unread(const struct checkpoint_range *range,
-                         const struct extent *extent, uint64_t *count)
-{
-    uint64_t last =
-        range->last && range->last < extent->max ? range->last : extent->max;
-    uint64_t first = range->first > extent->min ? range->first : extent->min;
-    bool closed = extent->rows > 0 && extent->max - extent->min == extent->rows - 1;
-    bool whole = first == extent->min && last == extent->max;
-    *count = whole ? extent->rows : first > last ? 0 : last - first + 1;
-    return whole || closed;
-}
-
-int store_count_checkpoints(struct cairn_store *store,
-                            const struct checkpoint_range *range, uint64_t *count,
-                            struct cairn_error *error)
-{
-    struct range_plan plan = plan_range(range);
-    struct extent extent;
-    int64_t n;
-    int rc;
-    store_assert_open(store);
-    if (!range->namespace_id && !range->stream && !range->workflow) {
-        rc = get_extent(store, &extent, error);
-        if (rc || count_unread(range, &extent, count))
-            return rc;
-    }
-    rc = db_get_int(store->db, plan.count, plan.values, COUNT_VALUES, &n, error);
-    if (!rc)
-        *count = (uint64_t)n;
-    return rc;
-}
-
-/* ---- Reading ranges ---- */
-
-/* From so many on, rows that are passed over are counted in an index and not read. */
-enum { FAR_OFFSET = 1000 };
-
-/* How many numbers to pass next, when so many numbers had so many rows. Rather too few:
- * rows that are not to be passed would be counted for nothing. */
-static uint64_t next_width(uint64_t left, uint64_t passed, uint64_t rows)
-{
-    double width =
-        rows ? (double)passed / (double)rows * (double)left * 0.9 : (double)passed * 2;
-    if (width > (double)(INT64_MAX / 2))
-        return INT64_MAX / 2;
-    return width > (double)left ? (uint64_t)width : left;
-}
-
-/* The first `width` numbers of a range; it must have more. */
-static struct checkpoint_range begin_of(const struct checkpoint_range *range,
-                                        uint64_t width)
-{
-    struct checkpoint_range part = *range;
-    if (range->descending)
-        part.first = range->last - width + 1;
-    else
-        part.last = range->first + width - 1;
-    return part;
-}
-
-/* Takes rows from the beginning of the range until its offset is 0, or nothing is left:
- * first > last. So many numbers as there are rows to pass never have more rows than
- * that; where rows are sparse, more are tried. */
-static int pass_over(struct cairn_store *store, struct checkpoint_range *range,
-                     struct cairn_error *error)
-{
-    uint64_t passed = 0, rows = 0, width = range->offset, n;
-    while (range->offset > 0 && range->first <= range->last) {
-        bool rest = width > range->last - range->first;
-        struct checkpoint_range part = rest ? *range : begin_of(range, width);
-        int rc = store_count_checkpoints(store, &part, &n, error);
-        if (rc)
-            return rc;
-        if (n > range->offset) {
-            width = (part.last - part.first) / 4;
-            width = width > range->offset ? width : range->offset;
-            continue;
-        }
-        if (rest)
-            break;
-        if (range->descending)
-            range->last = part.first - 1;
-        else
-            range->first = part.last + 1;
-        range->offset -= n;
-        passed += width;
-        rows += n;
-        width = next_width(range->offset, passed, rows);
-    }
-    if (range->offset > 0)
-        range->first = range->last + 1;
-    return 0;
-}
-
-/* Makes the range one without an offset. */
-static int begin_far(struct cairn_store *store, struct checkpoint_range *range,
-                     struct cairn_error *error)
-{
-    struct extent extent;
-    int rc = get_extent(store, &extent, error);
-    if (rc)
-        return rc;
-    if (range->first < extent.min)
-        range->first = extent.min;
-    if (!range->last || range->last > extent.max)
-        range->last = extent.max;
-    return pass_over(store, range, error);
-}
-
-int store_each_checkpoint(struct cairn_store *store,
-                          const struct checkpoint_range *range, checkpoint_row_fn *each,
-                          void *context, struct cairn_error *error)
-{
-    struct checkpoint_range left = *range;
-    store_assert_open(store);
-    /* Those of a workflow are sorted anyway. */
-    if (range->offset >= FAR_OFFSET && !range->workflow) {
-        int rc = begin_far(store, &left, error);
-        if (rc || left.first > left.last)
-            return rc;
-    }
-    struct range_plan plan = plan_range(&left);
-    return each_row(store, range->descending ? plan.descending : plan.ascending,
-                    plan.values, RANGE_VALUES, each, context, error);
 }
 
 static int hex_digit(char c)

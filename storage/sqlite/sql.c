@@ -146,6 +146,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_CHECKPOINT_EXTENT] = "SELECT ifnull((SELECT min(seq) FROM checkpoint), 1), "
                               "ifnull((SELECT max(seq) FROM checkpoint), 0), "
                               "(SELECT count(*) FROM checkpoint)",
+    [SQL_COUNT_BY_INDEX] =
+        "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_stream WHERE "
+        "seq BETWEEN ?3 AND ?4 AND ?1 = 0 AND ?2 = 0",
     [SQL_COUNT_NAMESPACE] =
         "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_stream "
         "WHERE namespace = ?1 AND (?2 = 0 OR stream = ?2) AND seq BETWEEN ?3 AND ?4",
