@@ -160,8 +160,8 @@ static int count_info(void *context, const struct cairn_checkpoint_info *info)
 static void list_ten(struct cairn_store *store, unsigned long session,
                      unsigned long offset, struct bench_samples *took)
 {
-    struct cairn_checkpoint_filter filter = {
-        .session = session, .page = {.limit = 10, .offset = offset}};
+    struct cairn_checkpoint_filter filter = {.session = session,
+                                             .page = {.limit = 10, .offset = offset}};
     for (int i = 0; i < 100; i++) {
         int listed = 0;
         uint64_t total = 0;
