@@ -10,7 +10,8 @@
  * time. new: a search after one more message. checkpoint: what a new checkpoint makes
  * the next search take more, on the whole: it is put into the index then, and nothing
  * is in the transaction that makes it. size: of the index. forget: taking a deleted
- * checkpoint out of it. list: ten checkpoints of a session behind so many others. */
+ * checkpoint out of it. list: ten checkpoints of a session behind so many others, and
+ * the exact total; list-half: in the middle of them; list-all: of sessions and runs. */
 #include "bench.h"
 
 enum { VOCABULARY = 30000, WORDS = 40, QUERIES = 100, WORD = 12 };
@@ -156,6 +157,24 @@ static int count_info(void *context, const struct cairn_checkpoint_info *info)
     return 0;
 }
 
+static void list_ten(struct cairn_store *store, unsigned long session,
+                     unsigned long offset, struct bench_samples *took)
+{
+    struct cairn_checkpoint_filter filter = {.session = session,
+                                             .page = {.limit = 10, .offset = offset}};
+    for (int i = 0; i < 100; i++) {
+        int listed = 0;
+        uint64_t total = 0;
+        int64_t began = bench_now();
+        bench_check(
+            cairn_checkpoint_list(store, &filter, count_info, &listed, &total, &error),
+            "list", &error);
+        bench_add(took, (double)(bench_now() - began) / 1e6);
+        if (listed != 10 || total < offset + 10)
+            bench_fail("list", "it has not told ten, or a wrong total");
+    }
+}
+
 static void list_behind(const char *dir, unsigned long n)
 {
     char path[4200];
@@ -169,20 +188,13 @@ static void list_behind(const char *dir, unsigned long n)
                 &error);
     for (unsigned long i = 0; i < n + 10; i++)
         add_checkpoint(store);
-    struct cairn_checkpoint_filter filter = {.session = 1,
-                                             .page = {.limit = 10, .offset = n}};
-    for (int i = 0; i < 100; i++) {
-        int listed = 0;
-        int64_t began = bench_now();
-        bench_check(
-            cairn_checkpoint_list(store, &filter, count_info, &listed, NULL, &error),
-            "list", &error);
-        bench_add(&took, (double)(bench_now() - began) / 1e6);
-        if (listed != 10)
-            bench_fail("list", "it has not told ten");
-    }
-    cairn_store_close(store);
+    list_ten(store, 1, n, &took);
     figure("list", n, &took, "ms");
+    list_ten(store, 1, n / 2, &took);
+    figure("list-half", n, &took, "ms");
+    list_ten(store, 0, n, &took);
+    figure("list-all", n, &took, "ms");
+    cairn_store_close(store);
 }
 
 static void delete_one(struct cairn_store *store, const char *dir, unsigned long n)

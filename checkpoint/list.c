@@ -207,14 +207,100 @@ int range_of_filter(const struct catalog *catalog,
     return rc;
 }
 
+/* ---- A page behind very many ---- */
+
+/* From so many on, rows that are passed over are counted in an index and not read. */
+enum { FAR_OFFSET = 1000 };
+
+/* How many numbers to pass next, when so many numbers had so many rows. Rather too few:
+ * rows that are not to be passed would be counted for nothing. */
+static uint64_t next_width(uint64_t left, uint64_t passed, uint64_t rows)
+{
+    double width =
+        rows ? (double)passed / (double)rows * (double)left * 0.9 : (double)passed * 2;
+    if (width > (double)(INT64_MAX / 2))
+        return INT64_MAX / 2;
+    return width > (double)left ? (uint64_t)width : left;
+}
+
+/* The first `width` numbers of a range; it must have more. */
+static struct checkpoint_range begin_of(const struct checkpoint_range *range,
+                                        uint64_t width)
+{
+    struct checkpoint_range part = *range;
+    if (range->descending)
+        part.first = range->last - width + 1;
+    else
+        part.last = range->first + width - 1;
+    return part;
+}
+
+/* Takes rows from the beginning of the range until its offset is 0, or nothing is left:
+ * first > last. So many numbers as there are rows to pass never have more rows than
+ * that; where rows are sparse, more are tried. */
+static int pass_over(struct cairn_store *store, struct checkpoint_range *range,
+                     struct cairn_error *error)
+{
+    uint64_t passed = 0, rows = 0, width = range->offset, n;
+    while (range->offset > 0 && range->first <= range->last) {
+        bool rest = width > range->last - range->first;
+        struct checkpoint_range part = rest ? *range : begin_of(range, width);
+        int rc = store_count_checkpoints(store, &part, &n, error);
+        if (rc)
+            return rc;
+        if (n > range->offset) {
+            width = (part.last - part.first) / 4;
+            width = width > range->offset ? width : range->offset;
+            continue;
+        }
+        if (rest)
+            break;
+        if (range->descending)
+            range->last = part.first - 1;
+        else
+            range->first = part.last + 1;
+        range->offset -= n;
+        passed += width;
+        rows += n;
+        width = next_width(range->offset, passed, rows);
+    }
+    if (range->offset > 0)
+        range->first = range->last + 1;
+    return 0;
+}
+
+static int range_begin_far(struct cairn_store *store, struct checkpoint_range *range,
+                           bool *any, struct cairn_error *error)
+{
+    uint64_t first, last;
+    *any = true;
+    /* Those of a workflow are sorted anyway. */
+    if (range->offset < FAR_OFFSET || range->workflow)
+        return 0;
+    int rc = store_checkpoint_numbers(store, &first, &last, error);
+    if (rc)
+        return rc;
+    if (range->first < first)
+        range->first = first;
+    if (!range->last || range->last > last)
+        range->last = last;
+    rc = pass_over(store, range, error);
+    *any = range->first <= range->last;
+    return rc;
+}
+
 /* ---- Pages ---- */
 
 /* Fills one page; needs a read transaction. */
 static int fill_page(const struct checkpoint_range *range, struct page *page)
 {
+    struct checkpoint_range left = *range;
+    bool any;
     assert(range->limit > 0 && range->limit <= PAGE);
     page->n = 0;
-    int rc = store_each_checkpoint(page->catalog->store, range, info_of_row, page,
+    int rc = range_begin_far(page->catalog->store, &left, &any, page->error);
+    if (!rc && any)
+        rc = store_each_checkpoint(page->catalog->store, &left, info_of_row, page,
                                    page->error);
     for (size_t i = 0; i < page->n && rc >= 0; i++) {
         struct cairn_error why = {0};
@@ -251,20 +337,55 @@ static bool next_page(struct checkpoint_range *range, const struct page *page)
 
 struct listing {
     struct checkpoint_range range;
-    uint64_t left; /* rows still wanted */
+    uint64_t left;   /* rows still wanted */
+    uint64_t *total; /* of all pages; NULL: not wanted, or told already */
     const struct checkpoint_reader *reader;
 };
+
+static bool is_of_all(const struct checkpoint_range *range)
+{
+    return !range->namespace_id && !range->stream && !range->workflow;
+}
+
+/* What lies behind the first page is counted, which has begun behind an offset: so rows
+ * that were passed over are not gone through once more. All rows of the store are
+ * counted without that. */
+static int count_all(struct listing *list, const struct page *page)
+{
+    struct checkpoint_range rest = list->range;
+    uint64_t before = rest.offset + page->n, behind = 0;
+    bool any = true;
+    if (page->n > 0 && !is_of_all(&rest))
+        any = next_page(&rest, page);
+    else
+        before = rest.offset = 0;
+    int rc =
+        any ? store_count_checkpoints(page->catalog->store, &rest, &behind, page->error)
+            : 0;
+    *list->total = before + behind;
+    list->total = NULL;
+    return rc;
+}
+
+/* One page, and the total with the first. */
+static int read_page(struct listing *list, struct page *page)
+{
+    int rc = store_begin_read(page->catalog->store, page->error);
+    if (rc)
+        return rc;
+    rc = fill_page(&list->range, page);
+    if (!rc && list->total)
+        rc = count_all(list, page);
+    store_end_read(page->catalog->store);
+    return rc;
+}
 
 static int list_pages(struct listing *list, struct page *page)
 {
     bool more = true;
     while (more && list->left > 0) {
         list->range.limit = list->left < PAGE ? list->left : PAGE;
-        int rc = store_begin_read(page->catalog->store, page->error);
-        if (rc)
-            return rc;
-        rc = fill_page(&list->range, page);
-        store_end_read(page->catalog->store);
+        int rc = read_page(list, page);
         if (rc)
             return rc;
         for (size_t i = 0; i < page->n; i++)
@@ -297,17 +418,12 @@ int catalog_list(const struct catalog *catalog,
                  struct cairn_error *error)
 {
     static const struct cairn_checkpoint_filter any;
-    struct listing list = {.reader = reader};
     uint64_t count = 0;
+    struct listing list = {.reader = reader, .total = total ? &count : NULL};
     assert(reader && reader->each);
     if (!filter)
         filter = &any;
     int rc = range_of_filter(catalog, filter, &list.range, error);
-    if (rc == 0 && total) {
-        struct checkpoint_range all = list.range;
-        all.offset = 0;
-        rc = store_count_checkpoints(catalog->store, &all, &count, error);
-    }
     if (rc)
         return rc;
     uint32_t limit = filter->page.limit ? filter->page.limit : PAGE_DEFAULT;

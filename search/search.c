@@ -21,11 +21,15 @@ static int bring_up(struct finding *f)
     return rc > 0 || rc == CAIRN_EBUSY ? 0 : rc;
 }
 
-static int open_memory(struct finding *f)
+/* `why`: NULL: what the error says. */
+static int open_memory(struct finding *f, const char *why)
 {
+    struct cairn_search_result *result = f->result;
     searchdb_close(f->c.index);
     f->c.index = NULL;
-    f->result->in_memory = true;
+    result->in_memory = true;
+    snprintf(result->in_memory_reason, sizeof result->in_memory_reason, "%s",
+             why ? why : f->error->text);
     int rc = searchdb_open(&f->c.index, NULL, true, f->error);
     return rc ? rc : bring_up(f);
 }
@@ -34,6 +38,7 @@ static int open_reader(struct finding *f)
 {
     struct catching *c = &f->c;
     bool current = false;
+    const char *why = "the store can only be read, and its index is not up to date";
     int rc =
         searchdb_open(&c->index, cairn_store_path(c->source.store), false, f->error);
     if (!rc)
@@ -42,7 +47,9 @@ static int open_reader(struct finding *f)
         f->result->up_to_date = true;
         return 0;
     }
-    return rc == CAIRN_ENOMEM ? rc : open_memory(f);
+    if (rc == CAIRN_ENOTFOUND)
+        why = "the store can only be read, and has no index";
+    return rc == CAIRN_ENOMEM ? rc : open_memory(f, rc == CAIRN_EIO ? NULL : why);
 }
 
 static int open_index(struct finding *f)
@@ -53,7 +60,7 @@ static int open_index(struct finding *f)
     int rc = searchdb_open(&f->c.index, cairn_store_path(store), true, f->error);
     if (!rc)
         rc = bring_up(f);
-    return rc == CAIRN_EIO ? open_memory(f) : rc; /* a full disk, for example */
+    return rc == CAIRN_EIO ? open_memory(f, NULL) : rc; /* a full disk, for example */
 }
 
 static int rank_once(struct finding *f)
@@ -73,7 +80,7 @@ static int rank_once(struct finding *f)
 static int make_anew(struct finding *f)
 {
     if (!f->result->in_memory && store_read_only(f->c.source.store))
-        return open_memory(f);
+        return open_memory(f, "the store can only be read, and its index is damaged");
     int rc = searchdb_renew(f->c.index, f->error);
     return rc ? rc : bring_up(f);
 }
@@ -88,6 +95,8 @@ static int find(struct finding *f)
         if (!rc)
             rc = rank_once(f);
     }
+    if (rc == CAIRN_EBUSY && f->c.index)
+        return searchdb_busy(f->c.index, f->error);
     if (!rc)
         rc = finding_ask_service(f);
     return rc ? rc : finding_tell(f);
@@ -168,6 +177,8 @@ int cairn_search_rebuild(struct cairn_store *store,
         rc = searchdb_renew(f->c.index, error);
     if (!rc)
         rc = catch_up(&f->c);
+    if (rc == CAIRN_EBUSY && f->c.index)
+        rc = searchdb_busy(f->c.index, error);
     f->result->up_to_date = rc == 0;
     if (rc >= 0)
         rc = searchdb_count(f->c.index, &f->result->entries, error);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A call that is to end gets SIGTERM, and SIGKILL after a grace. What it prints beyond
- * the limit is read and dropped: it must not stop in the middle of its work because
- * nobody reads. Of stderr the last is kept: how it ended is said there. */
-#include "server/call.h"
-
+/* Calls that wait, run and end. One that is to end gets SIGTERM, and SIGKILL after a
+ * grace. */
+#include "server/call_int.h"
 #include "server/server.h"
 
 #include <errno.h>
@@ -13,7 +11,6 @@
 #include <unistd.h>
 
 #define GRACE_MS 5000
-#define PROGRESS_MS 1000
 
 int64_t clock_ms(void)
 {
@@ -179,159 +176,6 @@ static void remove_running(struct calls *calls, struct call **at)
     call_free(call);
 }
 
-/* ---- Pipes ---- */
-
-/* What is too much is dropped at the end, and said; without `too_large` it is the
- * oldest that is dropped. */
-static void read_pipe(int *fd, struct text *text, size_t limit, bool *too_large)
-{
-    char bytes[16384];
-    ssize_t n;
-    /* Not for ever: others are to be served, too. */
-    for (int round = 0; round < 64 && *fd >= 0; round++) {
-        n = read(*fd, bytes, sizeof bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n <= 0) {
-            close(*fd);
-            *fd = -1;
-            return;
-        }
-        if (too_large && (size_t)n > limit - text->n) {
-            *too_large = true;
-            continue;
-        }
-        text_add(text, bytes, (size_t)n);
-        if (text->n > limit)
-            text_cut(text, text->n - limit);
-    }
-}
-
-static void write_input(struct call *call)
-{
-    const struct arguments *arguments = &call->arguments;
-    while (call->child.in >= 0) {
-        size_t left = arguments->input_bytes - call->input_done;
-        ssize_t n =
-            left > 0 ? write(call->child.in, arguments->input + call->input_done, left)
-                     : 0;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n <= 0) { /* all of it, or it does not want the rest */
-            close(call->child.in);
-            call->child.in = -1;
-            return;
-        }
-        call->input_done += (size_t)n;
-    }
-}
-
-/* ---- How far calls are ---- */
-
-/* What it said last on stderr, as commands do that take long. */
-static void put_last_line(struct text *text, const struct call *call)
-{
-    const char *bytes = text_get(&call->err);
-    size_t end = call->err.n, from;
-    while (end > 0 && (bytes[end - 1] == '\n' || bytes[end - 1] == '\r'))
-        end--;
-    for (from = end; from > 0 && bytes[from - 1] != '\n' && bytes[from - 1] != '\r';)
-        from--;
-    text_bytes(text, bytes + from, end - from < 200 ? end - from : 200);
-}
-
-static void tell_progress(struct calls *calls, struct call *call, int64_t now,
-                          bool runs)
-{
-    struct text notice = {NULL, 0, 0, false};
-    if (!call->progress || call->cancelled || now - call->told_ms < PROGRESS_MS)
-        return;
-    call->told_ms = now;
-    notice_begin(&notice, "notifications/progress");
-    text_key(&notice, "progressToken");
-    text_raw(&notice, call->progress, strlen(call->progress));
-    text_key(&notice, "progress");
-    text_int(&notice, (now - call->began_ms) / 1000);
-    text_key(&notice, "message");
-    if (runs && call->err.n > 0)
-        put_last_line(&notice, call);
-    else
-        text_string(&notice, runs ? "seconds so far"
-                                  : "seconds so far: it waits for "
-                                    "calls before it");
-    notice_send(calls->server, call->reply.outlet, &notice);
-}
-
-static void tell_all(struct calls *calls)
-{
-    int64_t now = clock_ms();
-    for (struct call *call = calls->running; call; call = call->next)
-        tell_progress(calls, call, now, true);
-    for (struct call *call = calls->waiting; call; call = call->next)
-        tell_progress(calls, call, now, false);
-}
-
-static int64_t progress_due(const struct calls *calls)
-{
-    int64_t due = INT64_MAX;
-    for (const struct call *call = calls->running; call; call = call->next)
-        if (call->progress && call->told_ms + PROGRESS_MS < due)
-            due = call->told_ms + PROGRESS_MS;
-    for (const struct call *call = calls->waiting; call; call = call->next)
-        if (call->progress && call->told_ms + PROGRESS_MS < due)
-            due = call->told_ms + PROGRESS_MS;
-    return due;
-}
-
-/* ---- Runs that go on ---- */
-
-static bool has_run(const struct text *out)
-{
-    for (const char *line = text_get(out), *end; (end = strchr(line, '\n'));
-         line = end + 1) {
-        char why[160];
-        struct value *value = value_parse(line, (size_t)(end - line), why);
-        int64_t run;
-        bool found = value_integer(value_member(value, "run"), &run);
-        value_free(value);
-        if (found)
-            return true;
-    }
-    return false;
-}
-
-/* The run has a number: it is answered, and the process is only to be reaped. With its
- * pipes closed its lines go nowhere; that does not stop it. */
-static bool let_go(struct calls *calls, struct call **at)
-{
-    struct call *call = *at;
-    if (!call->starts || call->signalled || call->cancelled || !has_run(&call->out))
-        return false;
-    call->status = -1;
-    finish(calls, call);
-    calls->detached[calls->n_detached++] = call->child.pidfd;
-    child_close(&call->child);
-    remove_running(calls, at);
-    return true;
-}
-
-static void reap_detached(struct calls *calls)
-{
-    for (size_t i = calls->n_detached; i-- > 0;) {
-        struct pollfd fd = {calls->detached[i], POLLIN, 0};
-        struct child child = CHILD_NONE;
-        if (poll(&fd, 1, 0) != 1)
-            continue;
-        child.pidfd = calls->detached[i];
-        child_reap(&child);
-        calls->detached[i] = calls->detached[--calls->n_detached];
-    }
-}
-
 /* ---- The loop's two halves ---- */
 
 static void start_call(struct calls *calls, struct call *call)
@@ -403,8 +247,8 @@ size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms)
     }
     for (size_t i = 0; i < calls->n_detached; i++)
         n = add_fd(fds, n, calls->detached[i], POLLIN);
-    if (progress_due(calls) < *until_ms)
-        *until_ms = progress_due(calls);
+    if (calls_tell_due(calls) < *until_ms)
+        *until_ms = calls_tell_due(calls);
     return n;
 }
 
@@ -414,15 +258,26 @@ static bool has_ended(const struct call *call)
     return poll(&fd, 1, 0) == 1;
 }
 
+/* A run that has its number is answered, and goes on by itself. */
+static bool let_go(struct calls *calls, struct call **at)
+{
+    struct call *call = *at;
+    if (!call_goes_on(call))
+        return false;
+    call->status = -1;
+    finish(calls, call);
+    calls_detach(calls, call);
+    remove_running(calls, at);
+    return true;
+}
+
 /* What it left in its pipes is read after its end; who else holds them is not waited
  * for. False: it is answered, and gone. */
 static bool serve_call(struct calls *calls, struct call **at)
 {
     struct call *call = *at;
     bool ended = has_ended(call);
-    write_input(call);
-    read_pipe(&call->child.out, &call->out, CALL_OUTPUT_BYTES, &call->too_large);
-    read_pipe(&call->child.err, &call->err, CALL_ERRORS_BYTES, NULL);
+    call_move_bytes(call);
     if (!ended) {
         check_time(call, clock_ms());
         return !let_go(calls, at);
@@ -438,8 +293,8 @@ void calls_serve(struct calls *calls)
     for (struct call **at = &calls->running; *at;)
         if (serve_call(calls, at))
             at = &(*at)->next;
-    tell_all(calls);
-    reap_detached(calls);
+    calls_tell(calls);
+    calls_reap_detached(calls);
 }
 
 void calls_end(struct calls *calls)
@@ -461,6 +316,5 @@ void calls_end(struct calls *calls)
         (void)poll(fds, (nfds_t)n, until > now ? (int)(until - now) : 0);
         calls_serve(calls);
     }
-    for (size_t i = 0; i < calls->n_detached; i++)
-        close(calls->detached[i]);
+    calls_leave_detached(calls);
 }

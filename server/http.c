@@ -3,38 +3,26 @@
  * for its descriptors. (By its epoll descriptor it would wait for less: version 0.9.75
  * leaves bodies unread when many come at once.) A connection whose stream has nothing
  * to say is suspended. Then the library does not see its end, so its socket is watched
- * by us.
- *
- * Every connection has a deadline by which its next request must be there as a whole;
- * who is late, however lively, is cut off. */
+ * by us. */
 #include "server/http.h"
 
+#include "server/connection.h"
 #include "server/listen.h"
 #include "server/respond.h"
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define REQUEST_MS 30000 /* for headers and body */
 #define IDLE_MS 60000    /* between requests */
-#define STALL_S 30       /* a reader that takes nothing */
 #define ALIVE_MS 20000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
 #define OWN_FDS 160 /* of calls and files */
-
-struct connection {
-    struct connection *next, **link;
-    int fd;
-    int64_t deadline_ms; /* 0: none, its request is being answered */
-};
 
 struct exchange {
     struct exchange *next, **link;
@@ -53,8 +41,8 @@ struct http {
     struct MHD_Daemon *daemon;
     int gone; /* a descriptor for the ends of suspended ones */
     fd_set readable, writable, special;
-    int highest; /* of the descriptors in these sets */
-    struct connection *connections;
+    int highest;                    /* of the descriptors in these sets */
+    struct connection *connections; /* with their deadlines */
     struct exchange *exchanges;
     size_t bodies;
     int64_t swept_ms;
@@ -67,9 +55,8 @@ static void arm(struct MHD_Connection *handle, int64_t ms)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct connection *connection = info ? info->socket_context : NULL;
-    if (connection)
-        connection->deadline_ms = ms > 0 ? clock_ms() + ms : 0;
+    if (info && info->socket_context)
+        connection_arm(info->socket_context, ms);
 }
 
 static int socket_of(struct MHD_Connection *handle)
@@ -79,48 +66,17 @@ static int socket_of(struct MHD_Connection *handle)
     return info ? info->connect_fd : -1;
 }
 
+/* One for which there is no memory has no deadline, but the daemon's own timeout. */
 static void on_connection(void *context, struct MHD_Connection *handle, void **own,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct http *http = context;
-    struct connection *connection = *own;
-    int patience_ms = 2 * STALL_S * 1000, yes = 1;
-    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (connection) {
-            *connection->link = connection->next;
-            if (connection->next)
-                connection->next->link = connection->link;
-        }
-        free(connection);
-        *own = NULL;
+    if (code != MHD_CONNECTION_NOTIFY_CLOSED) {
+        *own = connection_begin(&http->connections, socket_of(handle), REQUEST_MS);
         return;
     }
-    connection = calloc(1, sizeof *connection);
-    if (!connection) /* it has no deadline, and the daemon's own timeout */
-        return;
-    *connection = (struct connection){.next = http->connections,
-                                      .link = &http->connections,
-                                      .fd = socket_of(handle),
-                                      .deadline_ms = clock_ms() + REQUEST_MS};
-    if (connection->next)
-        connection->next->link = &connection->next;
-    http->connections = connection;
-    *own = connection;
-    /* A peer that has vanished is noticed while something is on its way to it. */
-    (void)setsockopt(connection->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms,
-                     sizeof patience_ms);
-    (void)setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-}
-
-static void cut_off_late(struct http *http, int64_t now)
-{
-    for (struct connection *connection = http->connections; connection;
-         connection = connection->next) {
-        if (connection->deadline_ms == 0 || now < connection->deadline_ms)
-            continue;
-        connection->deadline_ms = 0;
-        (void)shutdown(connection->fd, SHUT_RDWR);
-    }
+    connection_end(*own);
+    *own = NULL;
 }
 
 /* ---- Streams, read ---- */
@@ -460,7 +416,7 @@ bool http_turn(struct http *http, const struct pollfd *fds, size_t n)
     if (now - http->swept_ms < SWEEP_MS)
         return true;
     http->swept_ms = now;
-    cut_off_late(http, now);
+    connections_cut_off(http->connections, now);
     keep_alive(http, now);
     web_sweep(http->web, now);
     return true;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What happened between a subscription and the first word of the command is not known:
  * so what was subscribed to by then is told once. */
-#include "server/watch.h"
-
 #include "server/server.h"
+#include "server/watch_int.h"
 
 #include <signal.h>
 #include <string.h>
@@ -13,250 +12,12 @@
 #define RETRY_MOST_MS 10000
 #define LINE_BYTES ((size_t)1 << 20)
 
-/* A request that listens. */
-struct listener {
-    struct listener *next;
-    struct reply reply;
-    bool wants_list, list_dirty;
-};
-
-struct subscription {
-    struct subscription *next;
-    struct client *client;
-    struct listener *listener; /* NULL: it was asked for by itself */
-    char *uri, *place;         /* as it was given, and in our way of writing */
-    bool dirty;
-};
-
 void watch_init(struct watch *watch, struct server *server)
 {
     *watch = (struct watch){.server = server, .child = CHILD_NONE};
 }
 
-/* ---- Who wants to know ---- */
-
-static void drop_subscription(struct watch *watch, struct subscription **at)
-{
-    struct subscription *subscription = *at;
-    *at = subscription->next;
-    watch->n_subscriptions--;
-    free(subscription->uri);
-    free(subscription->place);
-    free(subscription);
-}
-
-/* NULL: it was subscribed to. */
-static const char *subscribe(struct watch *watch, struct client *client,
-                             struct listener *listener, const char *uri)
-{
-    struct subscription *subscription;
-    size_t n = 0;
-    char *place = resource_canonical(uri);
-    if (!place)
-        return "there is no such resource: cairn://run/N, cairn://checkpoint/ID, "
-               "cairn://session/NAME or cairn://log/RUN/TASK";
-    for (subscription = watch->subscriptions; subscription;
-         subscription = subscription->next) {
-        n += subscription->client == client;
-        if (subscription->client == client && subscription->listener == listener &&
-            strcmp(subscription->uri, uri) == 0) {
-            free(place);
-            return NULL;
-        }
-    }
-    subscription = n < SUBSCRIPTIONS_EACH && watch->n_subscriptions < SUBSCRIPTIONS_MAX
-                       ? calloc(1, sizeof *subscription)
-                       : NULL;
-    if (!subscription) {
-        free(place);
-        return "too many resources are subscribed to";
-    }
-    *subscription = (struct subscription){.next = watch->subscriptions,
-                                          .client = client,
-                                          .listener = listener,
-                                          .uri = strdup(uri),
-                                          .place = place};
-    watch->subscriptions = subscription;
-    watch->n_subscriptions++;
-    if (subscription->uri)
-        return NULL;
-    drop_subscription(watch, &watch->subscriptions);
-    return "out of memory";
-}
-
-static bool is_of(const struct subscription *subscription, const struct client *client,
-                  const struct listener *listener, const char *uri)
-{
-    return subscription->client == client && subscription->listener == listener &&
-           (!uri || strcmp(subscription->uri, uri) == 0);
-}
-
-static void unsubscribe(struct watch *watch, const struct client *client,
-                        const struct listener *listener, const char *uri)
-{
-    for (struct subscription **at = &watch->subscriptions; *at;) {
-        if (is_of(*at, client, listener, uri))
-            drop_subscription(watch, at);
-        else
-            at = &(*at)->next;
-    }
-}
-
-static void put_empty(struct server *server, struct request *request)
-{
-    struct text result = {NULL, 0, 0, false};
-    reply_begin(server, &result, request->reply->modern);
-    server_result(server, request->reply, &result);
-}
-
-static void change_subscription(struct server *server, struct request *request, bool on)
-{
-    const char *uri = value_text(value_member(request->params, "uri"));
-    struct client *client = request->reply->client;
-    const char *why = uri ? NULL : "\"uri\" is a string";
-    if (uri && on)
-        why = subscribe(&server->watch, client, NULL, uri);
-    else if (uri)
-        unsubscribe(&server->watch, client, NULL, uri);
-    if (why)
-        server_error(server, request->reply, ERROR_PARAMS, why, NULL);
-    else
-        put_empty(server, request);
-}
-
-void resources_subscribe(struct server *server, struct request *request)
-{
-    change_subscription(server, request, true);
-}
-
-void resources_unsubscribe(struct server *server, struct request *request)
-{
-    change_subscription(server, request, false);
-}
-
-/* ---- Listening (2026-07-28) ---- */
-
-static void put_subscription_id(struct text *text, const struct listener *listener)
-{
-    text_key(text, "_meta");
-    text_open(text, '{');
-    text_key(text, META "subscriptionId");
-    text_raw(text, listener->reply.id, strlen(listener->reply.id));
-    text_close(text, '}');
-}
-
-static void acknowledge(struct watch *watch, const struct listener *listener)
-{
-    struct text notice = {NULL, 0, 0, false};
-    notice_begin(&notice, "notifications/subscriptions/acknowledged");
-    put_subscription_id(&notice, listener);
-    text_key(&notice, "notifications");
-    text_open(&notice, '{');
-    if (listener->wants_list) {
-        text_key(&notice, "resourcesListChanged");
-        text_bool(&notice, true);
-    }
-    text_key(&notice, "resourceSubscriptions");
-    text_open(&notice, '[');
-    for (const struct subscription *at = watch->subscriptions; at; at = at->next)
-        if (at->listener == listener)
-            text_string(&notice, at->uri);
-    text_close(&notice, ']');
-    text_close(&notice, '}');
-    notice_send(watch->server, listener->reply.outlet, &notice);
-}
-
-static const char *take_wishes(struct watch *watch, struct listener *listener,
-                               const struct value *wishes)
-{
-    const struct value *uris = value_member(wishes, "resourceSubscriptions");
-    if (value_kind(wishes) != VALUE_OBJECT || (uris && value_kind(uris) != VALUE_ARRAY))
-        return "\"notifications\" is an object, \"resourceSubscriptions\" in it a list";
-    listener->wants_list = value_true(value_member(wishes, "resourcesListChanged"));
-    for (size_t i = 0; i < value_count(uris); i++) {
-        const char *uri = value_text(value_at(uris, i));
-        const char *why = uri ? subscribe(watch, listener->reply.client, listener, uri)
-                              : "\"resourceSubscriptions\" is a list of addresses";
-        if (why)
-            return why;
-    }
-    return NULL;
-}
-
-void subscriptions_listen(struct server *server, struct request *request)
-{
-    struct watch *watch = &server->watch;
-    struct listener *listener =
-        watch->n_listeners < LISTENERS_MAX ? calloc(1, sizeof *listener) : NULL;
-    const char *why;
-    if (!listener) {
-        server_error(server, request->reply, ERROR_BUSY, "too many listen", NULL);
-        return;
-    }
-    listener->reply = *request->reply;
-    *request->reply = (struct reply){.modern = true};
-    why = take_wishes(watch, listener, value_member(request->params, "notifications"));
-    if (why) {
-        unsubscribe(watch, listener->reply.client, listener, NULL);
-        server_error(server, &listener->reply, ERROR_PARAMS, why, NULL);
-        free(listener);
-        return;
-    }
-    listener->next = watch->listeners;
-    watch->listeners = listener;
-    watch->n_listeners++;
-    acknowledge(watch, listener);
-}
-
-static struct listener *take_listener(struct watch *watch, struct listener **at)
-{
-    struct listener *listener = *at;
-    *at = listener->next;
-    watch->n_listeners--;
-    unsubscribe(watch, listener->reply.client, listener, NULL);
-    return listener;
-}
-
-static bool listens(const struct listener *listener, const struct whose *whose)
-{
-    const struct reply *reply = &listener->reply;
-    return (!whose->client || whose->client == reply->client) &&
-           (!whose->outlet || whose->outlet == reply->outlet) &&
-           (!whose->id || strcmp(whose->id, reply->id) == 0);
-}
-
-void watch_forget(struct watch *watch, const struct whose *whose)
-{
-    for (struct listener **at = &watch->listeners; *at;) {
-        struct listener *listener = *at;
-        if (!listens(listener, whose)) {
-            at = &listener->next;
-            continue;
-        }
-        take_listener(watch, at);
-        server_drop(watch->server, &listener->reply);
-        free(listener);
-    }
-    if (whose->client && !whose->id)
-        unsubscribe(watch, whose->client, NULL, NULL);
-}
-
 /* ---- What has changed ---- */
-
-static void mark(struct watch *watch, char *place)
-{
-    for (struct subscription *at = watch->subscriptions; place && at; at = at->next)
-        at->dirty = at->dirty || strcmp(at->place, place) == 0;
-    free(place);
-}
-
-static void mark_all(struct watch *watch)
-{
-    for (struct subscription *at = watch->subscriptions; at; at = at->next)
-        at->dirty = true;
-    for (struct listener *at = watch->listeners; at; at = at->next)
-        at->list_dirty = true;
-}
 
 static bool changes_list(const struct value *event)
 {
@@ -281,58 +42,20 @@ static void take_event(struct watch *watch, const struct value *event)
     char text[24];
     if (value_integer(value_member(event, "run"), &number)) {
         snprintf(text, sizeof text, "%lld", (long long)number);
-        mark(watch, resource_place("run", text, NULL));
+        watch_mark(watch, resource_place("run", text, NULL));
         if (task)
-            mark(watch, resource_place("log", text, task));
+            watch_mark(watch, resource_place("log", text, task));
     }
     if (value_integer(value_member(event, "session"), &number)) {
         snprintf(text, sizeof text, "%lld", (long long)number);
-        mark(watch, resource_place("session", text, NULL));
+        watch_mark(watch, resource_place("session", text, NULL));
     }
     if (session)
-        mark(watch, resource_place("session", session, NULL));
+        watch_mark(watch, resource_place("session", session, NULL));
     if (id)
-        mark(watch, resource_place("checkpoint", id, NULL));
-    for (struct listener *at = watch->listeners; changes_list(event) && at;
-         at = at->next)
-        at->list_dirty = true;
-}
-
-static void tell_subscription(struct watch *watch, struct subscription *subscription)
-{
-    struct listener *listener = subscription->listener;
-    struct outlet *outlet =
-        listener ? listener->reply.outlet : subscription->client->notices;
-    struct text notice = {NULL, 0, 0, false};
-    subscription->dirty = false;
-    if (!outlet)
-        return;
-    notice_begin(&notice, "notifications/resources/updated");
-    text_pair(&notice, "uri", subscription->uri);
-    if (listener)
-        put_subscription_id(&notice, listener);
-    notice_send(watch->server, outlet, &notice);
-}
-
-static void tell_list(struct watch *watch, struct listener *listener)
-{
-    struct text notice = {NULL, 0, 0, false};
-    listener->list_dirty = false;
-    if (!listener->wants_list)
-        return;
-    notice_begin(&notice, "notifications/resources/list_changed");
-    put_subscription_id(&notice, listener);
-    notice_send(watch->server, listener->reply.outlet, &notice);
-}
-
-static void tell(struct watch *watch)
-{
-    for (struct subscription *at = watch->subscriptions; at; at = at->next)
-        if (at->dirty)
-            tell_subscription(watch, at);
-    for (struct listener *at = watch->listeners; at; at = at->next)
-        if (at->list_dirty)
-            tell_list(watch, at);
+        watch_mark(watch, resource_place("checkpoint", id, NULL));
+    if (changes_list(event))
+        watch_mark_lists(watch);
 }
 
 /* A position ends what was printed together. */
@@ -343,11 +66,11 @@ static void take_line(struct watch *watch, const char *line, size_t n)
     const char *position = value_text(value_member(event, "position"));
     if (position) {
         if (watch->position.n == 0)
-            mark_all(watch);
+            watch_mark_all(watch);
         text_cut(&watch->position, watch->position.n);
         text_put(&watch->position, position);
         watch->wait_ms = 0;
-        tell(watch);
+        watch_tell(watch);
     } else
         take_event(watch, event);
     value_free(event);
@@ -468,7 +191,7 @@ static void drop_endless_line(struct watch *watch)
     if (watch->out.n <= LINE_BYTES)
         return;
     text_cut(&watch->out, watch->out.n);
-    mark_all(watch);
+    watch_mark_all(watch);
 }
 
 void watch_serve(struct watch *watch)
@@ -494,16 +217,6 @@ void watch_end(struct watch *watch)
 {
     watch->ending = true;
     stop(watch);
-    while (watch->listeners) {
-        struct listener *listener = take_listener(watch, &watch->listeners);
-        struct text result = {NULL, 0, 0, false};
-        text_open(&result, '{');
-        text_pair(&result, "resultType", "complete");
-        put_subscription_id(&result, listener);
-        server_result(watch->server, &listener->reply, &result);
-        free(listener);
-    }
-    while (watch->subscriptions)
-        drop_subscription(watch, &watch->subscriptions);
+    watch_end_all(watch);
     text_release(&watch->position);
 }

@@ -2,32 +2,19 @@
 /* Figures of a store, from rows that are counted by what they have in common. */
 #include "cairn/stats.h"
 
-#include "base/arena.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "cairn/checkpoint.h"
 #include "cairn/outcome.h"
 #include "session/board/item.h"
 #include "session/names.h"
-#include "storage/counts/rows_stats.h"
+#include "stats/stats_int.h"
 #include "storage/object.h"
 #include "storage/rows_event.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
-
-struct counting {
-    struct cairn_store *store;
-    int (*each)(void *, const struct cairn_stat *);
-    void *context;
-    const struct family *family; /* that is told now */
-    enum store_stat rows_of;     /* what `rows` are */
-    struct stat_row *rows;       /* their texts end with a NUL */
-    size_t n, room;
-    struct arena texts;
-    struct cairn_error *error;
-};
 
 /* What the key of a row is called. NULL: this family does not tell such a row. */
 typedef const char *name_fn(const struct stat_row *row);
@@ -203,6 +190,13 @@ static const struct family families[] = {
      .key_label = "end",
      .name = attempt_end,
      .number = AFTER_TIMES + 1},
+    {.family = "attempt_wait_seconds",
+     .help = "attempts of tasks that have begun, by how long that took since it was "
+             "decided",
+     .rows = STAT_WAITS,
+     .text_label = "workflow",
+     .name = anything,
+     TIMES},
     {.family = "save_troubles",
      .help = "how often checkpoints could not be saved, and could again",
      .rows = STAT_EVENTS,
@@ -233,6 +227,11 @@ static const struct family families[] = {
      .rows = STAT_SESSIONS,
      .key_label = "state",
      .name = session_state},
+    {.family = "session_seconds",
+     .help = "sessions that have ended, by the time since they began",
+     .rows = STAT_SESSION_TIMES,
+     .name = anything,
+     TIMES},
     {.family = "session_checkpoints_made",
      .help = "checkpoints that sessions made, by what made them; deleted ones count",
      .rows = STAT_SESSION_LOG,
@@ -278,11 +277,6 @@ static double scaled(const struct family *family, uint64_t number)
     return family->divisor > 0 ? (double)number / family->divisor : (double)number;
 }
 
-static int tell(struct counting *c, const struct cairn_stat *stat)
-{
-    return c->each(c->context, stat) != 0;
-}
-
 static int tell_row(struct counting *c, const struct stat_row *row, const char *name)
 {
     const struct family *family = c->family;
@@ -302,7 +296,7 @@ static int tell_row(struct counting *c, const struct stat_row *row, const char *
         stat.buckets = &buckets;
     else
         stat.value = scaled(family, row->numbers[family->number]);
-    return tell(c, &stat);
+    return stats_tell(c, &stat);
 }
 
 static int add_row(void *context, const struct stat_row *row)
@@ -344,10 +338,10 @@ static int tell_bytes(struct counting *c)
     int rc = store_room(c->store, &bytes, &free_bytes, c->error);
     stat.value = rc ? 0 : (double)(bytes - free_bytes);
     if (!rc)
-        rc = tell(c, &stat);
+        rc = stats_tell(c, &stat);
     stat.labels[0].value = "free";
     stat.value = rc ? 0 : (double)free_bytes;
-    return rc ? rc : tell(c, &stat);
+    return rc ? rc : stats_tell(c, &stat);
 }
 
 /* It can be removed at any time, so 0 is as good a size as any. */
@@ -363,7 +357,7 @@ static int tell_index(struct counting *c)
     if (!rc && lstat(path.data, &st) == 0 && S_ISREG(st.st_mode))
         stat.value = (double)st.st_size;
     buf_release(&path);
-    return rc ? rc : tell(c, &stat);
+    return rc ? rc : stats_tell(c, &stat);
 }
 
 int cairn_stats(struct cairn_store *store,
@@ -384,6 +378,8 @@ int cairn_stats(struct cairn_store *store,
         rc = tell_index(&c);
     for (size_t i = 0; i < sizeof families / sizeof *families && !rc; i++)
         rc = tell_family(&c, &families[i]);
+    if (!rc)
+        rc = stats_tell_commands(&c);
     store_end_read(store);
     arena_release(&c.texts);
     free(c.rows);

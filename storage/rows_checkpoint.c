@@ -124,28 +124,6 @@ static void checkpoint_from(const struct cairn_store *store, const struct query 
     };
 }
 
-/* Of a range: its bounds, then limit and offset, which only lists have. */
-enum { COUNT_VALUES = 4, RANGE_VALUES = 6 };
-
-/* Runs the query to its end or until the callback stops it. */
-static int each_row(struct cairn_store *store, enum sql_id id,
-                    const struct sql_value values[RANGE_VALUES], size_t n_values,
-                    checkpoint_row_fn *each, void *context, struct cairn_error *error)
-{
-    struct query query;
-    assert(each && n_values <= RANGE_VALUES);
-    int rc = query_start(&query, store->db, id, values, n_values, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        struct checkpoint_row row;
-        checkpoint_from(store, &query, &row);
-        rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
-}
-
 int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
                          checkpoint_row_fn *got, void *context,
                          struct cairn_error *error)
@@ -167,6 +145,30 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
     }
     query_end(&query);
     return rc;
+}
+
+/* ---- Ranges ---- */
+
+/* Of a range: its bounds, then limit and offset, which only lists have. */
+enum { COUNT_VALUES = 4, RANGE_VALUES = 6 };
+
+/* Runs the query to its end or until the callback stops it. */
+static int each_row(struct cairn_store *store, enum sql_id id,
+                    const struct sql_value values[RANGE_VALUES], size_t n_values,
+                    checkpoint_row_fn *each, void *context, struct cairn_error *error)
+{
+    struct query query;
+    assert(each && n_values <= RANGE_VALUES);
+    int rc = query_start(&query, store->db, id, values, n_values, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct checkpoint_row row;
+        checkpoint_from(store, &query, &row);
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
 }
 
 /* Which statements serve a range, and their parameters. */
@@ -199,59 +201,123 @@ static struct range_plan plan_range(const struct checkpoint_range *range)
     } else if (range->namespace_id == NAMESPACE_DEBUG) {
         plan.ascending = SQL_EACH_SESSION_CHECKPOINT_ASC;
         plan.descending = SQL_EACH_SESSION_CHECKPOINT_DESC;
-        plan.count =
-            range->session ? SQL_COUNT_OF_SESSION : SQL_COUNT_SESSION_CHECKPOINTS;
+        plan.count = range->session                  ? SQL_COUNT_OF_SESSION
+                     : !range->first && !range->last ? SQL_COUNT_NAMESPACE
+                                                     : SQL_COUNT_OF_STREAMS;
         plan.values[1] = value_u64(range->session);
+    } else if (range->namespace_id && !range->stream && !range->first && !range->last) {
+        plan.count = SQL_COUNT_NAMESPACE;
     }
     return plan;
 }
 
-/* From so many on, rows that are passed over must cost little each. */
-enum { FAR_OFFSET = 1000 };
+/* The lowest and the highest number, and how many rows there are. */
+struct extent {
+    uint64_t min, max, rows;
+    bool certain; /* no damaged number is below 0, where nothing is looked for */
+};
 
-/* Of a session with one branch the index has them in order; else they are sorted. */
-static int plan_far(struct cairn_store *store, const struct checkpoint_range *range,
-                    struct range_plan *plan, struct cairn_error *error)
+static int get_extent(struct cairn_store *store, struct extent *extent,
+                      struct cairn_error *error)
 {
-    int64_t branch = 0;
-    if (range->offset < FAR_OFFSET || !range->session || range->stream)
-        return 0;
-    int rc = db_get_int(store->db, SQL_ONLY_BRANCH, VALUES(value_u64(range->session)),
-                        &branch, error);
-    if (rc)
-        return rc;
-    plan->ascending = branch ? SQL_EACH_STREAM_FAR_ASC : SQL_EACH_SESSION_FAR_ASC;
-    plan->descending = branch ? SQL_EACH_STREAM_FAR_DESC : SQL_EACH_SESSION_FAR_DESC;
-    if (branch)
-        plan->values[1] = value_int(branch);
-    return 0;
+    struct query query;
+    *extent = (struct extent){.min = 1};
+    int rc = query_start(&query, store->db, SQL_CHECKPOINT_EXTENT, NO_VALUES, error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        int64_t min = query_int(&query, 0), max = query_int(&query, 1);
+        *extent = (struct extent){.min = min > 0 ? (uint64_t)min : 0,
+                                  .max = max > 0 ? (uint64_t)max : 0,
+                                  .rows = query_u64(&query, 2),
+                                  .certain = min >= 0};
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
 }
 
-int store_each_checkpoint(struct cairn_store *store,
-                          const struct checkpoint_range *range, checkpoint_row_fn *each,
-                          void *context, struct cairn_error *error)
+/* The index has many rows in a page, but is read as a whole. */
+static int count_between(struct cairn_store *store, const struct extent *extent,
+                         uint64_t first, uint64_t last, uint64_t *count,
+                         struct cairn_error *error)
 {
-    store_assert_open(store);
-    struct range_plan plan = plan_range(range);
-    int rc = plan_far(store, range, &plan, error);
-    if (rc)
+    enum { AS_MUCH = 8 };
+    const struct checkpoint_range range = {.first = first, .last = last};
+    struct range_plan plan = plan_range(&range);
+    int64_t n = 0;
+    int rc = 0;
+    if (first <= last && last - first >= extent->rows / AS_MUCH)
+        plan.count = SQL_COUNT_BY_INDEX;
+    if (first <= last)
+        rc = db_get_int(store->db, plan.count, plan.values, COUNT_VALUES, &n, error);
+    *count = rc ? 0 : (uint64_t)n;
+    return rc;
+}
+
+/* Of runs and sessions. Each row has a number of its own, so where there are as many
+ * rows as numbers, none is missing between, and nothing is read. Else what is left out
+ * is counted, if that is less. */
+static int count_of_all(struct cairn_store *store, const struct checkpoint_range *range,
+                        uint64_t *count, struct cairn_error *error)
+{
+    struct extent all;
+    uint64_t before = 0, behind = 0;
+    int rc = get_extent(store, &all, error);
+    uint64_t first = range->first > all.min ? range->first : all.min;
+    uint64_t last = range->last && range->last < all.max ? range->last : all.max;
+    *count = 0;
+    if (rc || first > last || all.rows == 0)
         return rc;
-    return each_row(store, range->descending ? plan.descending : plan.ascending,
-                    plan.values, RANGE_VALUES, each, context, error);
+    *count = last - first + 1;
+    if (all.certain && all.max - all.min == all.rows - 1)
+        return 0;
+    if (!all.certain || all.max - all.min + 1 - *count > *count)
+        return count_between(store, &all, first, last, count, error);
+    if (first > all.min)
+        rc = count_between(store, &all, all.min, first - 1, &before, error);
+    if (!rc && last < all.max)
+        rc = count_between(store, &all, last + 1, all.max, &behind, error);
+    *count = all.rows - before - behind;
+    return rc;
+}
+
+int store_checkpoint_numbers(struct cairn_store *store, uint64_t *first, uint64_t *last,
+                             struct cairn_error *error)
+{
+    struct extent extent;
+    store_assert_open(store);
+    int rc = get_extent(store, &extent, error);
+    *first = extent.min;
+    *last = extent.max;
+    return rc;
 }
 
 int store_count_checkpoints(struct cairn_store *store,
                             const struct checkpoint_range *range, uint64_t *count,
                             struct cairn_error *error)
 {
-    store_assert_open(store);
     struct range_plan plan = plan_range(range);
     int64_t n;
+    store_assert_open(store);
+    if (!range->namespace_id && !range->stream && !range->workflow)
+        return count_of_all(store, range, count, error);
     int rc = db_get_int(store->db, plan.count, plan.values, COUNT_VALUES, &n, error);
     if (!rc)
         *count = (uint64_t)n;
     return rc;
 }
+
+int store_each_checkpoint(struct cairn_store *store,
+                          const struct checkpoint_range *range, checkpoint_row_fn *each,
+                          void *context, struct cairn_error *error)
+{
+    struct range_plan plan = plan_range(range);
+    store_assert_open(store);
+    return each_row(store, range->descending ? plan.descending : plan.ascending,
+                    plan.values, RANGE_VALUES, each, context, error);
+}
+
+/* ---- By digest ---- */
 
 static int hex_digit(char c)
 {

@@ -55,6 +55,9 @@ int store_each_checkpoint(struct cairn_store *store,
 int store_count_checkpoints(struct cairn_store *store,
                             const struct checkpoint_range *range, uint64_t *count,
                             struct cairn_error *error);
+/* Between which numbers all rows are; first above last: there are none. */
+int store_checkpoint_numbers(struct cairn_store *store, uint64_t *first, uint64_t *last,
+                             struct cairn_error *error);
 /* Up to `max` seqs whose digest begins with the hex digits. Scans. */
 int store_find_digest(struct cairn_store *store, struct str hex, uint64_t *seqs,
                       size_t max, size_t *found, struct cairn_error *error);

@@ -178,12 +178,16 @@ static void add_service(struct doc *doc, const struct cairn_search_result *resul
 static void say_how(const struct cairn_search_result *result, bool found)
 {
     if (result->in_memory)
-        say("the store cannot be written: its index was made in memory, for this "
-            "search alone");
+        say("the index was made in memory, for this search alone: %s",
+            result->in_memory_reason);
     if (!result->up_to_date)
-        say("the index is behind: another process is bringing it up to date");
+        say("the index is behind: another command holds the index, and did not let go "
+            "of it within 5 s");
     if (found && result->hits == 0)
-        say("there is nothing to be found: no entry of this project fits the options");
+        say(result->up_to_date
+                ? "there is nothing to be found: no entry of this project fits the "
+                  "options"
+                : "nothing was found in what the index has so far");
 }
 
 static int report_hits(struct searching *s, const struct cairn_search_result *result)
@@ -200,6 +204,8 @@ static int report_hits(struct searching *s, const struct cairn_search_result *re
     doc_count(s->doc, "dropped", result->dropped);
     doc_bool(s->doc, "up_to_date", result->up_to_date);
     doc_bool(s->doc, "in_memory", result->in_memory);
+    doc_text(s->doc, "in_memory_reason",
+             result->in_memory ? result->in_memory_reason : NULL);
     if (s->has_service)
         add_service(s->doc, result);
     return doc_print(s->doc);

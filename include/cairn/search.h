@@ -84,14 +84,15 @@ struct cairn_search_progress {
 struct cairn_search_result {
     uint64_t entries; /* in the index */
     uint64_t dropped; /* hits of which the store has nothing, or something else */
-    bool up_to_date;  /* else somebody else is bringing it up to date */
-    bool in_memory;   /* the store cannot be written: the index was made for this
-                         search alone */
+    bool up_to_date;  /* else somebody else is bringing it up to date, and had not let
+                         go of it after 5 s */
+    bool in_memory;   /* the index was made for this search alone */
     uint32_t hits;
     bool service_used; /* for the order of the hits */
     uint32_t sent;     /* texts of the store that the service was given */
     uint64_t embedded; /* entries of the project with a vector of the service */
     char service[200]; /* why it was not used, or not to the end; "": no reason */
+    char in_memory_reason[1024]; /* such as what lies in the place of the index */
 };
 /* `progress` (may be NULL) is called while the index is brought up to date; a non-zero
  * return ends that, and what is indexed so far is searched. The callbacks must not use

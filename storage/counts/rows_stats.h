@@ -9,20 +9,23 @@
 /* What each row has: text and key; then the numbers. The histograms begin with count
  * and sum. */
 enum store_stat {
-    STAT_CONTENTS,    /* count, bytes, bytes as stored */
-    STAT_RUNS,        /* workflow, state; count */
-    STAT_RUN_STARTS,  /* "new", "goes" or "forks"; count */
-    STAT_RUN_TIMES,   /* workflow; of those that have ended: count, ns, by times */
-    STAT_ATTEMPTS,    /* workflow, outcome or enum attempt_end; count, ns, by times,
-                         then us of processor, bytes of output */
-    STAT_CHECKPOINTS, /* namespace; count, bytes of records, by sizes */
-    STAT_DELETED,     /* namespace; checkpoints */
-    STAT_QUARANTINED, /* checkpoints that were found damaged */
-    STAT_EVENTS,      /* enum event_kind; count */
-    STAT_SESSIONS,    /* 1 if it has ended; count */
-    STAT_ITEMS,       /* kind; count */
-    STAT_SESSION_LOG, /* text of a checkpoint's trigger, verb; count */
-    STAT_MESSAGES,    /* role; count, tokens in, tokens out, bytes */
+    STAT_CONTENTS,      /* count, bytes, bytes as stored */
+    STAT_RUNS,          /* workflow, state; count */
+    STAT_RUN_STARTS,    /* "new", "goes" or "forks"; count */
+    STAT_RUN_TIMES,     /* workflow; of those that have ended: count, ns, by times */
+    STAT_ATTEMPTS,      /* workflow, outcome or enum attempt_end; count, ns, by times,
+                           then us of processor, bytes of output */
+    STAT_WAITS,         /* workflow; of attempts that have begun: count, ns, by times */
+    STAT_CHECKPOINTS,   /* namespace; count, bytes of records, by sizes */
+    STAT_DELETED,       /* namespace; checkpoints */
+    STAT_QUARANTINED,   /* checkpoints that were found damaged */
+    STAT_EVENTS,        /* enum event_kind; count */
+    STAT_SESSIONS,      /* 1 if it has ended; count */
+    STAT_SESSION_TIMES, /* of those that have ended: count, ns, by times */
+    STAT_ITEMS,         /* kind; count */
+    STAT_COMMANDS,      /* of each command and check: its body, kind; number */
+    STAT_SESSION_LOG,   /* text of a checkpoint's trigger, verb; count */
+    STAT_MESSAGES,      /* role; count, tokens in, tokens out, bytes */
     STORE_STATS
 };
 /* Instead of an outcome. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_NAME "search.db"
@@ -44,6 +45,70 @@ static const char tables[] =
     "PRAGMA application_id = 0x63736561;"
     "PRAGMA user_version = 2;";
 _Static_assert(SEARCHDB_VERSION == 2, "the version that the script sets");
+
+/* ---- What lies in its place ---- */
+
+/* It begins as SQLite does, or was cut before, or lost its beginning with the power. */
+static bool may_be_ours(int fd)
+{
+    static const char magic[16] = "SQLite format 3", nothing[sizeof magic];
+    char head[sizeof magic];
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    return n < 0 || memcmp(head, magic, (size_t)n) == 0 ||
+           memcmp(head, nothing, (size_t)n) == 0;
+}
+
+static const char *name_of_kind(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISLNK(mode)  ? "a symbolic link"
+           : S_ISFIFO(mode) ? "a named pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+/* NULL: nothing, or an index, damaged or not. */
+static const char *find_stranger(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return NULL;
+    if (!S_ISREG(st.st_mode))
+        return name_of_kind(st.st_mode);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool ours = fd < 0 || may_be_ours(fd);
+    if (fd >= 0)
+        close(fd);
+    return ours ? NULL : "a file of something else, no database";
+}
+
+/* What somebody has put there is not removed for him. */
+static int check_place(const char *path, struct cairn_error *error)
+{
+    const char *what = find_stranger(path);
+    return what ? error_set(error, CAIRN_EIO,
+                            "%s, where the index of `cairn search` is to be, is %s: "
+                            "remove it",
+                            path, what)
+                : 0;
+}
+
+/* ---- Its locks ---- */
+
+static int wait_for(struct searchdb *index, enum lock_mode mode,
+                    struct cairn_error *error)
+{
+    int rc = lock_wait(&index->lock, LOCK_SEARCH, mode, WAIT_MS, error);
+    return rc == CAIRN_EBUSY ? searchdb_busy(index, error) : rc;
+}
+
+int searchdb_busy(const struct searchdb *index, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EBUSY,
+                     "another command holds the index, and did not let go of it within "
+                     "%d s (%s): try again once it has ended; is it stopped?",
+                     WAIT_MS / 1000, index->path ? index->path : "in memory");
+}
 
 /* ---- Opening ---- */
 
@@ -137,7 +202,7 @@ static int open_lock(struct searchdb *index, struct cairn_error *error)
                           : lock_open_read(&index->lock, index->lock_path, error);
     if (rc || index->lock.fd < 0)
         return rc;
-    return lock_wait(&index->lock, LOCK_SEARCH, LOCK_SHARED, WAIT_MS, error);
+    return wait_for(index, LOCK_SHARED, error);
 }
 
 static int open_files(struct searchdb *index, const char *dir,
@@ -148,6 +213,9 @@ static int open_files(struct searchdb *index, const char *dir,
     index->lock_path = join(dir, "search.lock");
     if (!index->dir || !index->path || !index->lock_path)
         return error_nomem(error);
+    int rc = check_place(index->path, error);
+    if (rc)
+        return rc;
     if (!index->write && access(index->path, F_OK) < 0)
         return error_set(error, CAIRN_ENOTFOUND, "there is no index in %s", dir);
     return open_lock(index, error);
@@ -166,6 +234,8 @@ int searchdb_open(struct searchdb **out, const char *dir, bool write,
         rc = open_database(index, error);
     if (rc == CAIRN_EDAMAGED && index->write)
         rc = searchdb_renew(index, error);
+    if (rc == CAIRN_EBUSY)
+        searchdb_busy(index, error);
     if (rc) {
         searchdb_close(index);
         return rc;
@@ -220,12 +290,12 @@ int searchdb_renew(struct searchdb *index, struct cairn_error *error)
     if (!index->path)
         return open_database(index, error);
     lock_drop(&index->lock, LOCK_SEARCH);
-    int rc = lock_wait(&index->lock, LOCK_SEARCH, LOCK_EXCLUSIVE, WAIT_MS, error);
+    int rc = wait_for(index, LOCK_EXCLUSIVE, error);
     if (!rc)
         rc = remove_files(index->path, error);
     if (!rc)
         rc = open_database(index, error);
-    int again = lock_wait(&index->lock, LOCK_SEARCH, LOCK_SHARED, WAIT_MS, error);
+    int again = wait_for(index, LOCK_SHARED, error);
     return rc ? rc : again;
 }
 
@@ -234,7 +304,7 @@ int searchdb_remove(const char *dir, struct cairn_error *error)
     struct searchdb index = {.lock = {.fd = -1}, .write = true};
     int rc = open_files(&index, dir, error);
     if (!rc)
-        rc = lock_wait(&index.lock, LOCK_SEARCH, LOCK_EXCLUSIVE, WAIT_MS, error);
+        rc = wait_for(&index, LOCK_EXCLUSIVE, error);
     if (!rc)
         rc = remove_files(index.path, error);
     if (index.lock.fd >= 0)

@@ -40,12 +40,15 @@ enum { SEARCHDB_VERSION = 2 };
 struct searchdb;
 
 /* With `write` the database is made if there is none; without, CAIRN_ENOTFOUND. `dir`
- * NULL: one in memory, which goes with searchdb_close. */
+ * NULL: one in memory, which goes with searchdb_close. CAIRN_EIO also where something
+ * else lies in its place, which is left there. */
 int searchdb_open(struct searchdb **out, const char *dir, bool write,
                   struct cairn_error *error);
 void searchdb_close(struct searchdb *index);
 /* Removes the database and makes an empty one. CAIRN_EBUSY: others use it. */
 int searchdb_renew(struct searchdb *index, struct cairn_error *error);
+/* Says so, after CAIRN_EBUSY, which it returns. */
+int searchdb_busy(const struct searchdb *index, struct cairn_error *error);
 /* Removes the files, if there are any. */
 int searchdb_remove(const char *dir, struct cairn_error *error);
 

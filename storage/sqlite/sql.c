@@ -39,33 +39,22 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 
 /* Those of a namespace, or of a session, wherever they are among the others: of each
  * stream, which is found by one seek in the index, only as many as are wanted. */
-#define OF_SESSION                                           \
-    "WHERE namespace = ?1 AND seq BETWEEN ?3 AND ?4 AND "    \
-    "(?2 = 0 OR stream IN (SELECT branch FROM branch WHERE " \
-    "session = ?2)) "
 #define LAST_SEQ "9223372036854775807"
 #define NEXT_STREAM "(SELECT min(stream) FROM checkpoint WHERE namespace = ?1 "
-#define EACH_SESSION_CHECKPOINT(ORDER)                                                 \
-    CHECKPOINT_COLUMNS                                                                 \
-    "WHERE seq IN (WITH RECURSIVE streams(stream) AS (SELECT " NEXT_STREAM             \
-    ") UNION ALL SELECT " NEXT_STREAM "AND stream > s.stream) FROM streams s WHERE "   \
-    "s.stream IS NOT NULL) SELECT c.seq FROM streams s CROSS JOIN checkpoint c WHERE " \
-    "s.stream IS NOT NULL AND (?2 = 0 OR s.stream IN (SELECT branch FROM branch "      \
-    "WHERE session = ?2)) AND c.seq IN (SELECT seq FROM checkpoint WHERE "             \
-    "namespace = ?1 AND stream = s.stream AND seq BETWEEN ?3 AND ?4 ORDER BY "         \
-    "seq" ORDER " LIMIT CASE WHEN ?5 < 0 OR ?6 > " LAST_SEQ                            \
-    " - ?5 THEN -1 ELSE ?5 + ?6 END) "                                                 \
+#define STREAMS                                                      \
+    "WITH RECURSIVE streams(stream) AS (SELECT " NEXT_STREAM         \
+    ") UNION ALL SELECT " NEXT_STREAM "AND stream > s.stream) FROM " \
+    "streams s WHERE s.stream IS NOT NULL) "
+#define EACH_SESSION_CHECKPOINT(ORDER)                                            \
+    CHECKPOINT_COLUMNS                                                            \
+    "WHERE seq IN (" STREAMS                                                      \
+    "SELECT c.seq FROM streams s CROSS JOIN checkpoint c WHERE "                  \
+    "s.stream IS NOT NULL AND (?2 = 0 OR s.stream IN (SELECT branch FROM branch " \
+    "WHERE session = ?2)) AND c.seq IN (SELECT seq FROM checkpoint WHERE "        \
+    "namespace = ?1 AND stream = s.stream AND seq BETWEEN ?3 AND ?4 ORDER BY "    \
+    "seq" ORDER " LIMIT CASE WHEN ?5 < 0 OR ?6 > " LAST_SEQ                       \
+    " - ?5 THEN -1 ELSE ?5 + ?6 END) "                                            \
     "ORDER BY c.seq" ORDER " LIMIT ?5 OFFSET ?6) ORDER BY seq" ORDER
-
-/* Behind very many: what is passed over is read in the index alone, and nothing of it
- * kept. */
-#define FAR_CHECKPOINTS(WHICH, ORDER)                            \
-    CHECKPOINT_COLUMNS                                           \
-    "WHERE seq IN (SELECT seq FROM checkpoint INDEXED BY "       \
-    "checkpoint_stream WHERE namespace = ?1 AND stream " WHICH   \
-    " AND seq BETWEEN ?3 AND ?4 ORDER BY seq" ORDER " LIMIT ?5 " \
-    "OFFSET ?6) ORDER BY seq" ORDER
-#define BRANCHES_OF "IN (SELECT branch FROM branch WHERE session = ?2)"
 
 #define RUN_COLUMNS     \
     "SELECT " RUN_READ( \
@@ -153,17 +142,23 @@ static const char *const texts[SQL_COUNT] = {
                            "AND stream IN (SELECT run FROM run WHERE workflow = ?2)",
     [SQL_EACH_SESSION_CHECKPOINT_ASC] = EACH_SESSION_CHECKPOINT(""),
     [SQL_EACH_SESSION_CHECKPOINT_DESC] = EACH_SESSION_CHECKPOINT(" DESC"),
-    [SQL_EACH_STREAM_FAR_ASC] = FAR_CHECKPOINTS("= ?2", ""),
-    [SQL_EACH_STREAM_FAR_DESC] = FAR_CHECKPOINTS("= ?2", " DESC"),
-    [SQL_EACH_SESSION_FAR_ASC] = FAR_CHECKPOINTS(BRANCHES_OF, ""),
-    [SQL_EACH_SESSION_FAR_DESC] = FAR_CHECKPOINTS(BRANCHES_OF, " DESC"),
-    [SQL_ONLY_BRANCH] =
-        "SELECT CASE WHEN count(*) = 1 THEN min(branch) ELSE 0 END FROM (SELECT branch "
-        "FROM branch b WHERE session = ?1 AND EXISTS (SELECT 1 FROM checkpoint WHERE "
-        "namespace = 2 AND stream = b.branch) LIMIT 2)",
+    /* Counting a whole table reads no entries, only how many each page has. */
+    [SQL_CHECKPOINT_EXTENT] = "SELECT ifnull((SELECT min(seq) FROM checkpoint), 1), "
+                              "ifnull((SELECT max(seq) FROM checkpoint), 0), "
+                              "(SELECT count(*) FROM checkpoint)",
+    [SQL_COUNT_BY_INDEX] =
+        "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_stream WHERE "
+        "seq BETWEEN ?3 AND ?4 AND ?1 = 0 AND ?2 = 0",
+    [SQL_COUNT_NAMESPACE] =
+        "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_stream "
+        "WHERE namespace = ?1 AND (?2 = 0 OR stream = ?2) AND seq BETWEEN ?3 AND ?4",
+    [SQL_COUNT_OF_STREAMS] =
+        STREAMS "SELECT ifnull(sum((SELECT count(*) FROM checkpoint WHERE "
+                "namespace = ?1 AND stream = s.stream AND seq BETWEEN ?3 AND ?4)), 0) "
+                "FROM streams s WHERE s.stream IS NOT NULL",
     [SQL_COUNT_OF_SESSION] = "SELECT count(*) FROM checkpoint WHERE namespace = ?1 "
-                             "AND stream " BRANCHES_OF " AND seq BETWEEN ?3 AND ?4",
-    [SQL_COUNT_SESSION_CHECKPOINTS] = "SELECT count(*) FROM checkpoint " OF_SESSION,
+                             "AND stream IN (SELECT branch FROM branch WHERE "
+                             "session = ?2) AND seq BETWEEN ?3 AND ?4",
     [SQL_FIND_DIGEST] = "SELECT seq FROM checkpoint WHERE digest BETWEEN ?1 AND ?2 "
                         "ORDER BY seq LIMIT ?3",
     [SQL_LAST_SEQ] = "SELECT seq FROM checkpoint WHERE namespace = ?1 AND stream = ?2 "

@@ -44,6 +44,10 @@ const char *const sql_stats_texts[SQL_COUNT] = {
                                          "a.run "
                                          "JOIN workflow w ON w.id = r.workflow "
                                          "GROUP BY 1, 2 ORDER BY 1, 2",
+    [SQL_STAT_WAITS] = "SELECT w.name, 0, " TIME_SUMS(
+        "a.wait_ns") " FROM attempt a JOIN run r ON r.run = a.run JOIN workflow w ON "
+                     "w.id = r.workflow WHERE a.wait_ns IS NOT NULL "
+                     "GROUP BY 1 ORDER BY 1",
     [SQL_STAT_CHECKPOINTS] = "SELECT '', namespace, " SIZE_SUMS(
         "length(record)") " FROM checkpoint GROUP BY 2 ORDER BY 2",
     [SQL_STAT_DELETED] =
@@ -52,6 +56,12 @@ const char *const sql_stats_texts[SQL_COUNT] = {
     [SQL_STAT_EVENTS] = "SELECT '', kind, count(*) FROM event GROUP BY 2 ORDER BY 2",
     [SQL_STAT_SESSIONS] =
         "SELECT '', ended_ns > 0, count(*) FROM session GROUP BY 2 ORDER BY 2",
+    [SQL_STAT_SESSION_TIMES] =
+        "SELECT '', 0, " TIME_SUMS("ended_ns - started_ns") " FROM session "
+                                                            "WHERE ended_ns > 0 "
+                                                            "HAVING count(*) > 0",
+    /* item_kind 7 and 8: commands and checks. */
+    [SQL_STAT_COMMANDS] = "SELECT body, kind, n FROM item WHERE kind IN (7, 8)",
     [SQL_STAT_ITEMS] = "SELECT '', kind, count(*) FROM item GROUP BY 2 ORDER BY 2",
     /* session_verb 4: `after` is the trigger of a checkpoint. 17: messages. */
     [SQL_STAT_SESSION_LOG] =

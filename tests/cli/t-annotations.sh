@@ -141,4 +141,31 @@ exits 0 cairn checkpoint list --tag last
 says '1 of 1 checkpoint' 'also one that is cut where it is listed'
 exits 0 cairn session end
 
+# ---- Secrets: of the session that a checkpoint belongs to, and of the current one ----
+OF_FIRST=mulberry-4711-first OF_SECOND=mulberry-4711-second
+export OF_FIRST OF_SECOND
+exits 0 cairn session start first
+exits 0 cairn session config redact OF_FIRST
+exits 0 cairn checkpoint create 'of the first'
+of_first=$(cat out)
+exits 0 cairn session start second
+exits 0 cairn session config redact OF_SECOND
+exits 0 cairn checkpoint create 'of the second'
+of_second=$(cat out)
+exits 0 cairn checkpoint note "$of_first" "with $OF_FIRST and $OF_SECOND in it"
+exits 0 cairn checkpoint note "$of_second" "with $OF_SECOND in it"
+exits 0 cairn checkpoint note "$head" "with $OF_SECOND in it"
+for secret in "$OF_FIRST" "$OF_SECOND"; do
+    exits 2 cairn checkpoint label "$of_first" "is-$secret"
+    says 'in this one is a secret' "a label with $secret"
+done
+exits 0 cairn session end
+exits 0 cairn checkpoint note "$of_second" "again $OF_SECOND, without a current session"
+for id in "$of_first" "$of_second" "$head"; do
+    cairn checkpoint show "$id" --json
+done >shown 2>&1
+is "$(grep -c 'in it' shown)" 3 'the notes are there'
+is "$(grep -c mulberry shown)" 0 'and have no secrets'
+is "$(cat "$store"/* 2>/dev/null | grep -c mulberry)" 0 'nor has the store'
+
 done_testing

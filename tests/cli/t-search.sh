@@ -290,7 +290,7 @@ else
     ok 'an index that is up to date is read' not grep -q memory err
     rm -f "$db"
     exits 0 read_only cairn search fox
-    says 'made in memory' err
+    says 'made in memory, for this search alone: the store can only be read, and has no index'
     says 'fox.txt' out
     ok 'and nothing was written' not test -e "$db"
     exits 75 read_only cairn search --rebuild

@@ -41,6 +41,10 @@ is "$(figure "attempt_seconds_count{$name,end=\"timed-out\"}")" \
     'and those that took too long'
 is "$(figure 'checkpoint_bytes_count{namespace="workflow"}')" \
     "$("$sql" "$CAIRN_STORE/cairn.db" 'SELECT count(*) FROM checkpoint')" 'checkpoints'
+is "$(figure "attempt_wait_seconds_count{$name}")" \
+    "$("$sql" "$CAIRN_STORE/cairn.db" 'SELECT count(*) FROM attempt a JOIN run r USING (run) JOIN workflow w ON w.id = r.workflow WHERE a.wait_ns IS NOT NULL AND w.name <> "other"')" \
+    'how long attempts waited for their start'
+ok 'which were some' test "$(figure "attempt_wait_seconds_count{$name}")" -gt 4
 is "$(figure 'sessions{state="open"}')" '' 'what is not there is not told'
 
 # ---- Every line is one that Prometheus reads ----
@@ -69,8 +73,21 @@ run cairn note add 'look at the log'
 run cairn checkpoint create one
 run cairn checkpoint create two --tag keep
 run cairn session message add --role user --tokens-in 7 'why?'
+exits 3 cairn exec -- sh -c 'sleep 0.12; exit 3'
+exits 0 cairn exec -- true
+exits 0 cairn exec -- true
+exits 0 cairn check add 'it is there' --run 'sleep 0.02'
+exits 0 cairn check add 'never run' --run 'sleep 0.02'
+exits 0 cairn check run v1
 run cairn session start t
 run cairn session end
+is "$(figure 'session_seconds_count')" 1 'sessions that have ended, by how long they took'
+is "$(figure 'command_seconds_count{kind="command",end="completed"}')" 2 'commands that were run'
+is "$(figure 'command_seconds_count{kind="command",end="failed"}')" 1 'and failed'
+is "$(figure 'command_seconds_bucket{kind="command",end="failed",le="0.1"}')" 0 'which took longer than that'
+is "$(figure 'command_seconds_bucket{kind="command",end="failed",le="60"}')" 1 'but not longer than this'
+is "$(figure 'command_seconds_count{kind="check",end="completed"}')" 1 'and checks that were run'
+is "$(figure 'command_seconds_count{kind="check",end="failed"}')" '' 'of which none failed'
 is "$(figure 'sessions{state="open"}')" 1 'a session that is open'
 is "$(figure 'sessions{state="ended"}')" 1 'and one that has ended'
 is "$(figure 'session_checkpoints_made{trigger="manual"}')" 2 'checkpoints by hand'

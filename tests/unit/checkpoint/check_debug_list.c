@@ -106,13 +106,12 @@ START_TEST(both_are_listed)
 END_TEST
 
 /* Pages behind very many are found another way, which tells the same. */
-static void expect_far(struct lab *lab, uint64_t session, bool oldest_first)
+static void expect_far(struct lab *lab, struct cairn_checkpoint_filter filter)
 {
     static uint64_t seqs[2500];
-    static const uint64_t offsets[] = {999, 1000, 1001, 1090, 5000};
-    struct cairn_checkpoint_filter filter = {
-        .session = session, .page = {.all = true, .oldest_first = oldest_first}};
+    static const uint64_t offsets[] = {0, 999, 1000, 1001, 1090, 1103, 2195, 5000};
     struct seq_list all = {seqs, 0};
+    filter.page.all = true;
     MUST(lab,
          cairn_checkpoint_list(lab->store, &filter, add_seq, &all, NULL, &lab->error));
     filter.page.all = false;
@@ -124,23 +123,68 @@ static void expect_far(struct lab *lab, uint64_t session, bool oldest_first)
         MUST(lab, cairn_checkpoint_list(lab->store, &filter, add_seq, &page, &total,
                                         &lab->error));
         ck_assert_uint_eq(total, all.n);
-        ck_assert_uint_eq(page.n, offsets[i] < all.n ? 7 : 0);
+        size_t left = offsets[i] < all.n ? all.n - (size_t)offsets[i] : 0;
+        ck_assert_uint_eq(page.n, left < 7 ? left : 7);
         for (size_t j = 0; j < page.n; j++)
             ck_assert_uint_eq(some[j], seqs[offsets[i] + j]);
     }
 }
 
+static void expect_all_far(const struct scene *s)
+{
+    for (int i = 0; i < 2; i++) {
+        struct cairn_page page = {.oldest_first = i != 0};
+        const struct cairn_checkpoint_filter filters[] = {
+            {.session = s->disk, .page = page},
+            {.session = s->cache, .page = page},
+            {.branch = s->main, .page = page},
+            {.namespace_id = CAIRN_NAMESPACE_DEBUG, .page = page},
+            {.namespace_id = CAIRN_NAMESPACE_WORKFLOW, .page = page},
+            {.workflow = "nightly", .page = page},
+            {.run = 1, .page = page},
+            {.page = page},
+        };
+        for (size_t j = 0; j < sizeof filters / sizeof filters[0]; j++)
+            expect_far(s->lab, filters[j]);
+    }
+}
+
+/* Once with a row for every number, once with gaps between. */
 START_TEST(far_pages)
 {
     struct scene s = make_scene(35);
+    uint64_t gone = 0;
     for (int i = 0; i < 1100; i++) {
-        sections_note(s.lab, s.other, "of one branch");
+        uint64_t seq = sections_note(s.lab, s.other, "of one branch");
+        gone = i == 40 ? seq : gone;
         sections_note(s.lab, i % 3 ? s.main : s.side, "of two");
     }
-    for (int i = 0; i < 2; i++) {
-        expect_far(s.lab, s.disk, i != 0);
-        expect_far(s.lab, s.cache, i != 0);
+    expect_all_far(&s);
+    for (uint64_t i = 0; i < 9; i++) {
+        char id[40];
+        snprintf(id, sizeof id, "%llu", (unsigned long long)(gone + i * i * i));
+        MUST(s.lab, cairn_checkpoint_delete(s.lab->store, id, &s.lab->error));
     }
+    expect_all_far(&s);
+    lab_close(s.lab);
+}
+END_TEST
+
+/* Rows of a session that lie far apart, and far from the ends. */
+START_TEST(far_pages_of_few)
+{
+    struct scene s = make_scene(36);
+    for (int i = 0; i < 60; i++)
+        sections_note(s.lab, s.other, "before");
+    for (int i = 0; i < 1020; i++) {
+        sections_note(s.lab, s.main, "of it");
+        if (i % 100 == 50)
+            for (int j = 0; j < 120; j++)
+                sections_note(s.lab, s.other, "between");
+    }
+    for (int i = 0; i < 60; i++)
+        sections_note(s.lab, s.other, "after");
+    expect_all_far(&s);
     lab_close(s.lab);
 }
 END_TEST
@@ -532,6 +576,7 @@ static void add(TCase *tests)
 {
     tcase_add_test(tests, both_are_listed);
     tcase_add_test(tests, far_pages);
+    tcase_add_test(tests, far_pages_of_few);
     tcase_add_test(tests, a_record_is_described);
     tcase_add_test(tests, long_texts_are_cut);
     tcase_add_test(tests, filters_that_contradict);

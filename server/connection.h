@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections: each has a deadline by which its next request must be there as a whole;
+ * who is late, however lively, is cut off. */
+#ifndef SERVER_CONNECTION_H
+#define SERVER_CONNECTION_H
+
+#include <stdint.h>
+
+#define STALL_S 30 /* a reader that takes nothing */
+
+struct connection;
+/* Puts one with such a deadline into the list. NULL: out of memory. */
+struct connection *connection_begin(struct connection **list, int fd, int64_t ms);
+/* NULL is none. Does not close its descriptor. */
+void connection_end(struct connection *connection);
+/* From now on; 0: none, its request is being answered. */
+void connection_arm(struct connection *connection, int64_t ms);
+void connections_cut_off(struct connection *list, int64_t now);
+
+#endif
