@@ -102,10 +102,26 @@ static bool is_undecided(int rc)
     return rc == LOOK_WAITS || rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED;
 }
 
+/* Somebody has done a task that is ready and was not chosen: it is offered now, as it
+ * is between runs. */
+static bool choose_done(struct engine *e, uint32_t task)
+{
+    uint8_t *aside = e->run.situation.decisions.aside;
+    struct sched *sched = &e->progress.sched;
+    if (!is_partial(e) || e->halting.level || !aside[task] ||
+        sched->state[task] != SHELVED)
+        return false;
+    aside[task] = false;
+    sched_allow(sched, sched->allowed);
+    return true;
+}
+
 /* False: it stays queued. */
 static bool end_external(struct engine *e, const struct command_row *row, uint32_t task)
 {
     struct cairn_error why = {0};
+    if (task != NODE_NONE && choose_done(e, task))
+        return false;
     if (task == NODE_NONE || e->progress.sched.state[task] != OFFERED) {
         log_command(e, row, task, "refused: the task cannot be done now");
         return true;

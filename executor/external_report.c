@@ -179,10 +179,51 @@ static int put_report(struct external_task *t, const struct external_report *r,
     return rc;
 }
 
+/* What was refused has ended nothing: the claim is as it was before, unless somebody
+ * has taken the task meanwhile. */
+static int restore_claim(const struct external_task *t, const char *token,
+                         int64_t until_ns, bool *restored, struct cairn_error *error)
+{
+    int64_t left_ms = (until_ns - clock_boot_ns()) / 1000000;
+    struct new_claim claim = {.token = str_of(token),
+                              .holder = t->claim->holder,
+                              .lease_ms = left_ms > 1 ? left_ms : 1};
+    if (t->view.states.outcome[t->task] != CAIRN_PENDING || !t->claim->spent ||
+        !str_equal(t->claim->token, claim.token))
+        return 0;
+    *restored = true;
+    return external_task_put_claim(t, &claim, error);
+}
+
+/* Returns `refused`, which *error is about. */
+static int give_claim_back(struct cairn_store *store, uint64_t run, const char *task,
+                           const char *token, int64_t until_ns, int refused,
+                           struct cairn_error *error)
+{
+    struct external_task t = {.task = NODE_NONE};
+    struct cairn_error why;
+    bool restored = false;
+    int rc = store_begin(store, -1, &why);
+    if (rc)
+        return refused;
+    rc = external_task_open(&t, store, run, task, &why);
+    if (!rc) {
+        rc = restore_claim(&t, token, until_ns, &restored, &why);
+        external_task_release(&t);
+    }
+    rc = store_end(store, rc, &why);
+    if (rc || !restored)
+        return refused;
+    why = *error;
+    return error_set(error, (enum cairn_code)refused, "%s; the claim still holds",
+                     why.text);
+}
+
 static int send_report(struct cairn_store *store, uint64_t run, const char *task,
                        const struct external_report *r, struct cairn_error *error)
 {
     struct external_task t = {.task = NODE_NONE};
+    int64_t until_ns = 0;
     struct queued_command command = {.task = task, .done = r->verb == COMMAND_COMPLETE};
     int rc = check_report(r, error);
     if (!rc)
@@ -191,11 +232,17 @@ static int send_report(struct cairn_store *store, uint64_t run, const char *task
         return rc;
     rc = external_task_open(&t, store, run, task, error);
     if (!rc) {
+        until_ns = clock_boot_ns() + t.claim->left_ms * 1000000;
         rc = put_report(&t, r, &command, error);
         external_task_release(&t);
     }
     rc = store_end(store, rc, error);
-    return rc ? rc : command_wait(store, &command, error);
+    if (rc)
+        return rc;
+    rc = command_wait(store, &command, error);
+    if (rc != CAIRN_EUSAGE || !r->token)
+        return rc;
+    return give_claim_back(store, run, task, r->token, until_ns, rc, error);
 }
 
 int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,

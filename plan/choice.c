@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A name is that of a task, of a member, or of a group; with * or ? in it, a pattern of
- * these. Brackets are part of the ids of members, so they mean themselves. */
+/* A name is that of a task, of a member, of a group, or of the part of a group that has
+ * some of its values, as in `needs`; with * or ? in it, a pattern of ids and groups.
+ * Brackets are part of the ids of members, so they mean themselves. */
 #include "plan/choice.h"
 
 #include "cairn/workflow.h"
@@ -29,10 +30,40 @@ static bool matches(const char *pattern, struct str text)
     return !pattern[strspn(pattern, "*")];
 }
 
+/* Is this `key=value` among those of a member? In values the id has commas and brackets
+ * as %2C and %5D. */
+static bool has_value(const char *values, const char *value, size_t n)
+{
+    for (;;) {
+        size_t length = strcspn(values, ",]");
+        if (length == n && memcmp(values, value, n) == 0)
+            return true;
+        if (values[length] != ',')
+            return false;
+        values += length + 1;
+    }
+}
+
+/* a[w=3] means a[v=1,w=3] and a[v=2,w=3]. */
+static bool is_part(const char *name, const char *id)
+{
+    size_t group = strcspn(id, "[");
+    if (!id[group] || strncmp(name, id, group + 1) != 0)
+        return false;
+    for (const char *at = name + group + 1;; at++) {
+        size_t n = strcspn(at, ",]");
+        if (!has_value(id + group + 1, at, n))
+            return false;
+        at += n;
+        if (*at != ',')
+            return strcmp(at, "]") == 0;
+    }
+}
+
 bool cairn_name_matches(const char *name, const char *id)
 {
     return matches(name, str_of(id)) ||
-           matches(name, (struct str){id, strcspn(id, "[")});
+           matches(name, (struct str){id, strcspn(id, "[")}) || is_part(name, id);
 }
 
 struct naming { /* one name, looked for in all tasks */
@@ -72,7 +103,7 @@ static void find_name(struct naming *n, const char *name)
         note_group(n, def);
     else if (task != NODE_NONE && task < n->graph->n_tasks)
         note(n, task);
-    else if (name[strcspn(name, "*?")])
+    else if (name[strcspn(name, "*?[")])
         find_pattern(n, name);
 }
 

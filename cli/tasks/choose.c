@@ -74,12 +74,12 @@ bool choose_is_pattern(const char *word)
     return word[strcspn(word, "*?")] != '\0';
 }
 
-bool choose_is_group(const struct cairn_workflow *workflow, const char *name)
+bool choose_has_tasks(const struct cairn_workflow *workflow, const char *name)
 {
     struct cairn_node_info info = {0};
     for (uint32_t i = 0; i < cairn_workflow_tasks(workflow); i++)
         if (cairn_workflow_node(workflow, i, &info) == 0 &&
-            strcmp(info.group, name) == 0)
+            cairn_name_matches(name, info.id))
             return true;
     return false;
 }
@@ -96,7 +96,7 @@ int choose_check(struct cairn_workflow *workflow,
         const char *name = options->tasks[i];
         if (!choose_is_pattern(name) &&
             cairn_workflow_find(workflow, name) == UINT32_MAX &&
-            !choose_is_group(workflow, name))
+            !choose_has_tasks(workflow, name))
             return unknown_task(workflow, name);
     }
     return 0;

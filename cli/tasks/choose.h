@@ -17,8 +17,8 @@ void choose_after_run(struct settings *settings, struct cairn_run_options *optio
 int choose_check_options(const struct settings *settings);
 /* Whether a word has * or ? in it. */
 bool choose_is_pattern(const char *word);
-/* Whether it is the group of some tasks. */
-bool choose_is_group(const struct cairn_workflow *workflow, const char *name);
+/* Whether it is a task, or the group of some, or a part of one. */
+bool choose_has_tasks(const struct cairn_workflow *workflow, const char *name);
 /* Whether the workflow has such tasks or groups. Returns an exit status. */
 int choose_check(struct cairn_workflow *workflow,
                  const struct cairn_run_options *options);

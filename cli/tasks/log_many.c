@@ -153,7 +153,7 @@ bool log_is_many(const struct log *log)
         return false;
     }
     one = cairn_workflow_find(workflow, word) != UINT32_MAX ||
-          !choose_is_group(workflow, word);
+          !choose_has_tasks(workflow, word);
     cairn_workflow_free(workflow);
     return !one;
 }

@@ -45,6 +45,7 @@ static int take_signals(struct worker *w)
     sigaddset(&taken, SIGINT);
     sigaddset(&taken, SIGTERM);
     sigaddset(&taken, SIGHUP);
+    sigaddset(&taken, SIGQUIT);
     sigprocmask(SIG_BLOCK, &taken, NULL);
     signal(SIGPIPE, SIG_IGN);
     w->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -130,8 +130,9 @@ CAIRN_API const char *cairn_workflow_secret(const struct cairn_workflow *workflo
 /* Index of a task by id, or UINT32_MAX. */
 CAIRN_API uint32_t cairn_workflow_find(const struct cairn_workflow *workflow,
                                        const char *id);
-/* Is it the id of a task, that of its group, or a pattern of one of these: `*` stands
- * for any bytes, `?` for one, all else for itself? As in cairn_run_options.tasks. */
+/* Is it the id of a task, that of its group, a part of the group that has the task
+ * (`a[w=3]`, as in `needs`), or a pattern of id or group: `*` stands for any bytes, `?`
+ * for one, all else for itself? As in cairn_run_options.tasks. */
 CAIRN_API bool cairn_name_matches(const char *name, const char *id);
 /* The i-th warning (file:line:column: text), NULL past the end. */
 CAIRN_API const char *cairn_workflow_warning(const struct cairn_workflow *workflow,

@@ -308,4 +308,68 @@ END2
 failed_before continue
 failed_before stop
 failed_before undo
+# ---- Parts of a group, as `needs` has them ----
+cat >parts.yaml <<'END2'
+name: parts
+tasks:
+  m: {foreach: {v: ['1,w=3', 2], w: [2, 3]}, run: 'echo "$v $w"'}
+  n: {needs: ['m[w=3]'], run: 'true'}
+END2
+exits 0 cairn plan parts.yaml 'm[w=3]' --fresh
+is "$(awk '{ print $2 }' out | tr '\n' ' ')" 'm[v=1%2Cw%3D3,w=3] m[v=2,w=3] ' 'all members with that value'
+exits 0 cairn plan parts.yaml 'm[w=2,v=2]' --fresh
+is "$(awk '{ print $2 }' out)" 'm[v=2,w=2]' 'in whatever order'
+for word in 'm[' 'm[]' 'm[w=]' 'm[w=3' 'm[w=3,]' 'm[w=3]x' 'm[x=3]' 'mm[w=3]' '[w=3]'; do
+    exits 10 cairn plan parts.yaml "$word" --fresh
+done
+exits 0 cairn run parts.yaml 'm[w=3]' --fresh
+exits 0 cairn log 'm[w=3]'
+is "$(grep -v '^=' out | tr '\n' ' ')" '1,w=3 3  2 3 ' 'their logs'
+exits 10 cairn log 'm[w=4]'
+
+# ---- An external task that was not chosen is done meanwhile ----
+cat >outside.yaml <<'END2'
+name: outside
+tasks:
+  a: {run: 'echo >>begun; until [ -e go ]; do sleep 0.02; done', undo: 'echo >>begun; until [ -e undo ]; do sleep 0.02; done'}
+  e: {external: 'by somebody'}
+  f: {needs: [e], run: 'echo f >>log'}
+END2
+begun() { # COMMAND...: it runs, and a process of it has begun
+    rm -f begun
+    "$@" >live.out 2>live.err &
+    pid=$!
+    wait_for 20 test -s begun
+}
+rm -f go undo
+: >log
+begun cairn run outside.yaml a --fresh
+run=$(sed -n 's/^run \([0-9]*\) of outside.*/\1/p' live.err)
+exits 0 cairn claim "$run" e
+token=$(cat out)
+exits 0 cairn complete "$run" e --token "$token"
+says "run $run: e is completed" 'it is taken, as between runs'
+: >go
+wait "$pid"
+is "$?" 0 'and what was chosen goes on'
+exits 0 cairn status "$run" --json
+is "$(json_get .completed)" 2 'both are done'
+is "$(wc -c <log | tr -d ' ')" 0 'nothing else has run'
+
+exits 7 cairn run outside.yaml --fresh --no-wait
+run=$(sed -n 's/^run \([0-9]*\) of outside.*/\1/p' err)
+exits 0 cairn claim "$run" e
+token=$(cat out)
+begun cairn undo "$run"
+exits 2 cairn complete "$run" e --token "$token"
+says 'the claim still holds' 'while its run is undone it cannot be'
+exits 0 cairn renew "$run" e --token "$token"
+exits 6 cairn claim "$run" e
+: >undo
+wait "$pid"
+exits 7 cairn resume "$run" --no-wait
+exits 0 cairn complete "$run" e --token "$token"
+says "run $run: e is completed" 'later the same claim ends it'
+exits 2 cairn complete "$run" e --token "$token"
+says 'already' 'once'
 done_testing
