@@ -90,7 +90,7 @@ exits 0 cairn runs --workflow ends --state failed --sort started --limit 1
 is "$(awk 'NR == 2 { print $1 }' out)" "$(cairn runs --workflow ends --state failed | awk 'END { print $1 }')" 'the oldest first'
 exits 0 cairn runs --workflow ends --state waiting
 says '0 of 0 runs'
-exits 2 cairn runs --state done
+exits 2 cairn runs --state 'done'
 says "--state cannot be 'done': give some of running,waiting,interrupted,completed,failed,cancelled,undone"
 ok 'in one line' test "$(wc -l <err)" -eq 1
 
