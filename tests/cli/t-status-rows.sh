@@ -67,6 +67,14 @@ is "$(grep -c 'many\[' out)" 30 '--all: every member'
 exits 0 cairn checkpoint show "$id" --tasks --json
 is "$(grep -o '"task":"many' out | wc -l)" 30 'JSON has them all'
 
+# ---- Columns ----
+printf 'name: columns\ntasks:\n  a: {run: "true"}\n  longer-name: {run: "true"}\n' >columns.yaml
+exits 0 cairn run columns.yaml
+exits 0 cairn status --tasks
+matches '^  completed    a            [0-9.]+s$' 'times stand below each other'
+matches '^  completed    longer-name  [0-9.]+s$'
+ok 'no row ends with blanks' sh -c '! grep -q " $" out'
+
 # ---- Runs by their state ----
 cat >ends.yaml <<'END'
 name: ends
