@@ -214,16 +214,26 @@ static int match_file(void *context, const struct cairn_run_info *info)
     return 1;
 }
 
-/* Where the number of a run is wanted, a workflow file stands for its newest run. */
-static int run_of_file(struct cairn_store *store, const char *file,
-                       const char *resolved, struct cairn_run_info *info)
+int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run)
 {
     struct cairn_error error = {0};
-    struct of_file of = {.file = resolved};
-    if (cairn_runs(store, NULL, NULL, match_file, &of, NULL, &error) != 0)
-        return report_error(&error);
-    if (of.run != 0)
-        return get_run(store, of.run, info);
+    struct cairn_page every = {.all = true};
+    char *resolved = realpath(file, NULL);
+    struct of_file of = {.file = resolved ? resolved : file};
+    int rc = cairn_runs(store, NULL, &every, match_file, &of, NULL, &error);
+    free(resolved);
+    *run = of.run;
+    return rc == 0 ? 0 : report_error(&error);
+}
+
+/* Where the number of a run is wanted, a workflow file stands for its newest run. */
+static int run_of_file(struct cairn_store *store, const char *file,
+                       struct cairn_run_info *info)
+{
+    uint64_t run;
+    int status = newest_run_of(store, file, &run);
+    if (status != 0 || run != 0)
+        return status != 0 ? status : get_run(store, run, info);
     return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
                           "%s has no run yet; to start one: cairn run %s", file, file);
 }
@@ -233,13 +243,8 @@ int run_operand(struct settings *settings, int n, struct cairn_store *store,
 {
     uint64_t run = 0;
     const char *text = settings->n_operands > n ? settings->operands[n] : "";
-    char *resolved =
-        strspn(text, "0123456789") < strlen(text) ? realpath(text, NULL) : NULL;
-    if (resolved) {
-        int status = run_of_file(store, text, resolved, info);
-        free(resolved);
-        return status;
-    }
+    if (strspn(text, "0123456789") < strlen(text) && access(text, F_OK) == 0)
+        return run_of_file(store, text, info);
     if (settings->n_operands > n && !number_operand(settings, n, "run", &run))
         return EXIT_USAGE;
     return get_run(store, run, info);

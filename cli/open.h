@@ -22,6 +22,8 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
 /* After something was deleted: takes it out of the index of `cairn search`, too. */
 void store_forget(struct cairn_store *store);
 
+/* The newest run of a workflow file; 0: it has none. */
+int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run);
 /* The run named by the n-th operand, or else the newest. */
 int run_operand(struct settings *settings, int n, struct cairn_store *store,
                 struct cairn_run_info *info);

@@ -10,7 +10,10 @@
 #include "cli/sessions/checkpoint_state.h"
 #include "cli/tasks/task_rows.h"
 #include "cli/tasks/told_values.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
+
+#include <string.h>
 
 /* Tasks, with what they had told by then. */
 struct task_values {
@@ -28,11 +31,13 @@ static int keep_task(void *context, const char *task, enum cairn_outcome outcome
     return !task_rows_add(&with->rows, &info);
 }
 
-static void print_task(struct task_values *with, const struct cairn_task_info *task)
+static void print_task(struct task_values *with, const struct cairn_task_info *task,
+                       int width)
 {
     out("  %-11s  %s", cairn_outcome_name(task->outcome), task->id);
     if (task->attempts > 1)
-        out("  %u attempts", task->attempts);
+        out("%*s  %u attempts", name_gap(width, task->id, strlen(task->id)), "",
+            task->attempts);
     out("\n");
     told_values_print(&with->values, task->id);
 }
@@ -42,6 +47,7 @@ static void print_tasks(const struct settings *settings, struct task_values *wit
                         const char *id)
 {
     bool folded = false;
+    int width = task_rows_width(&with->rows, !settings->given[OPT_ALL_TASKS]);
     for (size_t i = 0, n; i < with->rows.n && !ui_output_lost(); i += n) {
         n = settings->given[OPT_ALL_TASKS] ? 1 : task_rows_group(&with->rows, i);
         if (n > FOLDED_MEMBERS) {
@@ -50,7 +56,7 @@ static void print_tasks(const struct settings *settings, struct task_values *wit
             continue;
         }
         n = 1;
-        print_task(with, &with->rows.at[i]);
+        print_task(with, &with->rows.at[i], width);
     }
     if (folded)
         out("  every task: cairn checkpoint show %s --tasks --all%s\n", id,

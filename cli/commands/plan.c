@@ -32,8 +32,6 @@ struct plan_shown {
     const struct cairn_workflow *workflow;
     const struct cairn_run_options *options;
 };
-/* Longer names push what follows them, but not that of others. */
-#define MOST_NAME_COLUMNS 40
 
 /* What `cairn run` would refuse the run for; heap or NULL. */
 static char *secret_notice(const struct cairn_plan *plan,
@@ -122,9 +120,8 @@ static uint32_t count_alike(const struct cairn_plan *plan, uint32_t first,
 /* One row: many of a group are one. */
 struct plan_row {
     struct cairn_decision decision;
-    uint32_t n;  /* tasks */
-    int name;    /* bytes of the task's id that are shown */
-    int columns; /* that these take */
+    uint32_t n; /* tasks */
+    int name;   /* bytes of the task's id that are shown */
 };
 
 /* The row that begins with the i-th task; false: it is not shown. */
@@ -141,7 +138,6 @@ static bool row_at(const struct cairn_plan *plan, uint32_t i,
     bool folded = n > FOLDED_MEMBERS;
     row->n = folded ? n : 1;
     row->name = (int)(folded ? strcspn(id, "[") : strlen(id));
-    row->columns = text_columns(id, (size_t)row->name);
     return true;
 }
 
@@ -150,16 +146,15 @@ static int name_columns(const struct cairn_plan *plan, const struct plan_shown *
     struct plan_row row;
     int most = 0;
     for (uint32_t i = 0; i < cairn_plan_tasks(plan); i += row.n)
-        if (row_at(plan, i, shown, &row) && row.columns > most &&
-            row.columns <= MOST_NAME_COLUMNS)
-            most = row.columns;
+        if (row_at(plan, i, shown, &row))
+            most = name_column(most, row.decision.task, (size_t)row.name);
     return most;
 }
 
 static void print_row(const struct cairn_plan *plan, uint32_t i,
                       const struct plan_row *row, const struct plan_shown *shown)
 {
-    int gap = row->columns < shown->width ? shown->width - row->columns : 0;
+    int gap = name_gap(shown->width, row->decision.task, (size_t)row->name);
     out("%s  %.*s%*s  ", will_words[row->decision.will], row->name, row->decision.task,
         gap, "");
     if (row->n > 1)

@@ -3,10 +3,12 @@
 #include "cli/commands/run_commands.h"
 #include "cli/events/hooks.h"
 #include "cli/execute.h"
+#include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
 #include "cli/tasks/choose.h"
+#include "cli/ui.h"
 
 static int check_no_checkpoint(const struct settings *settings)
 {
@@ -41,6 +43,28 @@ static void announce_start(struct settings *settings, struct cairn_workflow *wor
         announce_changes(settings, workflow, store, options, &newest);
 }
 
+/* What a run has recorded is not looked for again: where the file cannot be used for a
+ * new run, it may do for one that has begun. */
+static void offer_unfinished(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_workflow *workflow = NULL;
+    struct cairn_run_info run = {0};
+    uint64_t number = 0;
+    if (!settings->workflow_file || store_if_any(settings, 0, &store) != 0 || !store)
+        return;
+    if (newest_run_of(store, settings->workflow_file, &number) == 0 && number != 0 &&
+        cairn_run_get(store, number, &run, NULL) == 0 && !run.live &&
+        run.state != CAIRN_RUN_COMPLETED &&
+        cairn_workflow_of_run(&workflow, store, number, NULL, NULL) == 0)
+        say("run %llu of this file is not finished, and goes on with the members that "
+            "it recorded: cairn resume %llu%s",
+            (unsigned long long)number, (unsigned long long)number,
+            store_hint(settings));
+    cairn_workflow_free(workflow);
+    cairn_store_close(store);
+}
+
 int command_run(struct settings *settings)
 {
     struct cairn_run_options options = {0};
@@ -60,6 +84,8 @@ int command_run(struct settings *settings)
     choose_after_file(settings, true, &options);
     if (status == 0)
         status = workflow_operand(settings, "run", 0, &workflow, &file);
+    if (status == EXIT_WORKFLOW && keep && !settings->given[OPT_FRESH])
+        offer_unfinished(settings);
     if (status == 0)
         status = choose_check(workflow, &options);
     if (status == 0 && keep)

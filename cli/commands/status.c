@@ -161,6 +161,7 @@ static int list_rows(struct settings *settings, struct task_listing *listing)
     struct task_rows rows = {.at = NULL};
     bool folded = false;
     int status = task_rows_read(&rows, settings, listing->store, listing->run);
+    listing->width = task_rows_width(&rows, !all);
     for (size_t i = 0, n; status == 0 && i < rows.n && !ui_output_lost(); i += n) {
         n = all ? 1 : task_rows_group(&rows, i);
         if (n > FOLDED_MEMBERS) {

@@ -18,6 +18,7 @@ struct task_listing {
     uint64_t run;
     const char *hint; /* of commands that write to it */
     bool live;
+    int width; /* columns of the names of tasks */
     const struct open_steps *steps;
     uint32_t failed, unknown, failed_undos;
     struct told_values values; /* with --json and `every` */

@@ -6,6 +6,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/tasks/task_rows.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 /* For people (docs/commands.md, Words): the line says why a task was skipped. */
@@ -94,12 +95,14 @@ static void print_task(const struct task_listing *listing,
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
-    out("  %-11s  %s%s%s%s%s%s%s%s",
+    bool more = took[0] || how[0] || attempts[0] || text || task->cause || step;
+    out("  %-11s  %s%*s%s%s%s%s%s%s%s",
         step   ? step
         : word ? word
                : task_state_word(task),
-        task->id, took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts,
-        text ? "  " : "", text ? text : "");
+        task->id, more ? name_gap(listing->width, task->id, strlen(task->id)) : 0, "",
+        took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts, text ? "  " : "",
+        text ? text : "");
     if (task->cause)
         out("  (because of %s)", task->cause);
     if (step)

@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/tasks/state_list.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 #include <stdlib.h>
@@ -147,6 +148,19 @@ size_t task_rows_group(const struct task_rows *rows, size_t i)
     while (id[n] == '[' && end < rows->n && strncmp(rows->at[end].id, id, n + 1) == 0)
         end++;
     return end - i;
+}
+
+int task_rows_width(const struct task_rows *rows, bool folded)
+{
+    int width = 0;
+    for (size_t i = 0, n; i < rows->n; i += n) {
+        n = folded ? task_rows_group(rows, i) : 1;
+        if (n > FOLDED_MEMBERS)
+            continue;
+        n = 1;
+        width = name_column(width, rows->at[i].id, strlen(rows->at[i].id));
+    }
+    return width;
 }
 
 static void print_counts(const struct task_rows *rows, size_t i, size_t n)

@@ -26,6 +26,8 @@ bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task);
 void task_rows_release(struct task_rows *rows);
 /* How many rows from `i` on are members of one group; 1 for a task of its own. */
 size_t task_rows_group(const struct task_rows *rows, size_t i);
+/* Columns of the names; `folded`: large groups have a row of their own. */
+int task_rows_width(const struct task_rows *rows, bool folded);
 /* "  12 tasks  convert  10 completed, 2 failed  0.10s to 3.20s" */
 void task_rows_print_group(const struct task_rows *rows, size_t i, size_t n);
 /* Milliseconds of the newest attempt, up to now if it runs; -1: it has none. */

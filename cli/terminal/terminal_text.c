@@ -170,6 +170,18 @@ int text_columns(const char *text, size_t n)
     return columns;
 }
 
+int name_column(int width, const char *name, size_t n)
+{
+    int columns = text_columns(name, n);
+    return columns > width && columns <= MOST_NAME_COLUMNS ? columns : width;
+}
+
+int name_gap(int width, const char *name, size_t n)
+{
+    int columns = text_columns(name, n);
+    return columns < width ? width - columns : 0;
+}
+
 size_t text_fitting(const char *text, size_t n, int columns)
 {
     size_t i = 0;

@@ -19,6 +19,13 @@ size_t terminal_line(char *out, const char *line, size_t n, bool color, bool *pa
 
 /* Columns that the text takes on a terminal. */
 int text_columns(const char *text, size_t n);
+/* Names in rows have a column of their own up to this width; longer ones push what
+ * follows them, but not that of other rows. */
+#define MOST_NAME_COLUMNS 40
+/* The width of the column, which begins as 0, with one more name in it. */
+int name_column(int width, const char *name, size_t n);
+/* Blanks between a name and what follows it, without those between columns. */
+int name_gap(int width, const char *name, size_t n);
 /* How many of its bytes fit into so many columns. */
 size_t text_fitting(const char *text, size_t n, int columns);
 /* The text in at most so many columns (at least 3): its middle is cut out where it is

@@ -268,7 +268,7 @@ token=$(cat out)
 exits 0 cairn status "$texts" --tasks
 matches '^tasks +4: 1 completed, 1 claimed, 1 waiting, 1 not run$' 'claimed and waiting ones are counted'
 matches '^  claimed +review  \(by somebody for another ' 'a claimed one is shown as claimed'
-matches '^  waiting +other  \(for somebody to do it\)$' 'one that can be done as waiting'
+matches '^  waiting +other +\(for somebody to do it\)$' 'one that can be done as waiting'
 matches '^  not run +after$' 'and the rest as not run'
 exits 0 cairn fail "$texts" review --token "$token" --message bad
 says "run $texts: review has failed"

@@ -107,6 +107,10 @@ exits 3 cairn resume "$run_number"
 says 'neeeds' 'other mistakes are told'
 sed -i 's/neeeds/needs/' lists.yaml
 rm list
+exits 3 cairn run lists.yaml
+says "run $run_number of this file is not finished, and goes on with the members that it recorded: cairn resume $run_number" 'run FILE: which run can go on'
+exits 3 cairn run lists.yaml --fresh
+ok 'not where a new one is wanted' sh -c '! grep -q "not finished" err'
 touch go
 exits 0 cairn resume "$run_number"
 is "$(sort seen | tr '\n' ' ')" 'in/a in/b in/c the end x y z ' 'each member ran once'

@@ -89,7 +89,7 @@ says 'skipped pack[py=b] (test[py=b,os=z] failed)' 'a part of it failed'
 says 'skipped z (test[py=b,os=z] failed)'
 is "$(grep -c '^ok   pack\[py=a\]\|^ok   x ' err)" 2 'the other parts are complete'
 exits 0 cairn status --tasks
-says 'skipped      pack[py=b]  (because of test[py=b,os=z])' 'status names it, too'
+says 'skipped      pack[py=b]       (because of test[py=b,os=z])' 'status names it, too'
 is "$(planned parts.yaml)" 'test[py=b,os=z]' 'only what failed is sure to run again'
 touch mended
 exits 0 cairn resume
@@ -141,7 +141,7 @@ says 'the condition of g[v=2] is not met, and it has `needs_all`' 'explain names
 exits 0 cairn explain nobody
 says 'the condition of none[v=1], which it needs, is not met'
 exits 0 cairn status --tasks
-says 'skipped      nobody  (because of none[v=1])' 'so does status'
+says 'skipped      nobody     (because of none[v=1])' 'so does status'
 exits 0 cairn status --tasks --json
 is "$(json_get '.tasks[4].cause')" 'g[v=2]' 'as JSON, too'
 exits 0 cairn events --json

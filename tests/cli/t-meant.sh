@@ -71,7 +71,7 @@ tasks:
   work: {needs: [first], run: 'true'}
 END
 exits 10 cairn status flow.yaml
-cp flow.yaml other.yaml
+sed 's/name: flow/name: other/' flow.yaml >other.yaml
 exits 1 cairn run flow.yaml
 exits 10 cairn resume other.yaml
 says 'other.yaml has no run yet; to start one: cairn run other.yaml' 'a file without a run'
@@ -79,6 +79,11 @@ touch ready
 exits 0 cairn resume flow.yaml
 exits 0 cairn status flow.yaml
 matches '^run 1 .*completed' 'resume FILE went on with its run'
+for number in 1 2 3 4 5 6 7 8 9 10 11; do
+    cairn run other.yaml --fresh >out 2>&1
+done
+exits 0 cairn status flow.yaml
+matches '^run 1 ' 'also where many others have run since'
 exits 2 cairn resume nosuch.yaml
 exits 10 cairn explain wrok
 says 'did you mean work?' 'a mistyped task'

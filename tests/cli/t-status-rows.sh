@@ -67,6 +67,14 @@ is "$(grep -c 'many\[' out)" 30 '--all: every member'
 exits 0 cairn checkpoint show "$id" --tasks --json
 is "$(grep -o '"task":"many' out | wc -l)" 30 'JSON has them all'
 
+# ---- Columns ----
+printf 'name: columns\ntasks:\n  a: {run: "true"}\n  longer-name: {run: "true"}\n' >columns.yaml
+exits 0 cairn run columns.yaml
+exits 0 cairn status --tasks
+matches '^  completed    a            [0-9.]+s$' 'times stand below each other'
+matches '^  completed    longer-name  [0-9.]+s$'
+ok 'no row ends with blanks' sh -c '! grep -q " $" out'
+
 # ---- Runs by their state ----
 cat >ends.yaml <<'END'
 name: ends
@@ -90,7 +98,7 @@ exits 0 cairn runs --workflow ends --state failed --sort started --limit 1
 is "$(awk 'NR == 2 { print $1 }' out)" "$(cairn runs --workflow ends --state failed | awk 'END { print $1 }')" 'the oldest first'
 exits 0 cairn runs --workflow ends --state waiting
 says '0 of 0 runs'
-exits 2 cairn runs --state done
+exits 2 cairn runs --state 'done'
 says "--state cannot be 'done': give some of running,waiting,interrupted,completed,failed,cancelled,undone"
 ok 'in one line' test "$(wc -l <err)" -eq 1
 
