@@ -176,8 +176,8 @@ sleep 3
 is "$(grep -c 'files settled' one.out)" "$(sed '/restored/q' one.out | grep -c 'files settled')" 'nor of one of the files alone'
 echo after >p/a
 ok 'edits after it are stored' stored
-n=$(grep -c 'files settled' one.out)
-ok 'as edits' [ "$n" -gt "$(sed '/restored/q' one.out | grep -c 'files settled')" ]
+as_edits() { [ "$(grep -c 'files settled' one.out)" -gt "$(sed '/restored/q' one.out | grep -c 'files settled')" ]; }
+ok 'as edits' wait_for 20 as_edits
 
 # ---- Nothing happens ----
 exits 0 cairn checkpoint create --trigger files-settled --json
