@@ -131,8 +131,10 @@ static enum cairn_reason pending_reason(const struct judge *j,
 
 static enum cairn_reason evidence_reason(uint8_t evidence)
 {
+    bool input = evidence == INPUT_DIFFERS || evidence == INPUT_MISSING ||
+                 evidence == INPUT_NEW;
     return evidence == RESULT_LOST      ? CAIRN_REASON_DAMAGED
-           : evidence == INPUT_DIFFERS  ? CAIRN_REASON_INPUT
+           : input                      ? CAIRN_REASON_INPUT
            : evidence == SECRET_DIFFERS ? CAIRN_REASON_SECRET
                                         : CAIRN_REASON_OUTPUT;
 }

@@ -58,6 +58,8 @@ enum evidence {
     OUTPUT_MISSING,
     OUTPUT_DIFFERS,
     INPUT_DIFFERS,
+    INPUT_MISSING,
+    INPUT_NEW, /* it matches a pattern, and was not there */
     SECRET_DIFFERS,
     RESULT_LOST /* what it made and passed on cannot be told: situation_results.c */
 };

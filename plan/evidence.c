@@ -228,7 +228,8 @@ static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
         rc = file_compare(&view, file, &state, &now, error);
         if (rc || state == FILE_SAME)
             continue;
-        note_difference(k, INPUT_DIFFERS, file->name);
+        note_difference(k, state == FILE_MISSING ? INPUT_MISSING : INPUT_DIFFERS,
+                        file->name);
         break;
     }
     return rc;
@@ -257,7 +258,7 @@ static int look_for_more_inputs(struct evidence_search *k, struct cairn_error *e
            str_equal(k->result->inputs[i].name, buf_view(&f.name)))
         i++;
     if (!rc && more > 0)
-        note_difference(k, INPUT_DIFFERS, buf_view(&f.name));
+        note_difference(k, INPUT_NEW, buf_view(&f.name));
     files_release(&f);
     return rc ? rc : more < 0 ? more : 0;
 }

@@ -132,9 +132,13 @@ int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
         const char *what = reason == CAIRN_REASON_INPUT    ? "input"
                            : reason == CAIRN_REASON_SECRET ? "secret"
                                                            : "output";
-        bool missing = s->present.evidence[node] == OUTPUT_MISSING;
+        uint8_t evidence = s->present.evidence[node];
+        bool missing = evidence == OUTPUT_MISSING || evidence == INPUT_MISSING;
         snprintf(field, sizeof field, "%s %s", what, s->present.which[node]);
-        if (each(context, field, "as recorded", missing ? "missing" : "different"))
+        if (each(context, field, evidence == INPUT_NEW ? "not there" : "as recorded",
+                 missing                 ? "missing"
+                 : evidence == INPUT_NEW ? "new"
+                                         : "different"))
             return 0;
     }
     return definition_changes(plan, node, each, context, error);
@@ -340,7 +344,12 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                    ? describe_evidence(plan, task, "its output %s is missing", arena)
                    : describe_changed_output(plan, task, arena);
     case CAIRN_REASON_INPUT:
-        return describe_evidence(plan, task, "the content of its input %s differs",
+        return describe_evidence(plan, task,
+                                 s->present.evidence[task] == INPUT_MISSING
+                                     ? "its input %s is missing"
+                                 : s->present.evidence[task] == INPUT_NEW
+                                     ? "its input %s is new"
+                                     : "the content of its input %s differs",
                                  arena);
     case CAIRN_REASON_SECRET:
         return describe_evidence(plan, task, "the value of the secret %s differs",

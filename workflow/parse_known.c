@@ -189,13 +189,68 @@ static int check_name(struct checking *c)
     return check_run(c);
 }
 
+/* ---- Statuses ---- */
+
+/* As the names of outcomes are (runs/names.c). */
+static const char *const task_statuses[] = {"completed", "failed",  "skipped",
+                                            "excluded",  "undone",  "cancelled",
+                                            "unknown",   "pending", NULL};
+static const char *const run_statuses[] = {"completed", "failed", "cancelled", NULL};
+
+/* In the words of others. */
+static const char *meant_by(struct str word)
+{
+    static const struct {
+        const char *word, *meant;
+    } words[] = {{"success", "completed"}, {"succeeded", "completed"},
+                 {"ok", "completed"},      {"done", "completed"},
+                 {"failure", "failed"},    {"error", "failed"},
+                 {"canceled", "cancelled"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (str_equal(word, str_of(words[i].word)))
+            return words[i].meant;
+    return NULL;
+}
+
+/* A status that there is not would never be equal: what depends on it would never, or
+ * always, be done. */
+static int check_status(const struct checking *c, const struct status_compared *s,
+                        size_t from)
+{
+    bool of_run = s->name->kind == NAME_RUN_STATUS;
+    const char *const *words = of_run ? run_statuses : task_statuses;
+    struct str candidates[sizeof task_statuses / sizeof task_statuses[0]];
+    size_t n = 0;
+    for (; words[n]; n++) {
+        if (str_equal(s->text, str_of(words[n])))
+            return 0;
+        candidates[n] = str_of(words[n]);
+    }
+    struct hint hint = hint_nearest(s->text, candidates, n);
+    const char *meant = meant_by(s->text);
+    if (meant)
+        snprintf(hint.text, sizeof hint.text, "; did you mean `%s`?", meant);
+    return diagnose(
+        &c->p->diagnostic,
+        source_inside(&c->p->source, c->node->at, c->text, from + s->at, s->length),
+        "there is no status `%.*s`: it is %s%s", SHOWN(s->text),
+        of_run ? "completed, failed or cancelled"
+               : "completed, failed, skipped, excluded, undone, cancelled, "
+                 "unknown or pending",
+        hint.text);
+}
+
 int check_names(struct checking *c, const struct expression *expression, size_t from)
 {
+    struct status_compared compared;
+    uint32_t next = 0;
     int rc = 0;
     for (uint32_t i = 0; i < expression_names(expression) && !rc; i++) {
         c->name = expression_name(expression, i);
         c->at = from + c->name->at;
         rc = check_name(c);
     }
+    while (!rc && expression_status_compared(expression, &next, &compared))
+        rc = check_status(c, &compared, from);
     return rc;
 }

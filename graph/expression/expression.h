@@ -71,6 +71,16 @@ uint32_t expression_names(const struct expression *expression);
 /* The i-th name, in the order of the text. */
 const struct name *expression_name(const struct expression *expression, uint32_t i);
 
+/* A status of a task or of the run that is compared (== or !=) with a text. */
+struct status_compared {
+    const struct name *name;
+    struct str text;
+    size_t at, length; /* of the text, with its quotes */
+};
+/* The next one; *from is 0 at first. False: there is no other. */
+bool expression_status_compared(const struct expression *expression, uint32_t *from,
+                                struct status_compared *out);
+
 /* Resolves a name. Texts must live until the evaluation is over. Return 0 or a negative
  * code with *error filled. */
 typedef int name_lookup(void *context, const struct name *name, struct value *out,

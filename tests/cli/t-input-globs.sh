@@ -16,17 +16,19 @@ is "$(planned flow.yaml)" last 'nothing has changed'
 echo more >>src/b.c
 is "$(planned flow.yaml)" 'build last' 'one of them has changed'
 exits 0 cairn explain build
-says 'src/b.c' 'which it is'
+says 'the content of its input src/b.c differs' 'which it is'
 exits 1 cairn run flow.yaml
 is "$(planned flow.yaml)" last 'it was read'
 echo c >src/c.c
 is "$(planned flow.yaml)" 'build last' 'another one matches'
 exits 0 cairn explain build
-says 'src/c.c' 'which it is'
+says 'its input src/c.c is new' 'which it is'
 exits 1 cairn run flow.yaml
 is "$(cat all)" "$(printf 'a\nb\nmore\nc')" 'the new one was read'
 rm src/a.c
 is "$(planned flow.yaml)" 'build last' 'one is gone'
+exits 0 cairn explain build
+says 'its input src/a.c is missing' 'which it is'
 exits 1 cairn run flow.yaml
 touch src/.hidden.c src/y.h
 is "$(planned flow.yaml)" last 'what does not match does not count'

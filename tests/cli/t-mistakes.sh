@@ -74,4 +74,24 @@ is "$(count_lines | wc -w)" 20 'also with --quiet'
 printf 'name: circle\ntasks: {a: {run: x, needs: [b]}, b: {run: x, needs: [a]}}\n' >circle.yaml
 exits 3 cairn validate circle.yaml
 says 'in a circle'
+
+# A status that there is not would never be met, or always.
+cat >status.yaml <<'END'
+name: status
+params: {x: completed}
+tasks:
+  a: {run: 'true'}
+  b: {needs: [a], if: "tasks.a.status == 'success'", run: 'true'}
+  c: {needs: [a], if: "'faild' != tasks.a.status || tasks.a.status == 'completed'", run: 'true'}
+  d: {needs: [a], if: "default(tasks.a.outputs.x, tasks.a.status) == 'foo' || (tasks.a.status) == 'it''s'", run: 'true'}
+  e: {needs: [a], if: "tasks.a.status == params.x && contains(tasks.a.status, 'comp')", run: 'true', env: {s: "${{ tasks.a.status != 'Failed' }}"}}
+finally:
+  n: {if: "run.status == 'failure'", run: echo alert}
+  m: {if: "run.status == 'skipped' || tasks.b.status != 'skipped'", run: echo alert}
+END
+exits 3 cairn validate status.yaml
+is "$(count_lines)" '5:42 6:24 7:99 8:134 10:26 11:26 ' 'only what can be known'
+says 'there is no status `success`: it is completed, failed, skipped, excluded, undone, cancelled, unknown or pending; did you mean `completed`?'
+says 'did you mean `failed`?'
+says 'there is no status `failure`: it is completed, failed or cancelled; did you mean `failed`?'
 done_testing

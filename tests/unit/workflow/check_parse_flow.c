@@ -299,23 +299,24 @@ START_TEST(test_names)
         "  u: {run: x, needs: h, if: tasks.h.status == 'completed'}\n",
         "  u: {run: x, needs: t, if: tasks.g.status == 'completed'}\n",
         "  u: {run: x, needs: \"g[part=1]\", if: tasks.g.outputs.k == 'x'}\n",
-        "  u: {run: x, needs: \"g[part=1]\", if: tasks.g.status == 'x'}\n",
+        "  u: {run: x, needs: \"g[part=1]\", if: tasks.g.status == 'failed'}\n",
         "  u: {run: x, needs: [\"g[part=1]\", g], if: tasks.g.outputs.k == 'x'}\n",
         "  u: {run: x, needs: [\"g[part=1]\", \"g[part=2]\", g],"
-        " if: tasks.g.status == 'x'}\n",
-        "  u: {run: x, needs: \"h[part=1]\", if: tasks.s.status == 'x'}\n",
+        " if: tasks.g.status == 'failed'}\n",
+        "  u: {run: x, needs: \"h[part=1]\", if: tasks.s.status == 'failed'}\n",
         "  u: {exec: [x, \"${{ tasks['a.b'].status }}\"], needs: a.b}\n"
         "  a.b: {run: x}\n",
         "  u: {run: x, needs: s, cwd: \"${{ tasks.s.outputs.dir }}/d\"}\n",
         "  u: {run: x, needs: s, env: {A: \"${{ tasks.s.outputs.dir }}\"}}\n",
-        "finally: {u: {run: x, if: tasks.h.status == 'x'}}\n",
+        "finally: {u: {run: x, if: tasks.h.status == 'failed'}}\n",
         "finally: {u: {run: x, if: tasks.s.outputs.x == tasks.t.status}}\n",
-        "finally: {u: {run: x, needs: v, if: tasks.v.status == 'x'}, v: {run: x}}\n",
+        "finally: {u: {run: x, needs: v, if: tasks.v.status == 'failed'}, v: {run: "
+        "x}}\n",
     };
     /* Only some members of g are over before u. */
     static const char *const wrong[] = {
-        "  u: {run: x, needs: \"h[part=1]\", if: tasks.g.status == 'x'}\n",
-        "  u: {run: x, needs: h, if: tasks.g.status == 'x'}\n",
+        "  u: {run: x, needs: \"h[part=1]\", if: tasks.g.status == 'failed'}\n",
+        "  u: {run: x, needs: h, if: tasks.g.status == 'failed'}\n",
     };
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
@@ -338,7 +339,7 @@ START_TEST(test_names_in_a_cycle)
 {
     help_refused(
         STR("name: n\ntasks:\n  a: {run: x, needs: b}\n  b: {run: x, needs: a}\n"
-            "  c: {run: x, needs: a, if: tasks.d.status == 'x'}\n"
+            "  c: {run: x, needs: a, if: tasks.d.status == 'failed'}\n"
             "  d: {run: x}\n"),
         CAIRN_EWORKFLOW, "5:29", "task `c` does not need `d`");
 }

@@ -214,7 +214,8 @@ static const struct refusal name_refusals[] = {
     {"14:9", "`end` stands under `finally` and only runs after task `u`",
      LINE("if: tasks.end.status == 'completed'") "finally: {end: {run: x}}\n"},
     {"14:44", "task `end` does not need `fin`",
-     TASKS "finally: {fin: {run: x}, end: {run: x, if: tasks.fin.status == 'x'}}\n"},
+     TASKS
+     "finally: {fin: {run: x}, end: {run: x, if: tasks.fin.status == 'failed'}}\n"},
     {"14:29", "`g` is a group of tasks",
      TASKS "finally: {end: {run: x, if: tasks.g.outputs.x == 'x'}}\n"},
     {"15:9", "task `v` needs 2 members of `g`, so it cannot be told which",
