@@ -244,8 +244,12 @@ int result_finish(struct engine *e, struct job *job, struct ending *ending, int 
         rc = read_values(e, job, ending, why);
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
-    if (!rc || is_our_want(why))
+    if (!rc)
+        return 0;
+    if (is_our_want(why)) {
+        ending_release(ending);
         return rc;
+    }
     ending_drop_result(ending);
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "it ended well, but %s", why->text);

@@ -8,7 +8,7 @@
 /* An attempt that completed without what it declared has failed. LOOK_WAITS: its
  * outputs are being looked at, the job holds the draft, and result_finish is to be
  * called with what became of that; 0: the draft has its outcome. Else an error for
- * which the run is given up. */
+ * which the run is given up; the draft is released. */
 int result_begin(struct engine *e, struct job *job, struct ending *ending,
                  struct cairn_error *error);
 int result_finish(struct engine *e, struct job *job, struct ending *ending, int rc,

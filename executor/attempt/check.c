@@ -170,8 +170,12 @@ static int judge_outputs(struct engine *e, struct job *job, struct ending *endin
     }
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
-    if (!rc || is_our_want(why))
+    if (!rc)
+        return 0;
+    if (is_our_want(why)) {
+        ending_release(ending);
         return rc;
+    }
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "its check passed, but %s", why->text);
     return 0;
