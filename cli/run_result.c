@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said at the end of a run. */
+#include "cli/describe.h"
 #include "cli/display.h"
 #include "cli/format.h"
 #include "cli/ui.h"
@@ -59,7 +60,8 @@ static void count_outcomes(char *counts, size_t size,
 {
     uint32_t open = result->unknown + result->waiting;
     add_count(counts, size, result->completed, "completed");
-    add_count(counts, size, result->failed, "failed");
+    add_count(counts, size, result->failed,
+              failed_text(result->state == CAIRN_RUN_COMPLETED));
     add_count(counts, size, result->skipped, "skipped");
     add_count(counts, size, result->cancelled, "cancelled");
     add_count(counts, size, result->undone, "undone");
@@ -111,7 +113,8 @@ static void print_failed(const struct display *display,
     if (display->stored)
         snprintf(see, sizeof see, "; see: cairn log --failed --run %llu",
                  (unsigned long long)result->run);
-    say("failed: %s%s%s%s", names, more, see, display->stored ? display->hint : "");
+    say("%s: %s%s%s%s", failed_text(result->state == CAIRN_RUN_COMPLETED), names, more,
+        see, display->stored ? display->hint : "");
 }
 
 void display_result(struct display *display, const struct cairn_run_result *result)

@@ -105,7 +105,7 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
             run->damaged, plural(run->damaged), run->damaged == 1 ? "es" : "",
             store_hint(settings));
     out("tasks       %u: %u completed", run->total, run->completed);
-    print_count(run->failed, "failed");
+    print_count(run->failed, failed_text(run->state == CAIRN_RUN_COMPLETED));
     print_count(run->skipped, "skipped");
     if (run->excluded > 0)
         out(" (%u because of a condition)", run->excluded);
@@ -190,6 +190,7 @@ static int print_found(struct settings *settings, struct cairn_store *store,
                                    .run = run->run,
                                    .hint = run_hint(settings, run),
                                    .live = run->live,
+                                   .handled = run->state == CAIRN_RUN_COMPLETED,
                                    .steps = &ends->steps};
     struct cairn_error error = {0};
     int status;

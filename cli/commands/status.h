@@ -19,6 +19,7 @@ struct task_listing {
     uint64_t run;
     const char *hint; /* of commands that write to it */
     bool live;
+    bool handled; /* what failed in it: it completed all the same */
     int width; /* columns of the names of tasks */
     const struct open_steps *steps;
     uint32_t failed, unknown, failed_undos;

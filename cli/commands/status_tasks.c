@@ -51,7 +51,7 @@ static void print_failed(struct task_listing *listing, const struct task_row *ro
     /* A task that was reported from outside has no output. */
     bool has_log = task->exit_code >= 0 || task->signal != 0 || task->timed_out;
     if (listing->failed++ == 0)
-        out("failed:\n");
+        out("%s:\n", failed_text(listing->handled));
     format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
     task_time(took, row);
     if (listing->failed <= FAILED_SHOWN) {
