@@ -46,7 +46,8 @@ static void print_advice(const struct display *display,
             unknown, unknown == 1 ? " was" : "s were", run, display->hint, run,
             display->hint);
     if (result->state == CAIRN_RUN_FAILED && result->attempts == 0 &&
-        display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do)
+        display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do &&
+        !display->undo)
         say_always("nothing was run: a failure that was reported before has ended the "
                    "run; cairn resume %llu%s runs what failed again",
                    run, display->hint);
