@@ -20,7 +20,7 @@ struct task_listing {
     const char *hint; /* of commands that write to it */
     bool live;
     bool handled; /* what failed in it: it completed all the same */
-    int width; /* columns of the names of tasks */
+    int width;    /* columns of the names of tasks */
     const struct open_steps *steps;
     uint32_t failed, unknown, failed_undos;
     struct told_values values; /* with --json and `every` */

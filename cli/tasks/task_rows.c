@@ -194,7 +194,8 @@ size_t task_rows_group(const struct task_rows *rows, size_t i)
 {
     const char *id = rows->at[i].task.id;
     size_t n = strcspn(id, "["), end = i + 1;
-    while (id[n] == '[' && end < rows->n && strncmp(rows->at[end].task.id, id, n + 1) == 0)
+    while (id[n] == '[' && end < rows->n &&
+           strncmp(rows->at[end].task.id, id, n + 1) == 0)
         end++;
     return end - i;
 }
@@ -245,7 +246,8 @@ void task_rows_print_group(const struct task_rows *rows, size_t i, size_t n)
         least = least < 0 || took < least ? took : least;
         most = took > most ? took : most;
     }
-    out("  %5zu tasks  %.*s  ", n, (int)strcspn(rows->at[i].task.id, "["), rows->at[i].task.id);
+    out("  %5zu tasks  %.*s  ", n, (int)strcspn(rows->at[i].task.id, "["),
+        rows->at[i].task.id);
     print_counts(rows, i, n);
     if (most >= 0)
         out("  %s to %s", format_duration(least_text, least),

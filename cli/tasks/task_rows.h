@@ -14,7 +14,8 @@ struct task_row {
     /* Of its attempts, without those at its undo; -1: there are none. One that runs
      * counts up to now. */
     int64_t all_ms; /* of all of them */
-    /* Of the newest, and those that failed right before it; 0: none has ended or runs. */
+    /* Of the newest, and those that failed right before it; 0: none has ended or runs.
+     */
     uint32_t latest;
     int64_t latest_ms, first_started_ns;
 };
