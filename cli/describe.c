@@ -25,6 +25,11 @@ int run_exit_status(const struct cairn_run_info *run)
     return run->state == CAIRN_RUN_FAILED ? EXIT_TASK_FAILED : EXIT_STOPPED;
 }
 
+const char *failed_text(bool completed)
+{
+    return completed ? "failed and handled" : "failed";
+}
+
 uint32_t run_done(const struct cairn_run_info *run)
 {
     return run->completed + run->failed + run->skipped;

@@ -11,6 +11,8 @@
 const char *run_state_text(const struct cairn_run_info *run);
 /* The exit status that stands for the state of a run. */
 int run_exit_status(const struct cairn_run_info *run);
+/* How its failed tasks are counted: in a run that has completed all were handled. */
+const char *failed_text(bool completed);
 uint32_t run_done(const struct cairn_run_info *run);
 /* Members of a run, in an object that is already open. */
 void run_document(struct doc *doc, struct cairn_store *store,

@@ -21,6 +21,7 @@ struct display {
     int64_t started_ms, painted_ms, progress_ms, life_ms;
     int64_t heartbeat_ms; /* off a terminal what runs is told so often; 0: never */
     bool stopping;        /* nothing new starts, as a tick has told ... */
+    bool undo;            /* what is carried out is `cairn undo` */
     bool told_how;        /* what to type where somebody is waited for */
     bool asked;           /* ... because somebody wanted it */
     char failed[FAILED_NAMES][LIVE_TEXT]; /* the first tasks that failed */

@@ -202,6 +202,13 @@ static enum show_output wanted_output(const struct settings *settings)
     return verbose > 1 ? SHOW_STREAM : verbose == 1 ? SHOW_GROUP : SHOW_FAILED;
 }
 
+static int call_undo(struct work *work, struct cairn_run_result *result,
+                     struct cairn_error *error)
+{
+    return cairn_undo(work->store, work->run, work->tasks, work->n_tasks,
+                      &work->options, result, error);
+}
+
 /* Calls with signals caught and the display on; options.stop and observe are set. */
 static int carry_out(struct settings *settings, struct work *work)
 {
@@ -216,6 +223,7 @@ static int carry_out(struct settings *settings, struct work *work)
     display_init(&display, store_hint(settings), work->store);
     display.starts = settings->given[OPT_VERBOSE] && !display.json;
     display.told_how = settings->given[OPT_NO_WAIT]; /* the end says it */
+    display.undo = work->call == call_undo;
     display.output = wanted_output(settings);
     work->options.stream_output = display.output == SHOW_STREAM && !display.json;
     work->options.last_lines = !display.json && !display.quiet;
@@ -264,13 +272,6 @@ int execute(struct settings *settings, struct cairn_workflow *workflow,
     struct work work = {
         .call = call_run, .store = store, .workflow = workflow, .options = *options};
     return carry_out(settings, &work);
-}
-
-static int call_undo(struct work *work, struct cairn_run_result *result,
-                     struct cairn_error *error)
-{
-    return cairn_undo(work->store, work->run, work->tasks, work->n_tasks,
-                      &work->options, result, error);
 }
 
 int execute_undo(struct settings *settings, struct cairn_store *store, uint64_t run,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said at the end of a run. */
+#include "cli/describe.h"
 #include "cli/display.h"
 #include "cli/format.h"
 #include "cli/ui.h"
@@ -45,7 +46,8 @@ static void print_advice(const struct display *display,
             unknown, unknown == 1 ? " was" : "s were", run, display->hint, run,
             display->hint);
     if (result->state == CAIRN_RUN_FAILED && result->attempts == 0 &&
-        display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do)
+        display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do &&
+        !display->undo)
         say_always("nothing was run: a failure that was reported before has ended the "
                    "run; cairn resume %llu%s runs what failed again",
                    run, display->hint);
@@ -59,7 +61,8 @@ static void count_outcomes(char *counts, size_t size,
 {
     uint32_t open = result->unknown + result->waiting;
     add_count(counts, size, result->completed, "completed");
-    add_count(counts, size, result->failed, "failed");
+    add_count(counts, size, result->failed,
+              failed_text(result->state == CAIRN_RUN_COMPLETED));
     add_count(counts, size, result->skipped, "skipped");
     add_count(counts, size, result->cancelled, "cancelled");
     add_count(counts, size, result->undone, "undone");
@@ -111,7 +114,8 @@ static void print_failed(const struct display *display,
     if (display->stored)
         snprintf(see, sizeof see, "; see: cairn log --failed --run %llu",
                  (unsigned long long)result->run);
-    say("failed: %s%s%s%s", names, more, see, display->stored ? display->hint : "");
+    say("%s: %s%s%s%s", failed_text(result->state == CAIRN_RUN_COMPLETED), names, more,
+        see, display->stored ? display->hint : "");
 }
 
 void display_result(struct display *display, const struct cairn_run_result *result)

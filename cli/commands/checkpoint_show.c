@@ -56,7 +56,7 @@ static void print_tasks(const struct settings *settings, struct task_values *wit
             continue;
         }
         n = 1;
-        print_task(with, &with->rows.at[i], width);
+        print_task(with, &with->rows.at[i].task, width);
     }
     if (folded)
         out("  every task: cairn checkpoint show %s --tasks --all%s\n", id,

@@ -229,6 +229,26 @@ static void say_what_begins(const struct settings *settings, struct cairn_store 
     free(file);
 }
 
+/* Who gave FILE may have thought of what has changed since its last run. */
+static void say_what_resumes(const struct settings *settings, struct cairn_store *store,
+                             const struct cairn_plan *plan)
+{
+    struct cairn_run_info run = {0};
+    uint64_t number = 0;
+    if (ui_json() || !store || settings->given[OPT_FRESH] || settings->n_params > 0 ||
+        !settings->workflow_file || settings->n_operands != 1 ||
+        cairn_plan_run(plan) != 0 ||
+        newest_run_of(store, settings->workflow_file, &number) != 0 || number == 0 ||
+        cairn_run_get(store, number, &run, NULL) != 0 ||
+        run.state != CAIRN_RUN_COMPLETED || run.live)
+        return;
+    const char *hint = store_hint(settings);
+    say("run %llu of this file is completed: `cairn resume %llu%s` runs only what has "
+        "changed (`cairn plan --run %llu%s`)",
+        (unsigned long long)number, (unsigned long long)number, hint,
+        (unsigned long long)number, hint);
+}
+
 static int check_rerun(const struct settings *settings,
                        struct cairn_run_options *options)
 {
@@ -274,6 +294,7 @@ int command_plan(struct settings *settings)
         print_warnings(workflow);
         status = ui_json() ? print_document(plan, &shown) : print_text(plan, &shown);
         say_what_begins(settings, store, plan);
+        say_what_resumes(settings, store, plan);
     }
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);

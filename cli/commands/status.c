@@ -105,7 +105,7 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
             run->damaged, plural(run->damaged), run->damaged == 1 ? "es" : "",
             store_hint(settings));
     out("tasks       %u: %u completed", run->total, run->completed);
-    print_count(run->failed, "failed");
+    print_count(run->failed, failed_text(run->state == CAIRN_RUN_COMPLETED));
     print_count(run->skipped, "skipped");
     if (run->excluded > 0)
         out(" (%u because of a condition)", run->excluded);
@@ -171,9 +171,9 @@ static int list_rows(struct settings *settings, struct task_listing *listing)
         }
         n = 1;
         if (listing->doc)
-            list_task_document(listing, &rows.at[i]);
+            list_row_document(listing, &rows.at[i]);
         else
-            list_task_text(listing, &rows.at[i]);
+            list_row_text(listing, &rows.at[i]);
     }
     if (folded)
         out("  every task: cairn status %llu --tasks --all%s\n",
@@ -190,6 +190,7 @@ static int print_found(struct settings *settings, struct cairn_store *store,
                                    .run = run->run,
                                    .hint = run_hint(settings, run),
                                    .live = run->live,
+                                   .handled = run->state == CAIRN_RUN_COMPLETED,
                                    .steps = &ends->steps};
     struct cairn_error error = {0};
     int status;
@@ -200,8 +201,9 @@ static int print_found(struct settings *settings, struct cairn_store *store,
     if (listing.every && (status = list_rows(settings, &listing)) != 0)
         return status;
     if (!listing.every && (run->failed > 0 || ends->unknown > 0) &&
-        cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0)
-        return report_error(&error);
+        (cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0 ||
+         listing.error.code != 0))
+        return report_error(error.code != 0 ? &error : &listing.error);
     if (listing.failed > FAILED_SHOWN)
         out("  ... and %u more: cairn status %llu --tasks%s\n",
             listing.failed - FAILED_SHOWN, (unsigned long long)run->run,
@@ -236,9 +238,10 @@ static int add_tasks(struct task_listing *listing, struct cairn_store *store,
 {
     struct cairn_error error = {0};
     doc_array(listing->doc, key);
-    if (any &&
-        cairn_run_tasks(store, listing->run, list_task_document, listing, &error) != 0)
-        return report_error(&error);
+    if (any && (cairn_run_tasks(store, listing->run, list_task_document, listing,
+                                &error) != 0 ||
+                listing->error.code != 0))
+        return report_error(error.code != 0 ? &error : &listing->error);
     doc_end(listing->doc);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/tasks/open_steps.h"
+#include "cli/tasks/task_rows.h"
 #include "cli/tasks/told_values.h"
 
 #define FAILED_SHOWN 20
@@ -18,7 +19,8 @@ struct task_listing {
     uint64_t run;
     const char *hint; /* of commands that write to it */
     bool live;
-    int width; /* columns of the names of tasks */
+    bool handled; /* what failed in it: it completed all the same */
+    int width;    /* columns of the names of tasks */
     const struct open_steps *steps;
     uint32_t failed, unknown, failed_undos;
     struct told_values values; /* with --json and `every` */
@@ -31,6 +33,9 @@ struct task_listing {
 int list_task_text(void *listing, const struct cairn_task_info *task);
 int list_failed_undo(void *listing, const struct cairn_task_info *task);
 int list_task_document(void *listing, const struct cairn_task_info *task);
+/* The same of a row that is measured. */
+int list_row_text(struct task_listing *listing, const struct task_row *row);
+int list_row_document(struct task_listing *listing, const struct task_row *row);
 /* status --waiting */
 int show_waiting(struct settings *settings, struct cairn_store *store,
                  const struct cairn_run_info *run);

@@ -9,6 +9,8 @@
 #include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
+#define TIME_MAX (FORMAT_MAX + 32)
+
 /* For people (docs/commands.md, Words): the line says why a task was skipped. */
 static const char *task_word(const struct cairn_task_info *task)
 {
@@ -27,27 +29,31 @@ static bool has_own_times(const struct cairn_task_info *task)
             task->outcome != CAIRN_EXCLUDED);
 }
 
-static const char *task_time(char text[FORMAT_MAX], const struct cairn_task_info *task)
+/* "1.50s in 3 attempts", or what of it there is. */
+static const char *task_time(char text[TIME_MAX], const struct task_row *row)
 {
-    int64_t end = task->running ? wall_ns() : task->ended_ns;
-    text[0] = '\0';
-    if (has_own_times(task) && task->started_ns != 0 && end != 0)
-        format_duration(text, (end - task->started_ns) / 1000000);
+    char took[FORMAT_MAX] = "", attempts[32] = "";
+    if (has_own_times(&row->task) && row->all_ms >= 0)
+        format_duration(took, row->all_ms);
+    if (row->task.attempts > 1)
+        snprintf(attempts, sizeof attempts, "%s%u attempts", took[0] ? " in " : "",
+                 row->task.attempts);
+    snprintf(text, TIME_MAX, "%s%s", took, attempts);
     return text;
 }
 
-static void print_failed(struct task_listing *listing,
-                         const struct cairn_task_info *task)
+static void print_failed(struct task_listing *listing, const struct task_row *row)
 {
-    char how[FORMAT_MAX], took[FORMAT_MAX];
+    const struct cairn_task_info *task = &row->task;
+    char how[FORMAT_MAX], took[TIME_MAX];
     char *word = shell_word(task->id);
     const char *text = task->text ? task->text : "";
     /* A task that was reported from outside has no output. */
     bool has_log = task->exit_code >= 0 || task->signal != 0 || task->timed_out;
     if (listing->failed++ == 0)
-        out("failed:\n");
+        out("%s:\n", failed_text(listing->handled));
     format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
-    task_time(took, task);
+    task_time(took, row);
     if (listing->failed <= FAILED_SHOWN) {
         out("  %s%s%s%s%s%s%s\n", task->id, how[0] ? "  " : "", how,
             took[0] ? "  " : "", took, text[0] ? "  " : "", text);
@@ -80,28 +86,26 @@ static void print_step(const struct task_listing *listing,
         out("  (for somebody to do it)");
 }
 
-static void print_task(const struct task_listing *listing,
-                       const struct cairn_task_info *task)
+static void print_task(const struct task_listing *listing, const struct task_row *row)
 {
+    const struct cairn_task_info *task = &row->task;
     const char *step = step_word(listing, task);
-    char how[FORMAT_MAX] = "", took[FORMAT_MAX], attempts[32] = "";
+    char how[FORMAT_MAX] = "", took[TIME_MAX];
     const char *word = task_word(task), *text = NULL;
     if (task->outcome == CAIRN_FAILED)
         format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
-    if (task->attempts > 1)
-        snprintf(attempts, sizeof attempts, "  %u attempts", task->attempts);
-    task_time(took, task);
+    task_time(took, row);
     if (has_own_times(task))
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
-    bool more = took[0] || how[0] || attempts[0] || text || task->cause || step;
-    out("  %-11s  %s%*s%s%s%s%s%s%s%s",
+    bool more = took[0] || how[0] || text || task->cause || step;
+    out("  %-11s  %s%*s%s%s%s%s%s%s",
         step   ? step
         : word ? word
                : task_state_word(task),
         task->id, more ? name_gap(listing->width, task->id, strlen(task->id)) : 0, "",
-        took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts, text ? "  " : "",
+        took[0] ? "  " : "", took, how[0] ? "  " : "", how, text ? "  " : "",
         text ? text : "");
     if (task->cause)
         out("  (because of %s)", task->cause);
@@ -172,32 +176,52 @@ int list_failed_undo(void *context, const struct cairn_task_info *task)
     return ui_output_lost();
 }
 
-int list_task_text(void *context, const struct cairn_task_info *task)
+int list_row_text(struct task_listing *listing, const struct task_row *row)
 {
-    struct task_listing *listing = context;
     if (listing->every)
-        print_task(listing, task);
-    else if (task->outcome == CAIRN_FAILED)
-        print_failed(listing, task);
-    else if (task->outcome == CAIRN_UNKNOWN)
-        print_unknown(listing, task);
+        print_task(listing, row);
+    else if (row->task.outcome == CAIRN_FAILED)
+        print_failed(listing, row);
+    else if (row->task.outcome == CAIRN_UNKNOWN)
+        print_unknown(listing, &row->task);
     return ui_output_lost();
 }
 
-int list_task_document(void *context, const struct cairn_task_info *task)
+/* True: this task is listed. */
+static bool is_listed(const struct task_listing *listing,
+                      const struct cairn_task_info *task)
+{
+    if (!listing->doc)
+        return task->outcome == CAIRN_FAILED || task->outcome == CAIRN_UNKNOWN;
+    return listing->undos ? task->failed_undo > 0
+                          : listing->every || task->outcome == listing->only;
+}
+
+int list_task_text(void *context, const struct cairn_task_info *task)
 {
     struct task_listing *listing = context;
-    struct doc *doc = listing->doc;
-    bool meant = listing->undos ? task->failed_undo > 0
-                                : listing->every || task->outcome == listing->only;
-    if (!meant)
+    struct task_row row = {.task = *task};
+    if (!is_listed(listing, task))
         return 0;
+    if (task_row_measure(&row, listing->store, listing->run, &listing->error) != 0)
+        return 1;
+    return list_row_text(listing, &row);
+}
+
+int list_row_document(struct task_listing *listing, const struct task_row *row)
+{
+    const struct cairn_task_info *task = &row->task;
+    struct doc *doc = listing->doc;
     doc_object(doc, NULL);
     doc_text(doc, "task", task->id);
     doc_text(doc, "state", task_state_word(task));
     doc_count(doc, "attempts", task->attempts);
     doc_time(doc, "started", task->started_ns);
     doc_time(doc, "ended", task->ended_ns);
+    if (row->all_ms >= 0)
+        doc_number(doc, "attempts_ms", row->all_ms);
+    else
+        doc_null(doc, "attempts_ms");
     process_end_document(doc, task->exit_code, task->signal);
     doc_bool(doc, "timed_out", task->timed_out);
     doc_number(doc, "cpu_ms", task->cpu_ms);
@@ -210,4 +234,15 @@ int list_task_document(void *context, const struct cairn_task_info *task)
         told_values_document(&listing->values, doc, task->id);
     doc_end(doc);
     return 0;
+}
+
+int list_task_document(void *context, const struct cairn_task_info *task)
+{
+    struct task_listing *listing = context;
+    struct task_row row = {.task = *task};
+    if (!is_listed(listing, task))
+        return 0;
+    if (task_row_measure(&row, listing->store, listing->run, &listing->error) != 0)
+        return 1;
+    return list_row_document(listing, &row);
 }

@@ -125,7 +125,8 @@ static void print_failed(struct settings *settings, struct cairn_store *store,
         return;
     if (failed.n > FAILED_NAMES)
         snprintf(more, sizeof more, " and %u more", failed.n - FAILED_NAMES);
-    out("failed: %s%s; see: cairn log --failed --run %llu%s\n", failed.names, more,
+    out("%s: %s%s; see: cairn log --failed --run %llu%s\n",
+        failed_text(run->state == CAIRN_RUN_COMPLETED), failed.names, more,
         (unsigned long long)run->run, store_hint(settings));
 }
 
@@ -140,8 +141,8 @@ static void print_end(struct watch *watch, struct settings *settings,
         return;
     print_failed(settings, store, run);
     if (run->failed > 0)
-        snprintf(counts + strlen(counts), sizeof counts - strlen(counts), ", %u failed",
-                 run->failed);
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts), ", %u %s",
+                 run->failed, failed_text(run->state == CAIRN_RUN_COMPLETED));
     if (run->skipped > 0)
         snprintf(counts + strlen(counts), sizeof counts - strlen(counts),
                  ", %u skipped", run->skipped);

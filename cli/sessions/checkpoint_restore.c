@@ -105,7 +105,7 @@ static int say_board(const struct settings *settings, struct cairn_store *store,
     return 0;
 }
 
-/* Says what would change, and asks. */
+/* Says what would change, and asks. What cannot be restored is said before that. */
 static int ask_to_restore(const struct settings *settings, struct cairn_store *store,
                           const struct cairn_restore_options *given, bool *agreed)
 {
@@ -117,6 +117,9 @@ static int ask_to_restore(const struct settings *settings, struct cairn_store *s
     if (cairn_session_restore(store, session_option(settings), settings->operands[0],
                               &options, &report, &error) != 0)
         return report_error(&error);
+    if (!ui_can_ask())
+        return report_usage(settings->command,
+                            "restoring without a terminal needs --yes");
     status = say_board(settings, store, &options, report.id);
     if (status != 0)
         return status;
@@ -169,9 +172,6 @@ int command_checkpoint_restore(struct settings *settings)
     struct cairn_restore_options options;
     struct patterns patterns;
     int status;
-    if (!settings->given[OPT_YES] && !settings->given[OPT_DRY_RUN] && !ui_can_ask())
-        return report_usage(settings->command,
-                            "restoring without a terminal needs --yes");
     status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS]);
     options = options_of(settings, &patterns);
     if (status == 0)

@@ -16,7 +16,9 @@
 
 struct picked { /* a task that was started */
     char *id;
-    uint32_t attempt;     /* the newest */
+    uint32_t attempt;     /* the newest, or that at its undo */
+    uint32_t failed_undo; /* with --failed: the newest attempt at its undo; 0: none */
+    bool only_undo;       /* ... of which alone the output is meant */
     uint64_t position[2]; /* while following: up to here it is printed */
     bool over;            /* ... and its newest attempt had ended before that */
     bool asked;           /* while only one stream is followed: ... */
@@ -98,8 +100,14 @@ static int pick(void *context, const struct cairn_task_info *task)
         p->failed = true;
         return 1;
     }
-    if (picked->attempt != task->attempts)
-        *picked = (struct picked){.id = picked->id, .attempt = task->attempts};
+    bool failed = p->log->settings->given[OPT_FAILED];
+    bool only_undo = failed && task->outcome != CAIRN_FAILED;
+    uint32_t undo = failed ? task->failed_undo : 0;
+    uint32_t attempt = only_undo ? undo : task->attempts;
+    if (picked->attempt != attempt)
+        *picked = (struct picked){.id = picked->id, .attempt = attempt};
+    picked->failed_undo = undo;
+    picked->only_undo = only_undo;
     picked->open = task->running || task->interrupted;
     return 0;
 }
@@ -160,18 +168,36 @@ bool log_is_many(const struct log *log)
 
 /* ---- One after the other ---- */
 
+/* Its own output, and that of its undo if it has failed. */
+static int print_picked(struct log *log, const struct picked *picked, struct doc *doc)
+{
+    int status = 0;
+    log->task = picked->id;
+    for (int undo = picked->only_undo; undo < 1 + (picked->failed_undo > 0); undo++) {
+        if (status != 0 || ui_output_lost())
+            break;
+        log->attempt = undo ? picked->failed_undo : 0;
+        if (doc) {
+            doc_object(doc, NULL);
+            status = log_document(log, doc);
+            doc_end(doc);
+            continue;
+        }
+        if (log->any)
+            out("\n");
+        out("==> %s%s <==\n", undo ? "undo of " : "", log->task);
+        out_flush();
+        log->any = true;
+        status = log_print(log, false);
+    }
+    return status;
+}
+
 static int print_each(struct log *log, const struct picking *p)
 {
     int status = 0;
-    for (size_t i = 0; i < p->n && status == 0 && !ui_output_lost(); i++) {
-        log->task = p->at[i].id;
-        log->attempt = 0;
-        if (i > 0)
-            out("\n");
-        out("==> %s <==\n", p->at[i].id);
-        out_flush();
-        status = log_print(log, false);
-    }
+    for (size_t i = 0; i < p->n && status == 0 && !ui_output_lost(); i++)
+        status = print_picked(log, &p->at[i], NULL);
     return status;
 }
 
@@ -182,13 +208,8 @@ static int print_documents(struct log *log, const struct picking *p)
     doc_begin(&doc);
     doc_count(&doc, "run", log->run.run);
     doc_array(&doc, "logs");
-    for (size_t i = 0; i < p->n && status == 0; i++) {
-        log->task = p->at[i].id;
-        log->attempt = 0;
-        doc_object(&doc, NULL);
-        status = log_document(log, &doc);
-        doc_end(&doc);
-    }
+    for (size_t i = 0; i < p->n && status == 0; i++)
+        status = print_picked(log, &p->at[i], &doc);
     if (status != 0) {
         doc_discard(&doc);
         return status;

@@ -351,6 +351,7 @@ int log_document(struct log *log, struct doc *doc)
     doc_text(doc, "task", log->task);
     doc_count(doc, "attempt", log->attempt);
     doc_bool(doc, "open", wanted.open);
+    doc_bool(doc, "undo", wanted.undo);
     doc_text(doc, "text", wanted.text[0] != '\0' ? wanted.text : NULL);
     doc_bool(doc, "merged", wanted.merged);
     if (log_lacks_stream(log, wanted.merged))

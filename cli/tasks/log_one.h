@@ -17,6 +17,7 @@ struct log {
     bool terminal, color; /* stdout is a terminal; it has colors */
     bool one_place;       /* people look at it: all that is told goes to stdout, too */
     bool several; /* it is one of several tasks: what it has not got is no error */
+    bool any;     /* ... and one has been printed */
 };
 
 /* Prints it; with `follow` until the attempt has ended. Returns an exit status. */

@@ -24,6 +24,51 @@ int64_t task_row_duration(const struct cairn_task_info *task)
     return task->started_ns != 0 && end != 0 ? (end - task->started_ns) / 1000000 : -1;
 }
 
+/* ---- How long ---- */
+
+struct measuring {
+    struct task_row *row;
+    bool over; /* the next attempt has nothing to do with those before it */
+};
+
+static int measure_attempt(void *context, const struct cairn_attempt_info *attempt)
+{
+    struct measuring *m = context;
+    struct task_row *row = m->row;
+    bool runs = attempt->open && row->task.running;
+    int64_t end = runs ? wall_ns() : attempt->ended_ns;
+    if (m->over) {
+        row->latest = 0;
+        row->latest_ms = 0;
+    }
+    m->over = attempt->undo || (!attempt->open && attempt->outcome == CAIRN_COMPLETED);
+    if (attempt->undo || attempt->started_ns == 0 || end == 0)
+        return 0;
+    int64_t took = (end - attempt->started_ns) / 1000000;
+    row->all_ms = (row->all_ms > 0 ? row->all_ms : 0) + took;
+    if (row->latest++ == 0)
+        row->first_started_ns = attempt->started_ns;
+    row->latest_ms += took;
+    return 0;
+}
+
+int task_row_measure(struct task_row *row, struct cairn_store *store, uint64_t run,
+                     struct cairn_error *error)
+{
+    struct measuring m = {.row = row};
+    int64_t took = task_row_duration(&row->task);
+    row->all_ms = took;
+    row->latest = took >= 0;
+    row->latest_ms = took >= 0 ? took : 0;
+    row->first_started_ns = row->task.started_ns;
+    if (row->task.attempts < 2)
+        return 0;
+    row->all_ms = -1;
+    row->latest = 0;
+    row->latest_ms = 0;
+    return cairn_attempts(store, run, row->task.id, measure_attempt, &m, error);
+}
+
 /* ---- Which ---- */
 
 static bool is_wanted(const struct settings *settings,
@@ -40,7 +85,7 @@ bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task)
 {
     if (rows->n == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
-        struct cairn_task_info *at = realloc(rows->at, capacity * sizeof *at);
+        struct task_row *at = realloc(rows->at, capacity * sizeof *at);
         if (!at) {
             rows->failed = true;
             return false;
@@ -48,8 +93,8 @@ bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task)
         rows->at = at;
         rows->capacity = capacity;
     }
-    struct cairn_task_info *row = &rows->at[rows->n++];
-    *row = *task;
+    rows->at[rows->n] = (struct task_row){.task = *task, .all_ms = -1};
+    struct cairn_task_info *row = &rows->at[rows->n++].task;
     row->id = strdup(task->id);
     row->text = task->text ? strdup(task->text) : NULL;
     row->cause = task->cause ? strdup(task->cause) : NULL;
@@ -78,15 +123,16 @@ static int by_node(const struct cairn_task_info *a, const struct cairn_task_info
 
 static int by_duration(const void *x, const void *y)
 {
-    const struct cairn_task_info *a = x, *b = y;
-    int64_t first = task_row_duration(a), second = task_row_duration(b);
-    return first != second ? (first < second) - (first > second) : by_node(a, b);
+    const struct task_row *a = x, *b = y;
+    return a->all_ms != b->all_ms ? (a->all_ms < b->all_ms) - (a->all_ms > b->all_ms)
+                                  : by_node(&a->task, &b->task);
 }
 
 /* What has not started comes last. */
 static int by_start(const void *x, const void *y)
 {
-    const struct cairn_task_info *a = x, *b = y;
+    const struct cairn_task_info *a = &((const struct task_row *)x)->task;
+    const struct cairn_task_info *b = &((const struct task_row *)y)->task;
     if ((a->started_ns == 0) != (b->started_ns == 0))
         return a->started_ns == 0 ? 1 : -1;
     return a->started_ns != b->started_ns
@@ -96,8 +142,8 @@ static int by_start(const void *x, const void *y)
 
 static int by_name(const void *x, const void *y)
 {
-    const struct cairn_task_info *a = x, *b = y;
-    return strcmp(a->id, b->id);
+    const struct task_row *a = x, *b = y;
+    return strcmp(a->task.id, b->task.id);
 }
 
 static void sort_rows(struct task_rows *rows, uint64_t order)
@@ -124,6 +170,9 @@ int task_rows_read(struct task_rows *rows, const struct settings *settings,
     if (rows->failed)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "out of memory");
+    for (size_t i = 0; i < rows->n; i++)
+        if (task_row_measure(&rows->at[i], store, run, &error) != 0)
+            return report_error(&error);
     sort_rows(rows, settings->number[OPT_SORT_TASKS]);
     return 0;
 }
@@ -131,9 +180,9 @@ int task_rows_read(struct task_rows *rows, const struct settings *settings,
 void task_rows_release(struct task_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        free((void *)(uintptr_t)rows->at[i].id);
-        free((void *)(uintptr_t)rows->at[i].text);
-        free((void *)(uintptr_t)rows->at[i].cause);
+        free((void *)(uintptr_t)rows->at[i].task.id);
+        free((void *)(uintptr_t)rows->at[i].task.text);
+        free((void *)(uintptr_t)rows->at[i].task.cause);
     }
     free(rows->at);
     *rows = (struct task_rows){.at = NULL};
@@ -143,9 +192,10 @@ void task_rows_release(struct task_rows *rows)
 
 size_t task_rows_group(const struct task_rows *rows, size_t i)
 {
-    const char *id = rows->at[i].id;
+    const char *id = rows->at[i].task.id;
     size_t n = strcspn(id, "["), end = i + 1;
-    while (id[n] == '[' && end < rows->n && strncmp(rows->at[end].id, id, n + 1) == 0)
+    while (id[n] == '[' && end < rows->n &&
+           strncmp(rows->at[end].task.id, id, n + 1) == 0)
         end++;
     return end - i;
 }
@@ -158,7 +208,7 @@ int task_rows_width(const struct task_rows *rows, bool folded)
         if (n > FOLDED_MEMBERS)
             continue;
         n = 1;
-        width = name_column(width, rows->at[i].id, strlen(rows->at[i].id));
+        width = name_column(width, rows->at[i].task.id, strlen(rows->at[i].task.id));
     }
     return width;
 }
@@ -170,7 +220,7 @@ static void print_counts(const struct task_rows *rows, size_t i, size_t n)
     uint32_t counts[MOST] = {0};
     size_t used = 0;
     for (size_t k = i; k < i + n; k++) {
-        const char *word = task_state_word(&rows->at[k]);
+        const char *word = task_state_word(&rows->at[k].task);
         size_t at = 0;
         while (at < used && strcmp(words[at], word) != 0)
             at++;
@@ -190,13 +240,14 @@ void task_rows_print_group(const struct task_rows *rows, size_t i, size_t n)
     char least_text[FORMAT_MAX], most_text[FORMAT_MAX];
     int64_t least = -1, most = -1;
     for (size_t k = i; k < i + n; k++) {
-        int64_t took = task_row_duration(&rows->at[k]);
+        int64_t took = rows->at[k].all_ms;
         if (took < 0)
             continue;
         least = least < 0 || took < least ? took : least;
         most = took > most ? took : most;
     }
-    out("  %5zu tasks  %.*s  ", n, (int)strcspn(rows->at[i].id, "["), rows->at[i].id);
+    out("  %5zu tasks  %.*s  ", n, (int)strcspn(rows->at[i].task.id, "["),
+        rows->at[i].task.id);
     print_counts(rows, i, n);
     if (most >= 0)
         out("  %s to %s", format_duration(least_text, least),

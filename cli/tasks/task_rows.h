@@ -9,8 +9,19 @@
 /* Groups with more members than this are one row. */
 #define FOLDED_MEMBERS 20
 
+struct task_row {
+    struct cairn_task_info task; /* its texts are the row's */
+    /* Of its attempts, without those at its undo; -1: there are none. One that runs
+     * counts up to now. */
+    int64_t all_ms; /* of all of them */
+    /* Of the newest, and those that failed right before it; 0: none has ended or runs.
+     */
+    uint32_t latest;
+    int64_t latest_ms, first_started_ns;
+};
+
 struct task_rows {
-    struct cairn_task_info *at; /* [n] their texts are the rows' */
+    struct task_row *at; /* [n] */
     size_t n, capacity;
     bool failed; /* out of memory */
 };
@@ -30,6 +41,9 @@ size_t task_rows_group(const struct task_rows *rows, size_t i);
 int task_rows_width(const struct task_rows *rows, bool folded);
 /* "  12 tasks  convert  10 completed, 2 failed  0.10s to 3.20s" */
 void task_rows_print_group(const struct task_rows *rows, size_t i, size_t n);
+/* Fills in the times of the row's task; reads its attempts if there are several. */
+int task_row_measure(struct task_row *row, struct cairn_store *store, uint64_t run,
+                     struct cairn_error *error);
 /* Milliseconds of the newest attempt, up to now if it runs; -1: it has none. */
 int64_t task_row_duration(const struct cairn_task_info *task);
 

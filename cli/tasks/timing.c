@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The critical path is found backwards: from the task that ended last to what it needs
- * that ended last, and so on. Only newest attempts count. */
+ * that ended last, and so on; a task of `finally` needs all ordinary ones. An attempt
+ * counts with those that failed right before it. */
 #include "cli/tasks/timing.h"
 
 #include "cli/exit_status.h"
@@ -18,28 +19,37 @@ enum { SLOWEST_SHOWN = 10 };
 struct timing {
     struct task_rows rows;
     struct cairn_workflow *workflow;
-    const struct cairn_task_info **by_node; /* [tasks of workflow] or NULL */
-    size_t *path;                           /* nodes, the last one first */
+    const struct task_row **by_node; /* [tasks of workflow] or NULL */
+    size_t *path;                    /* nodes, the last one first */
     size_t n_path;
 };
 
-static bool has_times(const struct cairn_task_info *task)
+static bool has_times(const struct task_row *row)
 {
-    return task && task->started_ns != 0 && task->ended_ns != 0;
+    return row && row->latest > 0 && row->task.ended_ns != 0;
 }
 
-static const struct cairn_task_info *task_at(const struct timing *t, uint32_t node)
+static const struct task_row *task_at(const struct timing *t, uint32_t node)
 {
     return node < cairn_workflow_tasks(t->workflow) ? t->by_node[node] : NULL;
 }
 
 static void take_later(const struct timing *t, uint32_t node, uint32_t *best)
 {
-    const struct cairn_task_info *task = task_at(t, node), *other = NULL;
+    const struct task_row *row = task_at(t, node), *other = NULL;
     if (*best != UINT32_MAX)
         other = task_at(t, *best);
-    if (has_times(task) && (!other || task->ended_ns > other->ended_ns))
+    if (has_times(row) && (!other || row->task.ended_ns > other->task.ended_ns))
         *best = node;
+}
+
+/* One of `finally` follows on all ordinary tasks, without naming them. */
+static void take_ordinary(const struct timing *t, uint32_t *best)
+{
+    struct cairn_node_info info = {0};
+    for (uint32_t node = 0; node < cairn_workflow_tasks(t->workflow); node++)
+        if (cairn_workflow_node(t->workflow, node, &info) == 0 && !info.finally)
+            take_later(t, node, best);
 }
 
 /* What it needs that ended last; of a group the member. UINT32_MAX: nothing. */
@@ -60,6 +70,8 @@ static uint32_t last_need(const struct timing *t, uint32_t node)
         for (uint32_t k = 0; k < group.needs; k++)
             take_later(t, cairn_workflow_need(t->workflow, need, k), &best);
     }
+    if (info.finally && best == UINT32_MAX)
+        take_ordinary(t, &best);
     return best;
 }
 
@@ -72,13 +84,13 @@ static int find_path(struct timing *t, struct cairn_store *store, uint64_t run)
         cairn_workflow_compile(t->workflow, &error) != 0)
         return report_error(&error);
     uint32_t tasks = cairn_workflow_tasks(t->workflow);
-    t->by_node = calloc((size_t)tasks + 1, sizeof(struct cairn_task_info *));
+    t->by_node = calloc((size_t)tasks + 1, sizeof(struct task_row *));
     t->path = calloc((size_t)tasks + 1, sizeof *t->path);
     if (!t->by_node || !t->path)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "out of memory");
     for (size_t i = 0; i < t->rows.n; i++) {
-        uint32_t node = cairn_workflow_find(t->workflow, t->rows.at[i].id);
+        uint32_t node = cairn_workflow_find(t->workflow, t->rows.at[i].task.id);
         if (node < tasks)
             t->by_node[node] = &t->rows.at[i];
     }
@@ -89,15 +101,41 @@ static int find_path(struct timing *t, struct cairn_store *store, uint64_t run)
     return 0;
 }
 
-static const struct cairn_task_info *path_at(const struct timing *t, size_t i)
+static const struct task_row *path_at(const struct timing *t, size_t i)
 {
     return t->by_node[t->path[t->n_path - 1 - i]];
 }
 
-static void print_text(const struct timing *t)
+/* "0.50s  name (3 attempts)" */
+static void print_row(const struct task_row *row)
+{
+    char took[FORMAT_MAX];
+    out("  %9s  %s", format_duration(took, row->latest_ms), row->task.id);
+    if (row->latest > 1)
+        out(" (%u attempts)", row->latest);
+    out("\n");
+}
+
+static void print_path(const struct timing *t)
 {
     char took[FORMAT_MAX], at[FORMAT_MAX];
-    int64_t sum = 0;
+    int64_t sum = 0, begin = path_at(t, 0)->first_started_ns;
+    int64_t end = path_at(t, t->n_path - 1)->task.ended_ns;
+    for (size_t i = 0; i < t->n_path; i++)
+        sum += path_at(t, i)->latest_ms;
+    out("critical path: %s of work in %s\n", format_duration(took, sum),
+        format_duration(at, (end - begin) / 1000000));
+    for (size_t i = 0; i < t->n_path; i++) {
+        int64_t start = path_at(t, i)->first_started_ns;
+        /* One that ran again later does not count before the beginning. */
+        out("  after %9s",
+            format_duration(at, start > begin ? (start - begin) / 1000000 : 0));
+        print_row(path_at(t, i));
+    }
+}
+
+static void print_text(const struct timing *t)
+{
     if (t->n_path == 0) {
         say("no task has ended yet");
         return;
@@ -105,31 +143,30 @@ static void print_text(const struct timing *t)
     out("slowest:\n");
     for (size_t i = 0; i < t->rows.n && i < SLOWEST_SHOWN; i++)
         if (has_times(&t->rows.at[i]))
-            out("  %9s  %s\n", format_duration(took, task_row_duration(&t->rows.at[i])),
-                t->rows.at[i].id);
-    int64_t begin = path_at(t, 0)->started_ns;
-    int64_t end = path_at(t, t->n_path - 1)->ended_ns;
-    for (size_t i = 0; i < t->n_path; i++)
-        sum += task_row_duration(path_at(t, i));
-    out("critical path: %s of work in %s\n", format_duration(took, sum),
-        format_duration(at, (end - begin) / 1000000));
-    for (size_t i = 0; i < t->n_path; i++) {
-        const struct cairn_task_info *task = path_at(t, i);
-        /* One that ran again later does not count before the beginning. */
-        int64_t after = task->started_ns > begin ? task->started_ns - begin : 0;
-        out("  after %9s  %9s  %s\n", format_duration(at, after / 1000000),
-            format_duration(took, task_row_duration(task)), task->id);
-    }
+            print_row(&t->rows.at[i]);
+    print_path(t);
 }
 
-static void add_task(struct doc *doc, const struct cairn_task_info *task)
+static void add_task(struct doc *doc, const struct task_row *row)
 {
     doc_object(doc, NULL);
-    doc_text(doc, "task", task->id);
-    doc_time(doc, "started", task->started_ns);
-    doc_time(doc, "ended", task->ended_ns);
-    doc_number(doc, "duration_ms", task_row_duration(task));
+    doc_text(doc, "task", row->task.id);
+    doc_time(doc, "started", row->task.started_ns);
+    doc_time(doc, "ended", row->task.ended_ns);
+    doc_number(doc, "duration_ms", task_row_duration(&row->task));
+    doc_count(doc, "attempts", row->latest);
+    doc_time(doc, "first_started", row->first_started_ns);
+    doc_number(doc, "attempts_ms", row->latest_ms);
     doc_end(doc);
+}
+
+/* The slowest first. */
+static int by_latest(const void *x, const void *y)
+{
+    const struct task_row *a = x, *b = y;
+    if (a->latest_ms != b->latest_ms)
+        return (a->latest_ms < b->latest_ms) - (a->latest_ms > b->latest_ms);
+    return (a->task.node > b->task.node) - (a->task.node < b->task.node);
 }
 
 static int print_document(const struct timing *t, uint64_t run)
@@ -148,12 +185,13 @@ static int print_document(const struct timing *t, uint64_t run)
     return doc_print(&doc);
 }
 
-int show_timing(struct settings *settings, struct cairn_store *store,
+int show_timing(const struct settings *settings, struct cairn_store *store,
                 const struct cairn_run_info *run)
 {
     struct timing t = {.workflow = NULL};
-    settings->number[OPT_SORT_TASKS] = 1; /* by duration */
     int status = task_rows_read(&t.rows, settings, store, run->run);
+    if (status == 0 && t.rows.n > 0)
+        qsort(t.rows.at, t.rows.n, sizeof *t.rows.at, by_latest);
     if (status == 0)
         status = find_path(&t, store, run->run);
     if (status == 0 && ui_json())

@@ -7,7 +7,7 @@
 
 /* The slowest tasks, and the chain of tasks that each waited for the one before it.
  * Returns an exit status. */
-int show_timing(struct settings *settings, struct cairn_store *store,
+int show_timing(const struct settings *settings, struct cairn_store *store,
                 const struct cairn_run_info *run);
 
 #endif

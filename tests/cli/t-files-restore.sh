@@ -71,6 +71,9 @@ run cairn note add 'after two'
 # ---- Dry run, refusals ----
 exits 2 cairn checkpoint restore "$one"
 says 'needs --yes'
+exits 10 cairn checkpoint restore 99
+says 'there is no checkpoint' 'one that is not there is the first thing to say'
+ok 'and what it needs is not said' sh -c '! grep -q "needs --yes" err'
 exits 0 cairn checkpoint restore "$one" --dry-run
 says 'nothing was restored'
 same p 'a dry run changes nothing' all

@@ -125,4 +125,38 @@ END
 exits 0 cairn validate large.yaml
 says '40000' 'a group needed by a group is one barrier, not 400 million edges'
 
+
+# ---- A member by its value alone ----
+mkdir -p byvalue/src && cd byvalue || exit 1
+touch src/m1.c src/m7.c
+cat >w.yaml <<'END'
+name: byvalue
+tasks:
+  first: {run: 'true'}
+  compile: {foreach: {file: {glob: 'src/*.c'}}, run: 'true'}
+  test: {foreach: {suite: [one, two, three], os: [mac, linux]}, run: 'true'}
+  many: {foreach: {n: {range: [1, 30]}}, run: 'true'}
+END
+exits 0 cairn run -q --fresh w.yaml
+member=$(cairn status --tasks | sed -n 's/^  completed *\(compile[^ ]*m7[^ ]*\).*/\1/p')
+exits 10 cairn log 'compile[m7.c]'
+says "there is no task compile[m7.c] in byvalue: did you mean $member?" 'the end of a path'
+exits 10 cairn log 'compile[file=m7.c]'
+says "did you mean $member?" 'with its key'
+exits 10 cairn explain 'compile[src/m7.c]'
+says "did you mean $member?" 'the whole path'
+exits 10 cairn rerun 'test[one]'
+says 'there is no task test[one] in byvalue: it could be test[suite=one,os=mac], test[suite=one,os=linux]' 'a value of several'
+exits 10 cairn rerun 'test[one,linux]'
+says 'did you mean test[suite=one,os=linux]?' 'a value for each key'
+exits 10 cairn rerun 'test[linux,one]'
+says 'did you mean test[suite=one,os=linux]?' 'in any order'
+exits 10 cairn explain 'many[nothing-like-it]'
+says 'there is no task many[nothing-like-it] in byvalue; many has many[n=1], many[n=2], many[n=3] and 27 more' 'else the first members'
+exits 10 cairn explain 'many[7.c]'
+says 'many has many[n=1]' 'and not one that ends in other letters'
+exits 10 cairn explain 'nowhere[one]'
+says 'there is no task nowhere[one] in byvalue' 'another group'
+ok 'as before' sh -c '! grep -q "could be" err'
+cd ..
 done_testing

@@ -17,6 +17,14 @@ for more in '' ', retries: {max: 1, delay: 10ms}' ', check: "true"'; do
     echo bad >in
     exits 0 cairn run w.yaml
     is "$(cat res)" fallback 'the failure is handled'
+    says 'failed and handled: parse; see: cairn log --failed' 'the end says so'
+    matches 'completed: 1 completed, 1 failed and handled, 1 skipped in'
+    exits 0 cairn status
+    matches '^tasks +3: 1 completed, 1 failed and handled, 1 skipped$' 'and status'
+    matches '^failed and handled:$'
+    exits 0 cairn watch
+    says 'failed and handled: parse; see: cairn log --failed' 'and watch'
+    matches 'completed, 1 failed and handled'
     touch in
     exits 0 cairn resume
     says 'nothing to do' 'and stands while the input is the same'

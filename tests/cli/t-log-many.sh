@@ -72,4 +72,31 @@ is "$(cat followed)" 'a | a1
 a | a2
 b | b1' 'each line once, also of what started later'
 
+# ---- Of a task whose undo failed, the undo ----
+cat >undo.yaml <<'END2'
+name: undo
+tasks:
+  good: {run: 'echo made good', undo: 'echo cannot remove >&2; false'}
+  bad: {needs: good, run: 'echo made half; false', undo: 'true'}
+on_failure: {undo: all}
+END2
+exits 1 cairn run -q undo.yaml --fresh
+exits 0 cairn log --failed
+is "$(cat out)" '==> undo of good <==
+cannot remove
+
+==> bad <==
+made half' '--failed: the output of the undo that failed'
+exits 0 cairn log --failed good
+is "$(sed -n 2p out)" 'cannot remove' 'of one task'
+exits 0 cairn log --failed --follow
+is "$(cat out)" 'good | cannot remove
+bad | made half' '--follow, too'
+exits 0 cairn log --failed --json
+json_ok 'log --failed --json with an undo'
+is "$(json_get '.logs[0].log.text') $(json_get '.logs[0].undo') $(json_get '.logs[0].attempt')" 'cannot remove\n true 2' 'and JSON'
+is "$(json_get '.logs[1].log.text') $(json_get '.logs[1].undo')" 'made half\n false' 'of the other its own'
+exits 0 cairn log --all
+is "$(sed -n 2p out)" 'made good' '--all: what the task wrote'
+
 done_testing

@@ -50,7 +50,7 @@ tasks:
   b: {run: echo b}
 END
 exits 0 cairn plan cairn.yaml
-ok 'of a new run nothing is said' sh -c '! grep -q begins err'
+ok 'of a new run nothing is said' sh -c '! grep -qE "begins|is completed" err'
 exits 0 cairn run
 number=$(sed -n 's/^run \([0-9]*\) of here.*/\1/p' err)
 exits 0 cairn plan
@@ -61,6 +61,13 @@ sed -i 's/echo b/echo c/' cairn.yaml
 exits 0 cairn plan
 says "run $number is completed: \`cairn resume\` runs these, \`cairn run\` begins a new run"
 is "$(awk '$1 == "run" { print $2 }' out)" b 'these are what resume runs'
+exits 0 cairn plan cairn.yaml
+says 'a new run: 2 of 2 tasks will run'
+says "run $number of this file is completed: \`cairn resume $number\` runs only what has changed (\`cairn plan --run $number\`)" 'with its file: what would run less'
+exits 0 cairn plan cairn.yaml --fresh
+ok 'not where a new run was asked for' sh -c '! grep -q "is completed" err'
+exits 0 cairn plan cairn.yaml --json
+ok 'nor in JSON' sh -c '! grep -q "is completed" out err'
 exits 0 cairn plan --json
 ok 'JSON has no such line' sh -c '! grep -q begins out err'
 exits 0 cairn resume

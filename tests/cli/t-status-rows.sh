@@ -55,6 +55,44 @@ exits 0 cairn run flow.yaml --fresh few
 exits 0 cairn status --timing
 is "$(sed '1,/^critical/d' out | wc -l)" 1 'of a part of a run'
 
+# ---- The critical path and `finally`, and all attempts of a task ----
+cat >path.yaml <<'END2'
+name: path
+tasks:
+  flaky: {run: 'sleep 0.3; test "$CAIRN_ATTEMPT" -ge 3', retries: {max: 2, delay: 200ms}}
+  b: {needs: flaky, run: 'sleep 0.2'}
+  quick: {run: 'true'}
+finally:
+  n: {run: 'true'}
+  m: {needs: n, run: 'true'}
+END2
+exits 0 cairn run path.yaml
+run_path=$(cairn status --json | sed 's/^{"run":\([0-9]*\).*/\1/')
+exits 0 cairn status --timing
+is "$(sed '1,/^critical/d' out | sed 's/.*s  //' | tr '\n' ';')" 'flaky (3 attempts);b;n;m;' 'a task of finally follows on the ordinary ones'
+is "$(sed -n 2p out | sed 's/.*s  //')" 'flaky (3 attempts)' 'the slowest counts all its attempts'
+matches '^critical path: 1\.[1-9][0-9]?s of work in 1\.[5-9][0-9]?s$' 'work of all attempts, and pauses in the time'
+exits 0 cairn status --timing --json
+json_ok 'status --timing --json with attempts'
+is "$(json_get '.critical_path[0].task') $(json_get '.critical_path[1].task') $(json_get '.critical_path[2].task')" 'flaky b n' 'the same path as JSON'
+is "$(json_get '.critical_path[0].attempts') $(json_get '.critical_path[1].attempts')" '3 1' 'how many attempts'
+ok 'their time' test "$(json_get '.critical_path[0].attempts_ms')" -ge 900
+ok 'the newest alone as before' test "$(json_get '.critical_path[0].duration_ms')" -lt 900
+ok 'when the first began' sh -c '[ "$1" \< "$2" ]' sh "$(json_get '.critical_path[0].first_started')" "$(json_get '.critical_path[0].started')"
+is "$(json_get '.slowest[0].task')" flaky 'the slowest'
+exits 0 cairn status --tasks
+matches '^  completed    flaky  (0\.9[0-9]|1\.[0-9]+)s in 3 attempts$' 'status --tasks: the time of all attempts'
+exits 0 cairn status --tasks --sort=duration
+is "$(grep '^  completed' out | awk 'NR == 1 { print $2 }')" flaky 'by which it sorts'
+exits 0 cairn status --tasks --json
+ok 'status --tasks --json: their time' test "$(json_get '.tasks[0].attempts_ms')" -ge 900
+is "$(json_get '.tasks[0].attempts')" 3 'beside how many'
+# What ran long ago and completed is no part of how long it took now.
+sleep 1
+exits 0 cairn rerun flaky --run "$run_path"
+exits 0 cairn status --timing "$run_path"
+matches '^critical path: 0\.[5-9][0-9]?s of work in 0\.[5-9][0-9]?s$' 'an attempt before the last completed one does not count'
+
 # ---- A checkpoint ----
 id=$(cairn checkpoint list --run 1 --limit 1 --json | sed 's/.*"id":"\([^"]*\)".*/\1/')
 exits 0 cairn checkpoint show "$id" --tasks

@@ -81,6 +81,24 @@ exits 0 cairn undo 2
 exits 0 cairn status 2
 is "$(grep -c 'undo of' out)" 0 'once taken back, no more of it'
 
+# After a failed run: undoing is no run in which nothing was run.
+cat >part.yaml <<'END2'
+name: part
+tasks:
+  take: {run: "true", undo: 'test ! -e bad'}
+  use: {needs: take, run: "false"}
+END2
+touch bad
+exits 1 cairn run -q --fresh part.yaml
+failed_run=$(cairn status --json | sed 's/^{"run":\([0-9]*\).*/\1/')
+exits 1 cairn undo "$failed_run" take
+says 'undo command failed'
+is "$(grep -c 'nothing was run' err)" 0 'an undo that failed is no run'
+rm bad
+run cairn undo "$failed_run" take
+says 'undone take'
+is "$(grep -c 'nothing was run' err)" 0 'nor is one that did not'
+
 # What is skipped now may have run before: no time of that is shown.
 cat >final.yaml <<'END2'
 name: final
