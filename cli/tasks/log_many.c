@@ -20,10 +20,11 @@ struct picked { /* a task that was started */
     uint32_t failed_undo; /* with --failed: the newest attempt at its undo; 0: none */
     bool only_undo;       /* ... of which alone the output is meant */
     uint64_t position[2]; /* while following: up to here it is printed */
-    bool over;            /* ... and its newest attempt had ended before that */
+    bool over;            /* ... and the task had ended before that */
     bool asked;           /* while only one stream is followed: ... */
     bool lacks;           /* ... it has one log of both */
-    bool open;
+    bool open;            /* more may come in a line without its end */
+    bool ended;           /* an intent is open before its attempt runs */
 };
 
 struct picking {
@@ -109,6 +110,7 @@ static int pick(void *context, const struct cairn_task_info *task)
     picked->failed_undo = undo;
     picked->only_undo = only_undo;
     picked->open = task->running || task->interrupted;
+    picked->ended = task->outcome != CAIRN_PENDING;
     return 0;
 }
 
@@ -327,7 +329,7 @@ static int follow_once(struct log *log, struct picking *p)
         for (int s = 0; s < 2 && status == 0 && !picked->over && !picked->lacks; s++)
             if (log->wanted[s + 1])
                 status = follow_stream(log, picked, s);
-        picked->over = !picked->open;
+        picked->over = picked->ended;
     }
     out_flush();
     return status;
