@@ -50,7 +50,7 @@ ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZ
 # Asked once, when they are first needed.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
 LIBS = $(eval LIBS := $$(shell pkg-config --libs $(PACKAGES)) -ltpl)$(LIBS)
-SERVER_LIBS = $(eval SERVER_LIBS := $$(shell pkg-config --libs $(SERVER_PACKAGE)))$(SERVER_LIBS)
+SERVER_LIBS = -ldl
 CHECK_LIBS = $(eval CHECK_LIBS := $$(shell pkg-config --libs check))$(CHECK_LIBS)
 
 # The rooms of the library from the lowest to the highest. Each is an archive; ALL_ROOMS
@@ -76,7 +76,7 @@ $(BUILD)/%.o: %.c
 .PHONY: has-server-package
 has-server-package:
 	@pkg-config --exists $(SERVER_PACKAGE) || { echo 'cairn mcp over HTTP is built with $(SERVER_PACKAGE), which is not here: install $(SERVER_PACKAGE)-dev (sh bootstrap.sh does)' >&2; exit 1; }
-$(BUILD)/server/http.o: | has-server-package
+$(BUILD)/server/http.o $(BUILD)/server/microhttpd.o: | has-server-package
 
 # The helper is a tiny program of its own, carried inside the library as bytes.
 HELPER_SOURCES := $(wildcard process/helper/*.c)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The only file that includes libmicrohttpd, which runs without threads: our loop waits
- * for its descriptors. (By its epoll descriptor it would wait for less: version 0.9.75
- * leaves bodies unread when many come at once.) A connection whose stream has nothing
- * to say is suspended. Then the library does not see its end, so its socket is watched
- * by us. */
+/* libmicrohttpd runs without threads: our loop waits for its descriptors. (By its epoll
+ * descriptor it would wait for less: version 0.9.75 leaves bodies unread when many come
+ * at once.) A connection whose stream has nothing to say is suspended. Then the library
+ * does not see its end, so its socket is watched by us. */
 #include "server/http.h"
 
 #include "server/connection.h"
 #include "server/listen.h"
+#include "server/microhttpd.h"
 #include "server/respond.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -23,6 +22,8 @@
 #define ALIVE_MS 20000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
 #define OWN_FDS 160 /* of calls and files */
+
+static const struct microhttpd *mhd; /* from http_start on */
 
 struct exchange {
     struct exchange *next, **link;
@@ -54,7 +55,7 @@ struct http {
 static void arm(struct MHD_Connection *handle, int64_t ms)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (info && info->socket_context)
         connection_arm(info->socket_context, ms);
 }
@@ -62,7 +63,7 @@ static void arm(struct MHD_Connection *handle, int64_t ms)
 static int socket_of(struct MHD_Connection *handle)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
+        mhd->get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
 }
 
@@ -96,7 +97,7 @@ static void wake_exchange(void *reader)
     exchange->suspended = false;
     exchange->http->woken = true;
     watch(exchange, false);
-    MHD_resume_connection(exchange->handle);
+    mhd->resume_connection(exchange->handle);
 }
 
 static ssize_t read_exchange(void *reader, uint64_t at, char *bytes, size_t max)
@@ -122,7 +123,7 @@ static ssize_t read_exchange(void *reader, uint64_t at, char *bytes, size_t max)
     }
     exchange->suspended = true;
     watch(exchange, true);
-    MHD_suspend_connection(exchange->handle);
+    mhd->suspend_connection(exchange->handle);
     return 0;
 }
 
@@ -141,7 +142,7 @@ static void take_gone(struct http *http)
 
 static const char *header(struct MHD_Connection *handle, const char *name)
 {
-    return MHD_lookup_connection_value(handle, MHD_HEADER_KIND, name);
+    return mhd->lookup_connection_value(handle, MHD_HEADER_KIND, name);
 }
 
 static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *response,
@@ -151,20 +152,20 @@ static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *res
     if (!response)
         return MHD_NO;
     if (wanted->type)
-        MHD_add_response_header(response, "Content-Type", wanted->type);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        mhd->add_response_header(response, "Content-Type", wanted->type);
+    mhd->add_response_header(response, "Cache-Control", "no-store");
+    mhd->add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (wanted->session)
-        MHD_add_response_header(response, "Mcp-Session-Id", wanted->session);
+        mhd->add_response_header(response, "Mcp-Session-Id", wanted->session);
     if (wanted->status == 401)
-        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+        mhd->add_response_header(response, "WWW-Authenticate", "Bearer");
     if (wanted->status == 405)
-        MHD_add_response_header(response, "Allow", wanted->allow);
+        mhd->add_response_header(response, "Allow", wanted->allow);
     if (wanted->status == 503)
-        MHD_add_response_header(response, "Retry-After", "1");
+        mhd->add_response_header(response, "Retry-After", "1");
     arm(exchange->handle, 0);
-    queued = MHD_queue_response(exchange->handle, wanted->status, response);
-    MHD_destroy_response(response);
+    queued = mhd->queue_response(exchange->handle, wanted->status, response);
+    mhd->destroy_response(response);
     return queued;
 }
 
@@ -178,14 +179,14 @@ static enum MHD_Result respond(struct exchange *exchange, struct response *respo
         stream_join(stream, exchange, wake_exchange);
         queued = queue(
             exchange,
-            MHD_create_response_from_callback(
+            mhd->create_response_from_callback(
                 stream->form == STREAM_EVENTS ? MHD_SIZE_UNKNOWN : stream->text.n - 1,
                 16384, read_exchange, exchange, NULL),
             response);
     } else {
         queued =
             queue(exchange,
-                  MHD_create_response_from_buffer(
+                  mhd->create_response_from_buffer(
                       response->body.n, response->body.bytes, MHD_RESPMEM_MUST_COPY),
                   response);
     }
@@ -323,15 +324,19 @@ static unsigned connections_max(void)
     return CONNECTIONS_MAX;
 }
 
-struct http *http_start(struct web *web, const struct gate *gate, int listening)
+struct http *http_start(struct web *web, const struct gate *gate, int listening,
+                        char why[512])
 {
-    struct http *http = calloc(1, sizeof *http);
+    mhd = microhttpd_load(why);
+    struct http *http = mhd ? calloc(1, sizeof *http) : NULL;
+    if (mhd)
+        snprintf(why, 512, "the HTTP server could not be started");
     if (!http)
         return NULL;
     http->web = web;
     http->gate = gate;
     http->gone = epoll_create1(EPOLL_CLOEXEC);
-    http->daemon = MHD_start_daemon(
+    http->daemon = mhd->start_daemon(
         MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
         MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT,
         connections_max(), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
@@ -351,8 +356,8 @@ static void ask_library(struct http *http)
     FD_ZERO(&http->writable);
     FD_ZERO(&http->special);
     http->highest = -1;
-    if (MHD_get_fdset(http->daemon, &http->readable, &http->writable, &http->special,
-                      &http->highest) != MHD_YES)
+    if (mhd->get_fdset(http->daemon, &http->readable, &http->writable, &http->special,
+                       &http->highest) != MHD_YES)
         http->highest = -1; /* only what is due is done then */
 }
 
@@ -369,7 +374,7 @@ size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
         if (events)
             fds[n++] = (struct pollfd){fd, events, 0};
     }
-    if (MHD_get_timeout(http->daemon, &ms) == MHD_YES && now + (int64_t)ms < until)
+    if (mhd->get_timeout(http->daemon, &ms) == MHD_YES && now + (int64_t)ms < until)
         until = now + (int64_t)ms;
     if ((http->connections || http->web->streams || http->web->sessions) &&
         http->swept_ms + SWEEP_MS < until)
@@ -390,8 +395,8 @@ static bool run_library(struct http *http, const struct pollfd *fds, size_t n)
         if (fds[i].revents & (POLLOUT | POLLERR))
             FD_SET(fds[i].fd, &http->writable);
     }
-    return MHD_run_from_select(http->daemon, &http->readable, &http->writable,
-                               &http->special) == MHD_YES;
+    return mhd->run_from_select(http->daemon, &http->readable, &http->writable,
+                                &http->special) == MHD_YES;
 }
 
 static void keep_alive(struct http *http, int64_t now)
@@ -446,7 +451,7 @@ void http_stop(struct http *http)
                 break;
         }
         wake_all(http);
-        MHD_stop_daemon(http->daemon);
+        mhd->stop_daemon(http->daemon);
     }
     if (http->gone >= 0)
         close(http->gone);

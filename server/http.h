@@ -17,7 +17,8 @@
 
 struct http;
 /* Takes the listening socket. NULL: it could not be started. */
-struct http *http_start(struct web *web, const struct gate *gate, int listening);
+struct http *http_start(struct web *web, const struct gate *gate, int listening,
+                        char why[512]);
 size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms);
 /* With the same descriptors, after poll. False: it failed. */
 bool http_turn(struct http *http, const struct pollfd *fds, size_t n);

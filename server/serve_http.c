@@ -36,11 +36,9 @@ static enum serve_end serve_at(const struct serve_options *options,
     server.calls.each_running = CALLS_EACH_RUNNING;
     server.calls.each_waiting = CALLS_EACH_WAITING;
     web_init(&web, &server);
-    http = http_start(&web, &gate, place->fd);
-    if (!http) {
-        snprintf(why, 512, "the HTTP server could not be started");
+    http = http_start(&web, &gate, place->fd, why);
+    if (!http)
         return SERVE_SYSTEM;
-    }
     options->listening(options, place->url);
     end = run(&server, http);
     snprintf(why, 512, "the server has ended: no memory, or the network failed");

@@ -104,6 +104,18 @@ token=$(cat .cairn/mcp.token)
 is "${#token}" 64 'it is long'
 exits 75 cairn mcp --listen "127.0.0.1:$port"
 says 'cannot listen at'
+
+# The library for HTTP is loaded then, and needed for nothing else.
+library=$(find /lib /usr/lib -name libmicrohttpd.so.12 2>/dev/null | head -n 1)
+: >nothing
+if [ -n "$library" ] && unshare -m mount --bind nothing "$library" 2>/dev/null; then
+    without() { unshare -m sh -c 'mount --bind nothing "$0" && exec "$@"' "$library" "$@"; }
+    exits 75 without cairn mcp --listen 127.0.0.1:0
+    says 'HTTP needs libmicrohttpd.so.12 (on Debian the package libmicrohttpd12)'
+    exits 0 without sh -c 'cairn version && cairn mcp </dev/null'
+else
+    skip 'without the library' 'nothing can be mounted here'
+fi
 is "$(cat .cairn/mcp.token)" "$token" 'another start keeps it'
 
 # A client that never comes to an end: it is cut off meanwhile.

@@ -135,7 +135,7 @@ found=$(
     door '<yaml\.h>' 'workflow/yaml\.c'
     door '<jansson\.h>' '(cli/json_in|server/json_value|search/answer)\.c'
     door '<curl/.*' 'search/http\.c'
-    door '<microhttpd\.h>' 'server/http\.c'
+    door '<microhttpd\.h>' 'server/microhttpd\.h'
     door '<openssl/.*' 'base/sha256\.c'
 )
 if [ -n "$found" ]; then
