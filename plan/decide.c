@@ -131,8 +131,8 @@ static enum cairn_reason pending_reason(const struct judge *j,
 
 static enum cairn_reason evidence_reason(uint8_t evidence)
 {
-    bool input = evidence == INPUT_DIFFERS || evidence == INPUT_MISSING ||
-                 evidence == INPUT_NEW;
+    bool input =
+        evidence == INPUT_DIFFERS || evidence == INPUT_MISSING || evidence == INPUT_NEW;
     return evidence == RESULT_LOST      ? CAIRN_REASON_DAMAGED
            : input                      ? CAIRN_REASON_INPUT
            : evidence == SECRET_DIFFERS ? CAIRN_REASON_SECRET
