@@ -4,7 +4,6 @@
 #include "runs/marks.h"
 
 #include "cairn/runs.h"
-#include "storage/rows_attempt.h"
 
 /* ---- Finding a task in every definition that its run has had ---- */
 
@@ -93,4 +92,45 @@ int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
     rc = attempts_each_generation(store, &v, task, show_generation, &l, error);
     stored_run_release(&v);
     return rc < 0 ? rc : 0;
+}
+
+/* ---- How long they took ---- */
+
+void attempt_times_add(struct attempt_times *t, const struct attempt_row *row)
+{
+    bool undo = row->flags & ATTEMPT_UNDO;
+    int64_t started_ns = row->started_ns ? row->started_ns : row->intent_ns;
+    if (t->over) {
+        t->latest = 0;
+        t->latest_ns = 0;
+        t->parted = true;
+    }
+    t->over = undo || (!attempt_is_open(row) && row->outcome == CAIRN_COMPLETED);
+    t->rows++;
+    if (undo || !started_ns || !row->ended_ns)
+        return;
+    t->ended++;
+    t->all_ns += row->ended_ns - started_ns;
+    if (t->latest++ == 0)
+        t->latest_started_ns = started_ns;
+    t->latest_ns += row->ended_ns - started_ns;
+}
+
+void attempt_times_prepend(struct attempt_times *t, const struct attempt_times *before)
+{
+    if (!before->rows)
+        return;
+    if (!t->rows) {
+        *t = *before;
+        return;
+    }
+    t->rows += before->rows;
+    t->ended += before->ended;
+    t->all_ns += before->all_ns;
+    if (!t->parted && !before->over && before->latest) {
+        t->latest += before->latest;
+        t->latest_ns += before->latest_ns;
+        t->latest_started_ns = before->latest_started_ns;
+    }
+    t->parted |= before->over || before->parted;
 }

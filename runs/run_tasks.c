@@ -6,6 +6,7 @@
 #include "graph/skip_cause.h"
 #include "process/keeper.h"
 #include "process/slot_map.h"
+#include "runs/attempts.h"
 #include "runs/marks.h"
 #include "runs/noted_ends.h"
 #include "runs/owner.h"
@@ -28,6 +29,7 @@ struct newest {
         bool failed;
         uint8_t mark; /* on a task that is not recorded as undone */
     } undo;
+    struct attempt_times times; /* of all attempts */
 };
 
 struct task_lister {
@@ -46,10 +48,12 @@ static void note_undo(struct newest *newest, const struct newest_undo *undo)
 static void note_task(struct newest *newest, const struct newest *attempt)
 {
     struct newest_undo undo = newest->undo;
+    struct attempt_times times = newest->times;
     if (attempt->number < newest->number)
         return;
     *newest = *attempt;
     newest->undo = undo;
+    newest->times = times;
 }
 
 static int note_attempt(void *context, const struct attempt_row *row)
@@ -57,6 +61,7 @@ static int note_attempt(void *context, const struct attempt_row *row)
     struct task_lister *l = context;
     if (row->task >= l->n || attempt_never_started(row))
         return 0;
+    attempt_times_add(&l->newest[row->task].times, row);
     if (row->flags & ATTEMPT_UNDO) {
         struct newest_undo undo = {.number = row->number,
                                    .failed =
@@ -87,11 +92,14 @@ static int note_attempt(void *context, const struct attempt_row *row)
  * numbered anew in some generations, so their numbers do not tell which came last. */
 static void note_generation(struct newest *newest, const struct newest *then)
 {
+    attempt_times_prepend(&newest->times, &then->times);
     if (newest->number)
         return;
     struct newest_undo undo = newest->undo.number ? newest->undo : then->undo;
+    struct attempt_times times = newest->times;
     *newest = *then;
     newest->undo = undo;
+    newest->times = times;
 }
 
 /* It has its own numbers of tasks. */
@@ -268,6 +276,10 @@ static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
             .attempts = a->number,
             .started_ns = a->started_ns,
             .ended_ns = a->ended_ns,
+            .attempts_ms = a->times.ended ? a->times.all_ns / 1000000 : -1,
+            .latest = a->times.latest,
+            .latest_ms = a->times.latest_ns / 1000000,
+            .latest_started_ns = a->times.latest ? a->times.latest_started_ns : 0,
             .exit_code = a->number ? a->exit_code : -1,
             .signal = a->signal,
             .timed_out = a->timed_out,

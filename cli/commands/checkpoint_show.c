@@ -27,7 +27,7 @@ static int keep_task(void *context, const char *task, enum cairn_outcome outcome
 {
     struct task_values *with = context;
     struct cairn_task_info info = {
-        .id = task, .outcome = outcome, .attempts = attempts};
+        .id = task, .outcome = outcome, .attempts = attempts, .attempts_ms = -1};
     return !task_rows_add(&with->rows, &info);
 }
 

@@ -17,7 +17,7 @@
 struct open_ends {
     uint32_t interrupted, unknown, failed_undos;
     uint32_t completed, failed; /* as they are listed, so without unknown ones */
-    struct open_steps steps;    /* released by open_steps_release */
+    struct open_steps steps;    /* only for people; released by open_steps_release */
 };
 
 static void print_count(uint32_t count, const char *name)
@@ -63,20 +63,18 @@ static int count_open_end(void *context, const struct cairn_task_info *task)
 /* A task whose undo was cut off is recorded as completed or failed, and unknown: it
  * counts once. */
 static int find_open_ends(struct cairn_store *store, struct cairn_run_info *run,
-                          bool every, struct open_ends *ends)
+                          struct open_ends *ends)
 {
     struct cairn_error error = {0};
     *ends = (struct open_ends){.unknown = run->unknown};
     if (run->live)
-        return every ? open_steps_read(&ends->steps, store, run->run) : 0;
+        return 0;
     ends->unknown = 0;
     if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0)
         return report_error(&error);
     run->completed = ends->completed;
     run->failed = ends->failed;
-    return run->state == CAIRN_RUN_UNFINISHED
-               ? open_steps_read(&ends->steps, store, run->run)
-               : 0;
+    return 0;
 }
 
 static void print_run(const struct settings *settings, const struct cairn_run_info *run,
@@ -201,9 +199,8 @@ static int print_found(struct settings *settings, struct cairn_store *store,
     if (listing.every && (status = list_rows(settings, &listing)) != 0)
         return status;
     if (!listing.every && (run->failed > 0 || ends->unknown > 0) &&
-        (cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0 ||
-         listing.error.code != 0))
-        return report_error(error.code != 0 ? &error : &listing.error);
+        cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0)
+        return report_error(&error);
     if (listing.failed > FAILED_SHOWN)
         out("  ... and %u more: cairn status %llu --tasks%s\n",
             listing.failed - FAILED_SHOWN, (unsigned long long)run->run,
@@ -226,7 +223,11 @@ static int print_text(struct settings *settings, struct cairn_store *store,
                       struct cairn_run_info *run)
 {
     struct open_ends ends;
-    int status = find_open_ends(store, run, settings->given[OPT_TASKS], &ends);
+    int status = find_open_ends(store, run, &ends);
+    /* Of a live run only its tasks show them: it says itself what waits. */
+    if (status == 0 &&
+        (run->live ? settings->given[OPT_TASKS] : run->state == CAIRN_RUN_UNFINISHED))
+        status = open_steps_read(&ends.steps, store, run->run);
     if (status == 0)
         status = print_found(settings, store, run, &ends);
     open_steps_release(&ends.steps);
@@ -238,10 +239,9 @@ static int add_tasks(struct task_listing *listing, struct cairn_store *store,
 {
     struct cairn_error error = {0};
     doc_array(listing->doc, key);
-    if (any && (cairn_run_tasks(store, listing->run, list_task_document, listing,
-                                &error) != 0 ||
-                listing->error.code != 0))
-        return report_error(error.code != 0 ? &error : &listing->error);
+    if (any &&
+        cairn_run_tasks(store, listing->run, list_task_document, listing, &error) != 0)
+        return report_error(&error);
     doc_end(listing->doc);
     return 0;
 }
@@ -259,8 +259,7 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     struct open_ends ends;
     int status;
     listing.every = settings->given[OPT_TASKS];
-    status = find_open_ends(store, &shown, false, &ends);
-    open_steps_release(&ends.steps);
+    status = find_open_ends(store, &shown, &ends);
     if (status != 0)
         return status;
     shown.unknown = ends.unknown;

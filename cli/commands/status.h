@@ -33,7 +33,7 @@ struct task_listing {
 int list_task_text(void *listing, const struct cairn_task_info *task);
 int list_failed_undo(void *listing, const struct cairn_task_info *task);
 int list_task_document(void *listing, const struct cairn_task_info *task);
-/* The same of a row that is measured. */
+/* The same of one that is to be listed. */
 int list_row_text(struct task_listing *listing, const struct task_row *row);
 int list_row_document(struct task_listing *listing, const struct task_row *row);
 /* status --waiting */

@@ -200,12 +200,8 @@ static bool is_listed(const struct task_listing *listing,
 int list_task_text(void *context, const struct cairn_task_info *task)
 {
     struct task_listing *listing = context;
-    struct task_row row = {.task = *task};
-    if (!is_listed(listing, task))
-        return 0;
-    if (task_row_measure(&row, listing->store, listing->run, &listing->error) != 0)
-        return 1;
-    return list_row_text(listing, &row);
+    struct task_row row = task_row_of(task);
+    return is_listed(listing, task) ? list_row_text(listing, &row) : 0;
 }
 
 int list_row_document(struct task_listing *listing, const struct task_row *row)
@@ -239,10 +235,6 @@ int list_row_document(struct task_listing *listing, const struct task_row *row)
 int list_task_document(void *context, const struct cairn_task_info *task)
 {
     struct task_listing *listing = context;
-    struct task_row row = {.task = *task};
-    if (!is_listed(listing, task))
-        return 0;
-    if (task_row_measure(&row, listing->store, listing->run, &listing->error) != 0)
-        return 1;
-    return list_row_document(listing, &row);
+    struct task_row row = task_row_of(task);
+    return is_listed(listing, task) ? list_row_document(listing, &row) : 0;
 }

@@ -24,49 +24,21 @@ int64_t task_row_duration(const struct cairn_task_info *task)
     return task->started_ns != 0 && end != 0 ? (end - task->started_ns) / 1000000 : -1;
 }
 
-/* ---- How long ---- */
-
-struct measuring {
-    struct task_row *row;
-    bool over; /* the next attempt has nothing to do with those before it */
-};
-
-static int measure_attempt(void *context, const struct cairn_attempt_info *attempt)
+struct task_row task_row_of(const struct cairn_task_info *task)
 {
-    struct measuring *m = context;
-    struct task_row *row = m->row;
-    bool runs = attempt->open && row->task.running;
-    int64_t end = runs ? wall_ns() : attempt->ended_ns;
-    if (m->over) {
-        row->latest = 0;
-        row->latest_ms = 0;
-    }
-    m->over = attempt->undo || (!attempt->open && attempt->outcome == CAIRN_COMPLETED);
-    if (attempt->undo || attempt->started_ns == 0 || end == 0)
-        return 0;
-    int64_t took = (end - attempt->started_ns) / 1000000;
-    row->all_ms = (row->all_ms > 0 ? row->all_ms : 0) + took;
-    if (row->latest++ == 0)
-        row->first_started_ns = attempt->started_ns;
-    row->latest_ms += took;
-    return 0;
-}
-
-int task_row_measure(struct task_row *row, struct cairn_store *store, uint64_t run,
-                     struct cairn_error *error)
-{
-    struct measuring m = {.row = row};
-    int64_t took = task_row_duration(&row->task);
-    row->all_ms = took;
-    row->latest = took >= 0;
-    row->latest_ms = took >= 0 ? took : 0;
-    row->first_started_ns = row->task.started_ns;
-    if (row->task.attempts < 2)
-        return 0;
-    row->all_ms = -1;
-    row->latest = 0;
-    row->latest_ms = 0;
-    return cairn_attempts(store, run, row->task.id, measure_attempt, &m, error);
+    struct task_row row = {.task = *task,
+                           .all_ms = task->attempts_ms,
+                           .latest = task->latest,
+                           .latest_ms = task->latest_ms,
+                           .first_started_ns = task->latest_started_ns};
+    if (!task->running || task->started_ns == 0)
+        return row;
+    int64_t took = task_row_duration(task);
+    row.all_ms = (row.all_ms > 0 ? row.all_ms : 0) + took;
+    if (row.latest++ == 0)
+        row.first_started_ns = task->started_ns;
+    row.latest_ms += took;
+    return row;
 }
 
 /* ---- Which ---- */
@@ -93,7 +65,7 @@ bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task)
         rows->at = at;
         rows->capacity = capacity;
     }
-    rows->at[rows->n] = (struct task_row){.task = *task, .all_ms = -1};
+    rows->at[rows->n] = task_row_of(task);
     struct cairn_task_info *row = &rows->at[rows->n++].task;
     row->id = strdup(task->id);
     row->text = task->text ? strdup(task->text) : NULL;
@@ -170,9 +142,6 @@ int task_rows_read(struct task_rows *rows, const struct settings *settings,
     if (rows->failed)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "out of memory");
-    for (size_t i = 0; i < rows->n; i++)
-        if (task_row_measure(&rows->at[i], store, run, &error) != 0)
-            return report_error(&error);
     sort_rows(rows, settings->number[OPT_SORT_TASKS]);
     return 0;
 }

@@ -41,9 +41,8 @@ size_t task_rows_group(const struct task_rows *rows, size_t i);
 int task_rows_width(const struct task_rows *rows, bool folded);
 /* "  12 tasks  convert  10 completed, 2 failed  0.10s to 3.20s" */
 void task_rows_print_group(const struct task_rows *rows, size_t i, size_t n);
-/* Fills in the times of the row's task; reads its attempts if there are several. */
-int task_row_measure(struct task_row *row, struct cairn_store *store, uint64_t run,
-                     struct cairn_error *error);
+/* Its texts are those of the task. */
+struct task_row task_row_of(const struct cairn_task_info *task);
 /* Milliseconds of the newest attempt, up to now if it runs; -1: it has none. */
 int64_t task_row_duration(const struct cairn_task_info *task);
 

@@ -79,7 +79,11 @@ struct cairn_task_info {
     bool interrupted;             /* an attempt is open, and does not run */
     uint32_t attempts;            /* started so far */
     int64_t started_ns, ended_ns; /* of the newest attempt */
-    int exit_code, signal;        /* of the newest attempt; -1 and 0: none */
+    int64_t attempts_ms;          /* of all attempts that have ended; -1: none has */
+    uint32_t latest; /* attempts that have ended: the newest, and those that
+                        failed right before it; ... */
+    int64_t latest_ms, latest_started_ns; /* ... together, and when the first began */
+    int exit_code, signal;                /* of the newest attempt; -1 and 0: none */
     bool timed_out;
     int64_t cpu_ms, peak_kib;
     const char *text;     /* message of the newest attempt, or NULL */
