@@ -7,106 +7,104 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether the row, words with blanks between them, has this one. */
+static bool row_has(const char *row, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = row; *at; at += strspn(at, " ")) {
+        size_t m = strcspn(at, " ");
+        if (m == n && memcmp(at, word, n) == 0)
+            return true;
+        at += m;
+    }
+    return false;
+}
+
+struct meaning {
+    const char *words; /* with blanks between them */
+    const char *meant;
+};
+
+/* ---- Commands ---- */
+
 /* The nearest word by letters would be a wrong answer to them. */
+static const struct meaning commands[] = {
+    {"list ls",
+     "`cairn runs` lists runs, `cairn status --tasks` the tasks of one, `cairn plan` "
+     "those of the workflow file"},
+    {"tasks", "`cairn status --tasks` lists those of a run, `cairn plan` those of the "
+              "workflow file"},
+    {"ps", "`cairn status` shows what is running, `cairn runs` all runs"},
+    {"top", "`cairn watch` follows a run"},
+    {"start up", "`cairn run` starts a workflow, or goes on with its unfinished run"},
+    {"build make", "`cairn run` runs the workflow file"},
+    {"retry", "`cairn resume` runs what failed or was not finished again"},
+    {"restart",
+     "`cairn resume` goes on with a run, `cairn run --fresh` starts the workflow over"},
+    {"continue", "`cairn resume` goes on with a run"},
+    {"logs output", "`cairn log TASK` prints what a task wrote"},
+    {"stop",
+     "`cairn cancel` stops a run that is running; `cairn resume` goes on with it"},
+    {"kill abort", "`cairn cancel` stops a run that is running"},
+    {"down", "`cairn cancel` stops a run, `cairn undo` takes back what it did"},
+    {"pause", "`cairn cancel` stops a run, `cairn resume` goes on with it"},
+    {"rollback", "`cairn undo` takes back what a run did"},
+    {"dry-run", "`cairn plan` says what would run, and why"},
+    {"why", "`cairn explain TASK` says why a task runs or does not"},
+    {"lint", "`cairn validate` checks a workflow file"},
+    {"verify",
+     "`cairn validate` checks a workflow file, `cairn checkpoint verify` what is "
+     "stored"},
+    {"clean",
+     "`cairn undo RUN` takes back what a run did, `cairn gc` removes what the store "
+     "no longer needs; files of tasks are theirs"},
+    {"all", "`cairn run` runs the whole workflow file"},
+    {"test", "`cairn run test` runs the task or group of that name"},
+    {"tail", "`cairn log TASK --follow` prints what a task writes"},
+    {"history", "`cairn runs` lists runs, `cairn checkpoint list` checkpoints"},
+    {"dag dot", "`cairn graph` draws the tasks"},
+    {"approve done", "`cairn complete RUN TASK` says that an external task is done"},
+    {"new", "`cairn init` writes a workflow file to begin with"},
+    {"commit save snapshot",
+     "`cairn checkpoint create MESSAGE` keeps the state of a session; a run makes "
+     "its checkpoints by itself"},
+    {"stash", "`cairn checkpoint create MESSAGE` keeps the state of a session, `cairn "
+              "checkpoint restore ID` brings it back"},
+    {"checkout",
+     "`cairn checkpoint restore ID` puts a session back, `cairn branch switch NAME` "
+     "goes to another branch"},
+    {"reset revert",
+     "`cairn checkpoint restore ID` puts a session back, `cairn undo RUN` takes back "
+     "what a run did"},
+    {"blame", "`cairn checkpoint blame-file PATH` says where each line comes from"},
+    {"tag", "`cairn checkpoint label ID NAME` labels a checkpoint"},
+    {"show",
+     "`cairn status RUN` shows a run, `cairn log TASK` the output of a task, `cairn "
+     "checkpoint show ID` a checkpoint"},
+    {"view", "`cairn status RUN` shows a run, `cairn log TASK` the output of a task"},
+    {"info inspect describe",
+     "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
+    {"jobs", "`cairn status --tasks` lists the tasks of a run"},
+    {"summary", "`cairn status` shows a run, `cairn stats` the whole store"},
+    {"attach", "`cairn watch` follows a run that another process runs"},
+    {"detach",
+     "a run ends with its terminal, unless it is begun with `setsid cairn run`; "
+     "`cairn watch` follows it"},
+    {"wait", "`cairn watch` ends when the run ends, with the status of the run"},
+    {"submit trigger dispatch", "`cairn run` runs a workflow file"},
+    {"unlock",
+     "a lock ends with the process that holds it: `cairn resume` goes on with the run"},
+    {"outputs results", "`cairn values` shows what tasks have told"},
+    {"rm delete remove",
+     "`cairn gc` removes old runs, `cairn checkpoint delete ID` a checkpoint"},
+    {"edit", "the workflow file is yours to edit; `cairn validate` checks it"},
+};
+
 const char *command_meant(const char *word)
 {
-    static const struct {
-        const char *word, *meant;
-    } words[] = {
-        {"list", "`cairn runs` lists runs, `cairn status --tasks` the tasks of one, "
-                 "`cairn plan` those of the workflow file"},
-        {"ls", "`cairn runs` lists runs, `cairn status --tasks` the tasks of one, "
-               "`cairn plan` those of the workflow file"},
-        {"tasks", "`cairn status --tasks` lists those of a run, `cairn plan` those of "
-                  "the workflow file"},
-        {"ps", "`cairn status` shows what is running, `cairn runs` all runs"},
-        {"top", "`cairn watch` follows a run"},
-        {"start", "`cairn run` starts a workflow, or goes on with its unfinished run"},
-        {"up", "`cairn run` starts a workflow, or goes on with its unfinished run"},
-        {"build", "`cairn run` runs the workflow file"},
-        {"make", "`cairn run` runs the workflow file"},
-        {"retry", "`cairn resume` runs what failed or was not finished again"},
-        {"restart", "`cairn resume` goes on with a run, `cairn run --fresh` starts the "
-                    "workflow over"},
-        {"continue", "`cairn resume` goes on with a run"},
-        {"logs", "`cairn log TASK` prints what a task wrote"},
-        {"output", "`cairn log TASK` prints what a task wrote"},
-        {"stop", "`cairn cancel` stops a run that is running; `cairn resume` goes on "
-                 "with it"},
-        {"kill", "`cairn cancel` stops a run that is running"},
-        {"abort", "`cairn cancel` stops a run that is running"},
-        {"down", "`cairn cancel` stops a run, `cairn undo` takes back what it did"},
-        {"pause", "`cairn cancel` stops a run, `cairn resume` goes on with it"},
-        {"rollback", "`cairn undo` takes back what a run did"},
-        {"dry-run", "`cairn plan` says what would run, and why"},
-        {"why", "`cairn explain TASK` says why a task runs or does not"},
-        {"lint", "`cairn validate` checks a workflow file"},
-        {"verify", "`cairn validate` checks a workflow file, `cairn checkpoint verify` "
-                   "what is stored"},
-        {"clean", "`cairn undo RUN` takes back what a run did, `cairn gc` removes what "
-                  "the store no longer needs; files of tasks are theirs"},
-        {"all", "`cairn run` runs the whole workflow file"},
-        {"test", "`cairn run test` runs the task or group of that name"},
-        {"tail", "`cairn log TASK --follow` prints what a task writes"},
-        {"history", "`cairn runs` lists runs, `cairn checkpoint list` checkpoints"},
-        {"dag", "`cairn graph` draws the tasks"},
-        {"dot", "`cairn graph` draws the tasks"},
-        {"approve", "`cairn complete RUN TASK` says that an external task is done"},
-        {"done", "`cairn complete RUN TASK` says that an external task is done"},
-        {"new", "`cairn init` writes a workflow file to begin with"},
-        {"commit",
-         "`cairn checkpoint create MESSAGE` keeps the state of a session; a run "
-         "makes its checkpoints by itself"},
-        {"save",
-         "`cairn checkpoint create MESSAGE` keeps the state of a session; a run "
-         "makes its checkpoints by itself"},
-        {"snapshot",
-         "`cairn checkpoint create MESSAGE` keeps the state of a session; a "
-         "run makes its checkpoints by itself"},
-        {"stash", "`cairn checkpoint create MESSAGE` keeps the state of a session, "
-                  "`cairn checkpoint restore ID` brings it back"},
-        {"checkout", "`cairn checkpoint restore ID` puts a session back, `cairn branch "
-                     "switch NAME` goes to another branch"},
-        {"reset", "`cairn checkpoint restore ID` puts a session back, `cairn undo RUN` "
-                  "takes back what a run did"},
-        {"revert",
-         "`cairn checkpoint restore ID` puts a session back, `cairn undo RUN` "
-         "takes back what a run did"},
-        {"blame", "`cairn checkpoint blame-file PATH` says where each line comes from"},
-        {"tag", "`cairn checkpoint label ID NAME` labels a checkpoint"},
-        {"show",
-         "`cairn status RUN` shows a run, `cairn log TASK` the output of a task, "
-         "`cairn checkpoint show ID` a checkpoint"},
-        {"view",
-         "`cairn status RUN` shows a run, `cairn log TASK` the output of a task"},
-        {"info", "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
-        {"inspect", "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
-        {"describe", "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
-        {"jobs", "`cairn status --tasks` lists the tasks of a run"},
-        {"summary", "`cairn status` shows a run, `cairn stats` the whole store"},
-        {"attach", "`cairn watch` follows a run that another process runs"},
-        {"detach",
-         "a run ends with its terminal, unless it is begun with `setsid cairn "
-         "run`; `cairn watch` follows it"},
-        {"wait", "`cairn watch` ends when the run ends, with the status of the run"},
-        {"submit", "`cairn run` runs a workflow file"},
-        {"trigger", "`cairn run` runs a workflow file"},
-        {"dispatch", "`cairn run` runs a workflow file"},
-        {"unlock", "a lock ends with the process that holds it: `cairn resume` goes on "
-                   "with the run"},
-        {"outputs", "`cairn values` shows what tasks have told"},
-        {"results", "`cairn values` shows what tasks have told"},
-        {"rm",
-         "`cairn gc` removes old runs, `cairn checkpoint delete ID` a checkpoint"},
-        {"delete", "`cairn gc` removes old runs, `cairn checkpoint delete ID` a "
-                   "checkpoint"},
-        {"remove", "`cairn gc` removes old runs, `cairn checkpoint delete ID` a "
-                   "checkpoint"},
-        {"edit", "the workflow file is yours to edit; `cairn validate` checks it"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(words[i].word, word) == 0)
-            return words[i].meant;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (row_has(commands[i].words, word))
+            return commands[i].meant;
     return NULL;
 }
 
@@ -157,18 +155,6 @@ static const char *const verbs[] = {
     "watch follow tail attach",
 };
 
-static bool row_has(const char *row, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = row; *at; at += strspn(at, " ")) {
-        size_t m = strcspn(at, " ");
-        if (m == n && memcmp(at, word, n) == 0)
-            return true;
-        at += m;
-    }
-    return false;
-}
-
 const char *verb_meant(const char *words)
 {
     const char *space = strrchr(words, ' ');
@@ -185,96 +171,80 @@ const char *verb_meant(const char *words)
 
 /* ---- Options ---- */
 
+static const struct {
+    const char *command;
+    struct meaning of;
+} options[] = {
+    {"run",
+     {"dry-run just-print dryrun n", "`cairn plan` says what would run, and why"}},
+    {"run", {"f file", "the workflow file comes without it: cairn run FILE"}},
+    {"plan", {"f file", "the workflow file comes without it: cairn plan FILE"}},
+    {"run",
+     {"always-make forceall F no-cache B",
+      "`cairn run --fresh` runs everything again"}},
+    {"run", {"forcerun R", "`cairn rerun TASK...` runs finished tasks again"}},
+    {"run",
+     {"rerun-incomplete",
+      "`cairn run` runs again what was interrupted, without being told"}},
+    {"run", {"rerun-failed failed", "`cairn resume` runs again what failed"}},
+    {"run", {"cores", "how many tasks run at once is -j N"}},
+    {"run", {"until target", "`cairn run FILE TASK` runs that task and what it needs"}},
+    {"run",
+     {"only",
+      "`cairn run FILE TASK` runs that task and what it needs; `cairn rerun TASK "
+      "--only` runs a finished one again"}},
+    {"run",
+     {"ignore-errors i", "-k goes on with what does not need the task that failed"}},
+    {"run", {"s silent", "-q prints less"}},
+    {"run",
+     {"C directory",
+      "a workflow runs in the directory of its file: cairn run DIR/cairn.yaml"}},
+    {"run",
+     {"unlock",
+      "a lock ends with the process that holds it: `cairn resume` goes on with the "
+      "run"}},
+    {"run",
+     {"touch t",
+      "what is done is what the store says, whatever the time of a file: there is "
+      "nothing to touch"}},
+    {"run",
+     {"retry",
+      "`retries` of a task says how often it is tried again; `cairn resume` runs "
+      "again what failed"}},
+    {"run",
+     {"watch follow",
+      "the run is followed anyway; `cairn watch` follows one that another process "
+      "runs"}},
+    {"run",
+     {"detach d",
+      "put it into the background with `setsid cairn run FILE &`; `cairn watch` "
+      "follows it"}},
+    {"run", {"summary tasks", "`cairn status --tasks` lists the tasks of a run"}},
+    {"run", {"list", "`cairn plan` lists the tasks of a workflow file"}},
+    {"run",
+     {"resume",
+      "`cairn run` goes on with the unfinished run of its workflow by itself; `cairn "
+      "resume RUN` with a certain one"}},
+    {"run", {"run", "`cairn resume RUN` goes on with a certain run"}},
+    {"run",
+     {"from", "`cairn resume --from CHECKPOINT` starts a run from a checkpoint"}},
+    {"run", {"undo", "`cairn undo RUN` takes back what a run did"}},
+    {"run", {"reason", "`cairn explain TASK` says why a task runs or does not"}},
+    {"resume",
+     {"dry-run",
+      "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and why"}},
+    {"resume", {"run", "the number of the run comes without it: cairn resume RUN"}},
+    {"events", {"run", "the number of the run comes without it: cairn events RUN"}},
+    {"status", {"run", "the number of the run comes without it: cairn status RUN"}},
+    {"watch", {"run", "the number of the run comes without it: cairn watch RUN"}},
+    {"status", {"follow watch", "`cairn watch` follows a run"}},
+};
+
 const char *option_meant(const char *command, const char *option)
 {
-    static const struct {
-        const char *command, *option, *meant;
-    } options[] = {
-        {"run", "dry-run", "`cairn plan` says what would run, and why"},
-        {"run", "just-print", "`cairn plan` says what would run, and why"},
-        {"run", "dryrun", "`cairn plan` says what would run, and why"},
-        {"run", "n", "`cairn plan` says what would run, and why"},
-        {"run", "f", "the workflow file comes without it: cairn run FILE"},
-        {"run", "file", "the workflow file comes without it: cairn run FILE"},
-        {"plan", "f", "the workflow file comes without it: cairn plan FILE"},
-        {"plan", "file", "the workflow file comes without it: cairn plan FILE"},
-        {"run", "always-make", "`cairn run --fresh` runs everything again"},
-        {"run", "forceall", "`cairn run --fresh` runs everything again"},
-        {"run", "F", "`cairn run --fresh` runs everything again"},
-        {"run", "no-cache", "`cairn run --fresh` runs everything again"},
-        {"run", "forcerun", "`cairn rerun TASK...` runs finished tasks again"},
-        {"run", "R", "`cairn rerun TASK...` runs finished tasks again"},
-        {"run", "rerun-incomplete",
-         "`cairn run` runs again what was interrupted, without being told"},
-        {"run", "rerun-failed", "`cairn resume` runs again what failed"},
-        {"run", "failed", "`cairn resume` runs again what failed"},
-        {"run", "cores", "how many tasks run at once is -j N"},
-        {"run", "until", "`cairn run FILE TASK` runs that task and what it needs"},
-        {"run", "target", "`cairn run FILE TASK` runs that task and what it needs"},
-        {"run", "only",
-         "`cairn run FILE TASK` runs that task and what it needs; `cairn "
-         "rerun TASK --only` runs a finished one again"},
-        {"run", "ignore-errors",
-         "-k goes on with what does not need the task that failed"},
-        {"run", "i", "-k goes on with what does not need the task that failed"},
-        {"run", "s", "-q prints less"},
-        {"run", "silent", "-q prints less"},
-        {"run", "C",
-         "a workflow runs in the directory of its file: cairn run "
-         "DIR/cairn.yaml"},
-        {"run", "directory",
-         "a workflow runs in the directory of its file: cairn run "
-         "DIR/cairn.yaml"},
-        {"run", "unlock",
-         "a lock ends with the process that holds it: `cairn resume` "
-         "goes on with the run"},
-        {"run", "touch",
-         "what is done is what the store says, whatever the time of a "
-         "file: there is nothing to touch"},
-        {"run", "t",
-         "what is done is what the store says, whatever the time of a "
-         "file: there is nothing to touch"},
-        {"run", "retry",
-         "`retries` of a task says how often it is tried again; `cairn "
-         "resume` runs again what failed"},
-        {"run", "watch",
-         "the run is followed anyway; `cairn watch` follows one that "
-         "another process runs"},
-        {"run", "detach",
-         "put it into the background with `setsid cairn run FILE &`; "
-         "`cairn watch` follows it"},
-        {"run", "d",
-         "put it into the background with `setsid cairn run FILE &`; "
-         "`cairn watch` follows it"},
-        {"run", "summary", "`cairn status --tasks` lists the tasks of a run"},
-        {"run", "B", "`cairn run --fresh` runs everything again"},
-        {"run", "list", "`cairn plan` lists the tasks of a workflow file"},
-        {"run", "tasks", "`cairn status --tasks` lists the tasks of a run"},
-        {"run", "follow",
-         "the run is followed anyway; `cairn watch` follows one that "
-         "another process runs"},
-        {"run", "resume",
-         "`cairn run` goes on with the unfinished run of its workflow "
-         "by itself; `cairn resume RUN` with a certain one"},
-        {"run", "run", "`cairn resume RUN` goes on with a certain run"},
-        {"run", "from",
-         "`cairn resume --from CHECKPOINT` starts a run from a "
-         "checkpoint"},
-        {"run", "undo", "`cairn undo RUN` takes back what a run did"},
-        {"run", "reason", "`cairn explain TASK` says why a task runs or does not"},
-        {"resume", "dry-run",
-         "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and "
-         "why"},
-        {"resume", "run", "the number of the run comes without it: cairn resume RUN"},
-        {"events", "run", "the number of the run comes without it: cairn events RUN"},
-        {"status", "run", "the number of the run comes without it: cairn status RUN"},
-        {"watch", "run", "the number of the run comes without it: cairn watch RUN"},
-        {"status", "follow", "`cairn watch` follows a run"},
-        {"status", "watch", "`cairn watch` follows a run"},
-    };
     for (size_t i = 0; command && i < sizeof options / sizeof options[0]; i++)
         if (strcmp(options[i].command, command) == 0 &&
-            strcmp(options[i].option, option) == 0)
-            return options[i].meant;
+            row_has(options[i].of.words, option))
+            return options[i].of.meant;
     return NULL;
 }

@@ -96,10 +96,11 @@ static int report_members(const struct cairn_workflow *workflow, const char *tas
                           cairn_workflow_name(workflow), how, names);
 }
 
-/* `test[one]` where the group `test` has members: names those that are meant, or the
- * first ones. 0: there is no such group, or `nearest` may tell more. */
+/* `test[one]` where the group `test` has members: names those that may be meant, or the
+ * first ones. 0: there is no such group, or *nearest tells more; it is set where only
+ * one can be meant. */
 static int unknown_member(const struct cairn_workflow *workflow, const char *task,
-                          const char *nearest)
+                          const char **nearest)
 {
     size_t group = strcspn(task, "["), n = strlen(task);
     struct cairn_node_info info = {0};
@@ -117,13 +118,11 @@ static int unknown_member(const struct cairn_workflow *workflow, const char *tas
             add_member(&fit, info.id);
     }
     if (fit.n == 1)
-        return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                              "there is no task %s in %s: did you mean %s?", task,
-                              cairn_workflow_name(workflow), fit.first[0]);
+        *nearest = fit.first[0];
     if (fit.n > 1)
         return report_members(workflow, task, ": it could be ", &fit);
     /* With its key it is a member of which a letter is wrong. */
-    if (all.n == 0 || (nearest && strchr(task, '=')))
+    if (fit.n == 1 || all.n == 0 || (*nearest && strchr(task, '=')))
         return 0;
     snprintf(has, sizeof has, "; %.*s has ", (int)(group < 200 ? group : 200), task);
     return report_members(workflow, task, has, &all);
@@ -146,7 +145,7 @@ int unknown_task(const struct cairn_workflow *workflow, const char *task)
         nearest_try(&nearest, info.id);
         nearest_try(&nearest, info.group);
     }
-    int status = unknown_member(workflow, task, nearest.best);
+    int status = unknown_member(workflow, task, &nearest.best);
     if (status != 0)
         return status;
     if (!nearest.best && tasks <= FEW)

@@ -219,8 +219,7 @@ static int exit_status(const struct engine *e, const struct cairn_run_result *r,
         return 8;
     if (unsaved)
         return 9;
-    bool before = r->state == CAIRN_RUN_FAILED && count_failed_before(e);
-    if ((r->state == CAIRN_RUN_FAILED && !before) || failures || e->undoing.failed)
+    if (failures || e->undoing.failed)
         return 1;
     return r->state == CAIRN_RUN_COMPLETED || choice_is_done(e, r) ? 0 : 7;
 }

@@ -198,6 +198,18 @@ static const char *describe_evidence(const struct cairn_plan *plan, uint32_t tas
     return keep_text(arena, &text, format);
 }
 
+static const char *describe_input(const struct cairn_plan *plan, uint32_t task,
+                                  struct arena *arena)
+{
+    uint8_t evidence = plan->situation.present.evidence[task];
+    return describe_evidence(plan, task,
+                             evidence == INPUT_MISSING ? "its input %s is missing"
+                             : evidence == INPUT_NEW
+                                 ? "its input %s is new"
+                                 : "the content of its input %s differs",
+                             arena);
+}
+
 static const char *describe_changed_output(const struct cairn_plan *plan, uint32_t task,
                                            struct arena *arena)
 {
@@ -344,13 +356,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                    ? describe_evidence(plan, task, "its output %s is missing", arena)
                    : describe_changed_output(plan, task, arena);
     case CAIRN_REASON_INPUT:
-        return describe_evidence(plan, task,
-                                 s->present.evidence[task] == INPUT_MISSING
-                                     ? "its input %s is missing"
-                                 : s->present.evidence[task] == INPUT_NEW
-                                     ? "its input %s is new"
-                                     : "the content of its input %s differs",
-                                 arena);
+        return describe_input(plan, task, arena);
     case CAIRN_REASON_SECRET:
         return describe_evidence(plan, task, "the value of the secret %s differs",
                                  arena);

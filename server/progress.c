@@ -50,14 +50,17 @@ void calls_tell(struct calls *calls)
         tell_progress(calls, call, now, false);
 }
 
-int64_t calls_tell_due(const struct calls *calls)
+static int64_t tell_due(const struct call *list)
 {
     int64_t due = INT64_MAX;
-    for (const struct call *call = calls->running; call; call = call->next)
-        if (call->progress && call->told_ms + PROGRESS_MS < due)
-            due = call->told_ms + PROGRESS_MS;
-    for (const struct call *call = calls->waiting; call; call = call->next)
-        if (call->progress && call->told_ms + PROGRESS_MS < due)
-            due = call->told_ms + PROGRESS_MS;
+    for (; list; list = list->next)
+        if (list->progress && list->told_ms + PROGRESS_MS < due)
+            due = list->told_ms + PROGRESS_MS;
     return due;
+}
+
+int64_t calls_tell_due(const struct calls *calls)
+{
+    int64_t running = tell_due(calls->running), waiting = tell_due(calls->waiting);
+    return running < waiting ? running : waiting;
 }

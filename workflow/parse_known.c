@@ -191,12 +191,6 @@ static int check_name(struct checking *c)
 
 /* ---- Statuses ---- */
 
-/* As the names of outcomes are (runs/names.c). */
-static const char *const task_statuses[] = {"completed", "failed",  "skipped",
-                                            "excluded",  "undone",  "cancelled",
-                                            "unknown",   "pending", NULL};
-static const char *const run_statuses[] = {"completed", "failed", "cancelled", NULL};
-
 /* In the words of others. */
 static const char *meant_by(struct str word)
 {
@@ -217,16 +211,19 @@ static const char *meant_by(struct str word)
 static int check_status(const struct checking *c, const struct status_compared *s,
                         size_t from)
 {
+    static const enum cairn_outcome of_tasks[] = {
+        CAIRN_COMPLETED, CAIRN_FAILED, CAIRN_CANCELLED, CAIRN_SKIPPED,
+        CAIRN_EXCLUDED,  CAIRN_UNDONE, CAIRN_UNKNOWN,   CAIRN_PENDING};
+    enum { OF_TASKS = sizeof of_tasks / sizeof of_tasks[0], OF_RUNS = 3 };
     bool of_run = s->name->kind == NAME_RUN_STATUS;
-    const char *const *words = of_run ? run_statuses : task_statuses;
-    struct str candidates[sizeof task_statuses / sizeof task_statuses[0]];
-    size_t n = 0;
-    for (; words[n]; n++) {
-        if (str_equal(s->text, str_of(words[n])))
+    struct str words[OF_TASKS];
+    size_t n = of_run ? OF_RUNS : OF_TASKS;
+    for (size_t i = 0; i < n; i++) {
+        words[i] = str_of(cairn_outcome_name(of_tasks[i]));
+        if (str_equal(s->text, words[i]))
             return 0;
-        candidates[n] = str_of(words[n]);
     }
-    struct hint hint = hint_nearest(s->text, candidates, n);
+    struct hint hint = hint_nearest(s->text, words, n);
     const char *meant = meant_by(s->text);
     if (meant)
         snprintf(hint.text, sizeof hint.text, "; did you mean `%s`?", meant);

@@ -24,7 +24,7 @@ struct picked { /* a task that was started */
     bool asked;           /* while only one stream is followed: ... */
     bool lacks;           /* ... it has one log of both */
     bool open;            /* more may come in a line without its end */
-    bool ended;           /* an intent is open before its attempt runs */
+    bool ended;           /* the task: before an attempt runs it is neither of both */
 };
 
 struct picking {

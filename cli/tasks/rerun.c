@@ -25,7 +25,7 @@ static int load_workflow(struct cairn_store *store, const struct cairn_run_info 
     return 0;
 }
 
-/* What is asked for now may be what the live run does next. */
+/* The live run may do next what is wanted. */
 static int refuse_live(const struct settings *settings,
                        const struct cairn_run_info *run)
 {
