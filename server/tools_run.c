@@ -38,11 +38,13 @@ static const struct property resume_properties[] = {
 };
 
 static const struct variant list[] = {
-    {NULL, "runs --workflow={workflow} --limit={limit} --offset={offset} "
-           "--sort={sort}"},
+    {NULL, "runs --workflow={workflow} --state={state} --limit={limit} "
+           "--offset={offset} --sort={sort}"},
 };
 static const struct property list_properties[] = {
     TEXT("workflow", "Only runs of this workflow"),
+    TEXT("state", "Only runs in these states, separated by commas: running, waiting, "
+                  "interrupted, completed, failed, cancelled, undone"),
     LIMIT,
     OFFSET,
     CHOICE("sort", "-started|started", "Newest first (default), or oldest"),

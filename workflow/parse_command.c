@@ -28,9 +28,11 @@ static struct str variable_of(struct str text)
     return str_is_env_name(name) ? name : STR("name");
 }
 
-static int refuse_references(const struct parser *p, const struct node *node,
-                             const char *key, struct str text)
+static int refuse_references(struct parser *p, const struct node *node, const char *key,
+                             struct str text)
 {
+    warn_of_other_form(p, node, text,
+                       "values come as environment variables, as \"$name\"");
     if (!template_has(text))
         return 0;
     return diagnose(&p->diagnostic, place_of_reference(p, node, text),
@@ -39,8 +41,8 @@ static int refuse_references(const struct parser *p, const struct node *node,
                     key, SHOWN(variable_of(text)));
 }
 
-static int read_shell_text(const struct parser *p, const struct node *node,
-                           const char *key, struct str *out)
+static int read_shell_text(struct parser *p, const struct node *node, const char *key,
+                           struct str *out)
 {
     char what[64];
     struct str text;

@@ -239,16 +239,32 @@ static int use_given(const struct parser *p, struct param *params,
     return 0;
 }
 
+/* Names all that are missing. */
 static int check_required(const struct parser *p, const struct param *params)
 {
-    for (uint32_t i = 0; i < p->out->n_params; i++)
-        if (!params[i].given)
-            return diagnose_as(
-                &p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
-                "the param `%.*s` has no default and needs a value; give "
-                "it with --param %.*s=...",
-                SHOWN(params[i].pair.key), SHOWN(params[i].pair.key));
-    return 0;
+    struct buf missing = BUF_INIT;
+    uint32_t n = 0, first = 0;
+    for (uint32_t i = 0; i < p->out->n_params; i++) {
+        if (params[i].given)
+            continue;
+        if (n++ == 0)
+            first = i;
+        buf_format(&missing, "%s`%.*s`", n > 1 ? ", " : "", SHOWN(params[i].pair.key));
+    }
+    int rc = missing.failed ? out_of_memory(p) : 0;
+    if (!rc && n == 1)
+        rc = diagnose_as(&p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
+                         "the param `%.*s` has no default and needs a value; give it "
+                         "with --param %.*s=...",
+                         SHOWN(params[first].pair.key), SHOWN(params[first].pair.key));
+    else if (!rc && n > 1)
+        rc = diagnose_as(&p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
+                         "%u params have no default and need values, each given with "
+                         "--param %.*s=...: %.*s",
+                         n, SHOWN(params[first].pair.key), (int)missing.size,
+                         missing.data);
+    buf_release(&missing);
+    return rc;
 }
 
 static int by_name(const void *a, const void *b)

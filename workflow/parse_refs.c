@@ -80,6 +80,39 @@ static int check_pieces(struct checking *c, const struct text_template *template
     return rc;
 }
 
+/* `{{ params.x }}` and `${tasks.a.outputs.x}`: the forms of other tools. */
+static const char *find_other_form(struct str text)
+{
+    static const struct str roots[] = {NAME("params."), NAME("tasks.")};
+    const char *end = text.ptr + text.len;
+    for (size_t k = 0; k < sizeof roots / sizeof roots[0]; k++)
+        for (const char *at = text.ptr;
+             (at = memmem(at, (size_t)(end - at), roots[k].ptr, roots[k].len));
+             at += roots[k].len) {
+            const char *start = at;
+            while (start > text.ptr && start[-1] == ' ')
+                start--;
+            const char *word = start;
+            while (start > text.ptr && start[-1] == '{')
+                start--;
+            bool dollar = start > text.ptr && start[-1] == '$';
+            if (word - start == (dollar ? 1 : 2))
+                return start - dollar;
+        }
+    return NULL;
+}
+
+void warn_of_other_form(struct parser *p, const struct node *node, struct str text,
+                        const char *instead)
+{
+    const char *at = text.len ? find_other_form(text) : NULL;
+    if (!at)
+        return;
+    parse_warn(p, source_inside(&p->source, node->at, text, (size_t)(at - text.ptr), 2),
+               "`%.2s` begins no expression here and stays in the text: %s", at,
+               instead);
+}
+
 int check_text(struct parser *p, const struct node *node, struct str text,
                const struct task_def *def, enum place place, size_t *size)
 {
@@ -88,6 +121,7 @@ int check_text(struct parser *p, const struct node *node, struct str text,
     const struct text_template *template;
     struct expression_error wrong = {0};
     size_t known = text.len;
+    warn_of_other_form(p, node, text, "an expression is written ${{ }}");
     if (!template_has(text)) {
         if (size)
             *size = known;

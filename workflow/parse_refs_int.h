@@ -23,6 +23,10 @@ int check_text(struct parser *p, const struct node *node, struct str text,
  * empty, then there is no "="). */
 int check_string(struct parser *p, const struct node *node, struct str key,
                  struct str text, const struct task_def *def, enum place place);
+/* Warns where a text has an expression in the form of another tool, which is kept as it
+ * is; `instead` is what to write. */
+void warn_of_other_form(struct parser *p, const struct node *node, struct str text,
+                        const char *instead);
 /* Text of a foreach key with params put in. */
 int read_expanded(struct parser *p, const struct node *node, const char *what,
                   const struct task_def *def, struct str *out);

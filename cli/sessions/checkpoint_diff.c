@@ -207,7 +207,9 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
         return status;
     }
     if (!used) {
-        if (files > 0)
+        if (files == 1)
+            out("1 file, link or directory differs; on the board: ");
+        else if (files > 0)
             out("%" PRIu64 " files, links and directories differ; on the board: ",
                 files);
         print_summary(&summary);

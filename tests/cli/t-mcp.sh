@@ -144,6 +144,8 @@ call 44 run_log '{"task":"hi","run":1}'
 same run_log cairn log hi --run 1 --json
 call 45 run_list
 same run_list cairn runs --json
+call 45 run_list '{"state":"completed,undone"}'
+same run_list cairn runs --state completed,undone --json
 call 46 task_next '{"run":1}'
 same task_next cairn next 1 --json
 call 47 run_start '{"file":"none.yaml"}'

@@ -148,6 +148,38 @@ START_TEST(test_conditions)
 }
 END_TEST
 
+/* What another tool would replace, and what has no such name. */
+START_TEST(test_other_forms)
+{
+    static const char *const lines[][2] = {
+        {"run: x\n    env: {A: '${params.day}'}",
+         "w.yaml:6:15: `${` begins no expression here and stays in the text: an "
+         "expression is written ${{ }}"},
+        {"exec: [x, 'a {{ tasks.b.outputs.c }}']",
+         "w.yaml:5:18: `{{` begins no expression here and stays in the text: an "
+         "expression is written ${{ }}"},
+        {"run: echo {{params.day}}",
+         "w.yaml:5:15: `{{` begins no expression here and stays in the text: values "
+         "come as environment variables, as \"$name\""},
+        {"run: x\n    check: test {{ params.day }}",
+         "w.yaml:6:17: `{{` begins no expression here and stays in the text: values "
+         "come as environment variables, as \"$name\""},
+        {"exec: [x, '${{ params.day }} {{ .Names }} {params.day} params.day ${day}']",
+         NULL},
+        {"run: echo {{ day }} ${day} $params.day {{{params.day}}}", NULL},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "name: n\nparams: {day: mon}\ntasks:\n  a:\n    %s\n", lines[i][0]);
+        const struct definition *d = help_parse(text);
+        ck_assert_uint_eq(d->n_warnings, lines[i][1] ? 1 : 0);
+        if (lines[i][1])
+            ck_text(d->warnings[0], lines[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(test_when)
 {
     ck_assert_int_eq(first(IN_TASK("when: success"))->when, WHEN_SUCCESS);
@@ -399,6 +431,7 @@ int main(void)
     tcase_add_test(tests, test_secrets);
     tcase_add_test(tests, test_own_params);
     tcase_add_test(tests, test_conditions);
+    tcase_add_test(tests, test_other_forms);
     tcase_add_test(tests, test_when);
     tcase_add_test(tests, test_checks);
     tcase_add_test(tests, test_side_shell);

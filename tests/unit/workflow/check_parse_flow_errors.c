@@ -297,6 +297,15 @@ START_TEST(test_given_params)
     help_refused(str_of(text), CAIRN_EUSAGE, NULL, "the param `day` has no default");
     given("m", "x");
     help_refused(str_of(text), CAIRN_EUSAGE, NULL, "the workflow has no param `m`");
+    help_options.n_params = 0;
+    help_refused(STR("name: n\n"
+                     "params:\n"
+                     "  b: {type: int}\n"
+                     "  c: 1\n"
+                     "  a: {type: string}\n" TASK),
+                 CAIRN_EUSAGE, NULL,
+                 "2 params have no default and need values, each given with --param "
+                 "a=...: `a`, `b`");
 }
 END_TEST
 
