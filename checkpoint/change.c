@@ -81,6 +81,6 @@ int change_read(struct cairn_store *store, const struct tombstone_row *tombstone
                 change_fn *each, void *context, struct cairn_error *error)
 {
     struct change_reading reading = {each, context, error};
-    assert(tombstone->id && tombstone->change_bytes > 0);
+    assert(tombstone->change_bytes > 0);
     return store_get_tombstone(store, tombstone->id, read_change, &reading, error);
 }

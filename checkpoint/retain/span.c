@@ -420,11 +420,12 @@ int span_plan(struct span *span)
     return 0;
 }
 
+/* One with the number 0, which a damaged page may give it, is written anew. */
 static bool stays(const struct span *s, uint64_t id)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->ranges[i].row.id == id)
-            return true;
+            return id != 0;
     return false;
 }
 

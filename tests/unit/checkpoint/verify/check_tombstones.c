@@ -114,6 +114,34 @@ START_TEST(pruning_is_exact)
 }
 END_TEST
 
+/* What a damaged page says of a row's number: nothing of it is believed, and nothing
+ * is lost. */
+START_TEST(any_number_is_one)
+{
+    static const char *const numbers[] = {"0", "-1", "9223372036854775807"};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char sql[80];
+        struct lab *lab = lab_open(63);
+        lab_put(lab, "FDDFDD");
+        MUST(lab, try_delete(lab, 0));
+        snprintf(sql, sizeof sql, "UPDATE tombstone SET id = %s WHERE %%llu",
+                 numbers[i]);
+        lab_sql(lab, sql, 1);
+        expect_kept_rebuild(lab);
+        resume(lab);
+        MUST(lab, try_delete(lab, 1));
+        expect_kept_rebuild(lab);
+        ck_assert_int_eq(lab_ask_closed(lab, "SELECT count(*) FROM tombstone"), 1);
+        MUST(lab, try_delete(lab, 2));
+        ck_assert_int_eq(lab_ask_closed(lab, "SELECT count(*) FROM tombstone"), 1);
+        lab_sql(lab, sql, 1);
+        prune(lab, 1);
+        expect_kept_rebuild(lab);
+        lab_close(lab);
+    }
+}
+END_TEST
+
 /* A change that nothing needs any more is gone. */
 START_TEST(changes_go_with_their_readers)
 {
@@ -523,6 +551,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, each_one_may_go);
     tcase_add_test(tests, all_but_the_newest_may_go);
     tcase_add_test(tests, pruning_is_exact);
+    tcase_add_test(tests, any_number_is_one);
     tcase_add_test(tests, changes_go_with_their_readers);
     tcase_add_test(tests, in_random_order);
     tcase_add_test(tests, what_is_left_of_damage);
