@@ -115,11 +115,10 @@ static int prepare_attempt(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
     job_open_capture(e, job);
-    if (prepare_result(e, job, &error)) {
+    if (prepare_result(e, job, &error) || values_open(e, job, &error)) {
         buf_text(why, error.text);
         return error.code;
     }
-    values_open(e, job);
     return command_line_make(e, job, why);
 }
 
@@ -167,10 +166,10 @@ static void order_ahead(struct engine *e, struct job *job)
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     job->request.ticket = job->stamp;
     job->request.may_recall = job->role == ROLE_TASK;
-    job->request.quiet_file = job->values_ready ? job->values : NULL;
+    job->request.quiet_file = job->values;
     job->request.outputs = NULL;
     job->request.ahead = SPAWN_AFTER_CALLER;
-    if (job->values_ready && !job->values)
+    if (!job->values)
         return; /* out of memory: the spawner cannot look whether it passed on any */
     if (job->role != ROLE_TASK || job->kept || def->check.len)
         return;
@@ -185,12 +184,12 @@ static void order_ahead(struct engine *e, struct job *job)
 }
 
 /* Where the end of a task is to be noted. A keeper has its own record of it; checks and
- * undos may run twice. */
+ * undos may run twice. A note must say how many bytes of values there are. */
 static void order_note(struct engine *e, struct job *job)
 {
     job->request.note = NOTE_NONE;
     atomic_store(&job->request.note_flags, job->pipe[0].fd >= 0 ? NOTE_PIPED : 0);
-    if (job->role != ROLE_TASK || job->kept)
+    if (job->role != ROLE_TASK || job->kept || !job->values)
         return;
     job->request.basis = e->noting.basis;
     job->note = job->request.note = noting_take(e);

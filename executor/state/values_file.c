@@ -32,39 +32,42 @@ void values_path(const struct engine *e, const struct job *job, char *out, size_
 static int clear_path(const char *path)
 {
     char aside[4300];
-    if (remove(path) == 0 || errno == ENOENT)
+    if (remove(path) == 0 || os_is_missing(errno))
         return 0;
     snprintf(aside, sizeof aside, "%s.%016llx", path, (unsigned long long)random_u64());
     return rename(path, aside);
 }
 
+/* 0 or an errno. */
 static int make_values(const char *path)
 {
-    int fd =
-        clear_path(path)
-            ? -1
-            : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd < 0 ? -1 : close(fd);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd < 0 || close(fd) ? errno : 0;
 }
 
-/* The file for $CAIRN_OUTPUT exists before the task starts, and is empty, so nobody
- * sees the values of an earlier attempt. Without it the task runs all the same. */
-void values_open(struct engine *e, struct job *job)
+/* The file for $CAIRN_OUTPUT is empty before the task starts, so nobody sees the values
+ * of an earlier attempt. Where it cannot be made, the task runs all the same: it makes
+ * the file itself, or fails where it writes to it. */
+int values_open(struct engine *e, struct job *job, struct cairn_error *error)
 {
     char path[4200], text[4500];
     if (job->values_ready && !job->kept)
-        return;
+        return 0;
     values_path(e, job, path, sizeof path);
     if (!job->kept && !job->values)
         job->values = strdup(path);
-    job->values_ready = true;
-    if (make_values(path) == 0 ||
-        (os_make_dir(e->run.live_dir, 0700, NULL) == 1 && make_values(path) == 0))
-        return;
+    if (clear_path(path))
+        return error_sys(error, errno, "cannot remove %s", path);
+    int sys = make_values(path);
+    if (os_is_missing(sys) && os_make_dir(e->run.live_dir, 0700, NULL) == 1)
+        sys = make_values(path);
+    job->values_ready = sys == 0;
+    if (sys == 0)
+        return 0;
     snprintf(text, sizeof text, "%s cannot pass on values: cannot make %s: %s",
-             e->request.graph->id[job->intent.task], path, strerrordesc_np(errno));
+             e->request.graph->id[job->intent.task], path, strerrordesc_np(sys));
     report(e, CAIRN_EVENT_NOTICE, text);
-    job->values_ready = false;
+    return 0;
 }
 
 /* Where its end is noted, its values are there until the outcome is committed. */
