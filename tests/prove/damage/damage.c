@@ -2,7 +2,8 @@
 /* damage ORIGINAL SCRATCH FILE HOW FROM STEP SEED REPAIRS
  *
  * Damages FILE (a name inside the store ORIGINAL) at every STEP-th byte from FROM on,
- * in copies at SCRATCH, and asks. HOW: `flip` a byte, or `cut` the file there.
+ * in copies at SCRATCH, and asks. HOW: `flip` a byte, or `cut` the file there; `set` a
+ * column of a row by SQL, every STEP-th of the changes that numbers.c finds.
  *
  *   reported    verify, doctor, or each question's exit status tells
  *   unchanged   nothing tells, and every answer is what it was
@@ -27,13 +28,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HANG_MS = 20000, ARGUMENTS = 9, SAMPLE = 32 };
+enum { HANG_MS = 20000, ARGUMENTS = 9, SAMPLE = 32, ROWS_EACH = 3 };
 
 struct work {
     const char *original, *scratch, *file, *how;
     size_t from, step;
     uint64_t seed, repairs;
     struct buf bytes;       /* of the file */
+    struct changes changes; /* to `set` */
     struct buf plain, rows; /* the right answers, and what they are made of */
     char path[4600], store[4200];
     struct records records;
@@ -90,7 +92,15 @@ static uint8_t mask_at(const struct work *w, size_t at)
 /* In the place where it is, or back. */
 static void damage(const struct work *w, const char *path, size_t at, bool back)
 {
-    uint8_t byte = (uint8_t)w->bytes.data[at];
+    uint8_t byte;
+    if (strcmp(w->how, "set") == 0) {
+        if (back)
+            copy_store(w, w->store);
+        else if (!changes_make(path, w->changes.sql[at]))
+            die(w->changes.sql[at]);
+        return;
+    }
+    byte = (uint8_t)w->bytes.data[at];
     if (strcmp(w->how, "cut") == 0) {
         if (back)
             put_file(path, buf_view(&w->bytes));
@@ -241,8 +251,15 @@ static int worker(struct work *w)
     ask_rows(&w->rows, w->store);
     if (strcmp(w->how, "flip") == 0)
         find_stale(w);
-    for (size_t at = w->from; at < w->bytes.size; at += w->step) {
-        printf("at %zu\n", at);
+    size_t n_cases = w->bytes.size;
+    if (strcmp(w->how, "set") == 0) {
+        if (!changes_find(&w->changes, w->path, ROWS_EACH))
+            die("no row can be changed");
+        copy_store(w, w->store);
+        n_cases = w->changes.n;
+    }
+    for (size_t at = w->from; at < n_cases; at += w->step) {
+        printf("at %zu %s\n", at, w->changes.n ? w->changes.sql[at] : "");
         fflush(stdout);
         damage(w, w->path, at, false);
         const char *verdict = judge(w, at, &said);
@@ -265,6 +282,7 @@ static int worker(struct work *w)
 
 struct counts {
     unsigned long cases, reported, unchanged, undetected, other, repaired;
+    char what[400]; /* the last line that began a case */
 };
 
 static bool count_line(struct counts *counts, const char *line, size_t *at)
@@ -272,6 +290,7 @@ static bool count_line(struct counts *counts, const char *line, size_t *at)
     if (strncmp(line, "at ", 3) == 0) {
         *at = strtoull(line + 3, NULL, 10);
         counts->cases++;
+        snprintf(counts->what, sizeof counts->what, "%s", line);
     } else if (strncmp(line, "reported", 8) == 0)
         counts->reported++;
     else if (strncmp(line, "unchanged", 9) == 0)
@@ -280,12 +299,12 @@ static bool count_line(struct counts *counts, const char *line, size_t *at)
         counts->repaired++;
     else if (strncmp(line, "undetected", 10) == 0) {
         counts->undetected++;
-        printf("# %s\n", line);
+        printf("# %s: %s\n", counts->what, line);
     } else if (strncmp(line, "end", 3) == 0)
         return true;
     else {
         counts->other += strncmp(line, "other", 5) == 0;
-        printf("# %s\n", line);
+        printf("# %s: %s\n", counts->what, line);
     }
     return false;
 }
@@ -322,7 +341,7 @@ static bool watch(pid_t pid, int from, struct counts *counts, size_t *at)
     if (done && !hung)
         return true;
     counts->other++;
-    printf("# at %zu: %s (status %x)\n", *at, hung ? "hangs" : "crashed", status);
+    printf("# %s: %s (status %x)\n", counts->what, hung ? "hangs" : "crashed", status);
     return false;
 }
 
@@ -356,8 +375,9 @@ int main(int argc, char **argv)
         argc--;
     }
     if (argc != ARGUMENTS) {
-        fprintf(stderr, "usage: damage ORIGINAL SCRATCH FILE flip|cut FROM STEP SEED "
-                        "REPAIRS\n");
+        fprintf(stderr,
+                "usage: damage ORIGINAL SCRATCH FILE flip|cut|set FROM STEP SEED "
+                "REPAIRS\n");
         return 2;
     }
     struct work w = {.original = argv[1],

@@ -45,4 +45,14 @@ uint64_t records_at(const struct records *records, size_t offset, size_t *i);
  * at `offset`. */
 size_t records_missing(const struct records *before, const char *store, size_t offset);
 
+/* ---- numbers.c ---- */
+
+struct changes {
+    char **sql; /* one statement each */
+    size_t n;
+};
+/* What can be changed in some rows of each table. */
+bool changes_find(struct changes *out, const char *database, unsigned rows);
+bool changes_make(const char *database, const char *sql);
+
 #endif
