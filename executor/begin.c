@@ -22,8 +22,10 @@
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* An attempt that its keeper still has, or has recorded the end of, was not
  * interrupted; nor was one whose end was noted, which an undo leaves to the next run.
@@ -145,6 +147,23 @@ static void note_last_write(struct ending *ending, const char *path, uint64_t by
     log_times_release(&times);
 }
 
+/* One stream of it: head and tail where it is long. */
+static void rescue_stream(struct engine *e, struct ending *ending, int stream,
+                          const char *path)
+{
+    struct captured *captured = &ending->captured[stream];
+    int fd = os_open_plain(path, O_RDONLY);
+    int rc = fd < 0 ? fd : capture_read(fd, output_limit(e), captured, NULL);
+    if (fd >= 0)
+        close(fd);
+    if (rc)
+        return;
+    redact_captured(e, captured);
+    note_last_write(ending, path, captured->bytes);
+    *(stream ? &ending->row.err_bytes : &ending->row.out_bytes) = captured->bytes;
+    *(stream ? &ending->row.err_head : &ending->row.out_head) = captured->head;
+}
+
 /* What an interrupted attempt wrote is still in the live directory. */
 static void rescue_output(struct engine *e, struct ending *ending,
                           const struct slot_map *map)
@@ -156,15 +175,8 @@ static void rescue_output(struct engine *e, struct ending *ending,
             continue;
         ending->row.started_ns = slot->started_ns;
         for (int i = 0; i < (ending->row.flags & ATTEMPT_MERGED ? 1 : 2); i++) {
-            struct buf content = BUF_INIT;
             capture_slot_path(path, sizeof path, map->slots, s, e->run.live_dir, i);
-            if (os_read_plain(path, 16u << 20, &content, NULL) == 0) {
-                redact_buf(e, &content);
-                ending->captured[i].content = content;
-                note_last_write(ending, path, content.size);
-                *(i ? &ending->row.err_bytes : &ending->row.out_bytes) = content.size;
-            } else
-                buf_release(&content);
+            rescue_stream(e, ending, i, path);
         }
     }
 }

@@ -283,7 +283,7 @@ static int decide_as_is(struct loader *l)
     struct situation *s = l->s;
     const struct graph *g = &l->w->graph;
     struct decisions d = {.n = g->n_tasks,
-                          .fate = calloc(g->n_nodes, 1),
+                          .fate = calloc(g->n_nodes, sizeof *d.fate),
                           .reset = calloc(g->n_tasks, 1),
                           .reason = calloc(g->n_tasks, 1),
                           .cause = calloc(g->n_tasks, sizeof *d.cause)};

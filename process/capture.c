@@ -2,9 +2,10 @@
 /* Output files of attempts.
  *
  * Every attempt that finds a file with content gets a new one: what an earlier attempt
- * left running keeps writing into its own, deleted file. A file is only appended to, so
- * its tail is never before the tail that was seen while it grew, and what trimming
- * gives back is never wanted again. */
+ * left running keeps writing into its own, deleted file (one that has written nothing
+ * by then writes into the log of a later attempt: a server needs a file of its own). A
+ * file is only appended to, so its tail is never before the tail that was seen while it
+ * grew, and what trimming gives back is never wanted again. */
 #include "process/capture.h"
 
 #include "base/os.h"
@@ -211,27 +212,51 @@ static int read_part(int fd, uint64_t offset, uint64_t n, struct buf *out,
     return 0;
 }
 
+/* What was given back of a file, whoever trimmed it: from the beginning of the first
+ * hole to the end of the last one. Without one, from `size` to 0. Trimming leaves the
+ * first block; what begins before that was made by the task, and is content. */
+static void find_holes(int fd, uint64_t size, uint64_t *begin, uint64_t *end)
+{
+    enum { HOLES_MOST = 64 };
+    *begin = size;
+    *end = 0;
+    off_t hole = lseek(fd, 0, SEEK_HOLE);
+    for (int i = 0; i < HOLES_MOST && hole >= HOLE_ALIGN && (uint64_t)hole < size;
+         i++) {
+        off_t data = lseek(fd, hole, SEEK_DATA);
+        *begin = i ? *begin : (uint64_t)hole;
+        *end = data < 0 ? size : (uint64_t)data;
+        hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+    }
+}
+
 int capture_read(int fd, uint64_t limit, struct captured *out,
                  struct cairn_error *error)
 {
     struct captured got = {BUF_INIT, 0, 0};
     struct stat st;
+    uint64_t hole, after;
     if (fstat(fd, &st))
         return error_sys(error, errno, "reading the output of a task");
     got.bytes = (uint64_t)st.st_size;
-    int rc;
-    if (got.bytes <= limit) {
-        rc = got.bytes ? read_part(fd, 0, got.bytes, &got.content, error) : 0;
-    } else {
-        uint64_t tail = limit - limit / 2;
-        got.head = limit / 2;
-        rc = read_part(fd, 0, got.head, &got.content, error);
-        if (!rc)
-            rc = read_part(fd, got.bytes - tail, tail, &got.content, error);
+    find_holes(fd, got.bytes, &hole, &after);
+    uint64_t head = got.bytes, tail = 0;
+    if (head > limit || after > 0) {
+        head = limit / 2 < hole ? limit / 2 : hole;
+        tail = limit - limit / 2 < got.bytes - after ? limit - limit / 2
+                                                     : got.bytes - after;
     }
+    int rc = head ? read_part(fd, 0, head, &got.content, error) : 0;
+    if (!rc && tail)
+        rc = read_part(fd, got.bytes - tail, tail, &got.content, error);
     if (rc) {
         buf_release(&got.content);
         return rc;
+    }
+    got.head = tail ? head : 0;
+    if (got.content.size < head + tail && got.content.size <= head) {
+        got.head = 0; /* it became shorter meanwhile */
+        got.bytes = got.content.size;
     }
     *out = got;
     return 0;

@@ -138,7 +138,8 @@ static int read_notes(const struct reading *r, struct str content)
     struct end_note note;
     int rc = 0;
     if (content.len < HEADER) {
-        r->damage->files += content.len > 0; /* empty: its owner died as it made it */
+        /* Its owner died as it made it, unless there was a note already. */
+        r->damage->files += content.len > sizeof header;
         return 0;
     }
     memcpy(&header, content.ptr, sizeof header);

@@ -93,6 +93,10 @@ int keeper_read(const struct attempt_id *id, struct keeper_halves *halves,
     char path[LIVE_PATH], bytes[KEEP_BYTES] = {0};
     live_path(path, sizeof path, id->live_dir, live_of_attempt(LIVE_CLAIM, id));
     int fd = os_open_plain(path, O_RDONLY);
+    if (fd < 0 && errno == EINVAL) { /* something else is in its place */
+        *halves = (struct keeper_halves){.damaged = true};
+        return 1;
+    }
     if (fd < 0)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", path);
     size_t size = 0;

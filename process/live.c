@@ -32,7 +32,6 @@ static const struct {
     [LIVE_ERR] = {OF_ATTEMPT, "err", false},
     [LIVE_VALUES] = {OF_ATTEMPT, "values", true},
     [LIVE_CLAIM] = {OF_ATTEMPT, "keep", false},
-    [LIVE_CLAIM_NEW] = {OF_ATTEMPT, "keep", true},
     [LIVE_EPOCH] = {OF_EPOCH, "room", false},
     [LIVE_EPOCH_GONE] = {OF_EPOCH, "room.gone", false},
     [LIVE_ENDS] = {OF_EPOCH, "ends", false},

@@ -9,12 +9,11 @@
  *   run-N.wake                  a fifo: the owner looks at its commands
  *   run-N.SALT.ends            how processes ended, until that is stored (end_notes.h)
  *   run-N.SLOT.out .err         output of the attempt in a slot
- *   run-N.SLOT.values.SALT        its values; the salt is that of the store, since
- * tasks write there by path: one whose store was replaced must not write what a task of
- * another store passes on run-N.GEN.TASK.ATTEMPT.out .err .values.SALT   of an attempt
- * under a keeper run-N.GEN.TASK.ATTEMPT.keep   its claim and its record (keeper_file.h)
- *   run-N.GEN.TASK.ATTEMPT.keep.SALT   a claim before its link: keep_claim, of which
- *                                 the helper program has a copy, appends the salt
+ *   run-N.SLOT.values.SALT      its values; the salt is that of the store, since tasks
+ *                               write there by path: one whose store was replaced must
+ *                               not write what a task of another store passes on
+ *   run-N.GEN.TASK.ATTEMPT.out .err .values.SALT   of an attempt under a keeper
+ *   run-N.GEN.TASK.ATTEMPT.keep   its claim and its record (keeper_file.h)
  *   run-N.SALT.room             the epoch of an owner: its keepers claim from in here
  *   run-N.SALT.room.gone          the same, closed, until it is removed
  *   keeper.PID.guard            the helper program again, for keepers
@@ -53,7 +52,6 @@ enum live_kind {
     LIVE_ERR,
     LIVE_VALUES,
     LIVE_CLAIM,
-    LIVE_CLAIM_NEW,
     LIVE_EPOCH,
     LIVE_EPOCH_GONE,
     LIVE_ENDS,

@@ -279,17 +279,33 @@ static int adopt_keeper(struct runner *runner, const struct runner_process *proc
     return watch_end(local_of(runner), process->pidfd, request, error);
 }
 
+static bool wait_for_end(int pidfd)
+{
+    const int64_t patience_ns = 5000000000, until = clock_mono_ns() + patience_ns;
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    int64_t left;
+    int n = 0;
+    while (n <= 0 && (left = until - clock_mono_ns()) > 0) {
+        n = poll(&end, 1, (int)(left / 1000000) + 1);
+        if (n < 0 && errno != EINTR)
+            return false;
+    }
+    return n > 0;
+}
+
 static int discard_keeper(struct runner *runner, struct keeper *keeper,
                           struct cairn_error *error)
 {
-    enum { PATIENCE_MS = 5000 };
-    struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
     int rc = 0;
     (void)runner;
     if (keeper->fate == KEEPER_LIVE) {
         keeper_signal(keeper, KEEPER_KILL);
-        if (poll(&end, 1, PATIENCE_MS) > 0)
-            rc = keeper_reap(keeper, NULL, error);
+        rc = wait_for_end(keeper->pidfd)
+                 ? keeper_reap(keeper, NULL, error)
+                 : error_set(error, CAIRN_EBUSY,
+                             "process %d, the keeper of a task that is not wanted any "
+                             "more, does not end; end it and resume again",
+                             (int)keeper->pid);
     }
     if (keeper->pidfd >= 0)
         close(keeper->pidfd);

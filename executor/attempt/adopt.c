@@ -10,11 +10,16 @@
 #include "executor/attempt/launch.h"
 #include "executor/attempt/noted.h"
 #include "executor/state/report.h"
+#include "executor/state/values_file.h"
 
+#include "base/os.h"
 #include "cairn/plan.h"
 #include "plan/ended_files.h"
 #include "runs/outputs.h"
 #include "storage/rows_attempt.h"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 struct orphan {
     struct attempt_row row;
@@ -220,14 +225,19 @@ static int close_orphan(struct engine *e, const struct orphan *orphan,
     return 0;
 }
 
-/* Nobody will ask for its end. `task` NULL: its name is not known any more. */
-static void end_unwanted(struct engine *e, struct keeper *keeper, const char *task)
+/* Nobody will ask for its end. `task` NULL: its name is not known any more. An error:
+ * it still runs, and nothing may start beside it. */
+static int end_unwanted(struct engine *e, struct keeper *keeper, const char *task,
+                        struct cairn_error *error)
 {
     struct ending ending = {.kept = true, .id = keeper->id};
     struct cairn_error trouble = {0};
     struct buf text = BUF_INIT;
     bool lives = keeper->fate == KEEPER_LIVE;
-    if (e->request.runner->ops->discard(e->request.runner, keeper, &trouble))
+    int rc = e->request.runner->ops->discard(e->request.runner, keeper, &trouble);
+    if (rc == CAIRN_EBUSY)
+        return error_set(error, rc, "%s", trouble.text);
+    if (rc)
         report(e, CAIRN_EVENT_NOTICE, trouble.text);
     else if (lives) {
         buf_format(&text, "task %s was still running under its keeper: ended",
@@ -239,6 +249,7 @@ static void end_unwanted(struct engine *e, struct keeper *keeper, const char *ta
     }
     buf_release(&text);
     ending_remove_files(&ending);
+    return 0;
 }
 
 static int find_keeper(struct engine *e, struct orphan *orphan,
@@ -260,6 +271,18 @@ static int find_keeper(struct engine *e, struct orphan *orphan,
     return 0;
 }
 
+/* They were there when the note was read (runs/noted_ends.c), but could not be moved.
+ */
+static bool values_are_gone(const struct engine *e, const struct orphan *orphan)
+{
+    const struct end_note *note = situation_noted_end(&e->run.situation, orphan->old);
+    char path[LIVE_PATH];
+    if (!note || !note->values_bytes)
+        return false;
+    values_path_of(&orphan->keeper.id, path, sizeof path);
+    return !os_is_there(AT_FDCWD, path);
+}
+
 /* It may have ended, and a file may have changed, after the run was loaded, which can
  * take long. What is known of its files then is as good as nothing. */
 static int check_ended(struct engine *e, struct orphan *orphan,
@@ -272,6 +295,8 @@ static int check_ended(struct engine *e, struct orphan *orphan,
         return 0;
     struct end_note end = ended_note_of(keeper, orphan->task);
     int rc = ended_files_check(&asker, &end, &why, error);
+    if (!rc && !why.size && values_are_gone(e, orphan))
+        buf_text(&why, "the values that it passed on are gone");
     if (!rc && why.size) {
         keeper->fate = KEEPER_LOST;
         buf_format(&text, "%s has ended, but %.*s: that end does not count",
@@ -303,6 +328,19 @@ static int look_at_orphan(struct engine *e, struct orphan *orphan,
     return check_ended(e, orphan, error);
 }
 
+static int look_at_orphans(struct engine *e, struct orphan *first,
+                           struct cairn_error *error)
+{
+    int rc = 0;
+    struct orphan *o = first;
+    for (; o && !rc; o = rc ? o : o->next)
+        rc = look_at_orphan(e, o, error);
+    for (struct orphan *seen = first; rc && seen != o; seen = seen->next)
+        if (seen->keeper.pidfd >= 0)
+            close(seen->keeper.pidfd);
+    return rc;
+}
+
 /* Takes such tasks away from the scheduler: before any of them is settled, since one
  * that has failed may stop the run. */
 static int take_tasks(const struct orphans *orphans)
@@ -324,8 +362,9 @@ static int settle_orphan(struct engine *e, struct past_definition *past,
     enum keeper_fate fate = orphan->keeper.fate;
     const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
     if (!orphan->wanted) {
-        end_unwanted(e, &orphan->keeper, old->id[orphan->old]);
-        return close_old_row(e, orphan, "ended: its task is not as it was", error);
+        int rc = end_unwanted(e, &orphan->keeper, old->id[orphan->old], error);
+        return rc ? rc
+                  : close_old_row(e, orphan, "ended: its task is not as it was", error);
     }
     return fate == KEEPER_LIVE || fate == KEEPER_ENDED
                ? take_over(e, past, orphan, error)
@@ -336,14 +375,13 @@ static int settle_orphan(struct engine *e, struct past_definition *past,
  * or of an earlier generation. */
 static int end_if_unknown(void *context, struct keeper *keeper)
 {
-    struct engine *e = context;
+    const struct orphans *orphans = context;
+    struct engine *e = orphans->e;
     const struct recorded *r = &e->run.situation.recorded;
     uint32_t task = situation_kept_task(&e->run.situation, &keeper->id);
     keeper->id.store = live_store(e->run.identity);
     bool known = task != NODE_NONE && r->marks[task] & MARK_OUTLIVED;
-    if (!known)
-        end_unwanted(e, keeper, NULL);
-    return 0;
+    return known ? 0 : end_unwanted(e, keeper, NULL, orphans->error);
 }
 
 /* Those of `finally`, or all others. */
@@ -358,8 +396,7 @@ static int adopt_orphans(struct engine *e, bool finally, struct cairn_error *err
     if (!rc && e->run.row.gen != before)
         rc = store_each_run_attempt(e->request.store, e->run.row.run, e->run.row.gen,
                                     true, note_orphan, &orphans, error);
-    for (struct orphan *o = orphans.first; o && !rc; o = o->next)
-        rc = look_at_orphan(e, o, error);
+    rc = rc ? rc : look_at_orphans(e, orphans.first, error);
     if (!rc && orphans.n)
         rc = take_tasks(&orphans);
     for (struct orphan *o = orphans.first; o && !rc; o = o->next)
@@ -377,8 +414,9 @@ int adopt_all(struct engine *e, struct cairn_error *error)
     keepers_forget_foreign(e->run.live_dir, e->run.identity, e->run.row.run);
     if (!r->recovered)
         return 0;
+    struct orphans unknown = {.e = e, .error = error};
     int rc = keepers_each(e->run.live_dir, e->run.identity, e->run.row.run,
-                          end_if_unknown, e, error);
+                          end_if_unknown, &unknown, error);
     if (!r->n_noted && e->jobs.slots.slots)
         end_notes_remove_others(e->run.live_dir, e->jobs.slots.slots);
     if (!rc)

@@ -30,26 +30,6 @@ void job_describe_end(const struct engine *e, const struct job *job,
         spawn_describe_not_found(&job->request, &ending->text);
 }
 
-/* A task under a keeper writes to a file of its own, without a pipe through the
- * redactor. */
-static void redact_captured(const struct engine *e, struct captured *captured)
-{
-    struct buf head = BUF_INIT, tail = BUF_INIT;
-    size_t split = captured->head < captured->content.size ? (size_t)captured->head : 0;
-    if (!e->run.situation.secrets.redactor || !captured->content.size)
-        return;
-    buf_add(&head, captured->content.data, split);
-    buf_add(&tail, captured->content.data + split, captured->content.size - split);
-    redact_buf(e, &head);
-    redact_buf(e, &tail);
-    captured->head = head.size;
-    buf_str(&head, buf_view(&tail));
-    head.failed |= tail.failed;
-    buf_release(&tail);
-    buf_release(&captured->content);
-    captured->content = head;
-}
-
 /* Where its end is noted, its output is there until the outcome is committed. The check
  * of a task writes to the same slot, and must not be taken for the task. */
 static int reset_slot(struct engine *e, struct job *job, struct ending *ending,

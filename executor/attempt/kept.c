@@ -65,7 +65,7 @@ int kept_ended(struct engine *e, struct job *job, struct process_end *end,
     struct cairn_error trouble = {0};
     const struct keeper *keeper = &job->process.keeper;
     int rc = keeper->fate == KEEPER_LIVE ? jobs_reap(e, job, end, &trouble) : 0;
-    if (rc == CAIRN_EIO) {
+    if (rc == CAIRN_EIO && job->process.pid) {
         if (error)
             *error = trouble;
         return rc;

@@ -285,6 +285,24 @@ void redact_buf(const struct engine *e, struct buf *text)
     *text = clean;
 }
 
+void redact_captured(const struct engine *e, struct captured *captured)
+{
+    struct buf head = BUF_INIT, tail = BUF_INIT;
+    size_t split = captured->head < captured->content.size ? (size_t)captured->head : 0;
+    if (!e->run.situation.secrets.redactor || !captured->content.size)
+        return;
+    buf_add(&head, captured->content.data, split);
+    buf_add(&tail, captured->content.data + split, captured->content.size - split);
+    redact_buf(e, &head);
+    redact_buf(e, &tail);
+    captured->head = head.size;
+    buf_str(&head, buf_view(&tail));
+    head.failed |= tail.failed;
+    buf_release(&tail);
+    buf_release(&captured->content);
+    captured->content = head;
+}
+
 void report_open(struct engine *e)
 {
     e->reported = states_tally(&e->progress.states);

@@ -7,6 +7,8 @@
 
 /* Replaces the text of a buffer by what may be stored. */
 void redact_buf(const struct engine *e, struct buf *text);
+/* What a process wrote to a file of its own, without a pipe through the redactor. */
+void redact_captured(const struct engine *e, struct captured *captured);
 /* What is recorded counts as reported. report.c is the only writer of `reported`. */
 void report_open(struct engine *e);
 void report(struct engine *e, enum cairn_event_kind kind, const char *text);

@@ -122,4 +122,21 @@ LOOK=1 LD_PRELOAD="$PWD/late.so" cairn resume >out 2>err
 is "$?" 0 'the run goes on'
 sleep 1
 is "$(wc -l <late.log)" 1 'it ran once'
+
+# A task puts something else in the place of its claim: the others go on, and the run can.
+cat >claim.yaml <<'END'
+name: claim
+on_crash: adopt
+on_failure: continue
+tasks:
+  a: {run: 'f=$(echo .cairn/live/run-*.keep); rm -f $f; mkdir $f; touch $f/x'}
+  b: {needs: [a], when: always, run: echo b >>claimed}
+END
+rm -rf .cairn
+cairn run claim.yaml >out 2>err
+ok 'a claim that cannot be read does not end the run' test -s claimed
+run cairn resume
+ok 'nor keep it from going on' test "$status" -le 1
+run cairn status
+is "$status" 0 'status answers'
 done_testing

@@ -183,4 +183,11 @@ cd "$top/original" || exit 1
 : >mended
 exits 0 cairn resume
 is "$(counts)" 'bad*2 file*1 pay*1 user*1 value*1' 'where they count'
+
+# ---- Whose slots these were is not known any more ----
+killed slots 4
+: >mended
+: >.cairn/live/run-1.slots
+exits 0 cairn resume
+is "$(cut -d ' ' -f 1 used)" 41 'the slots are gone: what was passed on is there all the same'
 done_testing

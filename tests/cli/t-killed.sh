@@ -50,6 +50,28 @@ is "$(tail -n 1 log)" kept 'and its outputs were left alone'
 exits 0 cairn status --tasks --json
 is "$(json_get .completed)" 2 'all is done'
 
+# ---- What an interrupted attempt wrote stays, however much it was ----
+cd "$top" && in_dir long
+cat >flow.yaml <<'END'
+name: long
+tasks:
+  a: {run: "echo first; head -c 20m /dev/zero | tr '\\0' x | fold -w 99; echo; echo last; touch at-a; while [ -e hold ]; do sleep 0.02; done"}
+END
+touch hold
+cairn run flow.yaml >run.out 2>&1 &
+pid=$!
+ok 'it has written 20 MB' wait_for 60 test -e at-a
+sleep 0.5 # for a tick, which gives the middle back
+kill -KILL $pid
+wait $pid 2>/dev/null
+rm hold
+exits 0 cairn resume
+cairn log a --attempt 1 >log 2>words
+is "$(head -n 1 log)" first 'its log begins as it did'
+is "$(tail -n 1 log)" last 'and ends as it did'
+is "$(tr -d '\000' <log | wc -c)" "$(wc -c <log)" 'without bytes that it has not written'
+ok 'and tells what is missing' grep -q "missing here" log words
+
 # ---- A fresh run ends what a dead one left ----
 cd "$top" && in_dir fresh
 left="sleep 642.$$" # nobody else's

@@ -147,6 +147,31 @@ START_TEST(test_small_limit_and_odd_sizes)
 }
 END_TEST
 
+/* Trimmed to less than is read later, as on a full disk: the hole is left out. */
+START_TEST(test_read_with_more_room)
+{
+    struct captured got;
+    uint64_t size = 3 << 20;
+    write_pattern(capture.fd[0], 0, 1 << 20);
+    capture_trim(&capture, 64 << 10, 16 << 10);
+    write_pattern(capture.fd[0], 1 << 20, size);
+    capture_trim(&capture, 1 << 20, CAPTURE_HOLE);
+    if (capture.punched[0] == 0)
+        return; /* no holes on this file system */
+    for (uint64_t limit = 1 << 20; limit <= 16 << 20; limit *= 4) {
+        ck_assert_int_eq(capture_read(capture.fd[0], limit, &got, &failure), 0);
+        ck_assert_uint_eq(got.bytes, size);
+        uint64_t tail = got.content.size - got.head;
+        ck_assert_uint_ge(got.head, 32 << 10);
+        ck_assert_uint_lt(got.head, 64 << 10);
+        ck_assert_uint_ge(tail, 512 << 10);
+        expect_pattern(got.content.data, 0, got.head);
+        expect_pattern(got.content.data + got.head, size - tail, tail);
+        buf_release(&got.content);
+    }
+}
+END_TEST
+
 /* A task may truncate its own output; what comes then is not punched out wrongly. */
 START_TEST(test_truncated_by_the_task)
 {
@@ -353,6 +378,7 @@ int main(void)
     tcase_add_test(tests, test_sizes_around_the_limit);
     tcase_add_test(tests, test_trimmed_while_growing);
     tcase_add_test(tests, test_small_limit_and_odd_sizes);
+    tcase_add_test(tests, test_read_with_more_room);
     tcase_add_test(tests, test_truncated_by_the_task);
     tcase_add_test(tests, test_reset_replaces_only_what_has_content);
     tcase_add_test(tests, test_file_of_another_process);

@@ -46,7 +46,6 @@ static struct live_name any_name(enum live_kind kind)
                             (uint32_t)any_number(),
                             (uint32_t)any_number(),
                             0};
-    struct live_name name;
     switch (kind) {
     case LIVE_SLOT_OUT:
     case LIVE_SLOT_ERR:
@@ -60,10 +59,6 @@ static struct live_name any_name(enum live_kind kind)
     case LIVE_ERR:
     case LIVE_CLAIM:
         return live_of_attempt(kind, &id);
-    case LIVE_CLAIM_NEW:
-        name = live_of_attempt(kind, &id);
-        name.salt = any_number();
-        return name;
     case LIVE_EPOCH:
     case LIVE_EPOCH_GONE:
     case LIVE_ENDS:
@@ -152,13 +147,6 @@ START_TEST(test_formats)
           .salt = 255}},
         {"run-18446744073709551615.1.2.3.keep",
          {.kind = LIVE_CLAIM, .run = UINT64_MAX, .gen = 1, .task = 2, .attempt = 3}},
-        {"run-7.1.2.3.keep.00000000000000ff",
-         {.kind = LIVE_CLAIM_NEW,
-          .run = 7,
-          .gen = 1,
-          .task = 2,
-          .attempt = 3,
-          .salt = 255}},
         {"run-7.1234567890123456.room",
          {.kind = LIVE_EPOCH, .run = 7, .salt = 0x1234567890123456}},
         {"run-7.00000000000000a1.room.gone",
