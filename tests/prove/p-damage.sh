@@ -33,8 +33,31 @@ tasks:
   z: {needs: [b], run: "touch at-z; sleep 60"}
 END
 
+make_session() {
+    (
+        export CAIRN_STORE="$PWD/known"
+        mkdir project && cd project && echo one >first || exit
+        cairn session start s
+        cairn session config files .
+        cairn hypothesis add 'the cache is stale' --prior 0.4
+        cairn evidence add h1 'the log says so'
+        cairn session message add --role user hello
+        cairn checkpoint create one --json >one
+        echo two >second
+        cairn note add 'look at the clock'
+        cairn checkpoint create two --json >two
+        cairn checkpoint label "$("$BUILD/tests/tools/json" get .id one)" good
+        cairn checkpoint create three
+        cairn checkpoint delete "$("$BUILD/tests/tools/json" get .id two)" --yes
+        cairn branch start side
+        cairn note add 'on the side'
+        cairn checkpoint create four
+    )
+}
+
 # A store with runs of several kinds: failed and resumed, edited, forked, pruned, one
-# with an external task. And one whose writer was killed, with its log.
+# with an external task. One with a session as well. And one whose writer was killed, with
+# its log.
 make_stores() {
     cairn run flow.yaml
     cairn resume 1
@@ -53,6 +76,8 @@ make_stores() {
     cairn checkpoint prune --keep 4
     cairn checkpoint head >new.head
     cp -r store whole
+    cp -r store known
+    make_session
     cairn run long.yaml &
     pid=$!
     for _ in $(seq 500); do [ -e at-z ] && break; sleep 0.02; done
@@ -63,7 +88,8 @@ make_stores() {
 } >made 2>&1
 make_stores
 if ! cairn checkpoint verify --store whole --head new.head >>made 2>&1 || [ ! -s killed/cairn.db-wal ] ||
-    ! cairn checkpoint verify --store killed >>made 2>&1; then
+    ! cairn checkpoint verify --store killed >>made 2>&1 ||
+    ! cairn checkpoint verify --store known >>made 2>&1; then
     sed 's/^/# /' made
     echo 'figure|G6|a store to damage could not be made|0|0|0|0|1'
     exit 1
@@ -107,6 +133,14 @@ else
     sweep killed cairn.db-wal cut $((SEED % 2048)) 5171 7
 fi
 figure 'G6' 'database and log cut off, at pages and elsewhere'
+if [ "$LEVEL" = full ]; then
+    sweep whole cairn.db set 0 1 199
+    sweep known cairn.db set 0 1 199
+else
+    sweep whole cairn.db set $((SEED % 31)) 31 41
+    sweep known cairn.db set $((SEED % 31)) 31 41
+fi
+figure 'G6' 'each column of some rows of every table set to limits, neighbours and nothing'
 
 # The same questions of the command itself.
 ask_all() { # STORE FILE
