@@ -138,8 +138,8 @@ static int read_notes(const struct reading *r, struct str content)
     struct end_note note;
     int rc = 0;
     if (content.len < HEADER) {
-        /* Its owner died as it made it, unless there was a note already. */
-        r->damage->files += content.len > sizeof header;
+        /* Empty, or with its header alone: its owner died as it made it. */
+        r->damage->files += content.len > 0 && content.len != sizeof header;
         return 0;
     }
     memcpy(&header, content.ptr, sizeof header);
