@@ -60,11 +60,24 @@ static void end_jobs(struct engine *e)
     }
 }
 
+/* Checks, too: the seats of what is ended here stay taken, so what waits in the runner
+ * would never start. */
+static void recall_all(struct engine *e)
+{
+    struct runner *runner = e->request.runner;
+    for (uint32_t i = 0; i < e->jobs.n; i++)
+        if (e->jobs.at[i].state == JOB_SPAWNING)
+            e->jobs.at[i].request.may_recall = true;
+    if (e->jobs.runner_open)
+        runner->ops->recall(runner);
+}
+
 void engine_give_up(struct engine *e)
 {
     enum { PAUSE_NS = 10000000 };
     int64_t since_ns = loop_now_ns(e);
     halt_run(e, HALT_KILL, "ending running tasks: the run cannot go on");
+    recall_all(e);
     while (e->jobs.running) {
         take_requests(e);
         end_calls(e, since_ns);
