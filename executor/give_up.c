@@ -2,13 +2,22 @@
 /* Out of memory or a damaged store in the middle of a run. */
 #include "executor/give_up.h"
 
+/* The runner notes its end before it tells us, and cannot once it is reaped. */
+static bool awaits_note(const struct job *job)
+{
+    return job->noted && job->request.watched && !job->request.ended;
+}
+
+/* What has ended by itself is for the next run, which finds the note of its end. */
 static void end_job(struct engine *e, struct job *job)
 {
     struct runner *runner = e->request.runner;
     struct process_end unused;
-    atomic_fetch_or(&job->request.note_flags, NOTE_STOPPED);
-    runner->ops->stop(runner, &job->process, RUNNER_KILL);
-    if (runner->ops->has_ended(runner, &job->process))
+    if (!runner->ops->has_ended(runner, &job->process)) {
+        atomic_fetch_or(&job->request.note_flags, NOTE_STOPPED);
+        runner->ops->stop(runner, &job->process, RUNNER_KILL);
+    }
+    if (runner->ops->has_ended(runner, &job->process) && !awaits_note(job))
         (void)jobs_reap(e, job, &unused, NULL);
 }
 
