@@ -48,13 +48,27 @@ static int begin_loop(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+/* What was still to start. */
+static void drop_unstarted(struct engine *e)
+{
+    struct job *job;
+    while ((job = looks_take_ready(e)))
+        jobs_free(e, job);
+    for (uint32_t i = 0; i < e->jobs.n; i++)
+        if (e->jobs.at[i].awaits_inputs)
+            looks_stop(e, &e->jobs.at[i]);
+}
+
 /* Tasks end as at a stop. Nothing can be recorded any more, and nothing starts. */
 static int stop_lost(struct engine *e, struct cairn_error *error)
 {
     int rc = 0;
     halt_run(e, HALT_STOP, "the store was removed or replaced");
-    while (e->jobs.running && !rc)
+    drop_unstarted(e);
+    while (e->jobs.running && !rc) {
         rc = engine_collect(e, error);
+        drop_unstarted(e);
+    }
     return rc ? rc
               : error_set(
                     error, CAIRN_EDAMAGED,

@@ -2,13 +2,22 @@
 /* Out of memory or a damaged store in the middle of a run. */
 #include "executor/give_up.h"
 
+/* The runner notes its end before it tells us, and cannot once it is reaped. */
+static bool awaits_note(const struct job *job)
+{
+    return job->noted && job->request.watched && !job->request.ended;
+}
+
+/* What has ended by itself is for the next run, which finds the note of its end. */
 static void end_job(struct engine *e, struct job *job)
 {
     struct runner *runner = e->request.runner;
     struct process_end unused;
-    atomic_fetch_or(&job->request.note_flags, NOTE_STOPPED);
-    runner->ops->stop(runner, &job->process, RUNNER_KILL);
-    if (runner->ops->has_ended(runner, &job->process))
+    if (!runner->ops->has_ended(runner, &job->process)) {
+        atomic_fetch_or(&job->request.note_flags, NOTE_STOPPED);
+        runner->ops->stop(runner, &job->process, RUNNER_KILL);
+    }
+    if (runner->ops->has_ended(runner, &job->process) && !awaits_note(job))
         (void)jobs_reap(e, job, &unused, NULL);
 }
 
@@ -60,11 +69,24 @@ static void end_jobs(struct engine *e)
     }
 }
 
+/* Checks, too: the seats of what is ended here stay taken, so what waits in the runner
+ * would never start. */
+static void recall_all(struct engine *e)
+{
+    struct runner *runner = e->request.runner;
+    for (uint32_t i = 0; i < e->jobs.n; i++)
+        if (e->jobs.at[i].state == JOB_SPAWNING)
+            e->jobs.at[i].request.may_recall = true;
+    if (e->jobs.runner_open)
+        runner->ops->recall(runner);
+}
+
 void engine_give_up(struct engine *e)
 {
     enum { PAUSE_NS = 10000000 };
     int64_t since_ns = loop_now_ns(e);
     halt_run(e, HALT_KILL, "ending running tasks: the run cannot go on");
+    recall_all(e);
     while (e->jobs.running) {
         take_requests(e);
         end_calls(e, since_ns);

@@ -7,8 +7,8 @@
 
 #include "storage/rows_run.h"
 
-/* Removes those of a run whose workflow has secrets. The caller owns the workflow, and
- * nothing of the run lives. */
+/* Removes those of a run whose workflow has secrets, but for those of attempts under
+ * keepers, which the next owner takes over. The caller owns the workflow. */
 void live_values_remove(struct cairn_store *store, const struct run_row *row);
 /* The same for every run that nobody works on, and for runs that are gone. */
 void live_values_sweep(struct cairn_store *store);

@@ -10,6 +10,14 @@
 #include "graph/fingerprint.h"
 #include "storage/rows_attempt.h"
 
+/* A keeper looks whether its task has ended before it does what it is asked to: so a
+ * task that ended by itself was not cancelled, though we had asked for it. */
+static bool was_cancelled(const struct job *job, const struct keeper_record *record)
+{
+    bool by_itself = record->pid && !record->stopped && !record->timed_out;
+    return !by_itself && (job->cancelled || record->stopped);
+}
+
 static void read_record(struct job *job, const struct keeper_record *record,
                         struct process_end *end, struct buf *text)
 {
@@ -18,7 +26,7 @@ static void read_record(struct job *job, const struct keeper_record *record,
                                 .cpu_us = record->cpu_us,
                                 .peak_kib = record->peak_kib};
     job->timed_out = record->timed_out;
-    job->cancelled |= record->stopped;
+    job->cancelled = was_cancelled(job, record);
     if (record->started_ns)
         job->started_ns = record->started_ns;
     job->ended_ns = record->ended_ns;

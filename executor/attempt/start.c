@@ -108,13 +108,14 @@ static int start_looked_at(struct engine *e, struct job *job, struct cairn_error
     return rc;
 }
 
-/* Whose inputs were looked at. */
+/* Those whose inputs were looked at; of what may not start any more only the slot is
+ * freed, which need not wait. */
 static int start_all_looked_at(struct engine *e, struct cairn_error *error)
 {
-    struct job *job;
     int rc = 0;
-    while (!rc && !waits_for_saving(e) && (job = looks_take_ready(e)))
-        rc = start_looked_at(e, job, error);
+    while (!rc && e->looks.ready &&
+           (!waits_for_saving(e) || !may_still_start(e, &e->looks.ready->intent)))
+        rc = start_looked_at(e, looks_take_ready(e), error);
     return rc;
 }
 

@@ -335,8 +335,22 @@ int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
                : 0;
 }
 
+/* The next run takes over an end that is noted, with what the attempt left in the files
+ * of its slot, which are removed. A check's are its own. */
+static void set_aside(struct engine *e, struct job *job)
+{
+    bool ours = atomic_load(&job->request.note_flags) & NOTE_STOPPED;
+    if (!job->noted || job->role != ROLE_TASK || ours || e->run.lost)
+        return;
+    job_pipes_finish(e, job);
+    (void)capture_set_aside(&job->capture, e->run.live_dir, e->run.row.run,
+                            job_index(&e->jobs, job), &job->order.id, false);
+    values_set_aside(e, job);
+}
+
 void jobs_abandon(struct engine *e, struct job *job)
 {
+    set_aside(e, job);
     job->state = JOB_FREE;
     e->jobs.running--;
 }

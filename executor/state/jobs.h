@@ -149,7 +149,8 @@ int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
                bool edited, struct cairn_error *error);
 /* The loop has waited since the last one was submitted. */
 void jobs_clear_submitted(struct engine *e);
-/* When the run is given up: there is no process, and nothing is reported. */
+/* When the run is given up: there is no process, and nothing is reported. What is left
+ * of an end that is noted stays. */
 void jobs_abandon(struct engine *e, struct job *job);
 /* It was told that a task had left processes behind. */
 void jobs_told_leftovers(struct engine *e);

@@ -78,6 +78,15 @@ static bool keep_values(const struct job *job, const char *path)
     return rename(path, own) == 0;
 }
 
+void values_set_aside(const struct engine *e, const struct job *job)
+{
+    char path[4200];
+    struct stat st;
+    values_path(e, job, path, sizeof path);
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        (void)keep_values(job, path);
+}
+
 /* Takes the values out of the slot's file; it is empty then. */
 int values_take(struct engine *e, struct job *job, struct ending *ending,
                 struct buf *text, struct cairn_error *error)

@@ -231,4 +231,35 @@ wait $writer
 is "$status" 0 'is read up to the size that it had'
 rm -f log
 
+# ---- Checkpoints are required, and none can be saved ----
+# What was looked at meanwhile must not start; a stop takes it back.
+cat >required.yaml <<'YAML'
+name: required
+jobs: 2
+tasks:
+  a: {run: 'while [ ! -e go ]; do sleep 0.02; done'}
+  b: {run: 'echo b >>ran', inputs: [big.bin]}
+YAML
+rm -f ran go
+if ! command -v prlimit >/dev/null; then
+    skip 'a stop while nothing can be saved' 'no prlimit here'
+    done_testing
+fi
+truncate -s 2G big.bin
+start run --checkpoint=required required.yaml
+ok 'an input is being read' wait_for 20 reads big.bin
+prlimit --pid $pid --fsize=16384: # like a full disk
+touch go
+degraded() { grep -q DEGRADED run.err; }
+ok 'nothing can be saved' wait_for 20 degraded
+ok 'the input is still being read' reads big.bin
+not_read() { ! reads big.bin; }
+ok 'until it is read' wait_for 60 not_read
+is "$(cat ran 2>/dev/null)" '' 'its task waits'
+kill -INT $pid
+ended 'a stop takes it back'
+is "$status" 9 'something was not saved'
+is "$(cat ran 2>/dev/null)" '' 'and it never started'
+rm -f big.bin go
+
 done_testing

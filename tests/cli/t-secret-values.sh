@@ -64,6 +64,36 @@ killed
 exits 0 cairn resume
 nothing_in_store 'and so does going on with it'
 
+# A task without secrets goes on under its keeper: what it passes on is still wanted.
+cat >kept.yaml <<'END'
+name: kept
+on_crash: adopt
+secrets: [TOKEN]
+tasks:
+  a: {run: 'echo a >>ran; echo v=1 >>"$CAIRN_OUTPUT"; touch at; while [ -e hold ]; do sleep 0.02; done'}
+  s: {run: 'true', secrets: [TOKEN]}
+  b: {needs: [a], exec: [sh, -c, 'echo "$1" >got', sh, "${{ tasks.a.outputs.v }}"]}
+END
+# The second half of its file is the end.
+keeper_ended() { [ "$(tail -c +513 .cairn/live/run-1.*.keep | tr -d '\0' | wc -c)" -gt 0 ]; }
+for command in 'gc' 'cancel 1'; do
+    rm -rf .cairn at got ran
+    touch hold
+    cairn run kept.yaml >run.out 2>&1 &
+    pid=$!
+    ok 'a task under a keeper has passed something on' wait_for 20 test -e at
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    [ "$command" != gc ] || exits 0 cairn gc # it lives
+    rm hold
+    ok 'its keeper notes the end' wait_for 20 keeper_ended
+    # shellcheck disable=SC2086
+    exits 0 cairn $command # it has ended
+    exits 0 cairn resume 1
+    is "$(cat got)" 1 "after $command its value is there"
+    is "$(cat ran)" a 'and it does not run again'
+done
+
 # A live run keeps its own.
 rm -rf .cairn at
 touch hold

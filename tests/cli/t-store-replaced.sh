@@ -139,6 +139,39 @@ exits 0 cairn resume --store moved
 is "$(cat got)" here 'what is missing is made again'
 cd ..
 
+# ---- The store goes away while an input is read ----
+# Its look goes on, or is over when that is noticed: nobody waits for the task.
+reads() { # FILE: has cairn ($old) the file open?
+    # shellcheck disable=SC2010 # the names are those of descriptors
+    ls -l "/proc/$old/fd" 2>/dev/null | grep -q "$1"
+}
+for size in 1T 1G; do
+    mkdir "reads-$size"
+    cd "reads-$size" || exit 1
+    cat >w.yaml <<'END'
+name: w
+tasks:
+  a: {run: 'true'}
+finally:
+  f: {run: echo f >>ran, inputs: [big]}
+END
+    if truncate -s $size big 2>/dev/null; then
+        cairn run w.yaml >old.out 2>&1 &
+        old=$!
+        ok "an input of $size is being read" wait_for 20 reads big
+        mv .cairn moved
+        gone() { ! kill -0 $old 2>/dev/null; }
+        ok 'without its store the run ends' wait_for 60 gone
+        kill -9 $old 2>/dev/null
+        wait $old
+        is $? 5 'and says that it is damaged'
+        is "$(cat ran 2>/dev/null)" '' 'the task does not start'
+    else
+        skip "an input of $size" 'no such sparse files here'
+    fi
+    cd ..
+done
+
 # ---- What is left of a store that was removed is in nobody's way ----
 cat >left.yaml <<'END'
 name: left

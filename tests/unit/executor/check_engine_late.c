@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole runs with a runner that fails, or tells of an end only after a wish to stop has
+ * come. No processes: the fake runner, between which and the engine a few calls are
+ * caught. */
+#include "executor/engine.h"
+#include "tests/support/engine.h"
+#include "tests/support/fake_runner.h"
+
+static struct {
+    struct fake_runner fake;
+    struct runner_ops real, caught;
+    uint32_t ended, fail_at; /* ends; at how many of them collect fails (0: never) */
+    bool failed;
+    const char *late; /* the task of whose end is told after a stop; NULL: none */
+    bool held;        /* that end is to be told */
+    struct cairn_stop *stop;
+} the;
+
+static struct fake_task play(void *context, const struct spawn_request *request)
+{
+    (void)context;
+    (void)request;
+    return (struct fake_task){.run_ns = 100 * MS, .term_ns = FAKE_FOREVER};
+}
+
+static bool is_of(const struct spawn_request *request, const char *task)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "CAIRN_TASK=%s", task);
+    for (char *const *at = request->envp; *at; at++)
+        if (strcmp(*at, wanted) == 0)
+            return true;
+    return false;
+}
+
+static void watch(void *context, enum fake_event event,
+                  const struct spawn_request *request)
+{
+    (void)context;
+    if (event != FAKE_ENDED)
+        return;
+    the.ended++;
+    if (!the.late || !is_of(request, the.late))
+        return;
+    the.held = true;
+    cairn_stop_request(the.stop);
+}
+
+static int collect(struct runner *runner, struct spawn_request **news,
+                   struct cairn_error *wrong)
+{
+    *news = NULL;
+    if (the.held)
+        return 0;
+    int rc = the.real.collect(runner, news, wrong);
+    if (the.failed || !the.fail_at || the.ended < the.fail_at)
+        return rc;
+    the.failed = true;
+    return error_set(wrong, CAIRN_EIO, "the runner cannot go on");
+}
+
+/* Whoever wants to stop it asks first, unless there is a keeper. */
+static bool has_ended(struct runner *runner, const struct runner_process *process)
+{
+    the.held = false;
+    return the.real.has_ended(runner, process);
+}
+
+static void stop(struct runner *runner, const struct runner_process *process,
+                 enum runner_stop how)
+{
+    the.held = false;
+    the.real.stop(runner, process, how);
+}
+
+static void begin(void)
+{
+    setup();
+    memset(&the, 0, sizeof the);
+    fake_runner_init(&the.fake, 1);
+    the.fake.script = play;
+    the.fake.watch = watch;
+    the.real = the.caught = *the.fake.runner.ops;
+    the.caught.collect = collect;
+    the.caught.has_ended = has_ended;
+    the.caught.stop = stop;
+    the.fake.runner.ops = &the.caught;
+    good(cairn_stop_new(&the.stop, &error));
+}
+
+static void end(void)
+{
+    cairn_stop_free(the.stop);
+    fake_runner_release(&the.fake);
+    teardown();
+}
+
+static int run(const char *text, struct cairn_store *store, uint32_t jobs,
+               struct cairn_run_result *result)
+{
+    struct cairn_run_options options = {.jobs = jobs, .stop = the.stop};
+    struct cairn_workflow *w = parsed(text);
+    int rc = engine_run(w, store, &options, &the.fake.runner, result, &error);
+    cairn_workflow_free(w);
+    ck_assert_uint_eq(fake_runner_living(&the.fake), 0);
+    return rc;
+}
+
+/* Checks that wait in the runner behind tasks are no reason to wait for ever: the seats
+ * of what is ended stay taken, so they never start. */
+START_TEST(given_up_while_checks_wait)
+{
+    the.fail_at = 3;
+    ck_assert_int_eq(
+        run("name: w\ntasks:\n"
+            "  t: {foreach: {i: {range: [1, 40]}}, run: ':', check: ':'}\n",
+            NULL, 2, NULL),
+        CAIRN_EIO);
+    ck_assert(the.failed);
+    ck_assert_str_eq(error.text, "the runner cannot go on");
+}
+END_TEST
+
+/* What had ended by itself was not cancelled, whoever was to be told of it. */
+START_TEST(stopped_before_an_end_is_told)
+{
+    static const char *const modes[] = {"kill", "adopt"};
+    struct cairn_store *store = open_store();
+    struct cairn_run_result result = {0};
+    char text[400];
+    the.late = "a";
+    snprintf(text, sizeof text,
+             "name: w\non_crash: %s\ntasks:\n  a: {run: ':', once: %s}\n"
+             "  b: {needs: [a], run: ':'}\n",
+             modes[_i % 2], _i / 2 ? "true" : "false");
+    good(run(text, store, 1, &result));
+    ck_assert(!the.held);
+    expect_tasks(store, 1, "a:completed b:pending");
+    ck_assert_int_eq(result.state, CAIRN_RUN_CANCELLED);
+    cairn_store_close(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("engine_late");
+    TCase *tests = tcase_create("engine_late");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, given_up_while_checks_wait);
+    tcase_add_loop_test(tests, stopped_before_an_end_is_told, 0, 4);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
