@@ -109,6 +109,8 @@ static int check_place(struct importing *im, struct file_message *m,
     int rc = row->parent
                  ? message_see(im->store, row->session, row->parent, &before, why)
                  : 0;
+    if (rc == CAIRN_EDAMAGED)
+        *why = (struct cairn_error){0}; /* it was refused, or is missing */
     if (rc)
         return rc == CAIRN_EDAMAGED ? 0 : rc;
     return message_follows(im->store, &now, row->parent ? &before : NULL)
