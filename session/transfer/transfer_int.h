@@ -48,6 +48,7 @@ struct session_import {
     uint64_t n_made;                  /* checkpoints */
     uint64_t message;                 /* number of the one that was taken last */
     uint64_t last_message;            /* highest that anything names */
+    uint64_t n_messages;              /* lines of the file */
     struct state_at present;
     bool has_present;
 };

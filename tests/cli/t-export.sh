@@ -182,6 +182,19 @@ for part in 3 5 7; do
     exits 0 at "part$part" cairn checkpoint verify
 done
 
+# A number of a message for which millions of rows would stand.
+exits 0 cairn session start far
+for n in 1 2 3; do run cairn session message add "message $n"; done
+exits 0 cairn session export far.cairn
+sed '/"type":"message"/s/"n":3,/"n":9000000000000000000,/' far.cairn >farther.cairn
+mkdir far
+exits 5 at far cairn session import farther.cairn
+says 'message 9000000000000000000: its number is far beyond those before it'
+exits 0 at far cairn session message list --session far
+says 'message 2' 'the others are there'
+exits 0 at far cairn checkpoint verify
+exits 0 cairn session switch "it's *slow*"
+
 # ---- What is no export ----
 exits 2 cairn session import failing.yaml
 says 'no file of'
