@@ -173,6 +173,7 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
 {
     struct live live;
     struct buf said = BUF_INIT, stored = BUF_INIT;
+    bool locked = false;
     int rc = live_write(&live, store, session, error);
     if (!rc)
         rc = stored_value(store, name, value, &stored, error);
@@ -181,7 +182,8 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
     if (!rc)
         rc = check_hook(&live, str_of(name), str_of(value), error);
     if (!rc && strcmp(name, "files") == 0)
-        rc = pending_forget(store, live.row.session, error);
+        rc = pending_forget(store, live.row.session, live.settings.later[SETTING_FILES],
+                            &locked, error);
     if (!rc)
         rc = settings_set(&live.settings, str_of(name), buf_view(&stored), error);
     if (!rc) {
@@ -195,6 +197,8 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
         rc = live_put_row(&live, error);
     buf_release(&said);
     rc = live_close(&live, rc, error);
+    if (locked)
+        pending_unlock(store);
     buf_release(&stored);
     return rc;
 }

@@ -3,6 +3,7 @@
 
 #include "base/decimal.h"
 #include "base/lock.h"
+#include "base/os.h"
 #include "snapshot/unpack.h"
 #include "storage/rows_meta.h"
 #include "storage/store.h"
@@ -82,19 +83,37 @@ char *files_index_path(struct cairn_store *store, uint64_t session)
 
 /* ---- One at a time ---- */
 
+static int busy(struct cairn_store *store, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EBUSY,
+                     "another process restores files of the store %s: try again",
+                     cairn_store_path(store));
+}
+
 int pending_lock(struct cairn_store *store, struct cairn_error *error)
 {
     int rc = lock_wait(store_lock_file(store), LOCK_RESTORE, LOCK_EXCLUSIVE,
                        2 * store_lock_wait_ms(store), error);
     if (rc == CAIRN_EBUSY)
-        return error_set(error, rc,
-                         "another process restores files of the store %s: try again",
-                         cairn_store_path(store));
+        return busy(store, error);
     if (!rc)
         rc = store_hold(store, LOCK_RESTORE, error);
     if (rc)
         lock_drop(store_lock_file(store), LOCK_RESTORE);
     return rc;
+}
+
+/* 1: it is ours; 0: another process is about it. */
+static int try_lock(struct cairn_store *store, struct cairn_error *error)
+{
+    struct lock_file *file = store_lock_file(store);
+    int rc = lock_try(file, LOCK_RESTORE, LOCK_EXCLUSIVE, error);
+    if (rc <= 0)
+        return rc;
+    rc = store_hold(store, LOCK_RESTORE, error);
+    if (rc)
+        lock_drop(file, LOCK_RESTORE);
+    return rc ? rc : 1;
 }
 
 void pending_unlock(struct cairn_store *store)
@@ -326,18 +345,7 @@ static int forget_fork(struct cairn_store *store, uint64_t session,
     return rc;
 }
 
-/* ---- Finishing ---- */
-
-int pending_forget(struct cairn_store *store, uint64_t session,
-                   struct cairn_error *error)
-{
-    struct pending pending;
-    int rc = read_pending(store, &pending, NULL);
-    bool other = rc > 0 && pending.session != session;
-    pending_release(&pending);
-    rc = rc == 0 || other ? 0 : store_drop_setting(store, setting, error);
-    return rc ? rc : forget_fork(store, session, error);
-}
+/* ---- What was begun ---- */
 
 static int open_again(const struct pending *pending, struct cairn_store *store,
                       const char *root, const struct snapshot_head *heads,
@@ -354,46 +362,54 @@ static int open_again(const struct pending *pending, struct cairn_store *store,
     return rc;
 }
 
-static int finish(struct cairn_store *store, const struct pending *pending,
-                  struct cairn_error *error)
+/* A restore that was begun, found again. */
+struct begun {
+    struct restore restore;
+    struct arena arena;
+    struct buf root;
+};
+
+/* begun_close in any case. */
+static int begun_open(struct begun *begun, struct cairn_store *store,
+                      const struct pending *pending, struct cairn_error *error)
 {
     struct snapshot_head heads[2];
-    struct arena arena = ARENA_INIT;
-    struct buf root = BUF_INIT;
-    struct restore restore = {.fd = -1, .stage = -1, .like_fd = -1};
-    restore.parent.fd = -1;
-    int rc = 0;
+    *begun = (struct begun){.restore = {.fd = -1, .stage = -1, .like_fd = -1},
+                            .arena = ARENA_INIT,
+                            .root = BUF_INIT};
+    begun->restore.parent.fd = -1;
+    int rc = pending ? 0 : CAIRN_EDAMAGED;
     for (int i = 0; i < 2 && !rc; i++)
-        rc = snapshot_read(store, &pending->snapshots[i], &arena, &heads[i], error);
+        rc = snapshot_read(store, &pending->snapshots[i], &begun->arena, &heads[i],
+                           error);
     if (!rc)
-        rc = files_root_path(store, heads[0].root_name, &root, error);
+        rc = files_root_path(store, heads[0].root_name, &begun->root, error);
     if (!rc)
-        rc = open_again(pending, store, root.data, heads, &restore, error);
-    if (!rc)
-        rc = restore_prepare(&restore, true);
-    if (!rc)
-        rc = pending_carry_out(store, &restore, error);
-    restore_close(&restore);
-    buf_release(&root);
-    arena_release(&arena);
+        rc =
+            open_again(pending, store, begun->root.data, heads, &begun->restore, error);
     return rc;
 }
 
-/* What a process that is gone had written beside the files before it decided. `locked`:
- * the lock is ours, and nothing is written under it yet. */
-static void clear_stage(struct cairn_store *store, bool locked)
+static void begun_close(struct begun *begun)
 {
-    struct lock_file *file = store_lock_file(store);
-    struct buf path = BUF_INIT;
-    buf_format(&path, "%s/" RESTORE_STAGE, cairn_store_path(store));
-    bool there = !path.failed && access(path.data, F_OK) == 0;
-    bool tried =
-        there && !locked && lock_try(file, LOCK_RESTORE, LOCK_EXCLUSIVE, NULL) > 0;
-    if (there && (locked || tried))
-        restore_clear_stage(path.data);
-    if (tried)
-        lock_drop(file, LOCK_RESTORE);
-    buf_release(&path);
+    restore_close(&begun->restore);
+    buf_release(&begun->root);
+    arena_release(&begun->arena);
+}
+
+/* ---- Finishing ---- */
+
+static int finish(struct cairn_store *store, const struct pending *pending,
+                  struct cairn_error *error)
+{
+    struct begun begun;
+    int rc = begun_open(&begun, store, pending, error);
+    if (!rc)
+        rc = restore_prepare(&begun.restore, true);
+    if (!rc)
+        rc = pending_carry_out(store, &begun.restore, error);
+    begun_close(&begun);
+    return rc;
 }
 
 /* With the lock. */
@@ -410,7 +426,8 @@ static int finish_pending(struct cairn_store *store, struct cairn_error *error)
         if (rc)
             error_context(error,
                           "a restore of files that was begun is not finished (`cairn "
-                          "session config files` gives it up)");
+                          "session config files` gives it up; what it took out of its "
+                          "place stays)");
     }
     pending_release(&pending);
     return rc;
@@ -432,17 +449,21 @@ static int what_is_pending(struct cairn_store *store, struct cairn_error *error)
     return rc > 0 ? PENDING_FORK : rc;
 }
 
-/* 1: it is ours; 0: another process is about it. */
-static int try_lock(struct cairn_store *store, struct cairn_error *error)
+/* What a process that is gone had written beside the files before it decided. With the
+ * lock a restore that was decided meanwhile is known, too. */
+static void clear_stage(struct cairn_store *store, bool locked)
 {
     struct lock_file *file = store_lock_file(store);
-    int rc = lock_try(file, LOCK_RESTORE, LOCK_EXCLUSIVE, error);
-    if (rc <= 0)
-        return rc;
-    rc = store_hold(store, LOCK_RESTORE, error);
-    if (rc)
+    struct buf path = BUF_INIT;
+    buf_format(&path, "%s/" RESTORE_STAGE, cairn_store_path(store));
+    bool there = !path.failed && access(path.data, F_OK) == 0;
+    bool tried =
+        there && !locked && lock_try(file, LOCK_RESTORE, LOCK_EXCLUSIVE, NULL) > 0;
+    if (there && (locked || tried) && what_is_pending(store, NULL) == 0)
+        restore_clear_stage(path.data);
+    if (tried)
         lock_drop(file, LOCK_RESTORE);
-    return rc ? rc : 1;
+    buf_release(&path);
 }
 
 static int finish_unlocked(struct cairn_store *store, int what,
@@ -470,4 +491,79 @@ int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *e
         return finish_unlocked(store, what, error);
     (void)fork_finish(store, NULL);
     return finish_pending(store, error);
+}
+
+/* ---- Giving up ---- */
+
+/* A directory that is no longer known to hold nothing but what was staged. */
+static int check_empty(const char *stage, struct cairn_error *error)
+{
+    if (rmdir(stage) == 0 || os_is_missing(errno))
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "files that a restore took out of their place may be in %s: move "
+                     "that directory away, then try again",
+                     stage);
+}
+
+/* What was taken out of its place cannot be told from what was to come there. */
+static int check_stages(struct cairn_store *store, struct str files,
+                        struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    buf_format(&path, "%s/" RESTORE_STAGE, cairn_store_path(store));
+    int rc = buf_check(&path, error);
+    if (!rc)
+        rc = check_empty(path.data, error);
+    if (!rc && files.len && files_root_path(store, files, &path, NULL) == 0) {
+        buf_format(&path, "/" TREE_STAGE "%s", store_id(store));
+        rc = buf_check(&path, error);
+        if (!rc)
+            rc = check_empty(path.data, error);
+    }
+    buf_release(&path);
+    return rc;
+}
+
+static int give_up(struct cairn_store *store, const struct pending *pending,
+                   struct str files, struct cairn_error *error)
+{
+    struct begun begun;
+    int rc = begun_open(&begun, store, pending, NULL);
+    bool known = !rc;
+    begun.restore.error = error;
+    if (known)
+        rc = restore_give_up(&begun.restore);
+    if (known && rc)
+        error_context(error,
+                      "what the restore that was begun took out of its place is in %s; "
+                      "it can be moved away",
+                      begun.restore.stage_path.data);
+    begun_close(&begun);
+    return known ? rc : check_stages(store, files, error);
+}
+
+static int forget_restore(struct cairn_store *store, const struct pending *pending,
+                          struct str files, bool *locked, struct cairn_error *error)
+{
+    int rc = store_holds(store, LOCK_RESTORE) ? 0 : try_lock(store, error);
+    *locked = rc > 0;
+    if (!rc && !store_holds(store, LOCK_RESTORE))
+        return busy(store, error);
+    if (rc >= 0)
+        rc = give_up(store, pending, files, error);
+    return rc ? rc : store_drop_setting(store, setting, error);
+}
+
+int pending_forget(struct cairn_store *store, uint64_t session, struct str files,
+                   bool *locked, struct cairn_error *error)
+{
+    struct pending pending;
+    int rc = read_pending(store, &pending, NULL);
+    bool none = rc == 0 || (rc > 0 && pending.session != session);
+    *locked = false;
+    rc = none ? 0
+              : forget_restore(store, rc > 0 ? &pending : NULL, files, locked, error);
+    pending_release(&pending);
+    return rc ? rc : forget_fork(store, session, error);
 }

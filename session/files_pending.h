@@ -22,9 +22,12 @@ int pending_carry_out(struct cairn_store *store, struct restore *restore,
  * the caller has the lock, and decides nothing itself. */
 int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error);
 
-/* In a transaction: what is not finished of that session will not be. */
-int pending_forget(struct cairn_store *store, uint64_t session,
-                   struct cairn_error *error);
+/* In a transaction: what is not finished of that session, whose files are in the
+ * directory that `files` means ("": nowhere), will not be. What was taken out of its
+ * place is kept; where it cannot be, the error says where it is. *locked: until the
+ * transaction has ended the lock is the caller's, who gives it back. */
+int pending_forget(struct cairn_store *store, uint64_t session, struct str files,
+                   bool *locked, struct cairn_error *error);
 
 /* ---- The files of a new session in a new directory ---- */
 

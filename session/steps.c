@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What it takes to go on from a checkpoint, as steps for people and programs. */
+#include "base/identifier.h"
 #include "cairn/environment.h"
 #include "cairn/history.h"
 #include "cairn/outcome.h"
@@ -107,21 +108,33 @@ static int give_directory(struct steps *steps, const char *directory)
     return give(steps, CAIRN_STEP_ENVIRONMENT);
 }
 
-/* Of what was not kept whole only the name is known. */
+/* A name may be any bytes but '=': an import has them from a file. */
+static void add_name(struct buf *out, const char *name)
+{
+    for (const char *at = name; *at; at++)
+        buf_byte(out, (uint8_t)*at < ' ' || *at == 0x7f ? '?' : (uint8_t)*at);
+}
+
+/* Of what was not kept whole only the name is known; what is no name for a shell is
+ * never put where one would run it. */
+static int give_kept(struct steps *steps, const struct cairn_variable *variable)
+{
+    bool named = str_is_env_name(str_of(variable->name));
+    if (named && !variable->partial)
+        return give_variable(steps, variable->name, variable->value);
+    add_name(&steps->text, variable->name);
+    buf_text(&steps->text, variable->partial
+                               ? " was set; its value was not stored whole"
+                               : " was set; that is no name for a shell");
+    return give(steps, CAIRN_STEP_MANUAL);
+}
+
 static int see_environment(void *context, const struct cairn_environment *environment)
 {
     struct steps *steps = context;
     steps->rc = give_directory(steps, environment->directory);
-    for (size_t i = 0; i < environment->n && !steps->rc && !steps->stopped; i++) {
-        const struct cairn_variable *variable = &environment->variables[i];
-        if (!variable->partial) {
-            steps->rc = give_variable(steps, variable->name, variable->value);
-            continue;
-        }
-        buf_format(&steps->text, "%s was set; its value was not stored whole",
-                   variable->name);
-        steps->rc = give(steps, CAIRN_STEP_MANUAL);
-    }
+    for (size_t i = 0; i < environment->n && !steps->rc && !steps->stopped; i++)
+        steps->rc = give_kept(steps, &environment->variables[i]);
     return 0;
 }
 

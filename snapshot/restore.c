@@ -331,6 +331,7 @@ int restore_prepare(struct restore *r, bool again)
 {
     struct statx root;
     r->again = again;
+    r->applying = again; /* what it took out of its place may be in the stage */
     int rc = look(r->fd, "", &root) ? 0 : error_sys(r->error, errno, "%s", r->root);
     for (size_t i = 0; i < r->n && !rc; i++)
         rc = check_change(r, &r->changes[i], &root);
@@ -522,9 +523,9 @@ static int apply_all(struct restore *r)
 
 int restore_apply(struct restore *r)
 {
+    r->applying = r->n > 0;
     if (!r->n)
         return 0;
-    r->applying = true;
     int rc = apply_all(r);
     if (!rc && (syncfs(r->fd) != 0 || syncfs(r->stage) != 0))
         rc = error_sys(r->error, errno, "syncing %s", r->root);
@@ -561,6 +562,16 @@ void restore_close(struct restore *r)
     buf_release(&r->parent.path);
     arena_release(&r->arena);
     free(r->changes);
+}
+
+int restore_give_up(struct restore *r)
+{
+    r->again = r->applying = true;
+    int rc = r->n ? open_stage(r) : 0;
+    if (!rc && r->n)
+        rc = old_dispose_all(r, true);
+    r->applying = rc != 0;
+    return rc;
 }
 
 void restore_clear_stage(const char *path)

@@ -76,6 +76,10 @@ int restore_prepare(struct restore *restore, bool again);
 void restore_count(struct restore *restore);
 /* Durable when it returns 0. After an error it is to be finished later. */
 int restore_apply(struct restore *restore);
+/* Of one that was begun and will not be finished: what it took out of its place is kept
+ * beside it, as by restore_apply, and what was staged goes. After an error the rest is
+ * where it was. */
+int restore_give_up(struct restore *restore);
 void restore_close(struct restore *restore);
 /* Deletes what a restore had staged that was never decided. */
 void restore_clear_stage(const char *path);

@@ -13,10 +13,20 @@
 #include "storage/sessions/rows_session.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGES_LOST_MOST = 1 << 22 }; /* of a session */
 
 struct gap {
     uint64_t n, position, total_in, total_out; /* position 0: not known */
     struct digest chain;
+};
+struct place {
+    uint64_t n, position;
+};
+struct places {
+    struct place *at;
+    size_t n, room;
 };
 struct mending {
     struct cairn_store *store;
@@ -24,7 +34,9 @@ struct mending {
     uint64_t session;
     struct gap *gaps; /* ascending */
     size_t n, room;
-    uint64_t seen; /* the last number that was there, or is in the gaps */
+    struct places rows;   /* those that are there, by number */
+    struct places newest; /* of each position the highest number so far, by position */
+    uint64_t seen;        /* the last number that was there, or is in the gaps */
     void (*lost)(void *, uint64_t session, uint64_t n);
     void *context;
     struct cairn_error *error;
@@ -32,8 +44,27 @@ struct mending {
 
 /* ---- Which are missing ---- */
 
+static int add_place(struct mending *m, struct places *places, struct place place)
+{
+    struct place *at =
+        array_room(places->at, places->n, &places->room, sizeof *places->at);
+    if (!at)
+        return error_nomem(m->error);
+    places->at = at;
+    at[places->n++] = place;
+    return 0;
+}
+
+/* Numbers are given out one by one, so that far more than a session ever had come from
+ * a row that is wrong. */
 static int add_gaps(struct mending *m, uint64_t next)
 {
+    if (next > m->seen && next - m->seen + m->n > MESSAGES_LOST_MOST)
+        return error_set(m->error, CAIRN_ELIMIT,
+                         "session %llu has no messages between %llu and %llu: so many "
+                         "cannot have been lost",
+                         (unsigned long long)m->session, (unsigned long long)m->seen,
+                         (unsigned long long)next);
     for (; m->seen + 1 < next; m->seen++) {
         struct gap *at = array_room(m->gaps, m->n, &m->room, sizeof *at);
         if (!at)
@@ -49,7 +80,7 @@ static int see_number(void *context, const struct message_row *row)
     struct mending *m = context;
     int rc = add_gaps(m, row->n);
     m->seen = row->n;
-    return rc;
+    return rc ? rc : add_place(m, &m->rows, (struct place){row->n, row->position});
 }
 
 struct numbered {
@@ -156,14 +187,44 @@ static int see_child(void *context, const struct message_row *row)
 
 /* ---- Rows that stand for them ---- */
 
+/* The first that has at least that position. */
+static size_t place_of(const struct places *places, uint64_t position)
+{
+    size_t low = 0, high = places->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places->at[middle].position < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* One whose number is higher than those that are known. */
+static int see_place(struct mending *m, struct place place)
+{
+    struct places *newest = &m->newest;
+    size_t i = place_of(newest, place.position);
+    int rc = 0;
+    if (i == newest->n || newest->at[i].position != place.position) {
+        rc = add_place(m, newest, place);
+        if (!rc)
+            memmove(newest->at + i + 1, newest->at + i,
+                    (newest->n - 1 - i) * sizeof *newest->at);
+    }
+    if (!rc)
+        newest->at[i] = place;
+    return rc;
+}
+
 static int put_lost(struct mending *m, const struct gap *gap)
 {
     struct message_seen below = {.n = 0};
-    uint64_t parent;
-    int rc = store_message_below(m->store, m->session, gap->n,
-                                 gap->position ? gap->position : INT64_MAX, &parent,
-                                 m->error);
-    if (!rc && parent)
+    size_t i = gap->position ? place_of(&m->newest, gap->position) : m->newest.n;
+    uint64_t parent = i ? m->newest.at[i - 1].n : 0;
+    int rc = 0;
+    if (parent)
         rc = message_see(m->store, m->session, parent, &below, m->error);
     struct message_row row = {
         .session = m->session,
@@ -180,22 +241,35 @@ static int put_lost(struct mending *m, const struct gap *gap)
     if (!rc)
         rc = store_put_message(m->store, &row, m->error);
     if (!rc)
+        rc = see_place(m, (struct place){row.n, row.position});
+    if (!rc)
         m->lost(m->context, m->session, gap->n);
+    return rc;
+}
+
+/* In the order of the numbers: each stands behind what has lower ones. */
+static int put_all_lost(struct mending *m)
+{
+    int rc = 0;
+    for (size_t i = 0, row = 0; i < m->n && !rc; i++) {
+        for (; row < m->rows.n && m->rows.at[row].n < m->gaps[i].n && !rc; row++)
+            rc = see_place(m, m->rows.at[row]);
+        if (!rc)
+            rc = put_lost(m, &m->gaps[i]);
+    }
     return rc;
 }
 
 static int mend_session(struct mending *m)
 {
     struct checkpoint_range debug = {.namespace_id = NAMESPACE_DEBUG};
-    m->n = m->seen = 0;
+    m->n = m->seen = m->rows.n = m->newest.n = 0;
     int rc = find_gaps(m);
     if (!rc && m->n)
         rc = store_each_checkpoint(m->store, &debug, see_checkpoint, m, m->error);
     if (!rc && m->n)
         rc = store_each_message(m->store, m->session, 0, 0, see_child, m, m->error);
-    for (size_t i = 0; i < m->n && !rc; i++)
-        rc = put_lost(m, &m->gaps[i]);
-    return rc;
+    return rc ? rc : put_all_lost(m);
 }
 
 struct session_list {
@@ -237,5 +311,7 @@ int message_lines_mend(struct cairn_store *store, struct sha256 *sha, uint64_t s
     }
     free(list.at);
     free(m.gaps);
+    free(m.rows.at);
+    free(m.newest.at);
     return rc;
 }

@@ -47,13 +47,26 @@ int node_decode(struct str content, struct node *out, struct cairn_error *error)
 
 /* ---- Sets ---- */
 
+enum { KEY_SIZE = DIGEST_SIZE + 1 };
+
+static struct str set_key(char key[KEY_SIZE], const struct digest *digest, bool is_node)
+{
+    memcpy(key, digest->bytes, DIGEST_SIZE);
+    key[DIGEST_SIZE] = (char)is_node;
+    return (struct str){key, KEY_SIZE};
+}
+
+bool node_set_has(const struct node_set *set, const struct digest *digest, bool is_node)
+{
+    char key[KEY_SIZE];
+    return map_get(&set->map, set_key(key, digest, is_node)) != MAP_NONE;
+}
+
 int node_set_add(struct node_set *set, const struct digest *digest, bool is_node,
                  struct cairn_error *error)
 {
-    char key[DIGEST_SIZE + 1];
-    memcpy(key, digest->bytes, DIGEST_SIZE);
-    key[DIGEST_SIZE] = (char)is_node;
-    struct str kept = {key, sizeof key};
+    char key[KEY_SIZE];
+    struct str kept = set_key(key, digest, is_node);
     if (map_get(&set->map, kept) != MAP_NONE)
         return 0;
     kept = arena_str(&set->keys, kept);

@@ -41,6 +41,8 @@ struct node_set {
 /* 1 if it was not there yet, 0 if it was, or CAIRN_ENOMEM. */
 int node_set_add(struct node_set *set, const struct digest *digest, bool is_node,
                  struct cairn_error *error);
+bool node_set_has(const struct node_set *set, const struct digest *digest,
+                  bool is_node);
 void node_set_release(struct node_set *set);
 
 struct node_visitor {

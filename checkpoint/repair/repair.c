@@ -95,18 +95,17 @@ static int note_lost_numbers(void *context, uint64_t first, uint64_t last)
             return error_nomem(r->error);
     const struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT, .seq = first};
     if (first == last)
-        repair_report_loss(r, &loss, "checkpoint workflow:%llu: nothing is left of it",
+        repair_report_loss(r, &loss, "checkpoint %llu: nothing is left of it",
                            (unsigned long long)first);
     else
-        repair_report_loss(
-            r, &loss,
-            "checkpoints workflow:%llu to workflow:%llu: nothing is left of "
-            "them",
-            (unsigned long long)first, (unsigned long long)last);
+        repair_report_loss(r, &loss,
+                           "checkpoints %llu to %llu: nothing is left of them",
+                           (unsigned long long)first, (unsigned long long)last);
     return 0;
 }
 
-/* Seqs are given out one by one: a missing one without a tombstone was lost. */
+/* Seqs are given out one by one: a missing one without a tombstone was lost. Before
+ * repair_chains, whose tombstones cover what is lost. */
 static int report_gaps(struct repair *r)
 {
     const struct cairn_loss loss = {.kind = CAIRN_LOSS_FILE};
@@ -166,9 +165,9 @@ static int fill_store(struct repair *r)
     if (!rc)
         rc = repair_find_losses(r);
     if (!rc)
-        rc = repair_chains(r);
-    if (!rc)
         rc = report_gaps(r);
+    if (!rc)
+        rc = repair_chains(r);
     if (!rc)
         rc = repair_attempts(r);
     if (!rc)

@@ -127,6 +127,30 @@ static int pass_deleted(struct gap_notes *c, struct gap *gap,
     return rc;
 }
 
+/* Of which neither a number nor a row was found to be missing: a deleted range of
+ * another stream has their numbers among its own. Numbers of which nothing is left may
+ * be of any stream. */
+static void report_unnamed(const struct gap_notes *c, const struct gap *gap)
+{
+    struct repair *r = c->repair;
+    const struct known_record *next = &gap->link->record;
+    uint64_t from = gap->before ? gap->before->record.seq : 0, named = 0;
+    for (size_t i = 0; i < r->n_lost; i++)
+        named += r->lost[i].namespace_id == next->namespace_id &&
+                 r->lost[i].stream == next->stream && r->lost[i].seq > from &&
+                 r->lost[i].seq < next->seq;
+    for (size_t i = 0; i < r->gone_seqs.n; i++)
+        named += r->gone_seqs.at[i] > from && r->gone_seqs.at[i] < next->seq;
+    uint64_t n = gap->missing > named ? gap->missing - named : 0;
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT};
+    if (!n)
+        return;
+    repair_report_loss(r, &loss, "%llu checkpoint%s of %s %llu before checkpoint %llu",
+                       (unsigned long long)n, n == 1 ? "" : "s",
+                       repair_stream_noun(r, next->namespace_id),
+                       (unsigned long long)next->stream, (unsigned long long)next->seq);
+}
+
 /* What was lost right before the second record. */
 static int end_gap(struct gap_notes *c, const struct gap *gap)
 {
@@ -164,6 +188,8 @@ static int bridge_gap(struct gap_notes *c, const struct chain_link *before,
     struct gap gap;
     int rc = 0;
     begin_gap(c, before, link, &gap);
+    if (gap.missing)
+        report_unnamed(c, &gap);
     while (!rc && (t = next_deleted(deleted, &gap, &place)))
         rc = pass_deleted(c, &gap, t);
     return rc ? rc : end_gap(c, &gap);

@@ -29,7 +29,8 @@ struct exporting {
     } * places;
     size_t n_places, places_capacity;
     struct digest last[SECTION_NODES]; /* of each kind: written last; zeros: none */
-    struct node_set nodes;             /* what was written with files */
+    struct node_set nodes;   /* of files: all that they refer to is written, too */
+    struct node_set written; /* with files, as contents */
     struct buf line;
     struct sha256 *sha; /* over all lines */
     uint64_t lines;
@@ -60,12 +61,19 @@ static void refuse(struct exporting *e, const char *text)
         e->calls->refused(e->calls->context, text);
 }
 
-/* Damage is named and left out, anything else ends the export. */
+static bool is_damage(int rc)
+{
+    return rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND;
+}
+
+/* Damage is named and left out, anything else ends the export. Without a text in `why`
+ * the error has it already. */
 static int left_out(struct exporting *e, int rc, const struct cairn_error *why)
 {
-    if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND)
-        return rc ? error_set(e->error, rc, "%s", why->text) : 0;
+    if (!is_damage(rc))
+        return rc && why->text[0] ? error_set(e->error, rc, "%s", why->text) : rc;
     refuse(e, why->text);
+    buf_clear(&e->line);
     return 0;
 }
 
@@ -174,6 +182,8 @@ static int write_reached(void *context, const struct digest *digest, bool is_nod
     int rc = node_set_add(&e->nodes, digest, is_node, e->error);
     if (rc <= 0)
         return rc ? rc : 1;
+    if (node_set_has(&e->written, digest, false))
+        return 0;
     rc = store_get_object(e->store, digest, &content, e->error);
     if (!rc) {
         line_begin(&e->line, "object");
@@ -182,8 +192,10 @@ static int write_reached(void *context, const struct digest *digest, bool is_nod
         line_bytes(&e->line, "content", buf_view(&content));
         rc = write_line(e);
     }
+    if (!rc)
+        rc = node_set_add(&e->written, digest, false, e->error);
     buf_release(&content);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 /* A snapshot of files, and all that it refers to, each once in the file. */
@@ -237,6 +249,20 @@ static int write_record(struct exporting *e, const struct checkpoint_place *plac
     return rc;
 }
 
+/* Contents that its files need are damaged. What was seen of them is seen again, as
+ * others may need the same. */
+static int leave_out(struct exporting *e, const struct checkpoint_place *place)
+{
+    char number[CAIRN_ID_MAX];
+    checkpoint_number(NAMESPACE_DEBUG, place->seq, number);
+    error_context(e->error, "checkpoint %s: its files", number);
+    refuse(e, e->error->text);
+    buf_clear(&e->line);
+    node_set_release(&e->nodes);
+    e->nodes = (struct node_set){.keys = ARENA_INIT};
+    return 0;
+}
+
 /* A checkpoint whose state is not whole is named, and left out. */
 static int write_checkpoint(struct exporting *e, const struct checkpoint_place *place)
 {
@@ -253,7 +279,7 @@ static int write_checkpoint(struct exporting *e, const struct checkpoint_place *
     if (!rc && whole)
         rc = write_record(e, place, &state.at);
     state_release(&state);
-    return rc;
+    return whole && is_damage(rc) ? leave_out(e, place) : rc;
 }
 
 /* ---- What was merged ---- */
@@ -352,6 +378,22 @@ static int write_message_line(void *context)
     return write_line(context);
 }
 
+static int leave_message_out(void *context, int rc, const struct cairn_error *why)
+{
+    return left_out(context, rc, why);
+}
+
+static int write_messages(struct exporting *e)
+{
+    struct cairn_error why = {0};
+    const struct message_export out = {.store = e->store,
+                                       .line = &e->line,
+                                       .write = write_message_line,
+                                       .left_out = leave_message_out,
+                                       .context = e};
+    return left_out(e, export_messages(&out, e->live.row.session, &why), &why);
+}
+
 static int write_parts(struct exporting *e)
 {
     struct cairn_error why = {0};
@@ -364,16 +406,12 @@ static int write_parts(struct exporting *e)
         rc = write_branch(e, &e->branches[i]);
     if (!rc)
         rc = write_merges(e);
+    if (!rc)
+        rc = write_messages(e);
     if (rc)
         return rc;
-    rc = export_messages(e->store, e->live.row.session, &e->line, write_message_line, e,
-                         &why);
-    rc = left_out(e, rc, &why);
-    if (!rc)
-        rc = live_load_board(&e->live, &why);
-    if (rc)
-        return left_out(e, rc, &why);
-    return write_present(e);
+    rc = live_load_board(&e->live, &why);
+    return rc ? left_out(e, rc, &why) : write_present(e);
 }
 
 static int export_one(struct exporting *e, const char *session)
@@ -423,7 +461,8 @@ static int export_all(struct exporting *e)
         snprintf(text, sizeof text, "%llu", (unsigned long long)numbers.at[i]);
         rc = export_one(e, text);
         if (rc == CAIRN_EDAMAGED) {
-            refuse(e, e->error && e->error->text[0] ? e->error->text : text);
+            refuse(e, e->error->text[0] ? e->error->text : text);
+            buf_clear(&e->line);
             rc = 0;
         }
     }
@@ -475,6 +514,7 @@ int cairn_session_export(struct cairn_store *store, const char *session, bool al
         rc = write_end(&e);
     buf_release(&e.line);
     node_set_release(&e.nodes);
+    node_set_release(&e.written);
     free(e.branches);
     free(e.places);
     sha256_free(e.sha);

@@ -109,11 +109,20 @@ static int check_place(struct importing *im, struct file_message *m,
     int rc = row->parent
                  ? message_see(im->store, row->session, row->parent, &before, why)
                  : 0;
+    if (rc == CAIRN_EDAMAGED)
+        *why = (struct cairn_error){0}; /* it was refused, or is missing */
     if (rc)
         return rc == CAIRN_EDAMAGED ? 0 : rc;
     return message_follows(im->store, &now, row->parent ? &before : NULL)
                ? 0
                : damaged(why, "it does not fit the message before it");
+}
+
+/* A row is put for each that is missing: more than this cannot be. */
+static bool too_far(const struct session_import *s, uint64_t n)
+{
+    enum { MISSING_MOST = 100000 };
+    return n > s->n_messages && n - s->n_messages > MISSING_MOST;
 }
 
 static int take_message(struct importing *im, const struct line *line,
@@ -123,6 +132,8 @@ static int take_message(struct importing *im, const struct line *line,
     struct message_row *row = &m->row;
     if (!read_numbers(line, row) || !numbers_fit(row) || row->n <= s->message)
         return damaged(why, "it is not complete, or not in order");
+    if (too_far(s, row->n))
+        return damaged(why, "its number is far beyond those before it");
     if (s->last_message < row->n)
         s->last_message = row->n;
     if (!read_rest(line, m)) {
@@ -148,6 +159,7 @@ int import_message(struct importing *im, const struct line *line)
     char what[40];
     if (s->known && !s->made)
         return 0;
+    s->n_messages++;
     int rc = s->made ? 0 : import_make_session(im);
     if (!rc)
         rc = take_message(im, line, &m, &why);
@@ -170,6 +182,12 @@ int import_mend_messages(struct importing *im)
     struct session_import *s = &im->session;
     if (!s->last_message)
         return 0;
+    if (too_far(s, s->last_message))
+        return error_set(im->error, CAIRN_EDAMAGED,
+                         "the session %s is not imported: a state of it ends with "
+                         "message %llu, and the file has %llu",
+                         s->file_name, (unsigned long long)s->last_message,
+                         (unsigned long long)s->n_messages);
     s->live.last_message = s->last_message;
     s->live.message = 0;
     int rc = live_put_row(&s->live, im->error);

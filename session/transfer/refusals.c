@@ -28,7 +28,7 @@ int import_left_out(struct importing *im, int rc, const char *what,
                     const struct cairn_error *why)
 {
     if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND && rc != CAIRN_ENEWER)
-        return error_set(im->error, rc, "%s", why->text);
+        return why->text[0] ? error_set(im->error, rc, "%s", why->text) : rc;
     import_refuse(im, "line %llu: %s: %s", (unsigned long long)im->line, what,
                   why->text);
     return 0;

@@ -48,6 +48,7 @@ struct session_import {
     uint64_t n_made;                  /* checkpoints */
     uint64_t message;                 /* number of the one that was taken last */
     uint64_t last_message;            /* highest that anything names */
+    uint64_t n_messages;              /* lines of the file */
     struct state_at present;
     bool has_present;
 };
@@ -76,9 +77,17 @@ struct importing {
 
 /* ---- export_messages.c ---- */
 
+struct message_export {
+    struct cairn_store *store;
+    struct buf *line; /* which `write` writes, and empties */
+    int (*write)(void *);
+    /* One cannot be read: 0 goes on. It empties the line. */
+    int (*left_out)(void *, int rc, const struct cairn_error *why);
+    void *context;
+};
 /* Writes a line for each message of a session. */
-int export_messages(struct cairn_store *store, uint64_t session, struct buf *line,
-                    int (*write)(void *), void *context, struct cairn_error *error);
+int export_messages(const struct message_export *out, uint64_t session,
+                    struct cairn_error *error);
 
 /* ---- refusals.c ---- */
 

@@ -214,15 +214,6 @@ int store_last_message(struct cairn_store *store, uint64_t session, uint64_t *n,
     return number_of(store, SQL_LAST_MESSAGE, VALUES(value_number(session)), n, error);
 }
 
-int store_message_below(struct cairn_store *store, uint64_t session, uint64_t n,
-                        uint64_t position, uint64_t *found, struct cairn_error *error)
-{
-    return number_of(
-        store, SQL_MESSAGE_AT,
-        VALUES(value_number(session), value_number(n), value_number(position)), found,
-        error);
-}
-
 int store_each_message_session(struct cairn_store *store,
                                int (*each)(void *, uint64_t session), void *context,
                                struct cairn_error *error)

@@ -78,10 +78,6 @@ int store_find_message(struct cairn_store *store, uint64_t session, struct str o
 /* The highest number, 0: none. */
 int store_last_message(struct cairn_store *store, uint64_t session, uint64_t *n,
                        struct cairn_error *error);
-/* Of those with a lower number and position the one with the highest position; 0: there
- * is none. For repairs. */
-int store_message_below(struct cairn_store *store, uint64_t session, uint64_t n,
-                        uint64_t position, uint64_t *found, struct cairn_error *error);
 /* Sessions that have messages. */
 int store_each_message_session(struct cairn_store *store,
                                int (*each)(void *, uint64_t session), void *context,

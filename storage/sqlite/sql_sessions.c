@@ -71,8 +71,6 @@ const char *const sql_session_texts[SQL_COUNT] = {
     [SQL_FIND_MESSAGE] = "SELECT n FROM message WHERE session = ?1 AND origin = ?2 "
                          "AND length(origin) > 0 LIMIT 1",
     [SQL_LAST_MESSAGE] = "SELECT ifnull(max(n), 0) FROM message WHERE session = ?1",
-    [SQL_MESSAGE_AT] = "SELECT n FROM message WHERE session = ?1 AND n < ?2 "
-                       "AND position < ?3 ORDER BY position DESC, n DESC LIMIT 1",
     [SQL_MESSAGE_SUMS] = "SELECT sum FROM message WHERE session = ?1",
     [SQL_EACH_MESSAGE_SESSION] = "WITH RECURSIVE " SESSIONS_SEEN " "
                                  "SELECT session FROM m WHERE session IS NOT NULL",

@@ -182,6 +182,19 @@ for part in 3 5 7; do
     exits 0 at "part$part" cairn checkpoint verify
 done
 
+# A number of a message for which millions of rows would stand.
+exits 0 cairn session start far
+for n in 1 2 3; do run cairn session message add "message $n"; done
+exits 0 cairn session export far.cairn
+sed '/"type":"message"/s/"n":3,/"n":9000000000000000000,/' far.cairn >farther.cairn
+mkdir far
+exits 5 at far cairn session import farther.cairn
+says 'message 9000000000000000000: its number is far beyond those before it'
+exits 0 at far cairn session message list --session far
+says 'message 2' 'the others are there'
+exits 0 at far cairn checkpoint verify
+exits 0 cairn session switch "it's *slow*"
+
 # ---- What is no export ----
 exits 2 cairn session import failing.yaml
 says 'no file of'
@@ -202,6 +215,44 @@ says "debug:$seq" 'the damaged one is named'
 mkdir damaged
 exits 0 at damaged cairn session import damaged.cairn
 ok 'the rest was exported' test -n "$(imported damaged "$third")"
+
+# Contents of files, which several checkpoints may need, and bodies of messages.
+mkdir contents contents/p contents/there
+CAIRN_STORE=$PWD/contents/.cairn
+run cairn session start contents
+run cairn session config files contents/p
+for n in 1 2 3 4; do
+    echo "a $n" >contents/p/a
+    test $n != 2 || mkdir contents/p/d
+    test $n = 1 || echo "the same since the second" >contents/p/d/b
+    test $n != 4 || rm -r contents/p/d
+    run cairn checkpoint create "at $n"
+    head -c 200000 /dev/zero | tr '\0' $n >body
+    cairn session message add - <body >out 2>err
+done
+run cairn note add 'the present state'
+exits 0 cairn session export whole.cairn
+digest=$(printf 'the same since the second\n' | sha256sum | cut -c1-64)
+"$sql" "$CAIRN_STORE/cairn.db" "UPDATE object SET data = x'00' WHERE digest = x'$digest'" >sql.out
+"$sql" "$CAIRN_STORE/cairn.db" "DELETE FROM object WHERE digest = (SELECT object FROM message WHERE n = 2)" >sql.out
+exits 5 cairn session export contents.cairn
+says 'checkpoint debug:2: its files' 'a checkpoint whose files have damaged content is named'
+says 'checkpoint debug:3: its files' 'and the next one that has it, too'
+says 'message 2:' 'so is the message without its body'
+says '1 session and 2 checkpoints were written'
+is "$(grep -c '"type":"message"' contents.cairn)" "$(($(grep -c '"type":"message"' whole.cairn) - 1))" \
+    'all other messages are written'
+is "$(grep -o '"type":"object","digest":"[^"]*"' contents.cairn | sort | uniq -d)" '' 'no content is written twice'
+exits 5 cairn session export --all contents.cairn
+exits 0 at contents/there cairn session import "$PWD/contents.cairn"
+is "$(at contents/there cairn checkpoint list --json | grep -o '"from:' | wc -l)" 2 'the rest can be imported'
+exits 0 at contents/there cairn checkpoint verify
+exits 0 at contents/there cairn note list --session contents
+says 'the present state'
+cairn session export - >/dev/full 2>err
+is "$?" 75 'an export that cannot be written fails'
+ok 'and says why' grep -q 'could not be written' err
+CAIRN_STORE=$home
 
 # ---- Killed in the middle ----
 mkdir killed

@@ -409,4 +409,95 @@ else
     ok "killed at $killed places: all old or all new after the next command" [ "$killed" -gt 10 ]
     exits 0 cairn checkpoint verify
 fi
+
+# ---- A file that was changed at the very moment, and cannot be kept beside it ----
+cat >moment.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int renameat2(int from, const char *name, int to, const char *other, unsigned flags)
+{
+    int (*next)(int, const char *, int, const char *, unsigned) = dlsym(RTLD_NEXT, "renameat2");
+    int fd = getenv("EDIT") && flags & 2 ? openat(to, other, O_WRONLY | O_TRUNC) : -1;
+    if (fd >= 0) {
+        dprintf(fd, "%s\n", getenv("EDIT"));
+        close(fd);
+    }
+    if (getenv("FULL") && strstr(other, ".before-restore")) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return next(from, name, to, other, flags);
+}
+int access(const char *path, int mode)
+{
+    int (*next)(const char *, int) = dlsym(RTLD_NEXT, "access");
+    const char *run = getenv("RUN"), *end = strrchr(path, '/');
+    if (run && end && !strcmp(end, "/restore")) {
+        unsetenv("RUN");
+        if (system(run) < 0)
+            abort();
+    }
+    return next(path, mode);
+}
+END
+mkdir m
+if ! ${CC:-cc} -shared -fPIC -o m/moment.so moment.c -ldl 2>err; then
+    skip 'a file that is changed at the very moment' 'there is no compiler'
+else
+    cd m || exit
+    export CAIRN_STORE="$PWD/.cairn"
+    full() { env FULL=1 LD_PRELOAD="$PWD/moment.so" "$@"; }
+    begun() { # one state; a restore of it that stopped with the edited file taken out
+        rm -rf .cairn w
+        mkdir w
+        run cairn session start moment
+        run cairn session config files w
+        echo v1 >w/a.txt
+        run cairn checkpoint create one
+        echo v2 >w/a.txt
+        run cairn checkpoint create two
+    }
+    precious() { grep -rlx precious w .cairn/restore 2>err; }
+    begun
+    exits 75 full env EDIT=precious cairn checkpoint restore 1 --yes
+    ok 'the edited file waits' test -n "$(precious)"
+    run full cairn note add 'still full'
+    ok 'a command that cannot finish the restore deletes nothing' test -n "$(precious)"
+    exits 75 full cairn session config files off
+    says "$PWD/.cairn/restore; it can be moved away" 'giving up says where it is'
+    ok 'and deletes nothing' test -n "$(precious)"
+    exits 0 cairn note add 'room again'
+    is "$(cat w/a.txt w/a.txt.before-restore)" "$(printf 'v1\nprecious')" 'it is kept beside its place'
+    ok 'nothing waits any more' test ! -e .cairn/restore
+
+    begun
+    run full env EDIT=precious cairn checkpoint restore 1 --yes
+    exits 0 cairn session config files off
+    is "$(cat w/a.txt.before-restore)" precious 'a restore that is given up keeps it beside its place'
+    ok 'and clears what had waited' test ! -e .cairn/restore
+
+    begun
+    run full env EDIT=precious cairn checkpoint restore 1 --yes
+    run "$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE meta SET value = '1 x' WHERE key = 'restore'"
+    exits 2 cairn session config files off
+    says 'move that directory away' 'where it cannot be told apart, nothing is deleted'
+    mv .cairn/restore apart
+    exits 0 cairn session config files off
+    is "$(cat apart/*)" precious 'and it can be moved away'
+
+    begun
+    run env RUN='EDIT=precious FULL=1 cairn checkpoint restore 1 --yes' LD_PRELOAD="$PWD/moment.so" \
+        cairn note add 'at the same time'
+    ok 'what another process began meanwhile is not cleared away' test -n "$(precious)"
+    exits 0 cairn note add next
+    is "$(cat w/a.txt.before-restore)" precious 'but finished'
+    cd ..
+    unset CAIRN_STORE
+fi
 done_testing

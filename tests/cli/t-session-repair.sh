@@ -121,4 +121,45 @@ for damaged in '1' '2' '3' '5' '6' '2, 4' '3, 4'; do
     exits 0 cairn checkpoint restore 7 --yes
     exits 0 cairn checkpoint verify
 done
+
+# ---- A checkpoint of which nothing is left ----
+rm -rf .cairn whole
+exits 0 cairn session start vanished
+for n in 1 2 3 4 5 6; do
+    run cairn note add "note $n"
+    run cairn checkpoint create "at $n"
+done
+cp -r .cairn whole
+"$sql" $db 'DELETE FROM checkpoint WHERE seq = 2'
+exits 5 cairn doctor
+exits 5 cairn doctor --repair
+says 'checkpoint 2: nothing is left of it' 'it is named'
+says 'lost: 1' 'and counted'
+exits 0 cairn doctor
+exits 0 cairn checkpoint restore 3 --yes
+fresh
+"$sql" $db 'DELETE FROM checkpoint WHERE seq IN (2, 3, 5)'
+exits 5 cairn doctor --repair
+says 'checkpoints 2 to 3: nothing is left of them' 'so are several'
+says 'checkpoint 5: nothing is left of it'
+exits 0 cairn checkpoint verify
+# Where a deleted range of another session has its number, too.
+rm -rf .cairn
+exits 0 cairn session start one
+run cairn session config tool-call on
+exits 0 cairn session start other
+for n in 1 2 3 4 5 6; do
+    run cairn note add "note $n" --session one
+    run cairn checkpoint create --trigger tool-call --session one
+    run cairn note add "note $n" --session other
+    run cairn checkpoint create "at $n" --session other
+done
+exits 0 cairn checkpoint prune --session one --keep-last 1
+says 'deleted 5 of 6'
+"$sql" $db 'DELETE FROM checkpoint WHERE seq = 4'
+exits 5 cairn doctor
+exits 5 cairn doctor --repair
+matches '1 checkpoint of branch [0-9]+ before checkpoint 6' \
+    'one whose number is in a deleted range of another session is named, too'
+exits 0 cairn doctor
 done_testing

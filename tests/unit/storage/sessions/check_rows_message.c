@@ -103,12 +103,6 @@ START_TEST(there_and_back)
     ck_assert_uint_eq(n, 7);
     good(store_find_message(store, SESSION, STR("origin        77"), &n, &error));
     ck_assert_uint_eq(n, 0);
-    good(store_message_below(store, SESSION, 8, 5, &n, &error));
-    ck_assert_uint_eq(n, 4);
-    good(store_message_below(store, SESSION, 3, 9, &n, &error));
-    ck_assert_uint_eq(n, 2);
-    good(store_message_below(store, SESSION, 1, 9, &n, &error));
-    ck_assert_uint_eq(n, 0);
     buf_clear(&lines);
     good(store_each_message(store, SESSION, ROWS - 2, 1, add_line, &lines, &error));
     ck_assert_int_eq(strncmp(lines.data, "3 11 ", 5), 0);
