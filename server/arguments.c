@@ -210,6 +210,17 @@ static void check_value(struct form *form, const struct property *property,
     }
 }
 
+/* Whether it is the same as not given. */
+static bool is_nothing(const struct property *property, const struct value *value)
+{
+    enum value_kind kind = value_kind(value);
+    if (kind == VALUE_NULL)
+        return true;
+    if (property->kind == PROPERTY_LIST)
+        return property->empty && kind == VALUE_ARRAY && value_count(value) == 0;
+    return property->empty && kind == VALUE_STRING && value_text_length(value) == 0;
+}
+
 static bool take_member(void *context, const char *key, const struct value *value)
 {
     struct form *form = context;
@@ -218,9 +229,7 @@ static bool take_member(void *context, const char *key, const struct value *valu
         unknown_member(form, key);
         return false;
     }
-    if (value_kind(value) == VALUE_NULL ||
-        (slot->property->empty && value_kind(value) == VALUE_STRING &&
-         value_text_length(value) == 0))
+    if (is_nothing(slot->property, value))
         return true;
     if (slot->value)
         problem(form, key, "is given twice, under two names");
@@ -232,7 +241,20 @@ static bool take_member(void *context, const char *key, const struct value *valu
 
 /* ---- Words ---- */
 
-static void append_value(struct text *text, const struct slot *slot)
+static void append_list(struct form *form, struct text *text, const struct slot *slot)
+{
+    for (size_t i = 0; i < value_count(slot->value); i++) {
+        const char *member = value_text(value_at(slot->value, i));
+        if (strchr(member, ','))
+            problem(form, slot->property->name,
+                    "cannot have a comma within a member, where it would begin "
+                    "another one (in a pattern for paths, write ? for it)");
+        text_put(text, i > 0 ? "," : "");
+        text_put(text, member);
+    }
+}
+
+static void append_value(struct form *form, struct text *text, const struct slot *slot)
 {
     const struct value *value = slot->value;
     double number = 0;
@@ -258,10 +280,7 @@ static void append_value(struct text *text, const struct slot *slot)
         text_put(text, value_true(value) ? "yes" : "no");
         return;
     case PROPERTY_LIST:
-        for (size_t i = 0; i < value_count(value); i++) {
-            text_put(text, i > 0 ? "," : "");
-            text_put(text, value_text(value_at(value, i)));
-        }
+        append_list(form, text, slot);
         return;
     default:
         text_put(text, value_text(value));
@@ -388,6 +407,19 @@ static void add_marked(struct form *form, const char *word, const char *mark)
     add_text(form, slot, &text);
 }
 
+/* Each member is an operand of its own. None at all would be taken for a list that was
+ * left out, which can mean all. */
+static void add_operands(struct form *form, const struct slot *slot, bool required)
+{
+    size_t n = value_count(slot->value);
+    if (n == 0)
+        problem(form, slot->property->name,
+                required ? "is an empty list: name at least one"
+                         : "is an empty list: name at least one, or leave it out");
+    for (size_t i = 0; i < n; i++)
+        arguments_add(form->out, value_text(value_at(slot->value, i)));
+}
+
 /* Literal text and values in turn, up to the end of the word. */
 static void add_composed(struct form *form, const char *word, size_t n)
 {
@@ -408,8 +440,7 @@ static void add_composed(struct form *form, const char *word, size_t n)
         if (!given)
             continue;
         if (operand && word == end && slot->property->kind == PROPERTY_LIST) {
-            for (size_t i = 0; i < value_count(slot->value); i++)
-                arguments_add(form->out, value_text(value_at(slot->value, i)));
+            add_operands(form, slot, word[-2] == '*');
             text_release(&text);
             return;
         }
@@ -423,7 +454,7 @@ static void add_composed(struct form *form, const char *word, size_t n)
             give_input(form, slot);
             text_put(&text, "-");
         } else
-            append_value(&text, slot);
+            append_value(form, &text, slot);
     }
     if (slot && given)
         add_text(form, slot, &text);
