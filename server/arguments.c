@@ -241,6 +241,17 @@ static bool take_member(void *context, const char *key, const struct value *valu
 
 /* ---- Words ---- */
 
+/* With as few digits as the number needs. */
+static void append_real(struct text *text, double number)
+{
+    char digits[40];
+    int precision = 15;
+    do
+        snprintf(digits, sizeof digits, "%.*g", precision, number);
+    while (strtod(digits, NULL) != number && ++precision <= 17);
+    text_put(text, digits);
+}
+
 static void append_list(struct form *form, struct text *text, const struct slot *slot)
 {
     for (size_t i = 0; i < value_count(slot->value); i++) {
@@ -258,7 +269,6 @@ static void append_value(struct form *form, struct text *text, const struct slot
 {
     const struct value *value = slot->value;
     double number = 0;
-    char digits[40];
     switch (slot->property->kind) {
     case PROPERTY_INTEGER: {
         int64_t whole = 0;
@@ -269,10 +279,7 @@ static void append_value(struct form *form, struct text *text, const struct slot
     case PROPERTY_NUMBER:
     case PROPERTY_USAGE:
         value_number(value, &number);
-        snprintf(digits, sizeof digits, "%.15g", number);
-        if (strtod(digits, NULL) != number)
-            snprintf(digits, sizeof digits, "%.17g", number);
-        text_put(text, digits);
+        append_real(text, number);
         if (slot->property->kind == PROPERTY_USAGE && number > 1)
             text_put(text, "%");
         return;
@@ -345,10 +352,13 @@ static bool add_pair(void *context, const char *key, const struct value *value)
 {
     const struct pairs *pairs = context;
     struct text text = {NULL, 0, 0, false};
+    double number = 0;
     text_add(&text, pairs->prefix, pairs->prefix_bytes);
     text_format(&text, "%s=", key);
     if (value_text(value))
         text_put(&text, value_text(value));
+    else if (value_kind(value) == VALUE_REAL && value_number(value, &number))
+        append_real(&text, number);
     else {
         struct text copy = {NULL, 0, 0, false};
         value_copy(&copy, value);

@@ -225,6 +225,12 @@ START_TEST(test_lines)
          "checkpoint|undo-restore|--json|--dry-run"},
         {"store_gc", "{\"confirm\":true}", "gc|--json"},
         {"store_gc", "{}", "gc|--json|--dry-run"},
+        /* numbers as they were written */
+        {"run_start", "{\"params\":{\"a\":0.1,\"b\":2.0,\"c\":-1e-300,\"d\":7}}",
+         "run|--json|--param=a=0.1|--param=b=2|--param=c=-1e-300|--param=d=7|--"},
+        {"task_complete",
+         "{\"run\":1,\"task\":\"t\",\"outputs\":{\"x\":0.30000000000000004}}",
+         "complete|--json|--output=x=0.30000000000000004|--|1|t"},
         /* an empty list is none, but where it takes away what is there */
         {"search", "{\"query\":\"q\",\"tags\":[]}", "search|--json|--|q"},
         {"checkpoint_search", "{\"query\":\"q\",\"tags\":[]}",
