@@ -18,6 +18,7 @@ struct form {
     const struct tool *tool;
     nearest_fn *nearest;
     struct slot slots[SLOTS_MAX];
+    const struct property *left_out; /* the first operand that was not given */
 };
 
 static void problem(struct form *form, const char *about, const char *what)
@@ -417,6 +418,17 @@ static void add_marked(struct form *form, const char *word, const char *mark)
     add_text(form, slot, &text);
 }
 
+/* Operands are told apart by their places alone. */
+static void check_place(struct form *form, const struct slot *slot)
+{
+    if (!slot->value && !form->left_out)
+        form->left_out = slot->property;
+    if (!slot->value || !form->left_out || !is_good(form))
+        return;
+    problem(form, slot->property->name, "");
+    text_format(&form->out->problem, "needs \"%s\"", form->left_out->name);
+}
+
 /* Each member is an operand of its own. None at all would be taken for a list that was
  * left out, which can mean all. */
 static void add_operands(struct form *form, const struct slot *slot, bool required)
@@ -447,6 +459,8 @@ static void add_composed(struct form *form, const char *word, size_t n)
             break;
         slot = slot_at(form, word, &word);
         given = given && slot && slot->value;
+        if (operand && slot)
+            check_place(form, slot);
         if (!given)
             continue;
         if (operand && word == end && slot->property->kind == PROPERTY_LIST) {

@@ -12,8 +12,9 @@
  *     --dry-run!{x}    the word --dry-run unless x is true
  *     --state=-<{x}    the word --state=-, and x goes to stdin
  *
- * `{x*}` says that x is required. Operands stand behind `--`, and values of options
- * behind `=`, so no value can become an option. */
+ * `{x*}` says that x is required; an operand that is not needs those before it.
+ * Operands stand behind `--`, and values of options behind `=`, so no value can become
+ * an option. */
 #ifndef SERVER_TOOL_H
 #define SERVER_TOOL_H
 

@@ -251,6 +251,10 @@ START_TEST(test_lines)
          "run_undo: \"tasks\" is an empty list: name at least one, or leave it out"},
         {"run_rerun", "{\"tasks\":[]}",
          "run_rerun: \"tasks\" is an empty list: name at least one"},
+        {"session_report", "{\"to\":\"2\"}", "session_report: \"to\" needs \"from\""},
+        {"run_values", "{\"name\":\"n\"}", "run_values: \"name\" needs \"task\""},
+        {"session_config", "{\"value\":\"v\"}",
+         "session_config: \"value\" needs \"name\""},
         {"checkpoint_restore", "{\"checkpoint\":\"4\",\"paths\":[\"c\",\"a,b\"]}",
          "checkpoint_restore: \"paths\" cannot have a comma within a member, where it "
          "would begin another one (in a pattern for paths, write ? for it)"},
