@@ -169,14 +169,26 @@ static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *res
     return queued;
 }
 
+/* Who has read it until now may be stuck with a full socket, and be there for longer
+ * than the stream. */
+static void take_over(struct exchange *exchange, struct stream *stream)
+{
+    struct exchange *before = stream->reader;
+    if (before) {
+        before->gone = true;
+        before->stream = NULL;
+    }
+    exchange->stream = stream;
+    exchange->alive_ms = 0; /* the library sends headers with the first bytes */
+    stream_join(stream, exchange, wake_exchange);
+}
+
 static enum MHD_Result respond(struct exchange *exchange, struct response *response)
 {
     enum MHD_Result queued;
     struct stream *stream = response->stream;
     if (stream) {
-        exchange->stream = stream;
-        exchange->alive_ms = 0; /* the library sends headers with the first bytes */
-        stream_join(stream, exchange, wake_exchange);
+        take_over(exchange, stream);
         queued = queue(
             exchange,
             mhd->create_response_from_callback(

@@ -401,6 +401,30 @@ wait $reader
 ok 'kill -9 of the server leaves nothing' wait_for 10 gone
 serve
 hello
+
+# One that is stuck, whose stream another one reads and the session forgets. (A build with
+# sanitizers sees whether the first one looks at it then.)
+head -c 3900000 /dev/zero | tr '\0' y | sed 's/.\{99\}/&\n/g' >big
+printf 'name: big\ntasks: {t: {run: cat big}}\n' >big.yaml
+cairn run big.yaml >/dev/null 2>&1
+build POST '{"jsonrpc":"2.0","id":30,"method":"tools/call","params":{"name":"run_log","arguments":{"task":"t"}}}' "$in_session"
+"$BUILD/tests/tools/http" -r 600 -t 60 "$port" <request >stuck.answer &
+stuck=$!
+begun() { [ "$(wc -c <stuck.answer)" -ge 600 ]; }
+ok 'a reader that does not read on' wait_for 10 begun
+sleep 1 # until its socket is full
+event=$(sed -n 's/^id: \([0-9-]*\).*/\1/p' stuck.answer | head -n 1)
+ask GET '' "$in_session" 'Accept: text/event-stream' 'Content-Type:' "Last-Event-ID: $event"
+ok 'another one gets the answer' grep -q '"id":30,"result"' body
+ok 'to its end' grep -q '"isError":false}}$' body
+ask DELETE '' "$in_session"
+is "$code" 204 'the session ends'
+sleep 2
+kill $stuck
+wait $stuck 2>/dev/null
+hello
+is "$code" 200 'the one that was stuck has gone, and all goes on'
+
 build POST '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}' "$in_session"
 "$BUILD/tests/tools/http" "$port" <request >answer.later &
 reader=$!
