@@ -154,7 +154,7 @@ refused 406 'GET of something else' GET 'Accept: application/json'
 refused 400 'GET without a session' GET 'Accept: text/event-stream'
 refused 400 'DELETE without a session' DELETE
 ask POST '{"jsonrpc":'
-is "$code$(got .error.code)" 400-32600 'no JSON'
+is "$code$(got .error.code)" 400-32700 'no JSON'
 ask POST '{"jsonrpc":"2.0","id":1,"method":"ping"}' "Host: localhost:$port" "Origin: http://localhost:$port"
 is "$code" 400 'localhost is allowed, and its origin'
 
