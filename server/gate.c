@@ -115,7 +115,7 @@ static unsigned check_post(const struct knock *knock, const char **why)
     if (knock->accept && (!accepts(knock->accept, "application/json") ||
                           !accepts(knock->accept, "text/event-stream")))
         return 406;
-    *why = "a message has more than 4 MiB";
+    *why = GATE_TOO_LONG;
     return is_too_long(knock->content_length) ? 413 : 0;
 }
 

@@ -190,6 +190,18 @@ printf '10\r\n{"jsonrpc":"2.0"\r\n16\r\n,"id":7,"method":"ping\r\n2\r\n"}\r\n0\r
 http "$port" <request >answer
 read_answer
 is "$(got .id)" 7 'a body in chunks'
+build POST '' "$in_session" 'Transfer-Encoding: chunked' 'Content-Length:'
+{
+    printf '4c4b40\r\n'
+    head -c 5000000 /dev/zero | tr '\0' x
+    printf '\r\n0\r\n\r\n'
+} >>request
+http "$port" <request >answer
+read_answer
+is "$code" 413 'a body in chunks that is too long'
+is "$(got .error.message)" 'a message has more than 4 MiB' 'and why'
+rpc 8 ping '{}' "$in_session"
+is "$(got .id)" 8 'others are answered afterwards'
 ask DELETE '' "$in_session"
 is "$code" 204 'a session ends'
 rpc 1 ping '{}' "$in_session"
