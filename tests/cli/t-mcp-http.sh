@@ -5,9 +5,10 @@ unset CAIRN_SESSION
 
 server=
 url=
+listen=127.0.0.1:0
 serve() { # OPTION...
     : >url
-    cairn mcp --listen 127.0.0.1:0 "$@" >url 2>mcp.err &
+    cairn mcp --listen "$listen" "$@" >url 2>mcp.err &
     server=$!
     ok 'it says where it listens' wait_for 10 test -s url
     url=$(cat url)
@@ -452,6 +453,21 @@ rm .cairn/mcp.token
 serve --allow-remote --allow-host box.example,other.example --read-only
 token=$(cat .cairn/mcp.token)
 refused 400 'a name that is allowed' POST "Host: box.example:$port"
+refused 400 'with any port, that of a proxy' POST 'Host: box.example:8443' 'Origin: https://box.example:8443'
+refused 400 'or none' POST 'Host: other.example' 'Origin: https://other.example'
+refused 403 'no port' POST 'Host: box.example:x'
+refused 403 'a name that begins so' POST 'Host: box.example.evil.example'
+refused 403 'an origin that begins so' POST 'Host: box.example' 'Origin: https://box.example.evil.example'
+refused 403 'an origin that is not' POST 'Host: box.example' 'Origin: https://evil.example'
+refused 403 'the address with another port' POST 'Host: 127.0.0.1:1'
 refused 403 'one that is not' POST "Host: evil.example:$port"
+stop
+# At all addresses: that which is printed can be called, and localhost.
+listen=0.0.0.0:0
+serve --allow-remote --read-only
+is "${url%:*}" http://127.0.0.1 'an address that can be called'
+refused 400 'the one that is printed' POST
+refused 400 'localhost' POST "Host: localhost:$port" "Origin: http://localhost:$port"
+refused 403 'another name' POST "Host: evil.example:$port"
 stop
 done_testing
