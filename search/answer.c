@@ -38,9 +38,14 @@ static int make_room(struct answer *answer, const json_t *numbers,
                      char why[SERVICE_WHY], struct cairn_error *error)
 {
     size_t n = json_array_size(numbers);
+    if (n == 0 || n > SERVICE_NUMBERS_MOST) {
+        snprintf(why, SERVICE_WHY, "its vectors have %zu numbers: 1 to %d can be used",
+                 n, SERVICE_NUMBERS_MOST);
+        return 1;
+    }
     if (!answer->numbers)
         answer->numbers = n;
-    if (n == 0 || n > SERVICE_NUMBERS_MOST || n != answer->numbers) {
+    if (n != answer->numbers) {
         snprintf(why, SERVICE_WHY, "its vectors have %zu numbers, and not %zu", n,
                  answer->numbers);
         return 1;

@@ -61,10 +61,12 @@ static int begin_unit(struct catching *c, const char *format, uint64_t number,
 }
 
 /* Damage of the store keeps what was indexed before: other commands name it. That of
- * the index comes from unit_put, which stops the source. */
+ * the index comes from unit_put, which stops the source. NULL: it was not begun. */
 static int end_unit(struct unit *unit, int rc, bool sweep, struct str stamp, bool open)
 {
-    bool stopped = unit && unit_stopped(unit);
+    if (!unit)
+        return rc;
+    bool stopped = unit_stopped(unit);
     if (!stopped && rc == CAIRN_ENOTFOUND)
         rc = unit_drop(unit);
     else if (!stopped && rc == CAIRN_EDAMAGED)

@@ -4,7 +4,6 @@
  * newest entries, a limited number in one search, and the next search goes on. */
 #include "search/service_int.h"
 
-#include "base/array.h"
 #include "base/error.h"
 
 #include <stdlib.h>

@@ -133,6 +133,8 @@ static CURLcode set_options(const struct curl *curl, CURL *handle,
     CURLcode rc = curl->setopt(handle, CURLOPT_URL, request->url);
     if (rc == CURLE_OK)
         rc = curl->setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (rc == CURLE_OK && request->direct)
+        rc = curl->setopt(handle, CURLOPT_PROXY, "");
     if (rc == CURLE_OK)
         rc = curl->setopt(handle, CURLOPT_POSTFIELDS, request->body.ptr);
     if (rc == CURLE_OK)

@@ -201,7 +201,7 @@ int source_files(struct text_source *source, uint64_t session,
                  struct file_place *place);
 int source_file(struct text_source *source, uint64_t seq, struct str path);
 
-/* keys.c: the one thing that a key names. CAIRN_ENOTFOUND: it is gone. */
+/* source.c: the one thing that a key names. CAIRN_ENOTFOUND: it is gone. */
 int source_get(struct text_source *source, struct str key);
 
 /* ---- catch_up.c ---- */

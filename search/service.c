@@ -38,12 +38,17 @@ static bool is_this_machine(const char *host)
     return false;
 }
 
+static const char *host_of(const char *url)
+{
+    return url + strlen(begins(url, "http://") ? "http://" : "https://");
+}
+
 static int check_url(const struct cairn_search_service *wanted,
                      struct cairn_error *error)
 {
     const char *url = wanted->url;
     bool plain = begins(url, "http://");
-    const char *host = url + strlen(plain ? "http://" : "https://");
+    const char *host = host_of(url);
     if ((!plain && !begins(url, "https://")) || !is_plain(url) || !*host ||
         strlen(url) > 2000)
         return error_set(error, CAIRN_EUSAGE,
@@ -215,7 +220,8 @@ int service_ask(struct service *s, const struct str *texts, size_t n,
         .key = s->wanted->key,
         .body = body.size ? buf_view(&body) : STR(""),
         .timeout_ms = left_ms < SERVICE_REQUEST_MS ? left_ms : SERVICE_REQUEST_MS,
-        .answer_most = SERVICE_ANSWER_MOST};
+        .answer_most = SERVICE_ANSWER_MOST,
+        .direct = is_this_machine(host_of(s->wanted->url))};
     if (!rc && left_ms <= 0) {
         snprintf(s->why, sizeof s->why, "it took too long");
         rc = 1;

@@ -29,6 +29,7 @@ struct http_request {
     struct str body;       /* JSON */
     int64_t timeout_ms;
     size_t answer_most;
+    bool direct; /* by no proxy, whatever the environment says */
 };
 /* 0: there is an answer, and its status. 1: none, and why. CAIRN_ENOMEM */
 int http_post(const struct http_request *request, struct buf *answer, long *status,

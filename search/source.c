@@ -6,7 +6,6 @@
  *     file/SEQ/PATH */
 #include "search/search_int.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
 
 #include <stdio.h>

@@ -18,6 +18,7 @@ struct form {
     const struct tool *tool;
     nearest_fn *nearest;
     struct slot slots[SLOTS_MAX];
+    const struct property *left_out; /* the first operand that was not given */
 };
 
 static void problem(struct form *form, const char *about, const char *what)
@@ -210,6 +211,17 @@ static void check_value(struct form *form, const struct property *property,
     }
 }
 
+/* Whether it is the same as not given. */
+static bool is_nothing(const struct property *property, const struct value *value)
+{
+    enum value_kind kind = value_kind(value);
+    if (kind == VALUE_NULL)
+        return true;
+    if (property->kind == PROPERTY_LIST)
+        return property->empty && kind == VALUE_ARRAY && value_count(value) == 0;
+    return property->empty && kind == VALUE_STRING && value_text_length(value) == 0;
+}
+
 static bool take_member(void *context, const char *key, const struct value *value)
 {
     struct form *form = context;
@@ -218,9 +230,7 @@ static bool take_member(void *context, const char *key, const struct value *valu
         unknown_member(form, key);
         return false;
     }
-    if (value_kind(value) == VALUE_NULL ||
-        (slot->property->empty && value_kind(value) == VALUE_STRING &&
-         value_text_length(value) == 0))
+    if (is_nothing(slot->property, value))
         return true;
     if (slot->value)
         problem(form, key, "is given twice, under two names");
@@ -232,11 +242,34 @@ static bool take_member(void *context, const char *key, const struct value *valu
 
 /* ---- Words ---- */
 
-static void append_value(struct text *text, const struct slot *slot)
+/* With as few digits as the number needs. */
+static void append_real(struct text *text, double number)
+{
+    char digits[40];
+    int precision = 15;
+    do
+        snprintf(digits, sizeof digits, "%.*g", precision, number);
+    while (strtod(digits, NULL) != number && ++precision <= 17);
+    text_put(text, digits);
+}
+
+static void append_list(struct form *form, struct text *text, const struct slot *slot)
+{
+    for (size_t i = 0; i < value_count(slot->value); i++) {
+        const char *member = value_text(value_at(slot->value, i));
+        if (strchr(member, ','))
+            problem(form, slot->property->name,
+                    "cannot have a comma within a member, where it would begin "
+                    "another one (in a pattern for paths, write ? for it)");
+        text_put(text, i > 0 ? "," : "");
+        text_put(text, member);
+    }
+}
+
+static void append_value(struct form *form, struct text *text, const struct slot *slot)
 {
     const struct value *value = slot->value;
     double number = 0;
-    char digits[40];
     switch (slot->property->kind) {
     case PROPERTY_INTEGER: {
         int64_t whole = 0;
@@ -247,10 +280,7 @@ static void append_value(struct text *text, const struct slot *slot)
     case PROPERTY_NUMBER:
     case PROPERTY_USAGE:
         value_number(value, &number);
-        snprintf(digits, sizeof digits, "%.15g", number);
-        if (strtod(digits, NULL) != number)
-            snprintf(digits, sizeof digits, "%.17g", number);
-        text_put(text, digits);
+        append_real(text, number);
         if (slot->property->kind == PROPERTY_USAGE && number > 1)
             text_put(text, "%");
         return;
@@ -258,10 +288,7 @@ static void append_value(struct text *text, const struct slot *slot)
         text_put(text, value_true(value) ? "yes" : "no");
         return;
     case PROPERTY_LIST:
-        for (size_t i = 0; i < value_count(value); i++) {
-            text_put(text, i > 0 ? "," : "");
-            text_put(text, value_text(value_at(value, i)));
-        }
+        append_list(form, text, slot);
         return;
     default:
         text_put(text, value_text(value));
@@ -326,10 +353,13 @@ static bool add_pair(void *context, const char *key, const struct value *value)
 {
     const struct pairs *pairs = context;
     struct text text = {NULL, 0, 0, false};
+    double number = 0;
     text_add(&text, pairs->prefix, pairs->prefix_bytes);
     text_format(&text, "%s=", key);
     if (value_text(value))
         text_put(&text, value_text(value));
+    else if (value_kind(value) == VALUE_REAL && value_number(value, &number))
+        append_real(&text, number);
     else {
         struct text copy = {NULL, 0, 0, false};
         value_copy(&copy, value);
@@ -388,6 +418,30 @@ static void add_marked(struct form *form, const char *word, const char *mark)
     add_text(form, slot, &text);
 }
 
+/* Operands are told apart by their places alone. */
+static void check_place(struct form *form, const struct slot *slot)
+{
+    if (!slot->value && !form->left_out)
+        form->left_out = slot->property;
+    if (!slot->value || !form->left_out || !is_good(form))
+        return;
+    problem(form, slot->property->name, "");
+    text_format(&form->out->problem, "needs \"%s\"", form->left_out->name);
+}
+
+/* Each member is an operand of its own. None at all would be taken for a list that was
+ * left out, which can mean all. */
+static void add_operands(struct form *form, const struct slot *slot, bool required)
+{
+    size_t n = value_count(slot->value);
+    if (n == 0)
+        problem(form, slot->property->name,
+                required ? "is an empty list: name at least one"
+                         : "is an empty list: name at least one, or leave it out");
+    for (size_t i = 0; i < n; i++)
+        arguments_add(form->out, value_text(value_at(slot->value, i)));
+}
+
 /* Literal text and values in turn, up to the end of the word. */
 static void add_composed(struct form *form, const char *word, size_t n)
 {
@@ -405,11 +459,12 @@ static void add_composed(struct form *form, const char *word, size_t n)
             break;
         slot = slot_at(form, word, &word);
         given = given && slot && slot->value;
+        if (operand && slot)
+            check_place(form, slot);
         if (!given)
             continue;
         if (operand && word == end && slot->property->kind == PROPERTY_LIST) {
-            for (size_t i = 0; i < value_count(slot->value); i++)
-                arguments_add(form->out, value_text(value_at(slot->value, i)));
+            add_operands(form, slot, word[-2] == '*');
             text_release(&text);
             return;
         }
@@ -423,7 +478,7 @@ static void add_composed(struct form *form, const char *word, size_t n)
             give_input(form, slot);
             text_put(&text, "-");
         } else
-            append_value(&text, slot);
+            append_value(form, &text, slot);
     }
     if (slot && given)
         add_text(form, slot, &text);

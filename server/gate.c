@@ -32,15 +32,38 @@ static bool is_place(const struct gate *gate, const char *text, const char *name
     return strcmp(text + n, port) == 0 || (gate->port == 80 && text[n] == '\0');
 }
 
+static bool is_port(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && n <= 5 && text[n] == '\0';
+}
+
+/* One of --allow-host: a proxy before us has a port of its own. */
+static bool is_allowed(const struct gate *gate, const char *place)
+{
+    for (size_t i = 0; gate->hosts && gate->hosts[i]; i++) {
+        size_t n = strlen(gate->hosts[i]);
+        if (strncasecmp(place, gate->hosts[i], n) == 0 &&
+            (place[n] == '\0' || (place[n] == ':' && is_port(place + n + 1))))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it came from this machine: only that reaches the loopback interface. */
+static bool is_local(const struct gate *gate, const struct knock *knock)
+{
+    return gate->loopback ||
+           (knock->address && (strncmp(knock->address, "127.", 4) == 0 ||
+                               strcmp(knock->address, "[::1]") == 0));
+}
+
 static bool is_ours(const struct gate *gate, const struct knock *knock,
                     const char *place)
 {
     static const char *const loopback[] = {"127.0.0.1", "localhost", "[::1]"};
     for (size_t i = 0; i < sizeof loopback / sizeof loopback[0]; i++)
-        if (gate->loopback && is_place(gate, place, loopback[i]))
-            return true;
-    for (size_t i = 0; gate->hosts && gate->hosts[i]; i++)
-        if (is_place(gate, place, gate->hosts[i]))
+        if (is_local(gate, knock) && is_place(gate, place, loopback[i]))
             return true;
     /* A number cannot be made to point elsewhere. */
     return knock->address && is_place(gate, place, knock->address);
@@ -48,9 +71,14 @@ static bool is_ours(const struct gate *gate, const struct knock *knock,
 
 static bool is_our_origin(const struct gate *gate, const struct knock *knock)
 {
-    static const char scheme[] = "http://";
-    return strncasecmp(knock->origin, scheme, sizeof scheme - 1) == 0 &&
-           is_ours(gate, knock, knock->origin + sizeof scheme - 1);
+    static const char plain[] = "http://", tls[] = "https://";
+    const char *origin = knock->origin;
+    if (strncasecmp(origin, tls, sizeof tls - 1) == 0)
+        return is_allowed(gate, origin + sizeof tls - 1);
+    if (strncasecmp(origin, plain, sizeof plain - 1) != 0)
+        return false;
+    origin += sizeof plain - 1;
+    return is_allowed(gate, origin) || is_ours(gate, knock, origin);
 }
 
 /* Takes as long for every wrong token of that length. */
@@ -115,7 +143,7 @@ static unsigned check_post(const struct knock *knock, const char **why)
     if (knock->accept && (!accepts(knock->accept, "application/json") ||
                           !accepts(knock->accept, "text/event-stream")))
         return 406;
-    *why = "a message has more than 4 MiB";
+    *why = GATE_TOO_LONG;
     return is_too_long(knock->content_length) ? 413 : 0;
 }
 
@@ -123,7 +151,8 @@ unsigned gate_check(const struct gate *gate, const struct knock *knock,
                     const char **why)
 {
     *why = "this server is not called so (the header Host): see --allow-host";
-    if (!knock->host || !is_ours(gate, knock, knock->host))
+    if (!knock->host ||
+        (!is_allowed(gate, knock->host) && !is_ours(gate, knock, knock->host)))
         return 403;
     *why = "a page of another origin may not ask";
     if (knock->origin && !is_our_origin(gate, knock))

@@ -7,10 +7,12 @@
 #include <stddef.h>
 
 #define GATE_PATH "/mcp"
+#define GATE_TOO_LONG "a message has more than 4 MiB"
 
 struct gate {
     const char *token;        /* what comes behind "Bearer " */
-    const char *const *hosts; /* names under which it may be called; ends with NULL */
+    const char *const *hosts; /* names by which others call it, with any port, for there
+                                 may be a proxy before it; ends with NULL */
     unsigned port;
     bool loopback; /* it listens there only */
 };

@@ -29,7 +29,7 @@ static bool is_base64_of(const char *from, size_t n, const char *text)
 {
     size_t padding = n >= 2 ? (size_t)(from[n - 1] == '=') + (from[n - 2] == '=') : 0;
     size_t bytes = n / 4 * 3 - padding;
-    if (n % 4 != 0 || (padding == 2 && from[n - 1] != '=') || bytes != strlen(text))
+    if (n % 4 != 0 || bytes != strlen(text))
         return false;
     for (size_t i = 0; i < bytes; i++) {
         size_t at = i / 3 * 4 + i % 3;

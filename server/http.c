@@ -169,14 +169,26 @@ static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *res
     return queued;
 }
 
+/* Who has read it until now may be stuck with a full socket, and be there for longer
+ * than the stream. */
+static void take_over(struct exchange *exchange, struct stream *stream)
+{
+    struct exchange *before = stream->reader;
+    if (before) {
+        before->gone = true;
+        before->stream = NULL;
+    }
+    exchange->stream = stream;
+    exchange->alive_ms = 0; /* the library sends headers with the first bytes */
+    stream_join(stream, exchange, wake_exchange);
+}
+
 static enum MHD_Result respond(struct exchange *exchange, struct response *response)
 {
     enum MHD_Result queued;
     struct stream *stream = response->stream;
     if (stream) {
-        exchange->stream = stream;
-        exchange->alive_ms = 0; /* the library sends headers with the first bytes */
-        stream_join(stream, exchange, wake_exchange);
+        take_over(exchange, stream);
         queued = queue(
             exchange,
             mhd->create_response_from_callback(
@@ -244,12 +256,23 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
     return status == 0 ? MHD_YES : refuse(exchange, status, why);
 }
 
+static void drop_body(struct exchange *exchange)
+{
+    exchange->http->bodies -= exchange->body.n;
+    text_release(&exchange->body);
+}
+
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t n)
 {
     struct http *http = exchange->http;
-    if (exchange->refused)
+    if (exchange->refused || exchange->too_large)
         return MHD_YES;
-    if (exchange->body.n + n > MESSAGE_BYTES || http->bodies + n > 2 * BODIES_BYTES)
+    if (exchange->body.n + n > MESSAGE_BYTES) {
+        exchange->too_large = true; /* the library takes no answer before its end */
+        drop_body(exchange);
+        return MHD_YES;
+    }
+    if (http->bodies + n > 2 * BODIES_BYTES)
         return MHD_NO;
     text_add(&exchange->body, bytes, n);
     http->bodies += n;
@@ -267,9 +290,10 @@ static enum MHD_Result finish(struct exchange *exchange, const char *method)
                       .headers = {.version = header(handle, "MCP-Protocol-Version"),
                                   .method = header(handle, "Mcp-Method"),
                                   .name = header(handle, "Mcp-Name")}};
+    if (exchange->too_large)
+        return refuse(exchange, 413, GATE_TOO_LONG);
     web_answer(exchange->http->web, &ask, &response);
-    exchange->http->bodies -= exchange->body.n;
-    text_release(&exchange->body);
+    drop_body(exchange);
     return respond(exchange, &response);
 }
 
@@ -305,8 +329,7 @@ static void on_completed(void *context, struct MHD_Connection *handle, void **ow
         watch(exchange, false);
     if (exchange->stream)
         stream_leave(exchange->stream, exchange);
-    exchange->http->bodies -= exchange->body.n;
-    text_release(&exchange->body);
+    drop_body(exchange);
     *exchange->link = exchange->next;
     if (exchange->next)
         exchange->next->link = exchange->link;

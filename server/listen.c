@@ -58,6 +58,13 @@ static bool is_loopback(const union address *address)
                : (ntohl(address->four.sin_addr.s_addr) >> 24) == 127;
 }
 
+static bool is_any(const union address *address)
+{
+    return address->any.sa_family == AF_INET6
+               ? IN6_IS_ADDR_UNSPECIFIED(&address->six.sin6_addr)
+               : address->four.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
 static void put_address(const union address *address, char out[64])
 {
     char text[INET6_ADDRSTRLEN] = "";
@@ -127,7 +134,11 @@ bool listen_at(struct place *place, const char *text, bool remote, char why[512]
     }
     place->port = ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port
                                                           : address.four.sin_port);
-    put_address(&address, name);
+    if (is_any(&address))
+        snprintf(name, sizeof name,
+                 address.any.sa_family == AF_INET6 ? "[::1]" : "127.0.0.1");
+    else
+        put_address(&address, name);
     snprintf(place->url, sizeof place->url, "http://%s:%u", name, place->port);
     return true;
 }

@@ -9,7 +9,8 @@ struct place {
     int fd; /* of the socket that listens */
     unsigned port;
     bool loopback;
-    char url[100];
+    char url[100]; /* where it listens at all addresses, that of this machine for itself
+                    */
 };
 
 /* "127.0.0.1:8080", "[::1]:0", "localhost:0": a number or localhost, and a port; 0 is

@@ -54,7 +54,7 @@ static int64_t tell_due(const struct call *list)
 {
     int64_t due = INT64_MAX;
     for (; list; list = list->next)
-        if (list->progress && list->told_ms + PROGRESS_MS < due)
+        if (list->progress && !list->cancelled && list->told_ms + PROGRESS_MS < due)
             due = list->told_ms + PROGRESS_MS;
     return due;
 }

@@ -37,6 +37,11 @@
     {                                                         \
         .name = name_, .kind = PROPERTY_LIST, .about = about_ \
     }
+/* Of the values of an option: an empty one is none. */
+#define WORDS(name_, about_)                                                 \
+    {                                                                        \
+        .name = name_, .kind = PROPERTY_LIST, .empty = true, .about = about_ \
+    }
 #define PAIRS(name_, about_)                                   \
     {                                                          \
         .name = name_, .kind = PROPERTY_PAIRS, .about = about_ \

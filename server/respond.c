@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-void response_error(struct response *response, unsigned status, const char *why)
+static void put_error(struct response *response, unsigned status, int code,
+                      const char *why)
 {
     struct text *body = &response->body;
     response->status = status;
@@ -16,12 +17,17 @@ void response_error(struct response *response, unsigned status, const char *why)
     text_key(body, "error");
     text_open(body, '{');
     text_key(body, "code");
-    text_int(body, status == 503 ? ERROR_BUSY : ERROR_REQUEST);
+    text_int(body, code);
     text_pair(body, "message", why);
     text_close(body, '}');
     text_key(body, "id");
     text_raw(body, "null", 4);
     text_close(body, '}');
+}
+
+void response_error(struct response *response, unsigned status, const char *why)
+{
+    put_error(response, status, status == 503 ? ERROR_BUSY : ERROR_REQUEST, why);
 }
 
 /* The session that is named, or NULL: then that is answered. */
@@ -108,7 +114,7 @@ static void post(struct web *web, const struct ask *ask, struct response *respon
     if (value)
         post_value(web, ask, value, response);
     else
-        response_error(response, 400, why);
+        put_error(response, 400, ERROR_PARSE, why);
     value_free(value);
 }
 

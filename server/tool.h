@@ -6,13 +6,15 @@
  *     {x}              the value of the property x; nothing if x is not given; a list
  *                      becomes several arguments
  *     {x}:{y}          values with text around; nothing unless all are given
- *     --tag={x}        an option; a list is joined by commas, pairs repeat the option
+ *     --tag={x}        an option; a list is joined by commas (so none may be in a
+ *                      member), pairs repeat the option
  *     --yes?{x}        the word --yes if x is true, or given where it is no boolean
  *     --dry-run!{x}    the word --dry-run unless x is true
  *     --state=-<{x}    the word --state=-, and x goes to stdin
  *
- * `{x*}` says that x is required. Operands stand behind `--`, and values of options
- * behind `=`, so no value can become an option. */
+ * `{x*}` says that x is required; an operand that is not needs those before it.
+ * Operands stand behind `--`, and values of options behind `=`, so no value can become
+ * an option. */
 #ifndef SERVER_TOOL_H
 #define SERVER_TOOL_H
 
@@ -39,7 +41,7 @@ struct property {
     enum property_kind kind;
     const char *words;
     double low, high;
-    bool empty;  /* "" is the same as not given */
+    bool empty;  /* "" (of a list: []) is the same as not given */
     bool stores; /* with it even a tool that reads stores something: not there with
                     --read-only */
     const char *about;

@@ -94,13 +94,16 @@ static const struct variant check[] = {
 };
 
 #define ID TEXT("id", "Which one, such as h1")
-#define TAGS LIST("tags", "Words to find it by")
+#define TAGS(list) list("tags", "Words to find it by")
 #define AT TEXT("at", "As it was at this checkpoint, or at a time, not as it is now")
 #define SORT CHOICE("sort", "-number|number", "Newest first (default), or oldest first")
 #define SEVERITY CHOICE("severity", "info|warning|critical", "Of a note: how serious")
-#define ABOUT LIST("about", "Of a note: the items that it is about, such as [\"h1\"]")
-#define FIELDS                                                                        \
-    REAL("prior", 0, 1, "Of a hypothesis: how likely before any evidence"), TAGS,     \
+#define ABOUT(list) \
+    list("about", "Of a note: the items that it is about, such as [\"h1\"]")
+/* `list`: WORDS, or LIST where an empty one takes away what is there. */
+#define FIELDS(list)                                                                  \
+    REAL("prior", 0, 1, "Of a hypothesis: how likely before any evidence"),           \
+        TAGS(list),                                                                   \
         REAL("strength", -1, 1,                                                       \
              "Of evidence: how much it supports (above 0) or "                        \
              "refutes (below 0) the hypothesis"),                                     \
@@ -115,7 +118,7 @@ static const struct variant check[] = {
         CHOICE("gap_kind", "assumption|information|contradiction|dependency|other",   \
                "Of a gap: what is missing"),                                          \
         CHOICE("criticality", "high|medium|low", "Of a gap: how much depends on it"), \
-        SEVERITY, ABOUT,                                                              \
+        SEVERITY, ABOUT(list),                                                        \
         TEXT("run", "Of a check: the shell command that verifies it"),                \
         TEXT("timeout", "Of a check: its time limit, such as 90s"),                   \
         WHOLE("retries", 0, 100, "Of a check: try again so often")
@@ -123,7 +126,7 @@ static const struct variant check[] = {
 static const struct property add_properties[] = {
     CHOICE("kind", ANY_KIND, "What is added"),
     PROSE("text", "What it says"),
-    FIELDS,
+    FIELDS(WORDS),
     TEXT("from", "Of a dependency: the belief that another one rests on, as b1"),
     TEXT("to", "Of a dependency: the belief that rests on it"),
     CHOICE("dependency_kind", DEPENDENCY_WORDS, "Of a dependency: what connects them"),
@@ -134,7 +137,7 @@ static const struct property update_properties[] = {
     CHOICE("kind", ITEM_KIND, "What is changed"),
     ID,
     PROSE("text", "What it says from now on"),
-    FIELDS,
+    FIELDS(LIST),
     SESSION,
     DIRECTORY,
 };
@@ -174,8 +177,8 @@ static const struct property remove_properties[] = {
 static const struct property note_properties[] = {
     PROSE("text", "What is to be remembered"),
     SEVERITY,
-    TAGS,
-    ABOUT,
+    TAGS(WORDS),
+    ABOUT(WORDS),
     SESSION,
     DIRECTORY,
 };

@@ -38,7 +38,7 @@ static const struct property save_properties[] = {
      .kind = PROPERTY_TEXT,
      .empty = true,
      .about = "A text of at most 1 MiB with all that is to be found again"},
-    LIST("tags", "Words to find it by"),
+    WORDS("tags", "Words to find it by"),
     {.name = "tokens",
      .also = "token_count",
      .kind = PROPERTY_INTEGER,
@@ -106,7 +106,7 @@ static const struct variant search_all[] = {
 #define QUERY \
     TEXT("query", "What is looked for: any words; no character is an operator")
 #define FILTERS                                                                    \
-    LIST("tags", "Only what has exactly these tags, all of them"),                 \
+    WORDS("tags", "Only what has exactly these tags, all of them"),                \
         TEXT("since", "Only what is not older, such as 2 hours ago"),              \
         TEXT("until", "Only what is not newer"),                                   \
         WHOLE("top_k", 1, 100, "How many of the nearest (default: 5)"), DIRECTORY, \
@@ -164,6 +164,7 @@ static const struct property diff_properties[] = {
      .about = "With the files as they are on disk now"},
     {.name = "paths",
      .kind = PROPERTY_LIST,
+     .empty = true,
      .stores = true,
      .about = "Only these files: patterns as in .gitignore"},
     SESSION,
@@ -180,7 +181,7 @@ static const struct property restore_properties[] = {
     CHECKPOINT("The checkpoint to go back to"),
     FLAG("confirm",
          "Do it. Unless this is true, the answer only says what it would do"),
-    LIST("paths", "Only these files: patterns as in .gitignore"),
+    WORDS("paths", "Only these files: patterns as in .gitignore (default: all files)"),
     FLAG("board_only", "Only the board; files stay as they are"),
     FLAG("files_only", "Only the files; the board stays as it is"),
     FLAG("messages_only", "Only the end of the line of messages"),

@@ -87,7 +87,7 @@ static const struct property grep_properties[] = {
     CHECKPOINT("Only as it was there"),
     FLAG("ignore_case", "Letters of both cases are the same"),
     FLAG("fixed", "The pattern is looked for as it is"),
-    LIST("paths", "Only these files: patterns as in .gitignore"),
+    WORDS("paths", "Only these files: patterns as in .gitignore"),
     SESSION,
     DIRECTORY,
 };

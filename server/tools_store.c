@@ -55,7 +55,7 @@ static const struct property prune_properties[] = {
     WHOLE("keep_last", 1, 1e9, "Of a session: keep the newest so many of each branch"),
     WHOLE("keep_days", 1, 36500, "Of a session: keep those of the last days"),
     FLAG("keep_hourly", "Of a session: keep the newest one of each hour"),
-    LIST("keep_tags", "Of a session: keep those with one of these tags"),
+    WORDS("keep_tags", "Of a session: keep those with one of these tags"),
     CONFIRM,
     SESSION,
     DIRECTORY,

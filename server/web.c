@@ -328,10 +328,12 @@ static void lose_largest(struct web *web)
 
 void web_sweep(struct web *web, int64_t now_ms)
 {
-    for (struct session *session = web->sessions; session; session = session->next)
-        if (!session->ended && is_unused(session) &&
-            now_ms - session->used_ms > SESSION_IDLE_MS)
+    for (struct session *session = web->sessions; session; session = session->next) {
+        if (!is_unused(session))
+            session->used_ms = now_ms;
+        else if (!session->ended && now_ms - session->used_ms > SESSION_IDLE_MS)
             session_end(session, web);
+    }
     sweep_streams(web);
     lose_largest(web);
     for (struct session **at = &web->sessions; *at;) {

@@ -49,7 +49,7 @@ struct session {
     struct session *next;
     char id[SESSION_ID_BYTES];
     struct stream *notices;
-    int64_t used_ms;
+    int64_t used_ms; /* when it was asked for something, or had a call or a reader */
     bool ended;
 };
 

@@ -345,6 +345,8 @@ void searchdb_abort(struct searchdb *index)
 
 int searchdb_begin_read(struct searchdb *index, struct cairn_error *error)
 {
+    if (!index->db) /* others did not let it be made anew */
+        return searchdb_busy(index, error);
     return db_run(index->db, SQL_BEGIN_READ, NO_VALUES, error);
 }
 

@@ -45,7 +45,8 @@ struct searchdb;
 int searchdb_open(struct searchdb **out, const char *dir, bool write,
                   struct cairn_error *error);
 void searchdb_close(struct searchdb *index);
-/* Removes the database and makes an empty one. CAIRN_EBUSY: others use it. */
+/* Removes the database and makes an empty one. CAIRN_EBUSY: others use it; then there
+ * is none to read or write, only to renew or close. */
 int searchdb_renew(struct searchdb *index, struct cairn_error *error);
 /* Says so, after CAIRN_EBUSY, which it returns. */
 int searchdb_busy(const struct searchdb *index, struct cairn_error *error);

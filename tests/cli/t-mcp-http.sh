@@ -5,9 +5,10 @@ unset CAIRN_SESSION
 
 server=
 url=
+listen=127.0.0.1:0
 serve() { # OPTION...
     : >url
-    cairn mcp --listen 127.0.0.1:0 "$@" >url 2>mcp.err &
+    cairn mcp --listen "$listen" "$@" >url 2>mcp.err &
     server=$!
     ok 'it says where it listens' wait_for 10 test -s url
     url=$(cat url)
@@ -154,7 +155,7 @@ refused 406 'GET of something else' GET 'Accept: application/json'
 refused 400 'GET without a session' GET 'Accept: text/event-stream'
 refused 400 'DELETE without a session' DELETE
 ask POST '{"jsonrpc":'
-is "$code$(got .error.code)" 400-32600 'no JSON'
+is "$code$(got .error.code)" 400-32700 'no JSON'
 ask POST '{"jsonrpc":"2.0","id":1,"method":"ping"}' "Host: localhost:$port" "Origin: http://localhost:$port"
 is "$code" 400 'localhost is allowed, and its origin'
 
@@ -190,6 +191,18 @@ printf '10\r\n{"jsonrpc":"2.0"\r\n16\r\n,"id":7,"method":"ping\r\n2\r\n"}\r\n0\r
 http "$port" <request >answer
 read_answer
 is "$(got .id)" 7 'a body in chunks'
+build POST '' "$in_session" 'Transfer-Encoding: chunked' 'Content-Length:'
+{
+    printf '4c4b40\r\n'
+    head -c 5000000 /dev/zero | tr '\0' x
+    printf '\r\n0\r\n\r\n'
+} >>request
+http "$port" <request >answer
+read_answer
+is "$code" 413 'a body in chunks that is too long'
+is "$(got .error.message)" 'a message has more than 4 MiB' 'and why'
+rpc 8 ping '{}' "$in_session"
+is "$(got .id)" 8 'others are answered afterwards'
 ask DELETE '' "$in_session"
 is "$code" 204 'a session ends'
 rpc 1 ping '{}' "$in_session"
@@ -401,6 +414,30 @@ wait $reader
 ok 'kill -9 of the server leaves nothing' wait_for 10 gone
 serve
 hello
+
+# One that is stuck, whose stream another one reads and the session forgets. (A build with
+# sanitizers sees whether the first one looks at it then.)
+head -c 3900000 /dev/zero | tr '\0' y | sed 's/.\{99\}/&\n/g' >big
+printf 'name: big\ntasks: {t: {run: cat big}}\n' >big.yaml
+cairn run big.yaml >/dev/null 2>&1
+build POST '{"jsonrpc":"2.0","id":30,"method":"tools/call","params":{"name":"run_log","arguments":{"task":"t"}}}' "$in_session"
+"$BUILD/tests/tools/http" -r 600 -t 60 "$port" <request >stuck.answer &
+stuck=$!
+begun() { [ "$(wc -c <stuck.answer)" -ge 600 ]; }
+ok 'a reader that does not read on' wait_for 10 begun
+sleep 1 # until its socket is full
+event=$(sed -n 's/^id: \([0-9-]*\).*/\1/p' stuck.answer | head -n 1)
+ask GET '' "$in_session" 'Accept: text/event-stream' 'Content-Type:' "Last-Event-ID: $event"
+ok 'another one gets the answer' grep -q '"id":30,"result"' body
+ok 'to its end' grep -q '"isError":false}}$' body
+ask DELETE '' "$in_session"
+is "$code" 204 'the session ends'
+sleep 2
+kill $stuck
+wait $stuck 2>/dev/null
+hello
+is "$code" 200 'the one that was stuck has gone, and all goes on'
+
 build POST '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}' "$in_session"
 "$BUILD/tests/tools/http" "$port" <request >answer.later &
 reader=$!
@@ -416,6 +453,21 @@ rm .cairn/mcp.token
 serve --allow-remote --allow-host box.example,other.example --read-only
 token=$(cat .cairn/mcp.token)
 refused 400 'a name that is allowed' POST "Host: box.example:$port"
+refused 400 'with any port, that of a proxy' POST 'Host: box.example:8443' 'Origin: https://box.example:8443'
+refused 400 'or none' POST 'Host: other.example' 'Origin: https://other.example'
+refused 403 'no port' POST 'Host: box.example:x'
+refused 403 'a name that begins so' POST 'Host: box.example.evil.example'
+refused 403 'an origin that begins so' POST 'Host: box.example' 'Origin: https://box.example.evil.example'
+refused 403 'an origin that is not' POST 'Host: box.example' 'Origin: https://evil.example'
+refused 403 'the address with another port' POST 'Host: 127.0.0.1:1'
 refused 403 'one that is not' POST "Host: evil.example:$port"
+stop
+# At all addresses: that which is printed can be called, and localhost.
+listen=0.0.0.0:0
+serve --allow-remote --read-only
+is "${url%:*}" http://127.0.0.1 'an address that can be called'
+refused 400 'the one that is printed' POST
+refused 400 'localhost' POST "Host: localhost:$port" "Origin: http://localhost:$port"
+refused 403 'another name' POST "Host: evil.example:$port"
 stop
 done_testing

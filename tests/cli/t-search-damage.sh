@@ -64,6 +64,25 @@ search
 same 'nothing but zeros, as after a loss of power'
 silent_on err
 
+# ---- Damage that is met only while a run that was moved is dropped ----
+printf 'name: w\ntasks: {t: {run: "echo cumquat"}}\n' >w.yaml
+cairn run w.yaml >/dev/null 2>&1
+search
+is "$status" 0 'a search with a run'
+cp out whole
+cairn note add 'so that there is something to do' >/dev/null
+"$BUILD/tests/tools/sql" "$db" "UPDATE unit SET stamp = x'41', open = 1 WHERE name LIKE 'run/%'"
+cp "$db" moved
+for table in $("$BUILD/tests/tools/sql" "$db" 'SELECT rootpage FROM sqlite_master WHERE rootpage > 0'); do
+    cp moved "$db"
+    head -c 200 /dev/zero | dd of="$db" bs=1 seek=$(((table - 1) * 8192)) conv=notrunc 2>/dev/null
+    search
+    is "$status" 0 "a table whose root is zeros ($table), and a run that was moved"
+done
+rm -f "$db"
+search
+cp out whole
+
 # ---- Something else in its place: it is named, and left as it is ----
 in_its_place() {
     search
@@ -173,6 +192,22 @@ wait $stopped
 run cairn search persimmon -k 1
 is "$status" 0 'it has gone on'
 silent_on err
+
+# ---- Somebody holds it while it has to be made anew, as the store has moved ----
+touch held
+"$BUILD/tests/tools/hold" -s 4 "$CAIRN_STORE/search.lock" held >holding &
+holder=$!
+ok 'somebody holds the index' wait_for 10 test -s holding
+mkdir elsewhere
+mv "$CAIRN_STORE" elsewhere/.cairn
+run cairn search persimmon -k 1 --store elsewhere/.cairn
+is "$status" 75 'a search ends'
+says 'another command holds the index, and did not let go of it within 5 s' 'and says why' err
+mv elsewhere/.cairn "$CAIRN_STORE"
+rm held
+wait $holder
+run cairn search persimmon -k 1
+is "$status" 0 'and goes on afterwards'
 
 # ---- No room for it ----
 rm -f "$db" "$db-journal"

@@ -88,6 +88,12 @@ exits 0 cairn search vehicle --json
 ok 'the key is in the header' grep -q '^REQUEST 1 key-that-nobody-sees$' "$log"
 ok 'and in no message' not grep -q nobody-sees out err
 ok 'nor in the store' not grep -rq nobody-sees .cairn
+for name in 127.0.0.1 localhost; do # which a proxy is not asked for: it would see the key
+    CAIRN_EMBED_URL=http://$name:$port_number/good/v1/embeddings
+    exits 0 env -u no_proxy http_proxy=http://127.0.0.1:9 ALL_PROXY=http://127.0.0.1:9 cairn search vehicle --json
+    is "$(json_get '.embeddings.failure' out)" null "$name is reached without a proxy"
+done
+way good
 url=$CAIRN_EMBED_URL
 CAIRN_EMBED_URL=http://example.invalid/v1/embeddings
 exits 2 cairn search vehicle
@@ -136,6 +142,8 @@ fails garbage 'its answer is no JSON'
 fails deep 'its answer is no JSON'
 fails few 'its answer has other vectors than were asked for'
 fails words 'its answer has something in a vector that is no number'
+fails long 'its vectors have 5000 numbers: 1 to 4096 can be used'
+fails none 'its vectors have 0 numbers: 1 to 4096 can be used'
 fails huge 'its answer is too long'
 fails drop 'the connection was lost'
 fails elsewhere 'it sends us elsewhere, where we do not go (status 307)'

@@ -10,6 +10,7 @@
  *
  *   good      as it should be, in reverse order      401, 429, 500   that status
  *   few       one vector is missing                  other           other lengths
+ *   long      5000 numbers     none                  no number at all
  *   garbage   no JSON          words                 texts in vectors
  *   huge      without an end   slow                  not before 60 s
  *   drop      hangs up         elsewhere             a redirect to good
@@ -80,6 +81,8 @@ static void answer_vectors(int fd, const char *way, const json_t *input)
         const char *text = json_string_value(json_array_get(input, i));
         if (strcmp(way, "other") == 0)
             numbers = 5 + n + i;
+        else if (strcmp(way, "long") == 0 || strcmp(way, "none") == 0)
+            numbers = way[0] == 'l' ? 5000 : 0;
         json_object_set_new(entry, "index", json_integer((json_int_t)i));
         json_object_set_new(entry, "embedding",
                             strcmp(way, "words") == 0 ? json_pack("[s,s]", "a", "b")

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A client of HTTP that sends what it is given, right or wrong.
  *
- *     http [-t SECONDS] [-u TEXT] [-s MS] [-n COUNT] PORT <REQUEST
+ *     http [-t SECONDS] [-u TEXT] [-s MS] [-r BYTES] [-n COUNT] PORT <REQUEST
  *
  * Sends stdin to 127.0.0.1:PORT and prints what comes back until the other side closes,
  * TEXT is in it (-u), or the time is over (default 20 s; status 3). -s: a byte each MS
- * milliseconds, status 4 if the other side closes before all is sent. -n: COUNT
+ * milliseconds, status 4 if the other side closes before all is sent. -r: reads BYTES,
+ * with little room for more, and then no more until the time is over. -n: COUNT
  * connections at once, each of which sends all of it; prints the first line of each
  * answer. With -n COUNT and -u, all stay open until every one has TEXT. */
 #include <arpa/inet.h>
@@ -29,6 +30,7 @@ struct client {
 static char request[8 << 20];
 static size_t request_bytes;
 static long seconds = 20, slow_ms;
+static size_t most; /* 0: all is read */
 static const char *until;
 static bool alone; /* what comes is printed at once */
 
@@ -45,6 +47,8 @@ static void open_client(struct client *client, int port)
                                   .sin_port = htons((unsigned short)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (client->fd >= 0 && most > 0)
+        setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &(int){2048}, sizeof(int));
     if (client->fd < 0 ||
         connect(client->fd, (struct sockaddr *)&address, sizeof address) != 0) {
         perror("http: connect");
@@ -68,7 +72,8 @@ static void send_some(struct client *client)
 static void receive(struct client *client)
 {
     char bytes[65536];
-    ssize_t n = recv(client->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    size_t room = most > 0 && most < sizeof bytes ? most : sizeof bytes;
+    ssize_t n = recv(client->fd, bytes, room, MSG_DONTWAIT);
     char *got;
     if (n < 0 && errno == EAGAIN)
         return;
@@ -109,14 +114,16 @@ static bool talk(struct client *clients, struct pollfd *fds, size_t n)
             bool sends = clients[i].sent < request_bytes;
             fds[i] = (struct pollfd){
                 .fd = clients[i].done ? -1 : clients[i].fd,
-                .events = (short)(POLLIN | (sends && !slow_ms ? POLLOUT : 0))};
+                .events = (short)((most == 0 || clients[i].n < most ? POLLIN : 0) |
+                                  (sends && !slow_ms ? POLLOUT : 0))};
         }
         poll(fds, n, slow_ms ? (int)slow_ms : 100);
         for (size_t i = 0; i < n; i++) {
             if (clients[i].sent < request_bytes &&
                 (slow_ms || fds[i].revents & POLLOUT))
                 send_some(&clients[i]);
-            if (fds[i].revents & (POLLIN | POLLHUP | POLLERR))
+            if (fds[i].revents & (POLLIN | POLLHUP | POLLERR) &&
+                (most == 0 || clients[i].n < most))
                 receive(&clients[i]);
         }
     }
@@ -130,13 +137,15 @@ int main(int argc, char **argv)
     struct pollfd *fds;
     bool done;
     int option;
-    while ((option = getopt(argc, argv, "t:u:s:n:")) != -1) {
+    while ((option = getopt(argc, argv, "t:u:s:r:n:")) != -1) {
         if (option == 't')
             seconds = strtol(optarg, NULL, 10);
         else if (option == 'u')
             until = optarg;
         else if (option == 's')
             slow_ms = strtol(optarg, NULL, 10);
+        else if (option == 'r')
+            most = strtoul(optarg, NULL, 10);
         else if (option == 'n')
             n = strtoul(optarg, NULL, 10);
         else

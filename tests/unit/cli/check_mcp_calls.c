@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What `cairn mcp` keeps of what a command prints. The command is this program itself.
  */
+#include "server/call_int.h"
 #include "server/server.h"
 
 #include "tests/support/suite.h"
@@ -100,6 +101,18 @@ START_TEST(test_of_much_the_last_words)
 }
 END_TEST
 
+/* Nothing is due for what is told no more, so the loop can sleep until it has ended. */
+START_TEST(test_cancelled_has_no_progress)
+{
+    char token[] = "1";
+    struct call call = {.progress = token};
+    struct calls calls = {.running = &call};
+    ck_assert_int_ne(calls_tell_due(&calls), INT64_MAX);
+    call.cancelled = true;
+    ck_assert_int_eq(calls_tell_due(&calls), INT64_MAX);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -108,6 +121,7 @@ int main(int argc, char **argv)
     TCase *tests = tcase_create("mcp_calls");
     tcase_add_test(tests, test_little_is_kept_whole);
     tcase_add_test(tests, test_of_much_the_last_words);
+    tcase_add_test(tests, test_cancelled_has_no_progress);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }

@@ -190,6 +190,27 @@ START_TEST(test_busy_sessions_stay)
 }
 END_TEST
 
+/* A call of two hours: the idle time begins at its end. */
+START_TEST(test_busy_sessions_are_in_use)
+{
+    struct session *session = session_new(&web);
+    int64_t now = session->used_ms + 2 * SESSION_IDLE_MS;
+    int reader = 0;
+    session->client.due = 1;
+    web_sweep(&web, now);
+    session->client.due = 0;
+    web_sweep(&web, now + 1000);
+    ck_assert(!session->ended);
+    stream_join(session->notices, &reader, wake);
+    web_sweep(&web, now += 2 * SESSION_IDLE_MS);
+    stream_leave(session->notices, &reader);
+    web_sweep(&web, now + SESSION_IDLE_MS);
+    ck_assert(!session->ended);
+    web_sweep(&web, now + SESSION_IDLE_MS + 1);
+    ck_assert_uint_eq(web.n_sessions, 0);
+}
+END_TEST
+
 START_TEST(test_readers_that_do_not_read)
 {
     static char json[1 << 20];
@@ -222,6 +243,7 @@ int main(void)
     tcase_add_test(c, test_streams_that_are_kept);
     tcase_add_test(c, test_sessions_have_a_bound);
     tcase_add_test(c, test_busy_sessions_stay);
+    tcase_add_test(c, test_busy_sessions_are_in_use);
     tcase_add_test(c, test_readers_that_do_not_read);
     suite_add_tcase(suite, c);
     return help_run(suite);
