@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
+#include "cli/target_file.h"
 #include "cli/ui.h"
 
 #include <errno.h>
@@ -16,24 +17,16 @@
 
 struct transfer {
     struct cairn_store *store;
-    const char *file; /* "-": stdin or stdout */
-    char *part;       /* heap: what is written until it is whole, or NULL */
-    int fd;           /* -1: none */
-    int sys;          /* errno of what failed, or 0 */
+    const char *file;          /* "-": stdin or stdout */
+    struct target_file target; /* of an export */
+    int fd;                    /* of an import */
+    int sys;                   /* errno of reading it, or 0 */
     bool import;
     struct doc *doc; /* with --json; its array of sessions is open */
     char **refused;  /* heap, and so are they */
     size_t n_refused;
     struct cairn_transfer result;
 };
-
-static int system_failure(const char *what, const char *name, int sys)
-{
-    return report_failure(
-        sys == ENOENT || sys == ENOTDIR ? EXIT_NOT_FOUND : EXIT_SYSTEM,
-        cairn_code_name(sys == ENOENT || sys == ENOTDIR ? CAIRN_ENOTFOUND : CAIRN_EIO),
-        "cannot %s %s: %s", what, name, strerror(sys));
-}
 
 /* ---- What is said meanwhile ---- */
 
@@ -78,6 +71,14 @@ static int end_document(struct transfer *t)
     return doc_print(t->doc);
 }
 
+static int read_failure(const struct transfer *t)
+{
+    bool missing = t->sys == ENOENT || t->sys == ENOTDIR;
+    return report_failure(missing ? EXIT_NOT_FOUND : EXIT_SYSTEM,
+                          cairn_code_name(missing ? CAIRN_ENOTFOUND : CAIRN_EIO),
+                          "cannot read %s: %s", t->file, strerror(t->sys));
+}
+
 /* CAIRN_EDAMAGED is no error if something was left out and named: the rest was done. */
 static int report_end(struct transfer *t, int rc, const struct cairn_error *error)
 {
@@ -85,9 +86,9 @@ static int report_end(struct transfer *t, int rc, const struct cairn_error *erro
     if (rc != 0 && (rc != CAIRN_EDAMAGED || t->result.refused == 0)) {
         if (t->doc)
             doc_discard(t->doc);
-        return t->sys != 0
-                   ? system_failure(t->import ? "read" : "write", t->file, t->sys)
-                   : report_error(error);
+        if (!t->import && ui_output_lost())
+            return 0; /* ui_end knows what that means */
+        return t->sys != 0 ? read_failure(t) : report_error(error);
     }
     if (t->doc)
         status = end_document(t);
@@ -108,64 +109,27 @@ static int report_end(struct transfer *t, int rc, const struct cairn_error *erro
 static int write_bytes(void *context, const char *bytes, size_t n)
 {
     struct transfer *t = context;
-    if (t->fd < 0) {
-        out_raw(bytes, n);
-        return ui_output_lost();
-    }
-    while (n > 0) {
-        ssize_t written = write(t->fd, bytes, n);
-        if (written < 0 && errno != EINTR) {
-            t->sys = errno;
-            return 1;
-        }
-        bytes += written > 0 ? written : 0;
-        n -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
-/* Beside the file, whose place it takes when it is whole. */
-static int open_part(struct transfer *t)
-{
-    if (strcmp(t->file, "-") == 0)
-        return 0;
-    if (asprintf(&t->part, "%s.XXXXXX", t->file) < 0) {
-        t->part = NULL;
-        return cairn_exit_status(CAIRN_ENOMEM);
-    }
-    t->fd = mkostemp(t->part, O_CLOEXEC);
-    if (t->fd >= 0)
-        return 0;
-    free(t->part);
-    t->part = NULL;
-    return system_failure("write", t->file, errno);
-}
-
-static int close_part(struct transfer *t, bool whole)
-{
-    int sys = 0;
-    if (!t->part)
-        return 0;
-    if (whole && (fsync(t->fd) != 0 || rename(t->part, t->file) != 0))
-        sys = errno;
-    if (!whole || sys != 0)
-        unlink(t->part);
-    close(t->fd);
-    return sys == 0 ? 0 : system_failure("write", t->file, sys);
+    if (t->target.fd >= 0)
+        return target_write(&t->target, bytes, n);
+    out_raw(bytes, n);
+    return ui_output_lost();
 }
 
 static int export_sessions(struct transfer *t, const struct settings *settings)
 {
     struct cairn_transfer_calls calls = {note_refused, note_session, t};
     struct cairn_error error = {0};
-    int status = open_part(t);
+    int status = 0;
+    if (strcmp(t->file, "-") != 0)
+        status = target_open(&t->target, t->file, settings->command);
     if (status != 0)
         return status;
     int rc = cairn_session_export(t->store, session_option(settings),
                                   settings->given[OPT_ALL_SESSIONS], write_bytes, t,
                                   &calls, &t->result, &error);
-    status = close_part(t, rc == 0 || (rc == CAIRN_EDAMAGED && t->result.refused > 0));
-    if (status == 0 || rc != 0)
+    status = target_close(&t->target,
+                          rc == 0 || (rc == CAIRN_EDAMAGED && t->result.refused > 0));
+    if (status == 0)
         return report_end(t, rc, &error);
     if (t->doc)
         doc_discard(t->doc);
@@ -178,7 +142,7 @@ static int64_t read_bytes(void *context, char *bytes, size_t n)
 {
     struct transfer *t = context;
     for (;;) {
-        ssize_t got = read(t->fd >= 0 ? t->fd : 0, bytes, n);
+        ssize_t got = read(t->fd, bytes, n);
         if (got >= 0)
             return got;
         if (errno != EINTR) {
@@ -192,25 +156,46 @@ static int import_sessions(struct transfer *t)
 {
     struct cairn_transfer_calls calls = {note_refused, note_session, t};
     struct cairn_error error = {0};
-    if (strcmp(t->file, "-") != 0) {
-        t->fd = open(t->file, O_RDONLY | O_CLOEXEC);
-        if (t->fd < 0)
-            return system_failure("read", t->file, errno);
-    }
     int rc = cairn_session_import(t->store, read_bytes, t, &calls, &t->result, &error);
-    if (t->fd >= 0)
-        close(t->fd);
     return report_end(t, rc, &error);
+}
+
+/* Before a store is made for what is in it. */
+static int open_source(struct transfer *t)
+{
+    struct stat st;
+    if (strcmp(t->file, "-") == 0)
+        return 0;
+    t->fd = open(t->file, O_RDONLY | O_CLOEXEC);
+    if (t->fd >= 0 && (fstat(t->fd, &st) != 0 || !S_ISDIR(st.st_mode)))
+        return 0;
+    t->sys = t->fd < 0 ? errno : EISDIR;
+    return read_failure(t);
 }
 
 /* ---- The commands ---- */
 
+static void release(struct transfer *t)
+{
+    for (size_t i = 0; i < t->n_refused; i++)
+        free(t->refused[i]);
+    free(t->refused);
+    target_release(&t->target);
+    if (t->fd > STDIN_FILENO)
+        close(t->fd);
+}
+
 static int transfer(struct settings *settings, bool import)
 {
     struct doc doc = {0};
-    struct transfer t = {.file = settings->operands[0], .fd = -1, .import = import};
-    int status = session_store(settings, import ? STORE_CREATE : STORE_READ, &t.store);
+    struct transfer t = {.file = settings->operands[0],
+                         .target = TARGET_NONE,
+                         .fd = STDIN_FILENO,
+                         .import = import};
     bool is_export = !import && strcmp(t.file, "-") == 0; /* stdout has that */
+    int status = import ? open_source(&t) : 0;
+    if (status == 0)
+        status = session_store(settings, import ? STORE_CREATE : STORE_READ, &t.store);
     if (status == 0 && ui_json() && !is_export) {
         t.doc = &doc;
         doc_begin(&doc);
@@ -219,10 +204,7 @@ static int transfer(struct settings *settings, bool import)
     if (status == 0)
         status = import ? import_sessions(&t) : export_sessions(&t, settings);
     hooks_run_and_close(t.store);
-    for (size_t i = 0; i < t.n_refused; i++)
-        free(t.refused[i]);
-    free(t.refused);
-    free(t.part);
+    release(&t);
     return status;
 }
 

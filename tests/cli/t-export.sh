@@ -358,4 +358,41 @@ merges_c first
 is "$(note first n5)$(note first n6)" 'later, of clater, of main' 'with both'
 CAIRN_STORE=$home
 
+# ---- What a file takes the place of ----
+CAIRN_STORE=$PWD/placed/.cairn
+mkdir placed
+exits 0 cairn session start placed
+printf 'older\n' >real.cairn
+chmod 664 real.cairn
+ln -s real.cairn link.cairn
+exits 0 cairn session export --all link.cairn
+ok 'a link stays one' test -L link.cairn
+is "$(stat -c %a real.cairn) $(head -c 23 real.cairn)" '664 {"type":"cairn-export",' 'the file that it leads to is replaced, and keeps its mode'
+ln -s nowhere.cairn dangling.cairn
+exits 10 cairn session export --all dangling.cairn
+ok 'a link to nothing stays one, too' test -L dangling.cairn
+mkfifo fifo
+exits 2 cairn session export --all fifo
+says 'fifo is no file: - is stdout'
+ok 'a pipe stays one' test -p fifo
+is "$(find . -maxdepth 1 -name "*.cairn.*" -o -name "fifo.*")" "" "nothing else is left"
+# A file that cannot be read makes no store.
+mkdir unread
+for file in none.cairn .; do
+    run at unread cairn session import "$file"
+    is "$(ls -A unread)" '' "$file makes no store"
+done
+is "$status" 75 'a directory is no file'
+# Whoever has read enough need not read all.
+dd if=/dev/urandom bs=3000 count=100 2>dd.err | od -An -tx1 -v | tr -d ' \n' | fold -w 50000 >long
+while IFS= read -r line || [ -n "$line" ]; do
+    cairn note add "$line" >note.out 2>&1
+done <long
+tap_last='cairn session export --all - | head -n 1'
+{
+    cairn session export --all - 2>err
+    echo $? >ended
+} | head -n 1 >out
+is "$(cat ended) $(grep -c 'cairn: ' err)" '0 0' 'export ends well where its reader goes away'
+
 done_testing

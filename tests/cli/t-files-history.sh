@@ -429,6 +429,14 @@ says 'holds no files'
 exits 10 cairn checkpoint export --tar "$archived" none/x.tar
 exits 2 cairn checkpoint export --tar "$archived" p
 exits 2 cairn checkpoint export --tar "$archived" /dev/null
+says '/dev/null is no file: - is stdout'
+printf 'older\n' >shared-tar
+chmod 664 shared-tar
+ln -s shared-tar linked-tar
+exits 0 cairn checkpoint export --tar "$archived" linked-tar
+ok 'a link stays one' test -L linked-tar
+ok 'what it leads to is replaced' cmp 'an archive.tar' shared-tar
+is "$(stat -c %a shared-tar)" 664 'and keeps its mode'
 if command -v script >which.out; then
     script -qec "cairn checkpoint export --tar $archived" typescript </dev/null >out 2>err
     status=$?
