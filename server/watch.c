@@ -100,11 +100,6 @@ static void start(struct watch *watch)
     if (word.n > 0)
         arguments_add(&words, word.bytes);
     text_cut(&word, word.n);
-    if (options->key)
-        text_format(&word, "--key=%s", options->key);
-    if (word.n > 0)
-        arguments_add(&words, word.bytes);
-    text_cut(&word, word.n);
     text_format(&word, "--position=%s",
                 watch->position.n > 0 ? watch->position.bytes : "now");
     arguments_add(&words, "events");

@@ -322,6 +322,27 @@ call 11 store_verify
 is "$(got .result.structuredContent.ok)" true 'store_verify'
 disconnect
 
+# ---- A key, which is not looked for in the directory of a call ---------------------
+head -c 32 /dev/urandom >hmac.key
+chmod 600 hmac.key
+mkdir sub
+keyed() { # NAME
+    hello
+    call 1 run_list "{\"directory\":\"$PWD/sub\"}"
+    is "$(got .result.isError)" false "$1: a call in another directory"
+    call 2 note_add "{\"text\":\"with a key\",\"directory\":\"$PWD/sub\"}"
+    is "$(got .result.isError)" false "$1: sessions are written as without one"
+    call 3 store_verify "{\"directory\":\"$PWD/sub\"}"
+    ok "$1: it is used" grep -q '"unkeyed_runs":[1-9]' answer
+    disconnect
+}
+connect --tools all --key hmac.key
+keyed --key
+export CAIRN_KEY=hmac.key
+connect --tools all
+keyed CAIRN_KEY
+unset CAIRN_KEY
+
 # ---- Progress, and what has changed --------------------------------------------
 cairn check add short --run 'sleep 3' >/dev/null
 short=$(cairn check list --json | sed 's/.*"id":"\(v[0-9]*\)".*/\1/')
