@@ -187,7 +187,7 @@ says_text 'a field of another kind' '\"strength\" does not belong'
 call 63 board_add '{"kind":"notes","text":"x"}'
 says_text 'no such kind' 'cannot be \"notes\"'
 call 64 checkpoint_list '{"limit":0}'
-says_text 'a number that is too small' 'from 1 to 1000'
+says_text 'a number that is too small' 'from 1 to 100'
 call 65 note_add '{"text":"a\u0000b"}'
 says_text 'a NUL' 'NUL'
 call 66 note_add '{"text":7}'
@@ -279,6 +279,19 @@ ask 4 completion/complete '{"ref":{"type":"ref/prompt","name":"resume-work"},"ar
 is "$(got '.result.completion.values[0]')" summary 'completion of a level'
 ask 5 completion/complete '{"ref":{"type":"ref/resource","uri":"cairn://log/{run}/{task}"},"argument":{"name":"task","value":"b"},"context":{"arguments":{"run":"1"}}}'
 is "$(got '.result.completion.values[0]')" bad 'completion of a task of the run'
+i=0
+while [ $i -lt 105 ]; do
+    i=$((i + 1))
+    cairn session start "many$i" --no-switch >/dev/null 2>&1
+done
+ask 7 completion/complete '{"ref":{"type":"ref/prompt","name":"resume-work"},"argument":{"name":"session","value":"many"}}'
+is "$(got '.result.completion.values[99]')$(got .result.completion.hasMore)" many6true 'completion says that there are more'
+call 8 session_list '{"limit":100}'
+same session_list cairn session list --limit 100 --json
+call 8 session_list '{"limit":101}'
+says_text 'more than the command lists' '\"limit\" is a whole number from 1 to 100'
+ask 8 completion/complete '{"ref":{"type":"ref/prompt","name":"resume-work"},"argument":{"name":"session","value":"many10"}}'
+is "$(got '.result.completion.values[5]')$(got .result.completion.hasMore)" many100true 'also where those that fit can be behind the newest hundred'
 ask 6 resources/templates/list
 is "$(got '.result.resourceTemplates[0].uriTemplate')" 'cairn://run/{run}' 'templates'
 disconnect
