@@ -307,6 +307,7 @@ undone=$(cairn runs --json | sed 's/.*"runs":\[{"run":\([0-9]*\),.*/\1/')
 connect
 hello
 ask 1 tools/list
+ok 'a tool that runs commands says so' grep -qE '"name":"run_start".*"title":"Run a workflow","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true' answer
 ok 'exec is not offered by itself' sh -c '! grep -q "\"name\":\"exec\"" answer'
 disconnect
 connect --tools all

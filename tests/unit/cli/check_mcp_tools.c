@@ -147,6 +147,25 @@ START_TEST(test_read_only_tools_read)
 }
 END_TEST
 
+/* Clients ask people before a tool that can do anything. */
+START_TEST(test_tools_that_run_commands)
+{
+    static const char *const running[] = {
+        "run ",  "resume ",           "rerun ", "undo ", "check run ",
+        "exec ", "checkpoint bisect "};
+    for (size_t n = 0; tool_at(n); n++) {
+        const struct tool *tool = tool_at(n);
+        bool runs = false;
+        for (size_t i = 0; i < tool->n_variants; i++)
+            for (size_t at = 0; at < sizeof running / sizeof running[0]; at++)
+                runs = runs || strncmp(tool->variants[i].template, running[at],
+                                       strlen(running[at])) == 0;
+        ck_assert_msg(runs == ((tool->hints & HINT_RUNS) != 0), "%s", tool->name);
+        ck_assert_msg(!tool->starts || runs, "%s", tool->name);
+    }
+}
+END_TEST
+
 /* ---- Command lines ---- */
 
 static const struct tool *tool_named(const char *name)
@@ -288,6 +307,7 @@ int main(void)
     tcase_add_test(c, test_templates);
     tcase_add_test(c, test_operands);
     tcase_add_test(c, test_read_only_tools_read);
+    tcase_add_test(c, test_tools_that_run_commands);
     tcase_add_test(c, test_lines);
     suite_add_tcase(suite, c);
     return help_run(suite);
