@@ -382,6 +382,19 @@ ask 3 resources/unsubscribe '{"uri":"cairn://session/bug"}'
 is "$(got .id)" 3 'another session is none of it'
 ask 4 resources/subscribe '{"uri":"cairn://nothing/1"}'
 is "$(got .error.code)" -32602 'there is no such resource'
+ask 5 resources/subscribe '{"uri":"cairn://run/latest"}'
+is "$(got .error.code)" -32602 'a run by something else than its number'
+cairn checkpoint create one --session bug >/dev/null
+cairn checkpoint create two --session bug --json >two
+two=$(json_get .id two)
+ask 6 resources/subscribe "{\"uri\":\"cairn://checkpoint/$two\"}"
+is "$(got .id)$(got .error.code)" 6 'subscribed to a checkpoint'
+hear
+cairn checkpoint delete "$two" --yes >/dev/null
+hear
+is "$(got .method)$(got .params.uri)" "notifications/resources/updatedcairn://checkpoint/$two" 'told when it goes'
+ask 7 resources/unsubscribe "{\"uri\":\"cairn://checkpoint/$two\"}"
+is "$(got .id)" 7 'and once'
 listen='"method":"subscriptions/listen","params":{'"$modern"',"notifications":{"resourcesListChanged":true,"toolsListChanged":true,"resourceSubscriptions":["cairn://session/%62ug"]}}'
 tell "{\"jsonrpc\":\"2.0\",\"id\":\"l\",$listen}"
 hear
