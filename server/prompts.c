@@ -194,7 +194,7 @@ static const struct completed {
 };
 
 static void send_values(struct server *server, struct reply *reply,
-                        const char *const *values, size_t n)
+                        const char *const *values, size_t n, bool more)
 {
     struct text result = {NULL, 0, 0, false};
     reply_begin(server, &result, reply->modern);
@@ -206,9 +206,18 @@ static void send_values(struct server *server, struct reply *reply,
         text_string(&result, values[i]);
     text_close(&result, ']');
     text_key(&result, "hasMore");
-    text_bool(&result, n > VALUES_MAX);
+    text_bool(&result, more || n > VALUES_MAX);
     text_close(&result, '}');
     server_result(server, reply, &result);
+}
+
+/* Whether a list goes on behind its limit. */
+static bool goes_on(const struct value *document, size_t n)
+{
+    int64_t limit, total;
+    return value_integer(value_member(document, "limit"), &limit) &&
+           value_integer(value_member(document, "total"), &total) &&
+           (uint64_t)total > n;
 }
 
 /* The subject is "ARGUMENT=BEGINNING". */
@@ -237,7 +246,8 @@ static void finish_completion(struct server *server, struct call *call)
         if (text && strncmp(text, beginning, strlen(beginning)) == 0)
             values[n++] = text;
     }
-    send_values(server, &call->reply, values, n);
+    send_values(server, &call->reply, values, n,
+                goes_on(answer.document, value_count(items)));
     answer_release(&answer);
 }
 
@@ -250,7 +260,7 @@ static void complete_level(struct server *server, struct request *request,
     for (size_t i = 0; i < 3; i++)
         if (strncmp(levels[i], beginning, strlen(beginning)) == 0)
             values[n++] = levels[i];
-    send_values(server, request->reply, values, n);
+    send_values(server, request->reply, values, n, false);
 }
 
 static void start_completion(struct server *server, struct request *request,
@@ -297,5 +307,5 @@ void completion_complete(struct server *server, struct request *request)
         start_completion(server, request, &completions[i], beginning);
         return;
     }
-    send_values(server, request->reply, NULL, 0);
+    send_values(server, request->reply, NULL, 0, false);
 }

@@ -67,7 +67,7 @@
         .empty = true,                                                       \
         .about = "For older clients: a store has the one tenant \"default\"" \
     }
-#define LIMIT WHOLE("limit", 1, 1000, "At most so many (default: the command's)")
+#define LIMIT WHOLE("limit", 1, 100, "At most so many (default: 10)")
 #define OFFSET WHOLE("offset", 0, NUMBER_MAX, "Leave out so many first (default: 0)")
 #define CHECKPOINT(about_)                                                          \
     {                                                                               \

@@ -79,11 +79,6 @@ struct call *server_call(struct server *server, struct request *request)
         text_format(&word, "--store=%s", options->store);
         arguments_add(&call->arguments, text_get(&word));
     }
-    if (options->key) {
-        text_cut(&word, word.n);
-        text_format(&word, "--key=%s", options->key);
-        arguments_add(&call->arguments, text_get(&word));
-    }
     call->arguments.failed = call->arguments.failed || word.failed;
     text_release(&word);
     return call;

@@ -128,18 +128,32 @@ char *resource_place(const char *kind, const char *first, const char *second)
     return text_take(&text);
 }
 
+/* "7" of "007"; NULL: it is no number. */
+static const char *plain_number(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    if (n == 0 || text[n] != '\0')
+        return NULL;
+    text += strspn(text, "0");
+    return *text ? text : NULL;
+}
+
 char *resource_canonical(const char *uri)
 {
     struct arguments arguments = {.n = 0};
-    const char *kind = uri + strlen("cairn://"), *run = NULL;
+    const char *kind = uri + strlen("cairn://");
     char *place = NULL, name[16];
     if (add_words(&arguments, uri) && add_parts(&arguments, uri) && !arguments.failed) {
         /* "--run=7", "--", the operand; or without the run */
-        const char *last = arguments.argv[arguments.n - 1];
+        const char *first = arguments.argv[arguments.n - 1], *second = NULL;
         snprintf(name, sizeof name, "%.*s", (int)strcspn(kind, "/"), kind);
-        if (strcmp(name, "log") == 0)
-            run = strchr(arguments.argv[arguments.n - 3], '=') + 1;
-        place = resource_place(name, run ? run : last, run ? last : NULL);
+        if (strcmp(name, "log") == 0) {
+            second = first;
+            first = strchr(arguments.argv[arguments.n - 3], '=') + 1;
+        }
+        if (second || strcmp(name, "run") == 0)
+            first = plain_number(first);
+        place = first ? resource_place(name, first, second) : NULL;
     }
     arguments_release(&arguments);
     return place;

@@ -8,10 +8,10 @@
 #include "server/arguments.h"
 
 struct serve_options {
-    const char *store, *key; /* for every command; NULL: as it finds them */
-    unsigned toolsets;       /* those that are offered (server/tool.h) */
-    bool read_only;          /* only tools that change nothing */
-    int64_t time_limit_ms;   /* of one call */
+    const char *store;     /* for every command; NULL: as it finds it */
+    unsigned toolsets;     /* those that are offered (server/tool.h) */
+    bool read_only;        /* only tools that change nothing */
+    int64_t time_limit_ms; /* of one call */
     nearest_fn *nearest;
     const char *version; /* of cairn */
     /* Over HTTP only: */

@@ -156,7 +156,8 @@ void subscriptions_listen(struct server *server, struct request *request);
 
 /* The address of a resource, "cairn://log/7/a%2Fb"; NULL: out of memory. */
 char *resource_place(const char *kind, const char *first, const char *second);
-/* The same of an address that is written differently; NULL: it is none. */
+/* The same of an address that is written differently; NULL: it is none, or names a run
+ * by something else than its number, which can be another run tomorrow. */
 char *resource_canonical(const char *uri);
 
 #endif

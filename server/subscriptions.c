@@ -40,8 +40,9 @@ static const char *subscribe(struct watch *watch, struct client *client,
     size_t n = 0;
     char *place = resource_canonical(uri);
     if (!place)
-        return "there is no such resource: cairn://run/N, cairn://checkpoint/ID, "
-               "cairn://session/NAME or cairn://log/RUN/TASK";
+        return "there is no such resource to subscribe to: cairn://run/7, "
+               "cairn://log/7/TASK (with the number of a run), cairn://checkpoint/ID "
+               "or cairn://session/NAME";
     for (subscription = watch->subscriptions; subscription;
          subscription = subscription->next) {
         n += subscription->client == client;
@@ -235,6 +236,12 @@ void watch_mark(struct watch *watch, char *place)
     for (struct subscription *at = watch->subscriptions; place && at; at = at->next)
         at->dirty = at->dirty || strcmp(at->place, place) == 0;
     free(place);
+}
+
+void watch_mark_kind(struct watch *watch, const char *beginning)
+{
+    for (struct subscription *at = watch->subscriptions; at; at = at->next)
+        at->dirty = at->dirty || strncmp(at->place, beginning, strlen(beginning)) == 0;
 }
 
 void watch_mark_lists(struct watch *watch)

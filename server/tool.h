@@ -72,8 +72,9 @@ enum tool_hint {
     HINT_READ_ONLY = 1,
     HINT_DESTRUCTIVE = 2,
     HINT_IDEMPOTENT = 4,
-    HINT_SLOW = 8,   /* others need not wait for it */
-    HINT_STATUS = 16 /* its exit status is part of the answer, and no failure */
+    HINT_SLOW = 8,    /* others need not wait for it */
+    HINT_STATUS = 16, /* its exit status is part of the answer, and no failure */
+    HINT_RUNS = 32    /* commands, which can do anything anywhere */
 };
 
 struct tool {

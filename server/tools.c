@@ -23,11 +23,11 @@ static void put_hints(struct text *text, const struct tool *tool)
     text_key(text, "readOnlyHint");
     text_bool(text, tool->hints & HINT_READ_ONLY);
     text_key(text, "destructiveHint");
-    text_bool(text, tool->hints & HINT_DESTRUCTIVE);
+    text_bool(text, tool->hints & (HINT_DESTRUCTIVE | HINT_RUNS));
     text_key(text, "idempotentHint");
     text_bool(text, tool->hints & (HINT_IDEMPOTENT | HINT_READ_ONLY));
     text_key(text, "openWorldHint");
-    text_bool(text, tool->starts);
+    text_bool(text, tool->hints & HINT_RUNS);
     text_close(text, '}');
 }
 

@@ -280,7 +280,7 @@ static const struct tool rows[] = {
      .about = "Runs the shell commands of checks that are on the board, one after the "
               "other, and records what they say.",
      .set = TOOLSET_BOARD,
-     .hints = HINT_SLOW,
+     .hints = HINT_RUNS | HINT_SLOW,
      VARIANTS(check),
      PROPERTIES(check_properties),
      .shape = "checks:a passed:i not_passed:i"},

@@ -56,7 +56,7 @@ static const struct variant timeline[] = {
 };
 static const struct property timeline_properties[] = {
     TEXT("workflow", "Only runs of this workflow"),
-    WHOLE("limit", 1, 1000, "At most so many checkpoints of each run and branch"),
+    WHOLE("limit", 1, 100, "At most so many checkpoints of each run and branch"),
     DIRECTORY,
 };
 static const struct variant cat[] = {
@@ -73,7 +73,7 @@ static const struct variant file_log[] = {
 };
 static const struct property file_log_properties[] = {
     TEXT("path", "The file, from the directory whose files are kept"),
-    LIMIT,
+    WHOLE("limit", 1, 1000, "Only the newest so many (default: all)"),
     FLAG("all", "The checkpoints of all branches of the session"),
     SESSION,
     DIRECTORY,

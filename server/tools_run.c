@@ -211,6 +211,7 @@ static const struct tool rows[] = {
               "with the number of the run, which goes on by itself, also after this "
               "server has ended. Then: run_status, run_log, run_cancel.",
      .set = TOOLSET_RUN,
+     .hints = HINT_RUNS,
      VARIANTS(start),
      PROPERTIES(start_properties),
      .shape = "run:i text:s?",
@@ -222,6 +223,7 @@ static const struct tool rows[] = {
          "finished and unchanged does not run again. Returns at once, as run_start "
          "does. run_plan says before what would run.",
      .set = TOOLSET_RUN,
+     .hints = HINT_RUNS,
      VARIANTS(resume),
      PROPERTIES(resume_properties),
      .shape = "run:i text:s?",
@@ -275,6 +277,7 @@ static const struct tool rows[] = {
      .about = "Runs tasks of a run again that are finished, with what comes after "
               "them. Returns at once, as run_start does.",
      .set = TOOLSET_RUN,
+     .hints = HINT_RUNS,
      VARIANTS(again),
      PROPERTIES(again_properties),
      .shape = "run:i text:s?",
@@ -300,7 +303,7 @@ static const struct tool rows[] = {
      .title = "Undo tasks of a run",
      .about = "Runs the undo commands of completed tasks, in the reverse order.",
      .set = TOOLSET_RUN,
-     .hints = HINT_DESTRUCTIVE | HINT_SLOW,
+     .hints = HINT_RUNS | HINT_SLOW,
      VARIANTS(undo),
      PROPERTIES(undo_properties),
      .shape = "run:i state:s"},

@@ -164,7 +164,7 @@ static const struct tool rows[] = {
               "exit status. The time limit of calls holds for it; for what takes "
               "longer: run_start.",
      .set = TOOLSET_EXEC,
-     .hints = HINT_DESTRUCTIVE | HINT_SLOW | HINT_STATUS,
+     .hints = HINT_RUNS | HINT_SLOW | HINT_STATUS,
      VARIANTS(carry_out),
      PROPERTIES(exec_properties),
      .shape = "id:s exit_code:i?"},
@@ -173,7 +173,7 @@ static const struct tool rows[] = {
      .about = "Finds the first checkpoint at whose files a command fails, in "
               "directories of its own.",
      .set = TOOLSET_EXEC,
-     .hints = HINT_SLOW,
+     .hints = HINT_RUNS | HINT_SLOW,
      VARIANTS(bisect),
      PROPERTIES(bisect_properties),
      .shape = "steps:a first_bad:s? last_good:s?"},

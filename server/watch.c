@@ -19,13 +19,23 @@ void watch_init(struct watch *watch, struct server *server)
 
 /* ---- What has changed ---- */
 
+/* Of checkpoints, by their ids or as many as were too many. */
+static bool is_deletion(const struct value *event)
+{
+    const char *type = value_text(value_member(event, "type"));
+    const char *verb = value_text(value_member(event, "verb"));
+    return (type && (strcmp(type, "checkpoint_deleted") == 0 ||
+                     strcmp(type, "checkpoints_pruned") == 0)) ||
+           (verb && strcmp(verb, "pruned") == 0);
+}
+
 static bool changes_list(const struct value *event)
 {
     static const char *const verbs[] = {"checkpoint", "deleted", "started",
                                         "forked",     "pruned",  "imported"};
     const char *type = value_text(value_member(event, "type"));
     const char *verb = value_text(value_member(event, "verb"));
-    if (type && strcmp(type, "run_started") == 0)
+    if (is_deletion(event) || (type && strcmp(type, "run_started") == 0))
         return true;
     for (size_t i = 0; verb && i < sizeof verbs / sizeof verbs[0]; i++)
         if (strcmp(verbs[i], verb) == 0)
@@ -37,7 +47,6 @@ static void take_event(struct watch *watch, const struct value *event)
 {
     const char *task = value_text(value_member(event, "task"));
     const char *session = value_text(value_member(event, "session_name"));
-    const char *id = value_text(value_member(event, "id"));
     int64_t number;
     char text[24];
     if (value_integer(value_member(event, "run"), &number)) {
@@ -52,8 +61,9 @@ static void take_event(struct watch *watch, const struct value *event)
     }
     if (session)
         watch_mark(watch, resource_place("session", session, NULL));
-    if (id)
-        watch_mark(watch, resource_place("checkpoint", id, NULL));
+    /* It is there unchanged, or gone; which ones went is not always told. */
+    if (is_deletion(event))
+        watch_mark_kind(watch, "cairn://checkpoint/");
     if (changes_list(event))
         watch_mark_lists(watch);
 }
@@ -97,11 +107,6 @@ static void start(struct watch *watch)
     arguments_add(&words, "cairn");
     if (options->store)
         text_format(&word, "--store=%s", options->store);
-    if (word.n > 0)
-        arguments_add(&words, word.bytes);
-    text_cut(&word, word.n);
-    if (options->key)
-        text_format(&word, "--key=%s", options->key);
     if (word.n > 0)
         arguments_add(&words, word.bytes);
     text_cut(&word, word.n);

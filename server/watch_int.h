@@ -9,6 +9,8 @@
 /* This resource has changed: whoever subscribed to it is told by the next watch_tell.
  * Takes `place`, which may be NULL. */
 void watch_mark(struct watch *watch, char *place);
+/* So have all whose address begins so. */
+void watch_mark_kind(struct watch *watch, const char *beginning);
 /* So has the list of resources; and everything. */
 void watch_mark_lists(struct watch *watch);
 void watch_mark_all(struct watch *watch);

@@ -192,6 +192,21 @@ static int check_options(const struct settings *settings)
     return 0;
 }
 
+/* Calls inherit it, also those that write sessions, which have no key and would refuse
+ * the option. */
+static int give_key(const struct settings *settings)
+{
+    char *path;
+    int status = take_path(settings->given[OPT_KEY] ? settings->text[OPT_KEY]
+                                                    : getenv("CAIRN_KEY"),
+                           &path);
+    if (status == 0 && path && setenv("CAIRN_KEY", path, 1) != 0)
+        status =
+            report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+    free(path);
+    return status;
+}
+
 /* With --json an error would be printed among the messages of the protocol. */
 int command_mcp(struct settings *settings)
 {
@@ -203,20 +218,18 @@ int command_mcp(struct settings *settings)
         .nearest = nearest_word,
         .version = cairn_version(),
     };
-    char *store = NULL, *key = NULL;
+    char *store = NULL;
     int status = check_options(settings);
     if (status == 0)
         status = take_toolsets(settings, &options.toolsets);
     if (status == 0)
         status = take_path(given, &store);
-    if (status == 0 && settings->given[OPT_KEY])
-        status = take_path(settings->text[OPT_KEY], &key);
+    if (status == 0)
+        status = give_key(settings);
     options.store = store;
-    options.key = key;
     if (status == 0)
         status = settings->given[OPT_LISTEN] ? serve_clients(settings, &options)
                                              : serve_client(&options);
     free(store);
-    free(key);
     return status;
 }

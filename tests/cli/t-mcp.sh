@@ -187,7 +187,7 @@ says_text 'a field of another kind' '\"strength\" does not belong'
 call 63 board_add '{"kind":"notes","text":"x"}'
 says_text 'no such kind' 'cannot be \"notes\"'
 call 64 checkpoint_list '{"limit":0}'
-says_text 'a number that is too small' 'from 1 to 1000'
+says_text 'a number that is too small' 'from 1 to 100'
 call 65 note_add '{"text":"a\u0000b"}'
 says_text 'a NUL' 'NUL'
 call 66 note_add '{"text":7}'
@@ -279,6 +279,19 @@ ask 4 completion/complete '{"ref":{"type":"ref/prompt","name":"resume-work"},"ar
 is "$(got '.result.completion.values[0]')" summary 'completion of a level'
 ask 5 completion/complete '{"ref":{"type":"ref/resource","uri":"cairn://log/{run}/{task}"},"argument":{"name":"task","value":"b"},"context":{"arguments":{"run":"1"}}}'
 is "$(got '.result.completion.values[0]')" bad 'completion of a task of the run'
+i=0
+while [ $i -lt 105 ]; do
+    i=$((i + 1))
+    cairn session start "many$i" --no-switch >/dev/null 2>&1
+done
+ask 7 completion/complete '{"ref":{"type":"ref/prompt","name":"resume-work"},"argument":{"name":"session","value":"many"}}'
+is "$(got '.result.completion.values[99]')$(got .result.completion.hasMore)" many6true 'completion says that there are more'
+call 8 session_list '{"limit":100}'
+same session_list cairn session list --limit 100 --json
+call 8 session_list '{"limit":101}'
+says_text 'more than the command lists' '\"limit\" is a whole number from 1 to 100'
+ask 8 completion/complete '{"ref":{"type":"ref/prompt","name":"resume-work"},"argument":{"name":"session","value":"many10"}}'
+is "$(got '.result.completion.values[5]')$(got .result.completion.hasMore)" many100true 'also where those that fit can be behind the newest hundred'
 ask 6 resources/templates/list
 is "$(got '.result.resourceTemplates[0].uriTemplate')" 'cairn://run/{run}' 'templates'
 disconnect
@@ -294,6 +307,7 @@ undone=$(cairn runs --json | sed 's/.*"runs":\[{"run":\([0-9]*\),.*/\1/')
 connect
 hello
 ask 1 tools/list
+ok 'a tool that runs commands says so' grep -qE '"name":"run_start".*"title":"Run a workflow","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true' answer
 ok 'exec is not offered by itself' sh -c '! grep -q "\"name\":\"exec\"" answer'
 disconnect
 connect --tools all
@@ -322,6 +336,27 @@ call 11 store_verify
 is "$(got .result.structuredContent.ok)" true 'store_verify'
 disconnect
 
+# ---- A key, which is not looked for in the directory of a call ---------------------
+head -c 32 /dev/urandom >hmac.key
+chmod 600 hmac.key
+mkdir sub
+keyed() { # NAME
+    hello
+    call 1 run_list "{\"directory\":\"$PWD/sub\"}"
+    is "$(got .result.isError)" false "$1: a call in another directory"
+    call 2 note_add "{\"text\":\"with a key\",\"directory\":\"$PWD/sub\"}"
+    is "$(got .result.isError)" false "$1: sessions are written as without one"
+    call 3 store_verify "{\"directory\":\"$PWD/sub\"}"
+    ok "$1: it is used" grep -q '"unkeyed_runs":[1-9]' answer
+    disconnect
+}
+connect --tools all --key hmac.key
+keyed --key
+export CAIRN_KEY=hmac.key
+connect --tools all
+keyed CAIRN_KEY
+unset CAIRN_KEY
+
 # ---- Progress, and what has changed --------------------------------------------
 cairn check add short --run 'sleep 3' >/dev/null
 short=$(cairn check list --json | sed 's/.*"id":"\(v[0-9]*\)".*/\1/')
@@ -347,6 +382,19 @@ ask 3 resources/unsubscribe '{"uri":"cairn://session/bug"}'
 is "$(got .id)" 3 'another session is none of it'
 ask 4 resources/subscribe '{"uri":"cairn://nothing/1"}'
 is "$(got .error.code)" -32602 'there is no such resource'
+ask 5 resources/subscribe '{"uri":"cairn://run/latest"}'
+is "$(got .error.code)" -32602 'a run by something else than its number'
+cairn checkpoint create one --session bug >/dev/null
+cairn checkpoint create two --session bug --json >two
+two=$(json_get .id two)
+ask 6 resources/subscribe "{\"uri\":\"cairn://checkpoint/$two\"}"
+is "$(got .id)$(got .error.code)" 6 'subscribed to a checkpoint'
+hear
+cairn checkpoint delete "$two" --yes >/dev/null
+hear
+is "$(got .method)$(got .params.uri)" "notifications/resources/updatedcairn://checkpoint/$two" 'told when it goes'
+ask 7 resources/unsubscribe "{\"uri\":\"cairn://checkpoint/$two\"}"
+is "$(got .id)" 7 'and once'
 listen='"method":"subscriptions/listen","params":{'"$modern"',"notifications":{"resourcesListChanged":true,"toolsListChanged":true,"resourceSubscriptions":["cairn://session/%62ug"]}}'
 tell "{\"jsonrpc\":\"2.0\",\"id\":\"l\",$listen}"
 hear

@@ -3,6 +3,7 @@
  * goes somewhere, read-only tools are commands that read; and the command lines that
  * calls become. */
 #include "server/arguments.h"
+#include "server/server.h"
 
 #include "tests/support/suite.h"
 
@@ -147,6 +148,25 @@ START_TEST(test_read_only_tools_read)
 }
 END_TEST
 
+/* Clients ask people before a tool that can do anything. */
+START_TEST(test_tools_that_run_commands)
+{
+    static const char *const running[] = {
+        "run ",  "resume ",           "rerun ", "undo ", "check run ",
+        "exec ", "checkpoint bisect "};
+    for (size_t n = 0; tool_at(n); n++) {
+        const struct tool *tool = tool_at(n);
+        bool runs = false;
+        for (size_t i = 0; i < tool->n_variants; i++)
+            for (size_t at = 0; at < sizeof running / sizeof running[0]; at++)
+                runs = runs || strncmp(tool->variants[i].template, running[at],
+                                       strlen(running[at])) == 0;
+        ck_assert_msg(runs == ((tool->hints & HINT_RUNS) != 0), "%s", tool->name);
+        ck_assert_msg(!tool->starts || runs, "%s", tool->name);
+    }
+}
+END_TEST
+
 /* ---- Command lines ---- */
 
 static const struct tool *tool_named(const char *name)
@@ -281,6 +301,31 @@ START_TEST(test_lines)
 }
 END_TEST
 
+/* Those under which changes are told; by another name a run can be another tomorrow. */
+START_TEST(test_places)
+{
+    static const char *const rows[][2] = {
+        {"cairn://run/7", "cairn://run/7"},
+        {"cairn://run/%307", "cairn://run/7"},
+        {"cairn://run/latest", NULL},
+        {"cairn://run/flow.yaml", NULL},
+        {"cairn://run/0", NULL},
+        {"cairn://run/-1", NULL},
+        {"cairn://log/007/a%2fb", "cairn://log/7/a%2Fb"},
+        {"cairn://log/latest/a", NULL},
+        {"cairn://log/7", NULL},
+        {"cairn://session/%62ug", "cairn://session/bug"},
+        {"cairn://checkpoint/debug:1", "cairn://checkpoint/debug:1"},
+        {"cairn://nothing/1", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *place = resource_canonical(rows[i][0]);
+        ck_assert_msg(rows[i][1] ? place && strcmp(place, rows[i][1]) == 0 : !place,
+                      "%s: %s", rows[i][0], place ? place : "none");
+        free(place);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mcp_tools");
@@ -288,7 +333,9 @@ int main(void)
     tcase_add_test(c, test_templates);
     tcase_add_test(c, test_operands);
     tcase_add_test(c, test_read_only_tools_read);
+    tcase_add_test(c, test_tools_that_run_commands);
     tcase_add_test(c, test_lines);
+    tcase_add_test(c, test_places);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
