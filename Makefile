@@ -164,6 +164,7 @@ WRAPPED := malloc calloc realloc strdup strndup ZSTD_createCCtx ZSTD_createDCtx 
   open stat fstat mkdir fsync rename unlink write read
 $(BUILD)/tests/unit/executor/check_failing_calls: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
 $(BUILD)/tests/unit/executor/check_large_output: ALL_LDFLAGS += -Wl,--wrap=store_put_object
+$(BUILD)/tests/unit/executor/check_engine_late: ALL_LDFLAGS += -Wl,--wrap=owned_run_load
 $(BUILD)/tests/unit/executor/check_own_want: ALL_LDFLAGS += -Wl,--wrap=os_read_plain
 $(BUILD)/tests/unit/storage/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
 $(BUILD)/tests/unit/checkpoint/check_gc_beside: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin

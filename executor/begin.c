@@ -322,10 +322,10 @@ static int put_beginning(struct engine *e, struct cairn_error *error)
     int rc = owned_run_put_row(e, error);
     if (!rc)
         rc = owned_run_put_parent(e, error);
-    /* A stored `cancel` was meant for an earlier owner of the run. */
+    /* A `cancel` that was stored before we came was meant for an earlier owner. */
     if (!rc)
         rc = store_drop_commands(e->request.store, e->run.row.run, COMMAND_CANCEL,
-                                 error);
+                                 e->run.earlier_commands, error);
     if (!rc)
         rc = store_next_turn(e->request.store, e->run.row.run, &turn, error);
     if (!rc)

@@ -28,6 +28,22 @@ static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error
     return rc;
 }
 
+/* The owner of the workflow, which may be at another of its runs; or it does not say
+ * yet, as it has just begun. */
+static int ask_or_refuse(struct cairn_store *store, const struct run_row *row,
+                         struct cairn_error *error)
+{
+    unsigned long long other = owner_run(store, row->workflow);
+    if (!other || other == row->run)
+        return ask_owner(store, row->run, error);
+    return error_set(
+        error, CAIRN_EOWNED,
+        "run %llu has no owner, and cannot be marked cancelled while run "
+        "%llu of its workflow is live\nwait for that one with `cairn watch "
+        "%llu`, or end it with `cairn cancel %llu`",
+        (unsigned long long)row->run, other, other, other);
+}
+
 /* As an owner records it. */
 static int put_events(struct cairn_store *store, const struct run_row *row,
                       struct cairn_error *error)
@@ -103,11 +119,24 @@ static int end_processes(struct cairn_store *store, uint64_t run,
     return rc;
 }
 
-int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
+static int cancel_unowned(struct cairn_store *store, const struct run_row *row,
+                          struct cairn_error *error)
+{
+    int rc = end_processes(store, row->run, error);
+    if (!rc)
+        rc = cancel_owned(store, row->run, error);
+    if (!rc)
+        live_values_remove(store, row);
+    return rc;
+}
+
+int cairn_cancel_run(struct cairn_store *store, uint64_t run,
+                     enum cairn_cancelling *how, struct cairn_error *error)
 {
     struct stored_run stored;
     uint64_t workflow;
     int64_t offset;
+    enum cairn_cancelling done = CAIRN_CANCEL_ASKED;
     int rc = stored_run_open(&stored, store, run, false, error);
     if (rc)
         return rc;
@@ -118,15 +147,19 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
     if (!rc) {
         rc = owner_acquire(store, stored.row.workflow_name, &workflow, &offset, error);
         if (!rc) {
-            rc = end_processes(store, stored.row.run, error);
-            if (!rc)
-                rc = cancel_owned(store, stored.row.run, error);
-            if (!rc)
-                live_values_remove(store, &stored.row);
+            done = CAIRN_CANCEL_MARKED;
+            rc = cancel_unowned(store, &stored.row, error);
             owner_release(store, offset);
         } else if (rc == CAIRN_EOWNED)
-            rc = ask_owner(store, stored.row.run, error);
+            rc = ask_or_refuse(store, &stored.row, error);
     }
     stored_run_release(&stored);
+    if (!rc && how)
+        *how = done;
     return rc;
+}
+
+int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
+{
+    return cairn_cancel_run(store, run, NULL, error);
 }

@@ -26,7 +26,8 @@ struct holder {
     uint64_t run;
     int64_t pid, since_ns;
     char host[64];
-    bool gone; /* it has ended: the lock is held by somebody else */
+    bool gone;  /* it has ended: the lock is held by somebody else */
+    bool works; /* the run has not ended */
 };
 
 /* Where an owner's number is that of a process: the id of the boot, and behind a dot
@@ -73,11 +74,23 @@ static bool is_gone(const struct run_row *row, const char *host)
            (!is_of_boot(row) || look_for_owner(row) == OWNER_GONE);
 }
 
+/* The newest run, unless somebody is seen to work on an earlier one. */
+static bool is_holder(const struct holder *so_far, const struct run_row *row)
+{
+    return !so_far->run || (row->state == CAIRN_RUN_UNFINISHED &&
+                            (so_far->gone || row->owner_since_ns > so_far->since_ns) &&
+                            look_for_owner(row) == OWNER_LIVES);
+}
+
 static int note_holder(void *context, const struct run_row *row)
 {
     struct holder *holder = context;
-    *holder = (struct holder){
-        .run = row->run, .pid = row->owner_pid, .since_ns = row->owner_since_ns};
+    if (!is_holder(holder, row))
+        return 0;
+    *holder = (struct holder){.run = row->run,
+                              .pid = row->owner_pid,
+                              .since_ns = row->owner_since_ns,
+                              .works = row->state == CAIRN_RUN_UNFINISHED};
     snprintf(holder->host, sizeof holder->host, "%.*s", (int)row->owner_host.len,
              row->owner_host.ptr ? row->owner_host.ptr : "");
     holder->gone = is_gone(row, holder->host);
@@ -87,7 +100,7 @@ static int note_holder(void *context, const struct run_row *row)
 static struct holder find_holder(struct cairn_store *store, uint64_t workflow)
 {
     struct holder holder = {0};
-    struct run_filter filter = {.workflow = workflow, .limit = 1};
+    struct run_filter filter = {.workflow = workflow};
     store_each_run(store, &filter, note_holder, &holder, NULL);
     return holder;
 }
@@ -214,6 +227,12 @@ void owner_describe(struct run_row *row, struct owner_text *text)
     row->owner_host = str_of(text->host);
     row->owner_boot = str_of(text->boot);
     row->owner_since_ns = clock_utc_ns();
+}
+
+uint64_t owner_run(struct cairn_store *store, uint64_t workflow_id)
+{
+    struct holder holder = find_holder(store, workflow_id);
+    return holder.works && !holder.gone ? holder.run : 0;
 }
 
 /* The lock says that somebody owns the workflow; the recorded owner says which of its

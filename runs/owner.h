@@ -17,6 +17,9 @@ void owner_release(struct cairn_store *store, int64_t offset);
  */
 int owner_live(struct cairn_store *store, uint64_t workflow_id,
                struct cairn_error *error);
+/* The run of the workflow that its owner works on, by what it has written down; 0 if
+ * that is not known. */
+uint64_t owner_run(struct cairn_store *store, uint64_t workflow_id);
 /* 1 if another open file owns the workflow and this is the run that it works on. */
 int run_live(struct cairn_store *store, const struct run_row *row,
              struct cairn_error *error);

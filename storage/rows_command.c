@@ -164,10 +164,21 @@ int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
 }
 
 int store_drop_commands(struct cairn_store *store, uint64_t run, uint8_t verb,
-                        struct cairn_error *error)
+                        uint64_t up_to, struct cairn_error *error)
 {
     assert(verb);
-    return take_commands(store, run, UINT64_MAX, verb, error);
+    return take_commands(store, run, up_to, verb, error);
+}
+
+int store_newest_command(struct cairn_store *store, uint64_t *id,
+                         struct cairn_error *error)
+{
+    int64_t next;
+    store_assert_open(store);
+    int rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &next, error);
+    if (!rc)
+        *id = (uint64_t)next - 1;
+    return rc;
 }
 
 int store_has_command(struct cairn_store *store, uint64_t run, bool *has, uint8_t *verb,

@@ -36,10 +36,13 @@ int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
 /* Marks all up to this id as taken. Needs a write transaction. */
 int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
                         struct cairn_error *error);
-/* Marks those of one verb as taken. A damaged command stays, for the owner to report.
- */
+/* Marks those of one verb up to this id as taken. A damaged command stays, for the
+ * owner to report. */
 int store_drop_commands(struct cairn_store *store, uint64_t run, uint8_t verb,
-                        struct cairn_error *error);
+                        uint64_t up_to, struct cairn_error *error);
+/* The greatest id of all runs; 0: there is none. */
+int store_newest_command(struct cairn_store *store, uint64_t *id,
+                         struct cairn_error *error);
 /* Whether there is a command that was not taken. `verb` (may be NULL): of the oldest.
  */
 int store_has_command(struct cairn_store *store, uint64_t run, bool *has, uint8_t *verb,

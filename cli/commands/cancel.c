@@ -28,6 +28,12 @@ static void say_requested(const struct settings *settings, struct cairn_store *s
 {
     const char *goes_on = NULL;
     unsigned long long number = run->run;
+    if (!run->live) { /* it has not said who it is */
+        say("asked the process that is just going on with run %llu to stop it; see: "
+            "cairn watch %llu%s",
+            number, number, store_hint(settings));
+        return;
+    }
     if (cairn_events(store, run->run, 0, note_phase, &goes_on, NULL, NULL) != 0)
         goes_on = NULL; /* only the message depends on it */
     say("asked process %lld to stop run %llu%s%s%s; see: cairn watch %llu%s",
@@ -64,16 +70,17 @@ int command_cancel(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct cairn_run_info run = {0};
+    enum cairn_cancelling how = CAIRN_CANCEL_MARKED;
     int status = store_for_writing(settings, &store, false);
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0 && !run.live && run.state != CAIRN_RUN_UNFINISHED)
         status = report_cancelled(settings, store, &run, "none");
-    else if (status == 0 && cairn_cancel(store, run.run, &error) != 0)
+    else if (status == 0 && cairn_cancel_run(store, run.run, &how, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status =
-            report_cancelled(settings, store, &run, run.live ? "requested" : "marked");
+        status = report_cancelled(settings, store, &run,
+                                  how == CAIRN_CANCEL_ASKED ? "requested" : "marked");
     cairn_store_close(store);
     return status;
 }

@@ -337,7 +337,7 @@ int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
 
 /* The next run takes over an end that is noted, with what the attempt left in the files
  * of its slot, which are removed. A check's are its own. */
-static void set_aside(struct engine *e, struct job *job)
+static void set_files_aside(struct engine *e, struct job *job)
 {
     bool ours = atomic_load(&job->request.note_flags) & NOTE_STOPPED;
     if (!job->noted || job->role != ROLE_TASK || ours || e->run.lost)
@@ -350,7 +350,7 @@ static void set_aside(struct engine *e, struct job *job)
 
 void jobs_abandon(struct engine *e, struct job *job)
 {
-    set_aside(e, job);
+    set_files_aside(e, job);
     job->state = JOB_FREE;
     e->jobs.running--;
 }

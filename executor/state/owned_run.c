@@ -9,6 +9,7 @@
 #include "runs/parse_cache.h"
 #include "secrets/declared.h"
 #include "storage/object.h"
+#include "storage/rows_command.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -51,8 +52,10 @@ int owned_run_lock(struct engine *e, struct cairn_error *error)
     snprintf(e->run.identity, sizeof e->run.identity, "%s", store_id(e->request.store));
     if (store_read_only(e->request.store))
         return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
-    return owner_acquire(e->request.store, e->request.graph->definition->name,
-                         &e->run.row.workflow, &e->run.lock_offset, error);
+    rc = owner_acquire(e->request.store, e->request.graph->definition->name,
+                       &e->run.row.workflow, &e->run.lock_offset, error);
+    return rc ? rc
+              : store_newest_command(e->request.store, &e->run.earlier_commands, error);
 }
 
 int owned_run_load(struct engine *e, struct cairn_error *error)

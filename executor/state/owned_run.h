@@ -13,7 +13,8 @@ struct engine;
 struct owned_run {
     struct situation situation;
     struct run_row row;
-    int64_t lock_offset; /* of the workflow, 0: not held */
+    int64_t lock_offset;       /* of the workflow, 0: not held */
+    uint64_t earlier_commands; /* up to this id they were stored before we had it */
     const char *live_dir;
     char *temporary; /* live directory of a run without a store */
     char identity[64];

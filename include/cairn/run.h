@@ -192,9 +192,14 @@ CAIRN_API void cairn_attempt_finish(struct cairn_attempt *attempt,
                                     enum cairn_outcome outcome, const char *text);
 
 /* Asks the owner of a live run to stop; undoing and `finally` go on to their end. An
- * unfinished run without an owner is marked cancelled. */
+ * unfinished run without an owner is marked cancelled, unless another run of its
+ * workflow is live: EOWNED. EUSAGE: it has ended. */
 CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
                            struct cairn_error *error);
+enum cairn_cancelling { CAIRN_CANCEL_ASKED = 1, CAIRN_CANCEL_MARKED };
+/* The same, and which of both it was (may be NULL). */
+CAIRN_API int cairn_cancel_run(struct cairn_store *store, uint64_t run,
+                               enum cairn_cancelling *how, struct cairn_error *error);
 
 /* Runs the `undo` commands of completed tasks of a run, in reverse order, with a
  * checkpoint after each: of `tasks` (ids), or of all with n 0. Undone tasks run again

@@ -46,6 +46,48 @@ for pid in $(cat left); do
     ok 'what lingered has ended' wait_for 20 test ! -e "/proc/$pid"
 done
 
+# ---- Cancelling beside another run of the workflow ----
+mkdir beside && cd beside || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >flow.yaml <<'END'
+name: beside
+tasks:
+  a: {run: "touch at-$CAIRN_RUN; while [ -e hold ]; do sleep 0.02; done"}
+END
+touch hold
+begin() { # NUMBER COMMAND...: its run is up
+    number=$1
+    shift
+    rm -f "at-$number"
+    "$@" >run.out 2>&1 &
+    pid=$!
+    ok "run $number is up" wait_for 20 test -e "at-$number"
+}
+kill_owner() {
+    kill -9 $pid
+    wait $pid 2>/dev/null
+}
+begin 1 cairn run flow.yaml
+kill_owner
+begin 2 cairn run flow.yaml --fresh
+exits 6 cairn cancel 1
+says 'run 1 has no owner, and cannot be marked cancelled while run 2 of its workflow is live'
+exits 0 cairn status 1 --json
+is "$(json_get .state)" interrupted 'it is as it was'
+kill_owner
+begin 1 cairn resume 1
+exits 6 timeout 20 cairn cancel 2
+says 'while run 1 of its workflow is live' 'also beside an earlier one'
+exits 0 cairn cancel 1 --json
+is "$(json_get .action)" requested 'the live one is asked'
+wait $pid
+is $? 7 'and stops'
+exits 0 cairn cancel 2 --json
+is "$(json_get .action)" marked 'then the other one can be marked'
+exits 0 cairn status 2 --json
+is "$(json_get .state)" cancelled 'and is'
+cd ..
+
 # ---- The lock file is removed under a live run ----
 mkdir lock && cd lock || exit 1
 export CAIRN_STORE="$PWD/.cairn"

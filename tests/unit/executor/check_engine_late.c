@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole runs with a runner that fails, or tells of an end only after a wish to stop has
- * come. No processes: the fake runner, between which and the engine a few calls are
- * caught. */
+ * come; and a wish that comes while a run begins. No processes: the fake runner,
+ * between which and the engine a few calls are caught. (Makefile: --wrap) */
 #include "executor/engine.h"
+#include "executor/state/engine.h"
+#include "storage/rows_command.h"
+#include "storage/store.h"
 #include "tests/support/engine.h"
 #include "tests/support/fake_runner.h"
 
@@ -13,8 +16,29 @@ static struct {
     bool failed;
     const char *late; /* the task of whose end is told after a stop; NULL: none */
     bool held;        /* that end is to be told */
+    bool cancels;     /* when the next owner has the lock, and has not begun */
     struct cairn_stop *stop;
 } the;
+
+static void put_cancel(void)
+{
+    struct cairn_store *store = open_store();
+    struct command_row command = {
+        .run = 1, .verb = COMMAND_CANCEL, .task = UINT32_MAX, .time_ns = 1};
+    good(store_begin(store, -1, &error));
+    good(store_end(store, store_put_command(store, &command, &error), &error));
+    cairn_store_close(store);
+}
+
+int __real_owned_run_load(struct engine *e, struct cairn_error *wrong);
+int __wrap_owned_run_load(struct engine *e, struct cairn_error *wrong);
+int __wrap_owned_run_load(struct engine *e, struct cairn_error *wrong)
+{
+    if (the.cancels)
+        put_cancel();
+    the.cancels = false;
+    return __real_owned_run_load(e, wrong);
+}
 
 static struct fake_task play(void *context, const struct spawn_request *request)
 {
@@ -73,10 +97,8 @@ static void stop(struct runner *runner, const struct runner_process *process,
     the.real.stop(runner, process, how);
 }
 
-static void begin(void)
+static void open_runner(void)
 {
-    setup();
-    memset(&the, 0, sizeof the);
     fake_runner_init(&the.fake, 1);
     the.fake.script = play;
     the.fake.watch = watch;
@@ -85,13 +107,18 @@ static void begin(void)
     the.caught.has_ended = has_ended;
     the.caught.stop = stop;
     the.fake.runner.ops = &the.caught;
+}
+
+static void begin(void)
+{
+    setup();
+    memset(&the, 0, sizeof the);
     good(cairn_stop_new(&the.stop, &error));
 }
 
 static void end(void)
 {
     cairn_stop_free(the.stop);
-    fake_runner_release(&the.fake);
     teardown();
 }
 
@@ -100,9 +127,11 @@ static int run(const char *text, struct cairn_store *store, uint32_t jobs,
 {
     struct cairn_run_options options = {.jobs = jobs, .stop = the.stop};
     struct cairn_workflow *w = parsed(text);
+    open_runner();
     int rc = engine_run(w, store, &options, &the.fake.runner, result, &error);
     cairn_workflow_free(w);
     ck_assert_uint_eq(fake_runner_living(&the.fake), 0);
+    fake_runner_release(&the.fake);
     return rc;
 }
 
@@ -141,6 +170,30 @@ START_TEST(stopped_before_an_end_is_told)
 }
 END_TEST
 
+/* A cancel that is stored before there is a new owner was meant for an earlier one; one
+ * that comes when the lock is taken is for whoever has it. */
+START_TEST(cancelled_while_it_begins)
+{
+    static const char text[] = "name: w\ntasks:\n  a: {run: ':'}\n"
+                               "  b: {needs: [a], run: ':'}\n";
+    struct cairn_store *store = open_store();
+    struct cairn_run_result result = {0};
+    the.late = "a";
+    good(run(text, store, 1, &result));
+    expect_tasks(store, 1, "a:completed b:pending");
+    the.late = NULL;
+    cairn_stop_free(the.stop);
+    good(cairn_stop_new(&the.stop, &error));
+    put_cancel();
+    the.cancels = _i;
+    good(run(text, store, 1, &result));
+    ck_assert_uint_eq(result.run, 1);
+    expect_tasks(store, 1, _i ? "a:completed b:pending" : "a:completed b:completed");
+    ck_assert_int_eq(result.state, _i ? CAIRN_RUN_CANCELLED : CAIRN_RUN_COMPLETED);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine_late");
@@ -149,6 +202,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, given_up_while_checks_wait);
     tcase_add_loop_test(tests, stopped_before_an_end_is_told, 0, 4);
+    tcase_add_loop_test(tests, cancelled_while_it_begins, 0, 2);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -125,8 +125,8 @@ START_TEST(commands_are_marked)
         ck_assert_msg(is_taken(store, id) == (id == 1 || id == 2 || id == 4), "%d",
                       (int)id);
     good(store_begin(store, 0, &error));
-    good(store_drop_commands(store, 1, COMMAND_CANCEL, &error));
-    good(store_drop_commands(store, 3, COMMAND_CANCEL, &error));
+    good(store_drop_commands(store, 1, COMMAND_CANCEL, UINT64_MAX, &error));
+    good(store_drop_commands(store, 3, COMMAND_CANCEL, UINT64_MAX, &error));
     good(store_commit(store, &error));
     ck_assert(!is_taken(store, 5) && !is_taken(store, 8) && !is_taken(store, 3));
     ck_assert(is_taken(store, 7));
@@ -176,7 +176,7 @@ START_TEST(damaged_command)
     good(store_begin(store, 0, &error));
     good(store_mark_commands(store, run, id - 1, &error));
     for (uint8_t verb = 1; verb <= COMMAND_RESOLVE; verb++)
-        good(store_drop_commands(store, run, verb, &error));
+        good(store_drop_commands(store, run, verb, UINT64_MAX, &error));
     ck_assert(!is_taken(store, id));
     ck_assert(is_taken(store, next));
     good(store_mark_commands(store, run, id, &error));
