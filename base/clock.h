@@ -17,10 +17,14 @@ int64_t clock_mono_ns(void);
 /* Since boot, sleep included: comparable with a process's start time in /proc. */
 int64_t clock_boot_ns(void);
 
-/* Wraps around for times that no clock shows, as a file may have. */
+/* The first or last that there is (1677, 2262) for times beyond, as a file may have. */
 static inline int64_t timespec_ns(const struct timespec *t)
 {
-    return (int64_t)((uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec);
+    int64_t ns;
+    if (__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), &ns) ||
+        __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
+        return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    return ns;
 }
 
 /* Whether a file whose time of change was `changed_ns` would get another one if it

@@ -120,7 +120,7 @@ static bool comes_to_rest(int fd, struct stat *st)
         int64_t changed = timespec_ns(&st->st_ctim), now = clock_utc_ns();
         bool coarse = st->st_ctim.tv_nsec == 0 && st->st_mtim.tv_nsec == 0;
         int64_t step = coarse ? 2000000000 : 20000000;
-        if (changed > now || now - changed >= step)
+        if (changed > now || changed <= now - step)
             return true;
         int64_t left = step - (now - changed);
         struct timespec pause = {left / 1000000000, left % 1000000000};
@@ -139,7 +139,7 @@ static bool reads_the_same(struct content_reader *reader, int fd, const struct s
 {
     const int64_t lately_ns = INT64_C(60000000000);
     struct digest again;
-    if (clock_utc_ns() - timespec_ns(&st->st_mtim) > lately_ns)
+    if (timespec_ns(&st->st_mtim) < clock_utc_ns() - lately_ns)
         return true;
     return lseek(fd, 0, SEEK_SET) == 0 &&
            read_most(fd, reader->room, TREE_CHUNK_MOST + 1) == (ssize_t)n &&

@@ -136,7 +136,7 @@ static int give_chunks(struct cairn_store *store, const struct tree_entry *file,
     int rc = snapshot_read_chunks(store, &file->digest, &arena, &list, error);
     if (!rc && list.size != file->size)
         rc = error_set(error, CAIRN_EDAMAGED, "the chunks of a file are not its size");
-    for (size_t i = 0; i < list.n && !rc; i++) {
+    for (size_t i = 0; !rc && i < list.n; i++) {
         struct digest chunk;
         memcpy(chunk.bytes, list.digests.ptr + i * DIGEST_SIZE, DIGEST_SIZE);
         rc = give_object(store, &chunk, content, part, context, error);

@@ -49,7 +49,7 @@ static void put_block(struct buf *out, char kind, struct str name, struct str ta
     put_octal(block + AT_UID, 7, 0);
     put_octal(block + AT_GID, 7, 0);
     put_octal(block + AT_SIZE, TIME_DIGITS, size <= field_most ? size : 0);
-    put_octal(block + AT_TIME, TIME_DIGITS, time);
+    put_octal(block + AT_TIME, TIME_DIGITS, time <= field_most ? time : field_most);
     block[AT_KIND] = kind;
     put_text(block + AT_TARGET, target);
     memcpy(block + AT_MAGIC, "ustar\00000", 8);
@@ -136,7 +136,7 @@ void tar_header(struct buf *out, const struct tar_entry *entry)
         int n = snprintf(size, sizeof size, "%llu", (unsigned long long)entry->size);
         put_record(&records, "size", (struct str){size, (size_t)n});
     }
-    if (!is_whole || entry->mtime_ns < 0)
+    if (!is_whole || entry->mtime_ns < 0 || seconds > field_most)
         put_time(&records, entry->mtime_ns);
     out->failed |= path.failed || records.failed;
     if (!out->failed)

@@ -16,6 +16,13 @@ struct choice {
     uint32_t at[LIMIT_FOREACH_KEYS];
 };
 
+/* Values of one key that only `include` has. */
+struct added {
+    struct map known;        /* to their indexes */
+    struct position *places; /* [room] of the values, from `first` on */
+    uint32_t first, room;
+};
+
 struct picking {
     struct parser *p;
     struct task_def *def;
@@ -25,6 +32,7 @@ struct picking {
     struct choice *excluded;
     bool *used; /* [n_excluded] it takes something away */
     uint32_t n_excluded;
+    struct added added[LIMIT_FOREACH_KEYS];
     struct buf places; /* of uint64_t */
     bool nothing;      /* there are no values */
 };
@@ -158,40 +166,77 @@ int foreach_read_tuples(struct parser *p, struct task_def *def, const struct nod
 
 /* ---- What is excluded and included ---- */
 
-/* A value that no other member has: only a list can get one more. */
-static int add_value(const struct picking *k, struct foreach_key *key,
-                     const struct node *node, struct str value, uint32_t *index)
+/* Room for one more: what the arena had before stays in it, so it is doubled. */
+static int make_room(struct picking *k, struct foreach_key *key, struct added *added)
 {
-    struct parser *p = k->p;
-    struct clash clash = {0};
+    uint32_t used = key->n - added->first, room = added->room ? 2 * added->room : 16;
+    if (used < added->room)
+        return 0;
+    struct str *values =
+        arena_take(&k->p->out->arena, (size_t)added->first + room, sizeof *values);
+    struct position *places = arena_take(&k->p->scratch, room, sizeof *places);
+    if (!values || !places)
+        return out_of_memory(k->p);
+    memcpy(values, key->values, key->n * sizeof *values);
+    if (used)
+        memcpy(places, added->places, used * sizeof *places);
+    key->values = values;
+    added->places = places;
+    added->room = room;
+    return 0;
+}
+
+/* A value that no other member has: only a list can get one more. Until finish_added
+ * it is known here alone. */
+static int add_value(struct picking *k, uint32_t of, const struct node *node,
+                     struct str value, uint32_t *index)
+{
+    struct foreach_key *key = &k->def->foreach[of];
+    struct added *added = &k->added[of];
     if (key->source != FOREACH_LIST)
-        return diagnose(&p->diagnostic, node->at,
+        return diagnose(&k->p->diagnostic, node->at,
                         "`%.*s` is not among the values of `%.*s`, which come from a "
                         "range or from files",
                         SHOWN(value), SHOWN(key->name));
-    struct str *values = arena_take(&p->out->arena, (size_t)key->n + 1, sizeof *values);
-    if (!values)
-        return out_of_memory(p);
-    memcpy(values, key->values, key->n * sizeof *values);
-    values[key->n] = value;
-    *index = key->n++;
-    key->values = values;
+    int is_new = map_add(&added->known, value, key->n, index);
+    if (is_new <= 0)
+        return is_new < 0 ? out_of_memory(k->p) : 0;
+    int rc = make_room(k, key, added);
+    if (rc)
+        return rc;
+    added->places[key->n - added->first] = node->at;
+    *index = key->n;
+    key->values[key->n++] = value;
+    return 0;
+}
+
+static int finish_added(const struct picking *k, uint32_t of)
+{
+    struct foreach_key *key = &k->def->foreach[of];
+    const struct added *added = &k->added[of];
+    struct clash clash = {0};
+    if (key->n == added->first)
+        return 0;
     key->shown = NULL;
     map_release(&key->by_value);
     key->by_value = (struct map)MAP_INIT;
-    int rc = foreach_key_finish(&p->out->arena, key, &clash);
-    if (rc == CAIRN_EWORKFLOW)
-        return diagnose(&p->diagnostic, node->at,
-                        "the value `%.*s` cannot be told apart from another one in "
-                        "task ids",
-                        SHOWN(value));
-    return rc ? out_of_memory(p) : 0;
+    int rc = foreach_key_finish(&k->p->out->arena, key, &clash);
+    if (rc != CAIRN_EWORKFLOW)
+        return rc ? out_of_memory(k->p) : 0;
+    struct position at = clash.second < added->first
+                             ? k->node->at
+                             : added->places[clash.second - added->first];
+    return diagnose(&k->p->diagnostic, at,
+                    "the value `%.*s` cannot be told apart from another one in task "
+                    "ids",
+                    SHOWN(key->values[clash.second]));
 }
 
-static int read_value(const struct picking *k, const struct node *node, bool include,
-                      struct foreach_key *key, uint32_t *index)
+static int read_value(struct picking *k, const struct node *node, bool include,
+                      uint32_t of, uint32_t *index)
 {
     enum { NEAR = 1000 };
+    struct foreach_key *key = &k->def->foreach[of];
     struct foreach_reading r = {.p = k->p, .def = k->def, .key = key, .node = node};
     struct str value;
     int rc = read_expanded(k->p, node, "a value of `foreach`", k->def, &value);
@@ -203,14 +248,14 @@ static int read_value(const struct picking *k, const struct node *node, bool inc
     if (*index != UINT32_MAX)
         return 0;
     if (include)
-        return add_value(k, key, node, value, index);
+        return add_value(k, of, node, value, index);
     struct hint hint = hint_nearest(value, key->values, key->n < NEAR ? key->n : NEAR);
     return diagnose(&k->p->diagnostic, node->at,
                     "`%.*s` is not among the values of `%.*s`%s", SHOWN(value),
                     SHOWN(key->name), hint.text);
 }
 
-static int read_choice(const struct picking *k, const struct node *map, bool include,
+static int read_choice(struct picking *k, const struct node *map, bool include,
                        struct choice *out)
 {
     struct task_def *def = k->def;
@@ -230,7 +275,7 @@ static int read_choice(const struct picking *k, const struct node *map, bool inc
             return diagnose(&k->p->diagnostic, key->at,
                             "`%.*s` is no foreach key of task `%.*s`%s",
                             SHOWN(key->text), SHOWN(def->id), hint.text);
-        rc = read_value(k, key->next, include, &def->foreach[i], &out->at[i]);
+        rc = read_value(k, key->next, include, i, &out->at[i]);
     }
     for (uint32_t i = 0; include && i < def->n_foreach && !rc; i++)
         if (out->at[i] == ANY)
@@ -241,7 +286,7 @@ static int read_choice(const struct picking *k, const struct node *map, bool inc
     return rc;
 }
 
-static int read_choices(const struct picking *k, const struct node *list, bool include,
+static int read_choices(struct picking *k, const struct node *list, bool include,
                         struct choice **out, uint32_t *n)
 {
     *n = 0;
@@ -388,10 +433,12 @@ int foreach_pick(struct parser *p, struct task_def *def, const struct node *node
     struct choice *included = NULL;
     uint32_t n_included = 0, n[LIMIT_FOREACH_KEYS] = {0};
     for (uint32_t key = 0; key < def->n_foreach; key++)
-        n[key] = def->foreach[key].n;
+        k.added[key].first = n[key] = def->foreach[key].n;
     int rc = read_choices(&k, p->exclude, false, &k.excluded, &k.n_excluded);
     if (!rc)
         rc = read_choices(&k, p->include, true, &included, &n_included);
+    for (uint32_t key = 0; key < def->n_foreach && !rc; key++)
+        rc = finish_added(&k, key);
     if (!rc)
         rc = check_product(&k);
     k.used = arena_take(&p->scratch, k.n_excluded, sizeof *k.used);
@@ -405,6 +452,8 @@ int foreach_pick(struct parser *p, struct task_def *def, const struct node *node
         rc = keep_places(&k);
     if (!rc)
         warn_of_unused(&k);
+    for (uint32_t key = 0; key < def->n_foreach; key++)
+        map_release(&k.added[key].known);
     buf_release(&k.places);
     return rc;
 }

@@ -105,9 +105,12 @@ static const char *find_other_form(struct str text)
 void warn_of_other_form(struct parser *p, const struct node *node, struct str text,
                         const char *instead)
 {
-    const char *at = text.len ? find_other_form(text) : NULL;
+    enum { MOST = 20 }; /* the place of each is looked for from the beginning */
+    bool wanted = text.len && p->other_forms < MOST;
+    const char *at = wanted ? find_other_form(text) : NULL;
     if (!at)
         return;
+    p->other_forms++;
     parse_warn(p, source_inside(&p->source, node->at, text, (size_t)(at - text.ptr), 2),
                "`%.2s` begins no expression here and stays in the text: %s", at,
                instead);

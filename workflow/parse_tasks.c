@@ -83,9 +83,7 @@ static void warn_of_unreachable(struct parser *p)
 
 void warn_of_unlisted_secrets(struct parser *p, const struct node *list)
 {
-    bool single = list->kind == NODE_TEXT;
-    for (const struct node *item = single ? list : list->first; item;
-         item = single ? NULL : item->next)
+    for (const struct node *item = list->first; item; item = item->next)
         if (item->kind == NODE_TEXT && !definition_gives_secret(p->out, item->text))
             parse_warn(p, item->at,
                        "no task gets the secret `%.*s`; list it under `secrets` of the "

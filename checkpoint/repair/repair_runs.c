@@ -359,15 +359,25 @@ static int note_missing_graph(void *context, uint64_t run, uint64_t gen)
     return 1;
 }
 
+/* Of one run: more were never lost, whatever rows say. */
+enum { LOST_GRAPHS_MOST = 10000 };
+
 /* Puts an unknown graph in place of each missing one; its content is lost as well. */
 static int fill_missing_graphs(struct repair *r)
 {
     static const struct digest none;
-    for (;;) {
+    uint64_t run = 0;
+    for (int filled = 0;; filled++) {
         struct missing_graph lost = {0, 0};
         int rc = store_each_lost_gen(r->store, note_missing_graph, &lost, r->error);
         if (rc || !lost.run)
             return rc;
+        filled = lost.run == run ? filled : 0;
+        run = lost.run;
+        if (filled > LOST_GRAPHS_MOST)
+            return error_set(r->error, CAIRN_ELIMIT,
+                             "rows of run %llu name a generation that it cannot have",
+                             (unsigned long long)run);
         struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW, .run = lost.run};
         repair_report_loss(
             r, &loss,
@@ -381,12 +391,23 @@ static int fill_missing_graphs(struct repair *r)
     }
 }
 
-static int note_stripped(void *context, const struct run_row *row)
+/* Its generation is far beyond those of all other rows: it is wrong. */
+static int is_beyond(struct repair *r, const struct run_row *row, bool *beyond)
+{
+    uint32_t last = 0;
+    int rc = store_last_gen(r->store, row->run, &last, r->error);
+    *beyond = row->gen > last && row->gen - last > LOST_GRAPHS_MOST;
+    return rc;
+}
+
+static int note_wrong(void *context, const struct run_row *row)
 {
     struct repair *r = context;
-    bool stripped;
+    bool stripped, beyond = false;
     int rc = run_stripped(r->store, row, &stripped, r->error);
-    return rc || !stripped ? rc : note_orphan(r, row->run);
+    if (!rc && !stripped)
+        rc = is_beyond(r, row, &beyond);
+    return rc || !(stripped || beyond) ? rc : note_orphan(r, row->run);
 }
 
 int repair_runs(struct repair *r)
@@ -395,7 +416,7 @@ int repair_runs(struct repair *r)
     assert(!r->nomem && r->bare_runs.n == 0);
     int rc = store_each_orphan(r->store, note_orphan, r, r->error);
     if (!rc)
-        rc = store_each_run(r->store, &every, note_stripped, r, r->error);
+        rc = store_each_run(r->store, &every, note_wrong, r, r->error);
     seqs_sort(&r->lost_runs);
     for (size_t i = 0; i < r->lost_runs.n && !rc; i++)
         if (i == 0 || r->lost_runs.at[i] != r->lost_runs.at[i - 1])

@@ -32,13 +32,28 @@ static bool make_room(struct reading *in)
     in->begin = 0;
     if (in->size - in->end >= READ_BYTES)
         return true;
+    size_t most = line_most + 2 * READ_BYTES;
     size_t size = in->size ? in->size * 2 : ROOM_LEAST;
-    char *room = size <= 4 * line_most ? realloc(in->room, size) : NULL;
+    char *room = realloc(in->room, size < most ? size : most);
     if (!room)
         return false;
     in->room = room;
-    in->size = size;
+    in->size = size < most ? size : most;
     return true;
+}
+
+/* More than a line can have, before it is all read. The first one is short. */
+static int check_length(const struct importing *im, size_t n)
+{
+    if (im->line == 0 && n > READ_BYTES)
+        return error_set(im->error, CAIRN_EUSAGE,
+                         "this is no file of `cairn session export`");
+    return n <= line_most
+               ? 0
+               : error_set(im->error, CAIRN_EDAMAGED,
+                           "line %llu is longer than any that cairn writes: what comes "
+                           "from there on is not imported",
+                           (unsigned long long)im->line + 1);
 }
 
 /* 1: a line, without its end; 0: the file has ended. The last one may have no end. */
@@ -58,6 +73,9 @@ static int next_line(struct importing *im, struct reading *in, struct str *line)
         if (in->at_end)
             return 0;
         searched = n;
+        int rc = check_length(im, n);
+        if (rc)
+            return rc;
         if (!make_room(in))
             return error_nomem(im->error);
         int64_t got = in->read(in->context, in->room + in->end, READ_BYTES);

@@ -59,6 +59,13 @@ static size_t cell_at(const struct pages *pages, const struct leaf *leaf, size_t
 
 /* ---- Rows ---- */
 
+/* No two rows share a page of their chains, so those of one page are no longer than the
+ * file; twice, since what is no row may look like one. */
+static void begin_page(struct salvage *s)
+{
+    s->left = 2 * (size_t)s->pages->n * s->pages->page_size;
+}
+
 /* Calls for whatever could be a row of the table, wherever it begins. */
 static int scan_page(struct salvage *s, uint32_t number, enum salvage_table table,
                      salvage_fn *each, void *context)
@@ -67,6 +74,7 @@ static int scan_page(struct salvage *s, uint32_t number, enum salvage_table tabl
     const struct salvage_shape *shape = &salvage_shapes[table];
     const uint8_t *page = pages_at(s->pages, number);
     int rc = 0;
+    begin_page(s);
     for (size_t at = 8; page && at + 4 <= s->pages->usable && rc == 0; at++) {
         struct salvage_row row = {.table = table, .scanned = true};
         struct salvage_cell cell = {0};
@@ -99,6 +107,7 @@ static int visit_page(struct visit *visit, uint32_t number)
     if (kind == TABLE_INTERIOR || of_table != (kind == TABLE_LEAF))
         return 0;
     int rc = 0;
+    begin_page(visit->salvage);
     for (size_t i = 0; i < leaf.cells && rc == 0; i++) {
         struct salvage_row row = {.table = (enum salvage_table)visit->table};
         struct salvage_cell cell = {0};

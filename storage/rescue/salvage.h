@@ -52,6 +52,7 @@ struct salvage {
     size_t misplaced[SALVAGE_TABLES];
     size_t unread;      /* cells without a row, of the table that was reached last */
     struct buf payload; /* scratch */
+    size_t left;        /* bytes that may be joined for the page that is read */
 };
 /* Finds the trees and what pages they have. `pages` stays borrowed. */
 int salvage_open(struct salvage *salvage, const struct pages *pages,

@@ -33,6 +33,7 @@ static int blobs_on(struct salvage *s, const struct salvage_blob *wanted, uint32
     const uint8_t *bytes = pages_at(s->pages, page);
     size_t usable = s->pages->usable;
     int rc = 0;
+    s->left = 64 * (size_t)s->pages->n * s->pages->page_size; /* try_chains */
     for (size_t at = 0; bytes && at + wanted->head <= usable && rc == 0; at++) {
         const char *here = (const char *)bytes + at;
         if (memcmp(here, wanted->mark.ptr, wanted->mark.len) != 0)

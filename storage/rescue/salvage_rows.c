@@ -154,23 +154,31 @@ size_t salvage_local(size_t usable, bool table, size_t size)
 }
 
 /* Once memory has run out the buffer stays failed until the end, where it is reported.
- */
+ * A chain that comes back to a page is none: that page is compared with one before it,
+ * ever further ahead (Brent). */
 bool salvage_join(struct salvage *s, struct str start, uint32_t page, size_t left)
 {
     assert(left > 0);
     size_t step = s->pages->usable - 4;
-    if (s->payload.failed)
+    uint32_t mark = 0;
+    size_t steps = 0, next_mark = 1;
+    if (s->payload.failed || left > s->left)
         return false;
     buf_clear(&s->payload);
     buf_str(&s->payload, start);
     while (left > 0 && !s->payload.failed) {
         const uint8_t *at = pages_at(s->pages, page);
         size_t n = left < step ? left : step;
-        if (!at)
+        if (!at || page == mark)
             return false;
+        if (++steps == next_mark) {
+            mark = page;
+            next_mark *= 2;
+        }
         buf_add(&s->payload, at + 4, n);
         page = big32(at);
         left -= n;
+        s->left -= n;
     }
     return !s->payload.failed;
 }

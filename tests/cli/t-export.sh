@@ -199,6 +199,13 @@ exits 0 cairn session switch "it's *slow*"
 exits 2 cairn session import failing.yaml
 says 'no file of'
 exits 2 cairn session import /dev/null
+(
+    head -c 20000000 /dev/zero 2>head.err
+    echo $? >ended
+) | cairn session import - >out 2>err
+is "$?" 2 'a file without a line break is refused'
+ok 'and not read to its end' test "$(cat ended)" != 0
+says 'no file of'
 sed 's/"version":2/"version":3/' clean.cairn >newer.cairn
 exits 75 cairn session import newer.cairn
 exits 10 cairn session import nothing.cairn

@@ -398,6 +398,7 @@ chmod 0755 p/tar/tool
 chmod 0400 p/tar/block
 touch -d '1960-01-02 03:04:05.5 UTC' p/tar/nothing
 touch -d '2150-01-02 03:04:05.123456789 UTC' p/tar/tool
+touch -d '2250-01-02 03:04:05 UTC' p/tar/block
 touch -d '2001-02-03 04:05:06 UTC' p/tar/empty
 mkfifo p/tar/pipe
 chmod 0500 p/tar/closed

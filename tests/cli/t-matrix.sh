@@ -72,6 +72,19 @@ exits 0 cairn run single.yaml
 is "$(members single.yaml a)" '[x=a] [x=c] [x=d]' 'of one key'
 is "$(members single.yaml r)" '[n=1] [n=3] [n=4]' 'of a range'
 
+# Many values that only what is included has, some of them several times.
+{
+    printf 'name: many\ntasks:\n  a:\n    run: x\n    foreach: {x: [one, v7], y: [1]}\n    include:\n'
+    for n in $(seq 50); do printf '      - {x: v%s, y: %s}\n' $n $((n % 3)); done
+    printf '      - {x: v50, y: 7}\n'
+} >many.yaml
+exits 0 cairn validate many.yaml
+says '52 tasks'
+cairn plan many.yaml --fresh --json >got
+ok 'each is a member' grep -qF 'a[x=v49,y=1]' got
+ok 'also one that has both new values' grep -qF 'a[x=v50,y=7]' got
+is "$(grep -o 'a\[x=v7,' got | wc -l)" 1 'none is there twice'
+
 # ---- Parts of a group ----
 cat >parts.yaml <<'END'
 name: parts
@@ -180,6 +193,10 @@ END
 refused 'a part of a member' 6:15 'needs all foreach keys; `y` is missing' <<'END'
 foreach: {x: [1], y: [2]}
 include: [{x: 3}]
+END
+refused 'a value like another one' 6:19 'the value `c d` cannot be told apart from another one in task ids' <<'END'
+foreach: {x: [1]}
+include: [{x: c d}, {x: c%20d}]
 END
 refused 'more of a range' 6:23 'come from a range or from files' <<'END'
 foreach: {x: {range: [1, 2]}}

@@ -316,6 +316,27 @@ static int hold_lock(const char *name)
     return 0;
 }
 
+/* Files may have times that do not fit nanoseconds. */
+START_TEST(test_times_beyond)
+{
+    static const struct {
+        struct timespec time;
+        int64_t ns;
+    } times[] = {
+        {{1, 5}, 1000000005},
+        {{-1, 500000000}, -500000000},
+        {{INT64_C(9223372036), 854775807}, INT64_MAX},
+        {{INT64_C(9223372036), 854775808}, INT64_MAX},
+        {{INT64_C(9223372037), 0}, INT64_MAX},
+        {{INT64_C(-9223372037), 0}, INT64_MIN},
+        {{INT64_MAX, 0}, INT64_MAX},
+        {{INT64_MIN, 999999999}, INT64_MIN},
+    };
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        ck_assert_int_eq(timespec_ns(&times[i].time), times[i].ns);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "lock") == 0)
@@ -325,6 +346,7 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("os");
     TCase *files = tcase_create("files");
     tcase_add_checked_fixture(files, setup, teardown);
+    tcase_add_test(files, test_times_beyond);
     tcase_add_test(files, make_dir);
     tcase_add_test(files, write_then_read);
     tcase_add_test(files, read_large);

@@ -88,6 +88,36 @@ START_TEST(test_records)
 }
 END_TEST
 
+/* The field holds seconds up to the year 2242. */
+START_TEST(test_times)
+{
+    static const struct {
+        int64_t ns;
+        const char *text, *field;
+    } times[] = {
+        {INT64_C(8589934591000000000), NULL, "77777777777"},
+        {INT64_C(8589934592000000000), "8589934592", "77777777777"},
+        {INT64_C(8835955200000000000), "8835955200", "77777777777"},
+        {INT64_MAX, "9223372036.854775807", "77777777777"},
+        {INT64_MIN, "-9223372036.854775808", "00000000000"},
+        {-1000000000, "-1", "00000000000"},
+    };
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        char value[4096] = "";
+        struct tar_entry entry = {
+            .kind = TAR_FILE, .path = STR("a"), .mtime_ns = times[i].ns};
+        struct buf out = BUF_INIT;
+        tar_header(&out, &entry);
+        ck_assert(record_of(&out, "mtime", value) == (times[i].text != NULL));
+        if (times[i].text)
+            ck_assert_str_eq(value, times[i].text);
+        ck_assert_str_eq(out.data + out.size - TAR_BLOCK + 136, times[i].field);
+        check_sum(out.data + out.size - TAR_BLOCK);
+        buf_release(&out);
+    }
+}
+END_TEST
+
 /* Also where a digit more of the length makes it longer. */
 START_TEST(test_lengths_count_themselves)
 {
@@ -133,6 +163,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_test(c, test_what_fits_is_one_block);
     tcase_add_test(c, test_records);
+    tcase_add_test(c, test_times);
     tcase_add_test(c, test_lengths_count_themselves);
     tcase_add_test(c, test_bytes_that_are_no_text);
     suite_add_tcase(suite, c);

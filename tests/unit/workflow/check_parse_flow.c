@@ -177,6 +177,16 @@ START_TEST(test_other_forms)
         if (lines[i][1])
             ck_text(d->warnings[0], lines[i][1]);
     }
+    struct buf text = BUF_INIT; /* no more than one can look at */
+    buf_text(&text, "name: n\nparams: {day: mon}\ntasks:\n");
+    for (int i = 0; i < 30; i++)
+        buf_format(&text, "  t%d: {run: 'echo {{ params.day }}'}\n", i);
+    const struct definition *d = help_parse(text.data);
+    ck_assert_uint_eq(d->n_warnings, 20);
+    ck_text(d->warnings[19],
+            "w.yaml:23:20: `{{` begins no expression here and stays in the text: "
+            "values come as environment variables, as \"$name\"");
+    buf_release(&text);
 }
 END_TEST
 

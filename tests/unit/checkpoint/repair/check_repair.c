@@ -258,6 +258,35 @@ START_TEST(rows_without_sums)
 }
 END_TEST
 
+static int take_row(void *context, const struct run_row *row)
+{
+    struct run_row *out = context;
+    *out = *row;
+    out->workflow_name = out->params_text = out->file = STR("");
+    out->owner_host = out->owner_boot = STR("");
+    return 0;
+}
+
+/* The checksum fits, and no other row has that generation. */
+START_TEST(generation_beyond_all)
+{
+    struct lab *lab = lab_open(61);
+    struct run_row row = {.run = 0};
+    lab_put(lab, "FDD");
+    MUST(lab, store_get_run(lab->store, 1, take_row, &row, &lab->error));
+    row.gen = 2000000000;
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_set_run(lab->store, &row, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    lab_damage(lab, 1);
+    repair(lab);
+    ck_assert(result.repaired);
+    MUST(lab, store_get_run(lab->store, 1, take_row, &row, &lab->error));
+    ck_assert_uint_eq(row.gen, 1);
+    lab_close(lab);
+}
+END_TEST
+
 /* What was deleted on purpose does not come back from pages that are out of use. */
 START_TEST(deleted_stay_deleted)
 {
@@ -469,6 +498,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, wrong_columns);
     tcase_add_test(tests, rows_destroyed);
     tcase_add_test(tests, rows_without_sums);
+    tcase_add_test(tests, generation_beyond_all);
     tcase_add_test(tests, deleted_stay_deleted);
     tcase_add_test(tests, changes_are_kept);
     tcase_add_test(tests, record_of_another_store);

@@ -4,7 +4,7 @@
 
 #include "base/os.h"
 #include "storage/object.h"
-#include "storage/rescue/salvage.h"
+#include "storage/rescue/salvage_int.h"
 #include "storage/rows_attempt.h"
 #include "storage/store.h"
 #include "storage/store_int.h"
@@ -71,8 +71,56 @@ START_TEST(same_rows)
 }
 END_TEST
 
+/* Each page leads to the next, and the last one into the middle. */
+static void make_circle(const struct pages *pages, uint32_t first, uint32_t back)
+{
+    for (uint32_t page = first; page <= pages->n; page++) {
+        uint32_t next = page < pages->n ? page + 1 : back;
+        uint8_t *at = (uint8_t *)(uintptr_t)pages_at(pages, page);
+        for (int i = 0; i < 4; i++)
+            at[i] = (uint8_t)(next >> (24 - 8 * i));
+    }
+}
+
+/* However long it is said to be, a chain that comes back to a page is none. */
+START_TEST(circles_of_pages)
+{
+    struct lab *lab = lab_open(91);
+    struct pages pages;
+    struct salvage salvage;
+    char path[400], wal[400];
+    lab_put(lab, "FDDDDDDDDD");
+    snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+    snprintf(wal, sizeof wal, "%s/cairn.db-wal", lab->path);
+    cairn_store_close(lab->store);
+    MUST(lab, pages_load(&pages, path, wal, &lab->error));
+    ck_assert_uint_gt(pages.n, 12);
+    MUST(lab, salvage_open(&salvage, &pages, &lab->error));
+    uint32_t first = pages.n - 9;
+    size_t step = pages.usable - 4;
+    make_circle(&pages, first, 0);
+    salvage.left = 100 * step;
+    ck_assert(salvage_join(&salvage, STR(""), first, 10 * step));
+    ck_assert_uint_eq(salvage.left, 90 * step);
+    ck_assert(!salvage_join(&salvage, STR(""), first, 11 * step));
+    for (uint32_t back = first; back <= pages.n; back++) {
+        make_circle(&pages, first, back);
+        salvage.left = 1000 * step;
+        ck_assert(!salvage_join(&salvage, STR(""), first, 900 * step));
+        ck_assert_uint_gt(salvage.left, 950 * step);
+    }
+    salvage.left = 2 * step;
+    ck_assert(!salvage_join(&salvage, STR(""), first, 3 * step));
+    salvage_close(&salvage);
+    pages_release(&pages);
+    lab_store(lab);
+    lab_close(lab);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
+    tcase_add_test(tests, circles_of_pages);
     tcase_add_test(tests, same_rows);
 }
 
