@@ -33,6 +33,9 @@ tasks:
   z: {needs: [b], run: "touch at-z; sleep 60"}
 END
 
+id_in() { # JSON
+    "$BUILD/tests/tools/json" flat "$1" | sed -n 's/^\.id\t//p'
+}
 make_session() {
     (
         export CAIRN_STORE="$PWD/known"
@@ -42,13 +45,13 @@ make_session() {
         cairn hypothesis add 'the cache is stale' --prior 0.4
         cairn evidence add h1 'the log says so'
         cairn session message add --role user hello
-        cairn checkpoint create one --json >one
+        cairn checkpoint create one --json >one.json
         echo two >second
         cairn note add 'look at the clock'
-        cairn checkpoint create two --json >two
-        cairn checkpoint label "$("$BUILD/tests/tools/json" get .id one)" good
+        cairn checkpoint create two --json >two.json
+        cairn checkpoint label "$(id_in one.json)" good
         cairn checkpoint create three
-        cairn checkpoint delete "$("$BUILD/tests/tools/json" get .id two)" --yes
+        cairn checkpoint delete "$(id_in two.json)" --yes
         cairn branch start side
         cairn note add 'on the side'
         cairn checkpoint create four
