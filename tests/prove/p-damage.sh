@@ -43,7 +43,7 @@ make_session() {
         cairn session start s
         cairn session config files .
         cairn hypothesis add 'the cache is stale' --prior 0.4
-        cairn evidence add h1 'the log says so'
+        cairn evidence add h1 'the log says so' --strength 0.5
         cairn session message add --role user hello
         cairn checkpoint create one --json >one.json
         echo two >second
