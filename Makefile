@@ -182,9 +182,10 @@ CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash tas
 FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
-TEST_JOBS ?= $$((2 * $(JOBS))) # most of the time they wait, for a disk or a clock
+TEST_JOBS ?= $$((3 * $(JOBS))) # half of the time they wait, for a disk or a clock
 # These take longest, so they begin first: else the last one runs alone.
-LONG_TESTS := t-session-watch-files.sh check_failing_calls t-flow.sh t-crash.sh t-files-restore.sh t-golden.sh t-workflow-keys.sh
+LONG_TESTS := t-golden.sh check_failing_calls t-session-watch-files.sh t-files-restore.sh t-crash.sh t-mcp-http.sh t-flow.sh \
+  t-session-watch-trouble.sh t-checkpoint-fork.sh t-other-owners.sh t-containers.sh t-workflow-keys.sh
 longest_first = $(filter $(addprefix %/,$(LONG_TESTS)),$1) $(filter-out $(addprefix %/,$(LONG_TESTS)),$1)
 RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS=$(TEST_JOBS) sh tests/run.sh
 
@@ -246,7 +247,7 @@ prove-short: prove-programs ## a short form of each of these
 
 # Programs in $(BUILD) whose source is gone or has moved.
 OLD_TESTS = $(filter-out $(C_TESTS) %.o $(C_TESTS:=.d),$(wildcard $(addprefix $(BUILD)/tests/,check_* */check_* */*/check_* */*/*/check_*)))
-.PHONY: test test-all check-programs examples sanitize valgrind coverage bench demo
+.PHONY: test test-all check-programs examples sanitize sanitize-short valgrind coverage bench demo
 examples: all $(EXAMPLES) ## build the programs in examples/
 check-programs: all $(C_TESTS) $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES)
 	@rm -f $(OLD_TESTS)
@@ -289,6 +290,10 @@ quick-rooms: $(QUICK_TESTS)
 
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' test
+# Without what takes long and is mostly about other programs, or about speed.
+SANITIZE_SKIPS := t-golden t-slow-reader t-large-files t-few-descriptors t-licences t-montage t-install t-embed t-completion t-bootstrap t-size-budget
+sanitize-short: ## most of them, as in continuous integration
+	@$(MAKE) --no-print-directory TAP_TESTS='$(filter-out $(addprefix %/,$(SANITIZE_SKIPS:=.sh)),$(TAP_TESTS))' sanitize
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
 TSAN_TESTS = $(filter $(addprefix %/check_,spawn spawn_limit engine_callbacks engine_edits engine_flow engine_gate engine_stop engine_store \
   engine_undo engine_values run_records recorder commit_order external full_disk resolve events events_follow store store_disks store_faults workflow_api sim),$(C_TESTS))
@@ -391,12 +396,15 @@ SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null))
 SH_FILES := bootstrap.sh .ci/run $(sort $(shell find tests examples bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
+# More checks, or with a minus fewer: '-clang-analyzer-*' takes out what takes nearly all
+# of the time, following paths.
+TIDY_CHECKS ?=
 lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellcheck and the project's own rules
 clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES))
 # Where an object is new, its source or a header of it is.
 $(BUILD)/tidy/%.ok: %.c .clang-tidy $(BUILD)/%.o
 	@mkdir -p $(@D)
-	$(call say,TIDY,$<)clang-tidy --quiet $< -- $(ALL_CFLAGS) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
+	$(call say,TIDY,$<)clang-tidy --quiet $(if $(TIDY_CHECKS),'--checks=$(TIDY_CHECKS)') $< -- $(ALL_CFLAGS) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
 	@touch $@
 cppcheck:
 	$(call say,CHECK,cppcheck)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
@@ -474,6 +482,6 @@ help: ## this list
 	@printf '  %-14s %s\n' check-ROOM 'the unit tests of one room: $(ROOMS) cli'
 	@echo
 	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 DEBUG=1 SANITIZE=address,undefined'
-	@echo '  JOBS (one for each processor), TEST_JOBS (two), V=1 (print the commands), T (see check)'
+	@echo '  JOBS (one for each processor), TEST_JOBS (three), V=1 (print the commands), T (see check)'
 
 -include $(C_TESTS:=.d) $(BUILD)/tests/sim/scene.d $(BENCHES:=.d)
