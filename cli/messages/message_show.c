@@ -145,7 +145,9 @@ static int print_message(void *context, const struct cairn_message *message)
 static int print_body(void *context, const struct cairn_message *message)
 {
     (void)context;
-    if (message->body)
+    if (message->body && ui_terminal(STDOUT_FILENO))
+        out_lines(message->body, message->body_bytes);
+    else if (message->body)
         out_raw(message->body, message->body_bytes);
     return 0;
 }

@@ -225,8 +225,9 @@ static int print_patch(const struct settings *settings, struct cairn_store *stor
     struct files_sides compared = files_of(settings, sides);
     unsigned around =
         settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3;
-    return files_print_patch(store, &compared, settings->given[OPT_STAT],
-                             colored || ui_out_for_people(), around);
+    bool shown = colored || ui_out_for_people() || ui_terminal(STDOUT_FILENO);
+    return files_print_patch(store, &compared, settings->given[OPT_STAT], shown,
+                             around);
 }
 
 /* Either form is paged on a terminal. */
