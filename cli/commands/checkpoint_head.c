@@ -77,10 +77,7 @@ int command_checkpoint_head(struct settings *settings)
     struct cairn_error error = {0};
     struct head_list list = {0};
     uint64_t run = 0;
-    int status;
-    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &run))
-        return EXIT_USAGE;
-    status = store_for_reading(settings, &store);
+    int status = open_run_number(settings, &store, &run);
     if (status == 0 &&
         cairn_checkpoint_head(store, run, add_head, &list, &list.of, &error) != 0)
         status = report_error(&error);
