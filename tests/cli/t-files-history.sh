@@ -326,6 +326,8 @@ exits 2 cairn checkpoint diff "$b" --patch --color=sometimes
 printf 'bell \007 and \033[2J\n' >p/controls
 exits 0 cairn checkpoint diff "$b" --patch --paths controls
 ok 'a patch for programs has the bytes' grep -q "${esc}\\[2J" out
+exits 2 cairn checkpoint diff "$b" -U 9
+says '-U is for --patch' 'elsewhere it would have no effect'
 exits 0 cairn checkpoint diff "$b" --patch --paths controls --color=always
 says 'bell ^G and ^[[2J' 'one for people does nothing to a terminal'
 on_terminal() { # ENVIRONMENT... -- ARGUMENT...: of cairn checkpoint diff
