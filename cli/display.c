@@ -451,8 +451,8 @@ void display_dropped(struct display *display)
     if (display->json)
         dropped_print(++display->sequence, lines);
     else
-        say_always("%llu lines were not shown: the reader of the output was too slow",
-                   (unsigned long long)lines);
+        say_always("%llu line%s not shown: the reader of the output was too slow",
+                   (unsigned long long)lines, lines == 1 ? " was" : "s were");
 }
 
 void display_event(void *context, const struct cairn_event *event)

@@ -8,11 +8,11 @@
 /* Fills the options that tune a run from the command line. */
 void tuning_options(const struct settings *settings, struct cairn_run_options *options);
 
-/* If the file of the run to resume or to fork from was changed since that run started,
- * prints what will run and why. */
 /* Says what will run, with the reasons. */
 void announce_plan(struct settings *settings, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options);
+/* If the file of the run to resume or to fork from was changed since that run started,
+ * prints what will run and why. */
 void announce_changes(struct settings *settings, struct cairn_workflow *workflow,
                       struct cairn_store *store,
                       const struct cairn_run_options *options,

@@ -313,3 +313,18 @@ void sleep_ms(int64_t ms)
     while (nanosleep(&t, &t) != 0 && errno == EINTR)
         ;
 }
+
+size_t text_fit(const char *text, size_t most)
+{
+    size_t n = strnlen(text, most + 1), at = 0;
+    if (n <= most)
+        return n;
+    while (at < n) {
+        size_t length = utf8_length(text + at, n - at);
+        length = length > 0 ? length : 1;
+        if (at + length > most)
+            break;
+        at += length;
+    }
+    return at;
+}

@@ -29,6 +29,9 @@ const char *plural(uint64_t n);
 
 /* Length of the valid UTF-8 character at the start of text, 0 if there is none. */
 size_t utf8_length(const char *text, size_t n);
+/* The length of the longest start of a text of at most so many bytes that cuts no
+ * character. */
+size_t text_fit(const char *text, size_t most);
 bool utf8_valid(const char *text, size_t n);
 
 /* The length of a character that is a control (beyond ASCII) or hides or reorders what

@@ -226,14 +226,24 @@ int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run)
     return rc == 0 ? 0 : report_error(&error);
 }
 
-/* Where the number of a run is wanted, a workflow file stands for its newest run. */
-static int run_of_file(struct cairn_store *store, const char *file,
-                       struct cairn_run_info *info)
+bool run_is_file(const struct settings *settings, int n)
 {
-    uint64_t run;
-    int status = newest_run_of(store, file, &run);
-    if (status != 0 || run != 0)
-        return status != 0 ? status : get_run(store, run, info);
+    const char *text = settings->n_operands > n ? settings->operands[n] : "";
+    return strspn(text, "0123456789") < strlen(text) && access(text, F_OK) == 0;
+}
+
+int run_number(const struct settings *settings, int n, struct cairn_store *store,
+               uint64_t *run)
+{
+    *run = 0;
+    if (settings->n_operands <= n)
+        return 0;
+    if (!run_is_file(settings, n))
+        return number_operand(settings, n, "run", run) ? 0 : EXIT_USAGE;
+    const char *file = settings->operands[n];
+    int status = newest_run_of(store, file, run);
+    if (status != 0 || *run != 0)
+        return status;
     return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
                           "%s has no run yet; to start one: cairn run %s", file, file);
 }
@@ -242,20 +252,24 @@ int run_operand(struct settings *settings, int n, struct cairn_store *store,
                 struct cairn_run_info *info)
 {
     uint64_t run = 0;
-    const char *text = settings->n_operands > n ? settings->operands[n] : "";
-    if (strspn(text, "0123456789") < strlen(text) && access(text, F_OK) == 0)
-        return run_of_file(store, text, info);
-    if (settings->n_operands > n && !number_operand(settings, n, "run", &run))
-        return EXIT_USAGE;
-    return get_run(store, run, info);
+    int status = run_number(settings, n, store, &run);
+    return status == 0 ? get_run(store, run, info) : status;
+}
+
+int open_run_number(struct settings *settings, struct cairn_store **store,
+                    uint64_t *run)
+{
+    expect_file(settings, 0);
+    int status = store_for_reading(settings, store);
+    return status == 0 ? run_number(settings, 0, *store, run) : status;
 }
 
 int open_run(struct settings *settings, struct cairn_store **store,
              struct cairn_run_info *info)
 {
-    expect_file(settings, 0);
-    int status = store_for_reading(settings, store);
-    return status == 0 ? run_operand(settings, 0, *store, info) : status;
+    uint64_t run = 0;
+    int status = open_run_number(settings, store, &run);
+    return status == 0 ? get_run(*store, run, info) : status;
 }
 
 int run_option(struct settings *settings, struct cairn_store *store,

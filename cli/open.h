@@ -24,12 +24,20 @@ void store_forget(struct cairn_store *store);
 
 /* The newest run of a workflow file; 0: it has none. */
 int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run);
+/* Whether the n-th operand, which names a run, is a workflow file: it stands for its
+ * newest run. */
+bool run_is_file(const struct settings *settings, int n);
+/* The number of the run named by the n-th operand; 0 without that. */
+int run_number(const struct settings *settings, int n, struct cairn_store *store,
+               uint64_t *run);
 /* The run named by the n-th operand, or else the newest. */
 int run_operand(struct settings *settings, int n, struct cairn_store *store,
                 struct cairn_run_info *info);
 /* Both: the store for reading, and the run named by the first operand or the newest. */
 int open_run(struct settings *settings, struct cairn_store **store,
              struct cairn_run_info *info);
+int open_run_number(struct settings *settings, struct cairn_store **store,
+                    uint64_t *run);
 /* The run named by --run, or else the newest. */
 int run_option(struct settings *settings, struct cairn_store *store,
                struct cairn_run_info *info);

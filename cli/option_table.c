@@ -51,10 +51,11 @@ static const struct option option_table[OPT_NONE] = {
          "full (default) survives a power cut; normal may lose the last tasks in "
          "one; off may lose the store",
          0, 0, 0},
-    [OPT_OUTPUT_LIMIT] = {"output-limit", 0, OPTION_SIZE, "SIZE",
-                          "keep this much of stdout and of stderr of each attempt "
-                          "(default: 1M, at most 900M)",
-                          1, 900 << 20, 0},
+    [OPT_OUTPUT_LIMIT] =
+        {"output-limit", 0, OPTION_SIZE, "SIZE",
+         "keep this much of what each attempt writes, and with "
+         "`stderr: apart` of either stream (default: 1M, at most 900M)",
+         1, 900 << 20, 0},
     [OPT_KEEP] = {"keep", 0, OPTION_NUMBER, "N",
                   "keep the newest N checkpoints when the run ends, and those that "
                   "runs forked from; 0 keeps all (default: 50)",
@@ -110,7 +111,7 @@ static const struct option option_table[OPT_NONE] = {
                        "list every member of groups with more than 20, too", 0, 0, 0},
     [OPT_CAN_RESUME] =
         {"can-resume", 0, OPTION_FLAG, NULL,
-         "only report whether the run can be resumed (exit 0, 5, 6 or 10)", 0, 0, 0},
+         "only report whether the run can be resumed (exit 0, 2, 5, 6 or 10)", 0, 0, 0},
     [OPT_INTERVAL] = {"interval", 0, OPTION_NUMBER, "MS",
                       "milliseconds between two updates (default: 500)", 50, 3600000,
                       500},
@@ -175,12 +176,13 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_CLAIMED] = {"claimed", 0, OPTION_FLAG, NULL,
                      "also list those that are claimed", 0, 0, 0},
     [OPT_LEASE] = {"lease", 0, OPTION_TIME, "TIME",
-                   "how long, such as 30s, 10m or 1h30m (default: 10m)", 1, 0, 600000},
+                   "how long, such as 30s, 10m or 1h30m (default: 10m)", 1,
+                   OPTION_TIME_LIMIT, 600000},
     [OPT_ANY] = {"any", 0, OPTION_FLAG, NULL,
                  "claim whichever task can be done now, instead of TASK", 0, 0, 0},
     [OPT_WAIT] = {"wait", 0, OPTION_TIME, "TIME",
                   "with --any: wait so long for one that can be claimed (default: not)",
-                  0, 0, 0},
+                  0, OPTION_TIME_LIMIT, 0},
     [OPT_CLAIM_EXEC] =
         {"exec", 0, OPTION_TEXT, "CMD",
          "with --any: run this shell command, which reads what to do from stdin, renew "
@@ -208,7 +210,7 @@ static const struct option option_table[OPT_NONE] = {
                        UINT32_MAX, 0},
     [OPT_OLDER_THAN] = {"older-than", 0, OPTION_TIME, "TIME",
                         "delete only runs that ended longer ago, such as 12h or 30d", 1,
-                        0, 0},
+                        OPTION_TIME_LIMIT, 0},
     [OPT_SESSION] = {"session", 0, OPTION_TEXT, "SESSION",
                      "the session, by name or number (default: $CAIRN_SESSION, or the "
                      "current one of the store)",

@@ -188,6 +188,32 @@ static bool add_words(struct settings *settings, const char *text)
     }
 }
 
+/* A limit in the largest unit that has it whole. */
+static const char *format_limit(char out[32], uint64_t ms)
+{
+    static const struct {
+        uint64_t ms;
+        const char *name;
+    } units[] = {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    size_t i = 0;
+    while (ms % units[i].ms != 0)
+        i++;
+    snprintf(out, 32, "%llu%s", (unsigned long long)(ms / units[i].ms),
+             ms == 0 ? "s" : units[i].name);
+    return out;
+}
+
+static int report_bad_time(const char *name, const struct option *option,
+                           const char *text)
+{
+    char low[32], high[32];
+    return report_usage(name,
+                        "--%s cannot be '%s': give a time like 30s, 10m or 1h30m, from "
+                        "%s to %s",
+                        option->name, text, format_limit(low, option->low),
+                        format_limit(high, option->high));
+}
+
 static int report_bad_value(const struct command *command, const struct option *option,
                             const char *text)
 {
@@ -201,11 +227,7 @@ static int report_bad_value(const struct command *command, const struct option *
             "--%s cannot be '%s': give bytes, or a size like 64K or 10M, at most %lluM",
             option->name, text, (unsigned long long)option->high >> 20);
     if (option->kind == OPTION_TIME)
-        return report_usage(
-            name,
-            "--%s cannot be '%s': give a time like 30s, 10m or 1h30m, at "
-            "most 366d",
-            option->name, text);
+        return report_bad_time(name, option, text);
     if (option->kind == OPTION_PAIR)
         return report_usage(name, "--%s needs NAME=VALUE, not '%s'", option->name,
                             text);
@@ -233,7 +255,8 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
         return parse_size(text, number) && *number >= option->low &&
                *number <= option->high;
     case OPTION_TIME:
-        return parse_time(text, number) && *number >= option->low;
+        return parse_time(text, number) && *number >= option->low &&
+               *number <= option->high;
     case OPTION_CHOICE:
         return parse_choice(option->value, text, number);
     case OPTION_PAIR:

@@ -219,7 +219,9 @@ static void wait_briefly(void)
 static void put(int fd, const char *bytes, size_t n, bool must)
 {
     pthread_mutex_lock(&queue.lock);
-    bool room = !queue.dropping && queue.filling.used + n <= ROOM;
+    /* One that is longer than the room waits alone: it is in memory anyway. */
+    bool room = queue.filling.used == 0 || queue.filling.used + n <= ROOM;
+    room = room && !queue.dropping;
     bool kept = (must || room) && append(&queue.filling, fd, bytes, n);
     if (!kept && !must) {
         queue.dropping = true;

@@ -13,7 +13,8 @@
 bool output_queue_needed(int fd);
 /* Starts the thread; false if there can be none. */
 bool output_queue_start(void);
-/* Adds whole lines. If there is no room for them, they are dropped and counted. */
+/* Adds whole lines, however long where none waits. If there is no room for them, they
+ * are dropped and counted. */
 void output_queue_put(int fd, const char *lines, size_t n);
 /* The same for a few bytes that may not be missing, such as a cursor movement. */
 void output_queue_must(int fd, const char *bytes, size_t n);

@@ -24,7 +24,9 @@ static void print_error_document(int status, const char *name, const char *text)
     struct doc doc;
     begin_error_document(&doc, status, name, text);
     doc_end(&doc);
+    bool keeping = out_set_keeping(false);
     doc_print(&doc);
+    out_set_keeping(keeping);
 }
 
 int report_error(const struct cairn_error *error)

@@ -47,7 +47,7 @@ static void print_advice(const struct display *display,
             display->hint);
     if (result->state == CAIRN_RUN_FAILED && result->attempts == 0 &&
         display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do &&
-        !display->undo)
+        !display->undo && result->exit_status != 0)
         say_always("nothing was run: a failure that was reported before has ended the "
                    "run; cairn resume %llu%s runs what failed again",
                    run, display->hint);

@@ -311,6 +311,13 @@ void out_keep(void)
     ui.kept = open_memstream(&ui.kept_text, &ui.kept_bytes);
 }
 
+bool out_set_keeping(bool keeping)
+{
+    bool was = ui.keeping;
+    ui.keeping = keeping;
+    return was;
+}
+
 char *out_kept(size_t *n)
 {
     bool good = ui.kept && !ferror(ui.kept);

@@ -73,6 +73,9 @@ void out_color(enum color color);
  * out of memory), to be freed. */
 void out_keep(void);
 char *out_kept(size_t *n);
+/* Whether what is printed is kept: for what does not belong there. Returns how it was.
+ */
+bool out_set_keeping(bool keeping);
 /* Part of the data is missing, which was reported: status 0 becomes EXIT_SYSTEM. */
 void out_incomplete(void);
 

@@ -77,17 +77,14 @@ int command_checkpoint_head(struct settings *settings)
     struct cairn_error error = {0};
     struct head_list list = {0};
     uint64_t run = 0;
-    int status;
-    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &run))
-        return EXIT_USAGE;
-    status = store_for_reading(settings, &store);
+    int status = open_run_number(settings, &store, &run);
     if (status == 0 &&
         cairn_checkpoint_head(store, run, add_head, &list, &list.of, &error) != 0)
         status = report_error(&error);
     cairn_store_close(store);
     if (status == 0 && list.failed) {
-        ui_warn("out of memory");
-        status = EXIT_SYSTEM;
+        status =
+            report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
     } else if (status == 0 && ui_json()) {
         status = print_document(&list);
     } else if (status == 0) {
@@ -225,8 +222,10 @@ int head_read(const char *path, struct head_list *list)
     bool good;
     if (!text) {
         int reason = errno;
-        ui_warn("cannot read %s: %s", path, strerror(reason));
-        return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_SYSTEM;
+        bool missing = reason == ENOENT;
+        return report_failure(missing ? EXIT_NOT_FOUND : EXIT_SYSTEM,
+                              cairn_code_name(missing ? CAIRN_ENOTFOUND : CAIRN_EIO),
+                              "cannot read %s: %s", path, strerror(reason));
     }
     start = text + strspn(text, " \t\r\n");
     good = *start == '{' ? read_document(list, start) : read_text(list, start);
@@ -234,8 +233,8 @@ int head_read(const char *path, struct head_list *list)
     if (good && is_hex(list->of.store, 32))
         return 0;
     head_release(list);
-    ui_warn("%s is not an exported head, or is incomplete: create one with `cairn "
-            "checkpoint head`",
-            path);
-    return EXIT_USAGE;
+    return report_failure(EXIT_USAGE, cairn_code_name(CAIRN_EUSAGE),
+                          "%s is not an exported head, or is incomplete: create one "
+                          "with `cairn checkpoint head`",
+                          path);
 }

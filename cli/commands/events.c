@@ -133,7 +133,7 @@ static int print_position(struct cairn_feed *feed)
     return doc_print(&doc);
 }
 
-static int follow_feed(struct cairn_feed *feed, bool follow)
+static int follow_feed(struct cairn_feed *feed, const struct settings *settings)
 {
     struct cairn_error error = {0};
     uint64_t told = 0, all = 0;
@@ -144,14 +144,15 @@ static int follow_feed(struct cairn_feed *feed, bool follow)
         out_flush();
         if (rc)
             return report_error(&error);
-        if (status != 0 || !follow || ui_output_lost())
+        if (status != 0 || !settings->given[OPT_FOLLOW_RUN] || ui_output_lost())
             break;
         do
             sleep_ms(POLL_MS);
         while (!cairn_feed_changed(feed));
     }
     if (all == 0)
-        say("no events are recorded");
+        say(settings->given[OPT_POSITION] ? "nothing has happened since that position"
+                                          : "no events are recorded");
     return 0;
 }
 
@@ -165,7 +166,7 @@ static int print_feed(struct settings *settings)
                                        settings->text[OPT_SESSION], &error) != 0)
         status = report_error(&error);
     if (status == 0)
-        status = follow_feed(feed, settings->given[OPT_FOLLOW_RUN]);
+        status = follow_feed(feed, settings);
     cairn_feed_close(feed);
     cairn_store_close(store);
     return status;

@@ -189,6 +189,9 @@ int command_graph(struct settings *settings)
     status = settings->n_operands > 0 ? 0 : store_if_any(settings, 0, &store);
     if (status == 0)
         status = workflow_target(settings, "graph", 0, store, &workflow, &options);
+    if (status == 0 && settings->given[OPT_STATES] && options.run == 0)
+        status = report_usage("graph", "--states shows a run, and there is none: give "
+                                       "--run N, and no --param");
     if (status == 0 && cairn_workflow_compile(workflow, &error) != 0)
         status = report_error(&error);
     if (status == 0 && (ui_json() || format == FORMAT_JSON))

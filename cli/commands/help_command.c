@@ -35,14 +35,18 @@ static void describe_command(struct doc *doc, const struct command *command)
     doc_end(doc);
 }
 
-static int help_document(const struct command *only)
+/* One command, those of a group ("checkpoint"), or, if that is "", all. */
+static int help_document(const struct command *only, const char *group)
 {
+    size_t n = strlen(group);
     const struct command *command;
     struct doc doc;
     doc_begin(&doc);
     doc_array(&doc, "commands");
     for (size_t i = 0; (command = command_at(i)); i++) {
-        if (!only || only == command)
+        bool within = n == 0 || (strncmp(command->name, group, n) == 0 &&
+                                 command->name[n] == ' ');
+        if (only ? only == command : within)
             describe_command(&doc, command);
     }
     return doc_print(&doc);
@@ -61,7 +65,7 @@ int command_help(struct settings *settings)
             return help_unknown(words);
     }
     if (ui_json())
-        return help_document(command);
+        return help_document(command, words);
     if (command)
         help_command(stdout, command);
     else if (words[0] != '\0')

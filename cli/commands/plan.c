@@ -258,6 +258,9 @@ static int check_rerun(const struct settings *settings,
         return report_usage("plan", "--rerun needs a TASK");
     if (options->again && settings->n_operands > 0)
         return report_usage("plan", "--rerun is about a run: the newest, or --run N");
+    if (options->again && (settings->given[OPT_FRESH] || settings->given[OPT_FROM]))
+        return report_usage("plan", "--rerun goes on with a run: leave out --%s",
+                            settings->given[OPT_FRESH] ? "fresh" : "from");
     if (options->only && !options->again)
         return report_usage("plan", "--only needs --rerun");
     return 0;

@@ -27,8 +27,9 @@ static int choose_start(struct settings *settings, struct cairn_store *store,
     }
     options->start = CAIRN_START_FROM;
     options->from = settings->text[OPT_FROM];
-    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
-        return EXIT_USAGE;
+    int status = run_number(settings, 0, store, &number);
+    if (status != 0)
+        return status;
     if (cairn_checkpoint_get(store, options->from, &checkpoint, &error) != 0)
         return report_error(&error);
     if (number != 0 && number != checkpoint.run)

@@ -147,7 +147,8 @@ static int take_service(struct cairn_search_service *service)
         return 0;
     unsigned long n = strtoul(dimensions, &end, 10);
     if (*end || n == 0 || n > 100000 || dimensions[0] < '0' || dimensions[0] > '9')
-        return report_usage("search", "CAIRN_EMBED_DIMENSIONS is not a number");
+        return report_usage("search",
+                            "CAIRN_EMBED_DIMENSIONS is no number from 1 to 100000");
     service->dimensions = (uint32_t)n;
     return 0;
 }
@@ -284,6 +285,17 @@ static int rebuild(struct cairn_store *store)
     return 0;
 }
 
+static int check_rebuild(const struct settings *settings)
+{
+    static const enum option_id of_searches[] = {OPT_IN,    OPT_ALL_TAGS, OPT_SINCE,
+                                                 OPT_UNTIL, OPT_PROJECT,  OPT_HITS};
+    for (size_t i = 0; i < sizeof of_searches / sizeof of_searches[0]; i++)
+        if (settings->given[of_searches[i]])
+            return report_usage("search", "--%s has no effect with --rebuild",
+                                option_get(of_searches[i])->name);
+    return 0;
+}
+
 int command_search(struct settings *settings)
 {
     struct cairn_store *store = NULL;
@@ -291,7 +303,9 @@ int command_search(struct settings *settings)
     if (making == (settings->n_operands == 1))
         return report_usage("search", making ? "give QUERY or --rebuild, not both"
                                              : "give QUERY: what to look for");
-    int status = open_store(settings, &store);
+    int status = making ? check_rebuild(settings) : 0;
+    if (status == 0)
+        status = open_store(settings, &store);
     if (status == 0)
         status = making ? rebuild(store) : search(settings, store);
     cairn_store_close(store);

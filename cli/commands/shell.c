@@ -36,14 +36,15 @@ static int read_operands(struct shell *shell)
     shell->task = settings->operands[n - 1];
     if (settings->rest && !settings->rest[0])
         return report_usage("shell", "there is no command behind --");
-    if (n == 2 && !settings->rest &&
+    if (n == 2 && !run_is_file(settings, 0) && !settings->rest &&
         settings->operands[0][strspn(settings->operands[0], "0123456789")] != '\0')
         return report_usage("shell",
                             "'%s' is not the number of a run; put -- before a command: "
                             "cairn shell '%s' -- %s",
                             settings->operands[0], settings->operands[0],
                             settings->operands[1]);
-    if (n == 2 && !number_operand(settings, 0, "run", &shell->run))
+    if (n == 2 && !run_is_file(settings, 0) &&
+        !number_operand(settings, 0, "run", &shell->run))
         return EXIT_USAGE;
     if (ui_json() && !settings->given[OPT_PRINT])
         return report_usage("shell",
@@ -305,7 +306,9 @@ int command_shell(struct settings *settings)
     if (status == 0)
         status = read_operands(&shell);
     if (status == 0)
-        status = store_for_reading(settings, &shell.store);
+        status = settings->n_operands == 2
+                     ? open_run_number(settings, &shell.store, &shell.run)
+                     : store_for_reading(settings, &shell.store);
     if (status == 0)
         status = settings->given[OPT_PRINT] ? print(&shell) : open_shell(&shell);
     cairn_shell_free(shell.made);

@@ -7,6 +7,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/tasks/state_list.h"
 #include "cli/tasks/task_rows.h"
 #include "cli/tasks/timing.h"
 #include "cli/ui.h"
@@ -326,11 +327,18 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
     char text[160];
     uint64_t number = 0;
     int rc;
-    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
+    bool file = run_is_file(settings, 0);
+    if (settings->n_operands > 0 && !file &&
+        !number_operand(settings, 0, "run", &number))
         return EXIT_USAGE;
     if (!store)
         return answer_can_resume(number, CAIRN_ENOTFOUND,
                                  "no: there is no store here or above");
+    int status = file ? newest_run_of(store, settings->operands[0], &number) : 0;
+    if (status != 0)
+        return status;
+    if (file && number == 0)
+        return answer_can_resume(0, CAIRN_ENOTFOUND, "no: the workflow has no run yet");
     if ((rc = cairn_run_get(store, number, &run, &error)) != 0 ||
         (rc = cairn_can_resume(store, run.run, &error)) != 0)
         return is_answer(rc)
@@ -355,6 +363,9 @@ int command_status(struct settings *settings)
                                               OPT_ALL_TASKS};
     for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
         settings->given[OPT_TASKS] |= settings->given[of_tasks[i]];
+    if (settings->given[OPT_ONLY_STATES] &&
+        state_list_check(settings->text[OPT_ONLY_STATES], TASK_STATES) != 0)
+        return EXIT_USAGE;
     if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
             settings->given[OPT_CAN_RESUME] + settings->given[OPT_TIMING] >
         1)

@@ -52,25 +52,9 @@ static void print_pairs(const struct cairn_context *context)
             context->git_commit ? context->git_commit : "");
 }
 
-/* How much of a text of at most so many bytes cuts no character. */
-static size_t fit(const char *text, size_t most)
-{
-    size_t n = strnlen(text, most + 1), at = 0;
-    if (n <= most)
-        return n;
-    while (at < n) {
-        size_t length = utf8_length(text + at, n - at);
-        length = length > 0 ? length : 1;
-        if (at + length > most)
-            break;
-        at += length;
-    }
-    return at;
-}
-
 static int print_message(void *context, const struct cairn_message *message)
 {
-    size_t n = fit(message->text, MESSAGE_BYTES);
+    size_t n = text_fit(message->text, MESSAGE_BYTES);
     char *text = strndup(message->text, n);
     (void)context;
     out("\n[%s %" PRIu64 "]\n", message->role, message->n);

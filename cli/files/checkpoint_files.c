@@ -140,10 +140,46 @@ int command_checkpoint_files(struct settings *settings)
 
 /* ---- One of them ---- */
 
+/* What the last part ended with: the start of a character of UTF-8. */
+struct cut {
+    char bytes[3];
+    size_t n;
+};
+
+static size_t cut_bytes(const char *text, size_t n)
+{
+    for (size_t k = 1; k <= sizeof((struct cut *)NULL)->bytes && k <= n; k++) {
+        unsigned char byte = (unsigned char)text[n - k];
+        size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+        if ((byte & 0xc0) != 0x80)
+            return length > k ? k : 0;
+    }
+    return 0;
+}
+
+/* On a terminal no byte is obeyed. */
+static void show_part(struct cut *cut, const char *bytes, size_t n)
+{
+    size_t all = cut->n + n;
+    char *text = malloc(all + 1);
+    if (!text) {
+        out_incomplete();
+        return;
+    }
+    memcpy(text, cut->bytes, cut->n);
+    memcpy(text + cut->n, bytes, n);
+    cut->n = n > 0 ? cut_bytes(text, all) : 0; /* none: what is left */
+    out_lines(text, all - cut->n);
+    memcpy(cut->bytes, text + all - cut->n, cut->n);
+    free(text);
+}
+
 static int print_part(void *context, const char *bytes, size_t n)
 {
-    (void)context;
-    out_raw(bytes, n);
+    if (ui_terminal(STDOUT_FILENO))
+        show_part(context, bytes, n);
+    else
+        out_raw(bytes, n);
     return ui_output_lost();
 }
 
@@ -163,6 +199,7 @@ static char *split_operand(char *operand)
 static int print_content(const struct settings *settings, struct cairn_store *store,
                          char *operand)
 {
+    struct cut cut = {.n = 0};
     struct cairn_error error = {0};
     char id[CAIRN_ID_MAX];
     const char *wanted, *path = split_operand(operand);
@@ -174,7 +211,9 @@ static int print_content(const struct settings *settings, struct cairn_store *st
         session_checkpoint_of(store, session_option(settings), operand, id, &wanted);
     if (status != 0)
         return status;
-    int rc = cairn_files_read(store, wanted, path, print_part, NULL, &error);
+    int rc = cairn_files_read(store, wanted, path, print_part, &cut, &error);
+    if (cut.n > 0)
+        show_part(&cut, "", 0);
     return rc == 0 ? 0 : report_error(&error);
 }
 

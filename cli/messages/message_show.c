@@ -15,22 +15,6 @@
 
 enum { LIST_TEXT_BYTES = 1024, LIST_TEXT_COLUMNS = 60 };
 
-/* The longest start of a text of at most so many bytes that cuts no character. */
-static size_t text_fit(const char *text, size_t most)
-{
-    size_t n = strnlen(text, most + 1), at = 0;
-    if (n <= most)
-        return n;
-    while (at < n) {
-        size_t length = utf8_length(text + at, n - at);
-        length = length > 0 ? length : 1;
-        if (at + length > most)
-            break;
-        at += length;
-    }
-    return at;
-}
-
 static void message_document(struct doc *doc, const struct cairn_message *message,
                              size_t text_most)
 {
@@ -145,7 +129,9 @@ static int print_message(void *context, const struct cairn_message *message)
 static int print_body(void *context, const struct cairn_message *message)
 {
     (void)context;
-    if (message->body)
+    if (message->body && ui_terminal(STDOUT_FILENO))
+        out_lines(message->body, message->body_bytes);
+    else if (message->body)
         out_raw(message->body, message->body_bytes);
     return 0;
 }

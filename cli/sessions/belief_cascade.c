@@ -102,6 +102,8 @@ int command_belief_cascade(struct settings *settings)
         return report_usage("belief cascade", "CONFIDENCE is a number from 0 to 1");
     if (settings->given[OPT_PAGE] && !look)
         return report_usage("belief cascade", "--page needs --preview");
+    if (settings->given[OPT_PREVIEWED] && look)
+        return report_usage("belief cascade", "give --preview or --token, not both");
     int status = session_store(settings, look ? STORE_READ : STORE_WRITE, &store);
     if (status == 0)
         status = look ? preview(settings, store, confidence)

@@ -4,6 +4,7 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/item.h"
+#include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
@@ -156,14 +157,6 @@ static int put_contradictions(struct part *part)
 
 /* ---- The last checkpoint ---- */
 
-static int note_branch(void *context, const struct cairn_branch_info *info)
-{
-    const char *id = info->head[0] != '\0' ? info->head : info->from;
-    if (info->current)
-        snprintf(context, CAIRN_ID_MAX, "%s", id);
-    return info->current;
-}
-
 static int put_checkpoint(void *context,
                           const struct cairn_session_checkpoint_info *info)
 {
@@ -186,7 +179,7 @@ static int put_last(struct part *part)
 {
     struct cairn_error error = {0};
     char id[CAIRN_ID_MAX] = "";
-    int rc = cairn_branch_list(part->store, part->session, note_branch, id, &error);
+    int rc = session_newest(part->store, part->session, id, &error);
     if (rc == 0 && id[0] != '\0')
         rc =
             cairn_session_checkpoint_get(part->store, id, put_checkpoint, part, &error);

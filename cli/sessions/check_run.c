@@ -64,7 +64,7 @@ static int take_named(struct work *work, const struct settings *settings)
         const char *id = settings->operands[i];
         if (id[0] != 'v')
             return report_usage(settings->command,
-                                "'%s' is not the id of a check: those are v1, v2 and "
+                                "'%s' is no check id: those are v1, v2 and "
                                 "so on",
                                 id);
         if (cairn_item_get(work->store, work->session, id, NULL, add_id, work,

@@ -127,20 +127,12 @@ struct sides {
     char from_id[CAIRN_ID_MAX], to_id[CAIRN_ID_MAX];
 };
 
-static int note_head(void *context, const struct cairn_branch_info *info)
-{
-    const char *id = info->head[0] != '\0' ? info->head : info->from;
-    if (info->current)
-        snprintf(context, CAIRN_ID_MAX, "%s", id);
-    return info->current;
-}
-
 /* Without operands the newest checkpoint of the current branch. */
 static int find_newest(struct cairn_store *store, const char *session,
                        struct sides *sides)
 {
     struct cairn_error error = {0};
-    if (cairn_branch_list(store, session, note_head, sides->from_id, &error) != 0)
+    if (session_newest(store, session, sides->from_id, &error) != 0)
         return report_error(&error);
     if (sides->from_id[0] == '\0')
         return report_failure(
@@ -225,8 +217,9 @@ static int print_patch(const struct settings *settings, struct cairn_store *stor
     struct files_sides compared = files_of(settings, sides);
     unsigned around =
         settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3;
-    return files_print_patch(store, &compared, settings->given[OPT_STAT],
-                             colored || ui_out_for_people(), around);
+    bool shown = colored || ui_out_for_people() || ui_terminal(STDOUT_FILENO);
+    return files_print_patch(store, &compared, settings->given[OPT_STAT], shown,
+                             around);
 }
 
 /* Either form is paged on a terminal. */
@@ -248,6 +241,9 @@ static int check_usage(const struct settings *settings, bool patch)
         return report_usage(settings->command,
                             "a patch is no JSON: leave out --json, or --patch and "
                             "--stat");
+    if (settings->given[OPT_UNIFIED] &&
+        (!settings->given[OPT_PATCH] || settings->given[OPT_STAT]))
+        return report_usage(settings->command, "-U is for --patch, without --stat");
     if (settings->given[OPT_WORKTREE] && settings->n_operands > 1)
         return report_usage(settings->command,
                             "--worktree is in the place of TO: leave out one of them");

@@ -24,7 +24,8 @@ static int print_document(const struct cairn_exec_result *result)
     return doc_print(&doc);
 }
 
-/* The exit status of the command counts, whatever became of the record of it. */
+/* The exit status of the command counts, whatever became of the record of it; but one
+ * whose output is missing has not succeeded. */
 static int report_end(int rc, const struct cairn_exec_result *result,
                       const struct cairn_error *error)
 {
@@ -39,7 +40,11 @@ static int report_end(int rc, const struct cairn_exec_result *result,
         (void)print_document(result);
     else
         say_pruned(result->pruned);
-    return result->exit_code;
+    if (result->output_error == 0)
+        return result->exit_code;
+    ui_warn("the output of the command could not be written: %s",
+            strerror(result->output_error));
+    return result->exit_code == 0 ? EXIT_SYSTEM : result->exit_code;
 }
 
 int command_exec(struct settings *settings)

@@ -99,7 +99,7 @@ static int check_id(const struct work *work)
     if (item_kind_has(work->kind, id))
         return 0;
     return report_usage(work->verb->command,
-                        "'%s' is not the id of a %s: those are %s1, %s2 and so on", id,
+                        "'%s' is no %s id: those are %s1, %s2 and so on", id,
                         work->kind->name, work->kind->prefix, work->kind->prefix);
 }
 

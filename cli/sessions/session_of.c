@@ -83,6 +83,21 @@ int session_store(struct settings *settings, enum store_use use,
 
 /* ---- Checkpoints ---- */
 
+static int note_head(void *context, const struct cairn_branch_info *info)
+{
+    const char *id = info->head[0] != '\0' ? info->head : info->from;
+    if (info->current)
+        snprintf(context, CAIRN_ID_MAX, "%s", id);
+    return info->current;
+}
+
+int session_newest(struct cairn_store *store, const char *session,
+                   char id[CAIRN_ID_MAX], struct cairn_error *error)
+{
+    id[0] = '\0';
+    return cairn_branch_list(store, session, note_head, id, error);
+}
+
 bool looks_like_checkpoint(const char *text)
 {
     return strncmp(text, "debug:", 6) == 0 || strncmp(text, "workflow:", 9) == 0 ||

@@ -30,6 +30,11 @@ bool looks_like_checkpoint(const char *text);
 int session_checkpoint_of(struct cairn_store *store, const char *session,
                           const char *text, char id[CAIRN_ID_MAX], const char **out);
 
+/* The newest checkpoint of the current branch, or the one that the branch began with;
+ * "" if there is none. A code of the library. */
+int session_newest(struct cairn_store *store, const char *session,
+                   char id[CAIRN_ID_MAX], struct cairn_error *error);
+
 /* Texts from the command line, of which one may be `-`: all of stdin. */
 struct texts {
     const char *command; /* for messages */

@@ -4,6 +4,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
@@ -22,6 +23,7 @@ struct watch {
     char session[24]; /* its number: another one may become the current one */
     uint64_t turn;    /* the last one that was printed */
     uint64_t tried;   /* at this turn nothing more was to be stored */
+    int64_t pause_ms; /* after the last one that could not be made, else 0 */
     bool ended;
 };
 
@@ -56,6 +58,31 @@ static int skip_event(void *context, const struct cairn_session_event *event)
 
 /* ---- Checkpoints ---- */
 
+/* What passes, such as a full disk or a lock, is said, and it is due again after a
+ * while. An exit status: damage ends it. */
+static int report_try(int rc, const char *what, const struct cairn_error *error)
+{
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENEWER)
+        return report_error(error);
+    ui_warn("%s, which is tried again: %s", what, error->text);
+    return 0;
+}
+
+static void wait_longer(struct watch *watch)
+{
+    const int64_t first_ms = 1000, most_ms = 300000;
+    int64_t pause_ms = watch->pause_ms > 0 ? 2 * watch->pause_ms : first_ms;
+    watch->pause_ms = pause_ms < most_ms ? pause_ms : most_ms;
+    cairn_watch_wake(watch->files, watch->pause_ms);
+}
+
+static int open_writer(const struct watch *watch, struct cairn_store **writer,
+                       struct cairn_error *error)
+{
+    const struct cairn_store_options options = {.path = store_path(watch->settings)};
+    return cairn_store_open(writer, &options, error);
+}
+
 /* What has not changed since the last checkpoint is not stored again: nor is it tried
  * again, before something is done. */
 static int make_checkpoint(struct watch *watch, const char *trigger)
@@ -64,14 +91,18 @@ static int make_checkpoint(struct watch *watch, const char *trigger)
     struct cairn_captured made = {0};
     struct cairn_store *writer = NULL;
     struct cairn_error error = {0};
-    int status = session_store(watch->settings, STORE_WRITE, &writer);
-    if (status == 0 &&
-        cairn_session_checkpoint(writer, watch->session, &capture, &made, &error) != 0)
-        status = report_error(&error);
+    int rc = open_writer(watch, &writer, &error);
+    if (rc == 0)
+        rc = cairn_session_checkpoint(writer, watch->session, &capture, &made, &error);
     hooks_run_and_close(writer);
-    if (status == 0 && !made.made)
+    if (rc != 0) {
+        wait_longer(watch);
+        return report_try(rc, "the checkpoint was not made", &error);
+    }
+    watch->pause_ms = 0;
+    if (!made.made)
         watch->tried = watch->turn + 1;
-    return status;
+    return 0;
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -99,21 +130,17 @@ static int make_due(struct watch *watch)
     return status;
 }
 
-/* What passes, such as a full disk, is said, and it is due again after a while. */
 static int store_files(struct watch *watch)
 {
     struct cairn_store *writer = NULL;
     struct cairn_error error = {0};
-    int status = session_store(watch->settings, STORE_WRITE, &writer);
-    if (status != 0)
-        return status;
-    int rc = cairn_watch_checkpoint(watch->files, writer, NULL, &error);
-    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENEWER)
-        status = report_error(&error);
-    else if (rc != 0)
-        ui_warn("the files were not stored, which is tried again: %s", error.text);
+    int rc = open_writer(watch, &writer, &error);
+    if (rc == 0)
+        rc = cairn_watch_checkpoint(watch->files, writer, NULL, &error);
+    else
+        cairn_watch_postpone(watch->files);
     hooks_run_and_close(writer);
-    return status;
+    return rc == 0 ? 0 : report_try(rc, "the files were not stored", &error);
 }
 
 /* ---- The files ---- */
@@ -235,6 +262,8 @@ int command_session_watch(struct settings *settings)
 {
     struct watch watch = {.settings = settings};
     const char *session = NULL;
+    if (settings->given[OPT_KEY]) /* or each checkpoint would be refused */
+        return report_usage(settings->command, "sessions have no key: leave --key out");
     int status = session_operand(settings, &session);
     if (status == 0)
         status = session_store(settings, STORE_READ, &watch.store);

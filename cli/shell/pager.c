@@ -110,7 +110,8 @@ int pager_end(int status)
     pager.pid = 0;
     signal(SIGINT, SIG_DFL);
     signal(SIGQUIT, SIG_DFL);
-    if (!WIFEXITED(ended) || WEXITSTATUS(ended) < EXIT_NOT_EXECUTABLE)
+    if (!WIFEXITED(ended) || (WEXITSTATUS(ended) != EXIT_NOT_EXECUTABLE &&
+                              WEXITSTATUS(ended) != EXIT_NO_PROGRAM))
         return status;
     ui_warn("the pager could not be executed: %s ($CAIRN_PAGER, $PAGER; cat: none)",
             pager.command);

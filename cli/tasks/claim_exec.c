@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { RETRY_MS = 1000 };
+enum { RETRY_MS = 1000, MESSAGE_MOST = 65536 /* of cairn_fail */ };
 
 struct execution {
     struct settings *settings;
@@ -25,7 +25,8 @@ struct execution {
     struct worker worker;
     struct cairn_param *values; /* names and values are on the heap */
     size_t n_values;
-    char message[2048]; /* why it failed, or "" */
+    char *message; /* heap: why it failed, or NULL */
+    bool refused;  /* it has failed, also if there was no memory to say why */
 };
 
 /* ---- The command ---- */
@@ -90,7 +91,9 @@ static int keep_lease(struct execution *x)
 
 static void refuse(struct execution *x, const char *why)
 {
-    snprintf(x->message, sizeof x->message, "%s", why);
+    free(x->message);
+    x->message = strndup(why, text_fit(why, MESSAGE_MOST));
+    x->refused = true;
 }
 
 static bool add_value(struct execution *x, const char *key, const struct json_in *in)
@@ -147,8 +150,10 @@ static void describe_failure(struct execution *x, int ended)
             refuse(x, x->values[i].value);
             return;
         }
-    format_end(x->message, WIFEXITED(ended) ? WEXITSTATUS(ended) : -1,
+    char end[FORMAT_MAX];
+    format_end(end, WIFEXITED(ended) ? WEXITSTATUS(ended) : -1,
                WIFSIGNALED(ended) ? WTERMSIG(ended) : 0, false, NULL);
+    refuse(x, end);
 }
 
 /* ---- Reporting it ---- */
@@ -185,14 +190,15 @@ static int print_end(const struct execution *x, int status)
         return status;
     if (!ui_json()) {
         say("run %llu: %s is %s%s%s", (unsigned long long)x->claimed->run,
-            x->claimed->task, state, x->message[0] ? ": " : "", x->message);
+            x->claimed->task, state, x->message ? ": " : "",
+            x->message ? x->message : "");
         return status;
     }
     doc_begin(&doc);
     doc_count(&doc, "run", x->claimed->run);
     doc_text(&doc, "task", x->claimed->task);
     doc_text(&doc, "state", state);
-    doc_text(&doc, "text", x->message[0] ? x->message : NULL);
+    doc_text(&doc, "text", x->message);
     int printed = doc_print(&doc);
     return status != 0 ? status : printed;
 }
@@ -205,7 +211,7 @@ static int settle(struct execution *x, int ended)
                               "out of memory");
     if (!good)
         describe_failure(x, ended);
-    return print_end(x, good && !x->message[0] ? complete_task(x) : fail_task(x));
+    return print_end(x, good && !x->refused ? complete_task(x) : fail_task(x));
 }
 
 int claim_exec(struct settings *settings, struct cairn_store *store,
@@ -233,6 +239,7 @@ int claim_exec(struct settings *settings, struct cairn_store *store,
         free((void *)(uintptr_t)x.values[i].value);
     }
     free(x.values);
+    free(x.message);
     worker_release(&x.worker);
     return status;
 }

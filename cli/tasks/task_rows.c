@@ -132,11 +132,6 @@ int task_rows_read(struct task_rows *rows, const struct settings *settings,
     struct row_reader reader = {rows, settings};
     struct cairn_error error = {0};
     *rows = (struct task_rows){.at = NULL};
-    int status = settings->given[OPT_ONLY_STATES]
-                     ? state_list_check(settings->text[OPT_ONLY_STATES], TASK_STATES)
-                     : 0;
-    if (status != 0)
-        return status;
     if (cairn_run_tasks(store, run, add_row, &reader, &error) != 0)
         return report_error(&error);
     if (rows->failed)

@@ -12,9 +12,10 @@
 
 int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run)
 {
-    if (!number_operand(settings, 0, "run", run))
+    if (!run_is_file(settings, 0) && !number_operand(settings, 0, "run", run))
         return EXIT_USAGE;
-    return store_for_writing(settings, store, false);
+    int status = store_for_writing(settings, store, false);
+    return status == 0 ? run_number(settings, 0, *store, run) : status;
 }
 
 struct prospects {

@@ -50,6 +50,8 @@ struct cairn_exec_result {
     char checkpoint[CAIRN_ID_MAX]; /* made by itself because of it, or "" */
     uint64_t pruned;  /* checkpoints that went then, by the settings of the session */
     char reason[512]; /* why it could not be executed, or "" */
+    int output_error; /* errno of writing its output to `out` or `err`: some of it is
+                         missing there. 0: none; that nobody reads there is none */
 };
 /* Runs a command as a part of the caller's job: with its stdin, terminal, directory,
  * environment and process group, and with a terminal for each output that is one. What

@@ -71,6 +71,8 @@ CAIRN_API int cairn_watch_checkpoint(struct cairn_watch *watch,
                                      struct cairn_store *store,
                                      struct cairn_captured *captured,
                                      struct cairn_error *error);
+/* Where no store could be opened for that: it is due again, as after an error. */
+CAIRN_API void cairn_watch_postpone(struct cairn_watch *watch);
 CAIRN_API void cairn_watch_close(struct cairn_watch *watch);
 
 #ifdef __cplusplus

@@ -345,9 +345,12 @@ static int run_to_end(struct running *r)
     return rc;
 }
 
-static int read_tails(struct running *r)
+static int read_streams(struct running *r)
 {
     int rc = 0;
+    for (int i = 0; i < r->n_streams; i++)
+        if (r->streams[i].failed)
+            r->end->output_error = r->streams[i].failed;
     for (int i = 0; i < r->n_streams && !rc; i++)
         rc = tail_end(&r->streams[i].tail, &r->end->tails[i], r->error);
     return rc;
@@ -383,7 +386,7 @@ int run_one_command(struct cairn_store *store, const struct command_job *job,
         rc = run_to_end(&r);
     }
     if (!rc)
-        rc = read_tails(&r);
+        rc = read_streams(&r);
     release(&r);
     return rc;
 }

@@ -28,6 +28,7 @@ struct command_end {
     int64_t started_ns; /* UTC */
     int64_t duration_ms;
     struct buf tails[2]; /* of stdout and stderr; joined: the first */
+    int output_error;    /* errno of passing its output on, 0: none */
     struct buf failure;  /* why it was not started, for people */
 };
 /* The caller calls command_end_release in any case. Errors are those of the system;

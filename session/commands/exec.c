@@ -173,6 +173,7 @@ static int exec_and_record(struct cairn_store *store, uint64_t session,
     result->ran = rec->end.started;
     result->exit_code = rec->end.exit_code;
     result->duration_ms = rec->end.duration_ms;
+    result->output_error = rec->end.output_error;
     if (!rec->end.started)
         snprintf(result->reason, sizeof result->reason, "%s", rec->end.failure.data);
     return record(store, session, rec, result, error);

@@ -51,8 +51,8 @@ struct pollfd stream_watch(const struct stream *stream)
     return (struct pollfd){.fd = stream->in, .events = POLLIN};
 }
 
-/* Nobody reads there: the command is told in the way in which it would be without us,
- * by a broken pipe. */
+/* Nobody reads there, or it cannot be written: the command is told in the way in which
+ * it would be without us, by a broken pipe. */
 static void lose_reader(struct stream *stream)
 {
     stream->out = -1;
@@ -64,6 +64,8 @@ static bool pass_on(struct stream *stream)
 {
     ssize_t n = write(stream->out, stream->pending + stream->from, stream->n);
     if (n < 0 && errno != EINTR && errno != EAGAIN) {
+        bool hung_up = stream->is_terminal && errno == EIO;
+        stream->failed = errno == EPIPE || hung_up ? 0 : errno;
         lose_reader(stream);
         return true;
     }

@@ -20,6 +20,7 @@ struct stream {
     struct terminal terminal;
     char pending[4096]; /* poll promises that a pipe takes so many at once */
     size_t from, n;     /* of it, still to be written */
+    int failed; /* errno of a write, 0: none; that nobody reads any more is none */
     struct tail tail;
 };
 

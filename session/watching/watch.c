@@ -355,6 +355,14 @@ int cairn_watch_open(struct cairn_watch **out, struct cairn_store *store,
     return rc;
 }
 
+void cairn_watch_postpone(struct cairn_watch *watch)
+{
+    int64_t now = clock_boot_ns();
+    settle_begin(&watch->settle);
+    settle_end(&watch->settle, SETTLE_FAILED, now, now);
+    set_timer(watch);
+}
+
 void cairn_watch_close(struct cairn_watch *watch)
 {
     if (!watch)

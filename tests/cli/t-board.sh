@@ -490,4 +490,9 @@ exits 5 cairn hypothesis show h1
 says 'damaged'
 exits 5 cairn hypothesis update h2 --prior 0.1
 
+
+exits 2 cairn evidence show h1
+says "'h1' is no evidence id: those are e1, e2 and so on"
+exits 2 cairn belief cascade b1 0.5 --preview --token x
+says 'give --preview or --token, not both'
 done_testing

@@ -389,4 +389,21 @@ says "checkpoint ${damaged%-*}: " 'which checkpoint'
 exits 5 cairn checkpoint show "$damaged"
 exits 5 cairn checkpoint restore --yes "$damaged"
 exits 5 cairn checkpoint verify
+# Whatever is damaged: the error is a document, also where a text was begun.
+CAIRN_STORE=$PWD/broken
+exits 0 cairn session start broken
+exits 0 cairn hypothesis add 'to be damaged'
+echo '{"a": 1}' | cairn checkpoint create --summary s --state - >out 2>err
+broken=$(cat out)
+cp "$CAIRN_STORE/cairn.db" whole.db
+without=0
+for row in $("$BUILD/tests/tools/sql" "$CAIRN_STORE/cairn.db" 'SELECT rowid FROM object'); do
+    "$BUILD/tests/tools/sql" "$CAIRN_STORE/cairn.db" "UPDATE object SET data = CAST(substr(data, 1, length(data) - 1) || x'55' AS BLOB)
+        WHERE rowid = $row"
+    run cairn checkpoint resume "$broken" --level full --json
+    [ "$status" -eq 0 ] || [ -n "$(json_get .error.text)" ] || without=$((without + 1))
+    cp whole.db "$CAIRN_STORE/cairn.db"
+    rm -f "$CAIRN_STORE/cairn.db-wal" "$CAIRN_STORE/cairn.db-shm"
+done
+is "$without" 0 'no error is without a document'
 done_testing

@@ -79,4 +79,8 @@ exits 5 cairn doctor --repair
 exits 0 cairn checkpoint verify
 exits 5 cairn checkpoint verify --head third.txt
 says "workflow:$last" 'what was lost at a repair is named against an older head'
+for file in nowhere /dev/null; do
+    run cairn checkpoint verify --head $file --json
+    is "$(json_get .error.exit_status)" "$status" "$file: the error is a document"
+done
 done_testing

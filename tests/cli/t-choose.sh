@@ -372,4 +372,21 @@ exits 0 cairn complete "$run" e --token "$token"
 says "run $run: e is completed" 'later the same claim ends it'
 exits 2 cairn complete "$run" e --token "$token"
 says 'already' 'once'
+
+# What was chosen is done in a run that has failed: then nothing is wrong.
+printf 'name: partly\non_failure: continue\ntasks: {good: {run: "true"}, bad: {run: "false"}}\n' >partly.yaml
+exits 1 cairn run partly.yaml --fresh
+exits 0 cairn run partly.yaml good
+says 'what was chosen is done'
+is "$(grep -c 'nothing was run' err)" 0 'nothing contradicts that'
+
+# Options that would have no effect.
+exits 2 cairn plan --rerun good --fresh
+says '--rerun goes on with a run: leave out --fresh'
+exits 2 cairn plan --rerun good --from 1
+says 'leave out --from'
+exits 2 cairn run partly.yaml --no-checkpoint --force
+says '--force has no effect with --no-checkpoint'
+exits 2 cairn run partly.yaml --no-checkpoint --key partly.yaml
+says '--key has no effect with --no-checkpoint'
 done_testing

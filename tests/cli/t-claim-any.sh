@@ -56,6 +56,10 @@ first  list = [1,"b"]
 first  n = 3' 'what it printed are its values'
 exits 1 cairn claim --any --exec 'echo "{\"message\": \"too hard\"}"; exit 3'
 says 'second is failed: too hard'
+exits 7 cairn resume 1 --no-wait
+tap_long=$(yes 'ä' | head -n 3000 | tr -d '\n')
+exits 1 cairn claim --any --exec "printf '{\"message\": \"x%s\"}' $tap_long; exit 3" --json
+is "$(json_get .text)" "x$tap_long" 'a long message is not cut'
 exits 7 cairn claim --any
 says 'cairn resume 1 --no-wait' 'a failed run is continued first'
 exits 7 cairn resume 1 --no-wait

@@ -203,4 +203,9 @@ is "$(having out '"type":"note"' '"text":"after the repair"')" 1 'its position i
 follow removed
 mv .cairn moved
 ended
+
+printf 'name: now\ntasks: {a: {run: "true"}}\n' >now.yaml
+exits 0 cairn run now.yaml
+exits 0 cairn events --position now
+says 'nothing has happened since that position'
 done_testing

@@ -138,4 +138,25 @@ is "$(json_get .total)" 1 'each session has its own'
 exits 0 cairn session end two
 exits 2 cairn exec -- touch ran
 ok 'a session that has ended runs nothing' test ! -e ran
+
+# ---- Output that cannot be written ----
+exits 0 cairn session switch one
+if [ -w /dev/full ]; then
+    cairn exec -- echo hi >/dev/full 2>err
+    is $? 75 'a full disk is no success'
+    says 'the output of the command could not be written: No space left on device'
+    cairn exec -- sh -c 'echo hi; exit 3' >/dev/full 2>err
+    is $? 3 'a failure of the command counts'
+    cairn exec -- sh -c 'echo hi >&2' 2>/dev/full
+    is $? 75 'stderr likewise'
+    exits 0 cairn command list --json
+    is "$(json_get .total)" 21 'they are recorded'
+else
+    skip 'a full disk' 'there is no /dev/full'
+fi
+{
+    cairn exec -- sh -c 'sleep 0.2; echo hi' 2>err
+    echo $? >ended
+} | true
+is "$(cat ended) $(cat err)" '0 ' 'that nobody reads is no error'
 done_testing

@@ -286,4 +286,39 @@ cairn complete "$texts" other >out 2>err
 wait $pid
 is $? 0 'it ends when both are done'
 
+
+# ---- A file in the place of RUN ----
+cat >by-file.yaml <<'END2'
+name: by-file
+tasks:
+  build: {run: 'true', undo: 'true'}
+  ask: {external: 'Say'}
+  tell: {external: 'Say'}
+END2
+exits 7 cairn run by-file.yaml --no-wait
+cairn status by-file.yaml --json >by-file.json 2>err
+by_file=$(json_get .run by-file.json)
+exits 0 cairn status --can-resume by-file.yaml --json
+is "$(json_get .run)" "$by_file" 'status --can-resume'
+touch never-ran.yaml
+exits 10 cairn status --can-resume never-ran.yaml
+says 'the workflow has no run yet'
+exits 0 cairn claim by-file.yaml ask
+token=$(cat out)
+exits 0 cairn renew by-file.yaml ask --token "$token"
+exits 0 cairn complete by-file.yaml ask --token "$token"
+says "run $by_file: ask is completed"
+exits 0 cairn fail by-file.yaml tell
+says "run $by_file: tell has failed"
+exits 0 cairn shell by-file.yaml build -- true
+exits 0 cairn checkpoint head by-file.yaml
+matches "^run $by_file seq"
+exits 2 cairn resolve by-file.yaml build rerun
+says 'the outcome of task build is not unknown' 'resolve takes it, too'
+exits 0 cairn undo by-file.yaml
+says 'undone build'
+exits 10 cairn complete never-ran.yaml ask
+says 'has no run yet'
+exits 2 cairn complete no-such-file ask
+says 'is not the number of a run'
 done_testing

@@ -326,6 +326,8 @@ exits 2 cairn checkpoint diff "$b" --patch --color=sometimes
 printf 'bell \007 and \033[2J\n' >p/controls
 exits 0 cairn checkpoint diff "$b" --patch --paths controls
 ok 'a patch for programs has the bytes' grep -q "${esc}\\[2J" out
+exits 2 cairn checkpoint diff "$b" -U 9
+says '-U is for --patch' 'elsewhere it would have no effect'
 exits 0 cairn checkpoint diff "$b" --patch --paths controls --color=always
 says 'bell ^G and ^[[2J' 'one for people does nothing to a terminal'
 on_terminal() { # ENVIRONMENT... -- ARGUMENT...: of cairn checkpoint diff
@@ -355,6 +357,11 @@ if command -v script >which.out; then
     ok 'and none on a dumb terminal' sh -c '! grep -q paged out'
     on_terminal TERM=xterm 'CAIRN_PAGER=true' -- "$a" "$b" --patch
     is "$status" 0 'a pager that reads nothing'
+    on_terminal TERM=xterm 'CAIRN_PAGER=cat >/dev/null; exit 141' -- "$a" "$b" --patch
+    is "$status" 0 'a pager that was interrupted'
+    silent_on out
+    on_terminal TERM=dumb -- "$b" --patch --paths controls
+    says '+bell ^G and ^[[2J' 'nothing is done to a dumb terminal'
     on_terminal TERM=xterm CAIRN_PAGER=no-such-pager -- "$a" "$b" --patch
     is "$status" 75 'a pager that cannot be executed'
     says 'the pager could not be executed: no-such-pager'
@@ -478,4 +485,28 @@ is $? 5 'to stdout the exit status says it'
 ok 'and tar does' sh -c '! tar -tf half.tar >out 2>err'
 rm -r .cairn
 mv sound .cairn
+
+# ---- One on a terminal ----
+if command -v script >which.out; then
+    rm -rf seen
+    mkdir seen
+    exits 0 cairn session start seen
+    exits 0 cairn session config files seen
+    printf 'bell \007 and \033[2J\n' >seen/controls
+    { printf x && yes 'äß€' | head -n 100000 | tr '\n' ' ' && echo; } >seen/wide
+    exits 0 cairn checkpoint create seen
+    seen=$(cat out)
+    script -qec "cairn checkpoint cat $seen:controls" typescript </dev/null >out 2>err
+    says 'bell ^G and ^[[2J' 'a file does nothing to a terminal'
+    script -qec "cairn checkpoint cat $seen:wide" typescript </dev/null | tr -d '\r' >shown
+    ok 'no character of a large one is cut' cmp seen/wide shown
+    cairn checkpoint cat "$seen:controls" | cmp -s - seen/controls
+    is $? 0 'elsewhere it is as it was'
+    printf 'body \033[2J' | cairn session message add - >message.out
+    script -qec 'cairn session message show 1 --raw' typescript </dev/null >out 2>err
+    says 'body ^[[2J' 'nor does a message'
+else
+    skip 'a file on a terminal' 'there is no script(1)'
+fi
+
 done_testing

@@ -31,6 +31,11 @@ says 'classDef failed fill:#f8b4b4'
 is "$(grep -c 'classDef' out)" 4 'a class for each state that there is'
 exits 2 cairn graph flow.yaml --states
 says '--states shows a run' 'a file has no states'
+printf 'name: other\nparams: {x: {default: z}}\ntasks: {get: {run: "true"}}\n' >cairn.yaml
+exits 2 cairn graph --states --param x=y
+says '--states shows a run, and there is none' 'nor has a file with parameters'
+exits 2 cairn graph --states --store none
+says '--states shows a run, and there is none' 'nor has one that never ran'
 exits 2 cairn graph --json --fold
 says 'are for pictures'
 done_testing

@@ -95,4 +95,8 @@ says "put -- before a command: cairn shell 'a task' -- env"
 exits 2 cairn exec make
 says "unexpected operand 'make': put -- before the command"
 
+
+exits 0 cairn help belief --json
+is "$(tr '{' '\n' <out | grep '"operands"' | grep -vc '"name":"belief ')" 0 'a group as JSON has only its commands'
+ok 'all of them' grep -q '"name":"belief cascade"' out
 done_testing

@@ -305,6 +305,8 @@ hook_file endless --time-limit 300ms
 kill $sleeper
 is "$status" 0 'stdin that does not end'
 says 'gave up after 300 ms' 'is not waited for'
+hook_file event.json --time-limit 2h
+says 'from 100ms to 1h' 'more than an hour is refused'
 hook_file event.json --time-limit 1ms
 says '--time-limit' 'no time at all is refused, with status 0'
 is "$status" 0 'and status 0'

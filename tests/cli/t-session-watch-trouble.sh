@@ -30,6 +30,29 @@ again() { # N TEXT FILE: is it there so many times?
     wait_for 200 n_is "$@"
 }
 
+# ---- What passes ----
+mkdir e
+exits 0 start passing e
+begin passing
+ok 'it watches' printed 'watched in' passing.err
+soft() { prlimit --pid "$watch" --nofile="$1:" 2>/dev/null; }
+if before=$(prlimit --pid "$watch" --nofile --raw --noheadings -o SOFT 2>/dev/null) && soft 3; then
+    echo x >e/x
+    ok 'a store that cannot be opened is said' printed 'the files were not stored, which is tried again: .*Too many open files' passing.err
+    exits 0 cairn session config schedule 1s -q
+    ok 'whatever the checkpoint is for' printed 'the checkpoint was not made, which is tried again: .*Too many open files' passing.err
+    ok 'not more than once a second' [ "$(n_of 'tried again' passing.err)" -lt 20 ]
+    ok 'and it goes on' kill -0 "$watch"
+    soft "$before"
+    ok 'the files are stored' stored
+    ok 'and it is told' printed 'checkpoint *debug' passing.out
+else
+    skip 'a store that cannot be opened' 'no limit can be set here'
+fi
+finish
+exits 2 cairn session watch --key k
+says 'sessions have no key'
+
 # ---- More than the queue holds ----
 most=$(cat /proc/sys/fs/inotify/max_queued_events)
 if [ "$most" -gt 60000 ]; then

@@ -130,4 +130,15 @@ END
 else
     skip 'a non-blocking pipe' 'python3 is missing'
 fi
+# A line that is longer than what may wait is no sign of a slow reader.
+cat >wide.yaml <<'END'
+name: wide
+tasks:
+  wide: {run: 'head -c 3000000 /dev/zero | tr "\0" x; exit 3'}
+END
+cairn run --fresh --output=group --output-limit 4M wide.yaml 2>&1 | cat >shown
+ok 'a line of 3 MB is shown' [ "$(tr -cd x <shown | wc -c)" -ge 3000000 ]
+ok 'and what comes after it' grep -q '^FAILED wide' shown
+ok 'and nothing is said to be missing' sh -c '! grep -q "not shown" shown'
+
 done_testing

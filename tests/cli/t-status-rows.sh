@@ -140,4 +140,7 @@ exits 2 cairn runs --state 'done'
 says "--state cannot be 'done': give some of running,waiting,interrupted,completed,failed,cancelled,undone"
 ok 'in one line' test "$(wc -l <err)" -eq 1
 
+
+exits 2 cairn status --state zzz
+silent_on out
 done_testing

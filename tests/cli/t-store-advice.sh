@@ -197,7 +197,9 @@ exits 0 cairn run one.yaml --store "$one"
 exits 0 cairn doctor --store "$one"
 matches 'and (1 object|[0-9]+ objects) are valid' 'one object is one object'
 exits 2 cairn gc --older-than 400d
-says '366d' 'the limit of a time is told'
+says 'from 1ms to 366d' 'the limits of a time are told'
+exits 2 cairn claim --any --lease 400d
+says 'from 1ms to 366d'
 cat >undecided.yaml <<'END'
 name: undecided
 tasks:
