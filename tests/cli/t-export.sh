@@ -258,7 +258,7 @@ exits 0 at contents/there cairn note list --session contents
 says 'the present state'
 cairn session export - >/dev/full 2>err
 is "$?" 75 'an export that cannot be written fails'
-ok 'and says why' grep -q 'could not be written' err
+ok 'and says why' grep -q "cannot write to stdout" err
 CAIRN_STORE=$home
 
 # ---- Killed in the middle ----
