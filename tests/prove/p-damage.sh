@@ -55,6 +55,7 @@ make_session() {
         cairn branch start side
         cairn note add 'on the side'
         cairn checkpoint create four
+        cairn session end # an active one has lasted longer at each question
     )
 }
 
