@@ -39,6 +39,12 @@ int report_error(const struct cairn_error *error)
     return status;
 }
 
+int report_plan_check(const struct cairn_plan *plan)
+{
+    struct cairn_error error = {0};
+    return cairn_plan_check(plan, &error) == 0 ? 0 : report_error(&error);
+}
+
 /* ---- All that is wrong in a workflow file ---- */
 
 enum { MOST = 20 }; /* mistakes that the library reports */

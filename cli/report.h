@@ -8,6 +8,8 @@
 
 /* An error of the library. */
 int report_error(const struct cairn_error *error);
+/* Whether all that was asked of a plan could be told. */
+int report_plan_check(const struct cairn_plan *plan);
 /* The error of a workflow file that could not be loaded, and all others in it. */
 int report_mistakes(const char *file, const struct cairn_param *params, size_t n_params,
                     const struct cairn_error *first);

@@ -306,7 +306,10 @@ static void append_value(struct expansion *x, const struct name *name, struct bu
 {
     struct value value = {.type = VALUE_MISSING};
     struct buf text = BUF_INIT;
-    if (look_up(x, name, &value, NULL) != 0)
+    int rc = look_up(x, name, &value, NULL);
+    if (rc == CAIRN_ENOMEM)
+        out->failed = true;
+    else if (rc)
         buf_text(out, " is not known yet");
     else if (value.type == VALUE_MISSING)
         buf_text(out, " is not set");

@@ -150,6 +150,8 @@ static const char *keep_text(struct arena *arena, struct buf *text, const char *
 {
     const char *copy = text->failed ? NULL : arena_text(arena, buf_view(text));
     buf_release(text);
+    if (!copy)
+        arena->failed = true; /* cairn_plan_check */
     return copy ? copy : instead;
 }
 

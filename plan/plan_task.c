@@ -20,7 +20,14 @@ static const char *keep(const struct cairn_plan *plan, struct buf *text)
         failed ? NULL : arena_text(&cache_of(plan)->arena, buf_view(&clean));
     buf_release(&clean);
     buf_release(text);
+    if (!kept)
+        cache_of(plan)->arena.failed = true;
     return kept;
+}
+
+int cairn_plan_check(const struct cairn_plan *plan, struct cairn_error *error)
+{
+    return plan->arena.failed ? error_nomem(error) : 0;
 }
 
 const char *cairn_plan_condition(const struct cairn_plan *plan, uint32_t node)
@@ -39,11 +46,12 @@ const char *cairn_plan_condition(const struct cairn_plan *plan, uint32_t node)
 static void append_text(const struct scope *scope, struct str text, struct buf *out)
 {
     struct buf whole = BUF_INIT;
-    if (text_expand(scope, text, &whole, NULL) == 0)
+    int rc = text_expand(scope, text, &whole, NULL);
+    if (rc == 0)
         buf_str(out, buf_view(&whole));
     else
         text_expand_fixed(scope->definition, scope->def, scope->member, text, out);
-    out->failed |= whole.failed;
+    out->failed |= whole.failed || rc == CAIRN_ENOMEM;
     buf_release(&whole);
 }
 

@@ -4,6 +4,7 @@
 #include "cli/commands/run_commands.h"
 #include "cli/describe.h"
 #include "cli/execute.h"
+#include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
@@ -154,6 +155,8 @@ static int print_document(const struct cairn_workflow *workflow,
     if (status == 0)
         status = list_attempts(store, run, decision->task, add_attempt, &doc);
     told_values_release(&values);
+    if (status == 0)
+        status = report_plan_check(plan);
     if (status != 0) {
         doc_discard(&doc);
         return status;
@@ -193,7 +196,7 @@ static int print_text(const struct cairn_workflow *workflow,
     if (status == 0)
         told_values_print(&values, decision->task);
     told_values_release(&values);
-    return status;
+    return status == 0 ? report_plan_check(plan) : status;
 }
 
 /* Which tasks failed, and the nodes that were visited or are on the stack. */
@@ -236,8 +239,9 @@ static uint32_t search_up(struct search *search, uint32_t node)
 }
 
 /* The task whose failure made the run skip this one; NULL if it is not known. */
-static const char *failed_need(const struct cairn_workflow *workflow,
-                               struct cairn_store *store, uint64_t run, uint32_t node)
+static int find_failed_need(const struct cairn_workflow *workflow,
+                            struct cairn_store *store, uint64_t run, uint32_t node,
+                            const char **cause)
 {
     size_t nodes = cairn_workflow_nodes(workflow);
     struct search search = {.workflow = workflow,
@@ -246,15 +250,20 @@ static const char *failed_need(const struct cairn_workflow *workflow,
                             .stack = calloc(nodes, sizeof *search.stack)};
     struct cairn_node_info info = {.id = NULL};
     uint32_t need = UINT32_MAX;
-    if (search.failed && search.seen && search.stack &&
-        cairn_run_tasks(store, run, note_failed, &search, NULL) == 0)
+    int rc = search.failed && search.seen && search.stack
+                 ? cairn_run_tasks(store, run, note_failed, &search, NULL)
+                 : CAIRN_ENOMEM;
+    if (rc == 0)
         need = search_up(&search, node);
     if (need != UINT32_MAX)
         (void)cairn_workflow_node(workflow, need, &info);
     free(search.failed);
     free(search.seen);
     free(search.stack);
-    return info.id;
+    *cause = info.id;
+    return rc == CAIRN_ENOMEM
+               ? report_failure(EXIT_SYSTEM, cairn_code_name(rc), "out of memory")
+               : 0;
 }
 
 static int explain_task(struct settings *settings, struct cairn_store *store,
@@ -267,7 +276,7 @@ static int explain_task(struct settings *settings, struct cairn_store *store,
     struct cairn_plan *plan;
     const char *cause;
     uint32_t node;
-    int status;
+    int status = 0;
     /* Only now does the workflow have the members that the run goes on with. */
     if (cairn_plan(&plan, workflow, store, options, &error) != 0)
         return report_error(&error);
@@ -279,10 +288,10 @@ static int explain_task(struct settings *settings, struct cairn_store *store,
     cairn_plan_get(plan, node, &decision);
     cause = decision.cause;
     if (decision.reason == CAIRN_REASON_SKIPPED)
-        cause = failed_need(workflow, store, cairn_plan_run(plan), node);
-    if (ui_json())
+        status = find_failed_need(workflow, store, cairn_plan_run(plan), node, &cause);
+    if (status == 0 && ui_json())
         status = print_document(workflow, plan, store, &decision, cause);
-    else
+    else if (status == 0)
         status = print_text(workflow, plan, store, &decision, cause);
     cairn_plan_free(plan);
     return status;

@@ -86,7 +86,10 @@ static int print_document(const struct cairn_plan *plan, const struct plan_shown
         }
         doc_end(&doc);
     }
-    return doc_print(&doc);
+    int status = report_plan_check(plan);
+    if (status != 0)
+        doc_discard(&doc);
+    return status == 0 ? doc_print(&doc) : status;
 }
 
 static void print_command(const struct cairn_plan *plan, uint32_t node)
@@ -190,7 +193,7 @@ static int print_text(const struct cairn_plan *plan, struct plan_shown *shown)
         ui_warn("%s", notice);
         free(notice);
     }
-    return 0;
+    return report_plan_check(plan);
 }
 
 /* " FILE" as one types it here, "" if cairn finds it without; heap or NULL. */

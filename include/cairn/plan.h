@@ -94,6 +94,10 @@ CAIRN_API const char *cairn_plan_command(const struct cairn_plan *plan, uint32_t
  * decision->task is NULL. */
 CAIRN_API void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
                               struct cairn_decision *decision);
+/* CAIRN_ENOMEM if there was no memory for the text of a decision, a condition or a
+ * command that was asked for. */
+CAIRN_API int cairn_plan_check(const struct cairn_plan *plan,
+                               struct cairn_error *error);
 /* The i-th notice (skipped damaged checkpoints, vanished tasks), NULL past the end. */
 CAIRN_API const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i);
 
