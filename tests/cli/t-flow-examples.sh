@@ -119,7 +119,7 @@ json_ok 'the next step is JSON'
 says '"task":"outline"' 'the first step can be taken'
 says 'outline of the handbook on Cairns' 'its text has the values in it'
 ok 'it is the only one' sh -c '! grep -q "write\[" out'
-exits 0 cairn claim "$number" outline --lease 400ms
+exits 0 cairn claim "$number" outline --lease 4s
 first=$(cat out)
 exits 6 cairn claim "$number" outline --lease 10m
 ok 'what was claimed is not offered' sh -c "! cairn next --json | grep -q '\"task\":\"outline\"'"
