@@ -4,7 +4,12 @@
 cat >flow.yaml <<'END2'
 name: flow
 tasks:
-  server: {run: 'i=0; while [ $i -lt 30 ]; do sleep 77 & i=$((i + 1)); done; echo started'}
+  server:
+    run: |
+      i=0 all=
+      while [ $i -lt 30 ]; do sleep 77 & all="$all $!"; i=$((i + 1)); done
+      # Until then they are called sh.
+      for one in $all; do until [ "$(cat /proc/$one/comm)" = sleep ]; do sleep 0.01; done; done
   clean: {needs: server, run: 'sleep 0.1 & wait; sh -c "true"; echo done'}
 END2
 exits 0 cairn run flow.yaml
