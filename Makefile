@@ -182,7 +182,7 @@ CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash tas
 FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
-TEST_JOBS ?= $$((3 * $(JOBS))) # half of the time they wait, for a disk or a clock
+TEST_JOBS ?= $$((2 * $(JOBS))) # half of the time they wait, for a disk or a clock
 # These take longest, so they begin first: else the last one runs alone.
 LONG_TESTS := t-golden.sh check_failing_calls t-session-watch-files.sh t-files-restore.sh t-crash.sh t-mcp-http.sh t-flow.sh \
   t-session-watch-trouble.sh t-checkpoint-fork.sh t-other-owners.sh t-containers.sh t-workflow-keys.sh
@@ -482,6 +482,6 @@ help: ## this list
 	@printf '  %-14s %s\n' check-ROOM 'the unit tests of one room: $(ROOMS) cli'
 	@echo
 	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 DEBUG=1 SANITIZE=address,undefined'
-	@echo '  JOBS (one for each processor), TEST_JOBS (three), V=1 (print the commands), T (see check)'
+	@echo '  JOBS (one for each processor), TEST_JOBS (two), V=1 (print the commands), T (see check)'
 
 -include $(C_TESTS:=.d) $(BUILD)/tests/sim/scene.d $(BENCHES:=.d)
