@@ -37,6 +37,7 @@ static void make_failing(struct workflow *w, struct rng *rng)
     uint32_t index = w->n_defs;
     struct def *def = workflow_add(w, rng);
     def->n_members = 0;
+    def->sided = false;
     for (uint32_t i = 0; i < index; i++)
         def->needs[def->n_needs++] = i;
     make_storm(w, index, rng);
