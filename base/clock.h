@@ -27,6 +27,15 @@ static inline int64_t timespec_ns(const struct timespec *t)
     return ns;
 }
 
+/* The difference of any two times; INT64_MIN or INT64_MAX if it is beyond. */
+static inline int64_t ns_between(int64_t from_ns, int64_t to_ns)
+{
+    int64_t ns;
+    if (__builtin_sub_overflow(to_ns, from_ns, &ns))
+        return to_ns < from_ns ? INT64_MIN : INT64_MAX;
+    return ns;
+}
+
 /* Whether a file whose time of change was `changed_ns` would get another one if it
  * changed at `now_ns` (both UTC): file systems count time in steps, FAT in steps of two
  * seconds. */

@@ -73,9 +73,17 @@ int target_write(struct target_file *target, const char *bytes, size_t n)
 static bool take_rights(const struct target_file *target)
 {
     const struct stat *old = &target->old;
-    return old->st_mode == 0 ||
-           ((geteuid() != 0 || fchown(target->fd, old->st_uid, old->st_gid) == 0) &&
-            fchmod(target->fd, old->st_mode & 07777) == 0);
+    if (old->st_mode == 0)
+        return target->new_mode == 0 || fchmod(target->fd, target->new_mode) == 0;
+    return (geteuid() != 0 || fchown(target->fd, old->st_uid, old->st_gid) == 0) &&
+           fchmod(target->fd, old->st_mode & 07777) == 0;
+}
+
+int target_sync(struct target_file *target)
+{
+    if (target->sys == 0 && (!take_rights(target) || fsync(target->fd) != 0))
+        target->sys = errno;
+    return target->sys != 0;
 }
 
 /* So that it is still there after a power cut. */
@@ -98,9 +106,8 @@ int target_close(struct target_file *target, bool whole)
 {
     if (target->fd < 0)
         return 0;
-    whole = whole && target->sys == 0;
-    if (whole && (!take_rights(target) || fsync(target->fd) != 0 ||
-                  rename(target->part, target->path) != 0)) {
+    whole = whole && target_sync(target) == 0;
+    if (whole && rename(target->part, target->path) != 0) {
         target->sys = errno;
         whole = false;
     }

@@ -9,9 +9,8 @@
 struct cairn_plan {
     struct situation situation;
     const struct cairn_workflow *workflow;
-    struct arena
-        arena;      /* details that had to be made; failed: one of them is not right */
-    char live[160]; /* a notice, or "" */
+    struct arena arena; /* details that had to be made; failed: one is not right */
+    char live[160];     /* a notice, or "" */
 };
 
 #endif

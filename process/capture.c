@@ -220,7 +220,7 @@ static void find_holes(int fd, uint64_t size, uint64_t *begin, uint64_t *end)
     enum { HOLES_MOST = 64 };
     *begin = size;
     *end = 0;
-    off_t hole = lseek(fd, 0, SEEK_HOLE);
+    off_t hole = size > HOLE_ALIGN ? lseek(fd, 0, SEEK_HOLE) : -1;
     for (int i = 0; i < HOLES_MOST && hole >= HOLE_ALIGN && (uint64_t)hole < size;
          i++) {
         off_t data = lseek(fd, hole, SEEK_DATA);

@@ -100,7 +100,8 @@ static int note_holder(void *context, const struct run_row *row)
 static struct holder find_holder(struct cairn_store *store, uint64_t workflow)
 {
     struct holder holder = {0};
-    struct run_filter filter = {.workflow = workflow};
+    enum { RUNS_MOST = 1000 }; /* not more with every run that there ever was */
+    struct run_filter filter = {.workflow = workflow, .limit = RUNS_MOST};
     store_each_run(store, &filter, note_holder, &holder, NULL);
     return holder;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is different between two states of a session, item by item. */
 #include "base/array.h"
+#include "base/clock.h"
 #include "session/session_int.h"
 #include "storage/store.h"
 
@@ -322,15 +323,6 @@ static void add_messages(struct buf *line, uint64_t n, const char *what)
                    (unsigned long long)n, n == 1 ? "" : "s", what);
 }
 
-/* A record may say any time. */
-static int64_t time_between(int64_t from_ns, int64_t to_ns)
-{
-    int64_t ns;
-    if (__builtin_sub_overflow(to_ns, from_ns, &ns))
-        return to_ns < from_ns ? INT64_MIN : INT64_MAX;
-    return ns;
-}
-
 static int make_line(struct comparison *c, struct cairn_board_summary *summary)
 {
     struct counts counts[ITEM_KINDS_END] = {{0}};
@@ -354,7 +346,7 @@ static int make_line(struct comparison *c, struct cairn_board_summary *summary)
     add_messages(&line, c->messages_removed, "removed");
     if (!line.size)
         buf_text(&line, "no difference");
-    add_time(&line, time_between(c->from.time_ns, c->to.time_ns));
+    add_time(&line, ns_between(c->from.time_ns, c->to.time_ns));
     int rc = buf_check(&line, c->error);
     if (!rc)
         snprintf(summary->text, sizeof summary->text, "%s", line.data);

@@ -2,6 +2,7 @@
 /* One table has all that follows from a trigger. */
 #include "session/triggers.h"
 
+#include "base/clock.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -140,15 +141,6 @@ enum trigger trigger_of_hypothesis(enum hypothesis_status now)
 
 /* ---- Whether ---- */
 
-/* Of times before `earlier` 0, of those too far apart INT64_MAX. */
-static int64_t time_between(int64_t earlier, int64_t later)
-{
-    if (later <= earlier)
-        return 0;
-    uint64_t ns = (uint64_t)later - (uint64_t)earlier;
-    return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
 int64_t moment_since(const struct moment *earlier, const struct moment *later)
 {
     /* Within one boot the boot clock never goes back, but for a container that has
@@ -156,8 +148,9 @@ int64_t moment_since(const struct moment *earlier, const struct moment *later)
     bool same_boot = earlier->boot_id.len &&
                      str_equal(earlier->boot_id, later->boot_id) &&
                      later->boot_ns >= earlier->boot_ns;
-    return same_boot ? time_between(earlier->boot_ns, later->boot_ns)
-                     : time_between(earlier->utc_ns, later->utc_ns);
+    int64_t ns = same_boot ? ns_between(earlier->boot_ns, later->boot_ns)
+                           : ns_between(earlier->utc_ns, later->utc_ns);
+    return ns > 0 ? ns : 0;
 }
 
 struct trigger_settings trigger_settings_default(void)

@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/report.h"
 #include "cli/sessions/session_of.h"
+#include "cli/target_file.h"
 #include "cli/ui.h"
 
 #include <errno.h>
@@ -102,20 +103,6 @@ static int find_file(struct settings_file *file, struct cairn_store *store)
 
 /* ---- Writing ---- */
 
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return false;
-        bytes += put;
-        n -= (size_t)put;
-    }
-    return true;
-}
-
 static bool is_unchanged(const struct settings_file *file)
 {
     struct stat now;
@@ -127,54 +114,26 @@ static bool is_unchanged(const struct settings_file *file)
            now.st_mtim.tv_nsec == file->st.st_mtim.tv_nsec;
 }
 
-/* Into a file that is there already, and its name. */
-static int put_content(struct settings_file *file, int fd, const char *beside)
-{
-    mode_t mode = file->there ? file->st.st_mode & 07777 : 0644;
-    /* Root gives it back to whom it belonged; others cannot. */
-    bool given = !file->there || geteuid() != 0 ||
-                 fchown(fd, file->st.st_uid, file->st.st_gid) == 0;
-    if (!given || !write_all(fd, file->new, file->new_bytes) || fchmod(fd, mode) != 0 ||
-        fsync(fd) != 0)
-        return system_failure("write", beside, errno);
-    if (!is_unchanged(file))
-        return report_failure(EXIT_CHANGED, cairn_code_name(CAIRN_ECHANGED),
-                              "%s was changed meanwhile, and was left as it is: try "
-                              "again",
-                              file->path);
-    if (rename(beside, file->path) != 0)
-        return system_failure("write", file->path, errno);
-    return 0;
-}
-
-static void sync_directory(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0)
-        ui_warn("cannot sync %s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-}
-
 static int write_file(struct settings_file *file)
 {
-    char beside[PATH_MAX + 32], directory[PATH_MAX];
+    struct target_file target;
     if (!file->there && mkdir(file->directory, 0777) != 0 && errno != EEXIST)
         return system_failure("make", file->directory, errno);
-    snprintf(beside, sizeof beside, "%s.XXXXXX", file->path);
-    int fd = mkostemp(beside, O_CLOEXEC);
-    if (fd < 0)
-        return system_failure("write beside", file->path, errno);
-    int status = put_content(file, fd, beside);
-    close(fd);
-    if (status != 0) {
-        unlink(beside);
-        return status;
+    int status = target_open(&target, file->path, "session install-hooks");
+    if (status == 0) {
+        target.new_mode = 0644;
+        bool written = target_write(&target, file->new, file->new_bytes) == 0 &&
+                       target_sync(&target) == 0;
+        bool changed = written && !is_unchanged(file);
+        status = target_close(&target, written && !changed);
+        if (changed)
+            status = report_failure(EXIT_CHANGED, cairn_code_name(CAIRN_ECHANGED),
+                                    "%s was changed meanwhile, and was left as it is: "
+                                    "try again",
+                                    file->path);
     }
-    snprintf(directory, sizeof directory, "%s", file->path);
-    *strrchr(directory, '/') = '\0';
-    sync_directory(directory[0] != '\0' ? directory : "/");
-    return 0;
+    target_release(&target);
+    return status;
 }
 
 /* ---- The command ---- */

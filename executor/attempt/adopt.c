@@ -331,14 +331,16 @@ static int look_at_orphan(struct engine *e, struct orphan *orphan,
 static int look_at_orphans(struct engine *e, struct orphan *first,
                            struct cairn_error *error)
 {
-    int rc = 0;
-    struct orphan *o = first;
-    for (; o && !rc; o = rc ? o : o->next)
-        rc = look_at_orphan(e, o, error);
-    for (struct orphan *seen = first; rc && seen != o; seen = seen->next)
-        if (seen->keeper.pidfd >= 0)
-            close(seen->keeper.pidfd);
-    return rc;
+    for (struct orphan *o = first; o; o = o->next) {
+        int rc = look_at_orphan(e, o, error);
+        if (!rc)
+            continue;
+        for (struct orphan *seen = first; seen != o; seen = seen->next)
+            if (seen->keeper.pidfd >= 0)
+                close(seen->keeper.pidfd);
+        return rc;
+    }
+    return 0;
 }
 
 /* Takes such tasks away from the scheduler: before any of them is settled, since one

@@ -3,7 +3,7 @@
  *
  * Damages FILE (a name inside the store ORIGINAL) at every STEP-th byte from FROM on,
  * in copies at SCRATCH, and asks. HOW: `flip` a byte, or `cut` the file there; `set` a
- * column of a row by SQL, every STEP-th of the changes that numbers.c finds.
+ * column of a row by SQL, every STEP-th of the changes that changes.c finds.
  *
  *   reported    verify, doctor, or each question's exit status tells
  *   unchanged   nothing tells, and every answer is what it was

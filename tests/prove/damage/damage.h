@@ -45,7 +45,7 @@ uint64_t records_at(const struct records *records, size_t offset, size_t *i);
  * at `offset`. */
 size_t records_missing(const struct records *before, const char *store, size_t offset);
 
-/* ---- numbers.c ---- */
+/* ---- changes.c ---- */
 
 struct changes {
     char **sql; /* one statement each */
