@@ -28,6 +28,7 @@ struct thread {
     bool opens_proc;  /* it is in a call that opens a file of /proc */
     struct call last;
     bool called;
+    bool in_call; /* in `last` */
 };
 struct range {
     uint64_t first, end;
@@ -189,6 +190,7 @@ static void on_call(struct tracing *t, struct thread *thread)
     if (ptrace(PTRACE_GET_SYSCALL_INFO, thread->id, sizeof info, &info) < 0)
         return;
     if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+        thread->in_call = false;
         if (thread->fails)
             give_result(thread, t->order->error);
         if (thread->kill_at_end)
@@ -204,7 +206,7 @@ static void on_call(struct tracing *t, struct thread *thread)
         (struct call){.process = t->pid, .thread = thread->id, .number = info.entry.nr};
     for (size_t i = 0; i < 6; i++)
         thread->last.arguments[i] = info.entry.args[i];
-    thread->called = true;
+    thread->called = thread->in_call = true;
     if (note_proc(t, thread) || !call_is(&thread->last, t->order->class))
         return;
     t->outcome->calls++;
@@ -243,6 +245,15 @@ static void describe_hang(struct tracing *t)
         }
 }
 
+/* Else it works for long in one call, on a slow disk, or gets no processor. A SIGTERM
+ * there would end it as it ends any program, where it has nothing left to do. */
+static bool is_waiting(const struct tracing *t)
+{
+    const struct thread *first = &t->threads[0];
+    return first->in_call &&
+           (call_is(&first->last, CALLS_WAIT) || first->last.number == SYS_futex);
+}
+
 /* Nothing has stopped, and the alarm rang. */
 static void on_alarm(struct tracing *t)
 {
@@ -254,7 +265,7 @@ static void on_alarm(struct tracing *t)
         kill(t->pid, SIGKILL);
     }
     if (t->order->if_waiting == LET_WAIT || !outcome->fired || outcome->stopped ||
-        outcome->lifted || now - t->last_us < IDLE_US)
+        outcome->lifted || now - t->last_us < IDLE_US || !is_waiting(t))
         return;
     outcome->stopped = t->order->if_waiting == STOP_IT;
     outcome->lifted = t->order->if_waiting == LIFT_FAULT;
