@@ -245,8 +245,9 @@ static void describe_hang(struct tracing *t)
         }
 }
 
-/* Else it works for long in one call, on a slow disk, or gets no processor. A SIGTERM
- * there would end it as it ends any program, where it has nothing left to do. */
+/* Whether it is in a call that waits: not in a long one on a slow disk, and not short
+ * of a processor. There SIGTERM could come when it has put back its handlers and only
+ * has to close the store, and would end it. */
 static bool is_waiting(const struct tracing *t)
 {
     const struct thread *first = &t->threads[0];
