@@ -36,10 +36,11 @@ struct cairn_watch {
     int64_t rest_ns, wake_ns, look_ns; /* when; INT64_MAX: never */
 
     struct places places;
-    bool told_blind, told_gone;
+    bool told_blind;
     enum state state;
     struct settle settle;
     struct buf name, root; /* the setting `files`, and where that is */
+    struct buf why_gone;   /* the last that was told; empty while it is there */
     struct tree_watch tree;
 };
 
@@ -181,9 +182,11 @@ static void lose_root(struct cairn_watch *watch, const char *why, int64_t now)
     end_tree(watch);
     watch->state = STATE_GONE;
     watch->look_ns = now + GONE_NS;
-    if (!watch->told_gone)
-        note(watch, "gone", watch->root.size ? watch->root.data : "", why);
-    watch->told_gone = true;
+    if (str_equal(buf_view(&watch->why_gone), str_of(why)))
+        return;
+    note(watch, "gone", watch->root.size ? watch->root.data : "", why);
+    buf_clear(&watch->why_gone);
+    buf_text(&watch->why_gone, why);
 }
 
 /* The tree may have begun anew, with another descriptor, or be blind since. */
@@ -240,9 +243,9 @@ static int begin_tree(struct cairn_watch *watch, int64_t now, struct cairn_error
         lose_root(watch, "the directory cannot be opened", now);
         return 0;
     }
-    if (watch->told_gone)
+    if (watch->why_gone.size)
         note(watch, "back", watch->root.data, "the directory is there again");
-    watch->told_gone = false;
+    buf_clear(&watch->why_gone);
     return rc ? rc : follow_tree(watch, clock_boot_ns(), error);
 }
 
@@ -309,7 +312,8 @@ static int follow_settings(struct cairn_watch *watch, int64_t now,
     end_tree(watch);
     buf_release(&watch->name);
     watch->name = name;
-    watch->settle.changed = watch->told_gone = false;
+    watch->settle.changed = false;
+    buf_clear(&watch->why_gone);
     return name.size ? begin_tree(watch, now, error) : 0;
 }
 
@@ -375,6 +379,7 @@ void cairn_watch_close(struct cairn_watch *watch)
         close(watch->epoll);
     buf_release(&watch->name);
     buf_release(&watch->root);
+    buf_release(&watch->why_gone);
     free(watch);
 }
 

@@ -25,10 +25,12 @@ finish() {
     wait "$watch" 2>/dev/null || true
 }
 n_of() { grep -c -e "$1" "$2"; }
-n_is() { [ "$(n_of "$2" "$3")" -ge "$1" ]; }
-again() { # N TEXT FILE: is it there so many times?
-    wait_for 200 n_is "$@"
+mark() { # FILE: what it tells from here on
+    marked=$1
+    passed=$(wc -l <"$1")
 }
+is_since() { tail -n +$((passed + 1)) "$marked" | grep -q -e "$1"; }
+since() { wait_for 200 is_since "$1"; }
 
 # ---- What passes ----
 mkdir e
@@ -83,30 +85,37 @@ exits 0 start gone way/p
 begin gone
 ok 'it watches' printed 'watched in' gone.err
 ok 'what is there' stored
+mark gone.err
 mv way/p q
-ok 'it is moved' again 1 'cannot be read\|No such file' gone.err
+ok 'it is moved' since 'cannot be read\|No such file'
 mv q way/p
-ok 'and back' again 1 'there again' gone.err
+ok 'and back' since 'there again'
 echo 2 >way/p/a
 ok 'then it is watched' stored
+mark gone.err
 rm -r way/p
-ok 'it is removed' again 2 'No such file' gone.err
+ok 'it is removed' since 'No such file'
 mkdir way/p
-ok 'another one is made' again 2 'there again' gone.err
+ok 'another one is made' since 'there again'
 echo 3 >way/p/a
 ok 'which is watched' stored
+mark gone.err
 mv way/p way/real
+ok 'it is gone' since 'No such file'
 ln -s real way/p
-ok 'a link is in its place' again 1 'by way of a link' gone.err
+ok 'a link is in its place: another reason' since 'by way of a link'
 echo 4 >way/real/a
 rm way/p
 mv way/real way/p
-ok 'no more' again 3 'there again' gone.err
+ok 'no more' since 'there again'
 ok 'what was done meanwhile is stored' stored
+mark gone.err
 mv way other
-ok 'what leads to it is moved' again 3 'No such file' gone.err
+ok 'what leads to it is moved' since 'No such file'
+sleep 2.5
+is "$(tail -n +$((passed + 1)) gone.err | grep -c 'No such file')" 1 'which is said once'
 cp -R other way
-ok 'a copy of it is made' again 4 'there again' gone.err
+ok 'a copy of it is made' since 'there again'
 echo 5 >way/p/a
 ok 'which is watched, too' stored
 ok 'it goes on after all that' kill -0 $watch
