@@ -269,8 +269,8 @@ static int load_old_graph(struct loader *l, const struct digest *recorded)
     s->recorded.same_graph = digest_equal(recorded, &s->present.digest);
     if (s->recorded.same_graph)
         return 0;
-    int rc = graph_load(l->store, recorded, &s->recorded.definition, &s->recorded.graph,
-                        l->error);
+    int rc = states_graph_load(l->store, s->recorded.row.run, recorded,
+                               &s->recorded.definition, &s->recorded.graph, l->error);
     if (rc)
         return rc;
     s->recorded.graph_loaded = true;

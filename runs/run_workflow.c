@@ -133,7 +133,8 @@ int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
         return error_nomem(error);
     int rc = run_trust(store, row, error);
     if (!rc)
-        rc = graph_load(store, &row->graph, &w->definition, &w->graph, error);
+        rc = states_graph_load(store, row->run, &row->graph, &w->definition, &w->graph,
+                               error);
     if (rc) {
         cairn_workflow_free(w);
         return rc;

@@ -104,6 +104,20 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
     return rc;
 }
 
+int states_graph_load(struct cairn_store *store, uint64_t run,
+                      const struct digest *digest, struct definition *definition,
+                      struct graph *graph, struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    int rc = graph_load(store, digest, definition, graph, &why);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "%s; run %llu goes on only with the workflow's file as it "
+                         "was, and `cairn run FILE --fresh` begins another run",
+                         why.text, (unsigned long long)run);
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
+}
+
 int generation_load(struct cairn_store *store, const struct run_row *row, uint32_t gen,
                     struct definition *definition, struct graph *graph,
                     struct cairn_error *error)
@@ -202,7 +216,8 @@ int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64
     if (rc == CAIRN_ENOTFOUND && s.row.run)
         rc = run_no_checkpoint(s.row.run, error);
     if (!rc && graph) {
-        rc = graph_load(store, &s.recovery.graph, &s.definition, &s.graph, error);
+        rc = states_graph_load(store, s.row.run, &s.recovery.graph, &s.definition,
+                               &s.graph, error);
         s.loaded = !rc;
         s.graph.definition = &stored->definition; /* where it moves to below */
     }

@@ -30,7 +30,12 @@ int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen
 int graph_load(struct cairn_store *store, const struct digest *digest,
                struct definition *definition, struct graph *graph,
                struct cairn_error *error);
-/* The two in one: the definition and graph of a generation. */
+/* The same for the graph of the tasks whose states the run has. Without it nothing can
+ * be said of them: CAIRN_EDAMAGED, also if it is missing, with what can be done. */
+int states_graph_load(struct cairn_store *store, uint64_t run,
+                      const struct digest *digest, struct definition *definition,
+                      struct graph *graph, struct cairn_error *error);
+/* The definition and graph of a generation. */
 int generation_load(struct cairn_store *store, const struct run_row *row, uint32_t gen,
                     struct definition *definition, struct graph *graph,
                     struct cairn_error *error);

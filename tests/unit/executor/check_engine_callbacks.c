@@ -91,7 +91,7 @@ START_TEST(outputs_of_callbacks)
 {
     struct cairn_store *store = open_store();
     char path[4200];
-    snprintf(path, sizeof path, "%s/large", getenv("TMPDIR"));
+    snprintf(path, sizeof path, "%s/large", dir);
     const char *const outputs[] = {path, NULL};
     const char *const needs[] = {"large", NULL};
     struct cairn_workflow *w = workflow_named("w");
