@@ -290,8 +290,9 @@ quick-rooms: $(QUICK_TESTS)
 
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' test
-# Without what takes long and is mostly about other programs, or about speed.
-SANITIZE_SKIPS := t-golden t-slow-reader t-large-files t-few-descriptors t-licences t-montage t-install t-embed t-completion t-bootstrap t-size-budget
+# Without what takes long and is mostly about other programs, about speed, or about many
+# processes in an order that chance decides.
+SANITIZE_SKIPS := t-crash t-flow t-golden t-slow-reader t-large-files t-few-descriptors t-licences t-montage t-install t-embed t-completion t-bootstrap t-size-budget
 sanitize-short: ## most of them, as in continuous integration
 	@$(MAKE) --no-print-directory TAP_TESTS='$(filter-out $(addprefix %/,$(SANITIZE_SKIPS:=.sh)),$(TAP_TESTS))' sanitize
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
