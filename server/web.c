@@ -61,13 +61,19 @@ static void wake(struct stream *stream)
         stream->wake(stream->reader);
 }
 
+/* A session's notices go with it. */
+static bool is_notices(const struct stream *stream)
+{
+    return stream->session && stream->session->notices == stream;
+}
+
 static void send_message(struct outlet *outlet, const char *json, size_t n)
 {
     struct stream *stream = (struct stream *)outlet;
     stream->messages++;
     if (stream->form == STREAM_EVENTS) {
         add_event(stream, json, n);
-        if (stream->session && stream->session->notices == stream)
+        if (is_notices(stream))
             forget_old(stream);
     } else {
         add(stream, json, n);
@@ -288,28 +294,39 @@ static void sweep_streams(struct web *web)
     size_t bytes = 0, n = 0;
     for (struct stream **at = &web->streams; *at;) {
         struct stream *stream = *at;
-        bool kept = stream->session && !stream->session->ended &&
-                    (stream->session->notices == stream ||
-                     (stream->form == STREAM_EVENTS && n < KEPT_STREAMS &&
-                      bytes + stream->text.n <= KEPT_BYTES));
-        if (kept && !is_held(stream) && stream->session->notices != stream) {
+        if (is_held(stream) || is_notices(stream)) {
+            at = &stream->next;
+        } else if (stream->session && !stream->session->ended &&
+                   stream->form == STREAM_EVENTS && n < KEPT_STREAMS &&
+                   bytes + stream->text.n <= KEPT_BYTES) {
             bytes += stream->text.n;
             n++;
-        }
-        if (kept || is_held(stream))
             at = &stream->next;
-        else
+        } else {
             free_stream(web, at);
+        }
     }
 }
 
-/* Whether a stream is there that belongs to it. */
-static bool has_stream(const struct web *web, const struct session *session)
+/* An answer that is to come, a reader, and a stream of answers refer to it. */
+static bool is_referred_to(const struct web *web, const struct session *session)
 {
     const struct stream *stream = web->streams;
-    while (stream && stream->session != session)
+    while (stream && (stream->session != session || stream == session->notices))
         stream = stream->next;
-    return stream != NULL;
+    return stream || session->client.due > 0 || is_held(session->notices);
+}
+
+static void free_session(struct web *web, struct session **at)
+{
+    struct session *session = *at;
+    struct stream **notices = &web->streams;
+    while (*notices != session->notices)
+        notices = &(*notices)->next;
+    free_stream(web, notices);
+    *at = session->next;
+    web->n_sessions--;
+    free(session);
 }
 
 /* Of readers that do not read the one with most goes: its stream ends. */
@@ -337,14 +354,10 @@ void web_sweep(struct web *web, int64_t now_ms)
     sweep_streams(web);
     lose_largest(web);
     for (struct session **at = &web->sessions; *at;) {
-        struct session *session = *at;
-        if (!session->ended || session->client.due > 0 || has_stream(web, session)) {
-            at = &session->next;
-            continue;
-        }
-        *at = session->next;
-        web->n_sessions--;
-        free(session);
+        if (!(*at)->ended || is_referred_to(web, *at))
+            at = &(*at)->next;
+        else
+            free_session(web, at);
     }
 }
 

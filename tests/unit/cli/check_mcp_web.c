@@ -211,6 +211,54 @@ START_TEST(test_busy_sessions_are_in_use)
 }
 END_TEST
 
+static bool is_there(const struct stream *stream)
+{
+    const struct stream *other = web.streams;
+    while (other && other != stream)
+        other = other->next;
+    return other != NULL;
+}
+
+/* Its call takes longer to end than until the next sweep; a notice may still come. */
+START_TEST(test_ended_with_a_call)
+{
+    struct session *session = session_new(&web);
+    const struct stream *notices = session->notices;
+    session->client.due = 1;
+    session_end(session, &web);
+    for (int i = 0; i < 3; i++) {
+        web_sweep(&web, clock_ms());
+        ck_assert_uint_eq(web.n_sessions, 1);
+        ck_assert(is_there(notices));
+        session->client.notices->send(session->client.notices, "{}", 2);
+    }
+    session->client.due = 0;
+    web_sweep(&web, clock_ms());
+    ck_assert(!is_there(notices));
+    ck_assert_uint_eq(web.n_sessions + web.bytes, 0);
+}
+END_TEST
+
+START_TEST(test_ended_with_a_reader)
+{
+    struct session *session = session_new(&web);
+    struct stream *notices = session->notices, *answers = stream_new(&web, session);
+    int first = 0, second = 0;
+    stream_join(notices, &first, wake);
+    stream_join(answers, &second, wake);
+    session_end(session, &web);
+    ck_assert_int_eq(first, 1);
+    web_sweep(&web, clock_ms());
+    stream_leave(notices, &first);
+    web_sweep(&web, clock_ms());
+    ck_assert(is_there(answers));
+    stream_leave(answers, &second);
+    web_sweep(&web, clock_ms());
+    ck_assert_ptr_null(web.streams);
+    ck_assert_uint_eq(web.n_sessions, 0);
+}
+END_TEST
+
 START_TEST(test_readers_that_do_not_read)
 {
     static char json[1 << 20];
@@ -244,6 +292,8 @@ int main(void)
     tcase_add_test(c, test_sessions_have_a_bound);
     tcase_add_test(c, test_busy_sessions_stay);
     tcase_add_test(c, test_busy_sessions_are_in_use);
+    tcase_add_test(c, test_ended_with_a_call);
+    tcase_add_test(c, test_ended_with_a_reader);
     tcase_add_test(c, test_readers_that_do_not_read);
     suite_add_tcase(suite, c);
     return help_run(suite);
