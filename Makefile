@@ -288,8 +288,10 @@ quick-rooms: $(QUICK_TESTS)
 	@$(if $(QUICK_TESTS),CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(QUICK_TESTS),echo 'no room was touched')
 	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/rooms/%.passed))
 
+# Limits of time only end what hangs: on a loaded machine everything takes several times
+# as long under sanitizers.
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=3 test
 # Without what takes long and is mostly about other programs, about speed, or about many
 # processes in an order that chance decides.
 SANITIZE_SKIPS := t-crash t-flow t-golden t-slow-reader t-large-files t-few-descriptors t-licences t-montage t-install t-embed t-completion t-bootstrap t-size-budget
