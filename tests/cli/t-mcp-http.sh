@@ -255,6 +255,18 @@ ask DELETE '' "$in_session"
 is "$code" 204 'its session ends'
 ok 'and the call with it' wait_for 10 gone
 wait $reader
+cairn check add stubborn --run 'trap "" TERM; sleep 9742' --timeout 1h >/dev/null
+hello
+build POST '{"jsonrpc":"2.0","id":24,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v3"]}}}' "$in_session"
+http -u 'data: ' "$port" <request >answer
+ok 'a call that does not end when it is told to' wait_for 10 lives 'sleep 9742'
+ask DELETE '' "$in_session"
+is "$code" 204 'its session ends'
+is_gone() { ! lives 'sleep 9742'; }
+ok 'and later the call' wait_for 30 is_gone
+hello
+rpc 25 ping '{}' "$in_session"
+is "$(got .id)" 25 'the server goes on'
 
 # ---- 2026-07-28 ---------------------------------------------------------------
 modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'

@@ -3,6 +3,7 @@
  * of what is kept for clients that do not read, do not come back, or are too many. */
 #include "server/web.h"
 
+#include "tests/support/random.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -279,6 +280,152 @@ START_TEST(test_readers_that_do_not_read)
 }
 END_TEST
 
+/* ---- Clients that do as they like ---- */
+
+enum { OPEN_MOST = 12 };
+static struct reply replies[OPEN_MOST]; /* answers that are to come */
+static struct stream *readers[OPEN_MOST];
+static size_t n_replies, n_readers;
+static int woken;
+
+static struct session *any_session(uint64_t *seed)
+{
+    struct session *session = web.sessions;
+    for (uint32_t i = help_below(seed, 6); session && i > 0; i--)
+        session = session->next;
+    return session;
+}
+
+static struct stream *any_stream(uint64_t *seed)
+{
+    struct stream *stream = web.streams;
+    for (uint32_t i = help_below(seed, 10); stream && i > 0; i--)
+        stream = stream->next;
+    return stream;
+}
+
+/* A message comes, which is answered later. */
+static void post(uint64_t *seed)
+{
+    struct session *session = help_below(seed, 5) ? any_session(seed) : NULL;
+    if (n_replies == OPEN_MOST || (session && session->ended))
+        return;
+    struct stream *stream = stream_new(&web, session);
+    ck_assert_ptr_nonnull(stream);
+    replies[n_replies++] =
+        reply_to(&(struct route){stream_client(stream), &stream->outlet, NULL}, NULL);
+    stream_settle(stream);
+}
+
+static void answer(uint64_t *seed)
+{
+    if (n_replies == 0)
+        return;
+    size_t i = help_below(seed, (uint32_t)n_replies);
+    struct reply reply = replies[i];
+    if (help_below(seed, 2))
+        reply.outlet->send(reply.outlet, "{}", 2);
+    replies[i] = replies[--n_replies];
+    server_drop(&server, &reply);
+}
+
+static void join(struct stream *stream)
+{
+    if (!stream || stream->form != STREAM_EVENTS || n_readers == OPEN_MOST)
+        return;
+    for (size_t i = 0; i < n_readers; i++)
+        if (readers[i] == stream)
+            return;
+    readers[n_readers] = stream;
+    stream_join(stream, &woken, wake);
+    n_readers++;
+}
+
+static void leave(uint64_t *seed)
+{
+    if (n_readers == 0)
+        return;
+    size_t i = help_below(seed, (uint32_t)n_readers);
+    free(rest(readers[i]));
+    stream_leave(readers[i], &woken);
+    readers[i] = readers[--n_readers];
+}
+
+static void do_something(uint64_t *seed)
+{
+    struct session *session = any_session(seed);
+    struct stream *stream = any_stream(seed);
+    switch (help_below(seed, 9)) {
+    case 0:
+        session_new(&web);
+        break;
+    case 1:
+        if (session && !session->ended)
+            session_end(session, &web);
+        break;
+    case 2:
+    case 3:
+        post(seed);
+        break;
+    case 4:
+        answer(seed);
+        break;
+    case 5:
+        if (session) /* also to one that was ended */
+            session->client.notices->send(session->client.notices, "{}", 2);
+        break;
+    case 6:
+        join(stream);
+        break;
+    case 7:
+        leave(seed);
+        break;
+    default:
+        web_sweep(&web, clock_ms() + (help_below(seed, 50) ? 0 : 2 * SESSION_IDLE_MS));
+    }
+}
+
+/* What refers to something finds it. */
+static void expect_whole(void)
+{
+    size_t n = 0, bytes = 0;
+    for (const struct session *session = web.sessions; session;
+         session = session->next, n++)
+        ck_assert(is_there(session->notices));
+    ck_assert_uint_eq(n, web.n_sessions);
+    for (const struct stream *stream = web.streams; stream; stream = stream->next) {
+        const struct session *session = web.sessions;
+        bytes += stream->text.n;
+        while (session && session != stream->session)
+            session = session->next;
+        ck_assert_ptr_eq(session, stream->session);
+    }
+    ck_assert_uint_eq(bytes, web.bytes);
+    for (size_t i = 0; i < n_replies; i++)
+        ck_assert(is_there((const struct stream *)replies[i].outlet));
+    for (size_t i = 0; i < n_readers; i++)
+        ck_assert(is_there(readers[i]));
+}
+
+START_TEST(test_as_they_like)
+{
+    for (uint64_t round = 1; round <= 200; round++) {
+        uint64_t seed = round;
+        for (int i = 0; i < 300; i++) {
+            do_something(&seed);
+            expect_whole();
+        }
+        while (n_replies > 0)
+            answer(&seed);
+        while (n_readers > 0)
+            leave(&seed);
+        web_sweep(&web, clock_ms() + 4 * SESSION_IDLE_MS);
+        ck_assert_msg(!web.streams && web.n_sessions + web.bytes == 0, "seed %d",
+                      (int)round);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mcp_web");
@@ -295,6 +442,7 @@ int main(void)
     tcase_add_test(c, test_ended_with_a_call);
     tcase_add_test(c, test_ended_with_a_reader);
     tcase_add_test(c, test_readers_that_do_not_read);
+    tcase_add_test(c, test_as_they_like);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
