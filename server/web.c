@@ -320,10 +320,11 @@ static bool is_referred_to(const struct web *web, const struct session *session)
 static void free_session(struct web *web, struct session **at)
 {
     struct session *session = *at;
-    struct stream **notices = &web->streams;
-    while (*notices != session->notices)
-        notices = &(*notices)->next;
-    free_stream(web, notices);
+    for (struct stream **its = &web->streams; *its; its = &(*its)->next)
+        if (*its == session->notices) {
+            free_stream(web, its);
+            break;
+        }
     *at = session->next;
     web->n_sessions--;
     free(session);
