@@ -128,8 +128,8 @@ if [ "$LEVEL" = full ]; then
     sweep whole cairn.db cut $((SEED % 2048 + 1)) 1031 11
     sweep killed cairn.db-wal cut 0 517 29
 else
-    sweep whole cairn.db flip $((SEED % 31)) 31 331
-    figure 'G6' 'bytes of the database changed, one in 31'
+    sweep whole cairn.db flip $((SEED % 67)) 67 331
+    figure 'G6' 'bytes of the database changed, one in 67'
     sweep killed cairn.db-wal flip $((SEED % 311)) 311 101
     figure 'G6' 'bytes of the log of a killed writer changed, one in 311'
     sweep whole cairn.db cut 0 4096 7

@@ -12,18 +12,18 @@ sweep() {
     cat "$1.out"
 }
 (
-    sweep run 41 2
-    sweep undo 79 4
-    sweep verify 53 1
+    sweep run 67 2
+    sweep undo 127 4
+    sweep verify 79 1
 ) >one &
 (
-    sweep resume 61 3
-    sweep adopt 101 6
-    sweep adopting 101 6
-    sweep required 101 6
-    sweep prune 79 3
-    sweep doctor 53 1
-    sweep resolve 79 3
+    sweep resume 97 3
+    sweep adopt 151 6
+    sweep adopting 151 6
+    sweep required 151 6
+    sweep prune 127 3
+    sweep doctor 79 1
+    sweep resolve 127 3
 ) >two &
 wait
 cat one two
