@@ -63,6 +63,8 @@ for how in same gone moved; do
     cairn run reads.yaml >run.out 2>&1 &
     pid=$!
     wait_for 20 test -e begun
+    # Recorded: a failure that is only noted would be the resume's, and nothing would run.
+    wait_for 20 grep -q 'FAILED b' run.out
     kill -9 $pid
     wait $pid 2>/dev/null
     [ $how = same ] || mv d d.old
