@@ -216,7 +216,7 @@ for once in '' 'once: true, '; do
         if [ $now = ended ]; then
             end_task
         else
-            (wait_for 20 test -e adopted && touch go) &
+            (wait_for 20 test -e adopted; touch go) &
         fi
         exits 0 cairn resume
         wait

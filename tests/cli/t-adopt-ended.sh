@@ -21,7 +21,7 @@ killed() { # a run whose two tasks outlive it
 
 for more in '--param k=2' --fresh '--fresh --json' '--fresh --quiet'; do
     killed
-    (wait_for 20 sh -c '[ "$(wc -l <begun)" = 4 ]' && touch go) &
+    (wait_for 20 sh -c '[ "$(wc -l <begun)" = 4 ]'; touch go) &
     # shellcheck disable=SC2086
     exits 0 cairn run flow.yaml $more
     wait $!
@@ -70,7 +70,7 @@ for how in same gone moved; do
     [ $how = same ] || mv d d.old
     [ $how != moved ] || mv d2 d
     touch again
-    (wait_for 20 test -e adopted && touch go) &
+    (wait_for 20 test -e adopted; touch go) &
     cairn resume >resume.out 2>&1
     is $? 0 "$how: it is adopted"
     wait $!
@@ -122,7 +122,7 @@ for how in lives ended; do
     else
         touch again-x
         write_edits "x $tasks"
-        (wait_for 20 test -e adopted-x && touch go) &
+        (wait_for 20 test -e adopted-x; touch go) &
     fi
     exits 0 cairn resume
     wait

@@ -212,7 +212,7 @@ in_session=$first_session
 # ---- Streams ------------------------------------------------------------------
 cairn check add slow --run 'exec sleep 9741' --timeout 1h >/dev/null
 cairn check add short --run 'sleep 2; echo waited' >/dev/null
-gone() { ! lives 'sleep 9741'; }
+gone() { ! lives "sleep ${1-9741}"; }
 build POST '{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v2"]}}}' "$in_session"
 http -u 'data: ' "$port" <request >answer
 event=$(sed -n 's/^id: \([0-9-]*\).*/\1/p' answer)
@@ -262,8 +262,7 @@ http -u 'data: ' "$port" <request >answer
 ok 'a call that does not end when it is told to' wait_for 10 lives 'sleep 9742'
 ask DELETE '' "$in_session"
 is "$code" 204 'its session ends'
-is_gone() { ! lives 'sleep 9742'; }
-ok 'and later the call' wait_for 30 is_gone
+ok 'and later the call' wait_for 30 gone 9742
 hello
 rpc 25 ping '{}' "$in_session"
 is "$(got .id)" 25 'the server goes on'
