@@ -1,8 +1,6 @@
 #!/bin/sh
-# Every test stands where make finds it (tests/README.md), and no folder of sources is so
-# full that a reader is lost in it.
+# Every test stands where make finds it (tests/README.md).
 set -eu
-most=45
 rooms="$(sed -n 's/^\([a-z/]*\):.*/\1/p' tests/lint/rooms)
 cli"
 work=$(mktemp -d)
@@ -30,10 +28,6 @@ trap 'rm -rf "$work"' EXIT
     # The tests build what they need beyond a bare machine's commands.
     grep -nE '(^|[^"/`a-z_.])(sqlite3|jq) ' tests/cli/*.sh |
         grep -vE '^[^:]*:[0-9]*: *#' | sed 's/$/: not on every machine; see tests\/tools/'
-    # shellcheck disable=SC2046
-    find $(printf '%s\n' "$rooms" | cut -d/ -f1 | sort -u) include tests bench examples \
-        -name node_modules -prune -o -name '*.[chS]' -print | sed 's,/[^/]*$,,' | LC_ALL=C sort | uniq -c |
-        awk -v most=$most '$1 > most { print $2 ": " $1 " sources in one folder; " most " are enough" }'
 } >"$work/found"
 if [ -s "$work/found" ]; then
     cat "$work/found" >&2
