@@ -4,6 +4,7 @@
 #include "cli/commands/store_commands.h"
 #include "cli/commands/table.h"
 #include "cli/exit_status.h"
+#include "cli/first_process.h"
 #include "cli/help.h"
 #include "cli/report.h"
 #include "cli/ui.h"
@@ -94,6 +95,8 @@ int main(int argc, char **argv)
 {
     struct settings settings;
     int status;
+    if (first_process(argv, &status))
+        return status;
     ui_start();
     command_use(&command_tables);
     settings_init(&settings);

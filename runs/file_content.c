@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -165,6 +167,7 @@ struct walk {
     struct buf seen;    /* of each its path, its kind and its sign */
     uint64_t size;
     int64_t changed_ns;
+    struct stat own[2]; /* the files that stdout and stderr of this process are */
 };
 
 static char kind_of(const FTSENT *entry)
@@ -212,6 +215,31 @@ static int add_content(struct walk *w, const FTSENT *entry, size_t skip,
     return rc;
 }
 
+/* A store below the directory, the one of this run too, changes with every step, and
+ * says nothing about what the task reads. */
+static bool is_store(const FTSENT *entry)
+{
+    char database[sizeof "/cairn.db" + PATH_MAX];
+    struct stat st;
+    if (strcmp(entry->fts_name, ".cairn") == 0)
+        return true;
+    if (entry->fts_info != FTS_D || entry->fts_pathlen > PATH_MAX)
+        return false;
+    snprintf(database, sizeof database, "%s/cairn.db", entry->fts_accpath);
+    return lstat(database, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Nor does the file that `cairn run >log` writes. */
+static bool is_own_output(const struct walk *w, const FTSENT *entry)
+{
+    const struct stat *st = entry->fts_statp;
+    for (int i = 0; i < 2; i++)
+        if (entry->fts_info == FTS_F && S_ISREG(w->own[i].st_mode) &&
+            st->st_ino == w->own[i].st_ino && st->st_dev == w->own[i].st_dev)
+            return true;
+    return false;
+}
+
 /* What is seen of an entry was seen before its content is read. */
 static int walk_entry(struct walk *w, const FTSENT *entry, size_t skip,
                       struct cairn_error *error)
@@ -236,10 +264,15 @@ static int walk_directory(const char *path, struct walk *w, struct cairn_error *
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     if (!walk)
         return error_sys(error, errno, "cannot read %s", path);
-    const FTSENT *entry;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        (void)fstat(fd, &w->own[fd - STDOUT_FILENO]);
+    FTSENT *entry;
     errno = 0;
     while (!rc && (entry = fts_read(walk))) {
-        rc = walk_entry(w, entry, strlen(path), error);
+        if (entry->fts_level > 0 && (is_store(entry) || is_own_output(w, entry)))
+            (void)fts_set(walk, entry, FTS_SKIP);
+        else
+            rc = walk_entry(w, entry, strlen(path), error);
         errno = 0;
     }
     if (!rc && errno)

@@ -11,6 +11,7 @@
 
 struct entry {
     struct str key, value;
+    bool crlf;      /* the value is several lines that end with CR LF */
     uint32_t order; /* among equal keys the highest one counts */
 };
 
@@ -18,6 +19,7 @@ struct lines {
     struct str text;
     size_t at;       /* where the next line begins */
     uint32_t number; /* of the last line */
+    bool crlf;       /* the last line ended with CR LF */
 };
 
 static bool next_line(struct lines *lines, struct str *line)
@@ -30,6 +32,8 @@ static bool next_line(struct lines *lines, struct str *line)
     *line = (struct str){start, end ? (size_t)(end - start) : left};
     lines->at += line->len + (end != NULL);
     lines->number++;
+    lines->crlf = end && line->len && end[-1] == '\r';
+    line->len -= lines->crlf;
     return true;
 }
 
@@ -81,8 +85,10 @@ static int read_entry(struct lines *lines, struct str line, struct entry *entry,
                          LIMIT_NAME_BYTES);
     if (n && rest.len >= 1 && rest.ptr[0] == '=') {
         entry->value = (struct str){rest.ptr + 1, rest.len - 1};
+        entry->crlf = false;
         return 0;
     }
+    entry->crlf = lines->crlf;
     if (n && rest.len >= 2 && memcmp(rest.ptr, "<<", 2) == 0)
         return read_block(lines, (struct str){rest.ptr + 2, rest.len - 2},
                           &entry->value, error);
@@ -130,6 +136,18 @@ static size_t drop_duplicates(struct entry *entries, size_t n)
     return kept;
 }
 
+/* Takes the CR from each CR LF, and from the end, where the LF is gone already. */
+static void drop_returns(struct str *value)
+{
+    char *to = (char *)(uintptr_t)value->ptr;
+    const char *from = value->ptr, *end = from + value->len;
+    for (; from < end; from++)
+        if (*from != '\r' || (from + 1 < end && from[1] != '\n'))
+            *to++ = *from;
+    *to = 0;
+    value->len = (size_t)(to - value->ptr);
+}
+
 static int copy_entries(struct arena *arena, const struct entry *entries, size_t n,
                         struct key_value **out, struct cairn_error *error)
 {
@@ -140,6 +158,8 @@ static int copy_entries(struct arena *arena, const struct entry *entries, size_t
     for (size_t i = 0; values && i < n; i++) {
         values[i].key = arena_str(arena, entries[i].key);
         values[i].value = arena_str(arena, entries[i].value);
+        if (entries[i].crlf && values[i].value.ptr)
+            drop_returns(&values[i].value);
     }
     if (arena->failed)
         return error_nomem(error);

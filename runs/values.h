@@ -14,9 +14,11 @@
  *
  * (the value is what stands between, without its last line break). Keys are
  * [a-zA-Z_][a-zA-Z0-9_]*, at most LIMIT_NAME_BYTES; the last one of the same name
- * counts. Empty lines are skipped. Values are any bytes but NUL. At most LIMIT_VALUES
- * keys and LIMIT_VALUES_BYTES of file. Result sorted by key, in the arena.
- * CAIRN_EWORKFLOW with "line 3: ..." in *error; CAIRN_ELIMIT. */
+ * counts. Empty lines are skipped. Lines may end with CR LF; in a value of several
+ * lines each CR LF is then a line break, if the line `key<<END` ends with one. Values
+ * are any bytes but NUL. At most LIMIT_VALUES keys and LIMIT_VALUES_BYTES of file.
+ * Result sorted by key, in the arena. CAIRN_EWORKFLOW with "line 3: ..." in *error;
+ * CAIRN_ELIMIT. */
 int values_parse(struct arena *arena, struct str text, struct key_value **out,
                  uint32_t *n, struct cairn_error *error);
 /* The same pairs as `cairn complete` puts them into a command: key, value, key, ...,

@@ -152,8 +152,12 @@ static bool retry_applies(const struct engine *e, const struct ending *ending)
     if (!(e->progress.sched.allowed & kind) ||
         e->progress.failures[ending->row.task] > retry->max)
         return false;
+    /* A signal counts as a shell reports it, whether or not one stood in between; the
+     * signal that ends a task at its time limit is ours. */
+    bool signalled = ending->row.signal && !(ending->row.flags & ATTEMPT_TIMED_OUT);
+    int status = signalled ? 128 + ending->row.signal : ending->row.exit_code;
     for (uint32_t i = 0; i < retry->n_on_exit; i++)
-        if (ending->row.exit_code == retry->on_exit[i])
+        if (status == retry->on_exit[i])
             return true;
     return retry->n_on_exit == 0;
 }

@@ -126,6 +126,27 @@ rm extra
 exits 0 cairn plan
 says 'its output extra is missing' 'and the others must be there'
 cd ..
+# A directory with a store in it: what cairn writes there is no change of the directory.
+mkdir -p around/in && cd around || exit 1
+cat >in/w.yaml <<'END'
+name: around
+tasks:
+  a: {inputs: [.], run: 'echo a >>"$LOG"'}
+  b: {needs: a, outputs: [../made], run: 'mkdir -p ../made; cp "$LOG" ../made/l; echo b >>"$LOG"'}
+  c: {needs: b, run: 'test -e "$GO"'}
+END
+LOG=$(mktemp) GO=$LOG.go
+export LOG GO
+(unset CAIRN_STORE; cairn run in/w.yaml -q) >/dev/null 2>&1
+: >"$GO"
+mkdir made/inner && CAIRN_STORE=made/inner cairn session start x -q >/dev/null 2>&1
+(unset CAIRN_STORE; cairn resume in/w.yaml -q) >/dev/null 2>&1
+is "$(tr '\n' ' ' <"$LOG")" 'a b ' 'a store in an input or an output is no change of it'
+echo new >in/more
+(unset CAIRN_STORE; cairn plan in/w.yaml) >"$LOG" 2>&1
+ok 'a new file in the directory is one' grep -q 'run   a' "$LOG"
+rm -f "$LOG" "$GO"
+cd ..
 # On a file system whose times are whole seconds the content is read.
 if [ "$(id -u)" = 0 ] && truncate -s 16M seconds.img && mkfs.ext4 -q -F -I 128 seconds.img 2>/dev/null &&
     mkdir seconds && mount -o loop seconds.img seconds 2>/dev/null; then

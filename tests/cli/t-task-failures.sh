@@ -84,6 +84,22 @@ says '(exit 5, attempt 3, ' 'which attempt it was is told'
 rm -f tries
 fails '{run: "echo x >>tries; exit 5", retries: {max: 2, delay: 10ms, on_exit: [7]}}'
 is "$(grep -c x tries)" 1 'no retry after another exit code'
+# A signal counts as 128 and its number, whatever stands between cairn and the program.
+cat >die.sh <<'END'
+#!/bin/sh
+echo x >>tries
+kill -9 $$
+END
+chmod +x die.sh
+for how in 'run: "sh die.sh; exit $?"' 'run: sh die.sh' 'exec: [./die.sh]' \
+    'shell: bash, run: sh die.sh'; do
+    rm -f tries
+    fails "{$how, retries: {max: 1, delay: 10ms, on_exit: [137]}}"
+    is "$(grep -c x tries)" 2 "killed is exit 137: $how"
+done
+rm -f tries
+fails '{run: "echo x >>tries; sleep 60", timeout: 100ms, retries: {max: 1, on_exit: [143, 137]}}'
+is "$(grep -c x tries)" 1 'its time limit is not such an exit'
 rm -f tries
 printf 'name: w\ntasks:\n  t: {run: "echo x >>tries; [ $(grep -c x tries) -ge 3 ]", retries: {max: 5, delay: 10ms}}\n' >w.yaml
 exits 0 cairn run --fresh w.yaml

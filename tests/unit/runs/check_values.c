@@ -71,7 +71,9 @@ START_TEST(test_values)
     expect_values(STR("b=2\n\na=1\n"), "a=1|b=2|");
     expect_values(STR("a=\n"), "a=|");
     expect_values(STR("a==b=c\n"), "a==b=c|");
-    expect_values(STR("a= x \t\r\n"), "a= x \t\r|");
+    expect_values(STR("a= x \t\r\n"), "a= x \t|");
+    expect_values(STR("\r\na=1\r\r\nb=2\r\n\r\n"), "a=1\r|b=2|");
+    expect_values(STR("a=1\r"), "a=1\r|");
     expect_values(STR("a=x<<y\n"), "a=x<<y|");
     expect_values(STR("_A9z=1\n"), "_A9z=1|");
     expect_values(STR("a=\xff\x80$(rm)`x`'\"\n"), "a=\xff\x80$(rm)`x`'\"|");
@@ -90,6 +92,8 @@ END_TEST
 START_TEST(test_blocks)
 {
     expect_values(STR("a<<END\none\ntwo\nEND\n"), "a=one\ntwo|");
+    expect_values(STR("a<<END\r\none\r\nt\rwo\r\nEND\r\nb=2"), "a=one\nt\rwo|b=2|");
+    expect_values(STR("a<<END\none\r\ntwo\r\nEND\r\n"), "a=one\r\ntwo\r|");
     expect_values(STR("a<<END\none\nEND"), "a=one|");
     expect_values(STR("a<<END\nEND\n"), "a=|");
     expect_values(STR("a<<END\n\nEND\n"), "a=|");
