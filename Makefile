@@ -194,6 +194,10 @@ $(BUILD)/tests/sim/check_runs: $(BUILD)/tests/sim/scene.o
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
+# This one makes what the command would refuse.
+$(BUILD)/tests/tools/bombs: tests/tools/bombs.c $(ALL_ROOMS)
+	@mkdir -p $(@D)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS) -ldl
 $(BUILD)/tests/tools/schema: $(wildcard tests/tools/schema/*.[ch])
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS) $$(pkg-config --libs jansson yaml-0.1)

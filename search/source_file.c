@@ -16,11 +16,15 @@
 /* As git tells binary contents. */
 enum { BINARY_BYTES = 8000 };
 
+/* That came with one checkpoint (docs/limits.md): further ones are not found. */
+enum { FILES_MOST = 500000 };
+
 struct telling {
     struct text_source *source;
     struct arena arena;
     struct cairn_session_info info;
     struct map seen; /* digests with paths */
+    uint64_t given;  /* of the checkpoint */
     uint64_t seq;
     int64_t time_ns;
     struct buf project, key, title, body;
@@ -156,6 +160,9 @@ static int note_change(void *context, struct str path, const struct tree_entry *
     int added = key.len ? map_add(&t->seen, key, 0, NULL) : CAIRN_ENOMEM;
     if (added < 0)
         return error_nomem(s->error);
+    if (added && ++t->given > FILES_MOST)
+        return error_set(s->error, CAIRN_ELIMIT,
+                         "more than %d files came with one checkpoint", FILES_MOST);
     return added ? give_file(t, path, after) : 0;
 }
 
@@ -176,6 +183,7 @@ static int add_checkpoint(void *context, const struct checkpoint_row *row)
     if (rc <= 0)
         return rc == CAIRN_EDAMAGED ? 0 : rc;
     l->t->seq = row->seq;
+    l->t->given = 0;
     l->t->time_ns = at.time_ns;
     if (before && digest_equal(before, &root))
         rc = 0;
@@ -187,6 +195,10 @@ static int add_checkpoint(void *context, const struct checkpoint_row *row)
             snapshot_compare(s->store, NULL, &root, false, note_change, l->t, s->error);
     if (rc == CAIRN_EDAMAGED && !s->stopped)
         return 0;
+    if (rc == CAIRN_ELIMIT && !s->stopped) { /* what was given of it stays */
+        l->place->seq = row->seq;
+        return 0;
+    }
     if (!rc)
         *l->place = (struct file_place){.seq = row->seq, .root = root};
     return rc;

@@ -3,7 +3,6 @@
 
 #include "base/reader.h"
 #include "base/utf8.h"
-#include "checkpoint/nodes/nodes.h"
 #include "session/files_pending.h"
 #include "session/session_int.h"
 #include "storage/object.h"
@@ -398,38 +397,4 @@ int files_end(struct files_taken *files, int rc, struct cairn_store *store,
         pending_unlock(store);
     files->locked = false;
     return rc;
-}
-
-/* ---- Checking them ---- */
-
-struct files_check {
-    struct cairn_store *store;
-    struct node_set seen;
-    struct cairn_error *error;
-};
-
-static int see_object(void *context, const struct digest *digest, bool is_node)
-{
-    struct files_check *check = context;
-    char hex[DIGEST_HEX_SIZE];
-    bool there;
-    int rc = node_set_add(&check->seen, digest, is_node, check->error);
-    if (rc <= 0)
-        return rc ? rc : 1;
-    rc = store_has_object(check->store, digest, &there, check->error);
-    if (rc || there)
-        return rc;
-    digest_hex(digest, hex);
-    return error_set(check->error, CAIRN_EDAMAGED, "%.12s of its files is missing",
-                     hex);
-}
-
-int files_check(struct cairn_store *store, const struct digest *snapshot,
-                struct cairn_error *error)
-{
-    struct files_check check = {.store = store, .error = error};
-    struct node_visitor visitor = {see_object, NULL, &check};
-    int rc = nodes_each(store, snapshot, &visitor, error);
-    node_set_release(&check.seen);
-    return rc == CAIRN_ENOTFOUND ? CAIRN_EDAMAGED : rc;
 }

@@ -77,9 +77,5 @@ int files_path_name(struct cairn_store *store, const char *root, struct buf *out
 const char *files_path_below(const char *path, const char *above);
 /* That of the files; NULL: the checkpoint holds none. */
 const struct section_ref *files_section(const struct sections *sections);
-/* Is everything there that the snapshot refers to? CAIRN_EDAMAGED. (What the bytes are
- * is verified when they are read.) */
-int files_check(struct cairn_store *store, const struct digest *snapshot,
-                struct cairn_error *error);
 
 #endif

@@ -17,6 +17,7 @@ struct comparing {
     struct pair *pairs; /* [SNAPSHOT_DEPTH_MOST + 1] */
     uint32_t depth;
     struct buf path;
+    struct snapshot_sums sums[2]; /* of what differs */
     bool times;
     snapshot_change_fn *each;
     void *context;
@@ -75,6 +76,11 @@ static int compare(struct comparing *c, struct str name,
         return 0;
     buf_str(&c->path, name);
     int rc = buf_check(&c->path, c->error);
+    for (int side = 0; side < 2 && !rc; side++) {
+        if (side ? after : before)
+            snapshot_count(&c->sums[side], side ? after : before, c->path.size);
+        rc = snapshot_within(&c->sums[side], buf_view(&c->path), c->error);
+    }
     if (!rc)
         rc = c->each(c->context, buf_view(&c->path), before, after);
     if (rc || !below) {

@@ -21,6 +21,7 @@ struct looking {
     struct place *places; /* [SNAPSHOT_DEPTH_MOST + 1] */
     uint32_t depth;
     struct buf path;
+    struct snapshot_sums sums;
     snapshot_entry_fn *each;
     void *context;
     struct cairn_error *error;
@@ -48,6 +49,9 @@ static int look_at(struct looking *l, const struct tree_entry *entry)
     size_t path = l->path.size;
     buf_str(&l->path, entry->name);
     int rc = buf_check(&l->path, l->error);
+    snapshot_count(&l->sums, entry, l->path.size);
+    if (!rc)
+        rc = snapshot_within(&l->sums, buf_view(&l->path), l->error);
     if (!rc)
         rc = l->each(l->context, buf_view(&l->path), entry);
     if (!rc && entry->kind == TREE_DIRECTORY) {

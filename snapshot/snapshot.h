@@ -15,15 +15,26 @@
 #ifndef SNAPSHOT_SNAPSHOT_H
 #define SNAPSHOT_SNAPSHOT_H
 
+#include "base/map.h"
 #include "snapshot/stage.h"
 #include "snapshot/tree.h"
 
-enum { SNAPSHOT_DEPTH_MOST = 400 }; /* directories, one below the other */
+/* Of one snapshot (docs/limits.md). What takes, checks or walks one keeps to these. */
+enum {
+    SNAPSHOT_DEPTH_MOST = 400,         /* directories, one below the other */
+    SNAPSHOT_PATHS_MOST = 2000000,     /* files, directories, links, what is left out */
+    SNAPSHOT_PATH_BYTES_MOST = 1 << 28 /* of all their paths */
+};
+#define SNAPSHOT_BYTES_MOST (UINT64_C(1) << 44) /* of all files */
 
 struct snapshot_counts {
     uint64_t files, directories, links, left_out;
     uint64_t bytes;
 };
+static inline uint64_t snapshot_paths(const struct snapshot_counts *counts)
+{
+    return counts->files + counts->directories + counts->links + counts->left_out;
+}
 struct snapshot_request {
     struct cairn_store *store;
     const char *root;            /* a directory */
@@ -80,10 +91,40 @@ int snapshot_read_chunks(struct cairn_store *store, const struct digest *digest,
                          struct arena *arena, struct chunk_list *out,
                          struct cairn_error *error);
 
+/* ---- check.c ---- */
+
+/* Of a directory and of all that is below it, or of what was seen so far. */
+struct snapshot_sums {
+    struct snapshot_counts counts;
+    uint64_t path_bytes; /* of paths that begin in that directory */
+    uint32_t height;     /* directories, one below the other */
+};
+/* An entry whose path has so many bytes. */
+void snapshot_count(struct snapshot_sums *sums, const struct tree_entry *entry,
+                    size_t path);
+/* CAIRN_ELIMIT, with `where`: a path. */
+int snapshot_within(const struct snapshot_sums *sums, struct str where,
+                    struct cairn_error *error);
+
+/* Directories that were checked; zero: none. The objects they refer to must stay. */
+struct snapshot_checked {
+    struct map trees; /* digest to index */
+    struct arena keys;
+    struct snapshot_sums *sums;
+    size_t n, room;
+};
+/* All of a snapshot that comes from outside: every directory can be read, each file has
+ * its content and size, no limit is passed. Costs what is stored, however often it is
+ * found in the tree. CAIRN_EDAMAGED, CAIRN_ELIMIT, each with the path. */
+int snapshot_check(struct cairn_store *store, const struct digest *snapshot,
+                   struct snapshot_checked *checked, struct cairn_error *error);
+void snapshot_checked_release(struct snapshot_checked *checked);
+
 /* ---- look.c ---- */
 
 /* Each entry, a directory before what is in it, by ascending bytes of the names; `path`
- * is a view that ends with a NUL. Non-zero stops, and is returned. */
+ * is a view that ends with a NUL. Non-zero stops, and is returned. CAIRN_ELIMIT: at the
+ * path it names more than a snapshot can have were given. */
 typedef int snapshot_entry_fn(void *context, struct str path,
                               const struct tree_entry *entry);
 int snapshot_each(struct cairn_store *store, const struct digest *root,
@@ -104,7 +145,8 @@ int snapshot_content(struct cairn_store *store, const struct tree_entry *file,
  * of the names: `before` or `after` may be NULL, not both. Where a directory became
  * something else, or the other way round, what was in it follows. `path` ends with a
  * NUL. `times`: an entry whose time alone differs counts, too. A non-zero return stops,
- * and is returned. The first digest may be NULL: nothing is on that side. */
+ * and is returned. The first digest may be NULL: nothing is on that side. CAIRN_ELIMIT:
+ * as snapshot_each, of both sides. */
 typedef int snapshot_change_fn(void *context, struct str path,
                                const struct tree_entry *before,
                                const struct tree_entry *after);

@@ -50,6 +50,7 @@ struct taking {
     struct level *levels; /* [SNAPSHOT_DEPTH_MOST] */
     uint32_t depth;
     struct buf path; /* of the directory, with a slash behind it, or empty */
+    struct snapshot_sums sums;
     struct stat store;
     char *found; /* [FOUND_BYTES]: names, as the kernel gives them */
     struct cairn_error *error;
@@ -194,14 +195,18 @@ static struct level *top_of(struct taking *t)
     return &t->levels[t->depth - 1];
 }
 
-static void count_entry(struct taking *t, const struct tree_entry *entry)
+static int count_entry(struct taking *t, const struct tree_entry *entry)
 {
-    struct snapshot_counts *counts = &t->out->counts;
-    counts->files += tree_is_file(entry);
-    counts->directories += entry->kind == TREE_DIRECTORY;
-    counts->links += entry->kind == TREE_LINK;
-    counts->left_out += entry->kind == TREE_LEFT_OUT;
-    counts->bytes += tree_is_file(entry) ? entry->size : 0;
+    snapshot_count(&t->sums, entry, t->path.size + entry->name.len);
+    int rc = snapshot_within(&t->sums, buf_view(&t->path), t->error);
+    if (rc)
+        error_context(
+            t->error,
+            "the files below %s are too many for one checkpoint: list what is "
+            "not needed in .cairnignore, or name another directory with "
+            "`cairn session config files DIR`",
+            t->request->root);
+    return rc;
 }
 
 /* Of anything but a directory. */
@@ -216,11 +221,13 @@ static int take_entry(struct taking *t, struct index_entry *made,
         index_put_again(&t->out->index, &level->place, made);
     else
         index_put(&t->out->index, &level->place, made);
-    count_entry(t, entry);
+    int rc = count_entry(t, entry);
+    if (rc)
+        return rc;
     if (entry->kind == TREE_LEFT_OUT && t->request->left_out) {
         size_t length = t->path.size;
         buf_str(&t->path, entry->name);
-        int rc = buf_check(&t->path, t->error);
+        rc = buf_check(&t->path, t->error);
         if (rc)
             return rc;
         t->request->left_out(t->request->context, buf_view(&t->path), entry->why);
@@ -424,8 +431,8 @@ static int finish_directory(struct taking *t)
     note_entry(top_of(t), &entry, was);
     entry.mtime_ns = top_of(t)->tree.entries[top_of(t)->tree.n - 1].mtime_ns;
     index_end_directory(&t->out->index, length_at, &entry);
-    count_entry(t, &entry);
-    return buf_check(&t->out->index, t->error);
+    rc = count_entry(t, &entry);
+    return rc ? rc : buf_check(&t->out->index, t->error);
 }
 
 static int take_name(struct taking *t, struct str name)
@@ -545,6 +552,7 @@ void snapshot_head_encode(const struct snapshot_head *head, struct buf *out)
 
 static int put_head(struct taking *t)
 {
+    t->out->counts = t->sums.counts;
     struct snapshot_head head = {t->out->root, t->request->root_name, t->out->counts};
     struct buf content = BUF_INIT;
     bool there = false;

@@ -167,10 +167,16 @@ int tree_decode(struct arena *arena, struct str content, struct tree *out,
     }
     if (arena->failed)
         return error_nomem(error);
-    for (uint64_t i = 0; i < n && good; i++)
-        good =
-            read_entry(&d, &out->entries[i]) &&
-            (i == 0 || str_compare(out->entries[i - 1].name, out->entries[i].name) < 0);
+    for (uint64_t i = 0; i < n && good; i++) {
+        struct tree_entry *entry = &out->entries[i];
+        if (!read_entry(&d, entry) ||
+            (i && str_compare(entry[-1].name, entry->name) >= 0))
+            return error_set(
+                error, CAIRN_EDAMAGED,
+                "it is not a directory: its entry %llu has a name, a mode, "
+                "a size or a place that none can have",
+                (unsigned long long)i + 1);
+    }
     good = good && reader_done(&d.in) && d.nodes == node_count(d.node.nodes) &&
            d.leaves == node_count(d.node.leaves);
     return good ? 0 : error_set(error, CAIRN_EDAMAGED, "it is not a directory");

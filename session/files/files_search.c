@@ -146,7 +146,7 @@ static int collect_step(struct grep *g, uint32_t at)
                                     false, note_change, &d, g->error);
     }
     buf_release(&d.key);
-    if (rc == CAIRN_EDAMAGED) {
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ELIMIT) {
         step->state = STEP_DAMAGED;
         rc = 0;
     }

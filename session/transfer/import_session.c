@@ -202,6 +202,15 @@ static int compare_known(const void *a, const void *b)
     return strcmp(a, ((const struct known_record *)b)->id);
 }
 
+static int check_files(struct importing *im, const struct digest *files,
+                       struct cairn_error *why)
+{
+    int rc = snapshot_check(im->store, files, &im->session.checked, why);
+    if (rc)
+        error_context(why, "its files");
+    return rc;
+}
+
 /* A damaged record or content: CAIRN_EDAMAGED. */
 static int verify_record(struct importing *im, struct file_record *record,
                          struct cairn_error *why)
@@ -221,7 +230,7 @@ static int verify_record(struct importing *im, struct file_record *record,
     if (!rc)
         rc = state_load(im->store, &record->state, why);
     if (!rc && record->state.has_files)
-        rc = files_check(im->store, &record->state.files, why);
+        rc = check_files(im, &record->state.files, why);
     return rc;
 }
 
@@ -443,6 +452,7 @@ static int finish(struct importing *im)
 
 static void release(struct session_import *s)
 {
+    snapshot_checked_release(&s->checked);
     for (size_t i = 0; i < s->n_branches; i++)
         free(s->branches[i].reason);
     free(s->branches);

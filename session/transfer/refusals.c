@@ -27,7 +27,8 @@ int import_incomplete(struct importing *im, const char *type)
 int import_left_out(struct importing *im, int rc, const char *what,
                     const struct cairn_error *why)
 {
-    if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND && rc != CAIRN_ENEWER)
+    if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND && rc != CAIRN_ENEWER &&
+        rc != CAIRN_ELIMIT)
         return why->text[0] ? error_set(im->error, rc, "%s", why->text) : rc;
     import_refuse(im, "line %llu: %s: %s", (unsigned long long)im->line, what,
                   why->text);

@@ -51,6 +51,7 @@ struct session_import {
     uint64_t n_messages;              /* lines of the file */
     struct state_at present;
     bool has_present;
+    struct snapshot_checked checked; /* of its files */
 };
 
 /* By its number in the file, or NULL. */

@@ -85,7 +85,7 @@ static void expect_refused(struct tree_entry *entries, uint32_t n)
     node_encode(buf_view(&nodes), buf_view(&leaves), buf_view(&body), &content);
     ck_assert_int_eq(tree_decode(&arena, buf_view(&content), &found, &failure),
                      CAIRN_EDAMAGED);
-    ck_assert_str_eq(failure.text, "it is not a directory");
+    ck_assert_ptr_nonnull(strstr(failure.text, "it is not a directory: its entry "));
     buf_release(&leaves);
     buf_release(&body);
     buf_release(&content);
