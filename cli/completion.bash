@@ -92,6 +92,7 @@ _cairn_options()
     fail) printf '%s\n' --token --message ;;
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort ;;
     doctor) printf '%s\n' --repair ;;
+    clean) printf '%s\n' --stale --dry-run --yes --param ;;
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
     stats) printf '%s\n' --prometheus ;;
     search) printf '%s\n' --in --tag --since --until --project --hits --rebuild ;;
@@ -236,7 +237,7 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor gc stats search checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
@@ -250,7 +251,7 @@ _cairn_operands()
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor gc stats search checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp ;;
     resume)
         _cairn_runs

@@ -55,9 +55,6 @@ static const struct meaning commands[] = {
     {"verify",
      "`cairn validate` checks a workflow file, `cairn checkpoint verify` what is "
      "stored"},
-    {"clean",
-     "`cairn undo RUN` takes back what a run did, `cairn gc` removes what the store "
-     "no longer needs; files of tasks are theirs"},
     {"all", "`cairn run` runs the whole workflow file"},
     {"test", "`cairn run test` runs the task or group of that name"},
     {"tail", "`cairn log TASK --follow` prints what a task writes"},

@@ -64,6 +64,7 @@ enum option_id {
     OPT_YES,
     OPT_PRUNE_KEEP,
     OPT_DRY_RUN,
+    OPT_STALE,
     OPT_NO_WAIT,
     OPT_SECRETS_FD,
     OPT_WAITING,

@@ -374,6 +374,8 @@ static int decide_anew(struct loader *l, const struct graph *old)
         notice_changes(l);
         notice_repeats(l);
     }
+    if (!rc && l->store)
+        rc = situation_notice_stale(l);
     return rc ? rc : refuse_change(l);
 }
 

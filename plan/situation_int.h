@@ -65,6 +65,8 @@ void changed_outputs_add(struct changed_outputs *changed, uint32_t task,
 void changed_outputs_release(struct changed_outputs *changed);
 /* Fills present.writer for those that another attempt recorded as they are now. */
 int situation_find_writers(struct loader *l, struct changed_outputs *changed);
+/* Names files whose makers are gone from the definition (stale.c). */
+int situation_notice_stale(struct loader *l);
 /* Once run, states and definition are loaded: marks, evidence, the decision. */
 int situation_decide(struct loader *l);
 

@@ -23,37 +23,6 @@ static int sum_parent(struct cairn_store *store, uint64_t run,
     return row_sum(store, &summed, sum, error);
 }
 
-/* Digits up to a space, which is passed over. */
-static bool take_number(const char **at, uint64_t most, uint64_t *out)
-{
-    char *end;
-    if (**at < '0' || **at > '9')
-        return false;
-    *out = strtoull(*at, &end, 10);
-    *at = end + 1;
-    return *end == ' ' && *out <= most;
-}
-
-static int digit_of(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Pairs of hex digits up to a space, which is passed over. */
-static bool take_sum(const char **at, uint8_t bytes[SUM_KEYED_BYTES], size_t *n)
-{
-    for (*n = 0; **at != ' '; ++*n, *at += 2) {
-        int high = digit_of((*at)[0]), low = high < 0 ? -1 : digit_of((*at)[1]);
-        if (low < 0 || *n == SUM_KEYED_BYTES)
-            return false;
-        bytes[*n] = (uint8_t)(16 * high + low);
-    }
-    ++*at;
-    return true;
-}
-
 /* parent->run is 0 afterwards if the text says nothing that holds. */
 static int parse_parent(struct cairn_store *store, uint64_t run, const char *text,
                         struct run_parent *parent, struct cairn_error *error)
@@ -64,11 +33,11 @@ static int parse_parent(struct cairn_store *store, uint64_t run, const char *tex
     struct row_sum sum;
     *parent = (struct run_parent){0};
     struct run_parent read = {0};
-    if (!take_number(&text, INT64_MAX, &read.run) ||
-        !take_number(&text, UINT32_MAX, &gen) ||
-        !take_number(&text, UINT32_MAX, &task) ||
-        !take_number(&text, UINT32_MAX, &attempt) || !take_sum(&text, bytes, &n) ||
-        strlen(text) >= sizeof read.id)
+    if (!setting_take_number(&text, INT64_MAX, &read.run) ||
+        !setting_take_number(&text, UINT32_MAX, &gen) ||
+        !setting_take_number(&text, UINT32_MAX, &task) ||
+        !setting_take_number(&text, UINT32_MAX, &attempt) ||
+        !setting_take_sum(&text, bytes, &n) || strlen(text) >= sizeof read.id)
         return 0;
     read.gen = (uint32_t)gen;
     read.task = (uint32_t)task;
@@ -98,9 +67,14 @@ int store_set_parent(struct cairn_store *store, uint64_t run,
     int n =
         snprintf(text, sizeof text, "%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " ",
                  parent->run, parent->gen, parent->task, parent->attempt);
-    for (size_t i = 0; i < sum.size; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%02x", sum.bytes[i]);
-    snprintf(text + n, sizeof text - (size_t)n, " %s", parent->id);
+    struct buf hex = BUF_INIT;
+    setting_put_sum(&hex, &sum);
+    rc = buf_check(&hex, error);
+    snprintf(text + n, sizeof text - (size_t)n, "%s %s", rc ? "" : hex.data,
+             parent->id);
+    buf_release(&hex);
+    if (rc)
+        return rc;
     key_of(run, key);
     return store_set_setting(store, key, text, error);
 }

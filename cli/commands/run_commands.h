@@ -8,6 +8,7 @@
 int command_run(struct settings *settings);
 int command_resume(struct settings *settings);
 int command_rerun(struct settings *settings);
+int command_clean(struct settings *settings);
 int command_plan(struct settings *settings);
 int command_explain(struct settings *settings);
 int command_status(struct settings *settings);

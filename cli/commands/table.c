@@ -85,6 +85,21 @@ static const struct command command_table[] = {
      2,
      {OPT_PARAM, OPT_RUN, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_SECRETS_FD, OPT_NONE},
      command_explain},
+    {"clean",
+     "--stale [FILE]",
+     "remove outputs of tasks that are gone from the workflow",
+     "Lists the files that tasks made which the workflow does not have any more (a "
+     "member of a group, a task that was renamed), in any run, asks, and removes "
+     "them. Only declared outputs that still have the recorded content are removed, "
+     "and none that a task of the workflow makes, reads by name or is made of "
+     "(foreach); the others are named. Without FILE: the workflow of the newest run. "
+     "Exit status 6: a run of the workflow is at work.",
+     "  cairn clean --stale --dry-run\n  cairn clean --stale nightly.yaml --yes",
+     "0 2 3 5 6 10 75",
+     0,
+     1,
+     {OPT_STALE, OPT_DRY_RUN, OPT_YES, OPT_PARAM, OPT_NONE},
+     command_clean},
     {"status",
      "[RUN]",
      "show the state of a run",

@@ -4,8 +4,10 @@
 
 #include "executor/state/job_disk.h"
 
+#include "runs/outputs.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
+#include "storage/rows_made.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
@@ -93,6 +95,50 @@ static int put_skips(struct engine *e, struct ending *ending, struct cairn_error
     return rc;
 }
 
+static int put_made_files(struct engine *e, const struct scope *scope,
+                          const struct result *result, struct cairn_error *error)
+{
+    struct buf place = BUF_INIT;
+    int rc = 0;
+    for (uint32_t i = 0; i < result->n_outputs && !rc; i++) {
+        const struct result_file *file = &result->outputs[i];
+        rc = task_file_place(scope, file->name, &place, error);
+        const struct made_row row = {
+            .workflow = e->run.row.workflow,
+            .task =
+                str_of(e->request.graph->id[((struct asker *)scope->context)->task]),
+            .path = buf_view(&place),
+            .kind = file->kind,
+            .size = file->size,
+            .inode = file->inode,
+            .mtime_ns = file->mtime_ns,
+            .ctime_ns = file->ctime_ns,
+            .digest = file->digest};
+        if (!rc)
+            rc = store_put_made(e->request.store, &row, error);
+    }
+    buf_release(&place);
+    return rc;
+}
+
+/* Who made its outputs stays known when the task is gone from the definition. */
+static int put_made(struct engine *e, const struct ending *ending,
+                    struct cairn_error *error)
+{
+    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
+    struct scope scope = lookup_scope(&asker);
+    struct arena arena = ARENA_INIT;
+    struct result result;
+    if (ending->change.outcome != CAIRN_COMPLETED || !ending->result.size ||
+        !scope.def->n_outputs)
+        return 0;
+    int rc = result_decode(&arena, buf_view(&ending->result), &result, error);
+    if (!rc)
+        rc = put_made_files(e, &scope, &result, error);
+    arena_release(&arena);
+    return rc;
+}
+
 int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
                struct cairn_error *error)
 {
@@ -103,6 +149,8 @@ int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
     ending->seq = ending->row.checkpoint = ref.seq;
     if (!rc && ending->row.number)
         rc = put_attempt(e, ending, turn, error);
+    if (!rc && ending->final)
+        rc = put_made(e, ending, error);
     return rc ? rc : put_skips(e, ending, error);
 }
 

@@ -8,6 +8,7 @@
 #include "store.h"
 #include "workflow.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -100,6 +101,40 @@ CAIRN_API int cairn_plan_check(const struct cairn_plan *plan,
                                struct cairn_error *error);
 /* The i-th notice (skipped damaged checkpoints, vanished tasks), NULL past the end. */
 CAIRN_API const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i);
+
+/* ---- Files of tasks that are gone ---- */
+
+enum cairn_stale {
+    CAIRN_STALE_SAME,    /* it has the content that was recorded: it can be removed */
+    CAIRN_STALE_CHANGED, /* it has another content, or is a link: it stays */
+    CAIRN_STALE_USED,    /* a task makes it, or reads it by name: it stays */
+    CAIRN_STALE_REMOVED, /* it was removed now */
+    CAIRN_STALE_FAILED   /* it could not be removed, because of `problem` */
+};
+/* A declared output that a task made which the definition does not have any more. Its
+ * strings live until the callback returns. */
+struct cairn_stale_file {
+    const char *path; /* from the workflow's directory on, or absolute */
+    const char *task; /* that made it */
+    enum cairn_stale state;
+    const char *user; /* of USED: the task ... */
+    bool made;        /* ... and whether it makes the file; else it reads it */
+    bool directory;
+    uint64_t size_bytes;
+    const char *problem; /* of FAILED, else NULL */
+};
+/* Calls `each` (may be NULL) with every stale file of the workflow that is there, in
+ * all its runs. With `remove`, those with the recorded content that no task makes, or
+ * reads by name or as the source of a foreach, are removed first. A pattern among
+ * `inputs` keeps no file: to join what is left over is what goes wrong. `options`
+ * choose the run as for cairn_plan (may be NULL). A non-zero return of `each` ends it;
+ * a negative one is returned. CAIRN_EOWNED: a run of the workflow is at work. */
+CAIRN_API int cairn_clean_stale(struct cairn_workflow *workflow,
+                                struct cairn_store *store,
+                                const struct cairn_run_options *options, bool remove,
+                                int (*each)(void *context,
+                                            const struct cairn_stale_file *file),
+                                void *context, struct cairn_error *error);
 
 #ifdef __cplusplus
 }

@@ -113,6 +113,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
     [SQL_DELETE_META] = "DELETE FROM meta WHERE key = ?1",
     [SQL_DELETE_META_RANGE] = "DELETE FROM meta WHERE key >= ?1 AND key < ?2",
+    [SQL_EACH_META_RANGE] =
+        "SELECT key, value FROM meta WHERE key >= ?1 AND key < ?2 ORDER BY key",
     [SQL_EACH_SCHEMA] = "SELECT type || ' ' || name, ifnull(sql, '') "
                         "FROM main.sqlite_schema ORDER BY type, name",
 

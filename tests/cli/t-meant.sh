@@ -13,7 +13,6 @@ start|cairn run
 retry|cairn resume
 logs|cairn log TASK
 stop|cairn cancel
-clean|cairn undo
 test|cairn run test
 all|cairn run
 tail|cairn log TASK --follow

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn clean --stale: removes outputs of tasks that are gone, after asking. */
+#include "cli/commands/run_commands.h"
+#include "cli/exit_status.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/report.h"
+#include "cli/terminal/terminal_text.h"
+#include "cli/ui.h"
+
+#include <stdio.h>
+
+enum { LISTED_MOST = 50 }; /* before it asks; --dry-run lists all */
+
+static const char *const state_words[] = {"stale", "changed", "used", "removed",
+                                          "failed"};
+
+struct cleaned {
+    struct doc doc; /* with --json */
+    bool lists;     /* what can be removed, and what is kept, is listed */
+    bool asks;      /* ... not more than a screen of it */
+    bool listed;    /* it was listed before */
+    uint64_t count[CAIRN_STALE_FAILED + 1];
+};
+
+/* Why it stays. */
+static void say_kept(const struct cairn_stale_file *file)
+{
+    switch (file->state) {
+    case CAIRN_STALE_CHANGED:
+        say("kept %s: it is not what %s made any more", file->path, file->task);
+        break;
+    case CAIRN_STALE_USED:
+        say("kept %s of %s: %s %s it", file->path, file->task, file->user,
+            file->made ? "makes" : "reads");
+        break;
+    case CAIRN_STALE_FAILED:
+        ui_warn("cannot remove %s: %s", file->path, file->problem);
+        break;
+    case CAIRN_STALE_SAME:
+    case CAIRN_STALE_REMOVED:
+        break;
+    }
+}
+
+static void add_to_document(struct doc *doc, const struct cairn_stale_file *file)
+{
+    doc_object(doc, NULL);
+    doc_text(doc, "path", file->path);
+    doc_text(doc, "task", file->task);
+    doc_text(doc, "state", state_words[file->state]);
+    doc_text(doc, "user", file->user);
+    doc_bool(doc, "directory", file->directory);
+    doc_count(doc, "size_bytes", file->size_bytes);
+    doc_text(doc, "problem", file->problem);
+    doc_end(doc);
+}
+
+static int take_file(void *context, const struct cairn_stale_file *file)
+{
+    struct cleaned *c = context;
+    char size[FORMAT_MAX];
+    uint64_t n = ++c->count[file->state];
+    if (ui_json())
+        add_to_document(&c->doc, file);
+    else if (file->state != CAIRN_STALE_SAME && (c->lists || !c->listed))
+        say_kept(file);
+    else if (c->asks && n <= LISTED_MOST)
+        say_always("%s%s (%s) of %s", file->path, file->directory ? "/" : "",
+                   format_bytes(size, file->size_bytes), file->task);
+    else if (c->lists && !c->asks)
+        out("%s\n", file->path);
+    return 0;
+}
+
+static void say_result(const struct cleaned *c, bool dry_run)
+{
+    uint64_t n = c->count[dry_run ? CAIRN_STALE_SAME : CAIRN_STALE_REMOVED];
+    uint64_t kept = c->count[CAIRN_STALE_CHANGED] + c->count[CAIRN_STALE_USED];
+    out_flush();
+    if (n)
+        say("%s %llu file%s of tasks that are gone%s",
+            dry_run ? "would remove" : "removed", (unsigned long long)n, plural(n),
+            kept ? "; the others are kept" : "");
+    else if (!c->count[CAIRN_STALE_FAILED])
+        say(kept ? "nothing to remove: what is there is kept"
+                 : "nothing to remove: no output of a task that is gone is there");
+}
+
+/* Lists what would be removed. 1: it was agreed to. */
+static int ask_first(struct cairn_workflow *workflow, struct cairn_store *store,
+                     const struct cairn_run_options *options, struct cairn_error *error)
+{
+    struct cleaned c = {.lists = true, .asks = true};
+    int rc = cairn_clean_stale(workflow, store, options, false, take_file, &c, error);
+    uint64_t n = c.count[CAIRN_STALE_SAME];
+    char question[64];
+    if (rc)
+        return rc;
+    if (!n) {
+        say_result(&c, true);
+        return 0;
+    }
+    if (n > LISTED_MOST)
+        say_always("and %llu more: --dry-run lists all",
+                   (unsigned long long)(n - LISTED_MOST));
+    snprintf(question, sizeof question, "Remove %s?", n == 1 ? "it" : "them");
+    if (ui_ask(question))
+        return 1;
+    say_always("nothing was removed");
+    return 0;
+}
+
+static int clean(const struct settings *settings, struct cairn_workflow *workflow,
+                 struct cairn_store *store, const struct cairn_run_options *options)
+{
+    bool dry_run = settings->given[OPT_DRY_RUN];
+    struct cleaned c = {.lists = dry_run, .listed = !settings->given[OPT_YES]};
+    struct cairn_error error = {0};
+    int agreed = settings->given[OPT_YES] || dry_run
+                     ? 1
+                     : ask_first(workflow, store, options, &error);
+    if (agreed <= 0)
+        return agreed ? report_error(&error) : 0;
+    if (ui_json()) {
+        doc_begin(&c.doc);
+        doc_bool(&c.doc, "dry_run", dry_run);
+        doc_array(&c.doc, "files");
+    }
+    if (cairn_clean_stale(workflow, store, options, !dry_run, take_file, &c, &error)) {
+        if (ui_json())
+            doc_discard(&c.doc);
+        return report_error(&error);
+    }
+    int status = 0;
+    if (ui_json()) {
+        doc_end(&c.doc);
+        status = doc_print(&c.doc);
+    } else {
+        say_result(&c, dry_run);
+    }
+    return c.count[CAIRN_STALE_FAILED] ? EXIT_SYSTEM : status;
+}
+
+int command_clean(struct settings *settings)
+{
+    struct cairn_run_options options = {0};
+    struct cairn_workflow *workflow = NULL;
+    struct cairn_store *store = NULL;
+    bool asks = !settings->given[OPT_YES] && !settings->given[OPT_DRY_RUN];
+    if (!settings->given[OPT_STALE])
+        return report_usage("clean", "give --stale: nothing else is removed");
+    if (asks && !ui_can_ask())
+        return report_usage("clean", "removing without a terminal needs --yes");
+    int status = settings->given[OPT_DRY_RUN]
+                     ? store_if_any(settings, 0, &store)
+                     : store_for_writing(settings, &store, false);
+    if (status == 0 && !store)
+        status = store_for_reading(settings, &store);
+    if (status == 0)
+        status = workflow_target(settings, "clean", 0, store, &workflow, &options);
+    if (status == 0) {
+        print_warnings(workflow);
+        status = clean(settings, workflow, store, &options);
+    }
+    cairn_workflow_free(workflow);
+    cairn_store_close(store);
+    return status;
+}

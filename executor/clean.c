@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn_clean_stale: files of tasks that are gone, removed. Nothing else in cairn
+ * removes a file of the user's, so each is looked at right before: it has the recorded
+ * content, and the definition has no use for it. While that goes on the workflow is
+ * owned, so that no run makes the file anew. */
+#include "cairn/plan.h"
+#include "plan/stale.h"
+#include "runs/owner.h"
+#include "storage/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct cleaning {
+    struct cairn_store *store;
+    struct stale_list list;
+    bool *removed; /* [list.n] */
+    int (*each)(void *, const struct cairn_stale_file *);
+    void *context;
+    struct cairn_error *error;
+};
+
+/* 0 or an errno. What was added meanwhile stays, and keeps the directory. */
+static int remove_directory(const char *path)
+{
+    char *roots[] = {(char *)(uintptr_t)path, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const FTSENT *entry;
+    int sys = walk ? 0 : errno;
+    while (walk && !sys && (entry = fts_read(walk))) {
+        if (entry->fts_info == FTS_D)
+            continue;
+        bool directory = entry->fts_info == FTS_DP;
+        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
+            sys = entry->fts_errno;
+        else if (directory ? rmdir(entry->fts_accpath) : unlink(entry->fts_accpath))
+            sys = errno;
+    }
+    if (walk)
+        fts_close(walk);
+    return sys;
+}
+
+/* 0 or an errno; ESTALE: it is not what it was any more. */
+static int remove_file(const struct stale_file *file)
+{
+    struct file_sign seen, now;
+    if (!stale_is_same(file->path, &file->row, NULL, &seen) ||
+        !file_sign_at(AT_FDCWD, file->path, file->path, &now) ||
+        memcmp(seen.bytes, now.bytes, sizeof now.bytes) != 0)
+        return ESTALE;
+    if (file->row.kind == 'd')
+        return remove_directory(file->path);
+    return unlink(file->path) ? errno : 0;
+}
+
+static enum cairn_stale state_of(const struct stale_file *file)
+{
+    return file->state == STALE_SAME   ? CAIRN_STALE_SAME
+           : file->state == STALE_USED ? CAIRN_STALE_USED
+                                       : CAIRN_STALE_CHANGED;
+}
+
+static int clean_file(struct cleaning *c, uint32_t i, bool remove)
+{
+    const struct stale_file *file = &c->list.at[i];
+    struct cairn_stale_file told = {.path = file->row.path.ptr,
+                                    .task = file->row.task.ptr,
+                                    .state = state_of(file),
+                                    .user = file->user,
+                                    .made = file->made,
+                                    .directory = file->row.kind == 'd',
+                                    .size_bytes = file->row.size};
+    if (told.state == CAIRN_STALE_SAME && remove) {
+        int sys = remove_file(file);
+        told.state = !sys            ? CAIRN_STALE_REMOVED
+                     : sys == ESTALE ? CAIRN_STALE_CHANGED
+                                     : CAIRN_STALE_FAILED;
+        told.problem = told.state == CAIRN_STALE_FAILED ? strerror(sys) : NULL;
+        c->removed[i] = !sys;
+    }
+    return c->each ? c->each(c->context, &told) : 0;
+}
+
+static int clean_all(struct cleaning *c, bool remove)
+{
+    int rc = 0;
+    c->removed = calloc(c->list.n + 1, sizeof *c->removed);
+    if (!c->removed)
+        return error_nomem(c->error);
+    for (uint32_t i = 0; i < c->list.n && !rc; i++)
+        rc = clean_file(c, i, remove);
+    return rc < 0 ? rc : 0;
+}
+
+/* What is not there any more is nobody's. */
+static int forget_removed(struct cleaning *c)
+{
+    int rc = store_begin(c->store, -1, c->error);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < c->list.n && !rc; i++)
+        if (c->removed[i])
+            rc = store_drop_made(c->store, &c->list.at[i].row, c->error);
+    for (uint32_t i = 0; i < c->list.n_missing && !rc; i++)
+        rc = store_drop_made(c->store, &c->list.missing[i], c->error);
+    return store_end(c->store, rc, c->error);
+}
+
+static int clean(struct cleaning *c, struct cairn_workflow *workflow,
+                 const struct cairn_run_options *options, bool remove)
+{
+    struct situation s;
+    int rc = situation_load(&s, workflow, c->store, options, c->error);
+    if (rc)
+        return rc;
+    rc = stale_find(&c->list, &s, workflow, c->store, (struct stale_limits){0},
+                    c->error);
+    if (!rc)
+        rc = clean_all(c, remove);
+    if (!rc && remove && !s.present.root_gone)
+        rc = forget_removed(c);
+    free(c->removed);
+    stale_release(&c->list);
+    situation_release(&s);
+    return rc;
+}
+
+int cairn_clean_stale(struct cairn_workflow *workflow, struct cairn_store *store,
+                      const struct cairn_run_options *options, bool remove,
+                      int (*each)(void *, const struct cairn_stale_file *),
+                      void *context, struct cairn_error *error)
+{
+    struct cleaning c = {
+        .store = store, .each = each, .context = context, .error = error};
+    uint64_t id;
+    int64_t offset;
+    int rc = cairn_workflow_compile(workflow, error);
+    if (rc || !remove)
+        return rc ? rc : clean(&c, workflow, options, false);
+    rc = owner_acquire(store, workflow->definition.name, &id, &offset, error);
+    if (rc)
+        return rc;
+    rc = clean(&c, workflow, options, true);
+    owner_release(store, offset);
+    return rc;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of tasks that the graph does not have; what is there of their files; and what of
+ * it the definition has a use for. Nothing of this is done where no row is left over,
+ * so a run whose definition stays as it is pays for one look at the rows. */
+#include "plan/stale.h"
+
+#include "plan/situation_int.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/os.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct search {
+    struct stale_list *list;
+    struct situation *s;
+    const struct cairn_workflow *w;
+    struct stale_limits limits;
+    struct map by_path; /* index into the list */
+    uint32_t rows;      /* looked at, of tasks that are there */
+    struct cairn_error *error;
+};
+
+void stale_release(struct stale_list *list)
+{
+    free(list->at);
+    free(list->missing);
+    arena_release(&list->arena);
+    *list = (struct stale_list){0};
+}
+
+/* ---- Files of tasks that are gone ---- */
+
+static bool is_gone(void *context, struct str task)
+{
+    const struct search *search = context;
+    return graph_find(&search->w->graph, task) == NODE_NONE;
+}
+
+static const char *full_path(struct search *search, struct str place)
+{
+    struct str root = search->w->definition.root;
+    struct buf path = BUF_INIT;
+    if (root.len && place.ptr[0] != '/') {
+        buf_str(&path, root);
+        buf_byte(&path, '/');
+    }
+    buf_str(&path, place);
+    const char *text = arena_text(&search->list->arena, buf_view(&path));
+    search->list->arena.failed |= path.failed;
+    buf_release(&path);
+    return text;
+}
+
+static struct made_row copy_row(struct arena *arena, const struct made_row *row)
+{
+    struct made_row copy = *row;
+    copy.task = arena_str(arena, row->task);
+    copy.path = arena_str(arena, row->path);
+    return copy;
+}
+
+static int add_missing(struct search *search, const struct made_row *row)
+{
+    struct stale_list *list = search->list;
+    struct made_row *at =
+        array_room(list->missing, list->n_missing, &list->missing_capacity, sizeof *at);
+    if (!at)
+        return error_nomem(search->error);
+    list->missing = at;
+    at[list->n_missing++] = copy_row(&list->arena, row);
+    return list->arena.failed ? error_nomem(search->error) : 0;
+}
+
+/* Of several that are gone, the one whose sign the file still has made it last. */
+static bool has_sign(const char *path, const struct made_row *row)
+{
+    uint64_t nothing = 0;
+    struct file_sign now;
+    return row->kind == 'f' && stale_is_same(path, row, &nothing, &now);
+}
+
+static int add_file(void *context, const struct made_row *row)
+{
+    struct search *search = context;
+    struct stale_list *list = search->list;
+    uint32_t most = search->limits.files;
+    if (!row->path.len)
+        return 0;
+    uint32_t known = map_get(&search->by_path, row->path);
+    if (known != MAP_NONE) {
+        if (has_sign(list->at[known].path, row))
+            list->at[known].row = copy_row(&list->arena, row);
+        return list->arena.failed ? error_nomem(search->error) : 0;
+    }
+    if (most && list->n + list->n_missing >= most) {
+        list->more = true;
+        return 1;
+    }
+    const char *path = full_path(search, row->path);
+    if (!path)
+        return error_nomem(search->error);
+    if (!os_is_there(AT_FDCWD, path))
+        return add_missing(search, row);
+    struct stale_file *at = array_room(list->at, list->n, &list->capacity, sizeof *at);
+    if (!at)
+        return error_nomem(search->error);
+    list->at = at;
+    at[list->n] = (struct stale_file){.row = copy_row(&list->arena, row), .path = path};
+    if (list->arena.failed ||
+        map_add(&search->by_path, at[list->n].row.path, list->n, NULL) < 0)
+        return error_nomem(search->error);
+    list->n++;
+    return 0;
+}
+
+/* ---- Is it still what they made ---- */
+
+static bool signs_equal(const struct file_sign *a, const struct file_sign *b)
+{
+    return a->kind == b->kind && memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+/* An empty file that was made anew may be anybody's, and a link was put there. */
+bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes,
+                   struct file_sign *now)
+{
+    const struct result_file recorded = {.kind = row->kind,
+                                         .size = row->size,
+                                         .mtime_ns = row->mtime_ns,
+                                         .ctime_ns = row->ctime_ns,
+                                         .inode = row->inode};
+    struct file_reader reader = {.limited = bytes != NULL, .left = bytes ? *bytes : 0};
+    struct result_file file = {0};
+    struct file_sign then = output_sign(&recorded);
+    struct stat st;
+    if (lstat(path, &st) || (row->kind == 'd') != S_ISDIR(st.st_mode) ||
+        !file_sign_at(AT_FDCWD, path, path, now))
+        return false;
+    bool regular = S_ISREG(st.st_mode);
+    if (row->kind == 'f' && signs_equal(now, &then) && !file_time_is_coarse(&recorded))
+        return true;
+    if (row->kind == 'f' &&
+        (!regular || !row->size || (uint64_t)st.st_size != row->size))
+        return false;
+    int rc = file_take(path, &reader, &file, NULL);
+    if (bytes)
+        *bytes = reader.left;
+    if (rc == FILE_LONG)
+        return *bytes > 0;
+    return !rc && digest_equal(&file.digest, &row->digest);
+}
+
+/* ---- What the definition has a use for ---- */
+
+struct uses {
+    struct search *search;
+    struct map by_path; /* (task << 1 | it is made) of names that are known */
+    struct arena arena; /* of the keys */
+    struct buf place, text;
+    bool directories; /* some stale file is one */
+};
+
+static int use_place(struct uses *uses, uint32_t task, bool made)
+{
+    struct stale_list *list = uses->search->list;
+    uint32_t value = task << 1 | made, known;
+    struct str place = arena_str(&uses->arena, buf_view(&uses->place));
+    if (!place.ptr)
+        return error_nomem(uses->search->error);
+    int rc = map_add(&uses->by_path, place, value, &known);
+    if (rc < 0)
+        return error_nomem(uses->search->error);
+    /* What lies in a directory is a part of it. */
+    for (uint32_t i = 0; uses->directories && i < list->n; i++) {
+        struct str dir = list->at[i].row.path;
+        if (list->at[i].row.kind == 'd' && place.len > dir.len &&
+            place.ptr[dir.len] == '/' && memcmp(place.ptr, dir.ptr, dir.len) == 0) {
+            list->at[i].state = STALE_USED;
+            list->at[i].user = uses->search->w->graph.id[task];
+            list->at[i].made = made;
+        }
+    }
+    return 0;
+}
+
+/* A name with a value that is not known now may be that of any file which begins and
+ * ends as it does. */
+static void use_unknown(struct uses *uses, uint32_t task, struct str name, bool made)
+{
+    struct stale_list *list = uses->search->list;
+    const char *open = name.len ? memmem(name.ptr, name.len, "${{", 3) : NULL;
+    const char *end = name.ptr + name.len, *close = end;
+    if (!open)
+        return;
+    while (close > open + 2 && memcmp(close - 2, "}}", 2) != 0)
+        close--;
+    size_t head = (size_t)(open - name.ptr), tail = (size_t)(end - close);
+    for (uint32_t i = 0; i < list->n; i++) {
+        struct str path = list->at[i].row.path;
+        if (path.len < head + tail || memcmp(path.ptr, name.ptr, head) != 0 ||
+            memcmp(path.ptr + path.len - tail, close, tail) != 0)
+            continue;
+        list->at[i].state = STALE_USED;
+        list->at[i].user = uses->search->w->graph.id[task];
+        list->at[i].made = made;
+    }
+}
+
+static int use_names(struct uses *uses, const struct scope *scope, uint32_t task,
+                     bool made)
+{
+    const struct task_def *def = scope->def;
+    uint32_t n = made ? def->n_outputs : def->n_inputs;
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        struct str name = made ? def->outputs[i] : def->inputs[i];
+        struct cairn_error why = {0};
+        size_t glob = sizeof INPUT_GLOB - 1;
+        if (!made && name.len > glob && memcmp(name.ptr, INPUT_GLOB, glob) == 0)
+            continue; /* to join what matches is what goes wrong */
+        buf_clear(&uses->text);
+        rc = text_expand(scope, name, &uses->text, &why);
+        if (!rc)
+            rc = task_file_place(scope, buf_view(&uses->text), &uses->place, &why);
+        if (!rc)
+            rc = use_place(uses, task, made);
+        else if (rc == CAIRN_ENOMEM)
+            rc = error_nomem(uses->search->error);
+        else {
+            use_unknown(uses, task, name, made);
+            rc = 0;
+        }
+    }
+    return rc;
+}
+
+/* Files that members are made of. */
+static int use_sources(struct uses *uses, uint32_t task)
+{
+    const struct task_def *def = graph_def(&uses->search->w->graph, task);
+    int rc = 0;
+    for (uint32_t i = 0; i < def->n_foreach; i++) {
+        const struct foreach_key *key = &def->foreach[i];
+        bool listed = key->source == FOREACH_GLOB;
+        for (uint32_t k = 0; !rc && listed && k < key->n; k++) {
+            buf_clear(&uses->place);
+            buf_str(&uses->place, key->values[k]);
+            rc = use_place(uses, task, false);
+        }
+        buf_clear(&uses->place);
+        buf_str(&uses->place, key->spec);
+        if (!rc && key->source == FOREACH_LINES)
+            rc = use_place(uses, task, false);
+    }
+    return rc;
+}
+
+/* Its own name, or an output in whose directory it lies. */
+static uint32_t find_use(const struct uses *uses, struct str path)
+{
+    uint32_t use = map_get(&uses->by_path, path);
+    while (use == MAP_NONE && path.len) {
+        while (path.len && path.ptr[path.len - 1] != '/')
+            path.len--;
+        path.len -= path.len > 0;
+        if (path.len)
+            use = map_get(&uses->by_path, path);
+        if (use != MAP_NONE && !(use & 1))
+            use = MAP_NONE; /* a directory that is read may hold anything */
+    }
+    return use;
+}
+
+static int find_uses(struct search *search)
+{
+    struct stale_list *list = search->list;
+    const struct graph *g = &search->w->graph;
+    struct uses uses = {.search = search};
+    int rc = 0;
+    for (uint32_t i = 0; i < list->n; i++)
+        uses.directories |= list->at[i].row.kind == 'd';
+    for (uint32_t task = 0; task < g->n_tasks && !rc; task++) {
+        struct asker asker = {&search->s->present.lookup, task, 0};
+        struct scope scope = lookup_scope(&asker);
+        rc = use_names(&uses, &scope, task, true);
+        if (!rc)
+            rc = use_names(&uses, &scope, task, false);
+        if (!rc && graph_member(g, task) == 0)
+            rc = use_sources(&uses, task);
+    }
+    for (uint32_t i = 0; i < list->n && !rc; i++) {
+        uint32_t use = find_use(&uses, list->at[i].row.path);
+        if (use == MAP_NONE)
+            continue;
+        list->at[i].state = STALE_USED;
+        list->at[i].user = g->id[use >> 1];
+        list->at[i].made = use & 1;
+    }
+    map_release(&uses.by_path);
+    arena_release(&uses.arena);
+    buf_release(&uses.place);
+    buf_release(&uses.text);
+    return rc;
+}
+
+/* ---- What a task that is there has made with other params ---- */
+
+static bool is_there(void *context, struct str task)
+{
+    return !is_gone(context, task);
+}
+
+static int use_made(void *context, const struct made_row *row)
+{
+    struct search *search = context;
+    uint32_t at = map_get(&search->by_path, row->path);
+    uint32_t task = graph_find(&search->w->graph, row->task);
+    if (at != MAP_NONE && task != NODE_NONE) {
+        search->list->at[at].state = STALE_USED;
+        search->list->at[at].user = search->w->graph.id[task];
+        search->list->at[at].made = true;
+    }
+    return search->limits.rows && ++search->rows == search->limits.rows;
+}
+
+/* ---- All of it ---- */
+
+int stale_find(struct stale_list *list, struct situation *s,
+               const struct cairn_workflow *w, struct cairn_store *store,
+               struct stale_limits limits, struct cairn_error *error)
+{
+    struct search search = {
+        .list = list, .s = s, .w = w, .limits = limits, .error = error};
+    struct cairn_error why = {0};
+    struct file_sign ignored;
+    uint64_t id = 0, bytes = limits.bytes;
+    *list = (struct stale_list){0};
+    int rc = store_workflow_id(store, w->definition.name, false, &id, &why);
+    if (rc)
+        return rc == CAIRN_ENOTFOUND ? 0 : error_set(error, rc, "%s", why.text);
+    struct made_search rows = {id, is_gone, add_file, &search};
+    rc = store_each_made(store, &rows, error);
+    if (!rc && list->n)
+        rc = find_uses(&search);
+    struct made_search others = {id, is_there, use_made, &search};
+    if (!rc && list->n)
+        rc = store_each_made(store, &others, error);
+    for (uint32_t i = 0; i < list->n && !rc; i++) {
+        struct stale_file *file = &list->at[i];
+        if (file->state == STALE_SAME &&
+            !stale_is_same(file->path, &file->row, limits.bytes ? &bytes : NULL,
+                           &ignored))
+            file->state = STALE_CHANGED;
+    }
+    map_release(&search.by_path);
+    return rc;
+}
+
+/* ---- The notice ---- */
+
+enum {
+    LOOKED_AT = 10000, /* files */
+    ROWS = 20000,
+    READ_BYTES = 1 << 24,
+    GROUPS_SHOWN = 5,
+    FILES_SHOWN = 3
+};
+
+/* The name of the task without the values of a member. */
+static struct str group_of(const struct stale_file *file)
+{
+    const char *open = memchr(file->row.task.ptr, '[', file->row.task.len);
+    return (struct str){file->row.task.ptr, open ? (size_t)(open - file->row.task.ptr)
+                                                 : file->row.task.len};
+}
+
+/* How many files of one group stand there from the first one on, which is the same. */
+static uint32_t count_group(const struct stale_list *list, uint32_t first,
+                            struct buf *names, uint32_t *next)
+{
+    struct str group = group_of(&list->at[first]);
+    uint32_t n = 0, i = first;
+    for (; i < list->n && str_equal(group_of(&list->at[i]), group); i++) {
+        if (list->at[i].state != STALE_SAME)
+            continue;
+        if (n < FILES_SHOWN)
+            buf_format(names, "%s%.*s", n ? ", " : "", (int)list->at[i].row.path.len,
+                       list->at[i].row.path.ptr);
+        n++;
+    }
+    *next = i;
+    return n;
+}
+
+static void notice_group(struct situation *s, const struct stale_file *first,
+                         uint32_t n, struct buf *names)
+{
+    struct str group = group_of(first);
+    if (n > FILES_SHOWN)
+        buf_format(names, " and %u more", n - FILES_SHOWN);
+    if (n == 1)
+        situation_add_notice(
+            s, "%s was made by %.*s, which is gone; `cairn clean --stale` removes it",
+            names->data, (int)first->row.task.len, first->row.task.ptr);
+    else if (group.len == first->row.task.len)
+        situation_add_notice(
+            s,
+            "%s were made by %.*s, which is gone; `cairn clean --stale` removes them",
+            names->data, (int)group.len, group.ptr);
+    else
+        situation_add_notice(s,
+                             "%s were made by members of %.*s that are gone; `cairn "
+                             "clean --stale` removes them",
+                             names->data, (int)group.len, group.ptr);
+}
+
+int situation_notice_stale(struct loader *l)
+{
+    struct stale_list list;
+    struct stale_limits limits = {LOOKED_AT, ROWS, READ_BYTES};
+    uint32_t groups = 0, others = 0;
+    int rc = stale_find(&list, l->s, l->w, l->store, limits, l->error);
+    for (uint32_t i = 0, next; i < list.n && !rc; i = next) {
+        struct buf names = BUF_INIT;
+        while (i < list.n && list.at[i].state != STALE_SAME)
+            i++;
+        if (i == list.n)
+            break;
+        uint32_t n = count_group(&list, i, &names, &next);
+        if (groups++ < GROUPS_SHOWN)
+            notice_group(l->s, &list.at[i], n, &names);
+        else
+            others += n;
+        if (names.failed)
+            rc = error_nomem(l->error);
+        buf_release(&names);
+    }
+    if (others || (list.more && list.n))
+        situation_add_notice(l->s,
+                             "and %s%u more files of tasks that are gone: `cairn clean "
+                             "--stale --dry-run` lists them",
+                             list.more ? "at least " : "", others ? others : 1);
+    stale_release(&list);
+    return rc;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Stale files: declared outputs of tasks that are gone from the definition, which still
+ * lie where they were made. A pattern that joins the outputs of a group takes them for
+ * outputs of its members. Reads only. */
+#ifndef PLAN_STALE_H
+#define PLAN_STALE_H
+
+#include "plan/situation.h"
+#include "storage/rows_made.h"
+
+enum stale_state {
+    STALE_SAME,    /* with the recorded content */
+    STALE_CHANGED, /* with another one: it is somebody else's now */
+    STALE_USED     /* a task of the definition makes it, or reads it by name */
+};
+struct stale_file {
+    struct made_row row; /* who made it, and where it lies */
+    const char *path;    /* that place, as a path that can be opened */
+    uint8_t state;       /* enum stale_state */
+    const char *user;    /* of USED: the task */
+    bool made;           /* ... and it makes it */
+};
+struct stale_list {
+    struct arena arena; /* of the texts */
+    struct stale_file *at;
+    uint32_t n;
+    size_t capacity;
+    struct made_row
+        *missing; /* [n_missing] rows of files that are not there any more */
+    uint32_t n_missing;
+    size_t missing_capacity;
+    bool more; /* there are more than the search was to look at */
+};
+/* How much a search looks at; 0: all. */
+struct stale_limits {
+    uint32_t files;
+    uint32_t rows;  /* of tasks that are there, which may have made a file since */
+    uint64_t bytes; /* read, where the times do not tell whether a file is the same:
+                       past that it counts as the same */
+};
+/* To be released also after an error. */
+int stale_find(struct stale_list *list, struct situation *situation,
+               const struct cairn_workflow *workflow, struct cairn_store *store,
+               struct stale_limits limits, struct cairn_error *error);
+void stale_release(struct stale_list *list);
+/* Whether the file still has the content that the row tells. `bytes` (may be NULL) is
+ * what may be read; where that is too little it counts as the same. *now: its sign. */
+bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes,
+                   struct file_sign *now);
+
+#endif

@@ -1,0 +1,197 @@
+# shellcheck shell=sh disable=SC2016
+# Outputs of tasks that are gone from the workflow: named by plan, run and resume, and
+# removed by `cairn clean --stale`.
+. "$TESTS/cli/tap.sh"
+
+says_not() {
+    if cat out err | grep -qF -e "$1"; then
+        tap_report 'not ok' "$2"
+        tap_context
+    else
+        tap_report ok "$2"
+    fi
+}
+
+parts() { # N: the workflow of N parts
+    cat >parts.yaml <<END
+name: parts
+tasks:
+  fetch: {run: seq 1000 >raw.txt, outputs: [raw.txt]}
+  convert:
+    foreach: {part: {range: [1, $1]}}
+    needs: [fetch]
+    run: awk -v p="\$part" 'NR % $1 == p - 1 { n += \$1 } END { print n }' raw.txt >"part.\$part"
+    outputs: ['part.\${{ part }}']
+  report:
+    needs: [convert]
+    inputs: [{glob: 'part.*'}]
+    run: awk '{ n += \$1 } END { print n }' part.* >report.txt
+    outputs: [report.txt]
+END
+}
+
+# ---- A member is gone ----
+parts 8
+exits 0 cairn run parts.yaml
+says_not "are gone" 'nothing is gone: nothing is said'
+is "$(cat report.txt)" 500500 'the sum of eight parts'
+parts 4
+exits 0 cairn plan
+says 'part.5, part.6, part.7 and 1 more were made by members of convert that are gone; `cairn clean --stale` removes them' \
+    'plan names what the members that are gone have made'
+exits 0 cairn plan parts.yaml --fresh
+says 'were made by members of convert that are gone' 'so it does for a new run'
+exits 0 cairn plan --json
+json_ok 'plan --json'
+says 'were made by members of convert that are gone' 'among the notices'
+exits 2 cairn clean
+says '--stale' 'clean alone removes nothing'
+exits 2 cairn clean --stale
+says '--yes' 'without a terminal it does not ask'
+exits 0 cairn clean --stale --dry-run
+is "$(cat out)" "$(printf 'part.5\npart.6\npart.7\npart.8')" 'the dry run lists them'
+says 'would remove 4 files'
+ok 'and removes nothing' test -e part.5
+exits 0 cairn resume
+says 'were made by members of convert that are gone' 'resume names them'
+exits 0 cairn run parts.yaml --fresh
+says 'were made by members of convert that are gone' 'a new run names them, too'
+exits 0 cairn clean --stale --yes
+says 'removed 4 files'
+ok 'they are gone' test ! -e part.5 -a ! -e part.8
+ok 'and no others' test -e part.4 -a -e raw.txt -a -e report.txt
+exits 0 cairn plan
+says_not 'are gone' 'nothing is named any more'
+exits 0 cairn resume
+is "$(cat report.txt)" 500500 'the sum of four parts'
+exits 0 cairn clean --stale --yes
+says 'nothing to remove'
+parts 8
+exits 0 cairn resume
+says_not 'are gone' 'a member that is back is not gone'
+is "$(cat report.txt)" 500500 'the sum of eight parts again'
+parts 7
+exits 0 cairn plan
+says 'part.8 was made by convert[part=8], which is gone; `cairn clean --stale` removes it' 'of one file: the task'
+rm part.8
+exits 0 cairn plan
+says_not 'is gone' 'what is not there is not named'
+rm -r .cairn part.* report.txt raw.txt
+
+# ---- What is kept ----
+cat >kept.yaml <<'END'
+name: kept
+tasks:
+  a: {run: 'echo a >a.txt; echo b >b.txt; echo c >c.txt; echo e >e.txt; : >f.txt; mkdir -p d/d; echo d >d/d/d.txt; echo g >g.txt; echo h >"g h.txt"; echo s >s.x',
+      outputs: [a.txt, ./b.txt, c.txt, d, e.txt, f.txt, g.txt, 'g h.txt', s.x]}
+  z: {run: 'true'}
+END
+exits 0 cairn run kept.yaml
+cat >kept.yaml <<'END'
+name: kept
+params: {which: e}
+tasks:
+  b: {run: 'echo b >b.txt', outputs: [b.txt]}
+  c: {run: 'cat c.txt >n.txt', inputs: [c.txt]}
+  e: {run: 'echo e >"$which.txt"', outputs: ['./${{ params.which }}.txt']}
+  s: {foreach: {x: {glob: '*.x'}}, run: 'true'}
+END
+echo changed >a.txt
+rm f.txt && : >f.txt
+mv g.txt h.txt && ln -s h.txt g.txt
+exits 0 cairn clean --stale --dry-run kept.yaml
+is "$(LC_ALL=C sort out)" "$(printf 'd\ng h.txt')" 'a directory and a file can be removed'
+says 'kept a.txt: it is not what a made any more' 'not what was changed'
+says 'kept b.txt of a: b makes it' 'not what another task makes'
+says 'kept c.txt of a: c reads it' 'not what another task reads'
+says 'kept e.txt of a: e makes it' 'not what a name with a param means'
+says 'kept f.txt' 'not an empty file that was made anew'
+says 'kept g.txt' 'not a link'
+says 'kept s.x of a: s[x=s.x] reads it' 'not what a member is made of'
+exits 0 cairn clean --stale --yes --json kept.yaml
+json_ok 'clean --json'
+is "$(grep -o '"state":"removed"' out | grep -c .)" 2 'two are removed'
+ok 'the directory with what is in it' test ! -e d -a ! -e 'g h.txt'
+ok 'the others stay' test -e a.txt -a -e b.txt -a -e c.txt -a -e e.txt -a -e f.txt -a -e g.txt -a -e s.x
+rm -r .cairn ./*.txt s.x kept.yaml
+
+# ---- A directory that has grown, or in which the workflow makes something ----
+cat >dirs.yaml <<'END'
+name: dirs
+tasks:
+  a: {run: 'mkdir -p one two; echo 1 >one/1; echo 2 >two/2', outputs: [one, two]}
+END
+exits 0 cairn run dirs.yaml
+cat >dirs.yaml <<'END'
+name: dirs
+tasks:
+  b: {run: 'echo 3 >two/3', outputs: [two/3]}
+END
+echo mine >one/mine
+exits 0 cairn clean --stale --yes dirs.yaml
+ok 'a directory with a file of mine stays' test -e one/1 -a -e one/mine
+says 'kept two of a: b makes it'
+ok 'so does one in which a task makes a file' test -e two/2
+rm -r .cairn one two dirs.yaml
+
+# ---- Other params, other runs, renamed tasks, another directory ----
+cat >days.yaml <<'END'
+name: days
+params: {day: 1}
+tasks:
+  make: {run: 'mkdir -p res; echo "$day" >"res/$day.csv"', outputs: ['res/${{ params.day }}.csv']}
+  other: {cwd: res, needs: [make], run: 'echo x >x', outputs: [x]}
+END
+exits 0 cairn run days.yaml
+exits 0 cairn run days.yaml --param day=2
+says_not 'gone' 'a file of another param is not stale'
+sed -i 's/make/produce/g; s/  other.*//' days.yaml
+exits 0 cairn run days.yaml --param day=3
+says 'res/1.csv, res/2.csv were made by make, which is gone' 'the task was renamed: files of all params are named'
+says 'res/x was made by other, which is gone' 'the place counts from the directory of the workflow'
+mkdir else
+mv days.yaml res .cairn else
+cd else || exit 75
+export CAIRN_STORE="$PWD/.cairn"
+exits 0 cairn plan days.yaml --fresh --param day=3
+says 'res/1.csv, res/2.csv were made by make' 'also where the project was moved'
+exits 0 cairn run days.yaml --param day=2
+exits 0 cairn clean --stale --yes days.yaml --param day=3
+says 'kept res/2.csv of make: produce makes it' 'not what a task that is there has made with another param'
+is "$(ls res)" "$(printf '2.csv\n3.csv')" 'and only these are removed'
+cd .. || exit 75
+rm -r else
+export CAIRN_STORE="$PWD/.cairn"
+
+# ---- Undeclared files are nobody's; many are one line; a run at work ----
+cat >many.yaml <<'END'
+name: many
+jobs: 8
+tasks:
+  m: {foreach: {i: {range: [1, 200]}}, run: 'mkdir -p o; : >"u$i"; echo "$i" >"o/$i"', outputs: ['o/${{ i }}']}
+END
+run cairn run many.yaml -q
+cat >many.yaml <<'END'
+name: many
+tasks:
+  w: {run: 'until [ -e go ]; do sleep 0.05; done'}
+END
+exits 0 cairn plan many.yaml --fresh
+is "$(grep -c 'gone' err)" 1 'two hundred files are named in one line'
+says 'and 197 more were made by members of m that are gone'
+says_not u100 'a file that was not declared is not named'
+cairn run many.yaml --fresh -q 2>/dev/null &
+live=$!
+wait_for 10 cairn status --can-resume >/dev/null 2>&1
+running() { cairn status 2>/dev/null | grep -q running; }
+wait_for 10 running
+exits 6 cairn clean --stale --yes
+ok 'while a run is at work nothing is removed' test -e o/1
+: >go
+wait "$live"
+exits 0 cairn clean --stale --yes
+says 'removed 200 files'
+is "$(find o -type f | grep -c .)" 0 'afterwards all of them'
+exits 10 cairn clean --stale --dry-run --store "$PWD/nowhere"
+
+done_testing
