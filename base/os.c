@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,6 +344,79 @@ int os_user_name(char out[64], struct cairn_error *error)
         }
     fclose(file);
     return 0;
+}
+
+/* The users who share a directory by their group. */
+struct sharers {
+    uid_t all[3];
+    char names[3][64]; /* "": not in /etc/passwd */
+};
+
+/* What is known of the users in /etc/passwd; false if another one has the group. */
+static bool note_users(struct sharers *sharers, gid_t gid)
+{
+    char space[8192];
+    struct passwd entry, *found = NULL;
+    bool private = true;
+    FILE *file = fopen("/etc/passwd", "re");
+    if (!file && errno != ENOENT)
+        return false;
+    while (file && fgetpwent_r(file, &entry, space, sizeof space, &found) == 0) {
+        bool known = false;
+        for (int i = 0; i < 3; i++)
+            if (entry.pw_uid == sharers->all[i]) {
+                known = true;
+                snprintf(sharers->names[i], sizeof sharers->names[i], "%s",
+                         entry.pw_name);
+            }
+        private = private && (known || entry.pw_gid != gid);
+    }
+    if (file)
+        fclose(file);
+    return private;
+}
+
+static bool is_name_of(const struct sharers *sharers, const char *name)
+{
+    return strcmp(name, sharers->names[0]) == 0 ||
+           strcmp(name, sharers->names[1]) == 0 || strcmp(name, sharers->names[2]) == 0;
+}
+
+/* A group without members may have some that are not listed here, such as `users`: but
+ * not one that has the name of its user. */
+static bool is_theirs(const struct sharers *sharers, const struct group *group)
+{
+    char *const *member = group->gr_mem;
+    bool own = *member || is_name_of(sharers, group->gr_name);
+    while (*member)
+        if (!is_name_of(sharers, *member++))
+            return false;
+    return own || group->gr_gid == geteuid() || group->gr_gid == sharers->all[2];
+}
+
+/* Read here, not by getgrgid_r: see os_user_name. */
+bool os_is_private_group(gid_t gid, uid_t owner)
+{
+    char space[16384];
+    struct group entry, *found = NULL;
+    struct sharers sharers = {.all = {0, geteuid(), owner}};
+    if (gid == 0) /* who is in it may be system accounts, which are root's */
+        return true;
+    if (!note_users(&sharers, gid))
+        return false;
+    FILE *file = fopen("/etc/group", "re");
+    int sys = file || errno == ENOENT ? 0 : errno;
+    bool listed = false, private = true;
+    while (file && (sys = fgetgrent_r(file, &entry, space, sizeof space, &found)) == 0)
+        if (entry.gr_gid == gid) {
+            listed = true;
+            private = private && is_theirs(&sharers, &entry);
+        }
+    if (file)
+        fclose(file);
+    if (sys && sys != ENOENT) /* its list of members may be too long to be read */
+        return false;
+    return listed ? private : gid == geteuid() || gid == owner;
 }
 
 uint64_t os_process_start(pid_t pid)

@@ -55,6 +55,10 @@ void os_boot_id(char out[37]);
 void os_host_name(char out[64]);
 /* The name of the effective user in /etc/passwd; "" if there is none. */
 int os_user_name(char out[64], struct cairn_error *error);
+/* Whether nobody but root, the caller and `owner` is known to be in the group: nobody
+ * else has it in /etc/group or /etc/passwd. Of a group that is not there, only that
+ * which has the number of one of them is private to them. */
+bool os_is_private_group(gid_t gid, uid_t owner);
 /* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat), 0 if
  * there is no such process or it is a zombie. */
 uint64_t os_process_start(pid_t pid);

@@ -91,10 +91,12 @@ static void expect_file(struct settings *settings, int n)
 }
 
 static int open_store_at(struct settings *settings, struct cairn_store **store,
-                         const char *path, bool read_only, struct cairn_error *error)
+                         const char *path, bool found, bool read_only,
+                         struct cairn_error *error)
 {
     struct cairn_store_options options = {
         .path = path,
+        .found = found,
         .read_only = read_only,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
         .key_file = key_path(settings),
@@ -108,12 +110,12 @@ static int open_store(struct settings *settings, struct cairn_store **store,
                       bool read_only, struct cairn_error *error)
 {
     const char *named = store_path(settings), *file = settings->workflow_file;
-    int rc = open_store_at(settings, store, named, read_only, error);
+    int rc = open_store_at(settings, store, named, false, read_only, error);
     if (rc != CAIRN_ENOTFOUND || named || !file)
         return rc;
     char *beside = store_beside(file);
     if (beside && is_own_directory(beside))
-        rc = open_store_at(settings, store, beside, read_only, error);
+        rc = open_store_at(settings, store, beside, true, read_only, error);
     free(beside);
     return rc;
 }
@@ -131,6 +133,17 @@ static void say_store_above(const struct settings *settings,
         say("cairn: using the store %s", path);
     free(here);
     free(beside);
+}
+
+void say_store_made(const struct cairn_store *store)
+{
+    const char *path = cairn_store_path(store);
+    struct stat st;
+    say("cairn: created a store in %s", path);
+    if (stat(path, &st) == 0 && st.st_uid != geteuid())
+        ui_warn("%s belongs to another user (uid %ld), who can read and change all of "
+                "it",
+                path, (long)st.st_uid);
 }
 
 int store_for_reading(struct settings *settings, struct cairn_store **store)
@@ -172,11 +185,13 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
         char *beside = here || !settings->workflow_file
                            ? NULL
                            : store_beside(settings->workflow_file);
-        if (beside)
+        if (beside) {
             options.path = beside;
+            options.found = true;
+        }
         rc = cairn_store_open(store, &options, &error);
         if (rc == 0)
-            say("cairn: created a store in %s", cairn_store_path(*store));
+            say_store_made(*store);
         free(beside);
     }
     return rc == 0 ? 0 : report_error(&error);

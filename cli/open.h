@@ -18,6 +18,8 @@ int store_if_any(struct settings *settings, int n, struct cairn_store **store);
 /* The store for writing; with `create` it is created if missing, with a message. */
 int store_for_writing(struct settings *settings, struct cairn_store **store,
                       bool create);
+/* That message; with a warning where the directory belongs to another user. */
+void say_store_made(const struct cairn_store *store);
 
 /* After something was deleted: takes it out of the index of `cairn search`, too. */
 void store_forget(struct cairn_store *store);

@@ -34,6 +34,19 @@ static int commits_lost(const struct store_paths *paths, const char *what,
                      what, paths->dir, paths->marker);
 }
 
+/* What is written in place would be written under the other name, too; and SQLite would
+ * look for the logs of a database beside the name that it was opened by. */
+static int check_names(const char *path, const struct stat *st,
+                       struct cairn_error *error)
+{
+    if (st->st_nlink < 2)
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "%s has %lu names (hard links), so that it would be changed under "
+                     "the others, too: remove those, or put a copy in its place",
+                     path, (unsigned long)st->st_nlink);
+}
+
 /* A pipe in the place of a file would block whoever opens it, and a symbolic link would
  * lead somewhere else. */
 static int check_kinds(const struct store_paths *paths, struct cairn_error *error)
@@ -45,8 +58,10 @@ static int check_kinds(const struct store_paths *paths, struct cairn_error *erro
     enum { LOGS = 2 }; /* the first two hold what is nowhere else */
     struct stat st;
     snprintf(shm, sizeof shm, "%s-shm", paths->db);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (lstat(files[i], &st) == 0 && !S_ISREG(st.st_mode))
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (lstat(files[i], &st) < 0)
+            continue;
+        if (!S_ISREG(st.st_mode))
             return error_set(
                 error, CAIRN_EDAMAGED,
                 i < LOGS ? "%s is not a file\n"
@@ -57,6 +72,10 @@ static int check_kinds(const struct store_paths *paths, struct cairn_error *erro
                            "`cairn doctor --repair` puts it aside; nothing is lost "
                            "with it",
                 files[i]);
+        int rc = check_names(files[i], &st, error);
+        if (rc)
+            return rc;
+    }
     return 0;
 }
 
@@ -127,7 +146,8 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
     int rc = check_entry(paths, error);
     if (rc)
         return rc;
-    if (lstat(paths->db, &st) == 0 && !S_ISREG(st.st_mode))
+    bool there = lstat(paths->db, &st) == 0;
+    if (there && !S_ISREG(st.st_mode))
         return error_set(
             error, CAIRN_EDAMAGED,
             "the database %s is not a file\n"
@@ -135,7 +155,9 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
             "--store; else `cairn doctor --repair` puts this aside, and saves what can "
             "be read without it",
             paths->db);
-    rc = check_kinds(paths, error);
+    rc = there ? check_names(paths->db, &st, error) : 0;
+    if (!rc)
+        rc = check_kinds(paths, error);
     if (!rc)
         rc = check_note(paths, error);
     if (rc)

@@ -178,22 +178,6 @@ static int find_upward(char *from, char **found, struct cairn_error *error)
     }
 }
 
-/* A store found this way is used only if the user owns it: anybody who can write to a
- * parent directory could put one there, and a run names the file that `resume` runs. A
- * store that the user names is trusted. */
-static int check_found(const char *dir, struct cairn_error *error)
-{
-    struct stat st;
-    if (stat(dir, &st) < 0)
-        return error_sys(error, errno, "cannot look at %s", dir);
-    if (st.st_uid == geteuid())
-        return 0;
-    return error_set(error, CAIRN_EUSAGE,
-                     "the store %s belongs to another user (uid %ld): if you trust it, "
-                     "name it with --store or CAIRN_STORE; if not, name another one",
-                     dir, (long)st.st_uid);
-}
-
 static int default_dir(bool create, char **dir, struct cairn_error *error)
 {
     char *here = getcwd(NULL, 0);
@@ -201,8 +185,6 @@ static int default_dir(bool create, char **dir, struct cairn_error *error)
         return error_sys(error, errno, "cannot tell the current directory");
     char *from = strdup(here);
     int rc = from ? find_upward(from, dir, error) : error_nomem(error);
-    if (!rc && *dir)
-        rc = check_found(*dir, error);
     if (rc) {
         free(*dir);
         *dir = NULL;
@@ -270,7 +252,7 @@ static int follow_fork(struct store_paths *paths, char **dir, bool found,
                        "moved, write the new path into that file",
                        store, file);
     else if (found)
-        rc = check_found(store, error);
+        rc = store_trust_place(store, error);
     char *real = rc < 0 ? NULL : realpath(file, NULL);
     char *slash = real ? strrchr(real, '/') : NULL;
     if (slash)
@@ -299,6 +281,7 @@ int store_paths_find(struct store_paths *paths,
 {
     assert(!paths->dir);
     bool create = options->create && !options->read_only;
+    bool found = !options->path || options->found;
     char *dir = NULL;
     bool made = false;
     int rc = 0;
@@ -308,13 +291,16 @@ int store_paths_find(struct store_paths *paths,
         rc = error_nomem(error);
     if (!rc && !options->path)
         rc = note_project(paths, dir, error);
-    int led = rc ? 0 : follow_fork(paths, &dir, !options->path, error);
+    if (!rc && found)
+        rc = store_trust_place(dir, error);
+    int led = rc ? 0 : follow_fork(paths, &dir, found, error);
     rc = led < 0 ? led : rc;
     create = create && !led;
     if (!rc && create) {
         rc = os_make_dir(dir, 0700, error);
         made = rc > 0;
-        rc = rc > 0 ? 0 : rc;
+        /* Somebody may have been quicker. */
+        rc = rc >= 0 && found ? store_trust_place(dir, error) : rc > 0 ? 0 : rc;
     }
     if (!rc && !create) {
         rc = store_file(dir, NULL, NULL, error);
@@ -326,7 +312,9 @@ int store_paths_find(struct store_paths *paths,
         rc = fill_paths(paths, dir, error);
     if (!rc)
         rc = check_length(paths, error);
-    if (rc == CAIRN_ELIMIT && made)
+    if (!rc)
+        rc = store_trust_files(paths, error);
+    if (rc && made)
         (void)rmdir(dir);
     if (rc)
         store_paths_release(paths);

@@ -39,6 +39,17 @@ int store_dir_furnish(const struct store_paths *paths, bool making,
 int store_file(const char *path, uint64_t *inode, int64_t *size,
                struct cairn_error *error);
 
+/* ---- store_trust.c: who else can change them ---- */
+
+/* Refuses a path for a store that was not named if others could have put something
+ * there, or can (CAIRN_EUSAGE, with the owner or the mode, and the remedy). It may be a
+ * directory, a link to one, a file that leads to a store elsewhere, or nothing yet; all
+ * of it but the last name is resolved. */
+int store_trust_place(const char *path, struct cairn_error *error);
+/* Refuses a store in which something belongs to neither the user nor root nor the
+ * store's owner, unless others may write into it (CAIRN_EUSAGE). */
+int store_trust_files(const struct store_paths *paths, struct cairn_error *error);
+
 /* ---- store_check.c: what the files show ---- */
 
 /* Refuses a store whose files show that commits were lost: the marker of a writer is

@@ -70,7 +70,7 @@ int session_store(struct settings *settings, enum store_use use,
         options.create = true;
         rc = cairn_store_open(store, &options, &error);
         if (rc == 0)
-            say("cairn: created a store in %s", cairn_store_path(*store));
+            say_store_made(*store);
     }
     if (rc == CAIRN_ENOTFOUND)
         return report_failure(EXIT_NOT_FOUND, cairn_code_name(rc),

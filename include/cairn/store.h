@@ -26,9 +26,14 @@ struct cairn_store_options {
     enum cairn_sync sync; /* zero is full */
     int lock_wait_ms;     /* longest wait for the write lock; 0: 30,000 */
     const char *key_file; /* its bytes (32 to 4096) are the HMAC key; NULL: no key */
+    bool found; /* the user has not named `path`: it is refused where others could have
+                   put it there, as one is that is found upward from cwd */
 };
 
-/* Opens a store. CAIRN_ENOTFOUND if there is none and `create` is unset;
+/* Opens a store. One that was not named is refused where users other than root and the
+ * caller could put something else in its place, or write into it; and any in which
+ * something belongs to a user who is neither the caller nor root nor the owner of the
+ * directory (CAIRN_EUSAGE). CAIRN_ENOTFOUND if there is none and `create` is unset;
  * CAIRN_ENEWER for a store of a newer release, which is left untouched. With a key,
  * everything written carries an HMAC, and a record without an HMAC of this key counts
  * as damaged; runs recorded without a key are refused (CAIRN_EUSAGE). Writing to a run

@@ -1,0 +1,214 @@
+# shellcheck shell=sh disable=SC2016
+# A store in a place where others could have put something, or can: nothing is written into
+# it, and nothing is read from it, unless it was named (docs/security.md, "Other users").
+. "$TESTS/cli/tap.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'only root can act as two users'
+command -v setpriv >/dev/null || skip_all 'there is no setpriv'
+
+# Users and groups that nobody has. What they use lies where both can go.
+victim=61001 other=61002 shared=61099
+base=$(mktemp -d /tmp/cairn-planted.XXXXXX) || exit 1
+trap 'rm -rf "$base"' EXIT
+chmod 755 "$base"
+cp "$BUILD/cairn" "$base/cairn"
+as() { # UID COMMAND...
+    as_uid=$1
+    shift
+    setpriv --reuid "$as_uid" --regid "$as_uid" --groups $shared -- \
+        env -u CAIRN_STORE HOME="$base" TMPDIR="$base" PATH="$base:$PATH" "$@"
+}
+as $victim cairn version >/dev/null 2>&1 || skip_all 'the command cannot be run as another user'
+mkdir "$base/home" && chown $victim:$victim "$base/home"
+cat >"$base/home/w.yaml" <<'END1'
+name: w
+secrets: [WORD]
+tasks:
+  a: {run: 'echo "n=$WORD" >>"$CAIRN_OUTPUT"', secrets: [WORD]}
+  b: {run: "true", needs: [a]}
+END1
+chown $victim:$victim "planted.yaml"
+export WORD=a-secret-word
+
+# place MODE OWNER:GROUP: an empty directory to work in.
+place() {
+    cd "$base" && rm -rf place && mkdir place && chown "$2" place && chmod "$1" place && cd place || exit 1
+    cp -p "$base/home/w.yaml" planted.yaml
+}
+# Runs in the place; out and err are not of it.
+try() { # UID COMMAND...
+    tap_last=$*
+    "as" "$@" >"$base/out" 2>"$base/err" </dev/null
+    status=$?
+}
+cd_base() { cd "$base" || exit 1; }
+# refused NAME TEXT: the last command was, with these words, and nothing was written.
+refused() {
+    cp "$base/out" "$base/err" "$OLD" 2>/dev/null
+    is "$status" 2 "$1"
+    ok "and says: $2" grep -qF -e "$2" "$base/err"
+    is "$(find . "$base/bait" -type f ! -name 'planted*' 2>/dev/null)" '' 'and writes nothing'
+}
+OLD=$PWD
+
+# ---- Something that another user left, where everybody may make names ----
+
+plant() {
+    rm -rf "$base/bait"
+    case $1 in
+    empty) as $other mkdir -m 777 .cairn ;;
+    live) as $other sh -c 'umask 0; mkdir -p .cairn/live' ;;
+    link) as $other sh -c "umask 0; mkdir '$base/bait' 2>/dev/null; ln -s '$base/bait' .cairn" ;;
+    link-to-own)
+        mkdir -m 700 "$base/bait" && chown $victim:$victim "$base/bait"
+        as $other ln -s "$base/bait" .cairn
+        ;;
+    dangling) as $other ln -s "$base/nowhere" .cairn ;;
+    fork) as $other sh -c "printf 'cairn fork 1\nstore $base/bait\nsession 1\n' >.cairn" ;;
+    esac
+}
+for kind in empty live link link-to-own dangling; do
+    for command in "run planted.yaml" 'session start s' 'session install-hooks'; do
+        place 1777 0:0
+        [ "$kind" != link ] || { rm -rf "$base/bait" && mkdir -m 777 "$base/bait" && chown $other "$base/bait"; }
+        plant $kind
+        # shellcheck disable=SC2086
+        try $victim cairn $command
+        refused "$kind: $command" "belongs to another user (uid $other)"
+    done
+    ok 'the remedy is named' grep -qF -e '--store' "$base/err"
+    try 0 cairn run "planted.yaml"
+    refused "$kind: so it is for root" "belongs to another user (uid $other)"
+done
+place 1777 0:0
+plant fork
+try $victim cairn session start s
+is "$status" 2 'a file that leads to a store elsewhere'
+ok 'says whose it is' grep -qF "belongs to another user (uid $other)" "$base/err"
+
+# Beside the workflow file, where the command is run elsewhere.
+place 1777 0:0
+as $other mkdir -m 777 .cairn
+cp "$base/home/w.yaml" .
+mkdir "$base/home/else" 2>/dev/null && chown $victim "$base/home/else"
+(cd "$base/home/else" && try $victim cairn run "$base/place/w.yaml" && exit "$status")
+is "$(ls .cairn)" '' 'nor is it used beside the workflow file'
+rm -rf "$base/home/else"
+
+# Their hooks' notes about failures go nowhere else, either.
+place 1777 0:0
+as $other sh -c 'umask 0; mkdir .cairn; : >.cairn/cairn.db'
+echo keep >"$base/home/kept" && chown $victim "$base/home/kept"
+ln "$base/home/kept" .cairn/agent-hook.log
+echo '{}' | as $victim cairn session hook >"$base/out" 2>"$base/err"
+is "$(cat "$base/home/kept")" keep 'a note about a failure is not written into a store of another user'
+
+# ---- A directory whose names others can change ----
+
+works() {
+    is "$status" 0 "$1"
+    cp "$base/out" "$base/err" "$OLD" 2>/dev/null
+    is "$(stat -c '%a' .cairn 2>/dev/null | tail -c 4)" 700 'and only they can enter the store'
+}
+try_run() {
+    try "$1" cairn run "planted.yaml"
+}
+place 755 $victim:$victim && try_run $victim && works 'a directory of their own'
+place 2775 $victim:$victim && try_run $victim && works 'one that their private group can write to'
+place 2775 $victim:$shared && try_run $victim && refused 'one that a group can write to' "mode 2775, group $shared"
+place 3775 $victim:$shared && try_run $victim && works 'where nobody else can rename: the sticky bit'
+place 777 $victim:$victim && try_run $victim && refused 'one that everybody can write to' 'mode 0777'
+place 775 0:0 && chgrp $shared . && try_run $victim && refused 'one of root that a group can write to' 'mode 0775'
+place 1777 0:0 && try_run $victim && works 'as /tmp is'
+place 1777 $other:$other && try_run $victim && refused 'its owner could rename all the same' "(uid $other)"
+place 755 $victim:$victim
+mkdir -m 777 in && cd in && chown $victim . && mkdir -m 1777 tmp && cd tmp && chown 0 . || exit 1
+cp ../../planted.yaml .
+try_run $victim
+refused 'one above it, behind a sticky one' 'mode 0777'
+for named in --store CAIRN_STORE; do
+    place 2775 $victim:$shared
+    if [ $named = --store ]; then
+        try $victim cairn run planted.yaml --store .cairn
+    else
+        try $victim env CAIRN_STORE=.cairn cairn run "planted.yaml"
+    fi
+    works "$named trusts them"
+    try $victim cairn status
+    is "$status" 2 'the store that is found there is refused again'
+    try $victim cairn status --store .cairn
+    is "$status" 0 'looking into it by its name is not'
+done
+place 755 $other:$other && try_run 0 && works 'root in the directory of another user, as in a container'
+place 2775 $other:$other && try_run 0 && works 'with their private group'
+
+# ---- Their own directory, in which others can write, or could ----
+
+place 755 $victim:$victim
+as $victim sh -c 'umask 0; mkdir .cairn'
+try_run $victim
+refused 'a .cairn that everybody can write to' 'mode 0777'
+ok 'the remedy is named' grep -qF 'chmod' "$base/err"
+place 755 $victim:$victim
+as $victim sh -c 'umask 002; mkdir .cairn'
+try_run $victim
+is "$status" 0 'one made with umask 002 is as good as any'
+place 755 $victim:$victim
+as $victim sh -c 'mkdir elsewhere; ln -s elsewhere .cairn'
+try_run $victim
+is "$status" 0 'a link of their own is followed'
+place 755 $victim:$victim
+mkdir elsewhere && chown $other elsewhere && as $victim ln -s elsewhere .cairn
+try_run $victim
+refused 'but not to a directory of another user' "belongs to another user (uid $other)"
+
+for name in live cairn.db lock open search.db search.lock making outputs.1 repair restore damaged-1; do
+    place 755 $victim:$victim
+    as $victim mkdir -m 777 .cairn
+    as $other sh -c "umask 0; case $name in live | restore) mkdir .cairn/$name ;; *) : >.cairn/$name ;; esac"
+    chmod 700 .cairn
+    for command in "run planted.yaml" 'doctor --repair --store .cairn'; do
+        # shellcheck disable=SC2086
+        try $victim cairn $command
+        is "$status" 2 "$name of another user: ${command%% *}"
+        ok 'names it' grep -qF -e "/.cairn/$name belongs to another user (uid $other)" "$base/err"
+    done
+    is "$(find .cairn -type f -size +0)" '' 'and writes nothing'
+    as $victim mv ".cairn/$name" away
+    try_run $victim
+    is "$status" 0 'once it is moved away all is well'
+done
+place 755 $victim:$victim
+try_run $victim
+chmod 777 .cairn .cairn/live
+as $other sh -c 'echo n=planted >.cairn/live/run-2.0.values.0'
+chmod 700 .cairn .cairn/live
+try $victim cairn run --fresh "planted.yaml"
+is "$status" 2 'a file of another user in live/'
+ok 'names it' grep -qF -e "/live/run-2.0.values.0 belongs to another user (uid $other)" "$base/err"
+
+# ---- Named: trusted, with a word ----
+
+place 1777 0:0
+as $other mkdir -m 777 .cairn
+try $victim cairn run planted.yaml --store .cairn
+is "$status" 0 'a directory of another user that is named is used'
+ok 'and says whose it is' grep -qF "/.cairn belongs to another user (uid $other)" "$base/err"
+
+# ---- A file with two names ----
+
+for name in cairn.db lock; do
+    place 755 $victim:$victim
+    try_run $victim
+    ln ".cairn/$name" other-name
+    try $victim cairn run --fresh "planted.yaml"
+    is "$status" 2 "$name with a second name (a hard link)"
+    ok 'says so' grep -qF -e 'hard link' "$base/err"
+    rm other-name
+    try $victim cairn status
+    is "$status" 0 'without it all is well'
+done
+
+cd_base
+cd "$OLD" || exit 1
+done_testing
