@@ -90,12 +90,12 @@ _cairn_options()
     renew) printf '%s\n' --token --lease ;;
     complete) printf '%s\n' --token --output ;;
     fail) printf '%s\n' --token --message ;;
-    'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort ;;
+    'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
     doctor) printf '%s\n' --repair ;;
     clean) printf '%s\n' --stale --dry-run --yes --param ;;
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
     stats) printf '%s\n' --prometheus ;;
-    search) printf '%s\n' --in --tag --since --until --project --hits --rebuild ;;
+    search) printf '%s\n' --in --tag --since --until --project --hits --rebuild --contextd ;;
     'checkpoint show') printf '%s\n' --tasks --all ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
@@ -103,8 +103,8 @@ _cairn_options()
     'checkpoint prune') printf '%s\n' --run --keep --session --keep-last --keep-days --keep-hourly \
         --keep-tag --dry-run ;;
     'checkpoint create') printf '%s\n' --summary --description --context --state --tokens --threshold \
-        --tag --trigger --session ;;
-    'checkpoint resume') printf '%s\n' --level --session ;;
+        --tag --trigger --session --contextd ;;
+    'checkpoint resume') printf '%s\n' --level --session --contextd ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff') printf '%s\n' --patch --stat --unified --worktree --paths --color --session ;;
     'checkpoint undo-restore' | 'checkpoint redo-restore' | 'checkpoint recover') printf '%s\n' --session ;;

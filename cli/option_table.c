@@ -494,6 +494,9 @@ static const struct option option_table[OPT_NONE] = {
                   1, 100, 5},
     [OPT_REBUILD] = {"rebuild", 0, OPTION_FLAG, NULL,
                      "make the index anew instead of searching", 0, 0, 0},
+    [OPT_CONTEXTD] = {"contextd", 0, OPTION_FLAG, NULL,
+                      "with --json: also the fields that contextd's tools answer with",
+                      0, 0, 0},
     [OPT_TOOLS] =
         {"tools", 0, OPTION_TEXT, "SET,...",
          "offer these sets of tools: checkpoint, session, board, run, task (the "

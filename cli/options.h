@@ -182,6 +182,7 @@ enum option_id {
     OPT_PROJECT,
     OPT_HITS,
     OPT_REBUILD,
+    OPT_CONTEXTD,
     OPT_TOOLS,
     OPT_READ_ONLY,
     OPT_CALL_LIMIT,

@@ -3,22 +3,27 @@
  * and may it have this value? Then the words of the variant's template are gone through
  * (server/tool.h); a member that no word took does not belong to this variant. */
 #include "server/arguments.h"
+#include "server/properties.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* One property and what it was given. */
 struct slot {
     const struct property *property;
     const struct value *value; /* NULL: not given */
+    struct value *meant;       /* what its text stands for, or NULL: freed at the end */
     bool taken;
 };
 #define SLOTS_MAX 32
+/* Clients of servers with tenants give theirs with every call. */
+static const struct property tenant = TENANT;
 struct form {
     struct arguments *out;
     const struct tool *tool;
     nearest_fn *nearest;
-    struct slot slots[SLOTS_MAX];
-    const struct property *left_out; /* the first operand that was not given */
+    struct slot slots[SLOTS_MAX + 1]; /* the last one is the tenant's */
+    const struct property *left_out;  /* the first operand that was not given */
 };
 
 static void problem(struct form *form, const char *about, const char *what)
@@ -62,16 +67,48 @@ void arguments_release(struct arguments *arguments)
 
 /* ---- What was given ---- */
 
+static bool is_word(const char *text, size_t n, const char *words)
+{
+    for (const char *at = words; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strcspn(at, "|") == n && memcmp(at, text, n) == 0)
+            return true;
+    }
+    return false;
+}
+
 static struct slot *slot_named(struct form *form, const char *name, size_t n)
 {
-    for (size_t i = 0; i < form->tool->n_properties; i++) {
+    for (size_t i = 0; i <= form->tool->n_properties; i++) {
         const struct property *property = form->slots[i].property;
-        if (strlen(property->name) == n && memcmp(property->name, name, n) == 0)
-            return &form->slots[i];
-        if (property->also && strlen(property->also) == n &&
-            memcmp(property->also, name, n) == 0)
+        if (is_word(name, n, property->name) || is_word(name, n, property->also))
             return &form->slots[i];
     }
+    return NULL;
+}
+
+/* Whether an option, without its dashes, has the name of a member: no_wait, no-wait. */
+static bool is_option(const char *option, const char *key, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (option[i] != (key[i] == '_' ? '-' : key[i]))
+            return false;
+    option += n;
+    return strncmp(option, "={", 2) == 0 || strncmp(option, "?{", 2) == 0 ||
+           strncmp(option, "=-<{", 4) == 0;
+}
+
+/* A member may have the name of the option that its property becomes. */
+static struct slot *slot_of_option(struct form *form, const char *key)
+{
+    size_t n = strlen(key);
+    for (size_t i = 0; i < form->tool->n_variants; i++)
+        for (const char *at = form->tool->variants[i].template; (at = strstr(at, "--"));
+             at += 2)
+            if (is_option(at + 2, key, n)) {
+                const char *name = strchr(at, '{') + 1;
+                return slot_named(form, name, strcspn(name, "*}"));
+            }
     return NULL;
 }
 
@@ -94,21 +131,10 @@ static void unknown_member(struct form *form, const char *key)
     }
 }
 
-static bool is_word(const char *text, const char *words)
-{
-    size_t n = strlen(text);
-    for (const char *at = words; at; at = strchr(at, '|')) {
-        at += *at == '|';
-        if (strcspn(at, "|") == n && memcmp(at, text, n) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void check_choice(struct form *form, const struct property *property,
                          const char *text)
 {
-    if (is_word(text, property->words))
+    if (is_word(text, strlen(text), property->words))
         return;
     problem(form, property->name, "");
     text_format(&form->out->problem, "cannot be \"%.60s\": it is one of %s", text,
@@ -211,6 +237,73 @@ static void check_value(struct form *form, const struct property *property,
     }
 }
 
+/* The JSON that a text is, or NULL. */
+static struct value *parse_text(const char *text)
+{
+    char why[160];
+    return text ? value_parse(text, strlen(text), why) : NULL;
+}
+
+/* "True", as Python writes it, is meant, too. */
+static struct value *parse_boolean(const char *text)
+{
+    char word[8] = "";
+    for (size_t i = 0; text && i < sizeof word - 1 && text[i]; i++)
+        word[i] = (char)tolower((unsigned char)text[i]);
+    return parse_text(word);
+}
+
+static struct value *parse_digits(const struct value *value)
+{
+    struct text text = {NULL, 0, 0, false};
+    int64_t number = 0;
+    value_integer(value, &number);
+    text_format(&text, "\"%lld\"", (long long)number);
+    struct value *digits = parse_text(text_get(&text));
+    text_release(&text);
+    return digits;
+}
+
+/* Models write "5" for 5, "true", "[\"a\"]", and 5 for "5". What a value of another
+ * kind stands for where nothing else can be meant, or NULL. */
+static struct value *meant(const struct property *property, const struct value *value)
+{
+    const char *text = value_text(value);
+    enum value_kind wanted = VALUE_STRING;
+    struct value *found = NULL;
+    switch (property->kind) {
+    case PROPERTY_TEXT:
+    case PROPERTY_PROSE:
+        if (value_kind(value) == VALUE_INTEGER)
+            found = parse_digits(value);
+        break;
+    case PROPERTY_INTEGER:
+    case PROPERTY_NUMBER:
+    case PROPERTY_USAGE:
+        found = parse_text(text);
+        wanted = value_kind(found) == VALUE_REAL ? VALUE_REAL : VALUE_INTEGER;
+        break;
+    case PROPERTY_BOOLEAN:
+        found = parse_boolean(text);
+        wanted = VALUE_BOOL;
+        break;
+    case PROPERTY_LIST:
+        found = parse_text(text);
+        wanted = VALUE_ARRAY;
+        break;
+    case PROPERTY_PAIRS:
+        found = parse_text(text);
+        wanted = VALUE_OBJECT;
+        break;
+    default:
+        break;
+    }
+    if (value_kind(found) == wanted)
+        return found;
+    value_free(found);
+    return NULL;
+}
+
 /* Whether it is the same as not given. */
 static bool is_nothing(const struct property *property, const struct value *value)
 {
@@ -226,17 +319,22 @@ static bool take_member(void *context, const char *key, const struct value *valu
 {
     struct form *form = context;
     struct slot *slot = slot_named(form, key, strlen(key));
+    if (!slot)
+        slot = slot_of_option(form, key);
     if (!slot || (form->out->read_only && slot->property->stores)) {
         unknown_member(form, key);
         return false;
     }
     if (is_nothing(slot->property, value))
         return true;
-    if (slot->value)
+    if (slot->value) {
         problem(form, key, "is given twice, under two names");
-    check_value(form, slot->property, value);
-    slot->value = value;
-    slot->taken = slot->property->kind == PROPERTY_DIRECTORY;
+        return false;
+    }
+    slot->meant = meant(slot->property, value);
+    slot->value = slot->meant ? slot->meant : value;
+    slot->taken = slot->property->ignored || slot->property->kind == PROPERTY_DIRECTORY;
+    check_value(form, slot->property, slot->value);
     return is_good(form);
 }
 
@@ -578,12 +676,13 @@ bool arguments_make(struct arguments *arguments, const struct tool *tool,
 {
     struct form form = {.out = arguments, .tool = tool, .nearest = nearest};
     const struct variant *variant;
-    if (given && value_kind(given) != VALUE_OBJECT) {
+    if (given && value_kind(given) != VALUE_NULL && value_kind(given) != VALUE_OBJECT) {
         problem(&form, "arguments", "is an object");
         return false;
     }
     for (size_t i = 0; i < tool->n_properties && i < SLOTS_MAX; i++)
         form.slots[i].property = &tool->properties[i];
+    form.slots[tool->n_properties].property = &tenant;
     value_each(given, take_member, &form);
     variant = is_good(&form) ? choose_variant(&form) : NULL;
     if (variant)
@@ -596,5 +695,7 @@ bool arguments_make(struct arguments *arguments, const struct tool *tool,
         take_directory(&form);
     if (arguments->problem.failed)
         arguments->failed = true;
+    for (size_t i = 0; i <= tool->n_properties; i++)
+        value_free(form.slots[i].meant);
     return is_good(&form);
 }

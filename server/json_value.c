@@ -32,8 +32,13 @@ static bool is_shallow(const char *text, size_t n)
 
 struct value *value_parse(const char *text, size_t n, char why[160])
 {
+    static const char mark[] = "\xef\xbb\xbf"; /* clients on Windows begin with it */
     json_error_t error;
     json_t *json;
+    if (n >= 3 && memcmp(text, mark, 3) == 0) {
+        text += 3;
+        n -= 3;
+    }
     if (!is_shallow(text, n)) {
         snprintf(why, 160, "more than %d arrays and objects in one another",
                  VALUE_DEPTH_MAX);

@@ -123,7 +123,8 @@ static bool is_argument(void *context, const char *key, const struct value *valu
 {
     struct named *named = context;
     for (const struct prompt_argument *at = named->prompt->arguments; at->name; at++)
-        if (strcmp(at->name, key) == 0 && value_text(value))
+        if (strcmp(at->name, key) == 0 &&
+            (value_text(value) || value_kind(value) == VALUE_NULL))
             return true;
     named->wrong = key;
     return false;

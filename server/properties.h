@@ -64,14 +64,14 @@
 #define TENANT                                                               \
     {                                                                        \
         .name = "tenant_id", .kind = PROPERTY_CHOICE, .words = "default",    \
-        .empty = true,                                                       \
+        .empty = true, .ignored = true,                                      \
         .about = "For older clients: a store has the one tenant \"default\"" \
     }
 #define LIMIT WHOLE("limit", 1, 100, "At most so many (default: 10)")
 #define OFFSET WHOLE("offset", 0, NUMBER_MAX, "Leave out so many first (default: 0)")
 #define CHECKPOINT(about_)                                                          \
     {                                                                               \
-        .name = "checkpoint", .also = "checkpoint_id", .kind = PROPERTY_TEXT,       \
+        .name = "checkpoint", .also = "checkpoint_id|id", .kind = PROPERTY_TEXT,    \
         .about = about_ " (its id, a prefix of it, or its number such as debug:42)" \
     }
 #define RUN(about_) WHOLE("run", 1, NUMBER_MAX, about_)

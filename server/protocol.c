@@ -301,7 +301,8 @@ static void handle_request(struct server *server, struct reply *reply,
     struct whose whose = {.client = reply->client, .id = reply->id};
     const struct method *method;
     reply->modern = message_is_modern(message, headers);
-    if (params && value_kind(params) != VALUE_OBJECT) {
+    if (params && value_kind(params) != VALUE_NULL &&
+        value_kind(params) != VALUE_OBJECT) {
         server_refuse_reply(server, reply, ERROR_PARAMS, "\"params\" is an object",
                             NULL);
         return;

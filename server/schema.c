@@ -66,21 +66,46 @@ static void put_type(struct text *text, const struct property *property)
     }
 }
 
-static void put_property(struct text *text, const struct property *property,
-                         const char *name)
+static void put_property(struct text *text, const struct property *property)
 {
-    text_key(text, name);
+    text_key(text, property->name);
     text_open(text, '{');
     put_type(text, property);
-    if (name == property->name)
-        text_pair(text, "description", property->about);
-    else {
+    text_pair(text, "description", property->about);
+    text_close(text, '}');
+}
+
+static void put_older_names(struct text *text, const struct property *property)
+{
+    for (const char *at = property->also; at && *at;) {
+        size_t n = strcspn(at, "|");
+        text_bytes(text, at, n);
+        text_put(text, ":");
+        text_open(text, '{');
+        put_type(text, property);
         text_key(text, "description");
         text_put(text, "\"An older name of ");
         text_put(text, property->name);
         text_put(text, "\"");
+        text_close(text, '}');
+        at += n + (at[n] == '|');
     }
-    text_close(text, '}');
+}
+
+/* Whether a field has a kind of which the text is taken, too. */
+static bool has_other_kinds(const struct tool *tool)
+{
+    for (size_t i = 0; i < tool->n_properties; i++)
+        switch (tool->properties[i].kind) {
+        case PROPERTY_TEXT:
+        case PROPERTY_PROSE:
+        case PROPERTY_CHOICE:
+        case PROPERTY_DIRECTORY:
+            break;
+        default:
+            return true;
+        }
+    return false;
 }
 
 /* `{name*}` is in every variant, or it chooses one. */
@@ -101,15 +126,18 @@ void schema_input(struct text *text, const struct tool *tool, bool read_only)
     bool any = false;
     text_open(text, '{');
     text_pair(text, "type", "object");
+    if (has_other_kinds(tool))
+        text_pair(text, "description",
+                  "Numbers, true and false, lists and objects may also be given as "
+                  "their JSON text, such as \"5\"");
     text_key(text, "properties");
     text_open(text, '{');
     for (size_t i = 0; i < tool->n_properties; i++) {
         const struct property *property = &tool->properties[i];
         if (read_only && property->stores)
             continue;
-        put_property(text, property, property->name);
-        if (property->also)
-            put_property(text, property, property->also);
+        put_property(text, property);
+        put_older_names(text, property);
         any = any || is_required(tool, property);
     }
     text_close(text, '}');

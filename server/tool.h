@@ -37,13 +37,14 @@ enum property_kind {
 
 struct property {
     const char *name;
-    const char *also; /* an older name for it, or NULL */
+    const char *also; /* older names for it, separated by |, or NULL */
     enum property_kind kind;
     const char *words;
     double low, high;
-    bool empty;  /* "" (of a list: []) is the same as not given */
-    bool stores; /* with it even a tool that reads stores something: not there with
-                    --read-only */
+    bool empty;   /* "" (of a list: []) is the same as not given */
+    bool ignored; /* checked, and then of no effect */
+    bool stores;  /* with it even a tool that reads stores something: not there with
+                     --read-only */
     const char *about;
 };
 

@@ -139,12 +139,103 @@ static void wrap_text(struct server *server, struct call *call)
     call->out = document;
 }
 
+/* ---- What commands say, in the words of tools ---- */
+
+/* The words of a template that name its command: "session start". */
+static size_t command_words(const char *template)
+{
+    const char *end = template;
+    while (*end && !(end[0] == ' ' && (end[1] == '-' || end[1] == '{')))
+        end++;
+    return (size_t)(end - template);
+}
+
+static bool is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+/* The offered tool whose command a text begins with, by the longest name: `n` bytes. */
+static const struct tool *tool_of_command(const struct server *server, const char *text,
+                                          size_t *n)
+{
+    const struct tool *found = NULL;
+    *n = 0;
+    for (size_t i = 0; tool_at(i); i++)
+        for (size_t at = 0; at < tool_at(i)->n_variants; at++) {
+            const char *template = tool_at(i)->variants[at].template;
+            size_t words = command_words(template);
+            if (words > *n && strncmp(text, template, words) == 0 &&
+                !is_name_byte(text[words]) && is_offered(server, tool_at(i))) {
+                found = tool_at(i);
+                *n = words;
+            }
+        }
+    return found;
+}
+
+/* The property that an option of n bytes, such as --session, is made of; with its
+ * length. */
+static const char *property_of_option(const struct tool *tool, const char *option,
+                                      size_t *n)
+{
+    for (size_t i = 0; i < tool->n_variants; i++)
+        for (const char *at = tool->variants[i].template; (at = strstr(at, " --"));
+             at++) {
+            const char *brace = at + 1 + *n;
+            if (strncmp(at + 1, option, *n) != 0 || !strchr("=?", *brace) ||
+                brace[1] != '{')
+                continue;
+            *n = strcspn(brace + 2, "*}");
+            return brace + 2;
+        }
+    return NULL;
+}
+
+/* Commands and options by the names of tools and fields; what is not offered stays. */
+static void put_in_words(struct server *server, struct text *out,
+                         const struct tool *tool, const char *text)
+{
+    const char *begin = text;
+    while (*text && strncmp(text, "\nsee `cairn ", 12) != 0) {
+        bool word = text == begin || !is_name_byte(text[-1]);
+        const struct tool *named = NULL;
+        const char *property = NULL;
+        size_t n = 0;
+        if (word && strncmp(text, "cairn ", 6) == 0)
+            named = tool_of_command(server, text + 6, &n);
+        if (named) {
+            text_put(out, named->name);
+            text += 6 + n;
+            tool = named; /* options behind it are its own */
+            continue;
+        }
+        if (word && strncmp(text, "--", 2) == 0) {
+            size_t option;
+            while (is_name_byte(text[n]))
+                n++;
+            option = n;
+            property = property_of_option(tool, text, &n);
+            if (property) {
+                text_format(out, "\"%.*s\"", (int)n, property);
+                text += option;
+                continue;
+            }
+        }
+        text_add(out, text++, 1);
+    }
+}
+
 static void finish_tool(struct server *server, struct call *call)
 {
+    struct text words = {NULL, 0, 0, false};
     struct answer answer;
     struct text result = {NULL, 0, 0, false};
     wrap_text(server, call);
     answer_init(&answer, call);
+    put_in_words(server, &words, call->tool, text_get(&answer.problem));
+    text_release(&answer.problem);
+    answer.problem = words;
     if (call->timed_out)
         server_log(server, &call->reply, LOG_WARNING, text_get(&answer.problem));
     reply_begin_error(server, &result, call->reply.modern,

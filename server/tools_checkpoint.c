@@ -7,7 +7,7 @@
 #define SAVED                                                              \
     "--summary={summary} --description={description} --context={context} " \
     "--context={metadata} --state=-<{full_state} --tokens={tokens} "       \
-    "--threshold={threshold} --tag={tags} --session={session}"
+    "--threshold={threshold} --tag={tags} --session={session} --contextd"
 /* Older clients say whether it was made by itself; then the usage decides. */
 static const struct variant save[] = {
     {NULL, "checkpoint create --trigger={trigger} " SAVED " -- {message}"},
@@ -69,7 +69,7 @@ static const struct property save_properties[] = {
 
 #define LISTED                                                                 \
     "--auto-only?{auto_only} --limit={limit} --offset={offset} --sort={sort} " \
-    "--label={label} --tag={tag}"
+    "--label={label} --tag={tag} --contextd"
 static const struct variant list[] = {
     {NULL, "checkpoint list --session={session} --run={run} --workflow={workflow} "
            "--sort=-created?{sort_by} " LISTED},
@@ -88,16 +88,19 @@ static const struct property list_properties[] = {
     LIMIT,
     OFFSET,
     CHOICE("sort", "-seq|seq|-created|created", "Newest first (default), or oldest"),
-    CHOICE("sort_by", "created_at|updated_at",
-           "For older clients: both are the newest first, for a checkpoint never "
-           "changes"),
+    {.name = "sort_by",
+     .kind = PROPERTY_CHOICE,
+     .words = "created_at|updated_at",
+     .empty = true,
+     .about = "For older clients: both are the newest first, for a checkpoint never "
+              "changes"},
     DIRECTORY,
     TENANT,
 };
 
 static const struct variant search_checkpoints[] = {
-    {NULL, "search --in=sessions --tag={tags} --since={since} --until={until} "
-           "--hits={top_k} -- {query*}"},
+    {NULL, "search --in=sessions --contextd --tag={tags} --since={since} "
+           "--until={until} --hits={top_k} -- {query*}"},
 };
 static const struct variant search_all[] = {
     {NULL, "search --in={in} --tag={tags} --since={since} --until={until} "
@@ -121,11 +124,16 @@ static const struct property search_all_properties[] = {
     FILTERS};
 
 static const struct variant resume[] = {
-    {NULL, "checkpoint resume --level={level} --session={session} -- {checkpoint}"},
+    {NULL, "checkpoint resume --contextd --level={level} --session={session} -- "
+           "{checkpoint}"},
 };
 static const struct property resume_properties[] = {
     CHECKPOINT("The checkpoint to go on from; default: the newest one with a context"),
-    CHOICE("level", "summary|context|full", "How much is given (default: context)"),
+    {.name = "level",
+     .also = "resume_level",
+     .kind = PROPERTY_CHOICE,
+     .words = "summary|context|full",
+     .about = "How much is given (default: context)"},
     SESSION,
     DIRECTORY,
     TENANT,
@@ -152,12 +160,17 @@ static const struct property delete_properties[] = {
 /* ---- Comparing and going back ---- */
 
 static const struct variant diff[] = {
-    {NULL, "checkpoint diff --worktree?{worktree} --paths={paths} --session={session} "
-           "-- {from*} {to}"},
+    {NULL, "checkpoint diff --worktree?{worktree} --patch?{patch} --paths={paths} "
+           "--session={session} -- {from} {to}"},
 };
 static const struct property diff_properties[] = {
-    TEXT("from", "The earlier checkpoint (its id, a prefix, or debug:NUMBER)"),
+    TEXT("from", "The earlier checkpoint: its id, a prefix, or debug:NUMBER (default: "
+                 "the newest of the branch)"),
     TEXT("to", "The later one (default: the present state)"),
+    {.name = "patch",
+     .kind = PROPERTY_BOOLEAN,
+     .stores = true,
+     .about = "Also what differs in the files, as `git apply` takes it"},
     {.name = "worktree",
      .kind = PROPERTY_BOOLEAN,
      .stores = true,
@@ -245,7 +258,7 @@ static const struct tool rows[] = {
      .hints = HINT_READ_ONLY,
      VARIANTS(search_checkpoints),
      PROPERTIES(search_checkpoints_properties),
-     .shape = FOUND_SHAPE},
+     .shape = FOUND_SHAPE " results:a top_k:i"},
     {.name = "search",
      .title = "Search everything that is kept",
      .about = "Finds texts by text similarity in all that this project has kept: "

@@ -8,13 +8,17 @@
     "restored:s? message:s? before:s? branch:s old_branch:s added:i changed:i " \
     "removed:i files:o? dry_run:b files_skipped:b"
 
+#define UNDO                                                                 \
+    "checkpoint undo-restore --dry-run!{confirm} --board-only?{board_only} " \
+    "--files-only?{files_only}" S
 static const struct variant turn_restore[] = {
-    {"undo", "checkpoint undo-restore --dry-run!{confirm} --board-only?{board_only} "
-             "--files-only?{files_only}" S},
+    {NULL, UNDO},
+    {"undo", UNDO},
     {"redo", "checkpoint redo-restore --dry-run!{confirm}" S},
 };
 static const struct property turn_properties[] = {
-    CHOICE("direction", "undo|redo", "Take the last restore back, or do it again"),
+    CHOICE("direction", "undo|redo",
+           "Take the last restore back (default), or do it again"),
     FLAG("confirm", "Do it; otherwise only what would be done is said"),
     FLAG("board_only", "Of undo: leave the files as they are"),
     FLAG("files_only", "Of undo: leave the board as it is"),

@@ -170,12 +170,17 @@ static const struct property next_properties[] = {
     FLAG("claimed", "Also those that somebody has claimed"),
     DIRECTORY,
 };
+#define CLAIM_ONE "claim --lease={lease} --holder={holder} -- {run*} {task*}"
 static const struct variant claim[] = {
-    {NULL, "claim --lease={lease} --holder={holder} -- {run*} {task*}"},
+    {NULL, CLAIM_ONE},
+    {"false", CLAIM_ONE},
+    {"true", "claim --any --wait={wait}s --lease={lease} --holder={holder} -- {run}"},
 };
 static const struct property claim_properties[] = {
-    RUN("The run"),
-    TASK,
+    RUN("The run; required, unless any is true"),
+    TEXT("task", "The task; required, unless any is true"),
+    FLAG("any", "Whichever task can be done now; the answer says what is to be done"),
+    WHOLE("wait", 1, 100, "With any: wait so many seconds for one (default: not)"),
     TEXT("lease", "How long it is yours, such as 10m (default: the command's)"),
     TEXT("holder", "Your name, for people"),
     DIRECTORY,
@@ -344,8 +349,11 @@ static const struct tool rows[] = {
     {.name = "task_claim",
      .title = "Claim an external task",
      .about = "Claims an external task for some time, so that nobody else does it. The "
-              "token is needed to complete it.",
+              "token is needed to complete it. With any: true, the next one that can "
+              "be done.",
      .set = TOOLSET_TASK,
+     .hints = HINT_SLOW,
+     .by = "any",
      VARIANTS(claim),
      PROPERTIES(claim_properties),
      .shape = "run:i task:s token:s lease_ms:i"},

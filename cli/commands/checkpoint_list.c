@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint list: checkpoints as a table. */
 #include "cli/commands/store_commands.h"
+#include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -23,7 +24,9 @@ struct checkpoint_listing {
     struct doc *doc;         /* with --json */
     const char *tag, *label; /* only those with it; NULL: any */
     bool automatic;          /* only those of sessions that nobody made by hand */
-    struct cairn_page page;  /* of these */
+    bool contextd;           /* with what contextd answers */
+    int status;
+    struct cairn_page page; /* of these */
     uint64_t shown, matched;
     bool by_time;
     struct place *places; /* of all that match */
@@ -125,8 +128,10 @@ static int show_one(struct checkpoint_listing *listing,
     doc_object(listing->doc, NULL);
     checkpoint_list_document(listing->doc, info);
     labels_document(listing->doc, listing->store, info);
+    if (listing->contextd)
+        listing->status = contextd_members(listing->doc, listing->store, info, true);
     doc_end(listing->doc);
-    return 0;
+    return listing->status;
 }
 
 static int each_checkpoint(void *context, const struct cairn_checkpoint_info *info)
@@ -232,7 +237,7 @@ static int list_all(struct checkpoint_listing *listing,
                               "out of memory");
     if (listing->by_time || has_own_filter(listing))
         *total = listing->matched;
-    return rc != 0 ? report_error(&error) : 0;
+    return rc != 0 ? report_error(&error) : listing->status;
 }
 
 static int list_checkpoints(struct settings *settings, struct cairn_store *store,
@@ -256,6 +261,8 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
                  .oldest_first = sort % 2 == 1},
     };
     uint64_t total = 0;
+    if (!contextd_option(settings, &listing.contextd))
+        return EXIT_USAGE;
     listing.page = filter.page;
     if (has_own_filter(&listing) || listing.by_time)
         filter.page =

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn search: what fits a text best, of all that the store keeps. */
 #include "cli/commands/store_commands.h"
+#include "cli/contexts/context.h"
+#include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -15,11 +17,22 @@
 #include <unistd.h>
 
 #define REPAINT_MS 100
+enum { HITS_MOST = 100 };
+
+/* A checkpoint that was found, by itself or by what is noted of it. */
+struct found_checkpoint {
+    uint64_t seq;
+    double score, distance;
+};
 
 struct searching {
     struct doc *doc; /* with --json */
     int64_t painted_ms;
     bool painted, has_service;
+    uint32_t k;    /* hits that are shown */
+    bool contextd; /* with --contextd: as many checkpoints as there are hits */
+    struct found_checkpoint found[HITS_MOST];
+    uint32_t n_found;
 };
 
 /* ---- How far the index is ---- */
@@ -71,6 +84,18 @@ static int print_hit(const struct cairn_search_hit *hit)
     return ui_output_lost();
 }
 
+static void keep_checkpoint(struct searching *s, const struct cairn_search_hit *hit)
+{
+    if (!s->contextd || hit->section != CAIRN_SEARCH_SESSIONS || hit->checkpoint == 0 ||
+        s->n_found == s->k)
+        return;
+    for (uint32_t i = 0; i < s->n_found; i++)
+        if (s->found[i].seq == hit->checkpoint)
+            return;
+    s->found[s->n_found++] =
+        (struct found_checkpoint){hit->checkpoint, hit->score, hit->distance};
+}
+
 static int each_hit(void *context, const struct cairn_search_hit *hit)
 {
     struct searching *s = context;
@@ -78,6 +103,9 @@ static int each_hit(void *context, const struct cairn_search_hit *hit)
     end_progress(s);
     if (!doc)
         return print_hit(hit);
+    keep_checkpoint(s, hit);
+    if (hit->rank > s->k)
+        return 0;
     doc_object(doc, NULL);
     doc_count(doc, "rank", hit->rank);
     doc_exact(doc, "score", hit->score);
@@ -191,8 +219,36 @@ static void say_how(const struct cairn_search_result *result, bool found)
                 : "nothing was found in what the index has so far");
 }
 
-static int report_hits(struct searching *s, const struct cairn_search_result *result)
+/* The best checkpoints whole, as contextd gives them. */
+static int add_results(struct searching *s, struct cairn_store *store)
 {
+    int status = 0;
+    doc_array(s->doc, "results");
+    for (uint32_t i = 0; i < s->n_found && status == 0; i++) {
+        char id[CAIRN_ID_MAX];
+        struct cairn_checkpoint_info info = {0};
+        struct cairn_error error = {0};
+        snprintf(id, sizeof id, "debug:%" PRIu64, s->found[i].seq);
+        if (cairn_checkpoint_get(store, id, &info, &error) != 0)
+            continue; /* deleted since */
+        doc_object(s->doc, NULL);
+        doc_object(s->doc, "checkpoint");
+        checkpoint_list_document(s->doc, &info);
+        status = contextd_members(s->doc, store, &info, true);
+        doc_end(s->doc);
+        doc_exact(s->doc, "score", s->found[i].score);
+        doc_exact(s->doc, "distance", s->found[i].distance);
+        doc_end(s->doc);
+    }
+    doc_end(s->doc);
+    doc_count(s->doc, "top_k", s->k);
+    return status;
+}
+
+static int report_hits(struct searching *s, struct cairn_store *store,
+                       const struct cairn_search_result *result)
+{
+    int status = 0;
     if (!s->doc) {
         out_flush();
         say_how(result, true);
@@ -209,7 +265,12 @@ static int report_hits(struct searching *s, const struct cairn_search_result *re
              result->in_memory ? result->in_memory_reason : NULL);
     if (s->has_service)
         add_service(s->doc, result);
-    return doc_print(s->doc);
+    if (s->contextd)
+        status = add_results(s, store);
+    if (status == 0)
+        return doc_print(s->doc);
+    doc_discard(s->doc);
+    return status;
 }
 
 static int search(struct settings *settings, struct cairn_store *store)
@@ -217,7 +278,8 @@ static int search(struct settings *settings, struct cairn_store *store)
     char here[PATH_MAX];
     const char *tags[64];
     struct doc doc = {0};
-    struct searching s = {.doc = ui_json() ? &doc : NULL};
+    struct searching s = {.doc = ui_json() ? &doc : NULL,
+                          .k = (uint32_t)settings->number[OPT_HITS]};
     struct cairn_search_result result;
     struct cairn_search_service service;
     struct cairn_error error = {0};
@@ -233,9 +295,12 @@ static int search(struct settings *settings, struct cairn_store *store)
         .project = settings->text[OPT_PROJECT],
         .k = (uint32_t)settings->number[OPT_HITS],
     };
-    int status = take_service(&service);
+    int status =
+        contextd_option(settings, &s.contextd) ? take_service(&service) : EXIT_USAGE;
     if (status != 0)
         return status;
+    if (s.contextd) /* hits of other kinds are not to take the place of checkpoints */
+        search.k = HITS_MOST;
     s.has_service = service.url && *service.url;
     search.service = s.has_service ? &service : NULL;
     if (settings->n_params > sizeof tags / sizeof tags[0])
@@ -251,14 +316,14 @@ static int search(struct settings *settings, struct cairn_store *store)
     if (s.doc) {
         doc_begin(&doc);
         doc_text(&doc, "query", search.text);
-        doc_count(&doc, "k", search.k);
+        doc_count(&doc, "k", s.k);
         doc_text(&doc, "project", search.project);
         doc_array(&doc, "hits");
     }
     int rc = cairn_search(store, &search, show_progress, each_hit, &s, &result, &error);
     end_progress(&s);
     if (rc == 0)
-        return report_hits(&s, &result);
+        return report_hits(&s, store, &result);
     if (s.doc)
         doc_discard(&doc);
     return report_error(&error);
@@ -287,8 +352,9 @@ static int rebuild(struct cairn_store *store)
 
 static int check_rebuild(const struct settings *settings)
 {
-    static const enum option_id of_searches[] = {OPT_IN,    OPT_ALL_TAGS, OPT_SINCE,
-                                                 OPT_UNTIL, OPT_PROJECT,  OPT_HITS};
+    static const enum option_id of_searches[] = {OPT_IN,      OPT_ALL_TAGS, OPT_SINCE,
+                                                 OPT_UNTIL,   OPT_PROJECT,  OPT_HITS,
+                                                 OPT_CONTEXTD};
     for (size_t i = 0; i < sizeof of_searches / sizeof of_searches[0]; i++)
         if (settings->given[of_searches[i]])
             return report_usage("search", "--%s has no effect with --rebuild",

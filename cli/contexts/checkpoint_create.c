@@ -29,16 +29,21 @@ static int add_made(void *context, const struct cairn_session_checkpoint_info *i
 }
 
 /* As it is stored: without secrets. */
-static int made_document(struct doc *doc, struct cairn_store *store, const char *id)
+static int made_document(struct doc *doc, struct cairn_store *store, const char *id,
+                         bool contextd)
 {
+    struct cairn_checkpoint_info info = {0};
     struct cairn_error error = {0};
-    if (cairn_session_checkpoint_get(store, id, add_made, doc, &error) != 0)
+    if (cairn_session_checkpoint_get(store, id, add_made, doc, &error) != 0 ||
+        (contextd && cairn_checkpoint_get(store, id, &info, &error) != 0))
         return report_error(&error);
-    return context_document(doc, store, id);
+    int status = context_document(doc, store, id);
+    return status == 0 && contextd ? contextd_members(doc, store, &info, false)
+                                   : status;
 }
 
 static int report_document(struct cairn_store *store,
-                           const struct cairn_captured *captured)
+                           const struct cairn_captured *captured, bool contextd)
 {
     struct doc doc;
     int status = 0;
@@ -50,7 +55,7 @@ static int report_document(struct cairn_store *store,
     doc_count(&doc, "pruned", captured->pruned);
     doc_count(&doc, "left_out", captured->left_out);
     if (captured->made)
-        status = made_document(&doc, store, captured->id);
+        status = made_document(&doc, store, captured->id, contextd);
     if (status == 0)
         return doc_print(&doc);
     doc_discard(&doc);
@@ -58,10 +63,10 @@ static int report_document(struct cairn_store *store,
 }
 
 static int report_captured(struct cairn_store *store,
-                           const struct cairn_captured *captured)
+                           const struct cairn_captured *captured, bool contextd)
 {
     if (ui_json())
-        return report_document(store, captured);
+        return report_document(store, captured, contextd);
     if (captured->made)
         out("%s\n", captured->id);
     out_flush();
@@ -100,17 +105,49 @@ static int take_message(const struct settings *settings, struct texts *texts,
     return 0;
 }
 
+static int found_one(void *context, const struct cairn_session_info *info)
+{
+    (void)info;
+    *(bool *)context = true;
+    return 1;
+}
+
+/* The session that is meant. Where none is named, or there are none that the name could
+ * have missed, it is started: an agent that saves need not know of sessions. */
+static int find_session(struct cairn_store *store, const char *named,
+                        struct cairn_session_info *info)
+{
+    struct cairn_page one = {.limit = 1};
+    struct cairn_error error = {0};
+    bool any = false;
+    int rc = cairn_session_get(store, named, info, &error);
+    if (rc == CAIRN_ENOTFOUND && named)
+        (void)cairn_session_list(store, &one, found_one, &any, NULL, NULL);
+    if (rc == CAIRN_ENOTFOUND && !any) {
+        rc = cairn_session_start(store, named, true, info, &error);
+        if (rc == 0)
+            say("cairn: started session %s", info->name);
+    }
+    return rc == 0 ? 0 : report_error(&error);
+}
+
 static int create_checkpoint(struct settings *settings, struct cairn_capture *capture)
 {
+    struct cairn_session_info info = {0};
     struct cairn_captured captured = {0};
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0 && cairn_session_checkpoint(store, session_option(settings),
-                                                capture, &captured, &error) != 0)
+    bool contextd;
+    if (!contextd_option(settings, &contextd))
+        return EXIT_USAGE;
+    int status = session_store(settings, STORE_CREATE, &store);
+    if (status == 0)
+        status = find_session(store, session_option(settings), &info);
+    if (status == 0 &&
+        cairn_session_checkpoint(store, info.name, capture, &captured, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_captured(store, &captured);
+        status = report_captured(store, &captured, contextd);
     hooks_run_and_close(store);
     return status;
 }

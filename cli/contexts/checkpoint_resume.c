@@ -19,6 +19,7 @@ struct resuming {
     struct cairn_store *store;
     const struct cairn_checkpoint_info *info;
     enum context_level level;
+    bool contextd;
     int status;
 };
 
@@ -131,6 +132,12 @@ static int print_document(const struct resuming *r, const struct cairn_context *
     context_members(&doc, context, r->level);
     doc_bytes(&doc, "text", text, n);
     doc_count(&doc, "tokens_estimate", (n + 3) / 4);
+    if (r->contextd) {
+        doc_text(&doc, "checkpoint_id", r->info->id);
+        doc_text(&doc, "session_id", r->info->session_name);
+        doc_bytes(&doc, "content", text, n);
+        doc_count(&doc, "token_count", (n + 3) / 4);
+    }
     return doc_print(&doc);
 }
 
@@ -223,6 +230,8 @@ int command_checkpoint_resume(struct settings *settings)
                          .level = settings->given[OPT_LEVEL]
                                       ? (enum context_level)settings->number[OPT_LEVEL]
                                       : LEVEL_CONTEXT};
+    if (!contextd_option(settings, &r.contextd))
+        return EXIT_USAGE;
     int status = session_store(settings, STORE_READ, &store);
     r.store = store;
     if (status == 0)

@@ -101,6 +101,60 @@ static int add_context(void *context, const struct cairn_context *found)
     return 0;
 }
 
+/* ---- In the words of contextd ---- */
+
+struct contextd {
+    struct doc *doc;
+    bool pairs;
+};
+
+static int add_contextd(void *context, const struct cairn_context *found)
+{
+    const struct contextd *wanted = context;
+    struct doc *doc = wanted->doc;
+    doc_text(doc, "summary", found->summary ? found->summary : "");
+    doc_text(doc, "description", found->description ? found->description : "");
+    if (wanted->pairs) {
+        doc_object(doc, "context");
+        for (size_t i = 0; i < found->n_pairs; i++)
+            doc_text(doc, found->pairs[i].key, found->pairs[i].value);
+        doc_end(doc);
+    }
+    doc_count(doc, "token_count", found->has_tokens ? found->tokens : found->estimate);
+    doc_exact(doc, "threshold", found->has_usage ? found->usage : 0);
+    return 0;
+}
+
+int contextd_members(struct doc *doc, struct cairn_store *store,
+                     const struct cairn_checkpoint_info *info, bool pairs)
+{
+    static const struct cairn_context none = {.summary = NULL};
+    struct contextd wanted = {doc, pairs};
+    struct cairn_error error = {0};
+    const char *trigger = cairn_trigger_name(info->trigger);
+    int rc = info->damaged ? CAIRN_ENOTFOUND
+                           : cairn_checkpoint_context(store, info->id, add_contextd,
+                                                      &wanted, &error);
+    if (rc == CAIRN_ENOTFOUND)
+        rc = add_contextd(&wanted, &none);
+    doc_text(doc, "session_id", info->session_name);
+    doc_text(doc, "name", info->message);
+    doc_text(doc, "project_path", cairn_store_project(store));
+    doc_bool(doc, "auto_created", !trigger || strcmp(trigger, "manual") != 0);
+    doc_time(doc, "created_at", info->time_ns);
+    doc_time(doc, "updated_at", info->time_ns); /* a checkpoint never changes */
+    return rc == 0 ? 0 : report_error(&error);
+}
+
+bool contextd_option(const struct settings *settings, bool *wanted)
+{
+    *wanted = settings->given[OPT_CONTEXTD];
+    if (!*wanted || ui_json())
+        return true;
+    report_usage(settings->command, "--contextd is for --json");
+    return false;
+}
+
 int context_print(struct cairn_store *store, const char *id)
 {
     struct cairn_error error = {0};

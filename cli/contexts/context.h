@@ -5,6 +5,7 @@
 
 #include "cairn.h"
 #include "cli/json.h"
+#include "cli/options.h"
 
 /* A text of several lines behind a label of nine columns; the label stands on the first
  * line alone. */
@@ -30,5 +31,13 @@ int context_offer(struct doc *doc, struct cairn_store *store, const char *sessio
  * else the member `context`. */
 int context_compare(struct doc *doc, struct cairn_store *store, const char *from,
                     const char *to);
+
+/* What clients of contextd read in its answers: the members of a checkpoint, but `id`
+ * and `tags`, in an object that is already open. `pairs`: with the member `context`, an
+ * object. Returns an exit status, after printing what is wrong. */
+int contextd_members(struct doc *doc, struct cairn_store *store,
+                     const struct cairn_checkpoint_info *info, bool pairs);
+/* The option --contextd; false: it is there without --json, and that was reported. */
+bool contextd_option(const struct settings *settings, bool *wanted);
 
 #endif

@@ -20,7 +20,8 @@ static const struct command context_table[] = {
      "Secrets are taken out of all texts first. With --threshold one is made only "
      "where "
      "the usage reaches 25, 50, 75 or 90 percent for the first time in the session. "
-     "Where git is, its branch and commit are kept, too.",
+     "Where git is, its branch and commit are kept, too. Where there is no store, one "
+     "is made, and where there is no session to write in, one is started.",
      "  cairn checkpoint create 'before the upgrade' --tag risky\n"
      "  cairn checkpoint create --summary 'the cache is stale' --context next='run the "
      "tests'",
@@ -28,7 +29,7 @@ static const struct command context_table[] = {
      0,
      1,
      {OPT_SUMMARY, OPT_DESCRIPTION, OPT_CONTEXT, OPT_STATE, OPT_TOKENS, OPT_THRESHOLD,
-      OPT_TAG, OPT_TRIGGER, OPT_SESSION, OPT_NONE},
+      OPT_TAG, OPT_TRIGGER, OPT_SESSION, OPT_CONTEXTD, OPT_NONE},
      command_checkpoint_create},
     {"checkpoint resume",
      "[CHECKPOINT]",
@@ -45,7 +46,7 @@ static const struct command context_table[] = {
      EXITS,
      0,
      1,
-     {OPT_LEVEL, OPT_SESSION, OPT_NONE},
+     {OPT_LEVEL, OPT_SESSION, OPT_CONTEXTD, OPT_NONE},
      command_checkpoint_resume},
 };
 

@@ -167,6 +167,32 @@ static struct files_sides files_of(const struct settings *settings,
                                 .patterns = &sides->patterns};
 }
 
+static int print_patch(const struct settings *settings, struct cairn_store *store,
+                       const struct sides *sides, bool colored)
+{
+    struct files_sides compared = files_of(settings, sides);
+    unsigned around =
+        settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3;
+    bool shown =
+        colored || (!ui_json() && (ui_out_for_people() || ui_terminal(STDOUT_FILENO)));
+    return files_print_patch(store, &compared, settings->given[OPT_STAT], shown,
+                             around);
+}
+
+static int add_patch(struct doc *doc, const struct settings *settings,
+                     struct cairn_store *store, const struct sides *sides)
+{
+    size_t n = 0;
+    out_keep();
+    int status = print_patch(settings, store, sides, false);
+    char *text = out_kept(&n);
+    if (text)
+        doc_bytes(doc, "patch", text, n);
+    doc->failed = doc->failed || !text;
+    free(text);
+    return status;
+}
+
 static int print_diff(const struct settings *settings, struct cairn_store *store,
                       const struct sides *sides)
 {
@@ -193,6 +219,8 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
         status = context_compare(used, store, sides->from, sides->to);
     if (status == 0)
         status = files_compare(used, store, &compared, &files);
+    if (status == 0 && used && settings->given[OPT_PATCH])
+        status = add_patch(used, settings, store, sides);
     if (status != 0) {
         if (used)
             doc_discard(used);
@@ -211,17 +239,6 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     return doc_print(used);
 }
 
-static int print_patch(const struct settings *settings, struct cairn_store *store,
-                       const struct sides *sides, bool colored)
-{
-    struct files_sides compared = files_of(settings, sides);
-    unsigned around =
-        settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3;
-    bool shown = colored || ui_out_for_people() || ui_terminal(STDOUT_FILENO);
-    return files_print_patch(store, &compared, settings->given[OPT_STAT], shown,
-                             around);
-}
-
 /* Either form is paged on a terminal. */
 static int print_sides(const struct settings *settings, struct cairn_store *store,
                        const struct sides *sides, bool patch)
@@ -230,17 +247,16 @@ static int print_sides(const struct settings *settings, struct cairn_store *stor
         !ui_json() && ui_color_stdout((enum color_when)settings->number[OPT_COLOR]);
     if (!ui_json())
         pager_start();
-    int status = patch ? print_patch(settings, store, sides, colored)
-                       : print_diff(settings, store, sides);
+    int status = patch && !ui_json() ? print_patch(settings, store, sides, colored)
+                                     : print_diff(settings, store, sides);
     return pager_end(status);
 }
 
-static int check_usage(const struct settings *settings, bool patch)
+static int check_usage(const struct settings *settings)
 {
-    if (patch && ui_json())
+    if (settings->given[OPT_STAT] && ui_json())
         return report_usage(settings->command,
-                            "a patch is no JSON: leave out --json, or --patch and "
-                            "--stat");
+                            "--stat prints text: leave out --json, or --stat");
     if (settings->given[OPT_UNIFIED] &&
         (!settings->given[OPT_PATCH] || settings->given[OPT_STAT]))
         return report_usage(settings->command, "-U is for --patch, without --stat");
@@ -258,7 +274,7 @@ int command_checkpoint_diff(struct settings *settings)
     struct cairn_store *store = NULL;
     bool patch = settings->given[OPT_STAT] || settings->given[OPT_PATCH];
     bool takes = sides.worktree || (patch && until_now);
-    int status = check_usage(settings, patch);
+    int status = check_usage(settings);
     if (status == 0)
         status = patterns_take(&sides.patterns, settings->text[OPT_PATHS]);
     if (status == 0)

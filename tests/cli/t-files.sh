@@ -202,7 +202,9 @@ is "$(json_get '.files[2].old_path' out)" src/old 'with the old name'
 exits 0 cairn checkpoint diff "$left" "$right" --stat
 says '   2    1  src/text'
 says '   binary  src/bytes'
-exits 2 cairn checkpoint diff "$left" "$right" --patch --json
+exits 2 cairn checkpoint diff "$left" "$right" --stat --json
+exits 0 cairn checkpoint diff "$left" "$right" --patch --json
+says "\"patch\":\"diff --git a/src/added" "with --json the patch is a member"
 exits 0 cairn checkpoint diff "$left" "$right" --patch -U 0
 says '@@ -2 +2 @@' 'with as many lines around as are wanted'
 exits 0 cairn checkpoint diff "$left" "$right" --patch

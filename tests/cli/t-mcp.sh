@@ -86,13 +86,13 @@ id=$(got .result.structuredContent.id)
 call 18 checkpoint_get "{\"checkpoint\":\"$id\"}"
 same checkpoint_get cairn checkpoint show "$id" --json
 call 19 checkpoint_list '{"session":"bug","limit":5}'
-same checkpoint_list cairn checkpoint list --session bug --limit 5 --json
+same checkpoint_list cairn checkpoint list --session bug --limit 5 --json --contextd
 call 28 checkpoint_search '{"query":"stale cache","top_k":2}'
-same checkpoint_search cairn search 'stale cache' --in sessions -k 2 --json
+same checkpoint_search cairn search 'stale cache' --in sessions -k 2 --json --contextd
 call 29 search '{"query":"-k 7 \"x\" OR","in":"board"}'
 same search cairn search --in board --json -- '-k 7 "x" OR'
 call 20 checkpoint_resume '{"level":"full"}'
-same checkpoint_resume cairn checkpoint resume --level full --json
+same checkpoint_resume cairn checkpoint resume --level full --json --contextd
 is "$(got '.result.content[0].text')" "$(got .result.structuredContent.text)" 'its text is for people'
 call 21 session_list
 same session_list cairn session list --json
@@ -190,8 +190,8 @@ call 64 checkpoint_list '{"limit":0}'
 says_text 'a number that is too small' 'from 1 to 100'
 call 65 note_add '{"text":"a\u0000b"}'
 says_text 'a NUL' 'NUL'
-call 66 note_add '{"text":7}'
-says_text 'a number for a text' 'is a string'
+call 66 note_add '{"text":[7]}'
+says_text 'a list for a text' 'is a string'
 call 67 session_show '{"directory":"/tmp/../etc"}'
 says_text '.. in a path' '..'
 call 68 session_show '{"directory":"relative"}'

@@ -53,9 +53,8 @@ START_TEST(test_templates)
                 ck_assert_msg(property_at(tool, at), "%s: %s", tool->name, at);
         for (size_t i = 0; i < tool->n_properties; i++) {
             const struct property *property = &tool->properties[i];
-            bool ignored = strcmp(property->name, "tenant_id") == 0;
-            ck_assert_msg(ignored || is_used(tool, property), "%s: %s", tool->name,
-                          property->name);
+            ck_assert_msg(property->ignored || is_used(tool, property), "%s: %s",
+                          tool->name, property->name);
             ck_assert_msg(strlen(property->about) > 2, "%s: %s", tool->name,
                           property->name);
         }
@@ -233,7 +232,7 @@ START_TEST(test_lines)
          "\"full_state\":\"f\",\"threshold\":80,\"auto_created\":true}",
          "checkpoint|create|--json|--trigger=context-threshold|--summary=s|"
          "--context=context=c|--context=k=--v=1|--context=n=2|--state=-|"
-         "--threshold=80%|-- <f"},
+         "--threshold=80%|--contextd|-- <f"},
         {"run_start", "{\"file\":\"--x\",\"params\":{\"a\":\"b=c\"},\"jobs\":2}",
          "run|--json|--param=a=b=c|--jobs=2|--|--x"},
         {"run_log", "{\"task\":\"-\",\"run\":3}", "log|--json|--run=3|--|-"},
@@ -254,7 +253,7 @@ START_TEST(test_lines)
         /* an empty list is none, but where it takes away what is there */
         {"search", "{\"query\":\"q\",\"tags\":[]}", "search|--json|--|q"},
         {"checkpoint_search", "{\"query\":\"q\",\"tags\":[]}",
-         "search|--json|--in=sessions|--|q"},
+         "search|--json|--in=sessions|--contextd|--|q"},
         {"checkpoint_restore", "{\"checkpoint\":\"4\",\"paths\":[]}",
          "checkpoint|restore|--json|--dry-run|--|4"},
         {"checkpoint_diff", "{\"from\":\"4\",\"paths\":[]}",
@@ -266,7 +265,63 @@ START_TEST(test_lines)
         {"run_undo", "{\"run\":1}", "undo|--json|--|1"},
         {"run_undo", "{\"run\":1,\"tasks\":[\"a,b\",\"c\"]}", "undo|--json|--|1|a,b|c"},
         {"session_report", "{\"from\":\"1\",\"to\":\"2\"}", "report|--json|--|1|2"},
+        {"checkpoint_diff", "{}", "checkpoint|diff|--json|--"},
+        {"checkpoint_diff", "{\"patch\":true}", "checkpoint|diff|--json|--patch|--"},
+        {"checkpoint_undo_restore", "{}", "checkpoint|undo-restore|--json|--dry-run"},
+        {"task_claim", "{\"run\":1,\"task\":\"t\"}", "claim|--json|--|1|t"},
+        {"task_claim", "{\"any\":true,\"wait\":30}",
+         "claim|--json|--any|--wait=30s|--"},
+        /* what older clients send with every call */
+        {"checkpoint_list", "{\"tenant_id\":\"default\",\"sort_by\":\"\"}",
+         "checkpoint|list|--json|--contextd"},
+        {"checkpoint_save", "{\"tenant_id\":\"default\",\"summary\":\"s\"}",
+         "checkpoint|create|--json|--summary=s|--contextd|--"},
+        {"checkpoint_resume",
+         "{\"tenant_id\":\"default\",\"checkpoint_id\":\"4\",\"resume_level\":"
+         "\"full\"}",
+         "checkpoint|resume|--json|--contextd|--level=full|--|4"},
+        {"checkpoint_delete", "{\"tenant_id\":\"default\",\"id\":\"4\"}",
+         "checkpoint|delete|--json|--yes|--|4"},
+        {"run_status", "{\"tenant_id\":\"\",\"run\":1}", "status|--json|--|1"},
+        {"checkpoint_search", "{\"query\":\"q\",\"tenant_id\":\"default\"}",
+         "search|--json|--in=sessions|--contextd|--|q"},
+        /* the names of options */
+        {"task_complete", "{\"run\":1,\"task\":\"t\",\"output\":{\"x\":1}}",
+         "complete|--json|--output=x=1|--|1|t"},
+        {"checkpoint_save", "{\"summary\":\"s\",\"tag\":[\"a\"],\"state\":\"f\"}",
+         "checkpoint|create|--json|--summary=s|--state=-|--tag=a|--contextd|-- <f"},
+        {"search", "{\"query\":\"q\",\"hits\":3}", "search|--json|--hits=3|--|q"},
+        {"checkpoint_restore", "{\"checkpoint\":\"4\",\"dry_run\":true}",
+         "checkpoint_restore: \"dry_run\" is no field of it; it has checkpoint, "
+         "confirm, paths, board_only, files_only, messages_only, force, session, "
+         "directory"},
+        {"task_complete", "{\"run\":1,\"task\":\"t\",\"output\":{},\"outputs\":{}}",
+         "task_complete: \"outputs\" is given twice, under two names"},
+        /* a text for a value of another kind */
+        {"run_status", "{\"run\":\"7\",\"tasks\":\"True\"}",
+         "status|--json|--tasks|--|7"},
+        {"checkpoint_restore", "{\"checkpoint\":4,\"confirm\":\"false\"}",
+         "checkpoint|restore|--json|--dry-run|--|4"},
+        {"board_add",
+         "{\"kind\":\"hypothesis\",\"text\":\"t\",\"prior\":\"0.5\",\"tags\":\"["
+         "\\\"a\\\"]\"}",
+         "hypothesis|add|--json|--prior=0.5|--tag=a|--|t"},
+        {"run_start", "{\"params\":\"{\\\"a\\\":1}\",\"file\":null}",
+         "run|--json|--param=a=1|--"},
+        {"checkpoint_save", "{\"summary\":\"s\",\"context\":\"{\\\"a\\\":[1]}\"}",
+         "checkpoint|create|--json|--summary=s|--context=context={\"a\":[1]}|--"
+         "contextd|--"},
+        {"session_show", "null", "session|show|--json|--"},
         /* what is wrong */
+        {"run_status", "{\"run\":\"0\"}",
+         "run_status: \"run\" is a whole number from 1 to 9007199254740991"},
+        {"run_status", "{\"run\":\"7 \\\"\"}",
+         "run_status: \"run\" is a whole number from 1 to 9007199254740991"},
+        {"run_status", "{\"run\":1,\"tasks\":\"yes\"}",
+         "run_status: \"tasks\" is true or false"},
+        {"exec", "{\"command\":\"make test\"}",
+         "exec: \"command\" is a list of strings"},
+        {"note_add", "{\"text\":true}", "note_add: \"text\" is a string"},
         {"run_undo", "{\"run\":1,\"tasks\":[]}",
          "run_undo: \"tasks\" is an empty list: name at least one, or leave it out"},
         {"run_rerun", "{\"tasks\":[]}",
