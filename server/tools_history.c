@@ -168,7 +168,7 @@ static const struct tool rows[] = {
     {.name = "checkpoint_grep",
      .title = "Search all versions of files",
      .about = "Searches all versions of all files of a session for a pattern (a POSIX "
-              "extended regular expression).",
+              "extended regular expression without back-references).",
      .set = TOOLSET_FILES,
      .hints = HINT_READ_ONLY,
      VARIANTS(grep),

@@ -3,7 +3,7 @@
 #include "cli/files/commands.h"
 #include "cli/sessions/commands.h"
 
-#define EXITS "0 2 5 10 75"
+#define EXITS "0 2 3 5 10 75"
 
 static const struct command file_table[] = {
     {"checkpoint files",
@@ -65,16 +65,17 @@ static const struct command file_table[] = {
     {"checkpoint grep",
      "PATTERN [CHECKPOINT]",
      "search all versions of all files of a session",
-     "Prints the lines that match PATTERN, a POSIX extended regular expression, in "
-     "every version of every file that a checkpoint of the session holds, or in one "
-     "checkpoint. In front of each: the checkpoints that have this version, then the "
-     "path and the number of the line. 3..7 means that it came with checkpoint 3 and "
+     "Prints the lines that match PATTERN, a POSIX extended regular expression without "
+     "back-references, in every version of every file that a checkpoint of the session "
+     "holds, or in one checkpoint. In front of each: the checkpoints that have this "
+     "version, then the path and the number of the line. 3..7 means that it came with "
+     "checkpoint 3 and "
      "was last in 7; 3.. that the newest one has it still; 3 that only that one had "
      "it. "
      "Binary files are named. Exit status 1: nothing was found.",
      "  cairn checkpoint grep 'retry *=' --paths '*.py'\n"
      "  cairn checkpoint grep -F 'x[0]' 42",
-     "0 1 2 5 10 75",
+     "0 1 2 3 5 10 75",
      1,
      2,
      {OPT_IGNORE_CASE, OPT_FIXED, OPT_PATHS, OPT_SESSION, OPT_NONE},

@@ -116,7 +116,8 @@ CAIRN_API int cairn_files_log(struct cairn_store *store, const char *session,
                               void *context, struct cairn_error *error);
 
 struct cairn_files_search {
-    const char *pattern;    /* a POSIX extended regular expression, of a line */
+    const char *pattern;    /* a POSIX extended regular expression without
+                               back-references, of a line */
     bool fixed;             /* or these bytes */
     bool ignore_case;       /* of ASCII */
     const char *checkpoint; /* this one alone; NULL: all of the session */

@@ -14,21 +14,6 @@ static void add_quoted(struct buf *out, struct str text)
     }
 }
 
-static int compile(struct search_pattern *pattern, const char *text, int flags,
-                   struct cairn_error *error)
-{
-    char why[200];
-    int code = regcomp(&pattern->regex, text, flags | REG_EXTENDED | REG_NEWLINE);
-    pattern->compiled = code == 0;
-    if (code == REG_ESPACE)
-        return error_nomem(error);
-    if (code == 0)
-        return 0;
-    regerror(code, &pattern->regex, why, sizeof why);
-    return error_set(error, CAIRN_EUSAGE,
-                     "the pattern is no extended regular expression: %s", why);
-}
-
 int search_pattern_init(struct search_pattern *pattern, struct str text, bool fixed,
                         bool ignore_case, struct cairn_error *error)
 {
@@ -48,10 +33,12 @@ int search_pattern_init(struct search_pattern *pattern, struct str text, bool fi
         add_quoted(&made, text);
     else
         buf_str(&made, text);
-    buf_byte(&made, 0);
     int rc = buf_check(&made, error);
     if (!rc)
-        rc = compile(pattern, made.data, ignore_case ? REG_ICASE : 0, error);
+        rc = matcher_init(&pattern->matcher, buf_view(&made), ignore_case, error);
+    pattern->compiled = rc == 0;
+    if (rc)
+        matcher_release(&pattern->matcher);
     buf_release(&made);
     return rc;
 }
@@ -59,26 +46,21 @@ int search_pattern_init(struct search_pattern *pattern, struct str text, bool fi
 void search_pattern_release(struct search_pattern *pattern)
 {
     if (pattern->compiled)
-        regfree(&pattern->regex);
+        matcher_release(&pattern->matcher);
     pattern->compiled = false;
 }
 
-/* Where the first match in `text` begins: 1; 0: there is none. */
-static int find_match(const struct search_pattern *pattern, struct str text, int flags,
+/* Is something of the first line with a match at `at`? 1, 0: there is none. */
+static int find_match(const struct search *s, struct str text, bool begins, bool ends,
                       size_t *at, struct cairn_error *error)
 {
-    regmatch_t match = {.rm_so = 0, .rm_eo = (regoff_t)text.len};
-    if (!pattern->compiled) {
-        const char *found =
-            memmem(text.ptr, text.len, pattern->text.ptr, pattern->text.len);
-        *at = found ? (size_t)(found - text.ptr) : 0;
-        return found != NULL;
-    }
-    int code = regexec(&pattern->regex, text.ptr, 1, &match, flags | REG_STARTEND);
-    if (code == REG_NOMATCH)
-        return 0;
-    *at = code == 0 ? (size_t)match.rm_so : 0;
-    return code == 0 ? 1 : error_nomem(error);
+    struct search_pattern *pattern = s->pattern;
+    if (pattern->compiled)
+        return matcher_find(&pattern->matcher, text, begins, ends, at, error);
+    const char *found =
+        memmem(text.ptr, text.len, pattern->text.ptr, pattern->text.len);
+    *at = found ? (size_t)(found - text.ptr) : 0;
+    return found != NULL;
 }
 
 /* ---- Lines ---- */
@@ -116,7 +98,7 @@ static int look_at_lines(struct search *s, struct str text, struct cairn_error *
     int rc = 0;
     while (!rc && text.len) {
         size_t at = 0;
-        int found = find_match(s->pattern, text, 0, &at, error);
+        int found = find_match(s, text, true, true, &at, error);
         if (found <= 0 || (at == text.len && text.ptr[at - 1] == '\n')) {
             rc = found < 0 ? found : 0;
             break;
@@ -140,9 +122,8 @@ static int look_at_lines(struct search *s, struct str text, struct cairn_error *
 static int look_at_piece(struct search *s, struct str piece, bool last,
                          struct cairn_error *error)
 {
-    int flags = (s->in_line ? REG_NOTBOL : 0) | (last ? 0 : REG_NOTEOL);
     size_t at;
-    int found = s->line_hit ? 0 : find_match(s->pattern, piece, flags, &at, error);
+    int found = s->line_hit ? 0 : find_match(s, piece, !s->in_line, last, &at, error);
     s->line_hit |= found > 0;
     return found > 0 ? give_hit(s, piece, true) : found;
 }

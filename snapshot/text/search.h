@@ -9,9 +9,7 @@
 #ifndef SNAPSHOT_TEXT_SEARCH_H
 #define SNAPSHOT_TEXT_SEARCH_H
 
-#include "base/str.h"
-
-#include <regex.h>
+#include "snapshot/text/matcher.h"
 
 enum {
     SEARCH_LINE_MOST = 1 << 20,
@@ -21,12 +19,12 @@ enum {
 
 struct search_pattern {
     struct str text; /* of a fixed one that is looked for as it is; ptr NULL: none */
-    regex_t regex;
+    struct matcher matcher;
     bool compiled;
 };
-/* A POSIX extended regular expression, or (`fixed`) the bytes themselves; `text` must
- * outlive it. CAIRN_EUSAGE: it is none, is longer than SEARCH_PATTERN_MOST, or has a
- * line break. search_pattern_release in any case. */
+/* A POSIX extended regular expression (matcher.h), or (`fixed`) the bytes themselves;
+ * `text` must outlive it. CAIRN_EUSAGE: it is none, is too large or longer than
+ * SEARCH_PATTERN_MOST, or has a line break. search_pattern_release in any case. */
 int search_pattern_init(struct search_pattern *pattern, struct str text, bool fixed,
                         bool ignore_case, struct cairn_error *error);
 void search_pattern_release(struct search_pattern *pattern);
@@ -37,7 +35,7 @@ struct search_hit {
     bool cut;        /* a piece of the line alone */
 };
 struct search {
-    const struct search_pattern *pattern;
+    struct search_pattern *pattern;
     /* A non-zero return stops, and is returned. */
     int (*hit)(void *context, const struct search_hit *hit);
     void *context;
@@ -46,7 +44,8 @@ struct search {
     bool in_line;    /* a piece of it was looked at and let go */
     bool line_hit;   /* and matched */
 };
-/* The next part. Returns what `hit` does, or an error. */
+/* The next part. Returns what `hit` does, or an error: CAIRN_ENOMEM, and CAIRN_ELIMIT
+ * for a pattern that takes too long. */
 int search_part(struct search *search, struct str part, struct cairn_error *error);
 /* Behind the last part: a last line without a break. */
 int search_end(struct search *search, struct cairn_error *error);

@@ -120,6 +120,11 @@ is "$(found)" "$a..$c:b.txt:1:no needle here|" 'by patterns'
 exits 2 cairn checkpoint grep needle --paths ''
 exits 2 cairn checkpoint grep 'needle ('
 says 'no extended regular expression'
+says '(at byte ' 'with the position'
+exits 2 cairn checkpoint grep '(a*)*\1'
+says 'a back-reference (\1, at byte 6)'
+exits 2 cairn checkpoint grep '((((a{50}){50}){50}){50}){50}'
+says 'the pattern is too large: more than 5000 parts'
 exits 2 cairn checkpoint grep "$nl"
 exits 2 cairn checkpoint grep "$(printf '%01001d' 1)"
 exits 10 cairn checkpoint grep needle 99999

@@ -6,6 +6,7 @@
 #include "tests/support/random.h"
 #include "tests/support/suite.h"
 
+#include <regex.h>
 #include <stdlib.h>
 
 static struct cairn_error failure;
@@ -25,7 +26,7 @@ static int note(void *context, const struct search_hit *hit)
     return ++noted->n == noted->stop;
 }
 
-static int look(const struct search_pattern *pattern, struct str text, size_t part,
+static int look(struct search_pattern *pattern, struct str text, size_t part,
                 struct noted *noted)
 {
     struct search search = {.pattern = pattern, .hit = note, .context = noted};
