@@ -284,6 +284,101 @@ int store_put_object_after(struct cairn_store *store, struct str content,
     return put_content(store, content, before, digest, error);
 }
 
+/* ---- Another base ---- */
+
+struct rebase {
+    const struct object_source *source;
+    struct object_row row;
+    struct object_chain chain;
+    bool (*stays)(void *context, const struct digest *);
+    void *context;
+    struct new_object object;
+    struct cairn_error *error;
+};
+
+/* Sets its base if the object of that name stays, and can be one. */
+static int try_base(struct rebase *r, struct str name)
+{
+    struct digest digest;
+    if (!digest_from(name, &digest) || !r->stays(r->context, &digest))
+        return 0;
+    return find_base(r->source, &digest, &r->object, r->error);
+}
+
+static int try_bases(struct rebase *r)
+{
+    int rc = 0;
+    for (unsigned i = 1; i < r->chain.n && rc >= 0 && !r->object.base; i++) {
+        struct query query;
+        rc = query_start(&query, r->source->db, SQL_NTH_OBJECT,
+                         VALUES(value_u64(r->chain.ids[i])), r->error);
+        if (!rc && (rc = query_step(&query, r->error)) > 0)
+            rc = try_base(r, query_blob(&query, OBJECT_DIGEST_AT));
+        query_end(&query);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* Else all that are made from one base would become whole. */
+static int try_siblings(struct rebase *r)
+{
+    struct query query;
+    int rc =
+        query_start(&query, r->source->db, SQL_EACH_SIBLING,
+                    VALUES(value_u64(r->row.base), value_u64(r->row.id)), r->error);
+    while (rc >= 0 && !r->object.base && (rc = query_step(&query, r->error)) > 0)
+        rc = try_base(r, query_blob(&query, 0));
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+/* *done: its content was read. */
+static int read_whole(struct rebase *r, struct buf *content, bool *done)
+{
+    struct query query;
+    const char *why = NULL;
+    int rc = find_row(r->source->db, r->object.digest, &query, &r->row, r->error);
+    bool there = rc > 0;
+    if (there)
+        rc = object_chain(r->source->db, &r->row, &r->chain, &why, r->error);
+    if (there && !rc && !why)
+        rc = object_read(r->source, &r->row, content, &why, r->error);
+    query_end(&query);
+    *done = there && !rc && !why;
+    r->object.content = buf_view(content);
+    return rc;
+}
+
+int store_rebase_object(struct cairn_store *store, const struct digest *digest,
+                        bool (*stays)(void *context, const struct digest *),
+                        void *context, bool *done, struct cairn_error *error)
+{
+    struct object_source source;
+    struct buf content = BUF_INIT;
+    store_assert_writing(store);
+    *done = false;
+    int rc = get_source(store, &source, error);
+    if (rc)
+        return rc;
+    struct rebase r = {.source = &source,
+                       .stays = stays,
+                       .context = context,
+                       .object = {.digest = digest},
+                       .error = error};
+    rc = read_whole(&r, &content, done);
+    if (!rc && *done)
+        rc = try_bases(&r);
+    if (!rc && *done && !r.object.base)
+        rc = try_siblings(&r);
+    if (!rc && *done && r.chain.n)
+        rc = write_object(store, SQL_MEND_OBJECT, &r.object, error);
+    buf_release(&content);
+    object_release_if_huge(&source.codec->content);
+    if (rc == CAIRN_ELIMIT) /* by itself it is too large for a row: it stays as it is */
+        *done = false;
+    return rc == CAIRN_ELIMIT ? 0 : rc;
+}
+
 /* ---- Checking ---- */
 
 /* *why: NULL, or what is wrong with it. */

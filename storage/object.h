@@ -21,6 +21,14 @@ int store_put_object(struct cairn_store *store, struct str content,
 int store_put_object_after(struct cairn_store *store, struct str content,
                            const struct digest *before, struct digest *digest,
                            struct cairn_error *error);
+/* Stores an object whose base is to go as what makes it differ from another object: the
+ * nearest of its other bases that `stays`, else the oldest of the first few that are
+ * made from the same base, else from none. Its content is the same, so whatever is made
+ * from it is as good as before. *done false: it or its base is damaged, and nothing was
+ * changed. Needs a write transaction. */
+int store_rebase_object(struct cairn_store *store, const struct digest *digest,
+                        bool (*stays)(void *context, const struct digest *),
+                        void *context, bool *done, struct cairn_error *error);
 /* Appends the content to `out` after its digest was checked. CAIRN_ENOTFOUND,
  * CAIRN_EDAMAGED. */
 int store_get_object(struct cairn_store *store, const struct digest *digest,

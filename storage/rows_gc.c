@@ -12,15 +12,20 @@
  *   2. reads all rows and records, in as many transactions as it likes: what they refer
  *      to stays. Tombstones come after the records, all in one: what a record that is
  *      deleted meanwhile refers to is then in one of them, or was read.
- *   3. deletes the others with ids up to that of 1. which are not in `spared` and are
- *      not the base of any object that is still there, in transactions of its own, by
- *      descending id, so that a base comes after what was made from it.
+ *   3. goes through the objects with ids up to that of 1., by descending id, so that a
+ *      base comes after what was made from it, in transactions of its own: what stays
+ *      and has a base that does not gets another one (store_rebase_object); the others
+ *      are deleted which are not in `spared` and are not the base of any object that is
+ *      still there.
  *
  * A reference that is in the store at 3. was either there before 1. and was read in 2.
  * (or its copy was: records are read by ascending number, and a copy has a larger one
  * than its original), or it came after 1. with a put, so that the object is spared or
- * new. The bases of an object stay as long as the row of the object, whoever put it:
- * the statement that deletes looks for that itself.
+ * new. The bases of an object stay as long as the row of the object names them, whoever
+ * put it: the statement that deletes looks for that itself. An object that gets another
+ * base is read, checked and written in one transaction, and has the same content after
+ * it. One that was put meanwhile may have a base that is garbage, which then waits for
+ * the next collection.
  *
  * Ids are not used twice within a collection, because the newest object of 1. is the
  * last one to be deleted, together with its bases. These may get their ids used again,

@@ -304,9 +304,9 @@ static void settle_log(struct cairn_store *store)
         return;
     }
     /* The log is emptied last: an empty one beside the marker means lost commits. */
-    if (db_transfer(store->db, false, &complete, NULL) == 0 && complete &&
+    if (db_transfer(store->db, &complete, NULL) == 0 && complete &&
         unlink(store->paths.marker) == 0 && os_sync_dir(store->paths.dir, NULL) == 0)
-        db_transfer(store->db, true, &complete, NULL);
+        db_empty_wal(store->db);
 }
 
 void cairn_store_close(struct cairn_store *store)

@@ -93,6 +93,10 @@ static inline int store_end(struct cairn_store *store, int rc, struct cairn_erro
     store_abort(store);
     return rc;
 }
+/* Takes what was deleted out of the write-ahead log, too, by emptying it; not while
+ * another process reads the store for longer than a moment: then whoever closes the
+ * store last does it. */
+void store_empty_log(struct cairn_store *store);
 /* A read transaction, so that several getters see one moment. */
 int store_begin_read(struct cairn_store *store, struct cairn_error *error);
 void store_end_read(struct cairn_store *store);

@@ -145,7 +145,7 @@ int store_reopen(struct cairn_store *store, struct cairn_error *error)
      */
     if (store->journal == DB_WAL) {
         bool complete;
-        db_transfer(db, false, &complete, NULL);
+        db_transfer(db, &complete, NULL);
     }
     return 0;
 }

@@ -11,6 +11,7 @@
 #include "storage/store_int.h"
 
 #include <assert.h>
+#include <time.h>
 
 /* Pages until the next try, where readers hold the WAL. */
 enum { TRANSFER_STEP = 1000 };
@@ -109,9 +110,30 @@ static void transfer_if_grown(struct cairn_store *store)
     store->wal_pages = pages;
     if (store->journal != DB_WAL || pages < store->transfer_pages)
         return;
-    if (db_transfer(store->db, false, &complete, NULL))
+    if (db_transfer(store->db, &complete, NULL))
         store->poisoned = true;
     store->transfer_pages = pages + TRANSFER_STEP;
+}
+
+/* Whoever reads holds it for a short time only. Others may write between the tries. The
+ * marker may stand beside an empty log: it names the last commit, which is then in the
+ * database (store_check.c). */
+void store_empty_log(struct cairn_store *store)
+{
+    enum { TRIES = 15 };
+    static const struct timespec pause = {.tv_nsec = 20000000};
+    bool emptied = store->read_only || store->journal != DB_WAL;
+    for (int i = 0; i < TRIES && !emptied; i++) {
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        if (store_take_lock(store, store->lock_wait_ms, NULL))
+            return;
+        if (store->poisoned || store_check_wal(store, NULL))
+            emptied = true; /* not by us */
+        else
+            emptied = db_empty_wal(store->db);
+        lock_drop(&store->lock, LOCK_COMMIT);
+    }
 }
 
 /* A commit that took effect must not be reported as failed: the caller would write the

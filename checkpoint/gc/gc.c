@@ -75,6 +75,7 @@ static int collect_locked(struct gc *gc)
     if (rc || gc->dry_run)
         return rc ? rc : collect_garbage(gc);
     rc = collect_in_epoch(gc);
+    store_empty_log(gc->store);
     store_gc_unlock(gc->store);
     return rc;
 }

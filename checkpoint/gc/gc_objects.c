@@ -7,6 +7,7 @@
 #include "checkpoint/nodes/nodes.h"
 
 #include "base/limits.h"
+#include "storage/object.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
 #include "storage/rows_lost.h"
@@ -290,6 +291,9 @@ struct object_sweep {
     uint32_t rows;
     struct object_size garbage[OBJECTS_AT_ONCE], last[OBJECTS_LAST];
     uint32_t n, n_last;
+    struct digest
+        rebased[OBJECTS_AT_ONCE]; /* which stay, and whose bases are garbage */
+    uint32_t n_rebased;
 };
 
 static bool goes_last(const struct object_sweep *s, const struct object_size *object)
@@ -299,11 +303,18 @@ static bool goes_last(const struct object_sweep *s, const struct object_size *ob
     return s->n_last < OBJECTS_LAST && object->id == s->last[s->n_last - 1].base;
 }
 
-/* What is kept needs its base. */
-static int keep_object(struct gc *gc, const struct object_size *object)
+/* What is kept gets another base where its own is garbage: that may hold what somebody
+ * has deleted. */
+static int keep_object(struct object_sweep *s, const struct object_size *object)
 {
+    struct gc *gc = s->gc;
     gc->result.kept_objects += object->sound;
-    return object->based ? mark_digest(gc, &object->base_digest) : 0;
+    if (!object->based || is_marked(gc, &object->base_digest))
+        return 0;
+    if (!object->sound)
+        return mark_digest(gc, &object->base_digest);
+    s->rebased[s->n_rebased++] = object->digest;
+    return 0;
 }
 
 static int note_object(void *context, const struct object_size *object)
@@ -314,7 +325,7 @@ static int note_object(void *context, const struct object_size *object)
     s->next = object->id - 1;
     s->rows++;
     if (!object->sound || is_marked(s->gc, &object->digest))
-        return keep_object(s->gc, object);
+        return keep_object(s, object);
     if (goes_last(s, object))
         s->last[s->n_last++] = *object;
     else
@@ -359,6 +370,31 @@ static int delete_garbage(struct gc *gc, const struct object_size *garbage, uint
     return rc;
 }
 
+static bool is_kept(void *context, const struct digest *digest)
+{
+    return is_marked(context, digest);
+}
+
+/* Of one that is damaged, or was changed meanwhile, the base stays as long as it does:
+ * the statement that deletes looks for that. */
+static int rebase_some(struct object_sweep *s)
+{
+    struct gc *gc = s->gc;
+    int rc = 0;
+    for (uint32_t next = 0; next < s->n_rebased && !gc->dry_run && !rc;) {
+        bool done;
+        rc = gc_begin_slice(gc);
+        if (rc)
+            return rc;
+        do
+            rc = store_rebase_object(gc->store, &s->rebased[next++], is_kept, gc, &done,
+                                     gc->error);
+        while (!rc && next < s->n_rebased && !gc_slice_full(gc));
+        rc = gc_end_slice(gc, rc);
+    }
+    return rc;
+}
+
 static int sweep_objects(struct gc *gc)
 {
     struct object_sweep *s = calloc(1, sizeof *s);
@@ -368,9 +404,11 @@ static int sweep_objects(struct gc *gc)
     s->gc = gc;
     s->next = gc->up_to;
     do {
-        s->rows = s->n = 0;
+        s->rows = s->n = s->n_rebased = 0;
         rc = store_each_object(gc->store, s->next, OBJECTS_AT_ONCE, note_object, s,
                                gc->error);
+        if (!rc)
+            rc = rebase_some(s);
         if (!rc)
             rc = delete_garbage(gc, s->garbage, s->n);
     } while (!rc && s->rows == OBJECTS_AT_ONCE && s->next);

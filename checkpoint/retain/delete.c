@@ -185,6 +185,8 @@ int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
     if (!all.sha)
         return error_nomem(error);
     int rc = catalog_delete(&all, id, error);
+    if (!rc)
+        store_empty_log(store);
     sha256_free(all.sha);
     return rc;
 }

@@ -316,8 +316,6 @@ void db_reserve_wal(struct db *db)
     enum { FRAME = 24 + 2048, AHEAD = 16, LEAST = 64 << 10, MOST = 512 << 10 };
     static const char zeros[16 << 10];
     sqlite3_int64 size;
-    if (((int64_t)db->wal_pages + AHEAD) * FRAME <= db->wal_bytes)
-        return;
     sqlite3_file *file = db_journal_file(db);
     if (!file || file->pMethods->xFileSize(file, &size))
         return;
@@ -326,17 +324,24 @@ void db_reserve_wal(struct db *db)
         while (size < end &&
                file->pMethods->xWrite(file, zeros, sizeof zeros, size) == SQLITE_OK)
             size += (int64_t)sizeof zeros;
-    db->wal_bytes = size;
 }
 
-int db_transfer(struct db *db, bool truncate, bool *complete, struct cairn_error *error)
+bool db_empty_wal(struct db *db)
+{
+    assert(!db->writing);
+    sqlite3_busy_timeout(db->handle, 0);
+    int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE,
+                                       NULL, NULL);
+    sqlite3_busy_timeout(db->handle, BUSY_WAL_MS);
+    return rc == SQLITE_OK;
+}
+
+int db_transfer(struct db *db, bool *complete, struct cairn_error *error)
 {
     assert(!db->writing);
     int pages = -1, copied = -1;
     sqlite3_busy_timeout(db->handle, 0); /* readers are not waited for */
-    int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL,
-                                       truncate ? SQLITE_CHECKPOINT_TRUNCATE
-                                                : SQLITE_CHECKPOINT_PASSIVE,
+    int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE,
                                        &pages, &copied);
     if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY) {
         rc = db_fail(db, rc, false, error);

@@ -87,10 +87,11 @@ unsigned db_wal_pages(const struct db *db);
  * journal, too). SQLite ignores what follows the last frame. */
 void db_reserve_wal(struct db *db);
 /* Copies pages from the WAL into the database file, up to the first one that a reader
- * still needs there, and syncs both. `truncate` also empties the WAL file if no reader
- * uses it. *complete: all pages were copied, so that the WAL is no longer needed. The
- * caller holds the write lock. */
-int db_transfer(struct db *db, bool truncate, bool *complete,
-                struct cairn_error *error);
+ * still needs there, and syncs both. *complete: all pages were copied, so that the WAL
+ * is no longer needed. The caller holds the write lock. */
+int db_transfer(struct db *db, bool *complete, struct cairn_error *error);
+/* The same, and then empties the WAL file. False: not all was copied, or a reader uses
+ * it. */
+bool db_empty_wal(struct db *db);
 
 #endif

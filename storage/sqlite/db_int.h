@@ -19,9 +19,8 @@ struct db {
     bool busy[SQL_COUNT]; /* a query is running on it */
     size_t running;
     unsigned wal_pages;
-    int64_t wal_bytes; /* the WAL file is known to have at least so many */
-    int result;        /* SQLite's code of the newest failure */
-    bool malformed;    /* SQLite has found damage */
+    int result;     /* SQLite's code of the newest failure */
+    bool malformed; /* SQLite has found damage */
     bool writing, failed, broken;
     bool has_phrases;               /* the function cairn_phrases */
     struct phrase_reading *phrases; /* that it is called for; or NULL */

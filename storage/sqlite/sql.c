@@ -7,14 +7,14 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* secure_delete=fast overwrites deleted content only where that writes no more pages;
- * Debian's default would write every pruned page once more. */
+/* secure_delete: what is deleted is overwritten, in pages that become free, too. That
+ * writes each such page once more, and is what a person means who deletes. */
 #define SETTINGS                   \
     "PRAGMA cell_size_check = ON;" \
     "PRAGMA temp_store = MEMORY;"  \
     "PRAGMA cache_size = -8000;"
 const char sql_settings[] = SETTINGS;
-const char sql_settings_writer[] = SETTINGS "PRAGMA secure_delete = FAST;";
+const char sql_settings_writer[] = SETTINGS "PRAGMA secure_delete = ON;";
 const char sql_sync_full[] = "PRAGMA synchronous = FULL";
 const char sql_sync_normal[] = "PRAGMA synchronous = NORMAL";
 const char sql_sync_off[] = "PRAGMA synchronous = OFF";
@@ -370,6 +370,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_NTH_OBJECT] = OBJECT_COLUMNS "WHERE id = ?1",
     [SQL_EACH_OBJECT] = OBJECT_COLUMNS "ORDER BY id",
     [SQL_BASE_OF_OBJECT] = "SELECT codec, base FROM object WHERE id = ?1",
+    [SQL_EACH_SIBLING] = "SELECT digest FROM object WHERE base = ?1 AND id < ?2 "
+                         "ORDER BY id LIMIT 16",
     [SQL_OBJECT_ROOM] = "SELECT o.size, length(o.data), b.digest FROM object o "
                         "LEFT JOIN object b ON b.id = o.base WHERE o.digest = ?1",
 

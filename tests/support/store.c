@@ -153,7 +153,7 @@ int play(const char *part)
             rc = put(store, 150, &seq);
         bool complete = false;
         if (!rc && strcmp(part, "transfer") == 0)
-            rc = db_transfer(store->db, false, &complete, &error);
+            rc = db_transfer(store->db, &complete, &error);
     }
     if (rc || write(1, "x", 1) != 1) {
         fprintf(stderr, "%s\n", error.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn_gc and objects that are made from others: a base stays as long as something is
- * made from it, and goes then. */
+/* cairn_gc and objects that are made from others: a base that nothing else refers to
+ * goes, and what is made from it gets another one. */
 #include "checkpoint/gc/gc.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
@@ -108,7 +108,7 @@ static struct cairn_gc_result would_collect(struct lab *lab)
 
 /* ---- Tests ---- */
 
-START_TEST(kept_and_then_freed)
+START_TEST(garbage_is_no_base)
 {
     struct lab *lab = lab_open(1);
     struct digest digests[31];
@@ -118,25 +118,105 @@ START_TEST(kept_and_then_freed)
     use(lab, run, 5, &digests[20]);
     use(lab, run, 6, &digests[3]);
     struct cairn_gc_result would = would_collect(lab), did = lab_collect(lab, 0);
-    ck_assert_uint_eq(did.objects, 10 + 13);
-    ck_assert_uint_eq(did.kept_objects, kept + 8);
+    ck_assert_uint_eq(did.objects, 29);
+    ck_assert_uint_eq(did.kept_objects, kept + 2);
     ck_assert_uint_eq(would.objects, did.objects);
     ck_assert_uint_eq(would.kept_objects, did.kept_objects);
     ck_assert_uint_eq(would.freed_bytes, did.freed_bytes);
     for (int i = 0; i <= 30; i++)
-        ck_assert_int_eq(lab_has_object(lab, &digests[i]),
-                         i <= 3 || (17 <= i && i <= 20));
+        ck_assert_int_eq(lab_has_object(lab, &digests[i]), i == 3 || i == 20);
     lab_must_verify(lab);
     ck_assert_uint_eq(lab_collect(lab, 0).objects, 0);
     unuse(lab);
     would = would_collect(lab);
     did = lab_collect(lab, 0);
-    ck_assert_uint_eq(did.objects, 8 + 1); /* and what the run had put out */
+    ck_assert_uint_eq(did.objects, 2 + 1); /* and what the run had put out */
     ck_assert_uint_eq(would.objects, did.objects);
     ck_assert_uint_eq(did.kept_objects, kept - 1);
     ck_assert_int_eq(lab_ask_closed(lab, "SELECT count(*) FROM object WHERE codec = 2"),
                      0);
     lab_must_verify(lab);
+    lab_close(lab);
+}
+END_TEST
+
+static struct object_size objects[64];
+static uint32_t n_objects;
+
+static int note_size(void *context, const struct object_size *object)
+{
+    (void)context;
+    ck_assert(n_objects < 64 && object->sound);
+    ck_assert(n_objects == 0 || object->id < objects[n_objects - 1].id);
+    ck_assert_int_eq(object->based, object->base != 0);
+    objects[n_objects++] = *object;
+    return 0;
+}
+
+static int64_t base_of(struct lab *lab, const struct digest *digest)
+{
+    struct object_room room;
+    MUST(lab, store_object_room(lab->store, digest, &room, &lab->error));
+    ck_assert(room.there);
+    int64_t id = 0;
+    for (uint32_t i = 0; room.based && i < n_objects; i++)
+        if (digest_equal(&objects[i].digest, &room.base))
+            id = (int64_t)objects[i].id;
+    return id;
+}
+
+/* Of 0 to 5 the ones in the middle go: the others are as they were, made from what is
+ * left. */
+START_TEST(another_base)
+{
+    struct lab *lab = lab_open(10);
+    struct digest digests[6];
+    uint64_t run = lab_ended_run(lab, "w", "FD", "something");
+    put_versions(lab, digests, 5);
+    use(lab, run, 5, &digests[1]);
+    use(lab, run, 6, &digests[4]);
+    use(lab, run, 7, &digests[5]);
+    ck_assert_uint_eq(lab_collect(lab, 0).objects, 3);
+    n_objects = 0;
+    MUST(lab,
+         store_each_object(lab->store, INT64_MAX, 64, note_size, NULL, &lab->error));
+    ck_assert_int_eq(base_of(lab, &digests[1]), 0);
+    ck_assert_int_gt(base_of(lab, &digests[4]), 0);
+    ck_assert_int_lt(base_of(lab, &digests[4]), base_of(lab, &digests[5]));
+    for (int i = 0; i < 6; i++) {
+        struct buf content = BUF_INIT;
+        if (i == 1 || i > 3) {
+            MUST(lab, store_get_object(lab->store, &digests[i], &content, &lab->error));
+            ck_assert(str_equal(buf_view(&content), version((uint32_t)i)));
+        }
+        ck_assert_int_eq(lab_has_object(lab, &digests[i]), i == 1 || i > 3);
+        buf_release(&content);
+    }
+    lab_must_verify(lab);
+    ck_assert_uint_eq(lab_collect(lab, 0).objects, 0);
+    lab_close(lab);
+}
+END_TEST
+
+/* All are made from one that goes: the first of them becomes whole, and the base of the
+ * others. */
+START_TEST(siblings)
+{
+    enum { MANY = 40 };
+    struct lab *lab = lab_open(11);
+    struct digest digests[MANY];
+    uint64_t run = lab_ended_run(lab, "w", "FD", "something");
+    digests[0] = put_after(lab, version(0), NULL);
+    for (uint32_t i = 1; i < MANY; i++) {
+        digests[i] = put_after(lab, version(i), &digests[0]);
+        use(lab, run, 5 + i, &digests[i]);
+    }
+    ck_assert_uint_eq(lab_collect(lab, 0).objects, 1);
+    ck_assert(!lab_has_object(lab, &digests[0]));
+    lab_must_verify(lab);
+    ck_assert_int_eq(lab_ask_closed(lab, "SELECT count(*) FROM object WHERE base > 0 "
+                                         "AND length(data) < 100"),
+                     MANY - 2);
     lab_close(lab);
 }
 END_TEST
@@ -159,12 +239,12 @@ START_TEST(many_at_once)
     MUST(lab, store_commit(lab->store, &lab->error));
     use(lab, run, 5, &digests[2000]); /* 1989 stands by itself */
     struct cairn_gc_result would = would_collect(lab), did = lab_collect(lab, 0);
-    ck_assert_uint_eq(did.objects, MANY - 12);
-    ck_assert_uint_eq(would.objects, MANY - 12);
-    ck_assert_uint_eq(did.kept_objects, kept + 12);
+    ck_assert_uint_eq(did.objects, MANY - 1);
+    ck_assert_uint_eq(would.objects, MANY - 1);
+    ck_assert_uint_eq(did.kept_objects, kept + 1);
     lab_must_verify(lab);
     unuse(lab);
-    ck_assert_uint_eq(lab_collect(lab, 0).objects, 12 + 1);
+    ck_assert_uint_eq(lab_collect(lab, 0).objects, 1 + 1);
     lab_must_verify(lab);
     free(digests);
     lab_close(lab);
@@ -186,19 +266,6 @@ static int delete_one(void *context, const struct object_size *object)
     MUST(lab, store_begin(lab->store, -1, &lab->error));
     MUST(lab, store_delete_object(lab->store, object, &deleted, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));
-    return 0;
-}
-
-static struct object_size objects[64];
-static uint32_t n_objects;
-
-static int note_size(void *context, const struct object_size *object)
-{
-    (void)context;
-    ck_assert(n_objects < 64 && object->sound);
-    ck_assert(n_objects == 0 || object->id < objects[n_objects - 1].id);
-    ck_assert_int_eq(object->based, object->base != 0);
-    objects[n_objects++] = *object;
     return 0;
 }
 
@@ -314,8 +381,7 @@ START_TEST(cut_off_after_each_transaction)
         lab_collect(lab, 0);
         lab_must_verify(lab);
         ck_assert(lab_has_object(lab, &again));
-        for (int i = 0; i <= 3; i++)
-            ck_assert(lab_has_object(lab, &digests[i]));
+        ck_assert(lab_has_object(lab, &digests[3]));
         for (int i = 13; i <= 30; i++)
             ck_assert(!lab_has_object(lab, &digests[i]));
         lab_close(lab);
@@ -415,7 +481,9 @@ END_TEST
 
 static void add(TCase *tests)
 {
-    tcase_add_test(tests, kept_and_then_freed);
+    tcase_add_test(tests, garbage_is_no_base);
+    tcase_add_test(tests, another_base);
+    tcase_add_test(tests, siblings);
     tcase_add_test(tests, many_at_once);
     tcase_add_test(tests, used_again_meanwhile);
     tcase_add_test(tests, made_from_garbage_meanwhile);

@@ -400,7 +400,7 @@ START_TEST(pages_change_places)
     fork_at(lab, 90);
     MUST(lab, cairn_checkpoint_prune(lab->store, &options, &pruned, &lab->error));
     ck_assert_uint_eq(pruned.deleted, 80);
-    MUST(lab, db_transfer(lab->store->db, false, &complete, &lab->error));
+    MUST(lab, db_transfer(lab->store->db, &complete, &lab->error));
     snprintf(path, sizeof path, "%s/cairn.db", lab->path);
     for (int k = 0; k < TIMES; k++) {
         cairn_store_close(lab->store);

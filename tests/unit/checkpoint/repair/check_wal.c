@@ -114,7 +114,7 @@ START_TEST(logs_used_again)
     snprintf(other, sizeof other, "%s/other-wal", lab->path);
     lab_put(lab, "FDDDDDDD");
     MUST(lab, os_read_file(path, 1 << 24, &old, &lab->error));
-    MUST(lab, db_transfer(lab->store->db, false, &complete, &lab->error));
+    MUST(lab, db_transfer(lab->store->db, &complete, &lab->error));
     ck_assert(complete);
     lab_put(lab, "F");
     MUST(lab, os_read_file(path, 1 << 24, &new, &lab->error));

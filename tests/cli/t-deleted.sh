@@ -1,0 +1,64 @@
+# What was deleted is gone from every file of the store, and nothing else is.
+. "$TESTS/cli/tap.sh"
+
+nowhere() { # TEXT: in no file of the store
+    ! grep -rqF -e "$1" .cairn
+}
+# The same pseudo-random text each time, which compresses badly.
+noise() { # LINES
+    awk -v n="$1" 'BEGIN { x = 7; for (i = 0; i < n; i++) { s = "";
+        for (j = 0; j < 60; j++) { x = (x * 16807) % 2147483647; s = s sprintf("%c", 97 + x % 26) }
+        print s } }'
+}
+similar=$(noise 60)
+
+# ---- A text that is the base of the next one ----
+
+exits 0 cairn session start texts
+for i in 1 2 3; do
+    cairn checkpoint create --summary "the $i." --description "$similar number $i$(
+        [ $i != 2 ] || echo ' SENSITIVE-Kowalski')" --json >made || echo failed >failed
+    eval "c$i=$(json_get .id made)"
+done
+ok 'three checkpoints' [ ! -e failed ]
+ok 'before, the text is there' grep -rqF Kowalski .cairn
+: "${c1:?}" "${c2:?}" "${c3:?}"
+exits 0 cairn search Kowalski
+exits 0 cairn checkpoint delete "$c2" --yes
+exits 0 cairn gc
+ok 'after gc the text is nowhere' nowhere Kowalski
+ok 'nor in the index of searches' nowhere kowalski
+exits 0 cairn checkpoint verify
+for id in "$c1" "$c3"; do
+    run cairn checkpoint show "$id"
+    says "$(echo "$similar" | tail -n 1)" "$id has its text"
+done
+exits 0 cairn gc
+says '0 of 2 objects' 'nothing is left for the next gc'
+
+# ---- A file of many lines, of which one was a password for a while ----
+
+mkdir p
+config() {
+    noise 200 | awk -v line="$1" 'NR == 100 { print line; next } { print }' >p/conf
+}
+exits 0 cairn session start files
+exits 0 cairn session config files p
+config 'password: none'
+exits 0 cairn checkpoint create first
+config 'password: Lewandowska-9'
+cairn checkpoint create second --json >made
+second=$(json_get .id made)
+config 'password: see the vault'
+exits 0 cairn checkpoint create third --json
+third=$(json_get .id)
+ok 'before, the password is there' grep -rqF Lewandowska .cairn
+exits 0 cairn checkpoint delete "$second" --yes
+exits 0 cairn gc
+ok 'after gc the password is nowhere' nowhere Lewandowska
+exits 0 cairn checkpoint cat "$third:conf"
+ok 'the file of the third is whole' cmp -s out p/conf
+exits 0 cairn checkpoint verify
+exits 0 cairn doctor
+
+done_testing
