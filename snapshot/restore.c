@@ -335,6 +335,8 @@ int restore_prepare(struct restore *r, bool again)
     int rc = look(r->fd, "", &root) ? 0 : error_sys(r->error, errno, "%s", r->root);
     for (size_t i = 0; i < r->n && !rc; i++)
         rc = check_change(r, &r->changes[i], &root);
+    if (!rc && !again)
+        rc = restore_check_replaced(r);
     place_forget(r); /* what is missing will be made */
     if (!rc && r->n)
         rc = open_stage(r);

@@ -6,7 +6,11 @@
 #include "base/array.h"
 #include "base/utf8.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry *entry)
 {
@@ -21,11 +25,13 @@ static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry
 }
 
 /* What the rules of the other state ignore was not looked at then: that it is not there
- * says nothing, and it stays. */
+ * says nothing, and it stays; but where something else comes in the place of the
+ * directory that it lies in, what the snapshot has of that goes. */
 struct finding {
     struct restore *restore;
     struct tree_rules rules; /* of what is put into place */
     struct paths *only;      /* NULL: all paths */
+    struct str replaced; /* the last directory in whose place something else comes */
     /* Directories that are not of these, one below the other, up to the present path:
      * they are made if something that is comes into them, or, where they are there and
      * cannot be written to, made writable for as long as it takes. */
@@ -47,7 +53,7 @@ static int add_change(struct finding *f, const struct restore_change *change)
 
 static bool lies_in(struct str path, struct str dir)
 {
-    return path.len > dir.len && path.ptr[dir.len] == '/' &&
+    return dir.len && path.len > dir.len && path.ptr[dir.len] == '/' &&
            memcmp(path.ptr, dir.ptr, dir.len) == 0;
 }
 
@@ -110,7 +116,7 @@ static int note_change(void *context, struct str path, const struct tree_entry *
 {
     struct finding *f = context;
     struct restore *r = f->restore;
-    if (before && !after) {
+    if (before && !after && !lies_in(path, f->replaced)) {
         int rc = tree_rules_ignore(&f->rules, path, before->kind == TREE_DIRECTORY);
         if (rc)
             return rc < 0 ? rc : 0;
@@ -118,6 +124,8 @@ static int note_change(void *context, struct str path, const struct tree_entry *
     struct restore_change change = {.path = arena_str(&r->arena, path),
                                     .before = copy_entry(&r->arena, before),
                                     .after = copy_entry(&r->arena, after)};
+    if (restore_replaces(&change))
+        f->replaced = change.path;
     return r->arena.failed ? error_nomem(r->error) : take_change(f, &change);
 }
 
@@ -156,4 +164,92 @@ int restore_find(struct restore *r, const struct digest *before,
     tree_rules_close(&finding.rules);
     free(finding.above);
     return rc || !only ? rc : check_found(r, before, after, only);
+}
+
+/* ---- What no snapshot has of a directory that is to be replaced ---- */
+
+/* A directory comes before what is in it, and that before all else. */
+static int path_order(struct str a, struct str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)a.ptr[i], d = (unsigned char)b.ptr[i];
+        if (c != d)
+            return c == '/' ? -1 : d == '/' ? 1 : c < d ? -1 : 1;
+    }
+    return a.len < b.len ? -1 : a.len > b.len;
+}
+
+static int by_path(const void *key, const void *change)
+{
+    return path_order(*(const struct str *)key,
+                      ((const struct restore_change *)change)->path);
+}
+
+/* The restore takes it away, and a snapshot has it. */
+static bool is_removed(const struct restore *r, struct str path)
+{
+    const struct restore_change *change =
+        bsearch(&path, r->changes, r->n, sizeof *r->changes, by_path);
+    return change && change->before.kind && change->before.kind != TREE_LEFT_OUT &&
+           !change->after.kind;
+}
+
+/* What lies in the directory, by its path; `dir` is closed. */
+static int check_names(struct restore *r, struct str replaced, struct str path,
+                       DIR *dir)
+{
+    struct buf below = BUF_INIT;
+    const struct dirent *found;
+    int rc = 0;
+    while (!rc && (found = readdir(dir))) {
+        if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
+            continue;
+        buf_clear(&below);
+        buf_format(&below, "%s/%s", path.ptr, found->d_name);
+        rc = buf_check(&below, r->error);
+        if (!rc && !is_removed(r, buf_view(&below)))
+            rc = error_set(r->error, CAIRN_EUSAGE,
+                           "nothing was changed: %.300s is a directory now and no "
+                           "checkpoint has %.300s, which lies in it; it would be lost: "
+                           "move it away",
+                           replaced.ptr, below.data);
+    }
+    closedir(dir);
+    buf_release(&below);
+    return rc;
+}
+
+static int check_directory(struct restore *r, struct str replaced, struct str path)
+{
+    const char *name;
+    int parent = place_parent(r, path, &name);
+    int fd = parent < 0 ? -1
+                        : openat(parent, name,
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir)
+        return check_names(r, replaced, path, dir);
+    int sys = errno;
+    if (fd >= 0)
+        close(fd);
+    return sys == ENOENT || sys == ENOTDIR || sys == ELOOP /* gone meanwhile */
+               ? 0
+               : place_error(r, sys, path, "looking at what is in");
+}
+
+int restore_check_replaced(struct restore *r)
+{
+    struct str replaced = STR("");
+    int rc = 0;
+    for (size_t i = 0; i < r->n && !rc; i++) {
+        const struct restore_change *change = &r->changes[i];
+        bool below = lies_in(change->path, replaced);
+        if (restore_replaces(change) && !below)
+            replaced = change->path;
+        if (change->before.kind == TREE_DIRECTORY &&
+            (below || restore_replaces(change)))
+            rc = check_directory(r, replaced, change->path);
+    }
+    return rc;
 }

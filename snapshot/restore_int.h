@@ -11,11 +11,23 @@ static inline bool tree_is_locked(const struct tree_entry *entry)
     return entry->kind == TREE_DIRECTORY && (entry->mode & 0300) != 0300;
 }
 
+/* A file or link comes in the place of a directory. */
+static inline bool restore_replaces(const struct restore_change *change)
+{
+    const struct tree_entry *after = &change->after;
+    return change->before.kind == TREE_DIRECTORY &&
+           (tree_is_file(after) || after->kind == TREE_LINK);
+}
+
 /* ---- restore_find.c: what differs ---- */
 
 /* Lists the changes. As restore_open. */
 int restore_find(struct restore *restore, const struct digest *before,
                  const struct digest *after, struct paths *only);
+
+/* CAIRN_EUSAGE: something that is in no snapshot lies in a directory in whose place a
+ * file or link is to come. */
+int restore_check_replaced(struct restore *restore);
 
 /* ---- restore_clone.c: blocks of files that are there ---- */
 

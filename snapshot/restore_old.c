@@ -109,9 +109,9 @@ int old_keep(struct restore *r, int from, const char *name, struct str path)
     const char *last;
     int parent = place_parent(r, path, &last), sys = parent < 0 ? errno : EEXIST;
     for (unsigned i = 1; parent >= 0 && sys == EEXIST && i < 10000; i++) {
-        char end[32] = ".before-restore";
+        char end[32] = TREE_KEPT;
         if (i > 1)
-            snprintf(end, sizeof end, ".before-restore-%u", i);
+            snprintf(end, sizeof end, TREE_KEPT "-%u", i);
         snprintf(beside, sizeof beside, "%.*s%s", (int)(TREE_NAME_BYTES - strlen(end)),
                  last, end);
         sys = place_move(from, name, parent, beside);

@@ -85,7 +85,7 @@ static int add_names(const struct taking *t, struct level *level, size_t n,
     for (size_t at = 0; at < n && !rc;) {
         const struct dirent64 *found = (const void *)(t->found + at);
         struct str name = {found->d_name, strlen(found->d_name)};
-        if (!tree_is_never_taken(name))
+        if (!tree_is_never_taken(name) && !tree_is_kept_beside(name))
             rc = add_name(level, name, all);
         at += found->d_reclen;
     }

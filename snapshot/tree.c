@@ -101,6 +101,19 @@ bool tree_is_never_taken(struct str name)
                                       memcmp(name.ptr, stage, sizeof stage - 1) == 0);
 }
 
+bool tree_is_kept_beside(struct str name)
+{
+    static const char end[] = TREE_KEPT;
+    size_t n = name.len, digits = 0;
+    while (digits < n && name.ptr[n - 1 - digits] >= '0' &&
+           name.ptr[n - 1 - digits] <= '9')
+        digits++;
+    if (digits && digits < n && name.ptr[n - 1 - digits] == '-')
+        n -= digits + 1;
+    return n >= sizeof end - 1 &&
+           memcmp(name.ptr + n - (sizeof end - 1), end, sizeof end - 1) == 0;
+}
+
 static bool is_name(struct str name)
 {
     return name.len > 0 && name.len <= TREE_NAME_BYTES && !tree_is_never_taken(name) &&

@@ -72,6 +72,10 @@ bool tree_same(const struct tree_entry *a, const struct tree_entry *b);
 
 /* How the name of a directory begins in which a restore works. */
 #define TREE_STAGE ".cairn-restore-"
+/* How the name of something ends that a restore has kept beside its place; further ones
+ * have a number behind that ("-2"). They are not taken. */
+#define TREE_KEPT ".before-restore"
+bool tree_is_kept_beside(struct str name);
 /* Names that no tree has: they are not taken, and must not be put anywhere. */
 bool tree_is_never_taken(struct str name);
 

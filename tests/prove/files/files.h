@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PATH_SIZE = 4096, ID_SIZE = 64, NAME_SIZE = 64, KEPT = 48, MOVED_MOST = 20 };
+enum { PATH_SIZE = 4096, ID_SIZE = 64, NAME_SIZE = 64, KEPT = 48 };
 
 /* ---- Trees (tree.c) ---- */
 
@@ -20,7 +20,7 @@ struct entry {
     uint64_t content; /* digest of the bytes, or of the target */
     char *rules;      /* the text of a file of rules, or NULL */
     bool ignored;
-    bool never; /* below .git and the like */
+    bool never; /* below .git and the like, and what was kept beside */
     bool marked;
 };
 struct tree {
@@ -75,7 +75,7 @@ struct life {
     char undone[ID_SIZE], redo[ID_SIZE]; /* what an undo took up, and has left; or "" */
     bool new_times; /* directories in which names come and go keep no time */
     int64_t notes;  /* -1: not known */
-    unsigned long trees, moves, killed, lost, repeated, undetected, other;
+    unsigned long trees, moves, barred, killed, lost, repeated, undetected, other;
 };
 /* Says what went wrong, and counts it. */
 void wrong(struct life *life, unsigned long *count, const char *format, ...)
@@ -90,6 +90,9 @@ void make_writable(const char *root);
 
 bool look(struct life *life); /* at the disk, before a command */
 bool judge_untouched(struct life *life, const char *what);
+/* What no checkpoint has and that would be lost if the target came there: the command
+ * is to be refused. NULL: nothing. */
+const char *judge_barred(const struct tree *disk, const struct tree *target);
 /* The disk was `life->disk` before, and the state of `target` was put there. */
 bool judge_moved(struct life *life, const struct tree *target, const char *what);
 /* The tree, and nothing else, is in a directory of its own. */

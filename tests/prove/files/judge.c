@@ -102,6 +102,8 @@ static bool judge_target(struct life *life, const struct tree *target, struct tr
     for (size_t i = 0; i < target->n; i++) {
         const struct entry *want = &target->at[i];
         struct entry *got = tree_get(now, want->path);
+        if (want->kind == 'o')
+            continue;
         if (!got || !entry_same(want, got, false)) {
             wrong(life, &life->lost, "%s: %s is %s (%c %o, now %c %o)", what,
                   want->path, got ? "not what was checkpointed" : "not there",
@@ -118,49 +120,6 @@ static bool judge_target(struct life *life, const struct tree *target, struct tr
     return true;
 }
 
-/* Where something is that stood in the way of what was restored: the first name of the
- * path that is no directory in the target has another one. */
-static struct entry *moved_aside(const struct tree *before, const struct tree *target,
-                                 struct tree *now, const struct entry *entry)
-{
-    static const char end[] = ".before-restore";
-    char above[PATH_SIZE], path[2 * PATH_SIZE];
-    for (const char *slash = entry->path; (slash = strchr(slash, '/')); slash++) {
-        snprintf(above, sizeof above, "%.*s", (int)(slash - entry->path), entry->path);
-        const struct entry *there = tree_get(target, above);
-        if (!there || there->kind == 'd')
-            continue;
-        const char *last = strrchr(above, '/') ? strrchr(above, '/') + 1 : above;
-        for (int i = 1; i < MOVED_MOST; i++) {
-            char behind[32];
-            int n = i == 1 ? snprintf(behind, sizeof behind, "%s", end)
-                           : snprintf(behind, sizeof behind, "%s-%d", end, i);
-            snprintf(path, sizeof path, "%.*s%.*s%s%s", (int)(last - above), above,
-                     255 - n, last, behind, slash);
-            struct entry *got = tree_get(now, path);
-            if (got && !tree_get(before, path) && entry_same(got, entry, true))
-                return got;
-        }
-        return NULL;
-    }
-    return NULL;
-}
-
-/* Its directory was moved aside to where the target has one of that name, and what this
- * brought moved it aside once more. */
-static struct entry *moved_twice(const struct tree *before, struct tree *now,
-                                 const struct entry *entry)
-{
-    for (size_t i = 0; i < now->n; i++) {
-        struct entry *got = &now->at[i];
-        const char *aside = strstr(got->path, ".before-restore");
-        if (aside && strstr(aside + 1, ".before-restore") && !got->marked &&
-            !tree_get(before, got->path) && entry_same(got, entry, true))
-            return got;
-    }
-    return NULL;
-}
-
 /* A directory of the path is something else in the target. */
 static bool is_displaced(const struct tree *target, const struct entry *entry)
 {
@@ -169,31 +128,56 @@ static bool is_displaced(const struct tree *target, const struct entry *entry)
         snprintf(above, sizeof above, "%.*s", (int)(slash - entry->path), entry->path);
         const struct entry *there = tree_get(target, above);
         if (there && there->kind != 'd')
-            return true;
+            return there->kind != 'o'; /* of which it has the name alone */
     }
     return false;
 }
 
-/* What is in no checkpoint, and what the target ignored, is where it was, or beside
- * what came there. */
+/* The target has the name alone of it, or of a directory that it lies in. */
+static bool is_left(const struct tree *target, const struct entry *entry)
+{
+    for (size_t i = 0; i < target->n; i++)
+        if (target->at[i].kind == 'o' && entry_is_of(entry, target->at[i].path))
+            return true;
+    return false;
+}
+
+/* It has no content in a checkpoint that is made now. */
+static bool is_precious(const struct tree *target, const struct entry *entry)
+{
+    return entry->never || entry->kind == 'o' ||
+           (entry->ignored && !tree_get(target, entry->path));
+}
+
+const char *judge_barred(const struct tree *disk, const struct tree *target)
+{
+    for (size_t i = 0; i < disk->n; i++) {
+        const struct entry *had = &disk->at[i];
+        const struct entry *there = tree_get(target, had->path);
+        if ((is_precious(target, had) && is_displaced(target, had)) ||
+            (had->kind == 'o' && !had->never && there && there->kind != 'o'))
+            return had->path;
+    }
+    return NULL;
+}
+
+/* What is in no checkpoint, and what the target ignored, is where it was. */
 static bool judge_others(struct life *life, const struct tree *target, struct tree *now,
                          const char *what)
 {
     for (size_t i = 0; i < life->disk.n; i++) {
         const struct entry *had = &life->disk.at[i];
-        if (!had->never && tree_get(target, had->path))
+        bool left = had->kind == 'o' || is_left(target, had);
+        if (!had->never && !left && tree_get(target, had->path))
             continue;
-        bool must_be = had->never || had->ignored;
+        bool must_be = had->never || had->ignored || left;
         if (!must_be && !tree_ignores(target, had))
             continue;
         struct entry *got = tree_get(now, had->path);
-        if (!got || !entry_same(got, had, true))
-            got = moved_aside(&life->disk, target, now, had);
-        if (!got)
-            got = moved_twice(&life->disk, now, had);
-        if (got)
+        bool same = got && entry_same(got, had, true);
+        if (same)
             got->marked = true;
-        if (got || (!must_be && is_displaced(target, had)))
+        if (same || (!must_be && is_displaced(target, had)))
             continue;
         wrong(life, &life->lost, "%s: %s, which is ignored, is not as it was", what,
               had->path);

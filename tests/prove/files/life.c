@@ -320,11 +320,19 @@ void move_with(struct life *life, const char *const *args, const char *id,
         aim.files = aim.board = false;
     }
     bool locked = lstat(life->root, &st) == 0 && (st.st_mode & 0200) == 0;
+    const char *barred = aim.files ? judge_barred(&life->disk, &aim.state.tree) : NULL;
     int status = run_risky(life, args, 2);
     bool was_killed = status == KILLED;
     snprintf(what, sizeof what, "%s %s %s%s", args[0], args[1], id,
              was_killed ? ", killed" : "");
-    if ((locked && !was_killed && status != 0) || (aim.may_refuse && status == 2))
+    life->barred += barred && !was_killed;
+    if (barred && !was_killed && !locked) {
+        if (status != 2)
+            wrong(life, &life->other, "%s ended with %d though %s was in the way", what,
+                  status, barred);
+        judge_untouched(life, what);
+    } else if ((locked && !was_killed && status != 0) ||
+               (aim.may_refuse && status == 2))
         judge_untouched(life, "what was refused");
     else if (was_killed ? settle(life) : must(life, status, what))
         moved(life, &aim, what, was_killed);
@@ -356,9 +364,14 @@ static void do_dry_run(struct life *life)
     struct stat st;
     if (!life->n_kept)
         return;
-    int status = RUN(life, "checkpoint", "restore", some_id(life), "--dry-run");
-    if (lstat(life->root, &st) == 0 && (st.st_mode & 0200))
+    const char *id = some_id(life);
+    bool barred = judge_barred(&life->disk, &find(life, id)->tree) != NULL;
+    int status = RUN(life, "checkpoint", "restore", id, "--dry-run");
+    if (lstat(life->root, &st) == 0 && (st.st_mode & 0200) && !(barred && status == 2))
         must(life, status, "a dry run");
+    if (barred && status == 0)
+        wrong(life, &life->other, "a dry run of %s says nothing of what is in the way",
+              id);
     judge_untouched(life, "a dry run");
 }
 
@@ -408,8 +421,12 @@ static void do_create(struct life *life)
         copy_text(doc, "id", id, sizeof id);
         json_int_t left_out = json_integer_value(json_object_get(doc, "left_out"));
         json_decref(doc);
+        for (size_t i = 0; i < life->disk.n; i++)
+            left_out -= life->disk.at[i].kind == 'o' && !life->disk.at[i].never &&
+                        !life->disk.at[i].ignored;
         if (left_out)
-            wrong(life, &life->undetected, "%s leaves out %d files", id, (int)left_out);
+            wrong(life, &life->undetected, "%s leaves out %d files more than it should",
+                  id, (int)left_out);
         note_checkpoint(life, id, NULL);
     }
     judge_untouched(life, "a checkpoint");

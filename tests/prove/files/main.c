@@ -88,6 +88,7 @@ int main(int argc, char **argv)
             bad++;
         }
     }
+    printf("# %lu were refused, since something was in the way\n", life.barred);
     printf("files %lu %lu %lu %lu %lu %lu %lu %lu\n", i - first, life.trees, life.moves,
            life.killed, life.lost, life.repeated, life.undetected, life.other);
     free(life.seen);

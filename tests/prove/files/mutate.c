@@ -50,7 +50,8 @@ static const char *some_name(struct life *life)
     static const char *const names[] = {
         "a",          "b",         "c",        "dir",     "sub",
         "with space", "new\nline", "\xff\xfe", "-rf",     "--help",
-        "x.ign",      "keep.ign",  "build",    ".hidden", "a.before-restore"};
+        "x.ign",      "keep.ign",  "build",    ".hidden", "a.before-restore",
+        ".git"};
     enum { N = sizeof names / sizeof *names };
     uint32_t i = below(life, N + 1);
     if (i < N)
@@ -134,7 +135,7 @@ static size_t some_bytes(struct life *life, char *bytes)
 
 static void put_bytes(const char *path, const char *bytes, size_t n)
 {
-    enum { FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC };
+    enum { FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
     int fd = open(path, FLAGS, 0644);
     if (fd < 0 && errno == EACCES && unlink(path) == 0)
         fd = open(path, FLAGS, 0644);
@@ -171,7 +172,7 @@ static void put_file(struct life *life, const char *path)
 static void put_byte(struct life *life, const char *path)
 {
     char byte = (char)('a' + below(life, 26));
-    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;
     if (lseek(fd, 0, SEEK_END) > 0)
@@ -248,6 +249,28 @@ static void turn(struct life *life, const char *path)
         put_file(life, inner);
 }
 
+/* A directory comes there, with something in it that no checkpoint has. */
+static void bar(struct life *life, const char *path)
+{
+    char inner[PATH_SIZE + 32];
+    uint32_t what = below(life, 4);
+    static const char *const names[] = {".git", "a.before-restore-2", "pipe", "x.ign"};
+    remove_all(path);
+    (void)mkdir(path, 0755);
+    if (below(life, 2))
+        put_rules(life, path);
+    snprintf(inner, sizeof inner, "%s/%s", path, names[what]);
+    if (what == 0 && mkdir(inner, 0755) == 0)
+        snprintf(inner, sizeof inner, "%s/.git/HEAD", path);
+    if (what == 2)
+        (void)mkfifo(inner, 0644);
+    else
+        put_bytes(inner, "ref\n", 4);
+    snprintf(inner, sizeof inner, "%s/.gitignore", path);
+    if (what == 3)
+        put_bytes(inner, "*.ign\n", 6);
+}
+
 static void move(struct life *life, const char *path)
 {
     char from[PATH_SIZE], above[PATH_SIZE];
@@ -294,6 +317,10 @@ static void change(struct life *life, uint32_t what, const char *place)
         turn(life, git ? place : path);
     else if (what < 34)
         put_rules(life, place);
+    else if (what < 35)
+        (void)mkfifo(place, 0644);
+    else if (what < 38 && !git)
+        bar(life, path);
     else
         some_time(life, path);
 }
@@ -308,7 +335,7 @@ void mutate(struct life *life, unsigned n)
         }
         some_place(life, place);
         mode_t mode = unlock_parent(place, parent);
-        change(life, below(life, 35), place);
+        change(life, below(life, 39), place);
         if (mode && below(life, 2))
             (void)chmod(parent, mode);
     }

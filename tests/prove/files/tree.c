@@ -227,6 +227,19 @@ bool tree_ignores(const struct tree *rules, const struct entry *entry)
     return matches_rules(rules, entry);
 }
 
+/* "x.before-restore", "x.before-restore-2" */
+static bool is_kept_beside(const char *name)
+{
+    static const char end[] = ".before-restore";
+    const char *at = strstr(name, end);
+    for (const char *next; at && (next = strstr(at + 1, end)); at = next)
+        ;
+    if (!at)
+        return false;
+    at += sizeof end - 1;
+    return !*at || (at[0] == '-' && at[1] && !at[1 + strspn(at + 1, "0123456789")]);
+}
+
 static void apply_all_rules(struct tree *tree)
 {
     for (size_t i = 0; i < tree->n; i++) {
@@ -234,7 +247,7 @@ static void apply_all_rules(struct tree *tree)
         const struct entry *above = parent_of(tree, entry->path);
         const char *name = last_name(entry->path);
         entry->never = (above && above->never) || strcmp(name, ".git") == 0 ||
-                       strcmp(name, ".cairn") == 0;
+                       strcmp(name, ".cairn") == 0 || is_kept_beside(name);
         entry->ignored = (above && above->ignored) || matches_rules(tree, entry);
     }
 }
