@@ -7,6 +7,8 @@
 #include "cli/report.h"
 #include "cli/ui.h"
 
+#include <limits.h>
+
 const char *run_state_text(const struct cairn_run_info *run)
 {
     if (run->live)
@@ -135,7 +137,29 @@ char *params_text(struct cairn_store *store, uint64_t run)
     return text;
 }
 
+bool run_needs_program(struct cairn_store *store, const struct cairn_run_info *run)
+{
+    struct cairn_workflow *workflow = NULL;
+    bool needs = !run->file[0] &&
+                 cairn_workflow_of_run(&workflow, store, run->run, NULL, NULL) == 0 &&
+                 cairn_workflow_lacks_functions(workflow);
+    cairn_workflow_free(workflow);
+    return needs;
+}
+
+const char *resume_words(struct cairn_store *store, const struct cairn_run_info *run,
+                         const char *hint)
+{
+    static char words[PATH_MAX];
+    if (run_needs_program(store, run))
+        return "the program that began it, which has functions of it";
+    snprintf(words, sizeof words, "cairn resume %llu%s", (unsigned long long)run->run,
+             hint);
+    return words;
+}
+
 struct unfinished {
+    struct cairn_store *store;
     const char *hint;
     uint64_t but;
     unfinished_fn *line;
@@ -147,7 +171,7 @@ static int print_unfinished(void *context, const struct cairn_run_info *run)
 {
     enum { SHOWN = 5 };
     struct unfinished *u = context;
-    char text[1024];
+    char text[PATH_MAX + 1024];
     unsigned long long number = run->run;
     if (u->shown == SHOWN)
         return 1;
@@ -161,9 +185,9 @@ static int print_unfinished(void *context, const struct cairn_run_info *run)
                  run->workflow, run_state_text(run), run->parent_task,
                  (unsigned long long)run->parent_run);
     else
-        snprintf(text, sizeof text,
-                 "run %llu of %s (%s) is not finished: cairn resume %llu%s", number,
-                 run->workflow, run_state_text(run), number, u->hint);
+        snprintf(text, sizeof text, "run %llu of %s (%s) is not finished: %s", number,
+                 run->workflow, run_state_text(run),
+                 resume_words(u->store, run, u->hint));
     u->line(u->context, text);
     return 0;
 }
@@ -171,7 +195,8 @@ static int print_unfinished(void *context, const struct cairn_run_info *run)
 int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
                     unfinished_fn *line, void *context)
 {
-    struct unfinished u = {.hint = hint, .but = but, .line = line, .context = context};
+    struct unfinished u = {
+        .store = store, .hint = hint, .but = but, .line = line, .context = context};
     struct cairn_error error = {0};
     char text[96];
     uint64_t total = 0;

@@ -19,6 +19,12 @@ void run_document(struct doc *doc, struct cairn_store *store,
                   const struct cairn_run_info *run);
 /* `day=2026-01-31 who="you and me"`, cut if it is long; heap, or NULL for none. */
 char *params_text(struct cairn_store *store, uint64_t run);
+/* What goes on with the run: "cairn resume 3" with the hint behind it, or words where
+ * it has functions of a program. Valid until the next call. */
+const char *resume_words(struct cairn_store *store, const struct cairn_run_info *run,
+                         const char *hint);
+/* Whether it has. */
+bool run_needs_program(struct cairn_store *store, const struct cairn_run_info *run);
 /* Hands a line on each run that is left unfinished and is not live, but for `but` (0:
  * none), to `line`: the first few, then how many more there are. Returns an exit
  * status. */

@@ -377,7 +377,8 @@ static int load_of_run(struct settings *settings, const char *command,
                             "--param needs a FILE: a run has its own parameters");
     if (cairn_workflow_of_run(workflow, store, run, &from_file, &error) != 0)
         return report_error(&error);
-    if (!from_file)
+    struct cairn_run_info info = {0};
+    if (!from_file && (cairn_run_look(store, run, &info, NULL) || info.file[0]))
         say("cairn: the workflow's file is gone; using the definition stored with run "
             "%llu",
             (unsigned long long)run);

@@ -49,12 +49,25 @@ static void start_deadline(struct engine *e)
         loop_set_timer(e, TIMER_DEADLINE, deadline_ms * 1000000, 0, 0);
 }
 
+static int check_functions(const struct engine *e, struct cairn_error *error)
+{
+    if (e->request.mode != MODE_RUN ||
+        !cairn_workflow_lacks_functions(e->request.workflow))
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "run %llu has functions of a program: start that program, which "
+                     "goes on with it",
+                     (unsigned long long)e->run.situation.recorded.row.run);
+}
+
 /* Before anything of the run is changed. */
 static int open_parts(struct engine *e, struct skip_list *early,
                       struct cairn_error *error)
 {
     enum { AHEAD_OF_CALLS = 64 };
     int rc = check_store(e, error);
+    if (!rc)
+        rc = check_functions(e, error);
     if (!rc)
         rc = check_secrets(e, error);
     if (!rc)

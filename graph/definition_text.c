@@ -263,6 +263,12 @@ int definition_values_of(const struct definition *definition,
                          const struct task_def *def, struct arena *arena,
                          uint32_t **defs)
 {
+    if (def->kind == TASK_CALL && def->n_needs) { /* it may ask for any */
+        *defs = arena_take(arena, def->n_needs, sizeof **defs);
+        for (uint32_t i = 0; *defs && i < def->n_needs; i++)
+            (*defs)[i] = def->needs[i].target;
+        return *defs ? (int)def->n_needs : -1;
+    }
     return collect_referred(definition, def, false, arena, defs);
 }
 

@@ -24,11 +24,18 @@ int definition_parsed_text(const struct definition *definition, struct str text,
                            struct text_template *out, struct expression_error *error);
 
 /* The tasks whose values the texts and the condition of `def` ask for
- * (tasks.X.outputs.K): indexes of task_defs, each once. -1 out of memory (then `failed`
- * of the arena), else how many. */
+ * (tasks.X.outputs.K), or its callback may: indexes of task_defs, each once. -1 out of
+ * memory (then `failed` of the arena), else how many. */
 int definition_values_of(const struct definition *definition,
                          const struct task_def *def, struct arena *arena,
                          uint32_t **defs);
+/* Whether it can ask for any. No text refers to anything and no task is a callback in
+ * most very large workflows. */
+static inline bool may_ask_for_values(const struct definition *definition,
+                                      const struct task_def *def)
+{
+    return definition->by_text.count || def->kind == TASK_CALL;
+}
 /* The tasks that the condition alone refers to by tasks.X, in any way. */
 int condition_referred(const struct definition *definition, const struct task_def *def,
                        struct arena *arena, uint32_t **defs);

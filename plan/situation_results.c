@@ -24,8 +24,9 @@ static int find_sources(const struct definition *d, struct value_sources *source
     sources->n = arena_take(&sources->arena, d->n_defs, sizeof *sources->n);
     if (!sources->defs || !sources->n)
         return error_nomem(error);
-    /* No text refers to anything: the usual case of very large workflows. */
-    for (uint32_t i = 0; d->by_text.count && i < d->n_defs; i++) {
+    for (uint32_t i = 0; i < d->n_defs; i++) {
+        if (!may_ask_for_values(d, &d->defs[i]))
+            continue;
         int n =
             definition_values_of(d, &d->defs[i], &sources->arena, &sources->defs[i]);
         if (n < 0)

@@ -201,10 +201,14 @@ int values_parse(struct arena *arena, struct str text, struct key_value **out,
 
 /* ---- Stored pairs ---- */
 
+bool value_name_is_good(struct str name)
+{
+    return name.len > 0 && name.len <= LIMIT_NAME_BYTES && key_length(name) == name.len;
+}
+
 static bool good_pair(struct str key, struct str value)
 {
-    return key.len > 0 && key.len <= LIMIT_NAME_BYTES && key_length(key) == key.len &&
-           !(value.len && memchr(value.ptr, 0, value.len));
+    return value_name_is_good(key) && !(value.len && memchr(value.ptr, 0, value.len));
 }
 
 /* How many there are, or LIMIT_VALUES + 1. */

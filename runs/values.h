@@ -26,6 +26,8 @@ int values_parse(struct arena *arena, struct str text, struct key_value **out,
  * CAIRN_EDAMAGED. The result's texts point into `packed`. */
 int values_unpack(struct arena *arena, struct str packed, struct key_value **out,
                   uint32_t *n, struct cairn_error *error);
+/* Whether it can be the name of a value. */
+bool value_name_is_good(struct str name);
 const struct key_value *values_find(const struct key_value *values, uint32_t n,
                                     struct str key);
 

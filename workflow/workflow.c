@@ -433,6 +433,14 @@ static struct task_def *next_def(struct definition *d)
     return &d->defs[d->n_defs];
 }
 
+bool cairn_workflow_lacks_functions(const struct cairn_workflow *w)
+{
+    for (uint32_t i = 0; i < w->definition.n_defs; i++)
+        if (w->definition.defs[i].kind == TASK_CALL && !w->definition.defs[i].call)
+            return true;
+    return false;
+}
+
 int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                        struct cairn_error *error)
 {

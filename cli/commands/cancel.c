@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn cancel: asks the owner of a run to stop. */
 #include "cli/commands/run_commands.h"
+#include "cli/describe.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -56,8 +57,8 @@ static int report_cancelled(const struct settings *settings, struct cairn_store 
     if (action[0] == 'r')
         say_requested(settings, store, run);
     else if (action[0] == 'm')
-        say("run %llu is cancelled; resume with: cairn resume %llu%s", number, number,
-            store_hint(settings));
+        say("run %llu is cancelled; resume with: %s", number,
+            resume_words(store, run, store_hint(settings)));
     else
         say("run %llu %s %s already: nothing to cancel", number,
             run->state == CAIRN_RUN_FAILED ? "has" : "is",

@@ -85,10 +85,9 @@ int command_resume(struct settings *settings)
         say_elsewhere(store, &run);
         if (from_file)
             announce_changes(settings, workflow, store, &options, &run);
-        else
+        else if (run.file[0])
             say("cairn: %s is gone; using the definition stored with run %llu",
-                run.file[0] ? run.file : "the workflow's file",
-                (unsigned long long)run.run);
+                run.file, (unsigned long long)run.run);
         status = execute(settings, workflow, store, &options);
     }
     cairn_workflow_free(workflow);

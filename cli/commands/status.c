@@ -125,7 +125,7 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
 }
 
 /* Which command to use next. */
-static void print_advice(const struct settings *settings,
+static void print_advice(const struct settings *settings, struct cairn_store *store,
                          const struct cairn_run_info *run, const struct open_ends *ends)
 {
     unsigned long long number = run->run;
@@ -138,7 +138,7 @@ static void print_advice(const struct settings *settings,
         out("%u external task%s claimed: cairn next %llu --claimed%s\n", claimed,
             plural(claimed), number, hint);
     if (!run->live && has_work(run, ends->unknown))
-        out("resume with: cairn resume %llu%s\n", number, hint);
+        out("resume with: %s\n", resume_words(store, run, hint));
 }
 
 static void print_line(void *context, const char *text)
@@ -214,7 +214,7 @@ static int print_found(struct settings *settings, struct cairn_store *store,
         out("  ... and %u more: cairn status %llu --json%s\n",
             listing.failed_undos - FAILED_SHOWN, (unsigned long long)run->run,
             store_hint(settings));
-    print_advice(settings, run, ends);
+    print_advice(settings, store, run, ends);
     return settings->n_operands > 0 ? 0
                                     : each_unfinished(store, store_hint(settings),
                                                       run->run, print_line, NULL);
@@ -344,6 +344,12 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
         return is_answer(rc)
                    ? answer_can_resume(run.run != 0 ? run.run : number, rc, error.text)
                    : report_error(&error);
+    if (run_needs_program(store, &run)) {
+        snprintf(text, sizeof text,
+                 "no: run %llu has functions of a program: start that program",
+                 (unsigned long long)run.run);
+        return answer_can_resume(run.run, CAIRN_EUSAGE, text);
+    }
     if (run.state == CAIRN_RUN_COMPLETED)
         more = has_work(&run, run.unknown)
                    ? "; it had completed, but the end of some tasks is lost"

@@ -155,7 +155,7 @@ static void print_end(struct watch *watch, struct settings *settings,
     out("run %llu %s: %u of %u completed%s%s", number, run_state_text(run),
         run->completed, run->total, counts, took);
     if (run->state != CAIRN_RUN_COMPLETED && run->state != CAIRN_RUN_UNDONE)
-        out("; resume with: cairn resume %llu%s", number, store_hint(settings));
+        out("; resume with: %s", resume_words(store, run, store_hint(settings)));
     out("\n");
 }
 

@@ -1,28 +1,43 @@
-/* A graph of C functions, run against a store: start it again to see it resume. */
+/* A graph of C functions that pass on values: kill it, start it again, see it resume.
+ */
 #include <cairn.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-static enum cairn_outcome step(void *calls, struct cairn_attempt *attempt)
+static enum cairn_outcome square(void *number, struct cairn_attempt *attempt)
 {
-    printf("call %d: %s\n", ++*(int *)calls, cairn_attempt_task(attempt));
-    return CAIRN_COMPLETED;
+    char text[16];
+    snprintf(text, sizeof text, "%d", *(int *)number * *(int *)number);
+    printf("%s\n", cairn_attempt_task(attempt));
+    return cairn_attempt_set(attempt, "square", text, NULL) ? CAIRN_FAILED
+                                                            : CAIRN_COMPLETED;
 }
 
-static enum cairn_outcome once_broken(void *calls, struct cairn_attempt *attempt)
+static enum cairn_outcome once_broken(void *number, struct cairn_attempt *attempt)
 {
     FILE *mended = fopen("mended", "r");
-    step(calls, attempt);
-    return mended && fclose(mended) == 0 ? CAIRN_COMPLETED : CAIRN_FAILED;
+    enum cairn_outcome outcome = square(number, attempt);
+    return mended && fclose(mended) == 0 ? outcome : CAIRN_FAILED;
+}
+
+static enum cairn_outcome add(void *unused, struct cairn_attempt *attempt)
+{
+    const char *a, *b; /* what memory held is gone after a kill: these are stored */
+    if (unused || cairn_attempt_get(attempt, "a", "square", &a, NULL) ||
+        cairn_attempt_get(attempt, "b", "square", &b, NULL))
+        return CAIRN_FAILED;
+    printf("sum: %ld\n", strtol(a, NULL, 10) + strtol(b, NULL, 10));
+    return CAIRN_COMPLETED;
 }
 
 int main(void)
 {
-    int calls = 0;
-    const char *const after_a[] = {"a", NULL}, *const after_b[] = {"b", NULL};
+    int three = 3, four = 4;
+    const char *const after_a[] = {"a", NULL}, *const both[] = {"a", "b", NULL};
     const struct cairn_task tasks[] = {
-        {.id = "a", .call = step, .context = &calls},
-        {.id = "b", .call = once_broken, .context = &calls, .needs = after_a},
-        {.id = "c", .call = step, .context = &calls, .needs = after_b}};
+        {.id = "a", .call = square, .context = &three},
+        {.id = "b", .call = once_broken, .context = &four, .needs = after_a},
+        {.id = "sum", .call = add, .needs = both}};
     struct cairn_store_options where = {.path = "embed.cairn", .create = true};
     struct cairn_store *store = NULL;
     struct cairn_workflow *workflow = NULL;

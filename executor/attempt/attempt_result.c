@@ -15,10 +15,11 @@
 #include <errno.h>
 
 /* What other tasks refer to; and an undo that cannot be read back from the store. */
-static bool is_needed_in_memory(const struct engine *e, uint32_t task)
+static bool is_needed_in_memory(const struct engine *e, const struct ending *ending)
 {
+    uint32_t task = ending->row.task;
     bool unstored = !e->request.store || e->saving.degraded;
-    return (e->progress.referred &&
+    return (e->progress.referred && ending->result.size &&
             e->progress.referred[e->request.graph->def_of[task]]) ||
            (unstored && graph_def(e->request.graph, task)->undo.len);
 }
@@ -43,14 +44,14 @@ static int encode_result(struct ending *ending, const struct result *result,
 int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error)
 {
-    uint32_t task = ending->row.task;
     int rc = encode_result(ending, result, error);
     if (!rc) {
         progress_saw_outputs(e, &ending->change.outputs, result);
         made_note(e, ending, result);
     }
-    if (!rc && is_needed_in_memory(e, task))
-        rc = lookup_put(&e->progress.lookup, task, buf_view(&ending->result), error);
+    if (!rc && is_needed_in_memory(e, ending))
+        rc = lookup_put(&e->progress.lookup, ending->row.task,
+                        buf_view(&ending->result), error);
     return rc;
 }
 
@@ -193,6 +194,16 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
     return job->arena.failed ? error_nomem(error) : 0;
 }
 
+/* Those that a callback has set are there. */
+static int clean_values(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    int rc = check_names(e, &job->result, error);
+    if (rc)
+        return rc;
+    redact_values(e, job);
+    return job->arena.failed ? error_nomem(error) : 0;
+}
+
 /* What a failed attempt wanted to pass on. */
 static void drop_values(struct engine *e, struct job *job, struct ending *ending)
 {
@@ -240,8 +251,10 @@ int result_finish(struct engine *e, struct job *job, struct ending *ending, int 
         drop_values(e, job, ending);
         return 0;
     }
-    if (!rc && graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
-        rc = read_values(e, job, ending, why);
+    if (!rc)
+        rc = graph_def(e->request.graph, job->intent.task)->kind == TASK_CALL
+                 ? clean_values(e, job, why)
+                 : read_values(e, job, ending, why);
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
     if (!rc)

@@ -46,12 +46,19 @@ static void describe_time_limit(const struct engine *e, struct ending *ending,
                more);
 }
 
-static int settle_call(struct engine *e, struct job *job, struct ending *ending,
+/* `call`: what has ended, whose values count if it completed; or NULL. */
+static int settle_call(struct engine *e, struct job *job,
+                       const struct cairn_attempt *call, struct ending *ending,
                        struct cairn_error *error)
 {
     job->result = (struct result){0};
     arena_release(&job->arena);
-    int rc = result_begin(e, job, ending, error);
+    int rc = call && ending->row.outcome == CAIRN_COMPLETED
+                 ? call_values(call, &job->arena, &job->result.values,
+                               &job->result.n_values, error)
+                 : 0;
+    if (!rc)
+        rc = result_begin(e, job, ending, error);
     if (rc)
         return rc == LOOK_WAITS ? 0 : rc;
     jobs_free(e, job);
@@ -71,8 +78,10 @@ int call_looked(struct engine *e, struct job *job, struct ending *ending, int rc
     return 0;
 }
 
+/* `call` NULL: it left neither values nor a message, or never ran. */
 static int call_ended(struct engine *e, struct job *job, enum cairn_outcome outcome,
-                      const char *text, struct cairn_error *error)
+                      const struct cairn_attempt *call, const char *text,
+                      struct cairn_error *error)
 {
     jobs_end_call(job);
     struct ending *ending = ending_of_job(e, job, NULL, error);
@@ -81,8 +90,8 @@ static int call_ended(struct engine *e, struct job *job, enum cairn_outcome outc
     if (job->timed_out)
         describe_time_limit(e, ending, "");
     else
-        describe_answer(ending, outcome, text);
-    return settle_call(e, job, ending, error);
+        describe_answer(ending, outcome, call ? call_text(call) : text);
+    return settle_call(e, job, call, ending, error);
 }
 
 int calls_settle(struct engine *e, struct cairn_error *error)
@@ -96,7 +105,7 @@ int calls_settle(struct engine *e, struct cairn_error *error)
         if (rc)
             jobs_end_call(job);
         else
-            rc = call_ended(e, job, call_outcome(call), call_text(call), error);
+            rc = call_ended(e, job, call_outcome(call), call, NULL, error);
         call_release(call);
         call = next;
     }
@@ -104,6 +113,36 @@ int calls_settle(struct engine *e, struct cairn_error *error)
 }
 
 /* ---- Starting ---- */
+
+/* What the tasks that it needs have passed on, in the scratch arena. */
+static int find_needs(struct engine *e, uint32_t task, struct arena *scratch,
+                      struct call_order *order, struct cairn_error *error)
+{
+    const struct graph *g = e->request.graph;
+    const struct states *states = &e->progress.states;
+    uint32_t first = g->need_start[task], end = g->need_start[task + 1], n = 0;
+    struct call_need *needs = NULL;
+    for (uint32_t i = first; states->outputs && i < end; i++) {
+        uint32_t need = g->needs[i];
+        const struct result *result;
+        if (need >= states->n || states->outcome[need] != CAIRN_COMPLETED ||
+            digest_is_none(&states->outputs[need]))
+            continue;
+        int rc = lookup_result(&e->progress.lookup, need, &result, error);
+        if (rc)
+            return rc;
+        if (!needs)
+            needs = arena_take(scratch, end - first, sizeof *needs);
+        if (!needs)
+            return error_nomem(error);
+        if (result->n_values)
+            needs[n++] =
+                (struct call_need){g->id[need], result->values, result->n_values};
+    }
+    order->needs = needs;
+    order->n_needs = n;
+    return 0;
+}
 
 static struct call_order order_call(const struct engine *e, const struct job *job)
 {
@@ -129,23 +168,33 @@ static bool runs_here(const struct engine *e, const struct task_def *def)
 static int run_here(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct call_order order = order_call(e, job);
+    struct arena scratch = ARENA_INIT;
     struct cairn_attempt *call;
     enum cairn_outcome outcome;
     struct cairn_error why = {0};
-    if (call_run(e->calls.threads, &order, &call, &outcome, &why))
-        return call_ended(e, job, CAIRN_FAILED, why.text, error);
+    int rc = find_needs(e, job->intent.task, &scratch, &order, &why);
+    if (!rc)
+        rc = call_run(e->calls.threads, &order, &call, &outcome, &why);
+    arena_release(&scratch);
+    if (rc)
+        return call_ended(e, job, CAIRN_FAILED, NULL, why.text, error);
     jobs_set_call(job, call);
-    return call ? 0 : call_ended(e, job, outcome, NULL, error);
+    return call ? 0 : call_ended(e, job, outcome, NULL, NULL, error);
 }
 
 static int run_elsewhere(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct call_order order = order_call(e, job);
+    struct arena scratch = ARENA_INIT;
     struct cairn_error why = {0};
     struct cairn_attempt *call = NULL;
     int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
-    if (call_start(e->calls.threads, &order, &call, &why))
-        return call_ended(e, job, CAIRN_FAILED, why.text, error);
+    int rc = find_needs(e, job->intent.task, &scratch, &order, &why);
+    if (!rc)
+        rc = call_start(e->calls.threads, &order, &call, &why);
+    arena_release(&scratch);
+    if (rc)
+        return call_ended(e, job, CAIRN_FAILED, NULL, why.text, error);
     jobs_set_call(job, call);
     if (timeout_ms)
         loop_set_timer(e, TIMER_TIMEOUT, timeout_ms * 1000000, job_index(&e->jobs, job),
@@ -193,7 +242,7 @@ static int leave_behind(struct engine *e, struct job *job, struct cairn_error *e
         ending->row.outcome = once ? CAIRN_UNKNOWN : CAIRN_CANCELLED;
         buf_format(&ending->text, "cancelled%s", left);
     }
-    return settle_call(e, job, ending, error);
+    return settle_call(e, job, NULL, ending, error);
 }
 
 int call_grace_over(struct engine *e, struct job *job, struct cairn_error *error)

@@ -5,8 +5,11 @@
 
 #include "plan/stop.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/limits.h"
+#include "runs/values.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,6 +32,10 @@ enum {
     HELD_BY_PROGRAM = 4   /* until it is finished */
 };
 
+struct set_value {
+    char *name, *value;
+};
+
 struct cairn_attempt {
     struct call_threads *threads;
     struct cairn_attempt *next;
@@ -38,6 +45,11 @@ struct cairn_attempt {
     _Atomic bool stopped;
     enum cairn_outcome outcome;
     char *text;
+    struct set_value *values; /* [n_values] under the lock until it is finished */
+    uint32_t n_values;
+    size_t values_capacity, values_bytes;
+    struct arena arena;      /* of the needs, which do not change */
+    struct call_need *needs; /* [order.n_needs] */
     char task[];
 };
 
@@ -80,6 +92,18 @@ static void drop_user(struct call_threads *t)
     free(t);
 }
 
+static void free_attempt(struct cairn_attempt *attempt)
+{
+    for (uint32_t i = 0; i < attempt->n_values; i++) {
+        free(attempt->values[i].name);
+        free(attempt->values[i].value);
+    }
+    free(attempt->values);
+    free(attempt->text);
+    arena_release(&attempt->arena);
+    free(attempt);
+}
+
 /* Under the lock, which it gives back. */
 static void drop_attempt(struct cairn_attempt *attempt, unsigned holders)
 {
@@ -89,8 +113,7 @@ static void drop_attempt(struct cairn_attempt *attempt, unsigned holders)
     pthread_mutex_unlock(&t->lock);
     if (!last)
         return;
-    free(attempt->text);
-    free(attempt);
+    free_attempt(attempt);
     drop_user(t);
 }
 
@@ -198,7 +221,10 @@ static void finish(struct cairn_attempt *attempt, enum cairn_outcome outcome,
     struct call_threads *t = attempt->threads;
     attempt->finished = true;
     attempt->outcome = outcome;
-    attempt->text = text ? strdup(text) : NULL; /* without memory: no message */
+    if (text) {
+        free(attempt->text);
+        attempt->text = strdup(text); /* without memory: no message */
+    }
     if (!(attempt->held & HELD_BY_RUN))
         return;
     attempt->next = NULL;
@@ -319,6 +345,26 @@ static int add_thread(struct call_threads *t, struct cairn_error *error)
 
 /* ---- Calls ---- */
 
+/* The run may be over before the callback is. */
+static bool copy_needs(struct cairn_attempt *attempt, const struct call_order *order)
+{
+    struct arena *arena = &attempt->arena;
+    attempt->order.needs = NULL;
+    if (!order->n_needs)
+        return true;
+    attempt->needs = arena_take(arena, order->n_needs, sizeof *attempt->needs);
+    for (uint32_t i = 0; attempt->needs && i < order->n_needs; i++) {
+        const struct call_need *need = &order->needs[i];
+        struct key_value *values = arena_take(arena, need->n, sizeof *values);
+        for (uint32_t k = 0; values && k < need->n; k++)
+            values[k] = (struct key_value){arena_str(arena, need->values[k].key),
+                                           arena_str(arena, need->values[k].value)};
+        attempt->needs[i] =
+            (struct call_need){arena_text(arena, str_of(need->task)), values, need->n};
+    }
+    return !arena->failed;
+}
+
 static struct cairn_attempt *make_attempt(struct call_threads *t,
                                           const struct call_order *order)
 {
@@ -332,6 +378,10 @@ static struct cairn_attempt *make_attempt(struct call_threads *t,
                                               HELD_BY_PROGRAM};
     attempt->order.task = NULL;
     memcpy(attempt->task, order->task, length);
+    if (!copy_needs(attempt, order)) {
+        free_attempt(attempt);
+        return NULL;
+    }
     t->users++;
     return attempt;
 }
@@ -375,7 +425,10 @@ int call_run(struct call_threads *t, const struct call_order *order,
     *outcome = call(attempt);
     pthread_mutex_lock(&t->lock);
     attempt->order.stop = NULL;
-    bool later = *outcome == CAIRN_LATER, ended = !later && !attempt->finished;
+    bool later = *outcome == CAIRN_LATER, left = attempt->n_values || attempt->text;
+    bool ended = !later && !attempt->finished && !left;
+    if (!later && !attempt->finished && left)
+        finish(attempt, *outcome, NULL);
     *out = ended ? NULL : attempt;
     unsigned holders = HELD_BY_CALLBACK;
     holders |= later ? 0 : HELD_BY_PROGRAM;
@@ -420,6 +473,30 @@ enum cairn_outcome call_outcome(const struct cairn_attempt *attempt)
 const char *call_text(const struct cairn_attempt *attempt)
 {
     return attempt->text;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct set_value *)a)->name,
+                  ((const struct set_value *)b)->name);
+}
+
+int call_values(const struct cairn_attempt *attempt, struct arena *arena,
+                struct key_value **values, uint32_t *n, struct cairn_error *error)
+{
+    uint32_t count = attempt->n_values;
+    struct key_value *copy = arena_take(arena, count, sizeof *copy);
+    if (count)
+        qsort(attempt->values, count, sizeof *attempt->values, by_name);
+    for (uint32_t i = 0; copy && i < count; i++)
+        copy[i] =
+            (struct key_value){arena_str(arena, str_of(attempt->values[i].name)),
+                               arena_str(arena, str_of(attempt->values[i].value))};
+    if (arena->failed)
+        return error_nomem(error);
+    *values = copy;
+    *n = count;
+    return 0;
 }
 
 void call_release(struct cairn_attempt *attempt)
@@ -476,4 +553,117 @@ void cairn_attempt_finish(struct cairn_attempt *attempt, enum cairn_outcome outc
     if (!attempt->finished)
         finish(attempt, outcome, text);
     drop_attempt(attempt, HELD_BY_PROGRAM);
+}
+
+/* Under the lock. Its value, or the place behind the last one. */
+static struct set_value *place_of(struct cairn_attempt *attempt, const char *name)
+{
+    for (uint32_t i = 0; i < attempt->n_values; i++)
+        if (strcmp(attempt->values[i].name, name) == 0)
+            return &attempt->values[i];
+    struct set_value *grown = array_room(attempt->values, attempt->n_values,
+                                         &attempt->values_capacity, sizeof *grown);
+    if (!grown)
+        return NULL;
+    attempt->values = grown;
+    grown[attempt->n_values] = (struct set_value){NULL, NULL};
+    return &grown[attempt->n_values];
+}
+
+/* Under the lock. */
+static int set_value(struct cairn_attempt *attempt, const char *name, const char *value,
+                     struct cairn_error *error)
+{
+    struct set_value *at = place_of(attempt, name);
+    size_t bytes = strlen(name) + strlen(value);
+    if (!at)
+        return error_nomem(error);
+    bool new = !at->name;
+    size_t before = new ? 0 : strlen(name) + strlen(at->value);
+    if (attempt->values_bytes - before + bytes > LIMIT_VALUES_BYTES)
+        return error_set(error, CAIRN_ELIMIT,
+                         "the values of %s have more than %d bytes; keep large results "
+                         "in files, and set their names",
+                         attempt->task, LIMIT_VALUES_BYTES);
+    if (new && attempt->n_values == LIMIT_VALUES)
+        return error_set(error, CAIRN_ELIMIT, "%s has %d values, and can have no more",
+                         attempt->task, LIMIT_VALUES);
+    char *copy = strdup(value), *key = new ? strdup(name) : at->name;
+    if (!copy || !key) {
+        free(copy);
+        free(new ? key : NULL);
+        return error_nomem(error);
+    }
+    free(at->value);
+    *at = (struct set_value){key, copy};
+    attempt->n_values += new;
+    attempt->values_bytes += bytes - before;
+    return 0;
+}
+
+/* Takes the lock, if something can still be said of the attempt. */
+static int begin_telling(struct cairn_attempt *attempt, struct cairn_error *error)
+{
+    struct call_threads *t = attempt->threads;
+    if (is_forked_child(t))
+        return error_set(error, CAIRN_EUSAGE,
+                         "a child that a callback forked cannot set anything");
+    pthread_mutex_lock(&t->lock);
+    if (!attempt->finished)
+        return 0;
+    pthread_mutex_unlock(&t->lock);
+    return error_set(error, CAIRN_EUSAGE, "the attempt of %s has finished",
+                     attempt->task);
+}
+
+int cairn_attempt_set(struct cairn_attempt *attempt, const char *name,
+                      const char *value, struct cairn_error *error)
+{
+    if (!name || !value || !value_name_is_good(str_of(name)))
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "a value needs a name of letters, digits and _, which does not "
+            "begin with a digit and has at most %d characters, and a text",
+            LIMIT_NAME_BYTES);
+    int rc = begin_telling(attempt, error);
+    if (rc)
+        return rc;
+    rc = set_value(attempt, name, value, error);
+    pthread_mutex_unlock(&attempt->threads->lock);
+    return rc;
+}
+
+int cairn_attempt_message(struct cairn_attempt *attempt, const char *text,
+                          struct cairn_error *error)
+{
+    char *copy = text ? strdup(text) : NULL;
+    int rc = text && !copy ? error_nomem(error) : begin_telling(attempt, error);
+    if (rc) {
+        free(copy);
+        return rc;
+    }
+    free(attempt->text);
+    attempt->text = copy;
+    pthread_mutex_unlock(&attempt->threads->lock);
+    return 0;
+}
+
+int cairn_attempt_get(const struct cairn_attempt *attempt, const char *task,
+                      const char *name, const char **value, struct cairn_error *error)
+{
+    for (uint32_t i = 0; i < attempt->order.n_needs; i++) {
+        const struct call_need *need = &attempt->needs[i];
+        if (strcmp(need->task, task) != 0)
+            continue;
+        const struct key_value *found =
+            values_find(need->values, need->n, str_of(name));
+        if (!found)
+            return error_set(error, CAIRN_ENOTFOUND, "%s has no value %s", task, name);
+        *value = found->value.ptr;
+        return 0;
+    }
+    return error_set(error, CAIRN_ENOTFOUND,
+                     "%s has no value of %s: it must need that task, which must have "
+                     "completed and set one",
+                     attempt->task, task);
 }

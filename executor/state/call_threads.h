@@ -13,13 +13,22 @@
 #define EXECUTOR_STATE_CALL_THREADS_H
 
 #include "cairn/run.h"
+#include "graph/definition.h"
 
 struct call_threads;
 
+/* What a task that the callback's task needs has passed on. */
+struct call_need {
+    const char *task;
+    const struct key_value *values; /* [n] */
+    uint32_t n;
+};
 struct call_order {
     cairn_task_fn *call;
     void *context;
-    const char *task; /* copied */
+    const char *task;              /* copied */
+    const struct call_need *needs; /* [n_needs] copied */
+    uint32_t n_needs;
     uint32_t number, slot;
     bool parallel; /* may run beside others; else not beside another one without it */
     const struct cairn_stop *stop; /* call_run: may be used while it runs; or NULL */
@@ -37,8 +46,9 @@ int call_start(struct call_threads *threads, const struct call_order *order,
                struct cairn_attempt **out, struct cairn_error *error);
 /* Have the last callbacks all returned at once? */
 bool call_quick(const struct call_threads *threads);
-/* Runs the callback on this thread. `*out` is NULL if it has ended, as *outcome says;
- * else it is finished later, or has been already, and will be collected. */
+/* Runs the callback on this thread. `*out` is NULL if it has ended, as *outcome says,
+ * and left nothing; else it is finished later, or has been already, and will be
+ * collected. */
 int call_run(struct call_threads *threads, const struct call_order *order,
              struct cairn_attempt **out, enum cairn_outcome *outcome,
              struct cairn_error *error);
@@ -53,6 +63,10 @@ uint32_t call_slot(const struct cairn_attempt *attempt);
 enum cairn_outcome call_outcome(const struct cairn_attempt *attempt);
 /* NULL: no message. */
 const char *call_text(const struct cairn_attempt *attempt);
+/* The values that a finished attempt has set, sorted by name; copied to the arena.
+ * CAIRN_ENOMEM. */
+int call_values(const struct cairn_attempt *attempt, struct arena *arena,
+                struct key_value **values, uint32_t *n, struct cairn_error *error);
 void call_release(struct cairn_attempt *attempt);
 /* From now on cairn_attempt_stopped is true. */
 void call_stop(struct cairn_attempt *attempt);

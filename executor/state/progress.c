@@ -55,9 +55,10 @@ static int note_referred(struct engine *e, struct cairn_error *error)
     const struct definition *d = e->request.graph->definition;
     struct arena scratch = ARENA_INIT;
     int rc = 0;
-    /* No text refers to anything: the usual case of very large workflows. */
-    for (uint32_t i = 0; d->by_text.count && i < d->n_defs && !rc; i++) {
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
         uint32_t *defs;
+        if (!may_ask_for_values(d, &d->defs[i]))
+            continue;
         int n = definition_values_of(d, &d->defs[i], &scratch, &defs);
         if (n > 0 && !e->progress.referred)
             e->progress.referred = calloc(d->n_defs, sizeof *e->progress.referred);

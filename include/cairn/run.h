@@ -184,6 +184,23 @@ CAIRN_API uint32_t cairn_attempt_number(const struct cairn_attempt *attempt);
 /* The run is being stopped, or the attempt has reached its time limit: its callback
  * should return soon. From any thread. */
 CAIRN_API bool cairn_attempt_stopped(const struct cairn_attempt *attempt);
+/* Sets a value of the attempt, as a process does by $CAIRN_OUTPUT (the same names and
+ * limits: 1,000 values, 1 MiB in all); of several with one name the last one counts. It
+ * is stored with the end of the attempt, in one transaction, if that completes, and
+ * then survives what memory does not: a kill, a restart. From any thread, until the
+ * attempt is finished. EUSAGE, ELIMIT. */
+CAIRN_API int cairn_attempt_set(struct cairn_attempt *attempt, const char *name,
+                                const char *value, struct cairn_error *error);
+/* The value that a task has set (or written to $CAIRN_OUTPUT) which this attempt's task
+ * names in `needs`. The text lives as long as the attempt's handle. ENOTFOUND: it has
+ * set none of this name, or is not needed. */
+CAIRN_API int cairn_attempt_get(const struct cairn_attempt *attempt, const char *task,
+                                const char *name, const char **value,
+                                struct cairn_error *error);
+/* The message of the attempt, which is stored with its end, whatever its outcome; NULL:
+ * none. That of cairn_attempt_finish takes its place. */
+CAIRN_API int cairn_attempt_message(struct cairn_attempt *attempt, const char *text,
+                                    struct cairn_error *error);
 /* Finishes an attempt whose callback returned LATER; from any thread, once. `text`
  * (may be NULL) is stored as its message. The handle is invalid after the call. An
  * attempt that was left behind is finished in the same way, also after cairn_run has

@@ -49,6 +49,9 @@ CAIRN_API int cairn_workflow_mistakes(const char *path,
 CAIRN_API int cairn_workflow_of_run(struct cairn_workflow **out,
                                     struct cairn_store *store, uint64_t run,
                                     bool *from_file, struct cairn_error *error);
+/* Tasks of it are functions of the program that built it, which a stored definition
+ * does not have: only that program can go on with its run, cairn_run refuses. */
+CAIRN_API bool cairn_workflow_lacks_functions(const struct cairn_workflow *workflow);
 /* An empty workflow to build in memory. `name` is its identity in a store. */
 CAIRN_API int cairn_workflow_new(struct cairn_workflow **out, const char *name,
                                  struct cairn_error *error);

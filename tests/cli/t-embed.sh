@@ -2,26 +2,54 @@
 # installed shared one; run, resumed.
 . "$TESTS/cli/tap.sh"
 
+# The command does not have the functions: it refuses, and changes nothing.
+untouched() { # NAME
+    exits 0 cairn status --tasks --json --store embed.cairn
+    cp out before
+    for words in 'resume' 'resume 1' 'resume 1 b' 'rerun a' 'resume --on-change=keep'; do
+        # shellcheck disable=SC2086
+        exits 2 cairn $words --store embed.cairn
+        says 'run 1 has functions of a program: start that program' "$1: $words"
+    done
+    exits 0 cairn status --tasks --json --store embed.cairn
+    ok "$1: the run is as it was" cmp -s out before
+    exits 0 cairn status --store embed.cairn
+    says 'resume with: the program that began it' "$1: status names the program"
+    exits 2 cairn status --can-resume --store embed.cairn
+    exits 0 cairn plan --store embed.cairn
+    if grep -q 'file is gone' err; then
+        tap_report 'not ok' "$1: no file is missed where there never was one"
+    fi
+    exits 0 cairn doctor --store embed.cairn
+    says 'the program that began it' "$1: doctor names it, too"
+}
+
 # try NAME COMMAND...: fails at b, goes on after mending, then has nothing to do
 try() {
     tap_name=$1
     shift
     mkdir "$tap_name" && cd "$tap_name" || exit 1
     exits 1 "$@"
-    is "$(tr '\n' ';' <out)" 'call 1: a;call 2: b;failed;' "$tap_name: stops at the broken step"
+    is "$(tr '\n' ';' <out)" 'a;b;failed;' "$tap_name: stops at the broken step"
+    untouched "$tap_name"
     touch mended
     exits 0 "$@"
-    is "$(tr '\n' ';' <out)" 'call 1: b;call 2: c;completed;' "$tap_name: goes on there"
+    is "$(tr '\n' ';' <out)" 'b;sum: 25;completed;' "$tap_name: goes on there, with the value of a from before"
     exits 0 "$@"
-    is "$(tr '\n' ';' <out)" 'call 1: a;call 2: b;call 3: c;completed;' "$tap_name: a finished run is followed by a new one"
+    is "$(tr '\n' ';' <out)" 'a;b;sum: 25;completed;' "$tap_name: a finished run is followed by a new one"
     # The command reads what the library wrote.
     exits 0 cairn runs --store embed.cairn
     says 'embedded' "$tap_name: cairn sees the run"
+    exits 0 cairn values b square --store embed.cairn
+    is "$(cat out)" 16 "$tap_name: and the values"
+    exits 2 cairn rerun a --store embed.cairn
+    exits 0 cairn status --store embed.cairn
+    says '3: 3 completed' "$tap_name: a completed run stays so"
     cd .. || exit 1
 }
 
 try static "$BUILD/examples/embed"
-ok 'the example has at most 40 lines' test "$(wc -l <"$root/examples/embed/embed.c")" -le 40
+ok 'the example has at most 60 lines' test "$(wc -l <"$root/examples/embed/embed.c")" -le 60
 
 if ldd "$BUILD/cairn" | grep -q 'lib[a-z]*san'; then
     skip 'the installed library' 'this is a build with sanitizers'

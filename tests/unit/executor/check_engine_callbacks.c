@@ -266,6 +266,261 @@ START_TEST(chain_does_not_wait_for_ticks)
 }
 END_TEST
 
+/* ---- Values and messages ---- */
+
+struct summing {
+    struct cairn_stop *stop;
+    int calls, stop_after; /* 0: never */
+    long parts, total;
+    bool later;
+};
+
+static void *finish_with_value(void *context)
+{
+    struct cairn_attempt *attempt = context;
+    good(cairn_attempt_set(attempt, "n", "7", &error));
+    cairn_attempt_finish(attempt, CAIRN_COMPLETED, NULL);
+    return NULL;
+}
+
+static enum cairn_outcome set_number(void *context, struct cairn_attempt *attempt)
+{
+    struct summing *s = context;
+    char text[16];
+    pthread_t thread;
+    snprintf(text, sizeof text, "%ld",
+             strtol(cairn_attempt_task(attempt) + 1, NULL, 10));
+    good(cairn_attempt_set(attempt, "n", "0", &error)); /* the last one counts */
+    good(cairn_attempt_set(attempt, "n", text, &error));
+    good(cairn_attempt_set(attempt, "also", "", &error));
+    if (++s->calls == s->stop_after)
+        cairn_stop_request(s->stop);
+    if (!s->later)
+        return CAIRN_COMPLETED;
+    ck_assert_int_eq(pthread_create(&thread, NULL, finish_with_value, attempt), 0);
+    pthread_detach(thread);
+    return CAIRN_LATER;
+}
+
+static enum cairn_outcome sum_numbers(void *context, struct cairn_attempt *attempt)
+{
+    struct summing *s = context;
+    const char *value = NULL;
+    char id[32];
+    for (long i = 0; i < s->parts; i++) {
+        snprintf(id, sizeof id, "n%ld", i);
+        good(cairn_attempt_get(attempt, id, "n", &value, &error));
+        s->total += strtol(value, NULL, 10);
+        good(cairn_attempt_get(attempt, id, "also", &value, &error));
+        ck_assert_str_eq(value, "");
+    }
+    ck_assert_int_eq(cairn_attempt_get(attempt, "n0", "m", &value, &error),
+                     CAIRN_ENOTFOUND);
+    ck_assert_int_eq(cairn_attempt_get(attempt, "other", "n", &value, &error),
+                     CAIRN_ENOTFOUND);
+    return CAIRN_COMPLETED;
+}
+
+/* n0 to nN-1, their sum, and one task that the sum does not need. */
+static struct cairn_workflow *sum_workflow(struct summing *s)
+{
+    struct cairn_workflow *w = workflow_named("w");
+    char(*ids)[32] = calloc((size_t)s->parts, sizeof *ids);
+    const char **needs = calloc((size_t)s->parts + 1, sizeof *needs);
+    ck_assert_ptr_nonnull(ids);
+    ck_assert_ptr_nonnull(needs);
+    add(w, (struct cairn_task){.id = "other", .call = set_number, .context = s});
+    for (long i = 0; i < s->parts; i++) {
+        snprintf(ids[i], sizeof ids[i], "n%ld", i);
+        add(w, (struct cairn_task){.id = ids[i], .call = set_number, .context = s});
+        needs[i] = ids[i];
+    }
+    add(w, (struct cairn_task){
+               .id = "sum", .call = sum_numbers, .context = s, .needs = needs});
+    free(needs);
+    free(ids);
+    return w;
+}
+
+static long sum_in_two_parts(struct cairn_store *store, long parts, int stop_after)
+{
+    struct summing first = {.parts = parts, .stop_after = stop_after};
+    good(cairn_stop_new(&first.stop, &error));
+    struct cairn_workflow *w = sum_workflow(&first);
+    struct cairn_run_result result = run_with(
+        w, store, (struct cairn_run_options){.stop = stop_after ? first.stop : NULL},
+        NULL);
+    cairn_stop_free(first.stop);
+    cairn_workflow_free(w);
+    if (!stop_after) {
+        ck_assert_int_eq(result.state, CAIRN_RUN_COMPLETED);
+        return first.total;
+    }
+    ck_assert_int_eq(result.state, CAIRN_RUN_CANCELLED);
+    struct summing second = {.parts = parts}; /* memory is as after a kill */
+    w = sum_workflow(&second);
+    result = run_with(w, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_int_eq(result.state, CAIRN_RUN_COMPLETED);
+    ck_assert_int_eq(first.calls + second.calls, parts + 1);
+    cairn_workflow_free(w);
+    return second.total;
+}
+
+/* Of few callbacks each runs on a thread, of many most on that of the run. */
+START_TEST(values_of_callbacks)
+{
+    struct cairn_store *store = open_store();
+    ck_assert_int_eq(sum_in_two_parts(store, 6, 3), 15);
+    ck_assert_int_eq(sum_in_two_parts(store, 200, 150), 19900);
+    ck_assert_int_eq(sum_in_two_parts(store, 200, 0), 19900);
+    ck_assert_int_eq(sum_in_two_parts(NULL, 50, 0), 1225);
+    cairn_store_close(store);
+}
+END_TEST
+
+START_TEST(values_told_later)
+{
+    struct cairn_store *store = open_store();
+    struct summing s = {.parts = 4, .later = true};
+    struct cairn_workflow *w = sum_workflow(&s);
+    struct cairn_run_result result =
+        run_with(w, store, (struct cairn_run_options){.jobs = 4}, NULL);
+    ck_assert_int_eq(result.state, CAIRN_RUN_COMPLETED);
+    ck_assert_int_eq(s.total, 28);
+    cairn_store_close(store);
+    cairn_workflow_free(w);
+}
+END_TEST
+
+static enum cairn_outcome fail_with_value(void *context, struct cairn_attempt *attempt)
+{
+    char text[32];
+    (void)context;
+    snprintf(text, sizeof text, "try %u", cairn_attempt_number(attempt));
+    good(cairn_attempt_message(attempt, "replaced", &error));
+    good(cairn_attempt_message(attempt, text, &error));
+    good(cairn_attempt_set(attempt, cairn_attempt_number(attempt) == 1 ? "old" : "new",
+                           text, &error));
+    return cairn_attempt_number(attempt) == 1 ? CAIRN_FAILED : CAIRN_COMPLETED;
+}
+
+static enum cairn_outcome see_value(void *context, struct cairn_attempt *attempt)
+{
+    const char *value = NULL;
+    (void)context;
+    good(cairn_attempt_get(attempt, "a", "new", &value, &error));
+    ck_assert_str_eq(value, "try 2");
+    ck_assert_int_eq(cairn_attempt_get(attempt, "a", "old", &value, &error),
+                     CAIRN_ENOTFOUND);
+    good(cairn_attempt_message(attempt, "gone", &error));
+    good(cairn_attempt_message(attempt, NULL, &error));
+    return CAIRN_COMPLETED;
+}
+
+START_TEST(values_of_failed_attempts)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *w = workflow_named("w");
+    const char *const needs[] = {"a", NULL};
+    add(w, (struct cairn_task){.id = "a", .call = fail_with_value, .retries = 1});
+    add(w, (struct cairn_task){.id = "b", .call = see_value, .needs = needs});
+    struct cairn_run_result result =
+        run_with(w, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_int_eq(result.state, CAIRN_RUN_COMPLETED);
+    ck_assert_str_eq(task_of(store, 1, "a").text, "try 2");
+    ck_assert_str_eq(task_of(store, 1, "b").text, "");
+    cairn_store_close(store);
+    cairn_workflow_free(w);
+}
+END_TEST
+
+static void set_many(struct cairn_attempt *attempt)
+{
+    char name[16];
+    int rc = 0;
+    for (int i = 0; i < 1001 && !rc; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        rc = cairn_attempt_set(attempt, name, "x", &error);
+        ck_assert_int_eq(rc, i < 1000 ? 0 : CAIRN_ELIMIT);
+    }
+    good(cairn_attempt_set(attempt, "n7", "another", &error));
+}
+
+static enum cairn_outcome set_wrong(void *context, struct cairn_attempt *attempt)
+{
+    static const char *const names[] = {"", "1a", "a-b", "a b", "a=b", NULL};
+    char *large = malloc((1 << 20) + 2);
+    struct cairn_attempt **kept = context;
+    ck_assert_ptr_nonnull(large);
+    memset(large, 'x', (1 << 20) + 1);
+    large[(1 << 20) + 1] = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        ck_assert_int_eq(cairn_attempt_set(attempt, names[i], "x", &error),
+                         CAIRN_EUSAGE);
+    large[300] = 0;
+    ck_assert_int_eq(cairn_attempt_set(attempt, large, "x", &error), CAIRN_EUSAGE);
+    large[300] = 'x';
+    ck_assert_int_eq(cairn_attempt_set(attempt, "a", NULL, &error), CAIRN_EUSAGE);
+    ck_assert_int_eq(cairn_attempt_set(attempt, "a", large, &error), CAIRN_ELIMIT);
+    large[1 << 19] = 0;
+    good(cairn_attempt_set(attempt, "a", large, &error));
+    good(cairn_attempt_set(attempt, "a", large, &error)); /* in its place */
+    ck_assert_int_eq(cairn_attempt_set(attempt, "b", large, &error), CAIRN_ELIMIT);
+    good(cairn_attempt_set(attempt, "a", "", &error));
+    free(large);
+    *kept = attempt;
+    return CAIRN_LATER;
+}
+
+static enum cairn_outcome set_full(void *context, struct cairn_attempt *attempt)
+{
+    struct cairn_attempt *other = *(struct cairn_attempt **)context;
+    set_many(attempt);
+    cairn_attempt_finish(attempt, CAIRN_COMPLETED, NULL);
+    /* It has returned already: its handle is good until it is finished. */
+    good(cairn_attempt_set(other, "b", "late", &error));
+    cairn_attempt_finish(other, CAIRN_COMPLETED, NULL);
+    return CAIRN_LATER;
+}
+
+START_TEST(limits_of_values)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *w = workflow_named("w");
+    struct cairn_attempt *kept = NULL;
+    add(w, (struct cairn_task){.id = "a", .call = set_wrong, .context = &kept});
+    add(w, (struct cairn_task){.id = "b", .call = set_full, .context = &kept});
+    struct cairn_run_result result =
+        run_with(w, store, (struct cairn_run_options){.jobs = 2}, NULL);
+    ck_assert_int_eq(result.state, CAIRN_RUN_COMPLETED);
+    cairn_store_close(store);
+    cairn_workflow_free(w);
+}
+END_TEST
+
+/* What the store has of it cannot run it: nothing changes. */
+START_TEST(functions_are_missing)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *w = workflow_named("w"), *stored = NULL;
+    struct cairn_run_options resume = {.start = CAIRN_START_RESUME, .run = 1};
+    uint32_t good_at = 2;
+    add(w, (struct cairn_task){.id = "r", .call = fail_until, .context = &good_at});
+    ck_assert_int_eq(run_with(w, store, (struct cairn_run_options){0}, NULL).failed, 1);
+    ck_assert(!cairn_workflow_lacks_functions(w));
+    good(cairn_workflow_of_run(&stored, store, 1, NULL, &error));
+    ck_assert(cairn_workflow_lacks_functions(stored));
+    ck_assert_int_eq(cairn_run(stored, store, &resume, NULL, &error), CAIRN_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "run 1 has functions of a program"));
+    expect_tasks(store, 1, "r:failed");
+    ck_assert_uint_eq(task_of(store, 1, "r").info.attempts, 1);
+    cairn_workflow_free(stored);
+    ck_assert_int_eq(run_with(w, store, resume, NULL).state, CAIRN_RUN_COMPLETED);
+    cairn_store_close(store);
+    cairn_workflow_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine_callbacks");
@@ -279,6 +534,11 @@ int main(void)
     tcase_add_test(tests, cancelled_callbacks);
     tcase_add_test(tests, stop_waits_for_calls);
     tcase_add_test(tests, chain_does_not_wait_for_ticks);
+    tcase_add_test(tests, values_of_callbacks);
+    tcase_add_test(tests, values_told_later);
+    tcase_add_test(tests, values_of_failed_attempts);
+    tcase_add_test(tests, limits_of_values);
+    tcase_add_test(tests, functions_are_missing);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
