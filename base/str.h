@@ -31,6 +31,15 @@ static inline bool str_equal(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* Without the byte order mark that programs on Windows begin a UTF-8 text with. Every
+ * text from outside is read through it; what a program reads back is left as it is. */
+static inline struct str str_without_mark(struct str text)
+{
+    if (text.len >= 3 && memcmp(text.ptr, "\xef\xbb\xbf", 3) == 0)
+        return (struct str){text.ptr + 3, text.len - 3};
+    return text;
+}
+
 /* `list` ends with NULL. */
 static inline bool str_among(struct str text, const char *const *list)
 {

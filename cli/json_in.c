@@ -13,6 +13,7 @@ static const json_t *value_of(const struct json_in *in)
 
 struct json_in *json_in_parse(const char *text)
 {
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
     return (struct json_in *)json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 }
 

@@ -109,7 +109,7 @@ static int by_key(const void *a, const void *b)
 
 static int read_entries(struct str text, struct buf *found, struct cairn_error *error)
 {
-    struct lines lines = {.text = text};
+    struct lines lines = {.text = str_without_mark(text)};
     struct entry entry = {.order = 0};
     struct str line;
     int rc = 0;
@@ -158,7 +158,7 @@ static int copy_entries(struct arena *arena, const struct entry *entries, size_t
     for (size_t i = 0; values && i < n; i++) {
         values[i].key = arena_str(arena, entries[i].key);
         values[i].value = arena_str(arena, entries[i].value);
-        if (entries[i].crlf && values[i].value.ptr)
+        if (entries[i].crlf && values[i].value.len) /* else it is not writable */
             drop_returns(&values[i].value);
     }
     if (arena->failed)

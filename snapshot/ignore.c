@@ -11,13 +11,6 @@ struct ignore_rule {
     bool is_path; /* held against the path below the level, not the last name of it */
 };
 
-static struct str without_bom(struct str text)
-{
-    if (text.len >= 3 && memcmp(text.ptr, "\xef\xbb\xbf", 3) == 0)
-        return (struct str){text.ptr + 3, text.len - 3};
-    return text;
-}
-
 /* Cuts the next line off the text: without its end, which is \n or \r\n (at the end of
  * the text, too). */
 static struct str next_line(struct str *text)
@@ -87,7 +80,7 @@ static size_t count_lines(struct str text)
 int ignore_parse(struct arena *arena, struct str text, struct ignore_rules *rules,
                  struct cairn_error *error)
 {
-    text = without_bom(text);
+    text = str_without_mark(text);
     struct ignore_rule *made = arena_take(arena, count_lines(text), sizeof *made);
     if (!made)
         return error_nomem(error);

@@ -32,6 +32,8 @@ int foreach_take_values(struct foreach_reading *r, uint64_t n)
 
 struct str foreach_next_line(struct str content, size_t from, size_t *next)
 {
+    if (from == 0)
+        from = content.len - str_without_mark(content).len;
     const char *at = content.ptr + from;
     const char *stop = memchr(at, '\n', content.len - from);
     size_t len = stop ? (size_t)(stop - at) : content.len - from;

@@ -128,13 +128,10 @@ static int read_top(struct parser *p, const struct node *root)
 
 static int begin_parsing(struct parser *p, struct str text)
 {
-    static const char mark[] = "\xef\xbb\xbf";
     if (text.len > LIMIT_FILE_BYTES)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, (struct position){0, 0},
                            "the file is larger than %d bytes", LIMIT_FILE_BYTES);
-    if (text.len >= 3 && memcmp(text.ptr, mark, 3) == 0)
-        text = (struct str){text.ptr + 3, text.len - 3};
-    p->source.text = text;
+    p->source.text = str_without_mark(text);
     p->out->file = arena_str(&p->out->arena, str_of(p->options->file));
     p->out->root = arena_str(&p->out->arena, str_of(p->options->root));
     return p->out->arena.failed ? out_of_memory(p) : 0;

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 
 struct hooking {
@@ -42,21 +43,55 @@ static void fail(struct hooking *hooking, const char *where, const char *text)
 
 /* ---- What is on stdin ---- */
 
-/* Up to one byte too many is kept; the rest is read, so that its writer is not stopped.
- */
+/* How much of one JSON value has come. */
+struct value_end {
+    uint64_t depth;
+    bool quoted, escaped, ended;
+};
+
+static void look_for_end(struct value_end *value, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && !value->ended; i++) {
+        char c = text[i];
+        if (value->escaped)
+            value->escaped = false;
+        else if (value->quoted && c == '\\')
+            value->escaped = true;
+        else if (c == '"')
+            value->quoted = !value->quoted;
+        else if (!value->quoted && (c == '{' || c == '['))
+            value->depth++;
+        else if (!value->quoted && (c == '}' || c == ']') && value->depth > 0)
+            value->ended = --value->depth == 0;
+    }
+}
+
+static bool more_is_there(void)
+{
+    struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&fd, 1, 0) == 1;
+}
+
+/* Up to the end of the object: an agent may leave stdin open. Up to one byte too many
+ * is kept; the rest is read, so that its writer is not stopped. */
 static char *read_stdin(size_t *n)
 {
+    struct value_end value = {.depth = 0};
     static char rest[1 << 16];
     size_t room = 1 << 16, most = CAIRN_AGENT_EVENT_MAX + 1;
     char *text = malloc(room);
     *n = 0;
     while (text) {
         size_t want = *n < most ? room - *n : sizeof rest;
-        ssize_t got = read(STDIN_FILENO, *n < most ? text + *n : rest, want);
+        char *to = *n < most ? text + *n : rest;
+        if (value.ended && !more_is_there())
+            return text;
+        ssize_t got = read(STDIN_FILENO, to, want);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return text;
+        look_for_end(&value, to, (size_t)got);
         if (*n < most)
             *n += (size_t)got;
         if (*n < room || *n >= most)

@@ -158,8 +158,9 @@ static int read_text(struct cairn_new_message *message, char **text)
     if (ferror(stdin))
         return system_failure("stdin", errno);
     n -= n > 0 && (*text)[n - 1] == '\n';
-    message->text = *text;
-    message->bytes = n;
+    size_t mark = text_mark(*text, n);
+    message->text = *text + mark;
+    message->bytes = n - mark;
     return 0;
 }
 

@@ -127,6 +127,11 @@ static int out_of_memory(void)
     return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
 }
 
+size_t text_mark(const char *text, size_t n)
+{
+    return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 /* Reads stdin to its end; `n` is how much there was, up to one byte too many. */
 static int read_stdin(struct texts *texts, size_t *n)
 {
@@ -135,6 +140,9 @@ static int read_stdin(struct texts *texts, size_t *n)
     if (!texts->from_stdin)
         return out_of_memory();
     *n = fread(texts->from_stdin, 1, most, stdin);
+    size_t mark = text_mark(texts->from_stdin, *n);
+    *n -= mark;
+    memmove(texts->from_stdin, texts->from_stdin + mark, *n);
     texts->from_stdin[*n] = '\0';
     if (!ferror(stdin))
         return 0;

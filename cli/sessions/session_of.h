@@ -45,6 +45,8 @@ struct texts {
  * after printing what is wrong: more than TEXT_STDIN_MAX bytes, a NUL, nothing at all.
  */
 int texts_take(struct texts *texts, const char *given, const char **out);
+/* How many bytes of a text are a byte order mark at its begin: 3 or 0. */
+size_t text_mark(const char *text, size_t n);
 void texts_release(struct texts *texts);
 
 /* The parts of "a,b" without the blanks around them; empty ones are left out. Of the

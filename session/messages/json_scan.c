@@ -16,6 +16,7 @@ enum expects {
 
 struct json_scan json_scan_of(struct str text)
 {
+    text = str_without_mark(text);
     return (struct json_scan){.at = text.ptr,
                               .end = text.ptr ? text.ptr + text.len : text.ptr};
 }

@@ -159,4 +159,23 @@ exits 10 cairn explain 'nowhere[one]'
 says 'there is no task nowhere[one] in byvalue' 'another group'
 ok 'as before' sh -c '! grep -q "could be" err'
 cd ..
+
+# ---- A list made on Windows ----
+mkdir windows && cd windows || exit 1
+printf '\357\273\277one\r\ntwo\r\n' >hosts.txt
+cat >cairn.yaml <<'Y'
+name: l
+tasks:
+  a:
+    foreach: {h: {lines: hosts.txt}}
+    run: printf %s "$h" >"out.$h"; printf '\357\273\277said=%s\r\n' "$h" >"$CAIRN_OUTPUT"
+Y
+exits 0 cairn run
+ok 'the byte order mark is no part of the first value' test -f out.one -a -f out.two
+exits 0 cairn values
+says 'said = one' 'nor of the first name in $CAIRN_OUTPUT'
+printf 'one\ntwo\n' >hosts.txt
+exits 0 cairn resume
+says 'nothing to do' 'nor does a file without it differ'
+cd ..
 done_testing

@@ -273,4 +273,14 @@ exits 0 cairn session end
 exits 2 cairn session message add z
 says 'has ended'
 exits 2 cairn session message import t.jsonl
+
+# ---- A byte order mark before a text from outside ----
+exits 0 cairn session start marked
+printf '\357\273\277a note\n' | cairn note add - --json >out
+printf '\357\273\277a message\n' | cairn session message add --role user - >/dev/null
+printf '\357\273\277{"role":"user","content":"a line"}\n' | cairn session message add --jsonl --quiet >/dev/null 2>marked.err
+is "$(cairn note show n1 --json | sed 's/.*"text":"\([^"]*\)".*/\1/')" 'a note' 'of an item'
+is "$(cairn session message show 1 --raw)" 'a message' 'of a message'
+exits 0 cairn session message list
+ok 'of lines of messages' test ! -s marked.err
 done_testing

@@ -305,6 +305,32 @@ hook_file endless --time-limit 300ms
 kill $sleeper
 is "$status" 0 'stdin that does not end'
 says 'gave up after 300 ms' 'is not waited for'
+# An agent that leaves the pipe open is not held up: the object is complete.
+left_open() { # NAME: its event, in parts, and no end of it
+    told "$1" | tr -d '\n' >event.json
+    {
+        head -c 20 event.json
+        tail -c +21 event.json
+        exec sleep 100
+    } >endless &
+    sleeper=$!
+    hook_file endless --json --time-limit 20s
+    kill $sleeper
+    wait $sleeper 2>/dev/null
+}
+left_open prompt
+is "$status" 0 'stdin that is left open'
+is "$(json_get .event)$(json_get .problem)" UserPromptSubmitnull 'the event is taken'
+ok 'before the time is over' sh -c '! grep -q "gave up" err'
+printf '{"hook_event_name":"Notification","session_id":"\\"}{[\\\\","a":[{}]}\n' >event.json
+hook_file event.json --json
+is "$(json_get .event)$(json_get .problem)" Notificationnull 'braces within strings end nothing'
+printf '{"hook_event_name":"Notification"} {}' >event.json
+hook_file event.json --json
+ok 'what stands behind the object is looked at' test "$(json_get .problem)" != null
+{ printf '\357\273\277'; told notification; } >event.json
+hook_file event.json --json
+is "$(json_get .event)$(json_get .problem)" Notificationnull 'a byte order mark'
 hook_file event.json --time-limit 2h
 says 'from 100ms to 1h' 'more than an hour is refused'
 hook_file event.json --time-limit 1ms

@@ -94,6 +94,10 @@ START_TEST(test_blocks)
     expect_values(STR("a<<END\none\ntwo\nEND\n"), "a=one\ntwo|");
     expect_values(STR("a<<END\r\none\r\nt\rwo\r\nEND\r\nb=2"), "a=one\nt\rwo|b=2|");
     expect_values(STR("a<<END\none\r\ntwo\r\nEND\r\n"), "a=one\r\ntwo\r|");
+    expect_values(STR("a<<END\r\nEND\r\nb=2"), "a=|b=2|");
+    expect_values(STR("\xef\xbb\xbf"
+                      "a=1\nb=\xef\xbb\xbf\n"),
+                  "a=1|b=\xef\xbb\xbf|");
     expect_values(STR("a<<END\none\nEND"), "a=one|");
     expect_values(STR("a<<END\nEND\n"), "a=|");
     expect_values(STR("a<<END\n\nEND\n"), "a=|");
