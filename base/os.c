@@ -327,22 +327,28 @@ void os_host_name(char out[64])
     out[63] = 0;
 }
 
-/* Not by getpwuid_r: where memory lacks, glibc's services of names crash. */
+/* glibc's services of names crash where memory lacks, so they are asked only about
+ * users that /etc/passwd does not have. A name that begins with + or - there is an
+ * instruction to the service `compat`, not a user. */
 int os_user_name(char out[64], struct cairn_error *error)
 {
     char buffer[4096], space[4096];
     struct passwd entry, *found = NULL;
     FILE *file = fopen("/etc/passwd", "re");
     out[0] = 0;
-    if (!file)
-        return errno == ENOMEM ? error_nomem(error) : 0;
-    setvbuf(file, buffer, _IOFBF, sizeof buffer);
-    while (fgetpwent_r(file, &entry, space, sizeof space, &found) == 0)
-        if (entry.pw_uid == geteuid()) {
+    if (!file && errno == ENOMEM)
+        return error_nomem(error);
+    if (file)
+        setvbuf(file, buffer, _IOFBF, sizeof buffer);
+    while (file && !out[0] &&
+           fgetpwent_r(file, &entry, space, sizeof space, &found) == 0)
+        if (entry.pw_uid == geteuid() && !strchr("+-", entry.pw_name[0]))
             snprintf(out, 64, "%s", entry.pw_name);
-            break;
-        }
-    fclose(file);
+    if (file)
+        fclose(file);
+    if (!out[0] && getpwuid_r(geteuid(), &entry, space, sizeof space, &found) == 0 &&
+        found)
+        snprintf(out, 64, "%s", found->pw_name);
     return 0;
 }
 

@@ -53,7 +53,7 @@ uint64_t os_free_descriptors(void);
 /* The kernel's boot id (36 characters and a NUL); "" if unknown. */
 void os_boot_id(char out[37]);
 void os_host_name(char out[64]);
-/* The name of the effective user in /etc/passwd; "" if there is none. */
+/* The name of the effective user as the system has it; "" if there is none. */
 int os_user_name(char out[64], struct cairn_error *error);
 /* Whether nobody but root, the caller and `owner` is known to be in the group: nobody
  * else has it in /etc/group or /etc/passwd. Of a group that is not there, only that

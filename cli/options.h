@@ -217,6 +217,12 @@ struct option {
 #define OPTION_TIME_LIMIT (366ull * 86400 * 1000)
 
 #define OPERANDS_MAX 64
+/* For the help of commands that take a checkpoint: what session_of.h finds. */
+#define CHECKPOINT_NAMES                                                           \
+    "A checkpoint is given by its id, its number, `head` (`head~2` is two before " \
+    "it), "                                                                        \
+    "a label, a tag, a branch, the beginning of its message, or a time such as "   \
+    "'2 hours ago'."
 struct settings {
     const char *command; /* its name, for messages; NULL before it is known */
     bool given[OPT_NONE];
@@ -224,8 +230,10 @@ struct settings {
     const char *text[OPT_NONE];
     struct cairn_param *params; /* OPTION_PAIR, OPTION_WORDS; settings_release frees */
     size_t n_params;
-    const char *operands[OPERANDS_MAX]; /* point into argv */
+    const char *operands[OPERANDS_MAX]; /* point into argv, or into `meant` */
     int n_operands;
+    char meant[2][48]; /* ids of checkpoints that were named in words: session_of.c */
+    int n_meant;
     const char *workflow_file; /* a new store comes beside it; NULL: none is known */
     char *const *rest; /* the arguments behind `--` of a command that takes a command
                           there, ended by NULL; NULL: there is no `--` */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool has_tag(const struct sections *sections, const char *tag)
+bool sections_have_tag(const struct sections *sections, const char *tag)
 {
     for (uint32_t i = 0; tag && i < sections->n_tags; i++)
         if (str_equal(sections->tags[i], str_of(tag)))
@@ -41,7 +41,7 @@ static int see_row(void *context, const struct checkpoint_row *row)
     if (s->tag) {
         int rc = sections_read(s->live->store, s->live->sha, row->seq, &arena,
                                &sections, NULL, s->error);
-        fits = !rc && has_tag(&sections, s->tag);
+        fits = !rc && sections_have_tag(&sections, s->tag);
         arena_release(&arena);
         if (rc && rc != CAIRN_EDAMAGED)
             return rc;
@@ -61,8 +61,8 @@ static int search_branch(void *context, const struct branch_row *row)
     return store_each_checkpoint(s->live->store, &range, see_row, s, s->error);
 }
 
-static int find_by_time(struct live *live, const struct cairn_moment *moment,
-                        uint64_t *seq, struct cairn_error *error)
+int moment_find_time(struct live *live, const struct cairn_moment *moment,
+                     uint64_t *seq, struct cairn_error *error)
 {
     struct searching s = {.live = live, .tag = moment->tag, .error = error};
     int rc = when_parse(str_of(moment->time), live->now.utc_ns, &zone_local,
@@ -78,61 +78,6 @@ static int find_by_time(struct live *live, const struct cairn_moment *moment,
                        moment->tag ? moment->tag : "", moment->tag ? "'" : "");
     *seq = s.found;
     return rc;
-}
-
-/* ---- By number or id ---- */
-
-static int check_meant(struct live *live, uint64_t seq, const char *tag,
-                       struct cairn_error *error)
-{
-    struct arena arena = ARENA_INIT;
-    struct sections sections;
-    struct sections_at at;
-    char number[CAIRN_ID_MAX];
-    int rc = sections_read(live->store, live->sha, seq, &arena, &sections, &at, error);
-    bool of_session = !rc && (!at.session || at.session == live->row.session);
-    bool tagged = !rc && has_tag(&sections, tag);
-    arena_release(&arena);
-    if (rc || (of_session && tagged))
-        return rc;
-    checkpoint_number(NAMESPACE_DEBUG, seq, number);
-    return of_session ? error_set(error, CAIRN_ENOTFOUND,
-                                  "checkpoint %s has no tag '%.80s'", number, tag)
-                      : error_set(error, CAIRN_ENOTFOUND,
-                                  "checkpoint %s is not one of session %.*s", number,
-                                  (int)live->row.name.len, live->row.name.ptr);
-}
-
-static int find_meant(struct live *live, const struct cairn_moment *moment,
-                      uint64_t *seq, struct cairn_error *error)
-{
-    int given = (moment->time != NULL) + (moment->seq != 0) + (moment->id != NULL);
-    if (given != 1)
-        return error_set(error, CAIRN_EUSAGE,
-                         "give one of a time, a sequence number and an id, not %s",
-                         given ? "several" : "none");
-    if (moment->time)
-        return find_by_time(live, moment, seq, error);
-    *seq = moment->seq;
-    int rc = moment->id ? debug_seq(live->store, moment->id, seq, error) : 0;
-    return rc ? rc : check_meant(live, *seq, moment->tag, error);
-}
-
-int cairn_session_at(struct cairn_store *store, const char *session,
-                     const struct cairn_moment *moment,
-                     struct cairn_checkpoint_info *info, struct cairn_error *error)
-{
-    struct live live;
-    uint64_t seq = 0;
-    char id[CAIRN_ID_MAX];
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = find_meant(&live, moment, &seq, error);
-    rc = live_close(&live, rc, error);
-    if (rc)
-        return rc;
-    checkpoint_number(NAMESPACE_DEBUG, seq, id);
-    return cairn_checkpoint_get(store, id, info, error);
 }
 
 /* ---- What it says of itself ---- */

@@ -277,6 +277,14 @@ void state_release(struct state_at *state);
 int debug_seq(struct cairn_store *store, const char *id, uint64_t *seq,
               struct cairn_error *error);
 
+/* ---- moments.c ---- */
+
+/* NULL: any has it. */
+bool sections_have_tag(const struct sections *sections, const char *tag);
+/* The newest checkpoint until moment->time, with its tag. */
+int moment_find_time(struct live *live, const struct cairn_moment *moment,
+                     uint64_t *seq, struct cairn_error *error);
+
 /* ---- fields.c: fields as text, and for the public header ---- */
 
 int fields_set(struct arena *arena, struct item *item, const struct cairn_set *sets,

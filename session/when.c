@@ -257,9 +257,10 @@ static int take_date(struct reader *r, struct civil *c)
     return 0;
 }
 
-/* Z, +05:30 or nothing. */
+/* Z, +05:30, +0530 or nothing. */
 static int take_zone(struct reader *r, bool *has, int64_t *offset_s)
 {
+    static const char remedy[] = "write a zone as +05:30 or Z";
     int hours = 0, minutes = 0, rc;
     *has = true;
     *offset_s = 0;
@@ -270,11 +271,23 @@ static int take_zone(struct reader *r, bool *has, int64_t *offset_s)
         *has = false;
         return 0;
     }
-    rc = take_number(r, 2, 0, 23, "write a zone as +05:30 or Z", &hours);
-    if (!rc && !take(r, ':'))
-        rc = refuse_at(r, r->at, "':' is missing", "write a zone as +05:30 or Z");
-    if (!rc)
-        rc = take_number(r, 2, 0, 59, "write a zone as +05:30 or Z", &minutes);
+    const char *at = r->at;
+    size_t digits = 0;
+    while (at + digits < r->end && is_digit(at[digits]))
+        digits++;
+    if (digits == 4) { /* -0500, as git and mail have it */
+        rc = take_number(r, 4, 0, 2359, remedy, &hours);
+        minutes = hours % 100;
+        hours /= 100;
+        if (!rc && minutes > 59)
+            rc = refuse_at(r, at, "this number is out of range", remedy);
+    } else {
+        rc = take_number(r, 2, 0, 23, remedy, &hours);
+        if (!rc && !take(r, ':'))
+            rc = refuse_at(r, r->at, "':' is missing", remedy);
+        if (!rc)
+            rc = take_number(r, 2, 0, 59, remedy, &minutes);
+    }
     *offset_s = (ahead ? 1 : -1) * (hours * 3600ll + minutes * 60);
     return rc;
 }

@@ -6,6 +6,7 @@
  *     yesterday 14:30                         today 09:00:30
  *     2025-01-20 14:30                        2025-01-20 14:30:05.25
  *     2025-01-20T14:30:05Z                    2025-01-20 14:30+05:30    (RFC 3339)
+ *     2025-01-20 09:30:05 -0500               (as git prints it)
  *
  * Without a zone it is local time. A day that is "ago" has 24 hours; "yesterday" is the
  * day before in the calendar. A local time that the clocks skipped, or showed twice, is

@@ -4,6 +4,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 static bool ask_to_delete(const char *id)
@@ -48,6 +49,8 @@ int command_checkpoint_delete(struct settings *settings)
         return report_usage("checkpoint delete",
                             "deleting without a terminal needs --yes");
     status = store_for_writing(settings, &store, false);
+    if (status == 0)
+        status = checkpoint_operand(settings, store, 0);
     if (status == 0)
         status = delete_checkpoint(settings, store);
     cairn_store_close(store);

@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/checkpoint_state.h"
+#include "cli/sessions/session_of.h"
 #include "cli/tasks/task_rows.h"
 #include "cli/tasks/told_values.h"
 #include "cli/terminal/terminal_text.h"
@@ -170,6 +171,8 @@ int command_checkpoint_show(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int status = store_for_reading(settings, &store);
+    if (status == 0)
+        status = checkpoint_operand(settings, store, 0);
     if (status == 0 &&
         cairn_checkpoint_get(store, settings->operands[0], &info, &error) != 0)
         status = report_error(&error);

@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 struct verify_report {
@@ -175,6 +176,8 @@ int command_checkpoint_verify(struct settings *settings)
         status = head_read(settings->text[OPT_HEAD], &heads);
     if (status == 0)
         status = store_for_reading(settings, &store);
+    if (status == 0)
+        status = checkpoint_operand(settings, store, 0);
     if (status == 0)
         status =
             verify_store(settings, store, settings->given[OPT_HEAD] ? &heads : NULL);

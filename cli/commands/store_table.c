@@ -95,7 +95,7 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      1,
      1,
-     {OPT_TASKS, OPT_ALL_TASKS, OPT_NONE},
+     {OPT_TASKS, OPT_ALL_TASKS, OPT_SESSION, OPT_NONE},
      command_checkpoint_show},
     {"checkpoint timeline",
      "",
@@ -121,7 +121,7 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      0,
      1,
-     {OPT_HEAD, OPT_NONE},
+     {OPT_HEAD, OPT_SESSION, OPT_NONE},
      command_checkpoint_verify},
     {"checkpoint head",
      "[RUN]",
@@ -147,7 +147,7 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      1,
      1,
-     {OPT_YES, OPT_NONE},
+     {OPT_YES, OPT_SESSION, OPT_NONE},
      command_checkpoint_delete},
     {"checkpoint prune",
      "",
@@ -181,7 +181,7 @@ static const struct command store_table[] = {
      {OPT_SEQ, OPT_TAGGED, OPT_SECTION, OPT_SESSION, OPT_NONE},
      command_checkpoint_at},
     {"checkpoint restore",
-     "CHECKPOINT",
+     "CHECKPOINT [FILE]...",
      "put a session back to a checkpoint",
      "Verifies a checkpoint of the session, makes one of the present state, and puts "
      "the board and the files back to what they were (the files where the checkpoint "
@@ -189,12 +189,13 @@ static const struct command store_table[] = {
      "stays. If it is interrupted, the next command of the session finishes it. Work "
      "goes on on a new branch; the one before stays. Asks on a terminal; elsewhere "
      "--yes is required. "
-     "`cairn checkpoint undo-restore` takes it back.",
+     "`cairn checkpoint undo-restore` takes it back. With FILE, or --paths, only these "
+     "files are restored. " CHECKPOINT_NAMES,
      "  cairn checkpoint restore 42 --dry-run\n  cairn checkpoint restore 42 --yes\n"
      "  cairn checkpoint restore 42 --paths 'src,*.conf' --yes",
      "0 2 5 10 75",
      1,
-     1,
+     OPERANDS_MAX,
      {OPT_YES, OPT_DRY_RUN, OPT_RESTORED_PATHS, OPT_BOARD_ONLY, OPT_FILES_ONLY,
       OPT_MESSAGES_ONLY, OPT_FORCE, OPT_SESSION, OPT_NONE},
      command_checkpoint_restore},
@@ -209,7 +210,7 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      2,
      2,
-     {OPT_REMOVE, OPT_NONE},
+     {OPT_REMOVE, OPT_SESSION, OPT_NONE},
      command_checkpoint_label},
     {"checkpoint note",
      "CHECKPOINT TEXT",
@@ -221,7 +222,7 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      2,
      2,
-     {OPT_SEVERITY, OPT_NONE},
+     {OPT_SEVERITY, OPT_SESSION, OPT_NONE},
      command_checkpoint_note},
     {"checkpoint undo-restore",
      "",
@@ -252,11 +253,12 @@ static const struct command store_table[] = {
      {OPT_DRY_RUN, OPT_SESSION, OPT_NONE},
      command_checkpoint_redo_restore},
     {"checkpoint fork",
-     "CHECKPOINT",
+     "CHECKPOINT [DIR]",
      "go on from a checkpoint on a branch or in a directory of its own",
      "Begins a branch whose state is that of the checkpoint, files too, as `cairn "
      "branch "
-     "start --from` does. With --to DIR the files are put into a new directory, and "
+     "start --from` does. With DIR (or --to DIR) the files are put into a new "
+     "directory, and "
      "nothing else changes: a new session begins at the checkpoint, with the settings "
      "of this one, and its files are those in DIR. Commands in DIR work on that "
      "session "
@@ -266,7 +268,7 @@ static const struct command store_table[] = {
      "  cairn checkpoint fork 42 --to ../try && cd ../try",
      "0 2 5 10 75",
      1,
-     1,
+     2,
      {OPT_FORK_NAME, OPT_FORK_TO, OPT_SESSION, OPT_NONE},
      command_checkpoint_fork},
     {"checkpoint bisect",

@@ -202,7 +202,9 @@ static int print_content(const struct settings *settings, struct cairn_store *st
     struct cut cut = {.n = 0};
     struct cairn_error error = {0};
     char id[CAIRN_ID_MAX];
-    const char *wanted, *path = split_operand(operand);
+    const char *wanted, *path = settings->operands[1];
+    if (!path)
+        path = split_operand(operand);
     if (!path)
         return report_usage(settings->command,
                             "give a checkpoint and a path: `cairn checkpoint cat "

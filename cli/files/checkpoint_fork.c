@@ -73,7 +73,14 @@ int command_checkpoint_fork(struct settings *settings)
     struct cairn_store *store = NULL;
     char id[CAIRN_ID_MAX];
     const char *wanted;
-    int status = session_store(settings, STORE_WRITE, &store);
+    int status = 0;
+    if (settings->n_operands > 1 && settings->given[OPT_FORK_TO])
+        return report_usage(settings->command, "give only one of DIR and --to");
+    if (settings->n_operands > 1) {
+        settings->given[OPT_FORK_TO] = true;
+        settings->text[OPT_FORK_TO] = settings->operands[1];
+    }
+    status = session_store(settings, STORE_WRITE, &store);
     if (status == 0)
         status = session_checkpoint_of(store, session_option(settings),
                                        settings->operands[0], id, &wanted);

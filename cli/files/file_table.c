@@ -14,7 +14,7 @@ static const struct command file_table[] = {
      "`files` of the session named then (`cairn session config files DIR`): mode, "
      "size, "
      "time of change and path, links with what they point to, and what was left out, "
-     "with the reason. CHECKPOINT is an id, a number or a time.",
+     "with the reason. " CHECKPOINT_NAMES,
      "  cairn session config files .\n  cairn checkpoint files 42",
      EXITS,
      1,
@@ -22,14 +22,14 @@ static const struct command file_table[] = {
      {OPT_SESSION, OPT_NONE},
      command_checkpoint_files},
     {"checkpoint cat",
-     "CHECKPOINT:PATH",
+     "CHECKPOINT:PATH | CHECKPOINT PATH",
      "print a file as it was at a checkpoint",
      "Prints the content of one file that the checkpoint holds, after verifying it. "
-     "PATH is what `cairn checkpoint files` prints.",
+     "PATH is what `cairn checkpoint files` prints. " CHECKPOINT_NAMES,
      "  cairn checkpoint cat 42:src/main.c > main.c.before",
      EXITS,
      1,
-     1,
+     2,
      {OPT_SESSION, OPT_NONE},
      command_checkpoint_cat},
     {"checkpoint log",
@@ -96,23 +96,20 @@ static const struct command file_table[] = {
      {OPT_AT, OPT_SESSION, OPT_NONE},
      command_checkpoint_blame},
     {"checkpoint diff",
-     "[FROM [TO]]",
+     "[FROM [TO [FILE]...]]",
      "compare two states of a session",
      "Lists the items that were added (+), changed (~, with each field) or removed (-) "
-     "between two checkpoints, or between one and the present state, and sums them up "
-     "in the last line. Each is an id, a number or a time, as in `cairn checkpoint "
-     "at`. "
-     "Without FROM: since the newest checkpoint of the branch. Files that differ are "
-     "listed, also those that were renamed (R) or copied (C): between two checkpoints, "
-     "or with --worktree or --paths, and without TO, against the files as they are "
-     "now. "
-     "--patch prints what differs in them as `git apply` and `patch -p1` take it. On a "
-     "terminal it goes through $CAIRN_PAGER, $PAGER or less.",
-     "  cairn checkpoint diff 42 --worktree\n"
+     "and the files that differ (R renamed, C copied), and sums them up in the last "
+     "line. Without TO: compares with the present board and the files on the disk. "
+     "Without FROM: from the newest checkpoint of the branch. --paths, or FILE behind "
+     "two checkpoints: only these files. --patch prints what differs in the files as "
+     "`git apply` and `patch -p1` take it. On a terminal the output goes through "
+     "$CAIRN_PAGER, $PAGER or less. " CHECKPOINT_NAMES,
+     "  cairn checkpoint diff head~2\n"
      "  cairn checkpoint diff '2 hours ago' 57 --patch --paths 'src,*.md'",
      EXITS,
      0,
-     2,
+     OPERANDS_MAX,
      {OPT_PATCH, OPT_STAT, OPT_UNIFIED, OPT_WORKTREE, OPT_PATHS, OPT_COLOR, OPT_SESSION,
       OPT_NONE},
      command_checkpoint_diff},

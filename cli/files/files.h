@@ -21,14 +21,15 @@ int files_document(struct doc *doc, struct cairn_store *store, const char *id);
 struct files_sides {
     const char *session;
     const char *from, *to; /* checkpoints; `to` NULL: as they are now */
-    bool worktree;         /* that was asked for */
+    bool worktree;         /* the files on the disk were asked for */
     const struct patterns *patterns;
 };
 /* "+", "-", "~" and others in their colors. */
 void print_sign(char sign);
-/* What differs between the files of two checkpoints, after the items: a line each, or
- * the member "files"; nothing where one of them holds none, or `to` is NULL and it was
- * not asked for. *n: how many lines. */
+/* What differs between the files of two checkpoints, or of one and the disk, after the
+ * items: a line each, or the member "files"; nothing where one of them holds none. What
+ * keeps the disk from being looked at is a warning, unless `worktree` asked for that.
+ * *n: how many differ. */
 int files_compare(struct doc *doc, struct cairn_store *store,
                   const struct files_sides *sides, uint64_t *n);
 /* The same as a patch, or as counts of lines. `shown`: to people, so that contents do

@@ -22,31 +22,42 @@ static char sign_of(const struct cairn_file_change *change)
     return !change->before ? '+' : !change->after ? '-' : '~';
 }
 
-static int print_name(void *context, const struct cairn_file_change *change)
+struct listing {
+    struct doc *doc; /* NULL: text */
+    uint64_t n;
+};
+
+static void print_name(const struct cairn_file_change *change)
 {
-    uint64_t *n = context;
     const char *slash =
         (change->after ? change->after : change->before)->kind[0] == 'd' ? "/" : "";
-    ++*n;
     print_sign(sign_of(change));
     out(" file  ");
     if (change->old_path)
         out("%s -> %s\n", change->old_path, change->path);
     else
         out("%s%s\n", change->path, slash);
-    return ui_output_lost();
 }
 
-static int add_change(void *context, const struct cairn_file_change *change)
+static void add_change(struct doc *doc, const struct cairn_file_change *change)
 {
-    struct doc *doc = context;
     doc_object(doc, NULL);
     doc_text(doc, "path", change->path);
     doc_text(doc, "change", change->change);
     doc_text(doc, "old_path", change->old_path);
     doc_text(doc, "kind", (change->after ? change->after : change->before)->kind);
     doc_end(doc);
-    return 0;
+}
+
+static int list_change(void *context, const struct cairn_file_change *change)
+{
+    struct listing *listing = context;
+    listing->n++;
+    if (listing->doc)
+        add_change(listing->doc, change);
+    else
+        print_name(change);
+    return listing->doc ? 0 : ui_output_lost();
 }
 
 int files_compare(struct doc *doc, struct cairn_store *store,
@@ -54,21 +65,21 @@ int files_compare(struct doc *doc, struct cairn_store *store,
 {
     struct cairn_files_diff options = {.paths = sides->patterns->list,
                                        .n_paths = sides->patterns->n};
+    struct listing listing = {.doc = doc};
     struct cairn_error error = {0};
-    int rc = CAIRN_ENOTFOUND;
-    *n = 0;
     if (doc)
         doc_array(doc, "files");
-    if (sides->to || sides->worktree) /* what there is now is only looked at where that
-                                         is asked for */
-        rc = cairn_files_compare(store, sides->session, sides->from, sides->to,
-                                 &options, doc ? add_change : print_name,
-                                 doc ? (void *)doc : n, &error);
+    int rc = cairn_files_compare(store, sides->session, sides->from, sides->to,
+                                 &options, list_change, &listing, &error);
     if (doc)
         doc_end(doc);
-    return rc == 0 || (rc == CAIRN_ENOTFOUND && !sides->worktree)
-               ? 0
-               : report_error(&error);
+    *n = listing.n;
+    if (rc == 0 || (rc == CAIRN_ENOTFOUND && !sides->worktree))
+        return 0;
+    if (sides->to || sides->worktree || rc == CAIRN_EDAMAGED)
+        return report_error(&error);
+    ui_warn("the files on the disk were not compared: %s", error.text);
+    return 0;
 }
 
 /* ---- Patches ---- */

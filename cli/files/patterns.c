@@ -7,20 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-int patterns_take(struct patterns *patterns, const char *given)
+int patterns_take(struct patterns *patterns, const char *given,
+                  const char *const *operands, int n)
 {
-    size_t most = 1;
+    size_t most = 1 + (n > 0 ? (size_t)n : 0);
     *patterns = (struct patterns){.n = 0};
-    if (!given)
+    if (!given && n <= 0)
         return 0;
-    for (const char *comma = given; (comma = strchr(comma, ',')); comma++)
+    for (const char *comma = given; comma && (comma = strchr(comma, ',')); comma++)
         most++;
-    patterns->text = strdup(given);
+    patterns->text = strdup(given ? given : "");
     patterns->list = calloc(most, sizeof *patterns->list);
     if (!patterns->text || !patterns->list)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "out of memory");
-    patterns->list[patterns->n++] = patterns->text;
+    if (given)
+        patterns->list[patterns->n++] = patterns->text;
     for (char *at = patterns->text; *at != '\0'; at++) {
         if (*at == '\\' && at[1] != '\0') {
             at++;
@@ -29,6 +31,8 @@ int patterns_take(struct patterns *patterns, const char *given)
             patterns->list[patterns->n++] = at + 1;
         }
     }
+    for (int i = 0; i < n; i++)
+        patterns->list[patterns->n++] = operands[i];
     return 0;
 }
 

@@ -65,6 +65,8 @@ int command_branch_start(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0)
+        status = checkpoint_option(settings, store, OPT_BRANCH_FROM);
     if (status == 0 &&
         cairn_branch_start(store, session_option(settings), settings->operands[0],
                            settings->text[OPT_BRANCH_FROM], &info, &error) != 0)

@@ -13,12 +13,15 @@
 
 int command_checkpoint_label(struct settings *settings)
 {
-    const char *id = settings->operands[0], *label = settings->operands[1];
+    const char *label = settings->operands[1];
     bool on = !settings->given[OPT_REMOVE];
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct doc doc;
     int status = store_for_writing(settings, &store, false);
+    if (status == 0)
+        status = checkpoint_operand(settings, store, 0);
+    const char *id = settings->operands[0];
     if (status == 0 && cairn_checkpoint_label(store, id, label, on, &error) != 0)
         status = report_error(&error);
     hooks_run_and_close(store);
@@ -38,7 +41,7 @@ int command_checkpoint_label(struct settings *settings)
 static int add_note(struct settings *settings, struct texts *texts)
 {
     static const char *const severities[] = {"info", "warning", "critical"};
-    const char *id = settings->operands[0], *text = NULL, *severity = NULL;
+    const char *text = NULL, *severity = NULL;
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct doc doc;
@@ -47,6 +50,9 @@ static int add_note(struct settings *settings, struct texts *texts)
         severity = severities[settings->number[OPT_SEVERITY]];
     if (status == 0)
         status = store_for_writing(settings, &store, false);
+    if (status == 0)
+        status = checkpoint_operand(settings, store, 0);
+    const char *id = settings->operands[0];
     if (status == 0 && cairn_checkpoint_note(store, id, text, severity, &error) != 0)
         status = report_error(&error);
     hooks_run_and_close(store);

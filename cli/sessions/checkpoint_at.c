@@ -74,8 +74,15 @@ int command_checkpoint_at(struct settings *settings)
     int status = take_moment(settings, &moment);
     if (status == 0)
         status = session_store(settings, STORE_READ, &store);
-    if (status == 0 &&
-        cairn_session_at(store, session_option(settings), &moment, &info, &error) != 0)
+    const char *session = session_option(settings);
+    int rc = status == 0 ? cairn_session_at(store, session, &moment, &info, &error) : 0;
+    if (rc == CAIRN_EUSAGE && moment.time &&
+        moment.time[0] != '\0') { /* not a time: another name */
+        moment.name = moment.time;
+        moment.time = NULL;
+        rc = cairn_session_at(store, session, &moment, &info, &error);
+    }
+    if (rc != 0)
         status = report_error(&error);
     else if (status == 0)
         status = ui_json() ? print_state_document(settings, store, &info)

@@ -291,6 +291,10 @@ int command_checkpoint_bisect(struct settings *settings)
                             "from bad ones");
     status = session_store(settings, STORE_READ, &b.store);
     if (status == 0)
+        status = checkpoint_option(settings, b.store, OPT_GOOD);
+    if (status == 0)
+        status = checkpoint_option(settings, b.store, OPT_BAD);
+    if (status == 0)
         status = bisect_with(&b, settings);
     hooks_run_and_close(b.store);
     free(b.skipped.at);

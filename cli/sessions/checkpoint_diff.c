@@ -108,12 +108,26 @@ static void add_summary(struct doc *doc, const struct cairn_board_summary *summa
     doc_count(doc, "messages_removed", summary->messages_removed);
     doc_number(doc, "tokens_in", summary->tokens_in);
     doc_number(doc, "tokens_out", summary->tokens_out);
-    doc_text(doc, "text", summary->text);
 }
 
-static void print_summary(const struct cairn_board_summary *summary)
+/* "3 files, links and directories differ; on the board: no difference; 2 minutes later"
+ */
+static void difference_text(uint64_t files, const struct cairn_board_summary *summary,
+                            char *text, size_t size)
 {
-    out("%s\n", summary->text);
+    char before[80] = "";
+    if (files == 1)
+        snprintf(before, sizeof before,
+                 "1 file, link or directory differs; on the board: ");
+    else if (files > 0)
+        snprintf(
+            before, sizeof before,
+            "%" PRIu64 " files, links and directories differ; on the board: ", files);
+    snprintf(text, size, "%s%s", before, summary->text);
+}
+
+static void print_tokens(const struct cairn_board_summary *summary)
+{
     if (summary->tokens_in != 0 || summary->tokens_out != 0)
         out("tokens     in %+" PRId64 ", out %+" PRId64 "\n", summary->tokens_in,
             summary->tokens_out);
@@ -201,6 +215,7 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     struct cairn_error error = {0};
     const char *session = session_option(settings);
     struct files_sides compared = files_of(settings, sides);
+    char text[sizeof summary.text + 80];
     uint64_t files = 0;
     int status = 0;
     if (used) {
@@ -226,16 +241,14 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
             doc_discard(used);
         return status;
     }
+    difference_text(files, &summary, text, sizeof text);
     if (!used) {
-        if (files == 1)
-            out("1 file, link or directory differs; on the board: ");
-        else if (files > 0)
-            out("%" PRIu64 " files, links and directories differ; on the board: ",
-                files);
-        print_summary(&summary);
+        out("%s\n", text);
+        print_tokens(&summary);
         return 0;
     }
     add_summary(used, &summary);
+    doc_text(used, "text", text);
     return doc_print(used);
 }
 
@@ -269,16 +282,20 @@ static int check_usage(const struct settings *settings)
 int command_checkpoint_diff(struct settings *settings)
 {
     bool until_now = settings->n_operands < 2;
-    struct sides sides = {.worktree = settings->given[OPT_WORKTREE] ||
-                                      (until_now && settings->given[OPT_PATHS])};
-    struct cairn_store *store = NULL;
     bool patch = settings->given[OPT_STAT] || settings->given[OPT_PATCH];
-    bool takes = sides.worktree || (patch && until_now);
+    struct sides sides = {.worktree =
+                              settings->given[OPT_WORKTREE] ||
+                              (until_now && (patch || settings->given[OPT_PATHS]))};
+    struct cairn_store *store = NULL;
+    enum store_use use = sides.worktree ? STORE_WRITE
+                         : until_now    ? STORE_WRITE_IF_POSSIBLE
+                                        : STORE_READ;
     int status = check_usage(settings);
     if (status == 0)
-        status = patterns_take(&sides.patterns, settings->text[OPT_PATHS]);
+        status = patterns_take(&sides.patterns, settings->text[OPT_PATHS],
+                               settings->operands + 2, settings->n_operands - 2);
     if (status == 0)
-        status = session_store(settings, takes ? STORE_WRITE : STORE_READ, &store);
+        status = session_store(settings, use, &store);
     if (status == 0)
         status = find_sides(settings, store, &sides);
     if (status == 0)

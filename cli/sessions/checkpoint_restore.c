@@ -172,10 +172,13 @@ int command_checkpoint_restore(struct settings *settings)
     struct cairn_restore_options options;
     struct patterns patterns;
     int status;
-    status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS]);
+    status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS],
+                           settings->operands + 1, settings->n_operands - 1);
     options = options_of(settings, &patterns);
     if (status == 0)
         status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0)
+        status = checkpoint_operand(settings, store, 0);
     if (status == 0)
         status = restore(settings, store, &options);
     hooks_run_and_close(store);

@@ -64,6 +64,10 @@ int session_store(struct settings *settings, enum store_use use,
         .key_file = settings->text[OPT_KEY],
     };
     int rc = cairn_store_open(store, &options, &error);
+    if (rc != 0 && rc != CAIRN_ENOTFOUND && use == STORE_WRITE_IF_POSSIBLE) {
+        options.read_only = true;
+        rc = cairn_store_open(store, &options, &error);
+    }
     if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE && settings->given[OPT_KEY])
         return report_usage(settings->command, "sessions have no key: leave --key out");
     if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE) {
@@ -98,26 +102,56 @@ int session_newest(struct cairn_store *store, const char *session,
     return cairn_branch_list(store, session, note_head, id, error);
 }
 
+/* An id or number that means itself, in either namespace. */
+static bool is_plain_id(const char *text)
+{
+    const char *digits = strncmp(text, "debug:", 6) == 0      ? text + 6
+                         : strncmp(text, "workflow:", 9) == 0 ? text + 9
+                                                              : text;
+    size_t n = strspn(digits, "0123456789");
+    if (n > 0 && digits[n] == '-')
+        n += 1 + strspn(digits + n + 1, "0123456789abcdef");
+    return digits[0] != '\0' && digits[n] == '\0';
+}
+
 bool looks_like_checkpoint(const char *text)
 {
-    return strncmp(text, "debug:", 6) == 0 || strncmp(text, "workflow:", 9) == 0 ||
+    return is_plain_id(text) ||
            (text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0');
 }
 
 int session_checkpoint_of(struct cairn_store *store, const char *session,
                           const char *text, char id[CAIRN_ID_MAX], const char **out)
 {
-    struct cairn_moment moment = {.time = text};
+    struct cairn_moment moment = {.name = text};
     struct cairn_checkpoint_info info;
     struct cairn_error error = {0};
     *out = text;
-    if (!text || looks_like_checkpoint(text))
+    if (!text || text[0] == '\0' || is_plain_id(text))
         return 0;
-    if (cairn_session_at(store, session, &moment, &info, &error) != 0)
+    if (cairn_session_at(store, session, &moment, &info, &error) == 0)
+        snprintf(id, CAIRN_ID_MAX, "%s", info.id);
+    else if (!looks_like_checkpoint(text))
         return report_error(&error);
-    snprintf(id, CAIRN_ID_MAX, "%s", info.id);
+    else /* digits of the digest of a run's, perhaps */
+        return 0;
     *out = id;
     return 0;
+}
+
+int checkpoint_operand(struct settings *settings, struct cairn_store *store, int n)
+{
+    return session_checkpoint_of(store, session_option(settings), settings->operands[n],
+                                 settings->meant[settings->n_meant++],
+                                 &settings->operands[n]);
+}
+
+int checkpoint_option(struct settings *settings, struct cairn_store *store,
+                      enum option_id option)
+{
+    return session_checkpoint_of(
+        store, session_option(settings), settings->text[option],
+        settings->meant[settings->n_meant++], &settings->text[option]);
 }
 
 /* ---- Texts ---- */

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 
 /* What a command needs of the store. */
-enum store_use { STORE_READ, STORE_WRITE, STORE_CREATE };
+enum store_use { STORE_READ, STORE_WRITE_IF_POSSIBLE, STORE_WRITE, STORE_CREATE };
 
 /* From --session, or from $CAIRN_SESSION if that is not empty; or NULL: the current one
  * of the store. */
@@ -22,13 +22,18 @@ void session_say_variable(void);
 int session_store(struct settings *settings, enum store_use use,
                   struct cairn_store **store);
 
-/* The checkpoint that a text names: an id or number as it is (beginning with a
- * namespace, or hex digits alone), else a time, of which it is the newest one of the
- * session, whose id is put into `id`. *out is one of the two. Returns an exit status,
- * after printing what is wrong. */
+/* The checkpoint that a text names: an id or number as it is, else any name that
+ * cairn_moment takes, whose id is put into `id`. *out is one of the two. Returns an
+ * exit status, after printing what is wrong. */
 bool looks_like_checkpoint(const char *text);
 int session_checkpoint_of(struct cairn_store *store, const char *session,
                           const char *text, char id[CAIRN_ID_MAX], const char **out);
+
+/* The same of the n-th operand, or of the value of an option, where there is one: that
+ * becomes the id. Of at most two in a command. */
+int checkpoint_operand(struct settings *settings, struct cairn_store *store, int n);
+int checkpoint_option(struct settings *settings, struct cairn_store *store,
+                      enum option_id option);
 
 /* The newest checkpoint of the current branch, or the one that the branch began with;
  * "" if there is none. A code of the library. */

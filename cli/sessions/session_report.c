@@ -446,6 +446,8 @@ int command_report(struct settings *settings)
 {
     struct page page = {0};
     int status = session_store(settings, STORE_READ, &page.store);
+    for (int i = 0; status == 0 && i < settings->n_operands; i++)
+        status = checkpoint_operand(settings, page.store, i);
     if (status == 0)
         status = find_ends(settings, &page);
     if (status == 0)

@@ -137,13 +137,16 @@ CAIRN_API int cairn_session_task_failed(struct cairn_store *store, const char *s
                                         struct cairn_captured *captured,
                                         struct cairn_error *error);
 
-/* Exactly one of `time`, `seq` and `id` is set. */
+/* Exactly one of `time`, `seq`, `id` and `name` is set. */
 struct cairn_moment {
     const char *time; /* "2 hours ago", "2025-01-20 14:30", ...: the newest one of the
                          session until then, by the time of its record */
     uint64_t seq;
     const char *id;
     const char *tag; /* may be NULL: only those with this tag */
+    /* Any way to name one: an id, `head`, a time, a label, a tag, a branch, how exactly
+     * one message begins; behind it `~2` for two checkpoints back on its line. */
+    const char *name;
 };
 /* The one that is meant. CAIRN_EUSAGE: more or less than one, or a time that cannot be
  * read; CAIRN_ENOTFOUND: there was none yet; CAIRN_EDAMAGED. */

@@ -1,0 +1,101 @@
+# shellcheck shell=sh
+# What a checkpoint may be called, files as operands, and one comparison behind all forms
+# of `checkpoint diff`.
+. "$TESTS/cli/tap.sh"
+
+run cairn session start s
+run cairn session config files .
+seq 9 >a
+run cairn checkpoint create 'first try' --tag small
+echo two >a
+echo b >b
+run cairn checkpoint create 'second try' --tag small
+run cairn checkpoint label head v1
+echo three >a
+run cairn checkpoint create 'third, slow'
+echo four >a
+
+named() { # TEXT NUMBER: that checkpoint is meant
+    exits 0 cairn checkpoint show "$1"
+    is "$(sed -n '1s/debug:\([0-9]*\)-.*/\1/p' out)" "$2" "'$1' is checkpoint $2"
+}
+for name in head HEAD @ latest main now 3 third head~0; do named "$name" 3; done
+for name in head~1 head~ head^ @- v1 small 'second try' 3~1 "$(cairn checkpoint show 2 --json | sed 's/.*"id":"\([^"]*\)".*/\1/')"; do
+    named "$name" 2
+done
+for name in head~2 head^^ @-- v1^ v1~1 'first' 2~ 'head~1^'; do named "$name" 1; done
+run cairn checkpoint label 1 v1~1
+named v1~1 1
+exits 10 cairn checkpoint show nothing
+says 'a label, a tag' 'an unknown name: what may be given'
+exits 10 cairn checkpoint show head~3
+says 'only 2 checkpoints before'
+echo 4 >c
+run cairn checkpoint create 'second thoughts'
+exits 2 cairn checkpoint show second
+says '2 messages' 'a beginning that two messages have names none'
+exits 10 cairn checkpoint show se
+says "has no checkpoint 'se'" 'nor do two letters'
+exits 2 cairn checkpoint show '2025-13-99 12:00'
+says 'position 6' 'what is wrong in a time is shown'
+exits 2 cairn checkpoint show ''
+run cairn session start other
+exits 10 cairn checkpoint show v1
+says 'session other has no' 'names are those of one session'
+exits 0 cairn checkpoint show v1 --session s
+run cairn session switch s
+
+# Every command that takes one, in its own words.
+exits 0 cairn checkpoint files v1
+exits 0 cairn checkpoint cat v1:a
+is "$(cat out)" two 'CHECKPOINT:PATH'
+exits 0 cairn checkpoint cat v1 a
+is "$(cat out)" two 'CHECKPOINT PATH'
+exits 0 cairn checkpoint grep two v1
+exits 0 cairn checkpoint export --tar v1 v1.tar
+exits 0 cairn checkpoint note v1 'a note'
+exits 0 cairn checkpoint label v1 keep
+exits 0 cairn checkpoint verify v1
+exits 0 cairn checkpoint at v1
+exits 0 cairn checkpoint at 'first try'
+exits 0 cairn note list --at v1
+exits 0 cairn report v1 head
+exits 0 cairn branch start side --from v1
+exits 0 cairn branch switch main
+exits 0 cairn checkpoint fork v1 ../fork
+is "$(cat ../fork/a)" two 'fork CHECKPOINT DIR'
+rm -r ../fork
+exits 0 cairn checkpoint bisect --good first --bad head~1 -- true
+echo four >a
+exits 0 cairn checkpoint restore v1 a --dry-run
+matches '0 added, 1 changed, 0 removed' 'restore CHECKPOINT FILE: only that one'
+rm b
+exits 0 cairn checkpoint restore v1 a --yes
+is "$(cat a) $(test -e b || echo gone)" 'two gone' 'and it is back alone'
+exits 0 cairn checkpoint undo-restore
+exits 0 cairn checkpoint delete 'second thoughts' --yes
+exits 10 cairn checkpoint show 'second thoughts'
+
+# One comparison.
+echo five >a
+for form in '' ' --patch' ' --stat' ' --json' ' --worktree'; do
+    # shellcheck disable=SC2086
+    exits 0 cairn checkpoint diff$form
+    matches 'a' "diff$form sees the file on the disk"
+done
+exits 0 cairn checkpoint diff 1 2
+is "$(tail -n 1 out | sed 's/;[^;]*$//')" '2 files, links and directories differ; on the board: no difference' 'two checkpoints'
+text=$(tail -n 1 out)
+exits 0 cairn checkpoint diff 1 2 --json
+is "$(json_get .text)" "$text" 'the text in JSON is the one that is printed'
+exits 0 cairn checkpoint diff 1 2 b
+is "$(grep -c file out) $(grep -c 'b$' out)" '2 1' 'diff FROM TO FILE: only that one'
+run cairn session config files off
+exits 0 cairn checkpoint diff
+silent_on err
+run cairn session config files .
+mkdir away && run cairn session config files away && rmdir away
+exits 0 cairn checkpoint diff
+says 'were not compared' 'files that cannot be read are said not to be compared'
+exits 75 cairn checkpoint diff --worktree
+done_testing
