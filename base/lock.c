@@ -16,10 +16,17 @@
 
 int lock_open(struct lock_file *lock, const char *path, struct cairn_error *error)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    int fd = open(
+        path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0)
         return error_sys(error, errno, "cannot open the lock file %s for writing",
                          path);
+    struct stat st;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return error_set(error, CAIRN_EIO, "the lock file %s is not a file: remove it",
+                         path);
+    }
     lock->fd = fd;
     return 0;
 }

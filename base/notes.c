@@ -21,15 +21,21 @@ static void add_time(struct buf *out)
     buf_text(out, text);
 }
 
-static int open_notes(const char *path)
+/* A note may be about a store that was refused since it is another user's. */
+static int open_notes(const char *store, const char *path)
 {
     struct stat st;
-    int fd =
-        open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-             0600);
-    bool plain = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (stat(store, &st) == 0 && st.st_uid != geteuid()) {
+        errno = EPERM;
+        return -1;
+    }
+    int fd = open(path,
+                  O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+                      O_NOCTTY,
+                  0600);
     if (fd < 0)
         return -1;
+    bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink < 2;
     if (plain && (st.st_size < NOTES_BYTES || ftruncate(fd, 0) == 0))
         return fd;
     int sys = plain ? errno : EINVAL;
@@ -51,7 +57,7 @@ int notes_add(const char *store, struct str text, struct cairn_error *error)
     int rc = buf_check(&path, error);
     if (!rc)
         rc = buf_check(&line, error);
-    int fd = rc ? -1 : open_notes(path.data);
+    int fd = rc ? -1 : open_notes(store, path.data);
     int sys = fd >= 0 ? os_write_all(fd, buf_view(&line)) : errno;
     if (!rc && sys)
         rc = error_sys(error, sys, "the file %s", path.data);

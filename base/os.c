@@ -93,12 +93,12 @@ int os_write_all(int fd, struct str content)
 }
 
 /* 0 or an errno. The descriptor is closed in any case. */
-static int fill_and_sync(int fd, mode_t mode, struct str content)
+static int fill(int fd, mode_t mode, struct str content, bool sync)
 {
     int sys = os_write_all(fd, content);
     if (!sys && fchmod(fd, mode) < 0)
         sys = errno;
-    if (!sys && sync_fd(fd) < 0)
+    if (!sys && sync && sync_fd(fd) < 0)
         sys = errno;
     /* On Linux close releases the descriptor even when it reports EINTR. */
     if (close(fd) < 0 && !sys && errno != EINTR)
@@ -106,12 +106,23 @@ static int fill_and_sync(int fd, mode_t mode, struct str content)
     return sys;
 }
 
-int os_write_file(const char *path, mode_t mode, struct str content,
-                  struct cairn_error *error)
+static const char temporary[] = ".tmp.XXXXXX";
+
+bool os_is_temporary(const char *name)
+{
+    size_t n = strlen(name), end = sizeof temporary - 1, dots = sizeof ".tmp." - 1;
+    return n > end && strncmp(name + n - end, temporary, dots) == 0 &&
+           !strchr(name + n - end + dots, '.');
+}
+
+/* The temporary file is new (O_EXCL), so that whatever lies in the place of `path`, or
+ * under such a name, is neither opened nor followed. */
+static int replace(const char *path, mode_t mode, struct str content, bool sync,
+                   struct cairn_error *error)
 {
     struct buf name = BUF_INIT;
     buf_text(&name, path);
-    buf_text(&name, ".tmp.XXXXXX");
+    buf_text(&name, temporary);
     if (buf_check(&name, error)) {
         buf_release(&name);
         return CAIRN_ENOMEM;
@@ -122,18 +133,29 @@ int os_write_file(const char *path, mode_t mode, struct str content,
         rc = error_sys(error, errno, "cannot make a temporary file for %s", path);
         goto done;
     }
-    int sys = fill_and_sync(fd, mode, content);
+    int sys = fill(fd, mode, content, sync);
     if (!sys && rename(name.data, path) < 0)
         sys = errno;
     if (sys) {
         unlink(name.data);
         rc = error_sys(error, sys, "cannot write %s", path);
-        goto done;
     }
-    rc = sync_parent(path, error);
 done:
     buf_release(&name);
     return rc;
+}
+
+int os_write_file(const char *path, mode_t mode, struct str content,
+                  struct cairn_error *error)
+{
+    int rc = replace(path, mode, content, true, error);
+    return rc ? rc : sync_parent(path, error);
+}
+
+int os_replace_file(const char *path, mode_t mode, struct str content,
+                    struct cairn_error *error)
+{
+    return replace(path, mode, content, false, error);
 }
 
 /* Appends to the end of the file; `limit` bounds the total. 0 or an errno; EFBIG is
@@ -367,7 +389,9 @@ static bool note_users(struct sharers *sharers, gid_t gid)
     FILE *file = fopen("/etc/passwd", "re");
     if (!file && errno != ENOENT)
         return false;
-    while (file && fgetpwent_r(file, &entry, space, sizeof space, &found) == 0) {
+    int sys = 0;
+    while (file &&
+           (sys = fgetpwent_r(file, &entry, space, sizeof space, &found)) == 0) {
         bool known = false;
         for (int i = 0; i < 3; i++)
             if (entry.pw_uid == sharers->all[i]) {
@@ -379,7 +403,7 @@ static bool note_users(struct sharers *sharers, gid_t gid)
     }
     if (file)
         fclose(file);
-    return private;
+    return private && (!sys || sys == ENOENT);
 }
 
 static bool is_name_of(const struct sharers *sharers, const char *name)

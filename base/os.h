@@ -22,6 +22,12 @@ int os_write_all(int fd, struct str content);
  * rename, fsync of the directory; every step is checked. */
 int os_write_file(const char *path, mode_t mode, struct str content,
                   struct cairn_error *error);
+/* The same without the syncs: after a power cut it may be the old one, or cut off. */
+int os_replace_file(const char *path, mode_t mode, struct str content,
+                    struct cairn_error *error);
+/* Whether a name is that of such a temporary file, which a process that was killed may
+ * have left. */
+bool os_is_temporary(const char *name);
 /* open(2) for a file of the store's own: neither a symbolic link nor anything but a
  * regular file is opened, and a fifo in its place is not waited for. -1 and errno,
  * EINVAL for what is no file. `flags` without O_CREAT. */

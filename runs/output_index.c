@@ -223,32 +223,17 @@ void output_index_load(struct output_index *index, const char *path)
     output_index_release(index);
 }
 
-static bool write_file(const char *path, struct str bytes)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool written = fd >= 0 && os_write_all(fd, bytes) == 0;
-    if (fd >= 0)
-        written = close(fd) == 0 && written;
-    return written;
-}
-
 /* Not synced: what is cut off does not have its digest. */
 void output_index_save(struct output_index *index, const char *path)
 {
     struct digest digest;
-    char *beside;
     size_t n = index->entries.size;
-    if (!n || asprintf(&beside, "%s.tmp", path) < 0)
+    if (!n || index->entries.failed ||
+        sha256_of(index->entries.data, n, &digest, NULL) != 0)
         return;
+    buf_add(&index->entries, digest.bytes, DIGEST_SIZE);
     if (!index->entries.failed &&
-        sha256_of(index->entries.data, n, &digest, NULL) == 0) {
-        buf_add(&index->entries, digest.bytes, DIGEST_SIZE);
-        if (index->entries.failed || !write_file(beside, buf_view(&index->entries)) ||
-            rename(beside, path))
-            (void)unlink(beside);
-        else
-            index->grown = false;
-        index->entries.size = n;
-    }
-    free(beside);
+        os_replace_file(path, 0600, buf_view(&index->entries), NULL) == 0)
+        index->grown = false;
+    index->entries.size = n;
 }

@@ -227,27 +227,6 @@ void index_end_directory(struct buf *out, size_t at, const struct tree_entry *en
     buf_str(out, digest_view(&entry->digest));
 }
 
-/* The old file stays whole until the new one is. */
-static int replace_file(const char *path, struct str content, struct cairn_error *error)
-{
-    struct buf temporary = BUF_INIT;
-    buf_format(&temporary, "%s.%ld", path, (long)getpid());
-    int rc = buf_check(&temporary, error);
-    int fd =
-        rc ? -1 : open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int failed = rc ? 0 : fd < 0 ? errno : os_write_all(fd, content);
-    if (fd >= 0 && close(fd) != 0 && !failed)
-        failed = errno;
-    if (!rc && !failed && rename(temporary.data, path) != 0)
-        failed = errno;
-    if (failed) {
-        rc = error_sys(error, failed, "writing %s", path);
-        unlink(temporary.data);
-    }
-    buf_release(&temporary);
-    return rc;
-}
-
 int index_save(const char *path, const struct index *index, struct cairn_error *error)
 {
     struct buf out = BUF_INIT;
@@ -266,7 +245,7 @@ int index_save(const char *path, const struct index *index, struct cairn_error *
     if (!rc)
         rc = buf_check(&out, error);
     if (!rc)
-        rc = replace_file(path, buf_view(&out), error);
+        rc = os_replace_file(path, 0600, buf_view(&out), error);
     buf_release(&out);
     return rc;
 }

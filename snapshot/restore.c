@@ -32,7 +32,7 @@ int restore_open(struct restore *r, struct cairn_store *store, const char *root,
 
 static int open_stage(struct restore *r)
 {
-    struct stat root, store;
+    struct stat root, store = {.st_uid = geteuid()}, stage;
     const char *dir = cairn_store_path(r->store);
     bool near = fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
                 root.st_dev == store.st_dev;
@@ -47,7 +47,16 @@ static int open_stage(struct restore *r)
         return rc;
     r->stage =
         open(r->stage_path.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return r->stage < 0 ? error_sys(r->error, errno, "%s", r->stage_path.data) : 0;
+    if (r->stage < 0 || fstat(r->stage, &stage) < 0)
+        return error_sys(r->error, errno, "%s", r->stage_path.data);
+    /* Its name beside the files can be known, and others may make names there. */
+    if (stage.st_uid == geteuid() || stage.st_uid == store.st_uid)
+        return 0;
+    return error_set(
+        r->error, CAIRN_EUSAGE,
+        "%s, where the files of a restore are to be written first, belongs "
+        "to another user (uid %ld): remove it, or have it removed",
+        r->stage_path.data, (long)stage.st_uid);
 }
 
 struct writing {

@@ -76,6 +76,11 @@ const char *store_live_dir(const struct cairn_store *store);
  * told. */
 bool store_in_place(const struct cairn_store *store);
 
+/* How many files lie in its directory that a process was writing when it was killed, to
+ * take the place of another one; `first` (NAME_MAX + 1 bytes, may be NULL): the name of
+ * one of them. With `remove`, under the write lock, they are removed. */
+uint64_t store_leftovers(const struct cairn_store *store, bool remove, char *first);
+
 /* Name of the network file system (such as "NFS") because of which this store uses a
  * rollback journal instead of the WAL; NULL on a local one. Shown to the user. */
 const char *store_network_fs(const struct cairn_store *store);

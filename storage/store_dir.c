@@ -2,12 +2,14 @@
 /* The `.cairn` directory: finding it and making it. */
 #include "storage/store_int.h"
 
+#include "base/clock.h"
 #include "base/decimal.h"
 #include "base/os.h"
 
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -299,8 +301,7 @@ int store_paths_find(struct store_paths *paths,
     if (!rc && create) {
         rc = os_make_dir(dir, 0700, error);
         made = rc > 0;
-        /* Somebody may have been quicker. */
-        rc = rc >= 0 && found ? store_trust_place(dir, error) : rc > 0 ? 0 : rc;
+        rc = rc > 0 ? 0 : rc;
     }
     if (!rc && !create) {
         rc = store_file(dir, NULL, NULL, error);
@@ -312,6 +313,9 @@ int store_paths_find(struct store_paths *paths,
         rc = fill_paths(paths, dir, error);
     if (!rc)
         rc = check_length(paths, error);
+    /* Somebody may have been quicker: this is what is used from here on. */
+    if (!rc && found)
+        rc = store_trust_place(paths->dir, error);
     if (!rc)
         rc = store_trust_files(paths, error);
     if (rc && made)
@@ -386,4 +390,48 @@ int store_dir_furnish(const struct store_paths *paths, bool making,
         return rc;
     rc = os_make_dir(paths->live, 0700, error);
     return rc < 0 ? rc : 0;
+}
+
+/* ---- What a killed process left ---- */
+
+/* The note of a repair, the marker and .gitignore are written under the write lock. Who
+ * has been writing another one for an hour has been killed, or never ends. */
+static bool is_leftover(const char *name, const struct stat *st)
+{
+    enum { LONG_S = 3600 };
+    static const char *const starts[] = {"open.",    ".gitignore.", STORE_NOTE ".",
+                                         "outputs.", "files-",      "transcript-"};
+    enum { LOCKED = 3 }; /* the first */
+    size_t i = 0, n = sizeof starts / sizeof starts[0], length = strlen(name);
+    while (i < n && strncmp(name, starts[i], strlen(starts[i])) != 0)
+        i++;
+    if (i == n || !S_ISREG(st->st_mode))
+        return false;
+    /* Earlier releases had other names: outputs.1.tmp, files-1.index.PID. */
+    const char *index = strstr(name, ".index.");
+    bool earlier = (length > 4 && strcmp(name + length - 4, ".tmp") == 0) ||
+                   (index && strspn(index + 7, "0123456789") == strlen(index + 7));
+    return (os_is_temporary(name) || earlier) &&
+           (i < LOCKED || st->st_mtime < clock_utc_ns() / 1000000000 - LONG_S);
+}
+
+uint64_t store_leftovers(const struct cairn_store *store, bool remove, char *first)
+{
+    const struct dirent *entry;
+    struct stat st;
+    uint64_t n = 0;
+    assert(!remove || store->writing);
+    DIR *dir = opendir(store->paths.dir);
+    while (dir && (entry = readdir(dir))) {
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !is_leftover(entry->d_name, &st))
+            continue;
+        if (n++ == 0 && first)
+            memcpy(first, entry->d_name, strlen(entry->d_name) + 1);
+        if (remove)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    if (dir)
+        closedir(dir);
+    return n;
 }

@@ -43,8 +43,7 @@ int store_file(const char *path, uint64_t *inode, int64_t *size,
 
 /* Refuses a path for a store that was not named if others could have put something
  * there, or can (CAIRN_EUSAGE, with the owner or the mode, and the remedy). It may be a
- * directory, a link to one, a file that leads to a store elsewhere, or nothing yet; all
- * of it but the last name is resolved. */
+ * directory, a link to one, a file that leads to a store elsewhere, or nothing yet. */
 int store_trust_place(const char *path, struct cairn_error *error);
 /* Refuses a store in which something belongs to neither the user nor root nor the
  * store's owner, unless others may write into it (CAIRN_EUSAGE). */

@@ -79,20 +79,23 @@ static int judge_above(const char *store, const char *path, struct cairn_error *
     return st.st_mode & S_ISVTX ? 0 : refuse_modes(store, path, &st, error);
 }
 
-/* The directories that `path`, which is resolved but for its last name, lies in: from
- * below to the first in which nobody else can do anything. */
+/* The directories that `path` really lies in: from below to the first in which nobody
+ * else can do anything. */
 static int judge_all_above(const char *path, struct cairn_error *error)
 {
-    char *above = strdup(path);
-    int rc = above ? 0 : error_nomem(error);
-    char *slash = above ? strrchr(above, '/') : NULL;
-    for (; !rc && slash; slash = strrchr(above, '/')) {
-        bool top = slash == above;
-        slash[top] = 0;
-        rc = judge_above(path, above, error);
-        if (top)
-            break;
+    const char *last = strrchr(path, '/');
+    char *named = !last         ? strdup(".")
+                  : last > path ? strndup(path, (size_t)(last - path))
+                                : strdup("/");
+    char *above = named ? realpath(named, NULL) : NULL;
+    int rc = above   ? 0
+             : named ? error_sys(error, errno, "cannot resolve %s", named)
+                     : error_nomem(error);
+    while (rc == 0 && (rc = judge_above(path, above, error)) == 0 && above[1]) {
+        char *slash = strrchr(above, '/');
+        slash[slash == above] = 0;
     }
+    free(named);
     free(above);
     return rc < 0 ? rc : 0;
 }

@@ -8,6 +8,8 @@
  *      any more (gc_runs.c)
  *   3. content that nothing refers to is deleted (gc_objects.c)
  *
+ * Files that killed processes had begun to write go first.
+ *
  * The write transactions are short (gc_slice.c), and the store is valid after each: a
  * run that has lost its older checkpoints looks like a pruned one, and what is left of
  * a run without a row and checkpoints is deleted by the next collection. */
@@ -54,6 +56,7 @@ static int collect_in_epoch(struct gc *gc)
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
+    (void)store_leftovers(gc->store, true, NULL);
     rc = gc_end_slice(gc, store_gc_begin(gc->store, &gc->up_to, gc->error));
     if (rc)
         return rc;

@@ -293,6 +293,18 @@ static void report_writer(struct doctor *d)
                    NULL);
 }
 
+static void check_leftovers(struct doctor *d)
+{
+    char first[NAME_MAX + 1], text[NAME_MAX + 128];
+    uint64_t n = store_leftovers(d->store, false, first);
+    if (!n)
+        return;
+    snprintf(text, sizeof text,
+             "%llu unfinished file%s of processes that were killed, such as %s",
+             (unsigned long long)n, n == 1 ? "" : "s", first);
+    report_finding(d, CAIRN_HEALTH_OK, "leftovers", text, "`cairn gc` removes them");
+}
+
 static void check_log(struct doctor *d)
 {
     assert(d->store);
@@ -322,6 +334,7 @@ int checkpoint_doctor(const struct doctor_options *options, struct cairn_error *
         check_directory(&d, cairn_store_path(d.store));
         report_writer(&d);
         check_log(&d);
+        check_leftovers(&d);
         check_pages(&d);
         check_content(&d);
         cairn_store_close(d.store);

@@ -106,7 +106,8 @@ static int open_wake(struct engine *e, struct cairn_error *error)
     if (mkfifo(e->loop.wake_path, 0600) < 0)
         return error_sys(error, errno, "cannot make %s", e->loop.wake_path);
     /* Read and write: so it never reads as ended when a writer has gone. */
-    e->loop.wake_fd = open(e->loop.wake_path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    e->loop.wake_fd =
+        open(e->loop.wake_path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     return e->loop.wake_fd < 0
                ? error_sys(error, errno, "cannot open %s", e->loop.wake_path)
                : 0;

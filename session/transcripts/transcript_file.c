@@ -69,17 +69,6 @@ static bool is_marked(const char *file, const struct buf *mark)
     return same;
 }
 
-/* One that could not be written, or only in part, is not believed. */
-static void write_mark(const char *file, const struct buf *mark)
-{
-    int fd = open(
-        file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (fd < 0)
-        return;
-    (void)os_write_all(fd, buf_view(mark));
-    close(fd);
-}
-
 /* ---- Reading it ---- */
 
 static int open_transcript(const char *path, struct stat *st, struct cairn_error *error)
@@ -124,7 +113,7 @@ static int import_open(struct cairn_store *store, const char *session, const cha
         rc = import_all(store, session, path, fd, result, error);
     if (!rc && !known && !result->torn &&
         make_mark(store, session, path, st, &mark, NULL) == 0)
-        write_mark(file, &mark);
+        (void)os_replace_file(file, 0600, buf_view(&mark), NULL);
     buf_release(&mark);
     return rc;
 }

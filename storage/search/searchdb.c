@@ -75,6 +75,8 @@ static const char *find_stranger(const char *path)
         return NULL;
     if (!S_ISREG(st.st_mode))
         return name_of_kind(st.st_mode);
+    if (st.st_nlink > 1)
+        return "a file that has other names (hard links)";
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool ours = fd < 0 || may_be_ours(fd);
     if (fd >= 0)

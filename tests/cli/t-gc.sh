@@ -177,4 +177,26 @@ for run in 4 5 6; do
     ok "every answer about run $run is still as before" cmp before-$run after-$run
 done
 
+# ---- What a killed process had begun to write ----
+
+rm -rf .cairn && cp -r kept .cairn
+old='outputs.1.tmp files-1.index.4711 files-1.index.tmp.a1B2c3 outputs.1.tmp.a1B2c3'
+for name in open.tmp.a1B2c3 .gitignore.tmp.Zz09aa repair.tmp.000000 $old; do
+    echo half >".cairn/$name"
+done
+for name in $old; do touch -d '2 hours ago' ".cairn/$name"; done
+echo now >.cairn/outputs.2.tmp.bbbbbb
+mkdir .cairn/open.tmp.dirdir
+echo mine >.cairn/notes.tmp.txt
+exits 0 cairn doctor
+says '7 unfinished files of processes that were killed, such as ' 'the doctor names them'
+says '`cairn gc`' 'and the remedy'
+exits 0 cairn gc --dry-run
+is "$(find .cairn -type f -name '*.tmp*' | wc -l)" 8 'a dry run leaves them'
+exits 0 cairn gc
+is "$(cd .cairn && find . -name '*.tmp*' | sort | tr '\n' ' ')" './notes.tmp.txt ./open.tmp.dirdir ./outputs.2.tmp.bbbbbb ' \
+    'the collection removes them, but what may still be written, and what is not ours'
+ok 'also those of earlier releases' test ! -e .cairn/files-1.index.4711
+exits 0 cairn doctor
+
 done_testing

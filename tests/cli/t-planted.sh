@@ -99,7 +99,7 @@ rm -rf "$base/home/else"
 place 1777 0:0
 as $other sh -c 'umask 0; mkdir .cairn; : >.cairn/cairn.db'
 echo keep >"$base/home/kept" && chown $victim "$base/home/kept"
-ln "$base/home/kept" .cairn/agent-hook.log
+ln "$base/home/kept" .cairn/hook-failures
 echo '{}' | as $victim cairn session hook >"$base/out" 2>"$base/err"
 is "$(cat "$base/home/kept")" keep 'a note about a failure is not written into a store of another user'
 
@@ -126,6 +126,25 @@ mkdir -m 777 in && cd in && chown $victim . && mkdir -m 1777 tmp && cd tmp && ch
 cp ../../planted.yaml .
 try_run $victim
 refused 'one above it, behind a sticky one' 'mode 0777'
+# What is listed counts: the group of the user, with nobody else in it.
+group() { # NAME MEMBERS PASSWD-LINE
+    printf 'root:x:0:\n%s:x:%s:%s\n' "$1" $shared "$2" >"$base/group"
+    printf 'root:x:0:0::/:/bin/sh\nme:x:%s:%s::/:/bin/sh\n%s' $victim $shared "$3" >"$base/passwd"
+    place 2775 $victim:$shared
+    # shellcheck disable=SC2016 # of the inner shell
+    try 0 unshare -m sh -c 'mount --bind "$1/group" /etc/group && mount --bind "$1/passwd" /etc/passwd &&
+        exec setpriv --reuid "$2" --regid "$3" --clear-groups -- cairn run planted.yaml' sh "$base" $victim $shared
+}
+if unshare -m true 2>/dev/null; then
+    group me '' '' && works 'a group that has the name of its user'
+    group team me '' && works 'a group that lists only the user'
+    group team '' '' && refused 'a group that lists nobody' "group $shared"
+    group me you '' && refused 'one that lists somebody else' "group $shared"
+    group me '' "you:x:61003:$shared::/:/bin/sh
+" && refused 'one that is the first group of somebody else' "group $shared"
+else
+    skip 'groups that are listed' 'no namespace of mounts can be made'
+fi
 for named in --store CAIRN_STORE; do
     place 2775 $victim:$shared
     if [ $named = --store ]; then
