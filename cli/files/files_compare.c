@@ -135,7 +135,7 @@ static int print_patch(void *context, const struct cairn_file_change *change)
     else if (!printing->stat)
         out_raw(change->patch, change->patch_bytes);
     else if (change->binary)
-        out("%9s  %s\n", "binary", change->path);
+        out("%9s  %s\n", change->large ? "> 4 MiB" : "binary", change->path);
     else
         out("%4llu %4llu  %s%s%s\n", (unsigned long long)change->lines_added,
             (unsigned long long)change->lines_removed,

@@ -70,7 +70,9 @@ struct cairn_file_change {
     const char *patch;
     size_t patch_bytes;
     uint64_t lines_added, lines_removed;
-    bool binary; /* named alone; so are contents of more than 4 MiB */
+    /* Named alone in the patch, which leaves it as it is; so are contents of more than
+     * 4 MiB (`large`), and what such a file would be in the way of. */
+    bool binary, large;
 };
 struct cairn_files_diff {
     bool patch;

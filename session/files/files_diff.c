@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "session/files/files_int.h"
 #include "snapshot/paths.h"
+#include "snapshot/text/diff.h"
 #include "snapshot/text/patch.h"
 #include "storage/store.h"
 
@@ -15,6 +16,7 @@ struct pair {
     bool copied;
     struct tree_entry before, after; /* kind 0: not there */
     bool gone;                       /* it is the old name of another one */
+    bool barred;                     /* a patch could not make it */
 };
 
 struct diffing {
@@ -170,14 +172,13 @@ static int add_part(void *context, struct str part)
     return 0;
 }
 
-/* Large contents are taken for binary: a digest stands for them, with a NUL. */
+/* A digest stands for one that is large. */
 static int read_content(struct diffing *d, const struct tree_entry *entry,
                         struct buf *out)
 {
     if (entry->kind == TREE_LINK) {
         buf_str(out, entry->target);
     } else if (entry->kind == TREE_CHUNKED) {
-        buf_byte(out, 0);
         buf_str(out, digest_view(&entry->digest));
     } else {
         int rc = snapshot_content(d->store, entry, add_part, out, d->error);
@@ -200,7 +201,8 @@ static int make_patch(struct diffing *d, const struct pair *pair, struct buf *ou
     struct buf contents[2] = {BUF_INIT, BUF_INIT};
     struct text_file files[2];
     struct text_patch_options options = {.around = d->options->around,
-                                         .is_copy = pair->copied};
+                                         .is_copy = pair->copied,
+                                         .is_barred = pair->barred};
     int rc = 0;
     for (int i = 0; i < 2 && !rc; i++) {
         if (is_patched(entries[i]))
@@ -209,7 +211,8 @@ static int make_patch(struct diffing *d, const struct pair *pair, struct buf *ou
             .path = i == 0 && pair->old_path.len ? pair->old_path : pair->path,
             .mode = entries[i]->kind == TREE_LINK ? S_IFLNK | 0777
                                                   : S_IFREG | entries[i]->mode,
-            .content = buf_view(&contents[i])};
+            .content = buf_view(&contents[i]),
+            .is_large = entries[i]->kind == TREE_CHUNKED};
     }
     if (!rc)
         rc = text_patch(is_patched(entries[0]) ? &files[0] : NULL,
@@ -218,6 +221,48 @@ static int make_patch(struct diffing *d, const struct pair *pair, struct buf *ou
     buf_release(&contents[0]);
     buf_release(&contents[1]);
     return rc;
+}
+
+/* What is binary is only named, and stays where it is when a patch is applied: so
+ * nothing can come below it, where it became a directory, or in the place of the
+ * directory that it is in. */
+static bool lies_in(struct str path, struct str above)
+{
+    return path.len > above.len && path.ptr[above.len] == '/' &&
+           memcmp(path.ptr, above.ptr, above.len) == 0;
+}
+
+static int is_binary(struct diffing *d, const struct tree_entry *entry)
+{
+    struct buf content = BUF_INIT;
+    if (!tree_is_file(entry) || entry->kind == TREE_CHUNKED)
+        return entry->kind == TREE_CHUNKED;
+    int rc = read_content(d, entry, &content);
+    bool found = !rc && text_is_binary(buf_view(&content));
+    buf_release(&content);
+    return rc ? rc : found;
+}
+
+/* Behind a pair of which one side is a directory come those of what is in it. */
+static int find_barred(struct diffing *d)
+{
+    int rc = 0;
+    for (size_t i = 0; i < d->n && rc >= 0; i++) {
+        struct pair *pair = &d->pairs[i];
+        bool was = pair->before.kind == TREE_DIRECTORY && is_patched(&pair->after);
+        bool is = pair->after.kind == TREE_DIRECTORY && is_patched(&pair->before);
+        rc = is ? is_binary(d, &pair->before) : 0;
+        bool bars = rc > 0;
+        for (size_t j = i + 1;
+             j < d->n && (was || bars) && lies_in(d->pairs[j].path, pair->path); j++) {
+            struct pair *below = &d->pairs[j];
+            if (bars)
+                below->barred = true;
+            else if (rc >= 0 && !below->gone && !below->after.kind)
+                pair->barred |= (rc = is_binary(d, &below->before)) > 0;
+        }
+    }
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- Telling ---- */
@@ -253,6 +298,8 @@ static int tell_pair(struct diffing *d, const struct pair *pair)
         told.lines_added = stat.added;
         told.lines_removed = stat.removed;
         told.binary = stat.is_binary;
+        told.large = stat.is_binary && (pair->before.kind == TREE_CHUNKED ||
+                                        pair->after.kind == TREE_CHUNKED);
         rc = d->each(d->context, &told) ? 1 : 0;
     }
     buf_release(&patch);
@@ -281,6 +328,8 @@ static int compare_trees(struct diffing *d, const struct digest *from,
         rc = find_renames(d);
     if (!rc)
         rc = find_copies(d, from);
+    if (!rc && d->options->patch)
+        rc = find_barred(d);
     for (size_t i = 0; i < d->n && !rc; i++)
         if (!d->pairs[i].gone && is_wanted(d, &d->pairs[i]))
             rc = tell_pair(d, &d->pairs[i]);

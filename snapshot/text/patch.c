@@ -150,16 +150,27 @@ static int add_text(struct patch *p, struct str old, struct str new,
     return rc;
 }
 
-/* Without the line that begins a change, for which `git apply` would want the content,
- * and else take nothing of the whole patch. */
+/* Only named: without the line that begins a change, for which `git apply` would want
+ * the content. Behind an empty line: else `git apply` takes it for a part of the change
+ * before it, if that has no lines, and refuses the whole patch. */
 static void add_binary(struct patch *p)
 {
+    bool is_large = (p->old && p->old->is_large) || (p->new && p->new->is_large);
+    const char *why = p->options->is_barred ? ": something binary is in the way\n"
+                      : is_large            ? ": too large to compare lines (4 MiB)\n"
+                                            : "\n";
     p->stat.is_binary = true;
-    buf_text(p->out, "Binary files ");
+    buf_text(p->out, *why == ':' ? "\nFiles " : "\nBinary files ");
     add_side(p, "a/", p->old);
     buf_text(p->out, " and ");
     add_side(p, "b/", p->new);
-    buf_text(p->out, " differ\n");
+    buf_text(p->out, " differ");
+    buf_text(p->out, why);
+}
+
+static bool is_binary(const struct text_file *file)
+{
+    return file && (file->is_large || text_is_binary(file->content));
 }
 
 static bool is_unchanged(const struct text_file *old, const struct text_file *new)
@@ -175,7 +186,7 @@ static int add_patch(struct patch *p, struct cairn_error *error)
     struct str new = p->new ? p->new->content : STR("");
     bool is_same = str_equal(old, new);
     bool is_moved = p->old && p->new && !str_equal(p->old->path, p->new->path);
-    if (!is_same && (text_is_binary(old) || text_is_binary(new))) {
+    if (!is_same && (is_binary(p->old) || is_binary(p->new))) {
         add_binary(p);
         return buf_check(p->out, error);
     }
@@ -190,6 +201,7 @@ int text_patch(const struct text_file *old, const struct text_file *new,
     struct patch patch = {old, new, options, out, {0}};
     bool is_both = old && new;
     bool is_link = is_both && (S_ISLNK(old->mode) || S_ISLNK(new->mode));
+    bool is_anew = is_link && !options->is_copy;
     int rc = 0;
     if (stat)
         *stat = patch.stat;
@@ -197,15 +209,16 @@ int text_patch(const struct text_file *old, const struct text_file *new,
         return error_set(error, CAIRN_EUSAGE, "a patch needs a file");
     if (is_both && is_unchanged(old, new))
         return 0;
-    if (is_link && !options->is_copy) {
-        patch.new = NULL;
-        rc = add_patch(&patch, error);
+    if (options->is_barred || (is_anew && (is_binary(old) || is_binary(new)))) {
+        add_binary(&patch); /* one half of it would be in the way of the other */
+        rc = buf_check(out, error);
+    } else {
+        patch.new = is_anew ? NULL : new;
+        rc = is_anew ? add_patch(&patch, error) : 0;
+        patch.old = is_link ? NULL : old;
         patch.new = new;
+        rc = rc ? rc : add_patch(&patch, error);
     }
-    if (is_link)
-        patch.old = NULL;
-    if (!rc)
-        rc = add_patch(&patch, error);
     if (stat)
         *stat = patch.stat;
     return rc;

@@ -13,6 +13,7 @@ struct text_file {
     struct str path; /* relative, without a NUL */
     mode_t mode;     /* as stat has it */
     struct str content;
+    bool is_large; /* as binary: `content` only says whether two are the same */
 };
 
 struct text_stat {
@@ -21,14 +22,16 @@ struct text_stat {
 };
 
 struct text_patch_options {
-    size_t around; /* lines around each edit; with 0, git apply wants --unidiff-zero */
-    bool is_copy;  /* with two paths: the old one is still there */
+    size_t around;  /* lines around each edit; with 0, git apply wants --unidiff-zero */
+    bool is_copy;   /* with two paths: the old one is still there */
+    bool is_barred; /* something binary stays that is in the way of it: only named */
 };
 
 /* Appends what makes `old` to `new`: NULL is no file, so that the other is new or
  * deleted; two paths are a rename, or a copy. Links, which `patch` does not change, are
- * deleted and made anew. Nothing is appended where git sees no difference. Contents
- * that are binary are only named. *stat may be NULL. CAIRN_ENOMEM. */
+ * deleted and made anew. Nothing is appended where git sees no difference. What
+ * is binary on one side is only named, behind an empty line, and stays as it is. *stat
+ * may be NULL. CAIRN_ENOMEM. */
 int text_patch(const struct text_file *old, const struct text_file *new,
                const struct text_patch_options *options, struct buf *out,
                struct text_stat *stat, struct cairn_error *error);

@@ -235,7 +235,13 @@ done
 exits 0 cairn checkpoint blame-file empty
 silent_on out
 printf 'a text now\n' >p/binary
+echo >>p/large
 f=$(make_one 'a text')
+exits 0 cairn checkpoint diff "$e" "$f" --stat
+says '   binary  binary'
+says '  > 4 MiB  large' 'a large text is not said to be binary'
+exits 0 cairn checkpoint diff "$e" "$f" --patch
+says 'Files a/large and b/large differ: too large to compare lines (4 MiB)' 'nor in a patch'
 exits 0 cairn checkpoint blame-file binary
 is "$(origins)" "$f " 'what was no text before came as a whole'
 run cairn checkpoint restore "$b" --yes

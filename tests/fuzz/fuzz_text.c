@@ -96,8 +96,8 @@ static void apply_hunk(struct applied *at)
 
 static void check_patch(struct str path, struct str a, struct str b, size_t around)
 {
-    const struct text_file old = {path, S_IFREG | 0644, a},
-                           new = {path, S_IFREG | 0644, b};
+    const struct text_file old = {.path = path, .mode = S_IFREG | 0644, .content = a},
+                           new = {.path = path, .mode = S_IFREG | 0644, .content = b};
     const struct text_patch_options options = {.around = around};
     struct buf patch = BUF_INIT;
     struct text_stat stat;

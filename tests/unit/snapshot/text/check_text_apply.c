@@ -29,6 +29,7 @@ struct file {
 
 static struct file files[FILES];
 static uint64_t seed, first_seed; /* of the round */
+static bool with_binary;
 
 static const char *const lines[] = {"a\n",
                                     "b\n",
@@ -105,6 +106,19 @@ static void link_content(struct side *side, unsigned number)
     buf_format(&side->content, "to/%u", number);
 }
 
+/* Both, or the second: with a byte that no text has. */
+static void make_binary(struct side *a, struct side *b)
+{
+    struct side *both[] = {a, b};
+    for (int i = 0; i < 2; i++)
+        if (both[i] && !S_ISLNK(both[i]->mode))
+            buf_byte(&both[i]->content, 0);
+    if (a && b && a != b && one_in(2) && !S_ISLNK(a->mode) && !S_ISLNK(b->mode)) {
+        buf_clear(&b->content);
+        buf_str(&b->content, buf_view(&a->content));
+    }
+}
+
 static void random_file(struct file *file, unsigned number, bool is_odd)
 {
     struct side *old = &file->old, *new = &file->new;
@@ -131,6 +145,10 @@ static void random_file(struct file *file, unsigned number, bool is_odd)
         changed_content(buf_view(&old->content), &new->content);
     if (one_in(10) && !is_moved)
         (one_in(2) ? old : new)->name[0] = 0;
+    if (with_binary && one_in(6)) /* binary: what is moved has the same content */
+        make_binary(is_moved || one_in(3) ? old : NULL, is_moved || one_in(3) ? new
+                                                        : one_in(2)           ? old
+                                                                              : new);
 }
 
 static void write_side(const char *dir, const struct side *side)
@@ -190,6 +208,13 @@ static void expect_new_tree(const char *dir)
     for (size_t i = 0; i < FILES; i++) {
         const struct file *file = &files[i];
         bool is_moved = strcmp(file->old.name, file->new.name) != 0;
+        if (file->stat.is_binary) { /* only named: it stays, or is not made */
+            if (file->old.name[0])
+                expect_side(dir, &file->old);
+            else
+                ck_assert(is_absent(dir, file->new.name));
+            continue;
+        }
         if (file->new.name[0])
             expect_side(dir, &file->new);
         if (file->is_copy)
@@ -205,11 +230,14 @@ static void write_patch(size_t around)
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < FILES; i++) {
         struct file *file = &files[i];
-        struct text_file old = {str_of(file->old.name), file->old.mode,
-                                buf_view(&file->old.content)},
-                         new = {str_of(file->new.name), file->new.mode,
-                                buf_view(&file->new.content)};
-        const struct text_patch_options options = {around, file->is_copy};
+        struct text_file old = {.path = str_of(file->old.name),
+                                .mode = file->old.mode,
+                                .content = buf_view(&file->old.content)},
+                         new = {.path = str_of(file->new.name),
+                                .mode = file->new.mode,
+                                .content = buf_view(&file->new.content)};
+        const struct text_patch_options options = {.around = around,
+                                                   .is_copy = file->is_copy};
         int rc = text_patch(old.path.len ? &old : NULL, new.path.len ? &new : NULL,
                             &options, &out, &file->stat, NULL);
         ck_assert_int_eq(rc, 0);
@@ -259,6 +287,7 @@ START_TEST(test_patches_apply)
     for (int round = 0; round < rounds(); round++) {
         size_t around = arounds[round % 5];
         seed = first_seed = (uint64_t)round + 1;
+        with_binary = round % 4 != 0;
         make_files(round % 2);
         write_patch(around);
         make_tree("by_git", false);
@@ -323,6 +352,7 @@ START_TEST(test_no_more_lines_than_diff)
 {
     for (int round = 0; round < rounds(); round++) {
         seed = first_seed = (uint64_t)round + 1000000;
+        with_binary = false;
         make_files(false);
         for (size_t i = 0; i < FILES; i++) { /* only contents differ */
             struct file *file = &files[i];

@@ -33,8 +33,12 @@ static int find_edits(void)
 
 static int make_patch(void)
 {
-    const struct text_file old = {STR("\n"), S_IFREG | 0644, buf_view(&a)},
-                           new = {STR("\t"), S_IFREG | 0644, buf_view(&b)};
+    const struct text_file old = {.path = STR("\n"),
+                                  .mode = S_IFREG | 0644,
+                                  .content = buf_view(&a)},
+                           new = {.path = STR("\t"),
+                                  .mode = S_IFREG | 0644,
+                                  .content = buf_view(&b)};
     const struct text_patch_options options = {.around = 3};
     struct buf out = BUF_INIT;
     int rc = disarmed(text_patch(&old, &new, &options, &out, NULL, &failure));
@@ -44,8 +48,12 @@ static int make_patch(void)
 
 static int name_binary(void)
 {
-    const struct text_file old = {STR("x"), S_IFREG | 0644, buf_view(&a)},
-                           new = {STR("x"), S_IFREG | 0644, STR("\0")};
+    const struct text_file old = {.path = STR("x"),
+                                  .mode = S_IFREG | 0644,
+                                  .content = buf_view(&a)},
+                           new = {.path = STR("x"),
+                                  .mode = S_IFREG | 0644,
+                                  .content = STR("\0")};
     const struct text_patch_options options = {.around = 3};
     struct buf out = BUF_INIT;
     int rc = disarmed(text_patch(&old, &new, &options, &out, NULL, &failure));

@@ -10,7 +10,8 @@ static const struct text_patch_options usual = {.around = 3};
 
 static struct text_file file_of(const char *path, mode_t mode, const char *content)
 {
-    return (struct text_file){str_of(path), mode, str_of(content)};
+    return (struct text_file){
+        .path = str_of(path), .mode = mode, .content = str_of(content)};
 }
 
 static struct text_file plain(const char *path, const char *content)
@@ -154,16 +155,26 @@ START_TEST(test_binary)
     struct text_file text = plain("x y", "a\n"), bytes = text, same = plain("z", "");
     bytes.content = STR("\0");
     same.content = bytes.content;
-    expect(&text, &bytes, &usual, "Binary files \"a/x y\" and \"b/x y\" differ\n",
+    expect(&text, &bytes, &usual, "\nBinary files \"a/x y\" and \"b/x y\" differ\n",
            (struct text_stat){0, 0, true});
-    expect(NULL, &bytes, &usual, "Binary files /dev/null and \"b/x y\" differ\n",
+    expect(NULL, &bytes, &usual, "\nBinary files /dev/null and \"b/x y\" differ\n",
            (struct text_stat){0, 0, true});
-    expect(&bytes, NULL, &usual, "Binary files \"a/x y\" and /dev/null differ\n",
+    expect(&bytes, NULL, &usual, "\nBinary files \"a/x y\" and /dev/null differ\n",
            (struct text_stat){0, 0, true});
     expect(&bytes, &same, &usual,
            "diff --git \"a/x y\" b/z\nsimilarity index 100%\nrename from \"x y\"\n"
            "rename to z\n",
            (struct text_stat){0, 0, false});
+    same = file_of("x y", S_IFLNK | 0777, "to");
+    expect(&bytes, &same, &usual, "\nBinary files \"a/x y\" and \"b/x y\" differ\n",
+           (struct text_stat){0, 0, true});
+    expect(&same, &bytes, &usual, "\nBinary files \"a/x y\" and \"b/x y\" differ\n",
+           (struct text_stat){0, 0, true});
+    bytes.is_large = true;
+    expect(
+        &text, &bytes, &usual,
+        "\nFiles \"a/x y\" and \"b/x y\" differ: too large to compare lines (4 MiB)\n",
+        (struct text_stat){0, 0, true});
 }
 END_TEST
 
