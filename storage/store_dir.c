@@ -154,18 +154,28 @@ static int is_fork(const char *path, struct cairn_error *error)
 
 /* ---- Finding it ---- */
 
-/* Looks for a store in `from` and its parents; *found is NULL if there is none.
- * Shortens `from`. */
+/* 1: a store, or a way to one. What belongs to another user and cannot be looked into
+ * counts, too: it is refused later, by its owner's name. */
+static int is_store(const char *dir, struct cairn_error *error)
+{
+    struct stat st;
+    int rc = holds_store(dir, error);
+    if (rc < 0 && lstat(dir, &st) == 0 && st.st_uid != geteuid())
+        return 1;
+    return rc ? rc : is_fork(dir, error);
+}
+
+/* Looks for a store in `from` and its parents; *found is NULL if there is none. Above
+ * it, what others left where all may leave something is passed over: it would keep
+ * everybody from working below. Shortens `from`. */
 static int find_upward(char *from, char **found, struct cairn_error *error)
 {
     *found = NULL;
-    for (;;) {
+    for (bool above = false;; above = true) {
         char *dir = store_path_join(from, dir_name);
         if (!dir)
             return error_nomem(error);
-        int rc = holds_store(dir, error);
-        if (rc == 0)
-            rc = is_fork(dir, error);
+        int rc = above && store_is_litter(from, dir) ? 0 : is_store(dir, error);
         if (rc > 0) {
             *found = dir;
             return 0;

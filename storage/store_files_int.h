@@ -45,6 +45,9 @@ int store_file(const char *path, uint64_t *inode, int64_t *size,
  * there, or can (CAIRN_EUSAGE, with the owner or the mode, and the remedy). It may be a
  * directory, a link to one, a file that leads to a store elsewhere, or nothing yet. */
 int store_trust_place(const char *path, struct cairn_error *error);
+/* Whether a path belongs to another user, in a directory where others than its owner
+ * can leave something. */
+bool store_is_litter(const char *parent, const char *path);
 /* Refuses a store in which something belongs to neither the user nor root nor the
  * store's owner, unless others may write into it (CAIRN_EUSAGE). */
 int store_trust_files(const struct store_paths *paths, struct cairn_error *error);

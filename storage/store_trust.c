@@ -12,6 +12,7 @@
 #include "storage/store_files_int.h"
 
 #include "base/os.h"
+#include "base/shell_word.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,10 +25,21 @@
 
 #define NAME_IT "name the store with --store or CAIRN_STORE"
 
+static bool is_shared_by_group(const struct stat *st)
+{
+    return (st->st_mode & S_IWGRP) && !os_is_private_group(st->st_gid, st->st_uid);
+}
+
 static bool others_write(const struct stat *st)
 {
-    return (st->st_mode & S_IWOTH) ||
-           ((st->st_mode & S_IWGRP) && !os_is_private_group(st->st_gid, st->st_uid));
+    return (st->st_mode & S_IWOTH) || is_shared_by_group(st);
+}
+
+bool store_is_litter(const char *parent, const char *path)
+{
+    struct stat st, in;
+    return lstat(path, &st) == 0 && st.st_uid != geteuid() && lstat(parent, &in) == 0 &&
+           others_write(&in);
 }
 
 /* ---- The place ---- */
@@ -41,23 +53,27 @@ static int refuse_owner(const char *path, const struct stat *st,
                      S_ISLNK(st->st_mode) ? "link" : "store", path, (long)st->st_uid);
 }
 
-static int refuse_modes(const char *store, const char *path, const struct stat *st,
-                        struct cairn_error *error)
+/* `can`: what they can do by that, and `else_` another way than the mode. */
+static int refuse_modes(const char *path, const struct stat *st, const char *can,
+                        const char *else_, struct cairn_error *error)
 {
     char who[48] = "everybody";
-    bool all = st->st_mode & S_IWOTH, is_store = strcmp(store, path) == 0;
+    bool all = st->st_mode & S_IWOTH, group = is_shared_by_group(st);
+    struct buf word = BUF_INIT;
+    buf_shell_word(&word, str_of(path));
     if (!all)
         snprintf(who, sizeof who, "group %ld", (long)st->st_gid);
-    return error_set(error, CAIRN_EUSAGE,
-                     "others can write to %s (mode %04o, %s)%s%s: `chmod %s %s`%s; or, "
-                     "if you trust them, " NAME_IT,
-                     path, (unsigned)st->st_mode & 07777, who,
-                     is_store ? "" : ", and put something else in the place of ",
-                     is_store ? "" : store,
-                     is_store ? "go-w"
-                     : all    ? "o-w"
-                              : "g-w",
-                     path, is_store ? "" : " (or +t) ends that");
+    int rc = buf_check(&word, error);
+    if (!rc)
+        rc = error_set(error, CAIRN_EUSAGE,
+                       "others can write to %s (mode %04o, %s)%s: `chmod %s %s`%s",
+                       path, (unsigned)st->st_mode & 07777, who, can,
+                       !all    ? "g-w"
+                       : group ? "go-w"
+                               : "o-w",
+                       word.data, else_);
+    buf_release(&word);
+    return rc;
 }
 
 /* 1: only the user and root can make and remove names in it. */
@@ -76,7 +92,11 @@ static int judge_above(const char *store, const char *path, struct cairn_error *
                          path, (long)st.st_uid, store);
     if (!others_write(&st))
         return 1;
-    return st.st_mode & S_ISVTX ? 0 : refuse_modes(store, path, &st, error);
+    return st.st_mode & S_ISVTX
+               ? 0
+               : refuse_modes(path, &st,
+                              ", so they can put a store in the place of yours",
+                              " (or +t); or, if you trust them, " NAME_IT, error);
 }
 
 /* The directories that `path` really lies in: from below to the first in which nobody
@@ -106,7 +126,7 @@ static int judge_target(const char *path, const struct stat *st,
     if (st->st_uid != geteuid())
         return refuse_owner(path, st, error);
     if (others_write(st))
-        return refuse_modes(path, path, st, error);
+        return refuse_modes(path, st, "", "; or, if you trust them, " NAME_IT, error);
     return judge_all_above(path, error);
 }
 
@@ -193,7 +213,7 @@ static int judge_live(int fd, const struct store_paths *paths, uid_t owner,
     if (!is_trusted(st.st_uid, owner))
         rc = refuse_entry(paths->dir, "live", st.st_uid, error);
     else if (others_write(&st))
-        rc = refuse_modes(paths->live, paths->live, &st, error);
+        rc = refuse_modes(paths->live, &st, "", "", error);
     if (!rc)
         return judge_entries(live, paths->live, owner, error);
     close(live);

@@ -27,7 +27,7 @@ tasks:
   a: {run: 'echo "n=$WORD" >>"$CAIRN_OUTPUT"', secrets: [WORD]}
   b: {run: "true", needs: [a]}
 END1
-chown $victim:$victim "planted.yaml"
+chown $victim:$victim "$base/home/w.yaml"
 export WORD=a-secret-word
 
 # place MODE OWNER:GROUP: an empty directory to work in.
@@ -41,7 +41,9 @@ try() { # UID COMMAND...
     "as" "$@" >"$base/out" 2>"$base/err" </dev/null
     status=$?
 }
-cd_base() { cd "$base" || exit 1; }
+try_run() {
+    try "$1" cairn run planted.yaml
+}
 # refused NAME TEXT: the last command was, with these words, and nothing was written.
 refused() {
     cp "$base/out" "$base/err" "$OLD" 2>/dev/null
@@ -86,6 +88,23 @@ try $victim cairn session start s
 is "$status" 2 'a file that leads to a store elsewhere'
 ok 'says whose it is' grep -qF "belongs to another user (uid $other)" "$base/err"
 
+# Above, where everybody may make names, it keeps nobody from working below.
+for mode in 755 700; do
+    place 1777 0:0
+    as $other sh -c "mkdir .cairn; : >.cairn/cairn.db; chmod $mode .cairn"
+    mkdir below && cp planted.yaml below && chown $victim below && cd below || exit 1
+    try $victim cairn status
+    is "$status" 10 "one of another user with mode $mode, in a place for all: below it there is no store"
+    try_run $victim
+    is "$status" 0 'and one is made'
+    cd ..
+    try $victim cairn status
+    is "$status" 2 'but beside it it is not passed over'
+    chmod 755 . && cd below && rm -rf .cairn || exit 1
+    try $victim cairn session start s
+    refused 'nor below a directory in which only its owner makes names' "belongs to another user (uid $other)"
+done
+
 # Beside the workflow file, where the command is run elsewhere.
 place 1777 0:0
 as $other mkdir -m 777 .cairn
@@ -110,9 +129,6 @@ works() {
     cp "$base/out" "$base/err" "$OLD" 2>/dev/null
     is "$(stat -c '%a' .cairn 2>/dev/null | tail -c 4)" 700 'and only they can enter the store'
 }
-try_run() {
-    try "$1" cairn run "planted.yaml"
-}
 place 755 $victim:$victim && try_run $victim && works 'a directory of their own'
 place 2775 $victim:$victim && try_run $victim && works 'one that their private group can write to'
 place 2775 $victim:$shared && try_run $victim && refused 'one that a group can write to' "mode 2775, group $shared"
@@ -126,6 +142,7 @@ mkdir -m 777 in && cd in && chown $victim . && mkdir -m 1777 tmp && cd tmp && ch
 cp ../../planted.yaml .
 try_run $victim
 refused 'one above it, behind a sticky one' 'mode 0777'
+ok 'the remedy is named' grep -qF "\`chmod o-w $base/place/in\` (or +t)" "$base/err"
 # What is listed counts: the group of the user, with nobody else in it.
 group() { # NAME MEMBERS PASSWD-LINE
     printf 'root:x:0:\n%s:x:%s:%s\n' "$1" $shared "$2" >"$base/group"
@@ -199,6 +216,10 @@ for name in live cairn.db lock open search.db search.lock making outputs.1 repai
 done
 place 755 $victim:$victim
 try_run $victim
+chmod 777 .cairn/live
+try $victim cairn run --fresh planted.yaml --store .cairn
+is "$status" 2 'live/ that others can write to is refused by name, too'
+ok 'with the remedy' grep -qF "\`chmod o-w $base/place/.cairn/live\`" "$base/err"
 chmod 777 .cairn .cairn/live
 as $other sh -c 'echo n=planted >.cairn/live/run-2.0.values.0'
 chmod 700 .cairn .cairn/live
@@ -228,6 +249,5 @@ for name in cairn.db lock; do
     is "$status" 0 'without it all is well'
 done
 
-cd_base
 cd "$OLD" || exit 1
 done_testing
