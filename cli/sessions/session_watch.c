@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 struct watch {
     struct settings *settings;
@@ -255,6 +256,9 @@ static int begin(struct watch *watch, const char *session)
     if (cairn_watch_open(&watch->files, watch->store, watch->session, &options,
                          &error) != 0)
         return report_error(&error);
+    /* Else each line that is printed would be an edit, and make a checkpoint. */
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        (void)cairn_watch_ignore(watch->files, fd, NULL);
     return 0;
 }
 

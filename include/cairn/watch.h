@@ -22,8 +22,9 @@ struct cairn_watch;
 struct cairn_watch_note {
     const char *what; /* "limit", "too-large", "refused" (the directories of the files
                          cannot be watched, so they are looked at every so often),
-                         "overflow", "unreadable", "gone", "back", "replaced", or
-                         "store" (the store cannot be watched, and is asked) */
+                         "overflow", "unreadable", "gone", "back", "replaced",
+                         "steady" (a file alone grows all the time), or "store" (the
+                         store cannot be watched, and is asked) */
     const char *text; /* a sentence */
     const char *path; /* that it is about */
 };
@@ -52,6 +53,11 @@ CAIRN_API int cairn_watch_open(struct cairn_watch **watch, struct cairn_store *s
                                const char *session,
                                const struct cairn_watch_options *options,
                                struct cairn_error *error);
+/* What is written to this open file is no edit, wherever it lies: the caller's own
+ * output, which would grow with each checkpoint that it tells of. Before the first
+ * step. What is no regular file is passed over; CAIRN_ELIMIT for more than 8. */
+CAIRN_API int cairn_watch_ignore(struct cairn_watch *watch, int fd,
+                                 struct cairn_error *error);
 /* To be polled for reading (poll, select, epoll), and nothing else. It can be read when
  * there is something to do for cairn_watch_step. */
 CAIRN_API int cairn_watch_descriptor(const struct cairn_watch *watch);
@@ -66,7 +72,9 @@ CAIRN_API int cairn_watch_step(struct cairn_watch *watch, struct cairn_watch_new
  * somebody else has made one. After an error it is due again, later each time.
  * It is due when nothing has changed for the time "settle" (2 s unless set), at the
  * latest 10 times that after the first change, 20 times a minute at most, and
- * 10 times as long after the last one as that took (but a minute at most). */
+ * 10 times as long after the last one as that took (but a minute at most). For a file
+ * that alone changes and grows by little all the time they become fewer, down to one
+ * an hour. */
 CAIRN_API int cairn_watch_checkpoint(struct cairn_watch *watch,
                                      struct cairn_store *store,
                                      struct cairn_captured *captured,

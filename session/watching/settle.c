@@ -6,6 +6,7 @@
 #define MINUTE_NS 60000000000ll
 #define RETRY_NS 1000000000ll
 #define RETRY_MOST_NS (5 * MINUTE_NS)
+#define STEADY_MOST_NS (60 * MINUTE_NS)
 
 void settle_note(struct settle *settle, int64_t now_ns)
 {
@@ -64,4 +65,25 @@ void settle_end(struct settle *settle, enum settle_end how, int64_t began_ns,
     settle->failures++;
     settle->not_before_ns = now_ns + (pause < RETRY_MOST_NS ? pause : RETRY_MOST_NS);
     settle_note(settle, now_ns);
+}
+
+bool settle_note_steady(struct settle *settle, bool steady, int64_t now_ns)
+{
+    int64_t pause = settle->settle_ns;
+    settle->rest_ns = settle->not_before_ns;
+    settle->steady = steady ? settle->steady + 1 : 0;
+    for (unsigned i = SETTLE_STEADY; i <= settle->steady && pause < STEADY_MOST_NS; i++)
+        pause *= 2;
+    if (pause > STEADY_MOST_NS)
+        pause = STEADY_MOST_NS;
+    if (settle->steady >= SETTLE_STEADY)
+        settle->not_before_ns = later_of(settle->rest_ns, now_ns + pause);
+    return settle->steady == SETTLE_STEADY;
+}
+
+void settle_end_steady(struct settle *settle)
+{
+    if (settle->steady >= SETTLE_STEADY)
+        settle->not_before_ns = settle->rest_ns;
+    settle->steady = 0;
 }

@@ -12,7 +12,8 @@
 enum {
     SETTLE_LATEST_TIMES = 10, /* after so many times settle_ns, though edits go on */
     SETTLE_A_MINUTE = 20,     /* checkpoints at most */
-    SETTLE_PAUSE_TIMES = 10   /* as long as one took, before the next */
+    SETTLE_PAUSE_TIMES = 10,  /* as long as one took, before the next */
+    SETTLE_STEADY = 4         /* in a row for a file that only grows: then less often */
 };
 
 struct settle {
@@ -24,6 +25,8 @@ struct settle {
     unsigned n_made;
     unsigned failures; /* in a row */
     int64_t not_before_ns;
+    unsigned steady; /* in a row that were made since one file alone had grown */
+    int64_t rest_ns; /* not_before_ns without regard to that */
 };
 
 void settle_note(struct settle *settle, int64_t now_ns);
@@ -36,5 +39,12 @@ enum settle_end { SETTLE_MADE, SETTLE_UNCHANGED, SETTLE_FAILED };
  * again: later each time, in 5 minutes at most. */
 void settle_end(struct settle *settle, enum settle_end how, int64_t began_ns,
                 int64_t now_ns);
+/* Behind settle_end: whether it was made since the same file as the last time, and no
+ * other, has grown a little again, soon after that. After SETTLE_STEADY of these in a
+ * row the next one comes after twice the time `settle`, then four times, ... up to an
+ * hour: something writes a log. True: they become fewer from now on. */
+bool settle_note_steady(struct settle *settle, bool steady, int64_t now_ns);
+/* Something else has changed: that is stored as ever. */
+void settle_end_steady(struct settle *settle);
 
 #endif

@@ -24,6 +24,8 @@
 #define GONE_NS (1000 * MS_NS)  /* is the directory there again? */
 #define LOOK_NS (10000 * MS_NS) /* at files that cannot be watched, and */
 #define LOOK_TIMES 20           /* as many times as long as that took */
+#define SOON_NS (60000 * MS_NS) /* after a checkpoint: as what writes all the time */
+enum { OWN_MOST = 8, STEP_BYTES = 1 << 16 };
 
 enum state { STATE_OFF, STATE_WATCHED, STATE_LOOKED_AT, STATE_GONE };
 
@@ -42,6 +44,11 @@ struct cairn_watch {
     struct buf name, root; /* the setting `files`, and where that is */
     struct buf why_gone;   /* the last that was told; empty while it is there */
     struct tree_watch tree;
+    struct stat own[OWN_MOST]; /* files that the caller writes */
+    size_t n_own;
+    struct buf steady; /* the file that alone had changed before the last checkpoint */
+    off_t steady_bytes;
+    int64_t made_ns; /* when that was made */
 };
 
 /* ---- Telling ---- */
@@ -196,6 +203,10 @@ static int follow_tree(struct cairn_watch *watch, int64_t now,
     if (watch->tree.changed)
         settle_note(&watch->settle, now);
     watch->tree.changed = false;
+    if (watch->tree.several ||
+        (watch->tree.only.size > 0 &&
+         !str_equal(buf_view(&watch->tree.only), buf_view(&watch->steady))))
+        settle_end_steady(&watch->settle);
     if (watch->tree.blind && watch->state != STATE_LOOKED_AT) {
         watch->state = STATE_LOOKED_AT;
         watch->look_ns = now + LOOK_NS;
@@ -232,8 +243,12 @@ static int begin_tree(struct cairn_watch *watch, int64_t now, struct cairn_error
     }
     end_tree(watch);
     watch->state = STATE_WATCHED;
-    watch->tree = (struct tree_watch){
-        .root = watch->root.data, .notify = -1, .told = tell_tree, .context = watch};
+    watch->tree = (struct tree_watch){.root = watch->root.data,
+                                      .notify = -1,
+                                      .told = tell_tree,
+                                      .context = watch,
+                                      .own = watch->own,
+                                      .n_own = watch->n_own};
     if (stat(cairn_store_path(watch->store), &watch->tree.store) != 0)
         watch->tree.store = (struct stat){0};
     watch_places(watch);
@@ -317,7 +332,60 @@ static int follow_settings(struct cairn_watch *watch, int64_t now,
     return name.size ? begin_tree(watch, now, error) : 0;
 }
 
+/* ---- A file that something writes all the time ---- */
+
+/* Whether one file alone has changed since the last checkpoint, and has grown a little
+ * since that, as it had before. Keeps which one it is. */
+static bool take_steady(struct cairn_watch *watch)
+{
+    struct tree_watch *tree = &watch->tree;
+    struct buf path = BUF_INIT;
+    struct stat st;
+    bool one = watch->state == STATE_WATCHED && !tree->several && tree->only.size > 0;
+    bool soon = watch->settle.first_ns - watch->made_ns <= SOON_NS;
+    bool same = str_equal(buf_view(&tree->only), buf_view(&watch->steady));
+    if (one) {
+        buf_format(&path, "%s/%s", tree->root, tree->only.data);
+        one = !path.failed && lstat(path.data, &st) == 0 && S_ISREG(st.st_mode);
+    }
+    buf_release(&path);
+    bool grown = one && same && soon && st.st_size > watch->steady_bytes &&
+                 st.st_size - watch->steady_bytes <= STEP_BYTES;
+    buf_clear(&watch->steady);
+    if (one)
+        buf_str(&watch->steady, buf_view(&tree->only));
+    watch->steady_bytes = one ? st.st_size : 0;
+    tree->several = false;
+    buf_clear(&tree->only);
+    return grown && !watch->steady.failed;
+}
+
+static void note_steady(struct cairn_watch *watch, bool steady, int64_t now)
+{
+    watch->made_ns = now;
+    if (settle_note_steady(&watch->settle, steady, now))
+        note(watch, "steady", watch->steady.data,
+             "this file alone changes, and grows all the time: checkpoints of it alone "
+             "are made less and less often, in the end every hour; what is in "
+             ".cairnignore is not stored at all");
+}
+
 /* ---- Public ---- */
+
+int cairn_watch_ignore(struct cairn_watch *watch, int fd, struct cairn_error *error)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return error_sys(error, errno, "watching the files of the session");
+    if (!S_ISREG(st.st_mode))
+        return 0;
+    if (watch->n_own == OWN_MOST)
+        return error_set(error, CAIRN_ELIMIT, "at most %d files can be left out",
+                         OWN_MOST);
+    watch->own[watch->n_own++] = st;
+    watch->tree.n_own = watch->n_own;
+    return 0;
+}
 
 static int open_descriptors(struct cairn_watch *watch, struct cairn_error *error)
 {
@@ -380,6 +448,7 @@ void cairn_watch_close(struct cairn_watch *watch)
     buf_release(&watch->name);
     buf_release(&watch->root);
     buf_release(&watch->why_gone);
+    buf_release(&watch->steady);
     free(watch);
 }
 
@@ -452,6 +521,7 @@ int cairn_watch_checkpoint(struct cairn_watch *watch, struct cairn_store *store,
     const struct cairn_capture capture = {.trigger = "files-settled"};
     struct cairn_captured made = {0};
     int64_t began = clock_boot_ns();
+    bool steady = take_steady(watch);
     settle_begin(&watch->settle);
     int rc = cairn_session_checkpoint(store, watch->session, &capture, &made, error);
     int64_t now = clock_boot_ns(), pause = (now - began) * LOOK_TIMES;
@@ -460,6 +530,8 @@ int cairn_watch_checkpoint(struct cairn_watch *watch, struct cairn_store *store,
                : made.made ? SETTLE_MADE
                            : SETTLE_UNCHANGED,
                began, now);
+    if (!rc && made.made)
+        note_steady(watch, steady, now);
     if (watch->state == STATE_LOOKED_AT)
         watch->look_ns = now + (pause > LOOK_NS ? pause : LOOK_NS);
     set_timer(watch);

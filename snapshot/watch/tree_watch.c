@@ -59,7 +59,7 @@ static void go_blind(struct tree_watch *tree, enum tree_watch_note why, int sys)
 {
     if (!tree->blind)
         tell(tree, why, tree->root, sys);
-    tree->blind = tree->changed = true;
+    tree->blind = tree->changed = tree->several = true;
 }
 
 /* Not again and again, where that takes long. */
@@ -67,7 +67,7 @@ static void begin_later(struct tree_watch *tree)
 {
     enum { LEAST_NS = 1000000000, TIMES = 10 };
     int64_t pause = tree->took_ns * TIMES;
-    tree->changed = true;
+    tree->changed = tree->several = true;
     if (!tree->stale)
         tree->again_ns = tree->began_ns + (pause > LEAST_NS ? pause : LEAST_NS);
     tree->stale = true;
@@ -292,7 +292,7 @@ int tree_watch_begin(struct tree_watch *tree, struct cairn_error *error)
     tree->near_fd = -1;
     tree->near = NULL;
     tree->dirs = WATCHED_DIRS_INIT;
-    tree->changed = true;
+    tree->changed = tree->several = true;
     tree->blind = tree->stale = tree->root_lost = false;
     tree->began_ns = clock_boot_ns();
     if (lstat(tree->root, &tree->root_st) != 0 || !S_ISDIR(tree->root_st.st_mode)) {
@@ -315,6 +315,7 @@ void tree_watch_close(struct tree_watch *tree)
 {
     end_all(tree);
     buf_release(&tree->path);
+    buf_release(&tree->only);
 }
 
 /* ---- What has happened ---- */
@@ -335,6 +336,39 @@ static int see_directory(struct tree_watch *tree, struct watched_dir *dir,
     return add_dir(tree, dir, event->name); /* another one may be there */
 }
 
+/* By device and inode: whatever it is called. */
+static bool is_own(struct tree_watch *tree, const struct watched_dir *dir,
+                   struct str name)
+{
+    struct stat st;
+    int fd = tree->n_own > 0 && path_of(tree, dir, name) ? open_dir(tree, dir) : -1;
+    if (fd < 0)
+        return false;
+    buf_clear(&tree->path);
+    buf_str(&tree->path, name);
+    bool found = !tree->path.failed &&
+                 fstatat(fd, tree->path.data, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    close(fd);
+    for (size_t i = 0; found && i < tree->n_own; i++)
+        if (st.st_dev == tree->own[i].st_dev && st.st_ino == tree->own[i].st_ino)
+            return true;
+    return false;
+}
+
+/* Which file it is, as long as it is one. */
+static void note_file(struct tree_watch *tree, const struct watched_dir *dir,
+                      const struct notify_event *event)
+{
+    if (tree->several)
+        return;
+    tree->several = event->what != NOTIFY_CHANGED || !path_of(tree, dir, event->name);
+    if (!tree->several && tree->only.size == 0)
+        buf_str(&tree->only, buf_view(&tree->path));
+    else if (!str_equal(buf_view(&tree->only), buf_view(&tree->path)))
+        tree->several = true;
+    tree->several |= tree->only.failed;
+}
+
 static int see_entry(struct tree_watch *tree, struct watched_dir *dir,
                      const struct notify_event *event)
 {
@@ -343,16 +377,18 @@ static int see_entry(struct tree_watch *tree, struct watched_dir *dir,
         return 0;
     if (!is_dir && has_rules(event->name))
         begin_later(tree);
-    if (is_ignored(tree, dir, event->name, is_dir))
+    if (is_ignored(tree, dir, event->name, is_dir) ||
+        (!is_dir && is_own(tree, dir, event->name)))
         return 0;
     tree->changed = true;
+    note_file(tree, dir, event);
     return is_dir ? see_directory(tree, dir, event) : 0;
 }
 
 /* Removed, or unmounted: then another one is in its place. */
 static int see_ended(struct tree_watch *tree, struct watched_dir *dir)
 {
-    tree->changed = true;
+    tree->changed = tree->several = true;
     int rc = add_dir(tree, dir->above, (struct str){dir->name, dir->length});
     remove_dir(tree, dir);
     return rc;
@@ -373,7 +409,7 @@ static int see(void *context, const struct notify_event *event)
     if (event->name.len)
         return see_entry(tree, dir, event);
     if (!dir->above && event->what & (NOTIFY_SELF | NOTIFY_ENDED))
-        tree->root_lost = tree->changed = true;
+        tree->root_lost = tree->changed = tree->several = true;
     else if (dir->above && event->what & NOTIFY_ENDED)
         return see_ended(tree, dir);
     return 0;

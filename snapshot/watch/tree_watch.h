@@ -36,7 +36,11 @@ struct tree_watch {
 
     int notify; /* a descriptor to poll; -1: blind */
     bool blind;
-    bool changed;   /* something has: the caller sets it back */
+    bool changed;    /* something has: the caller sets it back, with these two: */
+    bool several;    /* not the content of one file alone */
+    struct buf only; /* else the path of that file; empty: nothing has changed */
+    const struct stat *own; /* [n_own] files that the caller writes: no change */
+    size_t n_own;
     bool root_lost; /* what is at the path is something else, or nothing */
     bool stale;     /* to be begun anew, at `again_ns` */
     int64_t again_ns, began_ns, took_ns;

@@ -258,4 +258,37 @@ ok 'the last state, whole' diff -r --no-dereference q kept
 is "$(stat -c %a q/src/main.c)" "$(stat -c %a kept/src/main.c)" 'with modes'
 finish $watch
 exits 0 cairn checkpoint verify
+
+# ---- What cairn itself prints is no edit, and what always grows is stored less often ----
+mkdir logs
+exits 0 cairn session start logs -q
+exits 0 cairn session config files logs -q
+exits 0 cairn session config settle 1s -q
+cairn session watch >logs/out.log 2>logs/err.log &
+watch=$!
+ok 'it prints into the directory' printed 'watched in' logs/err.log
+echo 1 >logs/a
+stored_a() { cairn checkpoint cat "$(cairn checkpoint list --session logs --limit 1 --json | sed 's/.*"id":"\([^"]*\)".*/\1/')":a 2>cat.err | grep -qx "$1"; }
+ok 'an edit beside is stored' wait_for 100 stored_a 1
+total() { cairn checkpoint list --session logs --json | sed 's/.*"total":\([0-9]*\).*/\1/'; }
+sleep 1.2 # in which a line would have been an edit, whose checkpoint is a line
+n=$(total)
+sleep 1.5
+is "$(total)" "$n" 'its own lines make no checkpoints'
+mv logs/out.log logs/renamed.log
+ok 'a new name of it is an edit' wait_for 100 sh -c "[ \"\$(cairn checkpoint list --session logs --json | sed 's/.*\"total\":\([0-9]*\).*/\1/')\" -gt $n ]"
+sleep 1.2
+n=$(total)
+sleep 1.5
+is "$(total)" "$n" 'its lines are none by this name either'
+i=0
+while [ $i -lt 15 ] && ! grep -q 'grows all the time' logs/err.log; do
+    i=$((i + 1))
+    echo "line $i" >>logs/steady
+    sleep 1.3
+done
+ok 'a file that grows all the time is named' grep -q 'steady: this file alone changes' logs/err.log
+echo 2 >logs/a
+ok 'another edit is stored as ever' wait_for 100 stored_a 2
+finish $watch
 done_testing

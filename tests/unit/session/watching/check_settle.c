@@ -114,6 +114,40 @@ START_TEST(test_a_part_of_the_time)
 }
 END_TEST
 
+/* One that is written all the time: each comes later, until something else changes. */
+START_TEST(test_a_file_that_grows)
+{
+    struct settle settle = {.settle_ns = 2 * S};
+    int64_t now = 100 * S, wait = 0;
+    for (int i = 1; i <= 30; i++) {
+        settle_begin(&settle);
+        settle_end(&settle, SETTLE_MADE, now, now);
+        ck_assert(settle_note_steady(&settle, true, now) == (i == SETTLE_STEADY));
+        settle_note(&settle, now + S);
+        wait = settle_wait(&settle, now + S) + S;
+        if (i < SETTLE_STEADY)
+            ck_assert_int_eq(wait, 3 * S);
+        else if (i < SETTLE_STEADY + 10)
+            ck_assert_int_eq(wait, (2 * S) << (i - SETTLE_STEADY + 1));
+        else
+            ck_assert_int_eq(wait, 3600 * S);
+        now += wait;
+    }
+    now += S;
+    settle_end_steady(&settle);
+    ck_assert_int_eq(settle_wait(&settle, now), 0);
+    settle_begin(&settle);
+    settle_note(&settle, now);
+    ck_assert_int_eq(settle_wait(&settle, now), 2 * S);
+    settle_begin(&settle);
+    settle_end(&settle, SETTLE_MADE, now, now);
+    ck_assert(!settle_note_steady(&settle, true, now));
+    ck_assert_int_eq(settle_wait(&settle, now), INT64_MAX);
+    settle_note(&settle, now);
+    ck_assert_int_eq(settle_wait(&settle, now), 2 * S);
+}
+END_TEST
+
 START_TEST(test_long_times)
 {
     struct settle settle = {.settle_ns = 366ll * 86400 * S};
@@ -132,6 +166,7 @@ int main(void)
     tcase_add_test(c, test_the_rate);
     tcase_add_test(c, test_failures);
     tcase_add_test(c, test_a_part_of_the_time);
+    tcase_add_test(c, test_a_file_that_grows);
     tcase_add_test(c, test_long_times);
     suite_add_tcase(suite, c);
     return help_run(suite);
