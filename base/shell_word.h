@@ -9,4 +9,9 @@
  * that never need them. */
 void buf_shell_word(struct buf *buf, struct str text);
 
+/* The same in an array of SHELL_WORD_ROOM(bytes of the text, with a NUL) bytes, which
+ * it returns; where it does not fit, "NAME", which stands for one. */
+#define SHELL_WORD_ROOM(n) (4 * (n) + 3)
+const char *shell_word_in(char *out, size_t size, struct str text);
+
 #endif

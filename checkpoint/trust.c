@@ -47,7 +47,7 @@ static int check_stripped(struct cairn_store *store, const struct run_row *row,
         error, CAIRN_EDAMAGED,
         "the row of run %llu has no HMAC, but its checkpoints have: it was "
         "changed or forged; put back a copy of the store, or start again "
-        "with `cairn run --fresh`",
+        "with `cairn run FILE --fresh`",
         (unsigned long long)row->run);
 }
 
@@ -65,7 +65,7 @@ int run_trust(struct cairn_store *store, const struct run_row *row,
             error, CAIRN_EDAMAGED,
             "the HMAC of run %llu is not of this key: its row was changed "
             "or forged, or the key is another one; start again with `cairn "
-            "run --fresh`",
+            "run FILE --fresh`",
             run);
     return error_set(error, CAIRN_EDAMAGED,
                      "the row of run %llu is damaged (its checksum does not match), so "

@@ -8,6 +8,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <signal.h>

@@ -7,6 +7,7 @@
 #include "cli/first_process.h"
 #include "cli/help.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -100,7 +101,9 @@ int main(int argc, char **argv)
     ui_start();
     command_use(&command_tables);
     settings_init(&settings);
+    suggest_from(&settings);
     status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
+    suggest_from(NULL);
     settings_release(&settings);
     return status;
 }

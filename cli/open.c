@@ -5,6 +5,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <errno.h>
@@ -32,28 +33,9 @@ const char *key_path(const struct settings *settings)
     return path && path[0] != '\0' ? path : NULL;
 }
 
-const char *store_hint(const struct settings *settings)
-{
-    static const enum option_id options[] = {OPT_STORE, OPT_KEY};
-    static char hint[8400]; /* made once: the settings do not change */
-    if (hint[0] != '\0')
-        return hint;
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        char *word;
-        if (!settings->given[options[i]])
-            continue;
-        word = shell_word(settings->text[options[i]]);
-        if (word)
-            snprintf(hint + strlen(hint), sizeof hint - strlen(hint), " --%s %s",
-                     option_get(options[i])->name, word);
-        free(word);
-    }
-    return hint;
-}
-
 const char *run_hint(const struct settings *settings, const struct cairn_run_info *run)
 {
-    static char hint[8420];
+    static char hint[2 * 4 * PATH_MAX + 12];
     snprintf(hint, sizeof hint, "%s%s", store_hint(settings),
              run->keyed && !key_path(settings) ? " --key FILE" : "");
     return hint;
@@ -116,6 +98,8 @@ static int open_store(struct settings *settings, struct cairn_store **store,
     char *beside = store_beside(file);
     if (beside && is_own_directory(beside))
         rc = open_store_at(settings, store, beside, true, read_only, error);
+    if (rc == 0)
+        suggest_store(cairn_store_path(*store), file);
     free(beside);
     return rc;
 }
@@ -190,6 +174,8 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
             options.found = true;
         }
         rc = cairn_store_open(store, &options, &error);
+        if (rc == 0 && beside)
+            suggest_store(cairn_store_path(*store), settings->workflow_file);
         if (rc == 0)
             say_store_made(*store);
         free(beside);
@@ -259,8 +245,12 @@ int run_number(const struct settings *settings, int n, struct cairn_store *store
     int status = newest_run_of(store, file, run);
     if (status != 0 || *run != 0)
         return status;
-    return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                          "%s has no run yet; to start one: cairn run %s", file, file);
+    char *word = shell_word(file);
+    status = report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                            "%s has no run yet; to start one: `cairn run %s`", file,
+                            word ? word : "FILE");
+    free(word);
+    return status;
 }
 
 int run_operand(struct settings *settings, int n, struct cairn_store *store,

@@ -58,10 +58,8 @@ int workflow_target(struct settings *settings, const char *command, int n,
                     struct cairn_run_options *options);
 /* Prints the warnings of loading. */
 void print_warnings(const struct cairn_workflow *workflow);
-/* " --store DIR", " --key FILE", both, or "": to append to a suggested command. */
-const char *store_hint(const struct settings *settings);
-/* The same for commands that write to the run: with " --key FILE" if the run needs a
- * key and none is given. */
+/* store_hint (suggest.h) for commands that write to the run: with " --key FILE" if the
+ * run needs a key and none is given. */
 const char *run_hint(const struct settings *settings, const struct cairn_run_info *run);
 
 #endif

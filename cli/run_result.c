@@ -49,8 +49,8 @@ static void print_advice(const struct display *display,
         display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do &&
         !display->undo && result->exit_status != 0)
         say_always("nothing was run: a failure that was reported before has ended the "
-                   "run; cairn resume %llu%s runs what failed again",
-                   run, display->hint);
+                   "run; `cairn resume %llu` runs what failed again",
+                   run);
     if (result->waiting > 0 && result->state == CAIRN_RUN_UNFINISHED)
         say_always("%u external task%s can be done now: cairn next %llu%s",
                    result->waiting, plural(result->waiting), run, display->hint);
@@ -127,9 +127,8 @@ void display_result(struct display *display, const struct cairn_run_result *resu
     if (display->live)
         block_clear(&display->block);
     if (result->damaged)
-        ui_warn("damaged checkpoints were skipped; `cairn checkpoint verify%s` names "
-                "them",
-                display->hint);
+        ui_warn("damaged checkpoints were skipped; `cairn checkpoint verify` names "
+                "them");
     if (result->unsaved > 0)
         ui_warn("%u outcome%s could not be saved: those tasks will run again",
                 result->unsaved, plural(result->unsaved));

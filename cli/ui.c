@@ -7,6 +7,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/output_queue.h"
+#include "cli/suggest.h"
 #include "cli/terminal/terminal_text.h"
 
 #include <errno.h>
@@ -127,20 +128,33 @@ static size_t escape_formatted(char *safe, const char *text, size_t n,
     return used + 1;
 }
 
-/* Formats and escapes; heap or NULL. `lines`: the text may have several. */
-static char *make_line(size_t *length, bool lines, const char *format,
+enum line_kind {
+    LINE_DATA,
+    LINE_MESSAGE, /* the commands that it suggests are completed */
+    LINE_MESSAGES /* the same; the text may have several lines */
+};
+
+/* Formats and escapes; heap or NULL. */
+static char *make_line(size_t *length, enum line_kind kind, const char *format,
                        va_list arguments) PRINTS(3, 0);
-static char *make_line(size_t *length, bool lines, const char *format,
+static char *make_line(size_t *length, enum line_kind kind, const char *format,
                        va_list arguments)
 {
     char *text, *safe;
     int n = vasprintf(&text, format, arguments);
     if (n < 0)
         return NULL;
+    char *completed = kind == LINE_DATA ? NULL : suggest_completed(text);
+    if (completed) {
+        free(text);
+        text = completed;
+        n = (int)strlen(text);
+    }
     safe = malloc((size_t)n * ESCAPE_FACTOR + 1);
     if (safe)
-        *length = lines ? escape_text(safe, text, (size_t)n)
-                        : escape_formatted(safe, text, (size_t)n, format);
+        *length = kind == LINE_MESSAGES
+                      ? escape_text(safe, text, (size_t)n)
+                      : escape_formatted(safe, text, (size_t)n, format);
     free(text);
     return safe;
 }
@@ -191,13 +205,13 @@ void say_output(const char *prefix, const char *bytes, size_t n)
     free(line);
 }
 
-static void print_message(const char *prefix, bool lines, const char *format,
+static void print_message(const char *prefix, enum line_kind kind, const char *format,
                           va_list arguments) PRINTS(3, 0);
-static void print_message(const char *prefix, bool lines, const char *format,
+static void print_message(const char *prefix, enum line_kind kind, const char *format,
                           va_list arguments)
 {
     size_t n = 0;
-    char *line = make_line(&n, lines, format, arguments);
+    char *line = make_line(&n, kind, format, arguments);
     print_line(prefix, line, n);
     free(line);
 }
@@ -208,7 +222,7 @@ void say(const char *format, ...)
     if (ui.quiet)
         return;
     va_start(arguments, format);
-    print_message("", false, format, arguments);
+    print_message("", LINE_MESSAGE, format, arguments);
     va_end(arguments);
 }
 
@@ -223,7 +237,7 @@ void say_always(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_message("", false, format, arguments);
+    print_message("", LINE_MESSAGE, format, arguments);
     va_end(arguments);
 }
 
@@ -238,7 +252,7 @@ void say_label(enum color color, const char *label, const char *format, ...)
     snprintf(prefix, sizeof prefix, "%s%s%s ", painted ? color_codes[color] : "", label,
              painted ? "\033[0m" : "");
     va_start(arguments, format);
-    print_message(prefix, false, format, arguments);
+    print_message(prefix, LINE_MESSAGE, format, arguments);
     va_end(arguments);
 }
 
@@ -246,7 +260,7 @@ void ui_warn(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_message("cairn: ", true, format, arguments);
+    print_message("cairn: ", LINE_MESSAGES, format, arguments);
     va_end(arguments);
 }
 
@@ -355,7 +369,7 @@ void out(const char *format, ...)
     size_t n = 0;
     char *line;
     va_start(arguments, format);
-    line = make_line(&n, false, format, arguments);
+    line = make_line(&n, LINE_DATA, format, arguments);
     va_end(arguments);
     if (line) {
         out_raw(line, n);

@@ -157,7 +157,7 @@ int unknown_task(const struct cairn_workflow *workflow, const char *task)
         EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
         "there is no task %s in %s%s%s%s", task, cairn_workflow_name(workflow),
         nearest.best ? ": did you mean " : "", nearest.best ? nearest.best : "",
-        nearest.best ? "?" : ": `cairn plan --fresh` lists them");
+        nearest.best ? "?" : ": `cairn plan FILE --fresh` lists them");
 }
 
 int missing_task(struct cairn_store *store, uint64_t run, const char *task,

@@ -135,7 +135,7 @@ static int refuse_failed(struct command_answer *a, struct cairn_error *error)
         return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s",
                          a->command->task, text);
     return error_set(error, CAIRN_EUSAGE,
-                     "task %s has failed: %s; try again with: cairn resume %llu",
+                     "task %s has failed: %s; try again with: `cairn resume %llu`",
                      a->command->task, text, (unsigned long long)a->command->run);
 }
 

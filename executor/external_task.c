@@ -16,7 +16,8 @@ static const char *first_open_need(const struct run_view *v, uint32_t task)
 static int refuse_run(const struct run_view *v, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EUSAGE,
-                     "run %llu is %s; go on with it first: cairn resume %llu --no-wait",
+                     "run %llu is %s; go on with it first: `cairn resume %llu "
+                     "--no-wait`",
                      (unsigned long long)v->row.run, cairn_run_state_name(v->row.state),
                      (unsigned long long)v->row.run);
 }
@@ -27,7 +28,7 @@ static int refuse_failed(const struct run_view *v, uint32_t task,
 {
     return error_set(error, CAIRN_EUSAGE,
                      "task %s cannot be done now: it is failed; offer it again with: "
-                     "cairn resume %llu --no-wait",
+                     "`cairn resume %llu --no-wait`",
                      v->workflow->graph.id[task], (unsigned long long)v->row.run);
 }
 
@@ -108,13 +109,14 @@ int external_task_check_open(struct external_task *t, struct cairn_error *error)
 int external_task_refuse_taken(const struct external_task *t, struct cairn_error *error)
 {
     int64_t left = (t->claim->left_ms + 999) / 1000;
-    return error_set(error, CAIRN_EOWNED,
-                     "%.*s has task %s for another %lld second%s: if that is you, "
-                     "give the --token that `cairn claim` has printed; see `cairn next "
-                     "%llu --claimed`",
-                     (int)t->claim->holder.len, t->claim->holder.ptr,
-                     t->view.workflow->graph.id[t->task], (long long)left,
-                     left == 1 ? "" : "s", (unsigned long long)t->view.row.run);
+    return error_set(
+        error, CAIRN_EOWNED,
+        "%.*s has task %s for another %lld second%s: if that is you, "
+        "give the --token that `cairn claim RUN TASK` has printed; see `cairn next "
+        "%llu --claimed`",
+        (int)t->claim->holder.len, t->claim->holder.ptr,
+        t->view.workflow->graph.id[t->task], (long long)left, left == 1 ? "" : "s",
+        (unsigned long long)t->view.row.run);
 }
 
 int external_task_check_token(const struct external_task *t, const char *token,

@@ -269,21 +269,21 @@ static const char *describe_undecided(const struct cairn_plan *plan, uint32_t ta
         return check ? "it ran before an edit took it out or skipped it, and it must "
                        "not run twice; its check decides"
                      : "it ran before an edit took it out or skipped it, and it must "
-                       "not run twice; decide with `cairn resolve`";
+                       "not run twice; decide with `cairn resolve RUN TASK`";
     if (lost_result(s, task))
         return check ? "its stored result is damaged or gone, and it must not run "
                        "twice; its check decides"
                      : "its stored result is damaged or gone, and it must not run "
-                       "twice; decide with `cairn resolve`";
+                       "twice; decide with `cairn resolve RUN TASK`";
     if (mark & MARK_DAMAGED)
         return check
                    ? "the checkpoint that recorded its end is damaged or gone, and it "
                      "must not run twice; its check decides"
                    : "the checkpoint that recorded its end is damaged or gone, and it "
-                     "must not run twice; decide with `cairn resolve`";
+                     "must not run twice; decide with `cairn resolve RUN TASK`";
     return check ? "it was interrupted and must not run twice; its check decides"
                  : "it was interrupted and must not run twice; decide with `cairn "
-                   "resolve`";
+                   "resolve RUN TASK`";
 }
 
 static const char *describe_excluded(const struct cairn_plan *plan, uint32_t task,

@@ -216,7 +216,7 @@ static void describe_listed_task(struct list_display *l, uint32_t task)
         t->event.reason = cairn_reason_name(CAIRN_REASON_INTERRUPTED);
         set_words(t, "task_unknown",
                   "was interrupted, and nobody knows how far it came: %s decides",
-                  has_check(l, task) ? "its check" : "`cairn resolve`");
+                  has_check(l, task) ? "its check" : "`cairn resolve RUN TASK`");
     } else if (row->argument) {
         t->event.outcome = CAIRN_EXCLUDED;
         t->event.reason = cairn_reason_name(CAIRN_REASON_EXCLUDED);

@@ -56,7 +56,7 @@ int run_no_checkpoint(uint64_t run, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EDAMAGED,
                      "run %llu has no checkpoint left, so there is nothing to go on "
-                     "from; start again with `cairn run --fresh`",
+                     "from; start again with `cairn run FILE --fresh`",
                      (unsigned long long)run);
 }
 

@@ -157,10 +157,11 @@ int line_present_seq(struct live *live, uint64_t *seq, struct cairn_error *error
     *seq = rc ? 0 : head.parent;
     if (rc || *seq)
         return rc;
-    return error_set(error, CAIRN_ENOTFOUND,
-                     "session %.*s has no checkpoint: `cairn checkpoint create` makes "
-                     "one",
-                     (int)live->row.name.len, live->row.name.ptr);
+    return error_set(
+        error, CAIRN_ENOTFOUND,
+        "session %.*s has no checkpoint: `cairn checkpoint create MESSAGE` "
+        "makes one",
+        (int)live->row.name.len, live->row.name.ptr);
 }
 
 /* A damaged record is as good as a sound one for its place in a line. */

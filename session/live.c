@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/os.h"
+#include "base/shell_word.h"
 #include "checkpoint/verify/lost_items.h"
 #include "secrets/declared.h"
 #include "session/files_pending.h"
@@ -73,7 +74,7 @@ static int resolve(struct cairn_store *store, const char *name, uint64_t *sessio
             return rc < 0 ? rc : 0;
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no current session: start one with `cairn session "
-                         "start`, or choose one with `cairn session switch`");
+                         "start`, or choose one with `cairn session switch NAME`");
     }
     if (str_to_u64(str_of(name), session))
         return 0;
@@ -165,11 +166,12 @@ int live_check_open(const struct live *live, struct cairn_error *error)
 {
     if (!live->row.ended_ns)
         return 0;
-    return error_set(error, CAIRN_EUSAGE,
-                     "session %.*s has ended: `cairn session switch %.*s` goes on with "
-                     "it",
-                     (int)live->row.name.len, live->row.name.ptr,
-                     (int)live->row.name.len, live->row.name.ptr);
+    struct str name = live->row.name;
+    char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
+    return error_set(
+        error, CAIRN_EUSAGE,
+        "session %.*s has ended: `cairn session switch %s` goes on with it",
+        (int)name.len, name.ptr, shell_word_in(word, sizeof word, name));
 }
 
 /* ---- Branches ---- */

@@ -124,10 +124,11 @@ static int search(struct newest *newest)
     if (rc)
         return rc < 0 ? rc : 0;
     if (!newest->found.damaged)
-        return error_set(newest->error, CAIRN_ENOTFOUND,
-                         "session %.*s has no checkpoint: `cairn checkpoint create` "
-                         "makes one",
-                         (int)name.len, name.ptr);
+        return error_set(
+            newest->error, CAIRN_ENOTFOUND,
+            "session %.*s has no checkpoint: `cairn checkpoint create MESSAGE` "
+            "makes one",
+            (int)name.len, name.ptr);
     return error_set(newest->error, CAIRN_EDAMAGED,
                      "no checkpoint of session %.*s is whole: run `cairn doctor`",
                      (int)name.len, name.ptr);

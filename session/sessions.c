@@ -3,6 +3,7 @@
 #include "session/session_int.h"
 
 #include "base/decimal.h"
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "storage/store.h"
 
@@ -200,11 +201,12 @@ static int check_free(struct live *live, struct str name, struct cairn_error *er
         return 0;
     if (rc)
         return rc;
+    char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
     return error_set(
         error, CAIRN_EUSAGE,
-        "there is a session '%.*s' already: `cairn session switch` goes on "
-        "with it",
-        (int)name.len, name.ptr);
+        "there is a session '%.*s' already: `cairn session switch %s` goes "
+        "on with it",
+        (int)name.len, name.ptr, shell_word_in(word, sizeof word, name));
 }
 
 /* The row twice: its number and that of its branch name each other. */

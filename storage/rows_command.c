@@ -344,6 +344,6 @@ int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
         return rc < 0 ? rc : 0;
     return error_set(error, CAIRN_EDAMAGED,
                      "the claim of task %u (generation %u) of run %llu is damaged: its "
-                     "token is void, take the task again with `cairn claim`",
+                     "token is void, take the task again with `cairn claim RUN TASK`",
                      task, gen, (unsigned long long)run);
 }

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "base/shell_word.h"
 #include "graph/definition.h"
 #include "graph/definition_text.h"
 #include "graph/members.h"
@@ -123,12 +124,13 @@ static int read_source(struct cairn_workflow *w, const char *path,
     static const char why[] =
         "a workflow must be a regular file, because resume reads it again";
     struct cairn_error inner = {0};
+    char word[SHELL_WORD_ROOM(400)];
     int rc = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no workflow file %.400s; give the path of one, or "
-                         "have one written: cairn init %.400s",
-                         path, path);
+                         "have one written: `cairn init %s`",
+                         path, shell_word_in(word, sizeof word, str_of(path)));
     if (rc == CAIRN_EUSAGE)
         return error_set(error, CAIRN_EUSAGE, "%.800s: %s", inner.text, why);
     if (rc && error)

@@ -230,7 +230,8 @@ static const char *remedy_of(const struct cairn_problem *problem, char buffer[20
                "what is damaged";
     if (!problem->seq)
         return "put back a copy of the store in which it is as it was, or start again "
-               "with `cairn run --fresh`; with its run it can be removed (`cairn gc`)";
+               "with `cairn run FILE --fresh`; with its run it can be removed (`cairn "
+               "gc`)";
     snprintf(buffer, 200,
              "`cairn checkpoint delete %s`, with the same key, takes it out (`cairn "
              "doctor --repair` does not: it needs no key)",

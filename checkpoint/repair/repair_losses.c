@@ -201,7 +201,7 @@ static int report_lost_end(void *context, const struct attempt_row *row)
         ends->repair, &loss,
         "the end of task number %u of run %llu: it counts as interrupted and "
         "runs again when the run is resumed (`once`: it is unknown, and `cairn "
-        "resolve` decides)",
+        "resolve RUN TASK` decides)",
         row->task, (unsigned long long)ends->run);
     return 0;
 }

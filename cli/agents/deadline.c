@@ -34,11 +34,12 @@ static void *wait_for_it(void *unused)
     while (nanosleep(&wait, &wait) != 0)
         continue;
     pthread_mutex_lock(&deadline.mutex);
-    snprintf(text, sizeof text,
-             "%s: gave up after %llu ms: if the store was not locked meanwhile, the "
-             "first checkpoint takes longer: make it with `cairn checkpoint create`",
-             deadline.event[0] != '\0' ? deadline.event : "the event on stdin",
-             (unsigned long long)deadline.limit_ms);
+    snprintf(
+        text, sizeof text,
+        "%s: gave up after %llu ms: if the store was not locked meanwhile, the "
+        "first checkpoint takes longer: make it with `cairn checkpoint create MESSAGE`",
+        deadline.event[0] != '\0' ? deadline.event : "the event on stdin",
+        (unsigned long long)deadline.limit_ms);
     if (deadline.store[0] != '\0')
         (void)cairn_agent_note_failure(deadline.store, text, NULL);
     snprintf(line, sizeof line, "cairn: session hook: %s\n", text);

@@ -9,6 +9,7 @@
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/checkpoint_state.h"
 #include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/tasks/task_rows.h"
 #include "cli/tasks/told_values.h"
 #include "cli/terminal/terminal_text.h"

@@ -11,6 +11,7 @@
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/documents.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -188,8 +189,9 @@ static int show_run(struct tree *tree, size_t i)
         doc_count(tree->doc, "checkpoints_total", total);
         doc_end(tree->doc);
     } else if (total > rows.shown && !ui_output_lost()) {
-        out("%s| ... %llu more: cairn checkpoint list --run %llu\n", indent,
-            (unsigned long long)(total - rows.shown), (unsigned long long)entry->run);
+        out("%s| ... %llu more: cairn checkpoint list --run %llu%s\n", indent,
+            (unsigned long long)(total - rows.shown), (unsigned long long)entry->run,
+            store_hint(tree->settings));
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 struct findings_report {

@@ -225,10 +225,9 @@ static void say_what_begins(const struct settings *settings, struct cairn_store 
         return;
     char *file = file_operand(run.file);
     bool some = cairn_plan_will(plan) + cairn_plan_may(plan) > 0;
-    const char *hint = store_hint(settings);
-    say("run %llu is completed: %s%s%s`cairn run%s%s` begins a new run",
-        (unsigned long long)run.run, some ? "`cairn resume" : "", some ? hint : "",
-        some ? "` runs these, " : "", file ? file : "", hint);
+    say("run %llu is completed: %s`cairn run%s` begins a new run",
+        (unsigned long long)run.run, some ? "`cairn resume` runs these, " : "",
+        file ? file : "");
     free(file);
 }
 
@@ -245,11 +244,10 @@ static void say_what_resumes(const struct settings *settings, struct cairn_store
         cairn_run_get(store, number, &run, NULL) != 0 ||
         run.state != CAIRN_RUN_COMPLETED || run.live)
         return;
-    const char *hint = store_hint(settings);
-    say("run %llu of this file is completed: `cairn resume %llu%s` runs only what has "
-        "changed (`cairn plan --run %llu%s`)",
-        (unsigned long long)number, (unsigned long long)number, hint,
-        (unsigned long long)number, hint);
+    say("run %llu of this file is completed: `cairn resume %llu` runs only what has "
+        "changed (`cairn plan --run %llu`)",
+        (unsigned long long)number, (unsigned long long)number,
+        (unsigned long long)number);
 }
 
 static int check_rerun(const struct settings *settings,

@@ -7,6 +7,7 @@
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/secrets.h"
+#include "cli/suggest.h"
 #include "cli/tasks/choose.h"
 #include "cli/ui.h"
 

@@ -7,6 +7,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/tasks/state_list.h"
 #include "cli/tasks/task_rows.h"
 #include "cli/tasks/timing.h"

@@ -5,6 +5,7 @@
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/suggest.h"
 #include "cli/tasks/task_rows.h"
 #include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"

@@ -48,7 +48,7 @@ static const char *waiting_words(const struct cairn_waiting_info *info, bool liv
         return "waits for somebody to do it";
     case CAIRN_WAITS_DECISION:
         return info->check ? "is unknown: its check decides"
-                           : "is unknown: decide with cairn resolve";
+                           : "is unknown: decide with `cairn resolve RUN TASK`";
     }
     return "";
 }

@@ -6,6 +6,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/terminal/block.h"
 #include "cli/ui.h"
 

@@ -8,6 +8,7 @@
 #include "cli/sessions/checkpoint_state.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
@@ -64,8 +65,8 @@ static int print_message(void *context, const struct cairn_message *message)
     else
         out_incomplete();
     if (message->text[n] != '\0')
-        out("[...]: `cairn session message show %" PRIu64 "` prints all of it\n",
-            message->n);
+        out("[...]: `cairn session message show %" PRIu64 "%s` prints all of it\n",
+            message->n, session_hint());
     free(text);
     return 0;
 }

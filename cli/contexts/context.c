@@ -4,6 +4,7 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
@@ -52,8 +53,8 @@ static int print_context(void *unused, const struct cairn_context *context)
         out("%-9s %s=%s\n", i == 0 ? "context" : "", context->pairs[i].key,
             context->pairs[i].value);
     if (context->state)
-        out("state     %s: `cairn checkpoint resume --level full` prints it\n",
-            format_bytes(size, strlen(context->state)));
+        out("state     %s: `cairn checkpoint resume --level full%s` prints it\n",
+            format_bytes(size, strlen(context->state)), session_hint());
     print_numbers(context);
     if (context->git_branch || context->git_commit)
         out("git       %s%s%s\n",
@@ -197,8 +198,8 @@ static int tell_offer(void *context, const struct cairn_context *found)
     const char *text = found->summary ? found->summary : offer->info->message;
     int n = cut(text);
     if (!offer->doc) {
-        out("go on from   %s: %.*s%s (`cairn checkpoint resume`)\n", offer->info->id, n,
-            text, text[n] != '\0' ? "..." : "");
+        out("go on from   %s: %.*s%s (`cairn checkpoint resume%s`)\n", offer->info->id,
+            n, text, text[n] != '\0' ? "..." : "", session_hint());
         return 0;
     }
     doc_object(offer->doc, "context");

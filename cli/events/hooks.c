@@ -24,14 +24,17 @@ static void tell_failed(void *context, const char *text)
 static void tell_budget(void *context, const struct cairn_budget *budget)
 {
     char stored[FORMAT_MAX], most[FORMAT_MAX];
+    char *word = shell_word(budget->name);
     (void)context;
-    ui_warn(
-        "session %s takes %s in the store, more than its size-budget of %s: `cairn "
-        "session size` shows what takes room, and `cairn checkpoint prune --session` "
-        "and `cairn gc` free what only old checkpoints hold. `cairn session config "
-        "size-budget SIZE` sets another limit, or off",
-        budget->name, format_bytes(stored, budget->stored),
-        format_bytes(most, budget->budget));
+    ui_warn("session %s takes %s in the store, more than its size-budget of %s: `cairn "
+            "session size` shows what takes room, and `cairn checkpoint prune "
+            "--session %s` "
+            "and `cairn gc` free what only old checkpoints hold. `cairn session config "
+            "size-budget SIZE --session %s` sets another limit, or off",
+            budget->name, format_bytes(stored, budget->stored),
+            format_bytes(most, budget->budget), word ? word : "NAME",
+            word ? word : "NAME");
+    free(word);
 }
 
 /* It comes after the data of the command, and before what hooks write. */

@@ -55,7 +55,7 @@ static int preview(const struct settings *settings, struct cairn_store *store,
     }
     if (!steps.doc) {
         out_flush();
-        say("page %u of %u; to do this: cairn belief cascade %s %s --token %s",
+        say("page %u of %u; to do this: `cairn belief cascade %s %s --token %s`",
             cascade.page, cascade.pages, settings->operands[0], settings->operands[1],
             cascade.token);
         return 0;

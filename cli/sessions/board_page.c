@@ -5,6 +5,7 @@
 #include "cli/report.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
@@ -32,7 +33,8 @@ static void end_lines(const struct part *part, uint64_t total, const char *more,
                       const char *id)
 {
     if (!part->doc && total > part->shown)
-        out("and %" PRIu64 " more: %s%s\n", total - part->shown, more, id);
+        out("and %" PRIu64 " more: %s%s%s\n", total - part->shown, more, id,
+            session_hint());
 }
 
 /* ---- Items ---- */

@@ -151,7 +151,7 @@ static int find_newest(struct cairn_store *store, const char *session,
     if (sides->from_id[0] == '\0')
         return report_failure(
             EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-            "the session has no checkpoint: `cairn checkpoint create` "
+            "the session has no checkpoint: `cairn checkpoint create MESSAGE` "
             "makes one");
     sides->from = sides->from_id;
     return 0;

@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
@@ -162,7 +163,7 @@ static int restore(const struct settings *settings, struct cairn_store *store,
     else if (was_there(&report))
         say("nothing was restored: it is what there is");
     else if (!ui_json())
-        say("to take it back: cairn checkpoint undo-restore");
+        say("to take it back: cairn checkpoint undo-restore%s", session_hint());
     return status;
 }
 
@@ -209,7 +210,7 @@ static int move_along(struct settings *settings, move_fn *move, const char *oppo
     if (done && options.dry_run)
         say("nothing was restored: that is what would be");
     else if (done && !ui_json())
-        say("to take it back: cairn checkpoint %s", opposite);
+        say("to take it back: cairn checkpoint %s%s", opposite, session_hint());
     hooks_run_and_close(store);
     return status;
 }

@@ -174,7 +174,7 @@ static void say_consequences(const struct work *work,
     say_strength(work, result);
     say_confidence(work, result);
     if (result->changed > 1)
-        say("%u more item%s changed because of it: cairn session log",
+        say("%u more item%s changed because of it: `cairn session log`",
             result->changed - 1, result->changed == 2 ? "" : "s");
     if (result->contradicts[0] != '\0')
         ui_warn("%s contradicts %s: at most one of them is true", result->id,

@@ -408,7 +408,7 @@ static int find_ends(const struct settings *settings, struct page *page)
                             "the two checkpoints are of different sessions");
     if (ends->to.seq < ends->from.seq)
         return report_usage(settings->command,
-                            "%s is the later one: cairn report %s %s", ends->from.id,
+                            "%s is the later one: `cairn report %s %s`", ends->from.id,
                             ends->to.id, ends->from.id);
     return 0;
 }

@@ -28,7 +28,8 @@ int command_renew(struct settings *settings)
     uint64_t run = 0;
     int status;
     if (!settings->given[OPT_TOKEN])
-        return report_usage("renew", "give the --token that `cairn claim` printed");
+        return report_usage("renew",
+                            "give the --token that `cairn claim RUN TASK` printed");
     status = run_and_store(settings, &store, &run);
     if (status == 0 && cairn_renew(store, run, task, settings->text[OPT_TOKEN],
                                    (int64_t)settings->number[OPT_LEASE], &error) != 0)

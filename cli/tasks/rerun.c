@@ -25,17 +25,15 @@ static int load_workflow(struct cairn_store *store, const struct cairn_run_info 
 }
 
 /* The live run may do next what is wanted. */
-static int refuse_live(const struct settings *settings,
-                       const struct cairn_run_info *run)
+static int refuse_live(const struct cairn_run_info *run)
 {
     unsigned long long number = run->run;
-    const char *hint = store_hint(settings);
-    return report_failure(
-        EXIT_OWNED, cairn_code_name(CAIRN_EOWNED),
-        "run %llu is running (process %lld on %s): its tasks can run "
-        "again when it has ended; watch it with `cairn watch %llu%s`, "
-        "or end it with `cairn cancel %llu%s`",
-        number, (long long)run->owner_pid, run->owner_host, number, hint, number, hint);
+    return report_failure(EXIT_OWNED, cairn_code_name(CAIRN_EOWNED),
+                          "run %llu is running (process %lld on %s): its tasks can run "
+                          "again when it has ended; watch it with `cairn watch %llu`, "
+                          "or end it with `cairn cancel %llu`",
+                          number, (long long)run->owner_pid, run->owner_host, number,
+                          number);
 }
 
 int command_rerun(struct settings *settings)
@@ -58,7 +56,7 @@ int command_rerun(struct settings *settings)
     if (status == 0)
         status = run_option(settings, store, &run);
     if (status == 0 && run.live)
-        status = refuse_live(settings, &run);
+        status = refuse_live(&run);
     options.run = run.run;
     if (status == 0)
         status = load_workflow(store, &run, &workflow);

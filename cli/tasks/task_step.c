@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the commands that name a task of a run have in common. */
 #include "cli/tasks/task_step.h"
+#include "cli/suggest.h"
 
 #include "cli/exit_status.h"
 #include "cli/json.h"
@@ -69,17 +70,15 @@ int step_report(const struct settings *settings, struct cairn_store *store,
             say("continue with: cairn resume %llu%s", (unsigned long long)run,
                 store_hint(settings));
         else if (!info.live && info.state == CAIRN_RUN_FAILED && failed)
-            say("the run has failed; cairn resume %llu%s runs %s again",
-                (unsigned long long)run, store_hint(settings), task);
+            say("the run has failed; `cairn resume %llu` runs %s again",
+                (unsigned long long)run, task);
         else if (!info.live && info.state == CAIRN_RUN_FAILED)
             say("the run has failed; go on with it: cairn resume %llu%s",
                 (unsigned long long)run, store_hint(settings));
         else if (!info.live && failed)
-            say("what else waits can still be done: cairn next %llu%s; %s is done "
-                "again "
-                "once the run has ended: cairn resume %llu%s",
-                (unsigned long long)run, store_hint(settings), task,
-                (unsigned long long)run, store_hint(settings));
+            say("what else waits can still be done: `cairn next %llu`; %s is done "
+                "again once the run has ended: `cairn resume %llu`",
+                (unsigned long long)run, task, (unsigned long long)run);
         return 0;
     }
     doc_begin(&doc);

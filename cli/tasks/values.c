@@ -2,6 +2,7 @@
 /* cairn values: what tasks have told for later ones. */
 #include "cli/commands/run_commands.h"
 #include "cli/exit_status.h"
+#include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -55,12 +56,17 @@ static int show_value(void *context, const struct cairn_value_info *info)
 static int report_none(const struct settings *settings, uint64_t run)
 {
     const char *task = settings->operands[0];
-    if (settings->n_operands > 1)
-        return report_failure(
+    if (settings->n_operands > 1) {
+        char *word = shell_word(task);
+        int status = report_failure(
             EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-            "task %s has told no value %s in run %llu: cairn values %s shows what it "
-            "has told",
-            task, settings->operands[1], (unsigned long long)run, task);
+            "task %s has told no value %s in run %llu: `cairn values %s --run %llu` "
+            "shows what it has told",
+            task, settings->operands[1], (unsigned long long)run, word ? word : "TASK",
+            (unsigned long long)run);
+        free(word);
+        return status;
+    }
     if (!task)
         say("no task of run %llu has told a value", (unsigned long long)run);
     else

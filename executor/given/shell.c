@@ -110,11 +110,12 @@ static int refuse_kind(const struct maker *m)
     unsigned long long run = m->view->run.row.run;
     const char *id = m->view->graph.id[m->view->task];
     if (m->scope.def->kind == TASK_EXTERNAL)
-        return error_set(m->error, CAIRN_EUSAGE,
-                         "task `%s` is external: cairn starts no process for it. "
-                         "`cairn next %llu` shows what is to be done, `cairn claim`, "
-                         "`complete` and `fail` do it",
-                         id, run);
+        return error_set(
+            m->error, CAIRN_EUSAGE,
+            "task `%s` is external: cairn starts no process for it. "
+            "`cairn next %llu` shows what is to be done, `cairn claim RUN TASK`, "
+            "`complete` and `fail` do it",
+            id, run);
     if (m->scope.def->kind == TASK_CALL)
         return error_set(m->error, CAIRN_EUSAGE,
                          "task `%s` is a function of the program that ran the "

@@ -84,10 +84,11 @@ static int find_end(struct blame *b, const char *path)
     if (rc)
         return rc;
     if (!entry)
-        return error_set(b->error, CAIRN_ENOTFOUND,
-                         "checkpoint debug:%llu has no %.200s: `cairn checkpoint log` "
-                         "shows which have it",
-                         (unsigned long long)b->h.steps[b->at].seq, path);
+        return error_set(
+            b->error, CAIRN_ENOTFOUND,
+            "checkpoint debug:%llu has no %.200s: `cairn checkpoint log PATH` "
+            "shows which have it",
+            (unsigned long long)b->h.steps[b->at].seq, path);
     b->entry = *entry;
     rc = read_text(b, entry, &b->now);
     if (rc < 0)

@@ -2,6 +2,7 @@
 /* Branches of a session: lines of checkpoints that begin where another one was. */
 #include "session/moves/moves_int.h"
 
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
 #include "session/board/status.h"
@@ -13,7 +14,7 @@ static int start_branch(struct move *m, const char *name, const char *from)
 {
     struct branch_row taken;
     struct log_entry entry = {.verb = VERB_BRANCHED};
-    char own[CAIRN_SESSION_NAME_MAX];
+    char own[CAIRN_SESSION_NAME_MAX], word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
     int rc = name ? 0 : branch_free_name(m, own);
     if (!name)
         name = own;
@@ -23,9 +24,11 @@ static int start_branch(struct move *m, const char *name, const char *from)
         rc = branch_find(&m->live, str_of(name), &taken, m->error);
     if (!rc && taken.branch)
         rc = error_set(m->error, CAIRN_EUSAGE,
-                       "there is a branch '%.128s' already: `cairn branch switch` goes "
-                       "on with it",
-                       name);
+                       taken.branch == m->from.branch
+                           ? "there is a branch '%.128s' already: it is the current one"
+                           : "there is a branch '%.128s' already: `cairn branch switch "
+                             "%s` goes on with it",
+                       name, shell_word_in(word, sizeof word, str_of(name)));
     if (!rc && from)
         rc = debug_seq(m->live.store, from, &m->seq, m->error);
     if (!rc && from)
@@ -55,11 +58,10 @@ static int switch_branch(struct move *m, const char *name, const char *from)
         return error_set(m->error, CAIRN_EUSAGE, "branch %.128s is the current one",
                          name);
     if (m->to.status == BRANCH_ABANDONED)
-        return error_set(
-            m->error, CAIRN_EUSAGE,
-            "branch %.128s was abandoned: `cairn branch start NAME --from` "
-            "one of its checkpoints goes on from there",
-            name);
+        return error_set(m->error, CAIRN_EUSAGE,
+                         "branch %.128s was abandoned: `cairn branch start NAME --from "
+                         "CHECKPOINT`, one of its own, goes on from there",
+                         name);
     rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error);
     if (!rc)
         rc = branch_state(&m->live, &m->to, &m->seq, m->error);

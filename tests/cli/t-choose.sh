@@ -256,7 +256,7 @@ exits 10 cairn run 'comple'
 says 'did you mean compile?' 'a group is suggested, too'
 printf 'name: many\ntasks:\n  t: {foreach: {n: {range: [1, 40]}}, run: "true"}\n' >many.yaml
 exits 10 cairn run many.yaml 'nothing-like-it'
-says 'cairn plan --fresh' 'or how to see all of them'
+says 'cairn plan many.yaml --fresh' 'or how to see all of them'
 exits 0 cairn resume
 touch src/a.c
 for f in b c d; do

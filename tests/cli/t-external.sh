@@ -272,9 +272,9 @@ matches '^  waiting +other +\(for somebody to do it\)$' 'one that can be done as
 matches '^  not run +after$' 'and the rest as not run'
 exits 0 cairn fail "$texts" review --token "$token" --message bad
 says "run $texts: review has failed"
-says "what else waits can still be done: cairn next $texts; review is done again once the run has ended: cairn resume $texts"
+says "what else waits can still be done: \`cairn next $texts\`; review is done again once the run has ended: \`cairn resume $texts\`"
 exits 1 cairn resume "$texts" --no-wait
-says "nothing was run: a failure that was reported before has ended the run; cairn resume $texts runs what failed again"
+says "nothing was run: a failure that was reported before has ended the run; \`cairn resume $texts\` runs what failed again"
 cairn resume "$texts" >wait.out 2>wait.err &
 pid=$!
 ok 'a run that waits says what to type' wait_for 20 grep -q "when it is done: cairn complete $texts TASK; what waits: cairn next $texts" wait.err

@@ -225,7 +225,7 @@ exits 5 cairn status --key key
 exits 5 cairn checkpoint verify --key key
 says 'resume refuses the run' 'verify says what becomes of it'
 exits 5 cairn doctor --key key
-says 'cairn run --fresh' 'the doctor says what helps'
+says 'cairn run FILE --fresh' 'the doctor says what helps'
 ok 'and advises no repair' sh -c '! grep -q "takes out" out'
 exits 5 cairn gc --key key
 says 'without --key' 'gc says what helps'

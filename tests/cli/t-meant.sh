@@ -73,7 +73,7 @@ exits 10 cairn status flow.yaml
 sed 's/name: flow/name: other/' flow.yaml >other.yaml
 exits 1 cairn run flow.yaml
 exits 10 cairn resume other.yaml
-says 'other.yaml has no run yet; to start one: cairn run other.yaml' 'a file without a run'
+says 'other.yaml has no run yet; to start one: `cairn run other.yaml`' 'a file without a run'
 touch ready
 exits 0 cairn resume flow.yaml
 exits 0 cairn status flow.yaml

@@ -30,7 +30,7 @@ exits 0 cairn status --json
 json_ok 'status --json'
 is "$(json_get '.unknown_tasks[0].task')" pay 'and the task'
 exits 0 cairn status --waiting
-says 'pay  is unknown: decide with cairn resolve  (1 behind it)'
+says 'pay  is unknown: decide with `cairn resolve RUN TASK`  (1 behind it)'
 exits 0 cairn plan
 matches '^may +after' 'plan: what comes after may run'
 exits 8 cairn resume

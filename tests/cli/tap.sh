@@ -23,6 +23,7 @@ set -u
 tap_n=0
 tap_failed=0
 tap_last=
+tap_top=$PWD # with $TAP_HINTS: what tests/tools/hints.sh copies
 status=0
 
 tap_report() { # ok|not ok, name
@@ -43,6 +44,7 @@ run() {
     tap_last=$*
     "$@" >out 2>err </dev/null
     status=$?
+    [ -z "${TAP_HINTS-}" ] || sh "$TESTS/tools/hints.sh" "$TAP_HINTS" "$tap_top" "$@"
     return 0
 }
 

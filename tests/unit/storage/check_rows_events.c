@@ -274,7 +274,7 @@ START_TEST(damaged_claim)
                      CAIRN_EDAMAGED);
     ck_assert_ptr_nonnull(strstr(text.data, " damaged; 9 token; "));
     expect_error("task 7 (generation 2) of run 1 is damaged");
-    expect_error("`cairn claim`");
+    expect_error("`cairn claim RUN TASK`");
     buf_clear(&text);
     put_claim(store, claim_of(7));
     good(store_each_claim(store, 1, 2, add_claim, &text, &error));
