@@ -162,16 +162,27 @@ static void print_failure(const struct display *display,
     free(word);
 }
 
+/* ", and 1m48s to read its files", where that is worth a word. */
+static void describe_reading(char out[FORMAT_MAX + 32], const struct cairn_event *event)
+{
+    char took[FORMAT_MAX];
+    out[0] = '\0';
+    if (event->reading_ms >= 1000)
+        snprintf(out, FORMAT_MAX + 32, ", and %s to read its files",
+                 format_duration(took, event->reading_ms));
+}
+
 /* A task with a message (a check that warns) is printed even where others are not. */
 static void print_completed(const struct display *display,
                             const struct cairn_event *event, bool lines)
 {
-    char took[FORMAT_MAX];
+    char took[FORMAT_MAX], reading[FORMAT_MAX + 32];
     if (!lines && (!event->text || display->quiet))
         return;
-    say_label(GREEN, "ok  ", "%s  %s%s%s", event->task,
-              format_duration(took, event->duration_ms), event->text ? "  " : "",
-              event->text ? event->text : "");
+    describe_reading(reading, event);
+    say_label(GREEN, "ok  ", "%s  %s%s%s%s", event->task,
+              format_duration(took, event->duration_ms), reading,
+              event->text ? "  " : "", event->text ? event->text : "");
     if (display->output == SHOW_GROUP)
         print_written(display, event);
 }
@@ -322,6 +333,15 @@ static void put_task(struct display *display, const struct cairn_event *event,
     live_put(&display->tasks, &task);
 }
 
+static void put_reading(struct display *display, const struct cairn_event *event)
+{
+    char text[LIVE_TEXT];
+    int n = snprintf(text, sizeof text, "reading %s", event->text);
+    put_task(display, event, LIVE_RUNS);
+    live_text(&display->tasks, event->node, text,
+              n < LIVE_TEXT ? (size_t)n : LIVE_TEXT - 1);
+}
+
 static void note_failure(struct display *display, const char *task)
 {
     if (display->n_failed < FAILED_NAMES)
@@ -339,6 +359,9 @@ static void track_tasks(struct display *display, const struct cairn_event *event
     switch (event->kind) {
     case CAIRN_EVENT_TASK_STARTED:
         put_task(display, event, LIVE_RUNS);
+        break;
+    case CAIRN_EVENT_TASK_READING:
+        put_reading(display, event);
         break;
     case CAIRN_EVENT_TASK_RETRY:
         put_task(display, event, LIVE_RETRIES);
@@ -367,6 +390,7 @@ static bool is_permanent(const struct display *display, const struct cairn_event
     switch (event->kind) {
     case CAIRN_EVENT_TICK:
     case CAIRN_EVENT_TASK_LINE:
+    case CAIRN_EVENT_TASK_READING:
     case CAIRN_EVENT_RUN_FINISHED:
         return false;
     case CAIRN_EVENT_TASK_STARTED:
@@ -435,6 +459,7 @@ static void print_line(struct display *display, const struct cairn_event *event)
         print_streamed(event);
         break;
     case CAIRN_EVENT_TASK_LINE:
+    case CAIRN_EVENT_TASK_READING:
     case CAIRN_EVENT_TICK:
     case CAIRN_EVENT_RUN_FINISHED:
         break;

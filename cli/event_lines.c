@@ -16,6 +16,8 @@ static const char *type_name(enum cairn_event_kind kind)
         return "notice";
     case CAIRN_EVENT_TASK_STARTED:
         return "task_started";
+    case CAIRN_EVENT_TASK_READING:
+        return "task_reading";
     case CAIRN_EVENT_TASK_RETRY:
         return "task_retry";
     case CAIRN_EVENT_TASK_FINISHED:
@@ -55,6 +57,7 @@ static void put_end(struct doc *doc, const struct cairn_event *event)
     process_end_document(doc, event->exit_code, event->signal);
     doc_bool(doc, "timed_out", event->timed_out);
     doc_number(doc, "duration_ms", event->duration_ms);
+    doc_number(doc, "reading_ms", event->reading_ms);
 }
 
 static void put_task(struct doc *doc, const struct cairn_event *event)
@@ -62,6 +65,7 @@ static void put_task(struct doc *doc, const struct cairn_event *event)
     doc_text(doc, "task", event->task);
     doc_count(doc, "attempt", event->attempt);
     if (event->kind == CAIRN_EVENT_TASK_STARTED ||
+        event->kind == CAIRN_EVENT_TASK_READING ||
         event->kind == CAIRN_EVENT_TASK_WAITING)
         return;
     put_end(doc, event);

@@ -18,7 +18,8 @@ began=$(date +%s)
 
 case $test in
 *.sh)
-    export CAIRN_STORE="$dir/.cairn" PATH="$BUILD:$PATH"
+    # Its own home, so that sessions keep no files unless the test says so.
+    export CAIRN_STORE="$dir/.cairn" PATH="$BUILD:$PATH" HOME="$dir"
     TMPDIR=$dir timeout -k 10 "$limit" sh "$test" >"$tap" 2>"$log" </dev/null
     status=$?
     # A plan line that is missing or does not fit means that the file ended early.

@@ -11,7 +11,10 @@
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include <fts.h>
 #include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
 
 void session_document(struct doc *doc, const struct cairn_session_info *info)
 {
@@ -68,6 +71,55 @@ static void print_session(const struct cairn_session_info *info)
         info->messages, info->tokens_in, info->tokens_out);
 }
 
+/* ---- The files of a new session ---- */
+
+/* Whether a checkpoint of all that is below it stays within bounds that nobody has to
+ * think about: the usual size-budget, and a walk of a second. What is ignored counts
+ * here, so that a large directory is never begun without being asked for. */
+static bool is_small(char *directory)
+{
+    enum { MOST_FILES = 100000 };
+    const off_t most = 2ll << 30;
+    char *roots[] = {directory, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    unsigned files = 0;
+    off_t bytes = 0;
+    FTSENT *entry;
+    while (walk && files <= MOST_FILES && bytes <= most && (entry = fts_read(walk))) {
+        if (entry->fts_info == FTS_D && (strcmp(entry->fts_name, ".git") == 0 ||
+                                         strcmp(entry->fts_name, ".cairn") == 0))
+            (void)fts_set(walk, entry, FTS_SKIP);
+        else if (entry->fts_info == FTS_F)
+            bytes += entry->fts_statp->st_size;
+        files++;
+    }
+    if (walk)
+        fts_close(walk);
+    return walk && files <= MOST_FILES && bytes <= most;
+}
+
+/* A session without files cannot take an edit back, which is what most are for. */
+static void keep_files(struct cairn_store *store, const struct cairn_session_info *info)
+{
+    char directory[PATH_MAX], name[24];
+    struct cairn_error error = {0};
+    if (!project_of(store, directory))
+        return;
+    if (!is_small(directory)) {
+        say("cairn: %s holds more than 2 GiB or 100,000 files, so this session keeps "
+            "none of them: `cairn session config files on` keeps them",
+            directory);
+        return;
+    }
+    snprintf(name, sizeof name, "%" PRIu64, info->session);
+    if (cairn_session_configure(store, name, "files", directory, &error) != 0)
+        ui_warn("the session keeps no files: %s", error.text);
+    else
+        say("cairn: checkpoints of this session hold the files of %s, without what git "
+            "ignores (`cairn session config files off` ends that)",
+            directory);
+}
+
 /* ---- Starting, switching, ending ---- */
 
 int command_session_start(struct settings *settings)
@@ -80,7 +132,9 @@ int command_session_start(struct settings *settings)
     if (status == 0 &&
         cairn_session_start(store, settings->operands[0], current, &info, &error) != 0)
         status = report_error(&error);
-    else if (status == 0 && ui_json())
+    else if (status == 0)
+        keep_files(store, &info);
+    if (status == 0 && ui_json())
         status = print_document(&info);
     else if (status == 0) {
         out("%s\n", info.name);

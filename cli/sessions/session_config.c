@@ -9,6 +9,7 @@
 #include "cli/ui.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct looking {
     const char *only; /* NULL: all settings */
@@ -64,8 +65,17 @@ static int show_settings(const struct settings *settings, struct cairn_store *st
 static int change_setting(const struct settings *settings, struct cairn_store *store)
 {
     const char *name = settings->operands[0], *value = settings->operands[1];
+    char project[PATH_MAX];
     struct cairn_error error = {0};
     struct doc doc;
+    if (strcmp(name, "files") == 0 && strcmp(value, "on") == 0 &&
+        access(value, F_OK) != 0) {
+        if (!project_of(store, project))
+            return report_usage(settings->command,
+                                "`files` takes a directory, or off: `cairn session "
+                                "config files .` is the current one");
+        value = project;
+    }
     if (cairn_session_configure(store, session_option(settings), name, value, &error) !=
         0)
         return report_error(&error);

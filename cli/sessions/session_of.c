@@ -7,7 +7,9 @@
 #include "cli/ui.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool in_fork; /* set where the store is opened */
 
@@ -83,6 +85,31 @@ int session_store(struct settings *settings, enum store_use use,
     if (rc == 0)
         look_for_fork(settings, *store);
     return rc == 0 ? 0 : report_error(&error);
+}
+
+/* ---- The project ---- */
+
+bool project_of(const struct cairn_store *store, char out[PATH_MAX])
+{
+    static const char *const marks[] = {".git", "cairn.yaml", "cairn.yml",
+                                        "cairn.json"};
+    const char *home = getenv("HOME");
+    char here[PATH_MAX], path[PATH_MAX + 16], *name;
+    if (!realpath(cairn_store_path(store), out) || !getcwd(here, sizeof here))
+        return false;
+    name = strrchr(out, '/');
+    if (!name || strcmp(name, "/.cairn") != 0)
+        return false;
+    *name = '\0';
+    size_t n = strlen(out);
+    if (strncmp(here, out, n) != 0 || (here[n] != '\0' && here[n] != '/'))
+        return false;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", out, marks[i]);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return n > 0 && !(home && realpath(home, path) && strcmp(path, out) == 0);
 }
 
 /* ---- Checkpoints ---- */

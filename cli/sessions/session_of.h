@@ -5,6 +5,8 @@
 
 #include "cli/options.h"
 
+#include <limits.h>
+
 /* What a command needs of the store. */
 enum store_use { STORE_READ, STORE_WRITE_IF_POSSIBLE, STORE_WRITE, STORE_CREATE };
 
@@ -21,6 +23,11 @@ void session_say_variable(void);
  * wrong. */
 int session_store(struct settings *settings, enum store_use use,
                   struct cairn_store **store);
+
+/* The directory of the store, where that is a project: the store is its .cairn, we are
+ * in it, and it is not / or the home directory, unless git or a workflow is at home
+ * there. False: it is none. */
+bool project_of(const struct cairn_store *store, char out[PATH_MAX]);
 
 /* The checkpoint that a text names: an id or number as it is, else any name that
  * cairn_moment takes, whose id is put into `id`. *out is one of the two. Returns an

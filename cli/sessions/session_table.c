@@ -14,7 +14,9 @@ static const struct command session_table[] = {
      "branch main, and prints its name. It becomes the current one of the store, which "
      "commands use that name no other; with --no-switch it does not. $CAIRN_SESSION "
      "names the session of one terminal or agent, so that several can work side by "
-     "side. A store is created here if there is none.",
+     "side. A store is created here if there is none. In a project the checkpoints of "
+     "the session hold the project's files: `cairn session config files off` ends "
+     "that.",
      "  cairn session start slow-login\n"
      "  CAIRN_SESSION=$(cairn session start agent-2 --no-switch)",
      EXITS,

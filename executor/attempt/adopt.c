@@ -135,6 +135,7 @@ static int find_what_it_read(struct engine *e, struct job *job, uint64_t before,
     int rc = 0;
     arena_release(&job->arena);
     job->result = (struct result){0};
+    job->reading_ns = 0;
     if (def->n_inputs)
         rc = find_inputs(e, job, before, error);
     if (!rc)

@@ -52,6 +52,7 @@ static int settle_call(struct engine *e, struct job *job,
                        struct cairn_error *error)
 {
     job->result = (struct result){0};
+    job->reading_ns = 0;
     arena_release(&job->arena);
     int rc = call && ending->row.outcome == CAIRN_COMPLETED
                  ? call_values(call, &job->arena, &job->result.values,

@@ -322,6 +322,7 @@ int decide_launch(struct engine *e, struct job *job, struct buf *why)
 {
     arena_release(&job->arena);
     job->result = (struct result){0};
+    job->reading_ns = 0;
     return start_check(e, job, why);
 }
 

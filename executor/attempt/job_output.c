@@ -90,6 +90,7 @@ struct ending *ending_of_job(struct engine *e, struct job *job,
     ending->note = job->note;
     job->note = NOTE_NONE;
     ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
+    ending->reading_ms = job->reading_ns / 1000000;
     if (end) {
         ending->row.exit_code = end->exit_code;
         ending->row.signal = end->signal;

@@ -246,6 +246,7 @@ int launch_task(struct engine *e, struct job *job, struct buf *why)
     struct cairn_error error = {0};
     arena_release(&job->arena);
     job->result = (struct result){0};
+    job->reading_ns = 0;
     int rc = looks_begin(e, job, true, &error);
     if (rc < 0)
         buf_text(why, error.text);

@@ -16,6 +16,7 @@ static int outputs_looked(struct engine *e, struct job *job, int rc,
     if (!ending)
         return CAIRN_ENOMEM;
     *ending = job->held;
+    ending->reading_ms = job->reading_ns / 1000000;
     job->has_held = false;
     rc = call ? call_looked(e, job, ending, rc, why)
               : role_ops[job->role].looked(e, job, ending, rc, why);
@@ -32,7 +33,7 @@ static int job_looked(struct engine *e, struct look *look, int failed,
     struct job *job = &e->jobs.at[look->slot];
     struct cairn_error why;
     bool inputs = job->awaits_inputs;
-    int rc = looks_finish(job, look, &why);
+    int rc = looks_finish(e, job, look, &why);
     if (failed)
         return failed;
     return inputs ? start_after_look(e, job, rc, why.text, error)

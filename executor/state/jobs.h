@@ -71,6 +71,8 @@ struct job { /* one slot */
     bool outside;       /* a call or adopted: the runner's limit does not count it */
     /* While it is LOOKING. */
     struct look *look;      /* NULL: that is over, and it is to be started */
+    int64_t look_began_ns;  /* (monotonic) */
+    int64_t reading_ns;     /* of all looks of its attempt that are over */
     bool awaits_inputs;     /* else outputs */
     struct job *next_ready; /* in the list of looks.c */
     /* A callback. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at declared files. */
 #include "executor/state/engine.h"
+#include "executor/state/report.h"
 
 #include <stdlib.h>
 
@@ -34,9 +35,11 @@ static struct look *look_elsewhere(struct engine *e, const struct file_look *fil
     return NULL;
 }
 
-/* 0: done; LOOK_WAITS: *look has the files, and goes on on a thread. */
+/* 0: done; LOOK_WAITS: *look has the files, and goes on on a thread; *first is the one
+ * that it begins with, a view until it is collected. */
 static int look_at_files(struct engine *e, struct file_look *files, uint32_t slot,
-                         struct look **look, struct cairn_error *error)
+                         struct look **look, const char **first,
+                         struct cairn_error *error)
 {
     enum { AT_ONCE_BYTES = 1 << 20 };
     struct file_reader reader = {.digests = &e->progress.lookup.digests,
@@ -46,6 +49,7 @@ static int look_at_files(struct engine *e, struct file_look *files, uint32_t slo
     int rc = file_look_go_on(files, &reader, error);
     if (rc != FILE_LONG)
         return rc;
+    *first = files->files[files->next].name.ptr;
     *look = look_elsewhere(e, files, slot);
     if (*look)
         return LOOK_WAITS;
@@ -81,13 +85,16 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
     struct asker asker = job_asker(e, job);
     struct file_look files;
     struct look *look = NULL;
+    const char *first = NULL;
     if (!(inputs ? def->n_inputs : def->n_outputs))
         return 0;
     int rc = file_look_begin(&files, &asker, inputs, error);
     if (!rc)
-        rc = look_at_files(e, &files, job_index(&e->jobs, job), &look, error);
+        rc = look_at_files(e, &files, job_index(&e->jobs, job), &look, &first, error);
     if (rc == LOOK_WAITS) {
         jobs_begin_look(job, look, inputs);
+        job->look_began_ns = loop_now_ns(e);
+        report_reading(e, job, first);
         return rc;
     }
     if (!rc)
@@ -98,7 +105,8 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
     return rc;
 }
 
-int looks_finish(struct job *job, struct look *look, struct cairn_error *error)
+int looks_finish(struct engine *e, struct job *job, struct look *look,
+                 struct cairn_error *error)
 {
     int rc = look->rc;
     *error = look->error;
@@ -106,6 +114,7 @@ int looks_finish(struct job *job, struct look *look, struct cairn_error *error)
         rc = take_files(job, &look->files, job->awaits_inputs, error);
     else if (job->awaits_inputs)
         rc = take_failed_input(job, &look->files, rc, error);
+    job->reading_ns += loop_now_ns(e) - job->look_began_ns;
     jobs_end_look(job);
     look_free(look);
     return rc;
@@ -165,6 +174,7 @@ int looks_for_command(struct engine *e, uint64_t command, const struct asker *as
                       struct cairn_error *error)
 {
     struct file_look files;
+    const char *first;
     if (e->looks.command && !e->looks.command_ready) {
         if (e->looks.command != command) /* which was refused meanwhile */
             look_threads_stop(e->looks.threads, e->looks.of_command);
@@ -176,7 +186,8 @@ int looks_for_command(struct engine *e, uint64_t command, const struct asker *as
         forget_command(e);
     int rc = file_look_begin(&files, asker, false, error);
     if (!rc)
-        rc = look_at_files(e, &files, LOOK_OF_COMMAND, &e->looks.of_command, error);
+        rc = look_at_files(e, &files, LOOK_OF_COMMAND, &e->looks.of_command, &first,
+                           error);
     if (rc == LOOK_WAITS) {
         e->looks.command = command;
         return rc;

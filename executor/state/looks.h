@@ -41,7 +41,8 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
                 struct cairn_error *error);
 /* Takes a collected one over into job->result, and frees it. Returns what became of it.
  */
-int looks_finish(struct job *job, struct look *look, struct cairn_error *error);
+int looks_finish(struct engine *e, struct job *job, struct look *look,
+                 struct cairn_error *error);
 /* The job's look is to end now, with CAIRN_ESTOPPED. */
 void looks_stop(struct engine *e, struct job *job);
 struct look *looks_collect(struct engine *e);

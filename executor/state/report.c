@@ -56,13 +56,27 @@ void report(struct engine *e, enum cairn_event_kind kind, const char *text)
     notify_observer(e, &event);
 }
 
-void report_start(struct engine *e, const struct job *job)
+static struct cairn_event job_event(const struct engine *e, enum cairn_event_kind kind,
+                                    const struct job *job)
 {
-    struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_STARTED);
+    struct cairn_event event = event_of(e, kind);
     event.task = e->request.graph->id[job->intent.task];
     event.node = job->intent.task;
     event.attempt = job->intent.attempt;
+    return event;
+}
+
+void report_start(struct engine *e, const struct job *job)
+{
+    struct cairn_event event = job_event(e, CAIRN_EVENT_TASK_STARTED, job);
     event.time_ns = job->started_ns;
+    notify_observer(e, &event);
+}
+
+void report_reading(struct engine *e, const struct job *job, const char *name)
+{
+    struct cairn_event event = job_event(e, CAIRN_EVENT_TASK_READING, job);
+    event.text = name;
     notify_observer(e, &event);
 }
 
@@ -70,10 +84,7 @@ static void report_bytes(struct engine *e, enum cairn_event_kind kind,
                          const struct job *job, int stream,
                          const struct cairn_event_output *output)
 {
-    struct cairn_event event = event_of(e, kind);
-    event.task = e->request.graph->id[job->intent.task];
-    event.node = job->intent.task;
-    event.attempt = job->intent.attempt;
+    struct cairn_event event = job_event(e, kind, job);
     event.output[stream] = *output;
     notify_observer(e, &event);
 }
@@ -209,6 +220,7 @@ static struct cairn_event ending_event(const struct engine *e,
     event.signal = row->signal;
     event.timed_out = row->flags & ATTEMPT_TIMED_OUT;
     event.duration_ms = ending->duration_ms;
+    event.reading_ms = ending->reading_ms;
     event.next_ms = ending->next_ms;
     event.checkpoint = ending->seq;
     event.text = ending->text.size ? ending->text.data : NULL;

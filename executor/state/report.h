@@ -12,6 +12,8 @@ void redact_captured(const struct engine *e, struct captured *captured);
 /* What is recorded counts as reported. report.c is the only writer of `reported`. */
 void report_open(struct engine *e);
 void report(struct engine *e, enum cairn_event_kind kind, const char *text);
+/* Declared files are read on a thread, `name` first. */
+void report_reading(struct engine *e, const struct job *job, const char *name);
 void report_start(struct engine *e, const struct job *job);
 /* What a running task has written to a stream (0 or 1). */
 void report_output(struct engine *e, const struct job *job, int stream,

@@ -43,7 +43,7 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     struct buf times;  /* of the growth of a merged log (base/log_times.h) */
     struct buf result; /* encoded; empty: no values, no files */
     struct buf text;
-    int64_t duration_ms, next_ms;
+    int64_t duration_ms, reading_ms, next_ms;
     struct skip_list skipped; /* tasks that cannot run because of it */
     uint64_t seq;             /* of its checkpoint */
     bool kept;                /* a keeper has it */

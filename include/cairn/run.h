@@ -66,12 +66,15 @@ enum cairn_event_kind {
     CAIRN_EVENT_TASK_UNDO,    /* the `undo` of a task ended; outcome UNDONE or FAILED */
     CAIRN_EVENT_TASK_OUTPUT,  /* with `stream_output`: whole lines of a running task, in
                                  output[0] or output[1] */
-    CAIRN_EVENT_DISK_FULL, /* a process failed, and the disk that it works on is full,
-                             or that of the store where it wrote its output; once
-                             per run, text: which */
-    CAIRN_EVENT_TASK_LINE  /* with `last_lines`: the log of a running task has grown;
-                                 its last bytes, at most 1 KiB, in output[0] or
-                                 output[1] */
+    CAIRN_EVENT_DISK_FULL,   /* a process failed, and the disk that it works on is full,
+                               or that of the store where it wrote its output; once
+                               per run, text: which */
+    CAIRN_EVENT_TASK_LINE,   /* with `last_lines`: the log of a running task has grown;
+                                   its last bytes, at most 1 KiB, in output[0] or
+                                   output[1] */
+    CAIRN_EVENT_TASK_READING /* declared files of a task, too large to be read at once,
+                                are read now, before it starts (inputs) or after it has
+                                ended (outputs); text: the first of them */
 };
 
 struct cairn_event_output { /* bytes that a task wrote; n 0: none, or not kept */
@@ -93,6 +96,7 @@ struct cairn_event {
     int signal;           /* 0: none */
     bool timed_out;       /* ended because of its timeout */
     int64_t duration_ms;  /* of the attempt */
+    int64_t reading_ms;   /* beside that: how long its declared files were read */
     int64_t next_ms;      /* delay before the next attempt */
     uint64_t checkpoint;  /* seq of the checkpoint that recorded it, 0: none */
     const char *text;     /* message or NULL */

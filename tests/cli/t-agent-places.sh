@@ -94,6 +94,7 @@ unset CLAUDE_PROJECT_DIR
 
 # ---- A session that somebody has named, and that keeps nothing ----
 exits 0 in_dir home cairn session start by-hand --no-switch
+run in_dir home cairn session config files off --session by-hand
 printf '{"hook_event_name":"SessionStart","session_id":"%s","cwd":"%s"}' $agent "$top/home" >event
 (cd home && CAIRN_SESSION=by-hand cairn session hook) <event >out 2>err
 says 'makes no checkpoints while you work' 'the agent and its user are told'

@@ -216,6 +216,7 @@ exits 0 cairn checkpoint create 'with it'
 run cairn checkpoint files "$(cat out)"
 is "$(grep -c ignored/ out)" 0 'which do not hold it'
 run cairn session start bare
+run cairn session config files off
 run cairn note add x
 run cairn checkpoint create bare
 exits 2 cairn checkpoint fork "$(cat out)" --to ../bare

@@ -262,4 +262,14 @@ is "$status" 9 'something was not saved'
 is "$(cat ran 2>/dev/null)" '' 'and it never started'
 rm -f big.bin go
 
+# What takes the time is shown.
+truncate -s 64M big.bin
+cat >shown.yaml <<'YAML'
+name: shown
+tasks: {a: {inputs: [big.bin], run: 'cp big.bin out.bin', outputs: [out.bin]}}
+YAML
+exits 0 cairn run shown.yaml --json
+is "$(grep -c task_reading out) $(grep task_reading out | grep -c '"text":"big.bin"')" '2 1' 'an event before large inputs and outputs are read, with the name'
+ok 'and how long that took is in the end' sh -c 'grep task_finished out | grep -q "\"reading_ms\":[0-9]"'
+rm -f big.bin out.bin
 done_testing
