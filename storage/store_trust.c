@@ -174,6 +174,17 @@ static int refuse_entry(const char *path, const char *name, uid_t uid,
                      path, name, (long)uid);
 }
 
+/* What is not there, is no directory or may not be looked into is refused elsewhere,
+ * with advice: *fd is -1 then, and 0 is returned. */
+static int open_directory(const char *path, int flags, int *fd,
+                          struct cairn_error *error)
+{
+    *fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    return *fd >= 0 || os_is_missing(errno) || errno == EACCES
+               ? 0
+               : error_sys(error, errno, "cannot look into %s", path);
+}
+
 /* Closes the descriptor. */
 static int judge_entries(int fd, const char *path, uid_t owner,
                          struct cairn_error *error)
@@ -199,44 +210,39 @@ static int judge_entries(int fd, const char *path, uid_t owner,
 }
 
 /* It may be a link of the user's own. */
-static int judge_live(int fd, const struct store_paths *paths, uid_t owner,
+static int judge_live(const struct store_paths *paths, uid_t owner,
                       struct cairn_error *error)
 {
     struct stat st;
-    int live = openat(fd, "live", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (live < 0 || fstat(live, &st) < 0) { /* others say what is wrong */
-        if (live >= 0)
-            close(live);
-        return 0;
-    }
-    int rc = 0;
-    if (!is_trusted(st.st_uid, owner))
+    int fd, rc = open_directory(paths->live, 0, &fd, error);
+    if (rc || fd < 0)
+        return rc;
+    if (fstat(fd, &st) < 0)
+        rc = error_sys(error, errno, "cannot look at %s", paths->live);
+    else if (!is_trusted(st.st_uid, owner))
         rc = refuse_entry(paths->dir, "live", st.st_uid, error);
     else if (others_write(&st))
         rc = refuse_modes(paths->live, &st, "", "", error);
     if (!rc)
-        return judge_entries(live, paths->live, owner, error);
-    close(live);
+        return judge_entries(fd, paths->live, owner, error);
+    close(fd);
     return rc;
 }
 
 int store_trust_files(const struct store_paths *paths, struct cairn_error *error)
 {
     struct stat st;
-    int fd = open(paths->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int again = fd < 0 ? -1 : dup(fd);
-    bool known = again >= 0 && fstat(fd, &st) == 0;
+    int fd, rc;
+    rc = open_directory(paths->dir, O_NOFOLLOW, &fd, error);
+    if (rc || fd < 0)
+        return rc;
+    if (fstat(fd, &st) < 0)
+        rc = error_sys(error, errno, "cannot look at %s", paths->dir);
     /* Whoever names a store that others can write to trusts them, too. */
-    if (!known || others_write(&st)) {
-        if (fd >= 0)
-            close(fd);
-        if (again >= 0)
-            close(again);
-        return 0; /* what cannot be looked into is refused elsewhere, with advice */
+    if (rc || others_write(&st)) {
+        close(fd);
+        return rc;
     }
-    int rc = judge_entries(again, paths->dir, st.st_uid, error);
-    if (!rc)
-        rc = judge_live(fd, paths, st.st_uid, error);
-    close(fd);
-    return rc;
+    rc = judge_entries(fd, paths->dir, st.st_uid, error);
+    return rc ? rc : judge_live(paths, st.st_uid, error);
 }
