@@ -28,7 +28,7 @@ static int see_row(void *context, const struct annotation_row *row)
 {
     struct search *search = context;
     search->last = row->n;
-    if (row->kind == ANNOTATION_LABEL && str_equal(row->text, search->label))
+    if (row->kind == ANNOTATION_LABEL && str_equal(clean_str(row->text), search->label))
         search->found = row->n;
     return 0;
 }
@@ -92,7 +92,7 @@ static bool is_label(struct str text)
     return true;
 }
 
-static int set_label(struct cairn_store *store, const char *id, struct str label,
+static int set_label(struct cairn_store *store, const char *id, struct clean label,
                      bool on, struct cairn_error *error)
 {
     struct search search;
@@ -114,10 +114,10 @@ static int set_label(struct cairn_store *store, const char *id, struct str label
               : store_drop_annotation(store, seq, search.found, error);
 }
 
-int checkpoint_label(struct cairn_store *store, const char *id, const char *label,
+int checkpoint_label(struct cairn_store *store, const char *id, struct clean label,
                      bool on, struct cairn_error *error)
 {
-    struct str text = str_of(label);
+    struct str text = clean_str(label);
     if (!is_label(text))
         return error_set(
             error, CAIRN_EUSAGE,
@@ -125,7 +125,7 @@ int checkpoint_label(struct cairn_store *store, const char *id, const char *labe
             "and commas",
             (int)utf8_fit(text, 80), text.ptr, CAIRN_LABEL_MAX - 1);
     int rc = store_begin(store, -1, error);
-    return rc ? rc : store_end(store, set_label(store, id, text, on, error), error);
+    return rc ? rc : store_end(store, set_label(store, id, label, on, error), error);
 }
 
 /* ---- Notes ---- */
@@ -155,7 +155,7 @@ static bool is_text(struct str text)
     return text.len > 0 && text.len <= LIMIT_TEXT_BYTES && n;
 }
 
-static int put_note(struct cairn_store *store, const char *id, struct str text,
+static int put_note(struct cairn_store *store, const char *id, struct clean text,
                     uint8_t severity, struct cairn_error *error)
 {
     struct search search;
@@ -172,19 +172,17 @@ static int put_note(struct cairn_store *store, const char *id, struct str text,
     return rc ? rc : store_put_annotation(store, &row, error);
 }
 
-int checkpoint_note(struct cairn_store *store, const char *id, const char *text,
+int checkpoint_note(struct cairn_store *store, const char *id, struct clean text,
                     const char *severity, struct cairn_error *error)
 {
     uint8_t number;
     int rc = severity_parse(severity, &number, error);
-    if (!rc && !is_text(str_of(text)))
+    if (!rc && !is_text(clean_str(text)))
         rc = error_set(error, CAIRN_EUSAGE,
                        "a note is a text of UTF-8, of 1 to %d bytes", LIMIT_TEXT_BYTES);
     if (!rc)
         rc = store_begin(store, -1, error);
-    return rc ? rc
-              : store_end(store, put_note(store, id, str_of(text), number, error),
-                          error);
+    return rc ? rc : store_end(store, put_note(store, id, text, number, error), error);
 }
 
 /* ---- Telling ---- */
@@ -200,7 +198,7 @@ static int tell_row(void *context, const struct annotation_row *row)
 {
     struct telling *t = context;
     buf_clear(&t->text);
-    buf_str(&t->text, row->text);
+    buf_str(&t->text, clean_str(row->text));
     if (buf_check(&t->text, t->error))
         return CAIRN_ENOMEM;
     struct cairn_annotation told = {.n = row->n,

@@ -3,6 +3,7 @@
 #ifndef CHECKPOINT_ANNOTATIONS_H
 #define CHECKPOINT_ANNOTATIONS_H
 
+#include "base/clean.h"
 #include "cairn/annotation.h"
 
 /* 1: it has this label, 0: not, <0 error. */
@@ -13,9 +14,9 @@ int checkpoint_check_broken(struct cairn_store *store, uint64_t seq, const char 
                             struct cairn_error *error);
 
 /* As cairn_checkpoint_label and cairn_checkpoint_note, of texts without secrets. */
-int checkpoint_label(struct cairn_store *store, const char *id, const char *label,
+int checkpoint_label(struct cairn_store *store, const char *id, struct clean label,
                      bool on, struct cairn_error *error);
-int checkpoint_note(struct cairn_store *store, const char *id, const char *text,
+int checkpoint_note(struct cairn_store *store, const char *id, struct clean text,
                     const char *severity, struct cairn_error *error);
 
 #endif

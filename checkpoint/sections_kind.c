@@ -208,7 +208,7 @@ static int see_branch(void *context, const struct branch_row *row)
     if (row->status != BRANCH_GOES_ON)
         return 0;
     head->session = row->session;
-    put_text(head->name, row->name);
+    put_text(head->name, clean_str(row->name));
     return 0;
 }
 
@@ -244,14 +244,14 @@ static int name_branch(void *context, const struct branch_row *row)
 {
     struct cairn_checkpoint_info *info = context;
     info->session = row->session;
-    put_text(info->branch_name, row->name);
+    put_text(info->branch_name, clean_str(row->name));
     return 0;
 }
 
 static int name_session(void *context, const struct session_row *row)
 {
     struct cairn_checkpoint_info *info = context;
-    put_text(info->session_name, row->name);
+    put_text(info->session_name, clean_str(row->name));
     return 0;
 }
 

@@ -72,6 +72,17 @@ static void expect_file(struct settings *settings, int n)
         settings->workflow_file = text;
 }
 
+static void print_notice(void *context, const char *text)
+{
+    (void)context;
+    ui_warn("%s", text);
+}
+
+void store_listen(struct cairn_store *store)
+{
+    cairn_store_on_notice(store, print_notice, NULL);
+}
+
 static int open_store_at(struct settings *settings, struct cairn_store **store,
                          const char *path, bool found, bool read_only,
                          struct cairn_error *error)
@@ -83,7 +94,10 @@ static int open_store_at(struct settings *settings, struct cairn_store **store,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
         .key_file = key_path(settings),
     };
-    return cairn_store_open(store, &options, error);
+    int rc = cairn_store_open(store, &options, error);
+    if (rc == 0)
+        store_listen(*store);
+    return rc;
 }
 
 /* The store that is named, or that of this directory or one above; else, if a workflow
@@ -176,6 +190,8 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
         rc = cairn_store_open(store, &options, &error);
         if (rc == 0 && beside)
             suggest_store(cairn_store_path(*store), settings->workflow_file);
+        if (rc == 0)
+            store_listen(*store);
         if (rc == 0)
             say_store_made(*store);
         free(beside);

@@ -21,6 +21,8 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
 /* That message; with a warning where the directory belongs to another user. */
 void say_store_made(const struct cairn_store *store);
 
+/* Prints what is changed in texts before they are stored (cairn_store_on_notice). */
+void store_listen(struct cairn_store *store);
 /* After something was deleted: takes it out of the index of `cairn search`, too. */
 void store_forget(struct cairn_store *store);
 

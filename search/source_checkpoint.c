@@ -167,7 +167,8 @@ static int give_note(void *context, const struct annotation_row *row)
     int rc = find_owner(s, row->seq, &owner, &project);
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
         goto done;
-    entry_text(&text, row->text, TEXT_MOST, false);
+    const struct str tag = clean_str(row->text);
+    entry_text(&text, tag, TEXT_MOST, false);
     bool of_run = owner.namespace_id == NAMESPACE_WORKFLOW;
     snprintf(key, sizeof key, "note/%llu/%u", (unsigned long long)row->seq, row->n);
     snprintf(id, sizeof id, "%s:%llu", of_run ? "workflow" : "debug",
@@ -178,7 +179,7 @@ static int give_note(void *context, const struct annotation_row *row)
                                .project = buf_view(&project),
                                .title = buf_view(&text),
                                .body = STR(""),
-                               .tags = &row->text,
+                               .tags = &tag,
                                .n_tags = label,
                                .kind = label ? "label" : "note",
                                .id = id,

@@ -13,6 +13,8 @@
 
 struct redactor {
     struct automaton automaton;
+    struct arena arena;
+    struct str *names; /* of the secrets */
 };
 
 static int check_secret(const struct secret *secret, struct cairn_error *error)
@@ -26,21 +28,6 @@ static int check_secret(const struct secret *secret, struct cairn_error *error)
         return error_set(error, CAIRN_EUSAGE, "the secret %.*s has a NUL byte in it",
                          (int)secret->name.len, secret->name.ptr);
     return 0;
-}
-
-static int add_secrets(struct automaton *automaton, const struct secret *secrets,
-                       size_t n, struct cairn_error *error)
-{
-    struct arena arena = ARENA_INIT;
-    struct str *forms = calloc(n * FORMS_MOST + 1, sizeof *forms);
-    size_t n_forms = 0;
-    for (size_t i = 0; forms && i < n; i++)
-        n_forms += secret_forms(&arena, secrets[i].value, forms + n_forms);
-    int rc = !forms || arena.failed ? error_nomem(error)
-                                    : automaton_init(automaton, forms, n_forms, error);
-    free(forms);
-    arena_release(&arena);
-    return rc;
 }
 
 int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
@@ -57,7 +44,16 @@ int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
     struct redactor *redactor = calloc(1, sizeof *redactor);
     if (!redactor)
         return error_nomem(error);
-    rc = add_secrets(&redactor->automaton, secrets, n, error);
+    struct form_list forms = {.n = 0};
+    redactor->names = arena_take(&redactor->arena, n + 1, sizeof *redactor->names);
+    for (size_t i = 0; redactor->names && i < n; i++) {
+        redactor->names[i] = arena_str(&redactor->arena, secrets[i].name);
+        form_list_add(&forms, secrets[i].value);
+    }
+    rc = redactor->arena.failed || forms.arena.failed
+             ? error_nomem(error)
+             : automaton_init(&redactor->automaton, forms.at, forms.n, error);
+    form_list_release(&forms);
     if (rc)
         redactor_free(redactor);
     else
@@ -70,18 +66,30 @@ void redactor_free(struct redactor *redactor)
     if (!redactor)
         return;
     automaton_release(&redactor->automaton);
+    arena_release(&redactor->arena);
     free(redactor);
 }
 
-bool redactor_finds(const struct redactor *redactor, struct str text)
+bool redactor_where(const struct redactor *redactor, struct str text,
+                    struct secret_place *place)
 {
     uint32_t state = 0;
     for (size_t i = 0; redactor && i < text.len; i++) {
         state = automaton_step(&redactor->automaton, state, (uint8_t)text.ptr[i]);
-        if (redactor->automaton.nodes[state].longest)
-            return true;
+        uint32_t n = redactor->automaton.nodes[state].longest;
+        if (!n)
+            continue;
+        uint32_t secret = automaton_secret(&redactor->automaton, state);
+        *place = (struct secret_place){redactor->names[secret], i + 1 - n, i + 1};
+        return true;
     }
     return false;
+}
+
+bool redactor_finds(const struct redactor *redactor, struct str text)
+{
+    struct secret_place place;
+    return redactor_where(redactor, text, &place);
 }
 
 struct secret_range { /* places in the whole text */

@@ -3,13 +3,14 @@
  *
  * Found are the value itself, its base64 at each of the three alignments (the part of
  * it that does not depend on what stands around it; both alphabets), and its percent
- * encoding (upper and lower case hex, everything but unreserved characters encoded). Of
- * a value that ends with line breaks the same without them, if LIMIT_SECRET_LEAST bytes
- * are left: that is what `$(cat FILE)` makes of it.
- * What is found becomes REDACTED. Values that overlap or contain each
- * other: all of their bytes go. One pass, linear in the input (Aho-Corasick), whatever
- * the number of secrets; a stream keeps back at most as many bytes as the longest
- * form. */
+ * encoding (upper and lower case hex, everything but unreserved characters encoded),
+ * and how JSON has it in a string. Of a value with blanks or line breaks at its ends
+ * the same without them, if LIMIT_SECRET_LEAST bytes are left: that is what `$(cat
+ * FILE)` makes of it. Of a value of several lines each line that has so many bytes
+ * without the blanks at its ends. What is found becomes REDACTED. Values that overlap
+ * or contain each other: all of their bytes go. One pass, linear in the input
+ * (Aho-Corasick), whatever the number of secrets; a stream keeps back at most as many
+ * bytes as the longest form. */
 #ifndef SECRETS_REDACT_H
 #define SECRETS_REDACT_H
 
@@ -29,6 +30,13 @@ int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
 void redactor_free(struct redactor *redactor);
 /* Is any form of a secret in the text? */
 bool redactor_finds(const struct redactor *redactor, struct str text);
+/* Where the first one stands, and its name, which lives as long as the redactor. */
+struct secret_place {
+    struct str name;
+    size_t from, to; /* bytes */
+};
+bool redactor_where(const struct redactor *redactor, struct str text,
+                    struct secret_place *place);
 /* Appends the text without secrets. NULL redactor: the text as it is. */
 void redact_text(const struct redactor *redactor, struct str text, struct buf *out);
 

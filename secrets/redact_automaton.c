@@ -11,8 +11,8 @@
 
 static int by_text(const void *a, const void *b)
 {
-    const struct str *x = a, *y = b;
-    return str_compare(*x, *y);
+    const struct secret_form *x = a, *y = b;
+    return str_compare(x->text, y->text);
 }
 
 static size_t common_prefix(struct str a, struct str b)
@@ -23,11 +23,12 @@ static size_t common_prefix(struct str a, struct str b)
     return n;
 }
 
-static size_t count_nodes(const struct str *forms, size_t n)
+static size_t count_nodes(const struct secret_form *forms, size_t n)
 {
     size_t nodes = 1;
     for (size_t i = 0; i < n; i++)
-        nodes += forms[i].len - (i ? common_prefix(forms[i - 1], forms[i]) : 0);
+        nodes += forms[i].text.len -
+                 (i ? common_prefix(forms[i - 1].text, forms[i].text) : 0);
     return nodes;
 }
 
@@ -61,6 +62,22 @@ uint32_t automaton_step(const struct automaton *automaton, uint32_t state, uint8
     }
 }
 
+uint32_t automaton_secret(const struct automaton *automaton, uint32_t state)
+{
+    const struct automaton_node *nodes = automaton->nodes;
+    while (nodes[state].depth != nodes[state].longest)
+        state = nodes[state].back;
+    size_t low = 0, high = automaton->n_ends;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (automaton->ends[middle].node < state)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return automaton->ends[low].secret;
+}
+
 struct form_range { /* of the sorted forms that begin with a node's text */
     uint32_t begin, end;
 };
@@ -79,30 +96,34 @@ static void link_back(struct automaton *automaton, uint32_t parent, uint32_t chi
 }
 
 /* The forms of the range are cut into the children's. */
-static void add_children(struct automaton *automaton, const struct str *forms,
+static void add_children(struct automaton *automaton, const struct secret_form *forms,
                          struct form_range *ranges, uint32_t parent)
 {
     struct automaton_node *nodes = automaton->nodes;
     struct form_range all = ranges[parent];
     uint32_t depth = nodes[parent].depth;
     nodes[parent].first = (uint32_t)automaton->n;
-    while (all.begin < all.end && forms[all.begin].len == depth)
+    while (all.begin < all.end && forms[all.begin].text.len == depth)
         all.begin++;
     for (uint32_t i = all.begin; i < all.end; i = all.begin) {
         uint32_t child = (uint32_t)automaton->n++;
-        char byte = forms[i].ptr[depth];
-        while (all.begin < all.end && forms[all.begin].ptr[depth] == byte)
+        char byte = forms[i].text.ptr[depth];
+        while (all.begin < all.end && forms[all.begin].text.ptr[depth] == byte)
             all.begin++;
         ranges[child] = (struct form_range){i, all.begin};
         nodes[child].byte = (uint8_t)byte;
         nodes[child].depth = depth + 1;
-        nodes[child].longest = forms[i].len == depth + 1 ? depth + 1 : 0;
+        if (forms[i].text.len == depth + 1) {
+            nodes[child].longest = depth + 1;
+            automaton->ends[automaton->n_ends++] =
+                (struct automaton_end){child, forms[i].secret};
+        }
         nodes[parent].children++;
         link_back(automaton, parent, child);
     }
 }
 
-int automaton_init(struct automaton *automaton, struct str *forms, size_t n,
+int automaton_init(struct automaton *automaton, struct secret_form *forms, size_t n,
                    struct cairn_error *error)
 {
     *automaton = (struct automaton){.n = 1};
@@ -113,7 +134,8 @@ int automaton_init(struct automaton *automaton, struct str *forms, size_t n,
         return error_set(error, CAIRN_ELIMIT, "the secrets are too long");
     struct form_range *ranges = calloc(most, sizeof *ranges);
     automaton->nodes = calloc(most, sizeof *automaton->nodes);
-    if (!ranges || !automaton->nodes) {
+    automaton->ends = calloc(n + 1, sizeof *automaton->ends);
+    if (!ranges || !automaton->nodes || !automaton->ends) {
         free(ranges);
         automaton_release(automaton);
         return error_nomem(error);
@@ -128,5 +150,6 @@ int automaton_init(struct automaton *automaton, struct str *forms, size_t n,
 void automaton_release(struct automaton *automaton)
 {
     free(automaton->nodes);
+    free(automaton->ends);
     *automaton = (struct automaton){.n = 0};
 }

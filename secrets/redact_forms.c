@@ -2,19 +2,14 @@
 /* The forms of a secret. base64 (RFC 4648) of a longer text that has the secret in it:
  * which characters come out depends on how many bytes stand before it, modulo 3. The
  * characters at both ends also hold bits of what stands beside it, so they are left
- * out. Percent encoding: RFC 3986, section 2. */
+ * out. Percent encoding: RFC 3986, section 2. JSON: as we write it. */
 #include "secrets/redact_int.h"
 
+#include "base/array.h"
+#include "base/json_scan.h"
 #include "base/limits.h"
 
-static void add_form(struct arena *arena, const struct buf *form, struct str *out,
-                     size_t *n)
-{
-    if (form->failed)
-        arena->failed = true;
-    else if (form->size >= LIMIT_SECRET_LEAST)
-        out[(*n)++] = arena_str(arena, buf_view(form));
-}
+#include <stdlib.h>
 
 /* Six bits of the value, from `bit` on. All of them are there. */
 static unsigned six_bits(struct str value, size_t bit)
@@ -61,32 +56,83 @@ static void add_percent_encoded(struct str value, const char *hex, struct buf *o
     }
 }
 
-static size_t forms_of(struct arena *arena, struct str value, struct str *out)
+static void list_form(struct form_list *list, struct str text)
 {
-    struct buf form = BUF_INIT;
-    size_t n = 0;
-    out[n++] = arena_str(arena, value);
-    for (unsigned i = 0; i < 6; i++) {
-        buf_clear(&form);
-        add_base64(value, i / 2, i % 2, &form);
-        add_form(arena, &form, out, &n);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        buf_clear(&form);
-        add_percent_encoded(value, i ? "0123456789ABCDEF" : "0123456789abcdef", &form);
-        add_form(arena, &form, out, &n);
-    }
-    buf_release(&form);
-    return n;
+    struct secret_form *at =
+        array_room(list->at, list->n, &list->capacity, sizeof *list->at);
+    struct str copy = arena_str(&list->arena, text);
+    if (at)
+        list->at = at;
+    if (!at || list->arena.failed)
+        list->arena.failed = true;
+    else
+        at[list->n++] = (struct secret_form){copy, list->secret};
 }
 
-size_t secret_forms(struct arena *arena, struct str value, struct str out[FORMS_MOST])
+static void list_encoded(struct form_list *list, struct buf *form)
 {
-    size_t n = forms_of(arena, value, out);
-    struct str bare = value;
-    while (bare.len && bare.ptr[bare.len - 1] == '\n')
-        bare.len--;
+    if (form->failed)
+        list->arena.failed = true;
+    else if (form->size >= LIMIT_SECRET_LEAST)
+        list_form(list, buf_view(form));
+    buf_clear(form);
+}
+
+static void list_forms(struct form_list *list, struct str value)
+{
+    struct buf form = BUF_INIT;
+    list_form(list, value);
+    for (unsigned i = 0; i < 6; i++) {
+        add_base64(value, i / 2, i % 2, &form);
+        list_encoded(list, &form);
+    }
+    json_escape(value, &form);
+    if (!str_equal(buf_view(&form), value))
+        list_encoded(list, &form);
+    buf_clear(&form);
+    for (unsigned i = 0; i < 2; i++) {
+        add_percent_encoded(value, i ? "0123456789ABCDEF" : "0123456789abcdef", &form);
+        list_encoded(list, &form);
+    }
+    buf_release(&form);
+}
+
+static struct str trim(struct str text)
+{
+    static const char blanks[] = " \t\n\v\f\r";
+    while (text.len && strchr(blanks, text.ptr[0]))
+        text = (struct str){text.ptr + 1, text.len - 1};
+    while (text.len && strchr(blanks, text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+static void list_lines(struct form_list *list, struct str value)
+{
+    for (size_t i = 0, n; i < value.len; i += n + 1) {
+        n = 0;
+        while (i + n < value.len && value.ptr[i + n] != '\n' &&
+               value.ptr[i + n] != '\r')
+            n++;
+        struct str line = trim((struct str){value.ptr + i, n});
+        if (line.len >= LIMIT_SECRET_LEAST)
+            list_form(list, line);
+    }
+}
+
+void form_list_add(struct form_list *list, struct str value)
+{
+    struct str bare = trim(value);
+    list_forms(list, value);
     if (bare.len < value.len && bare.len >= LIMIT_SECRET_LEAST)
-        n += forms_of(arena, bare, out + n);
-    return n;
+        list_forms(list, bare);
+    if (memchr(bare.ptr, '\n', bare.len) || memchr(bare.ptr, '\r', bare.len))
+        list_lines(list, bare);
+    list->secret++;
+}
+
+void form_list_release(struct form_list *list)
+{
+    free(list->at);
+    arena_release(&list->arena);
 }

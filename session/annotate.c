@@ -5,21 +5,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
-#include "secrets/declared.h"
-#include "session/outside/known_secrets.h"
 #include "session/session_int.h"
-
-static int redactor_of_workflows(struct cairn_store *store, struct redactor **out,
-                                 struct cairn_error *error)
-{
-    struct buf names = BUF_INIT;
-    int rc = secrets_declared(store, false, &names, error);
-    struct hidden_values hidden = {.declared = names.size ? buf_view(&names) : STR("")};
-    if (!rc)
-        rc = redactor_of_values(&hidden, out, error);
-    buf_release(&names);
-    return rc;
-}
 
 /* `session` as for live_read. There may be none, or none that can be read. */
 static int make_redactor(struct cairn_store *store, const char *session,
@@ -38,17 +24,6 @@ static int make_redactor(struct cairn_store *store, const char *session,
                               : redactor_of_workflows(store, out, error);
 }
 
-static int clean_for(struct cairn_store *store, const char *session, struct str text,
-                     struct buf *out, struct cairn_error *error)
-{
-    struct redactor *redactor = NULL;
-    int rc = make_redactor(store, session, &redactor, error);
-    if (!rc)
-        add_clean(redactor, text, out);
-    redactor_free(redactor);
-    return rc ? rc : buf_check(out, error);
-}
-
 /* The session that a checkpoint belongs to, as a number; "": none, or there is no such
  * checkpoint, which is said by who looks for it next. */
 static void session_of(struct cairn_store *store, const char *id, char out[24])
@@ -60,55 +35,51 @@ static void session_of(struct cairn_store *store, const char *id, char out[24])
         snprintf(out, 24, "%llu", (unsigned long long)info.session);
 }
 
-/* Stays empty where the text is none, which is refused later. */
-static int clean_text(struct cairn_store *store, const char *id, const char *text,
-                      struct buf *out, struct cairn_error *error)
+/* By the current session, and by that of the checkpoint. What is no text is refused
+ * later. */
+static int take(struct cairn_store *store, const char *id, struct outside_text *text,
+                struct arena *arena, struct clean *out, struct cairn_error *error)
 {
-    struct buf once = BUF_INIT;
-    char session[24];
-    if (!utf8_is_text(str_of(text)))
-        return 0;
-    session_of(store, id, session);
-    int rc = clean_for(store, NULL, str_of(text), &once, error);
-    if (!rc && session[0] != '\0')
-        rc = clean_for(store, session, buf_view(&once), out, error);
-    else if (!rc)
-        buf_add(out, once.data, once.size);
-    buf_release(&once);
-    return rc ? rc : buf_check(out, error);
+    char own[24];
+    session_of(store, id, own);
+    const char *sessions[] = {NULL, own};
+    int rc = 0;
+    for (size_t i = 0; i < 2 && !rc && (!i || own[0]); i++) {
+        struct redactor *redactor = NULL;
+        rc = make_redactor(store, sessions[i], &redactor, error);
+        struct outside outside = {redactor, true, store};
+        if (!rc)
+            rc = outside_take(&outside, text, arena, out, error);
+        redactor_free(redactor);
+        text->text = rc ? STR("") : clean_str(*out);
+    }
+    return rc;
 }
 
 int cairn_checkpoint_note(struct cairn_store *store, const char *id, const char *text,
                           const char *severity, struct cairn_error *error)
 {
-    struct buf clean = BUF_INIT;
-    int rc = clean_text(store, id, text, &clean, error);
+    struct arena arena = ARENA_INIT;
+    struct clean clean = CLEAN("");
+    struct outside_text given = {OUTSIDE_PROSE, "the note", str_of(text), NULL};
+    int rc =
+        utf8_is_text(given.text) ? take(store, id, &given, &arena, &clean, error) : 0;
     if (!rc)
-        rc =
-            checkpoint_note(store, id, clean.size ? clean.data : text, severity, error);
-    buf_release(&clean);
-    return rc;
-}
-
-static int check_label(struct cairn_store *store, const char *id, const char *label,
-                       struct cairn_error *error)
-{
-    struct buf clean = BUF_INIT;
-    if (known_secrets_found(str_of(label)))
-        return error_set(
-            error, CAIRN_EUSAGE,
-            "a label is stored as it is, and this one looks like a secret");
-    int rc = clean_text(store, id, label, &clean, error);
-    if (!rc && clean.size && !str_equal(buf_view(&clean), str_of(label)))
-        rc = error_set(error, CAIRN_EUSAGE,
-                       "a label is stored as it is, and in this one is a secret");
-    buf_release(&clean);
+        rc = checkpoint_note(store, id, clean, severity, error);
+    arena_release(&arena);
     return rc;
 }
 
 int cairn_checkpoint_label(struct cairn_store *store, const char *id, const char *label,
                            bool on, struct cairn_error *error)
 {
-    int rc = on ? check_label(store, id, label, error) : 0;
-    return rc ? rc : checkpoint_label(store, id, label, on, error);
+    struct arena arena = ARENA_INIT;
+    struct clean clean;
+    struct outside_text given = {OUTSIDE_NAME, "the label", str_of(label), NULL};
+    int rc = on ? take(store, id, &given, &arena, &clean, error) : 0;
+    if (!rc)
+        rc = checkpoint_label(store, id, on ? clean : clean_stored(given.text), on,
+                              error);
+    arena_release(&arena);
+    return rc;
 }

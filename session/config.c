@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of a session for people and programs. */
 #include "session/files_pending.h"
-#include "session/outside/known_secrets.h"
-#include "session/outside/redaction.h"
 #include "session/session_int.h"
 
 #include <stdio.h>
@@ -140,22 +138,6 @@ int cairn_session_due(struct cairn_store *store, const char *session,
     return 0;
 }
 
-/* A hook is stored as it is, since it is run. */
-static int check_hook(struct live *live, struct str name, struct str value,
-                      struct cairn_error *error)
-{
-    struct redactor *redactor = NULL;
-    if (name.len < 5 || memcmp(name.ptr, "hook.", 5) != 0)
-        return 0;
-    int rc = live_redactor(live, &redactor, error);
-    bool found = !rc && (known_secrets_found(value) || redactor_finds(redactor, value));
-    redactor_free(redactor);
-    return found ? error_set(error, CAIRN_EUSAGE,
-                             "there is a secret in the command of the hook, which is "
-                             "stored: take it from a variable of the environment")
-                 : rc;
-}
-
 /* A directory of the user becomes a name from the store's. */
 static int stored_value(struct cairn_store *store, const char *name, const char *value,
                         struct buf *out, struct cairn_error *error)
@@ -174,13 +156,16 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
     struct live live;
     struct buf said = BUF_INIT, stored = BUF_INIT;
     bool locked = false;
+    struct clean taken;
+    struct outside_text text = {OUTSIDE_DATA, "the value of the setting", str_of(value),
+                                "take it from a variable of the environment"};
     int rc = live_write(&live, store, session, error);
     if (!rc)
         rc = stored_value(store, name, value, &stored, error);
     if (!rc)
         rc = live_check_open(&live, error);
     if (!rc)
-        rc = check_hook(&live, str_of(name), str_of(value), error);
+        rc = live_take(&live, &text, &taken, error);
     if (!rc && strcmp(name, "files") == 0)
         rc = pending_forget(store, live.row.session, live.settings.later[SETTING_FILES],
                             &locked, error);

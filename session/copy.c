@@ -24,7 +24,7 @@ static int note_session(void *context, const struct session_row *row)
 {
     struct copying *c = context;
     snprintf(c->name, sizeof c->name, "%.*s",
-             (int)utf8_fit(row->name, sizeof c->name - 1), row->name.ptr);
+             (int)utf8_fit(clean_str(row->name), sizeof c->name - 1), row->name.ptr);
     c->started_ns = row->started_ns;
     return 0;
 }

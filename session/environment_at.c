@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment of a checkpoint, or of this process, for people and programs. */
 #include "cairn/environment.h"
-#include "session/outside/known_secrets.h"
+#include "secrets/known_secrets.h"
 #include "session/session_int.h"
 #include "storage/object.h"
 #include "storage/store.h"

@@ -4,28 +4,31 @@
 #include "base/utf8.h"
 #include "session/session_int.h"
 
-static int clean_text(struct live *live, const struct redactor *redactor,
-                      struct str *text, struct cairn_error *error)
+#include <stdio.h>
+
+/* What is no text is refused later. A command is run. */
+static int take(struct live *live, const struct outside *outside, const char *field,
+                struct str *text, struct cairn_error *error)
 {
-    struct buf clean = BUF_INIT;
-    if (!text->len || !utf8_is_text(*text)) /* it is refused later */
+    struct clean clean;
+    char what[64];
+    bool command = strcmp(field, "command") == 0;
+    if (!text->len || !utf8_is_text(*text))
         return 0;
-    add_clean(redactor, *text, &clean);
-    int rc = buf_check(&clean, error);
-    if (!rc && clean.size && !str_equal(buf_view(&clean), *text)) {
-        struct str kept = arena_str(&live->arena, buf_view(&clean));
-        if (kept.ptr)
-            *text = kept;
-        else
-            rc = error_nomem(error);
-    }
-    buf_release(&clean);
+    snprintf(what, sizeof what, "the field %s", field);
+    struct outside_text given = {command ? OUTSIDE_DATA : OUTSIDE_PROSE, what, *text,
+                                 command ? "take it from a variable of the environment"
+                                         : NULL};
+    int rc = outside_take(outside, &given, &live->arena, &clean, error);
+    if (!rc)
+        *text = clean_str(clean);
     return rc;
 }
 
 /* The list is copied before it is changed: what was there before may share it. */
-static int clean_texts(struct live *live, const struct redactor *redactor,
-                       struct item_value *value, struct cairn_error *error)
+static int take_list(struct live *live, const struct outside *outside,
+                     const char *field, struct item_value *value,
+                     struct cairn_error *error)
 {
     if (!value->n)
         return 0;
@@ -36,7 +39,7 @@ static int clean_texts(struct live *live, const struct redactor *redactor,
     value->texts = texts;
     int rc = 0;
     for (uint32_t i = 0; i < value->n && !rc; i++)
-        rc = clean_text(live, redactor, &texts[i], error);
+        rc = take(live, outside, field, &texts[i], error);
     return rc;
 }
 
@@ -46,14 +49,15 @@ int live_clean_item(struct live *live, const struct item *before, struct item *i
     const struct item_kind_info *info = item_kind_info(item->id.kind);
     struct redactor *redactor = NULL;
     int rc = live_redactor(live, &redactor, error);
+    struct outside outside = {redactor, true, live->store};
     for (int i = 1; i <= info->n_fields && !rc; i++) {
         struct item_value *value = &item->values[i];
-        bool command = item->id.kind == ITEM_CHECK && i == CHECK_COMMAND;
-        if (info->fields[i - 1].type == FIELD_TEXT && !command &&
+        const char *field = info->fields[i - 1].name;
+        if (info->fields[i - 1].type == FIELD_TEXT &&
             !str_equal(before->values[i].text, value->text))
-            rc = clean_text(live, redactor, &value->text, error);
+            rc = take(live, &outside, field, &value->text, error);
         else if (info->fields[i - 1].type == FIELD_TEXTS)
-            rc = clean_texts(live, redactor, value, error);
+            rc = take_list(live, &outside, field, value, error);
     }
     redactor_free(redactor);
     return rc;

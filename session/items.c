@@ -2,9 +2,9 @@
 /* Adding, changing and removing items: one transaction each, with what follows from it.
  */
 #include "base/limits.h"
+#include "secrets/known_secrets.h"
 #include "session/board/confidence.h"
 #include "session/board/status.h"
-#include "session/outside/known_secrets.h"
 #include "session/outside/name_list.h"
 #include "session/session_int.h"
 
@@ -190,40 +190,6 @@ static void forget_result(const struct item *before, struct item *item)
         is[field] = (struct item_value){0};
 }
 
-/* Of a variable that is named, with at least so many bytes? */
-static bool has_value_of(struct live *live, struct str names, size_t least,
-                         struct str text)
-{
-    while (names.len && !live->arena.failed) {
-        const char *name = arena_str(&live->arena, next_name(&names)).ptr;
-        const char *value = name ? getenv(name) : NULL;
-        if (value && strlen(value) >= least &&
-            memmem(text.ptr, text.len, value, strlen(value)))
-            return true;
-    }
-    return false;
-}
-
-static int check_secrets(struct editing *e)
-{
-    struct str command = e->item.values[CHECK_COMMAND].text;
-    struct hidden_values hidden;
-    if (e->item.id.kind != ITEM_CHECK || !command.len)
-        return 0;
-    int rc = live_hidden(&e->live, &hidden, e->error);
-    if (rc)
-        return rc;
-    bool found = known_secrets_found(command) ||
-                 has_value_of(&e->live, hidden.names, 1, command) ||
-                 has_value_of(&e->live, hidden.declared, LIMIT_SECRET_LEAST, command);
-    if (e->live.arena.failed)
-        return error_nomem(e->error);
-    return found ? error_set(e->error, CAIRN_EUSAGE,
-                             "there is a secret in the command of the check, which is "
-                             "stored: take it from a variable of the environment")
-                 : 0;
-}
-
 static int note_difference(void *context, const struct item_field *field,
                            const struct item_value *before,
                            const struct item_value *after)
@@ -253,8 +219,6 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
         rc = clamp_strength(e);
     if (!rc)
         rc = check_move(e, &before, sets, n);
-    if (!rc)
-        rc = check_secrets(e);
     if (!rc)
         rc = live_clean_item(live, &before, &e->item, e->error);
     if (rc)

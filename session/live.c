@@ -93,7 +93,7 @@ static int copy_row(void *context, const struct session_row *row)
 {
     struct live *live = context;
     live->row = *row;
-    live->row.name = arena_str(&live->arena, row->name);
+    live->row.name = clean_copy(&live->arena, row->name);
     live->row.boot = arena_str(&live->arena, row->boot);
     live->row.numbers = arena_str(&live->arena, row->numbers);
     live->row.settings = arena_str(&live->arena, row->settings);
@@ -185,8 +185,8 @@ static int copy_branch(void *context, const struct branch_row *row)
 {
     struct branch_copy *copy = context;
     *copy->out = *row;
-    copy->out->name = arena_str(copy->arena, row->name);
-    copy->out->reason = arena_str(copy->arena, row->reason);
+    copy->out->name = clean_copy(copy->arena, row->name);
+    copy->out->reason = clean_copy(copy->arena, row->reason);
     return 0;
 }
 
@@ -284,4 +284,50 @@ int live_redactor(struct live *live, struct redactor **out, struct cairn_error *
     struct hidden_values hidden;
     int rc = live_hidden(live, &hidden, error);
     return rc ? rc : redactor_of_values(&hidden, out, error);
+}
+
+int redactor_of_workflows(struct cairn_store *store, struct redactor **out,
+                          struct cairn_error *error)
+{
+    struct buf names = BUF_INIT;
+    int rc = secrets_declared(store, false, &names, error);
+    struct hidden_values hidden = {.names = STR(""),
+                                   .declared = names.size ? buf_view(&names) : STR("")};
+    if (!rc)
+        rc = redactor_of_values(&hidden, out, error);
+    buf_release(&names);
+    return rc;
+}
+
+int live_redactor_lenient(struct live *live, struct redactor **out,
+                          struct cairn_error *error)
+{
+    struct hidden_values hidden;
+    struct buf names = BUF_INIT;
+    int rc = live_hidden(live, &hidden, error);
+    if (rc)
+        return rc;
+    buf_str(&names, hidden.names);
+    if (hidden.names.len && hidden.declared.len)
+        buf_byte(&names, ',');
+    buf_str(&names, hidden.declared);
+    hidden.names = STR("");
+    hidden.declared = buf_view(&names);
+    rc = buf_check(&names, error);
+    if (!rc)
+        rc = redactor_of_values(&hidden, out, error);
+    buf_release(&names);
+    return rc;
+}
+
+int live_take(struct live *live, const struct outside_text *text, struct clean *out,
+              struct cairn_error *error)
+{
+    struct redactor *redactor = NULL;
+    int rc = live_redactor_lenient(live, &redactor, error);
+    struct outside outside = {redactor, true, live->store};
+    if (!rc)
+        rc = outside_take(&outside, text, &live->arena, out, error);
+    redactor_free(redactor);
+    return rc;
 }

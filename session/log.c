@@ -266,7 +266,7 @@ static int describe(struct telling *t, const struct session_log_row *row,
     case VERB_FORWARD:
         rc = live_branch(t->live, row->number, &branch, t->error);
         if (!rc)
-            buf_str(&t->text, branch.name);
+            buf_str(&t->text, clean_str(branch.name));
         return rc == CAIRN_ENOTFOUND ? 0 : rc;
     case VERB_CONFIGURED:
     case VERB_PRUNED:

@@ -143,7 +143,7 @@ static int check_message(const struct cairn_new_message *given,
     for (uint8_t i = MESSAGE_USER; i <= (uint8_t)MESSAGE_TOOL; i++)
         if (strcmp(role, role_names[i]) == 0)
             message->role = i;
-    message->model = str_of(given->model ? given->model : "");
+    struct str model = str_of(given->model ? given->model : "");
     if (!message->role)
         return error_set(error, CAIRN_EUSAGE,
                          "there is no role '%.40s': it is user, assistant, system or "
@@ -155,7 +155,7 @@ static int check_message(const struct cairn_new_message *given,
         return error_set(error, CAIRN_EUSAGE, "a message has at most 16 MiB");
     if (given->tokens_in >> TOKENS_BITS || given->tokens_out >> TOKENS_BITS)
         return error_set(error, CAIRN_EUSAGE, "a message has fewer than 2^40 tokens");
-    if (message->model.len >= MESSAGE_MODEL_BYTES || !utf8_is_text(message->model))
+    if (model.len >= MESSAGE_MODEL_BYTES || !utf8_is_text(model))
         return error_set(error, CAIRN_EUSAGE,
                          "the name of a model is UTF-8 of at most %d bytes",
                          MESSAGE_MODEL_BYTES - 1);
@@ -163,23 +163,28 @@ static int check_message(const struct cairn_new_message *given,
     message->tokens_in = given->tokens_in;
     message->tokens_out = given->tokens_out;
     message->prompt = message->role == MESSAGE_USER;
-    message->reply = message->role == MESSAGE_ASSISTANT && message->model.len;
+    message->reply = message->role == MESSAGE_ASSISTANT && model.len;
     return 0;
 }
 
-static int add_one(struct live *live, struct new_message *message, struct str text,
-                   struct cairn_error *error)
+static int add_one(struct live *live, const struct cairn_new_message *given,
+                   struct new_message *message, struct cairn_error *error)
 {
-    struct buf body = BUF_INIT;
     struct redactor *redactor = NULL;
     struct message_seen end;
+    struct clean body = CLEAN("");
+    struct outside_text model = {OUTSIDE_NAME, "the name of the model",
+                                 str_of(given->model ? given->model : ""), NULL};
+    struct outside_text text = {
+        OUTSIDE_PROSE, "the message", {given->text, given->bytes}, NULL};
     int rc = live_redactor(live, &redactor, error);
+    struct outside outside = {redactor, true, live->store};
     if (!rc)
-        add_clean(redactor, text, &body);
+        rc = outside_take(&outside, &model, &live->arena, &message->model, error);
+    if (!rc)
+        rc = outside_take(&outside, &text, &live->arena, &body, error);
     redactor_free(redactor);
-    if (!rc)
-        rc = buf_check(&body, error);
-    message->body = buf_view(&body);
+    message->body = clean_str(body);
     message->time_ns = live->now.utc_ns;
     if (!rc)
         rc = message_end(live, &end, error);
@@ -189,7 +194,6 @@ static int add_one(struct live *live, struct new_message *message, struct str te
         rc = message_log(live, 1, error);
     if (!rc)
         rc = live_put_row(live, error);
-    buf_release(&body);
     return rc;
 }
 
@@ -207,7 +211,7 @@ int cairn_message_add(struct cairn_store *store, const char *session,
     if (!rc)
         rc = live_check_open(&live, error);
     if (!rc)
-        rc = add_one(&live, &message, (struct str){given->text, given->bytes}, error);
+        rc = add_one(&live, given, &message, error);
     n = live.last_message;
     rc = live_close(&live, rc, error);
     if (!rc && number)
@@ -264,10 +268,10 @@ static int tell_message(struct telling *t, const struct message_row *row,
                         struct str body, struct buf *text)
 {
     struct buf names = BUF_INIT;
-    buf_str(&names, row->model);
+    buf_str(&names, clean_str(row->model));
     buf_byte(&names, 0);
     size_t file = names.size;
-    buf_str(&names, row->file);
+    buf_str(&names, clean_str(row->file));
     buf_byte(text, 0);
     bool has_body = row->form != MESSAGE_LEFT_OUT && row->form != MESSAGE_LOST;
     int rc = buf_check(&names, t->error);
@@ -338,7 +342,7 @@ struct message_texts {
 static int take_model(void *context, const struct message_row *row)
 {
     struct message_texts *texts = context;
-    buf_str(texts->out, row->model);
+    buf_str(texts->out, clean_str(row->model));
     return 0;
 }
 

@@ -86,7 +86,8 @@ static int list_seqs(struct newest *newest)
 static void describe(struct newest *newest, const struct state_at *state)
 {
     struct cairn_recovery *found = &newest->found;
-    struct str name = newest->live.row.name, message = state->sections.message;
+    struct str name = clean_str(newest->live.row.name),
+               message = state->sections.message;
     found->seq = state->at.ref.seq;
     found->time_ns = state->at.time_ns;
     checkpoint_id(NAMESPACE_DEBUG, found->seq, &state->at.ref.digest, found->id);
@@ -117,7 +118,7 @@ static int try_seq(struct newest *newest, uint64_t seq)
 
 static int search(struct newest *newest)
 {
-    struct str name = newest->live.row.name;
+    struct str name = clean_str(newest->live.row.name);
     int rc = list_seqs(newest);
     for (size_t i = 0; i < newest->n && !rc; i++)
         rc = try_seq(newest, newest->seqs[i] & ~OURS);

@@ -29,10 +29,10 @@ static int note_log(void *context, const struct session_log_row *row)
 static int begin_branch(struct live *live, struct cairn_error *error)
 {
     struct branch_row row = {.session = live->row.session,
-                             .name = STR("recovered"),
+                             .name = CLEAN("recovered"),
                              .status = BRANCH_ACTIVE,
                              .started_ns = live->now.utc_ns,
-                             .reason = STR("")};
+                             .reason = CLEAN("")};
     int rc = store_put_branch(live->store, &row, error);
     live->row.branch = row.branch;
     return rc;

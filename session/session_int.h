@@ -128,8 +128,18 @@ int live_hidden(struct live *live, struct hidden_values *out,
                 struct cairn_error *error);
 /* As redactor_of_values. */
 int live_redactor(struct live *live, struct redactor **out, struct cairn_error *error);
-/* item_secrets.c: takes secrets out of what differs from `before`, except the command
- * of a check. */
+/* The same, but values that the settings list and that are too short are passed over.
+ */
+int live_redactor_lenient(struct live *live, struct redactor **out,
+                          struct cairn_error *error);
+/* Those that the workflows of the store declare alone. */
+int redactor_of_workflows(struct cairn_store *store, struct redactor **out,
+                          struct cairn_error *error);
+/* outside_take by that, and by looks. The text is in the arena. */
+int live_take(struct live *live, const struct outside_text *text, struct clean *out,
+              struct cairn_error *error);
+/* item_secrets.c: takes secrets out of what differs from `before`; in the command of a
+ * check they are refused. */
 int live_clean_item(struct live *live, const struct item *before, struct item *item,
                     struct cairn_error *error);
 
@@ -325,7 +335,8 @@ struct new_message {
     int64_t time_ns;
     uint64_t tokens_in, tokens_out;
     bool prompt, reply; /* it is one: cairn/message.h */
-    struct str model, file, origin, body;
+    struct clean model, file;
+    struct str origin, body;
     uint64_t size; /* of one that was left out */
     const struct digest *digest;
 };

@@ -66,7 +66,7 @@ int session_tell(struct live *live, struct cairn_session_info *info,
                  struct cairn_error *error)
 {
     const struct session_row *row = &live->row;
-    struct branch_row branch = {.name = STR("")};
+    struct branch_row branch = {.name = CLEAN("")};
     struct message_seen end;
     uint64_t current = 0, items = 0, branches = 0;
     int64_t end_ns = row->ended_ns ? row->ended_ns : live->now.utc_ns;
@@ -99,8 +99,8 @@ int session_tell(struct live *live, struct cairn_session_info *info,
         .tokens_in = end.total_in,
         .tokens_out = end.total_out,
         .messages_stored = live->last_message};
-    copy_name(info->name, row->name);
-    copy_name(info->branch, branch.name);
+    copy_name(info->name, clean_str(row->name));
+    copy_name(info->branch, clean_str(branch.name));
     return 0;
 }
 
@@ -212,10 +212,10 @@ static int check_free(struct live *live, struct str name, struct cairn_error *er
 /* The row twice: its number and that of its branch name each other. */
 static int put_new(struct live *live, struct cairn_error *error)
 {
-    struct branch_row branch = {.name = STR("main"),
+    struct branch_row branch = {.name = CLEAN("main"),
                                 .status = BRANCH_ACTIVE,
                                 .started_ns = live->now.utc_ns,
-                                .reason = STR("")};
+                                .reason = CLEAN("")};
     struct log_entry entry = {.verb = VERB_STARTED};
     live->row.branch = 1; /* until it is known */
     int rc = live_put_row(live, error);
@@ -249,14 +249,18 @@ int session_begin(struct live *live, const char *name, const struct moment *star
                   bool current, struct cairn_error *error)
 {
     char own[CAIRN_SESSION_NAME_MAX];
+    struct clean taken;
     int rc = name ? check_free(live, str_of(name), error) : name_new(live, own, error);
+    struct outside_text text = {OUTSIDE_NAME, "the name of the session",
+                                str_of(name ? name : own), NULL};
+    if (!rc)
+        rc = live_take(live, &text, &taken, error);
     if (rc)
         return rc;
-    live->row =
-        (struct session_row){.name = arena_str(&live->arena, str_of(name ? name : own)),
-                             .started_ns = started->utc_ns,
-                             .started_boot_ns = started->boot_ns,
-                             .boot = started->boot_id};
+    live->row = (struct session_row){.name = taken,
+                                     .started_ns = started->utc_ns,
+                                     .started_boot_ns = started->boot_ns,
+                                     .boot = started->boot_id};
     live->settings = session_settings_default();
     live->settings.scheduled = live->now;
     rc = live->arena.failed ? error_nomem(error) : put_new(live, error);

@@ -4,7 +4,7 @@
 #include "cairn/environment.h"
 #include "cairn/history.h"
 #include "cairn/outcome.h"
-#include "session/outside/known_secrets.h"
+#include "secrets/known_secrets.h"
 #include "session/session_int.h"
 
 #include "storage/rows_run.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a handle holds and has done. Which ranges of the lock file it holds: Open file
  * description locks never conflict with themselves, so the lock file cannot tell us
- * that we hold a range. */
+ * that we hold a range. And what is to be reported behind a commit. */
 #include "base/array.h"
 #include "storage/store_int.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 bool store_holds(const struct cairn_store *store, int64_t offset)
 {
@@ -64,4 +66,37 @@ struct store_done *store_take_done(struct cairn_store *store, size_t *n)
     store->done = NULL;
     store->n_done = store->done_capacity = 0;
     return done;
+}
+
+/* ---- What it has to report ---- */
+
+void store_add_notice(struct cairn_store *store, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t size = strlen(text) + 1;
+    const struct buf *all = &store->notices;
+    if (n > 0 && !(all->size && memmem(all->data, all->size, text, size)))
+        buf_add(&store->notices, text, size);
+}
+
+void cairn_store_on_notice(struct cairn_store *store,
+                           void (*notice)(void *context, const char *text),
+                           void *context)
+{
+    store->notice = notice;
+    store->notice_context = context;
+}
+
+void store_end_notices(struct cairn_store *store, bool committed)
+{
+    struct buf notices = store->notices;
+    store->notices = BUF_INIT;
+    bool heard = committed && store->notice && !notices.failed;
+    for (size_t at = 0; heard && at < notices.size; at += strlen(notices.data + at) + 1)
+        store->notice(store->notice_context, notices.data + at);
+    buf_release(&notices);
 }

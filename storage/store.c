@@ -327,6 +327,7 @@ void cairn_store_close(struct cairn_store *store)
     sha256_free(store->sha);
     store_paths_release(&store->paths);
     free(store->done);
+    buf_release(&store->notices);
     free(store);
 }
 

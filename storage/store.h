@@ -105,6 +105,10 @@ void store_empty_log(struct cairn_store *store);
 /* A read transaction, so that several getters see one moment. */
 int store_begin_read(struct cairn_store *store, struct cairn_error *error);
 void store_end_read(struct cairn_store *store);
+/* For cairn_store_on_notice, if the present transaction is committed; each text once.
+ * Without memory it is lost. */
+void store_add_notice(struct cairn_store *store, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Turns of sessions that this handle has committed, for hooks. What is noted beyond
  * STORE_DONE_MOST, or without memory, is lost. */
 enum { STORE_DONE_MOST = 4096 };

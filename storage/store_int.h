@@ -103,6 +103,9 @@ struct cairn_store {
 
     struct store_done *done; /* [n_done], at most STORE_DONE_MOST; for hooks */
     size_t n_done, done_capacity;
+    struct buf notices; /* of this transaction, each with a NUL behind it */
+    void (*notice)(void *, const char *); /* who is told of them, or NULL */
+    void *notice_context;
 
     /* Those that the open transaction changes, by enum tally_of: at most one of each.
      */
@@ -165,6 +168,11 @@ int store_settle_place(struct cairn_store *store, struct cairn_error *error);
 /* The same for a reader, who notes nothing; the identity of a copy is then new each
  * time. */
 int store_look_at_place(struct cairn_store *store, struct cairn_error *error);
+
+/* ---- holds.c ---- */
+
+/* Behind a commit the notices are given away, else dropped. */
+void store_end_notices(struct cairn_store *store, bool committed);
 
 /* ---- store_connect.c ---- */
 

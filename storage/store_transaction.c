@@ -97,6 +97,7 @@ void store_abort(struct cairn_store *store)
     store->writing = false;
     store_assert_open(store);
     lock_drop(&store->lock, LOCK_COMMIT);
+    store_end_notices(store, false);
 }
 
 /* A failed transfer undoes nothing: the commits are durable in the WAL. */
@@ -179,6 +180,7 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
     if (store->journal == DB_WAL && store->sync == CAIRN_SYNC_FULL && !store->poisoned)
         db_reserve_wal(store->db);
     lock_drop(&store->lock, LOCK_COMMIT);
+    store_end_notices(store, true);
     return 0;
 }
 

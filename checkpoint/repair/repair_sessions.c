@@ -55,7 +55,7 @@ static int restore_branch(struct repair *r, uint64_t number, uint64_t session)
     int rc = CAIRN_EUSAGE; /* while the name is taken */
     for (int i = 0; rc == CAIRN_EUSAGE && i < NAMES_TRIED; i++) {
         name_again(number, i, name);
-        row.name = str_of(name);
+        row.name = clean_stored(str_of(name));
         rc = store_restore_branch(r->store, &row, r->error);
     }
     if (!rc)
@@ -102,7 +102,7 @@ static int restore_session(struct repair *r, uint64_t number)
     rc = CAIRN_EUSAGE;
     for (int i = 0; rc == CAIRN_EUSAGE && i < NAMES_TRIED; i++) {
         name_again(number, i, name);
-        row.name = str_of(name);
+        row.name = clean_stored(str_of(name));
         rc = store_restore_session(r->store, &row, r->error);
     }
     if (!rc)

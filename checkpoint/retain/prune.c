@@ -128,7 +128,8 @@ static int note_seq(void *context, const struct checkpoint_row *row)
 static int note_label(void *context, const struct annotation_row *row)
 {
     struct pruning *p = context;
-    bool keeps = row->kind == ANNOTATION_LABEL && str_equal(row->text, STR("keep"));
+    bool keeps =
+        row->kind == ANNOTATION_LABEL && str_equal(clean_str(row->text), STR("keep"));
     return keeps && seqs_add(&p->labelled, row->seq) ? error_nomem(p->error) : 0;
 }
 

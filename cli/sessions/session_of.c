@@ -83,6 +83,8 @@ int session_store(struct settings *settings, enum store_use use,
                               "there is no store %s: `cairn session start` makes one",
                               options.path ? options.path : "here or above");
     if (rc == 0)
+        store_listen(*store);
+    if (rc == 0)
         look_for_fork(settings, *store);
     return rc == 0 ? 0 : report_error(&error);
 }

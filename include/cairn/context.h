@@ -3,10 +3,11 @@
  * agent can go on later with an empty one. It is no state: nothing is restored from it,
  * and two checkpoints that differ in it alone have the same state.
  *
- * Texts are UTF-8. Secrets are taken out of all of them before anything is stored
- * (those that the setting "redact" names, those that workflows of the store declare,
- * and those that can be told by how they look); the limits hold before that and after
- * it. */
+ * Texts are UTF-8. Secrets (those that the setting "redact" names, those that
+ * workflows of the store declare, and those that can be told by how they look) are
+ * taken out of them before anything is stored (cairn_store_on_notice). In the state, in
+ * keys, and in a text that is JSON or base64 as a whole they are refused: CAIRN_EUSAGE.
+ * The limits hold before that and after it. */
 #ifndef CAIRN_CONTEXT_H
 #define CAIRN_CONTEXT_H
 

@@ -85,7 +85,8 @@ CAIRN_API int cairn_session_configure(struct cairn_store *store, const char *ses
 /* ---- Checkpoints ---- */
 
 struct cairn_context;
-/* Secrets are taken out of message and tags, as of a context (cairn/context.h). */
+/* Secrets are taken out of the message, and refused in tags, as in a context
+ * (cairn/context.h). */
 struct cairn_capture {
     const char *message; /* required for a manual one without a summary, whose first
                             characters it is else */

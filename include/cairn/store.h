@@ -43,6 +43,12 @@ CAIRN_API int cairn_store_open(struct cairn_store **out,
                                struct cairn_error *error);
 /* Closes the store; every other handle made from it must be closed before. */
 CAIRN_API void cairn_store_close(struct cairn_store *store);
+/* From then on `notice` is called behind each commit of what was changed in a text
+ * before it was stored: secrets that were taken out of it. The text, for people, lives
+ * during the call, in which the store must not be used. NULL: nobody is called. */
+CAIRN_API void cairn_store_on_notice(struct cairn_store *store,
+                                     void (*notice)(void *context, const char *text),
+                                     void *context);
 /* The path of the `.cairn` directory, until the store is closed. */
 CAIRN_API const char *cairn_store_path(const struct cairn_store *store);
 /* The directory in which its `.cairn` was found, even if that is a link, or a file of

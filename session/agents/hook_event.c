@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/agents/hook_event.h"
 
-#include "session/messages/json_scan.h"
+#include "base/json_scan.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #ifndef SESSION_AGENTS_JSON_NODES_H
 #define SESSION_AGENTS_JSON_NODES_H
 
-#include "session/messages/json_scan.h"
+#include "base/json_scan.h"
 
 #include <stdbool.h>
 #include <stddef.h>

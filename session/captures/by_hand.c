@@ -10,13 +10,13 @@
 /* What somebody gives for one. */
 struct given {
     struct live *live;
-    struct redactor *redactor;
+    struct outside outside;
     struct str message;
     struct str *tags; /* with room for one more */
     uint32_t n_tags;
     bool has_context;
     struct context context;
-    bool failed; /* out of memory */
+    int rc; /* of the first text that cannot be stored */
     struct cairn_error *error;
 };
 
@@ -69,16 +69,16 @@ enum { TAGS_MOST = 20, TAG_CHARACTERS = 50 }; /* with a context */
 enum { MESSAGE_CHARACTERS = 80 };             /* of a summary that is the message */
 
 /* What is no UTF-8 stays as it is, and is refused later. */
-static struct str clean_text(struct given *g, struct str text)
+static void take(struct given *g, enum outside_kind kind, const char *what,
+                 struct str *text)
 {
-    struct buf clean = BUF_INIT;
-    if (!text.len || !utf8_is_text(text))
-        return text;
-    add_clean(g->redactor, text, &clean);
-    struct str kept = arena_str(&g->live->arena, buf_view(&clean));
-    g->failed = g->failed || clean.failed || g->live->arena.failed;
-    buf_release(&clean);
-    return kept;
+    struct clean clean;
+    struct outside_text given = {kind, what, *text, NULL};
+    if (g->rc || !text->len || !utf8_is_text(*text))
+        return;
+    g->rc = outside_take(&g->outside, &given, &g->live->arena, &clean, g->error);
+    if (!g->rc)
+        *text = clean_str(clean);
 }
 
 static struct str message_of_summary(struct given *g, struct str summary)
@@ -98,62 +98,47 @@ static struct str message_of_summary(struct given *g, struct str summary)
     if (n < summary.len)
         buf_text(&line, "...");
     struct str kept = arena_str(&g->live->arena, buf_view(&line));
-    g->failed = g->failed || line.failed || g->live->arena.failed;
+    if (line.failed || g->live->arena.failed)
+        g->rc = error_nomem(g->error);
     buf_release(&line);
     return kept;
 }
 
-static void clean_all(struct given *g)
+/* A program reads the state, and finds values by their keys and checkpoints by their
+ * tags. */
+static void take_all(struct given *g)
 {
     struct context *context = &g->context;
-    context->summary = clean_text(g, context->summary);
-    context->description = clean_text(g, context->description);
-    context->state = clean_text(g, context->state);
+    take(g, OUTSIDE_PROSE, "the summary", &context->summary);
+    take(g, OUTSIDE_PROSE, "the description", &context->description);
+    take(g, OUTSIDE_DATA, "the state", &context->state);
     for (uint32_t i = 0; i < context->n_pairs; i++) {
-        context->pairs[i].key = clean_text(g, context->pairs[i].key);
-        context->pairs[i].value = clean_text(g, context->pairs[i].value);
+        take(g, OUTSIDE_NAME, "a key of the context", &context->pairs[i].key);
+        take(g, OUTSIDE_PROSE, "a value of the context", &context->pairs[i].value);
     }
-    g->message = clean_text(g, g->message);
+    take(g, OUTSIDE_PROSE, "the message", &g->message);
     for (uint32_t i = 0; i < g->n_tags; i++)
-        g->tags[i] = clean_text(g, g->tags[i]);
-    if (!g->message.len && context->summary.len)
+        take(g, OUTSIDE_NAME, "a tag", &g->tags[i]);
+    if (!g->rc && !g->message.len && context->summary.len)
         g->message = message_of_summary(g, context->summary);
 }
 
 /* A value that the settings list and that is too short to be found is refused with a
  * context, as with messages. A message and tags alone were always taken: there it is
  * passed over. */
-static int open_redactor(struct given *g)
-{
-    struct hidden_values hidden;
-    struct buf names = BUF_INIT;
-    int rc = live_hidden(g->live, &hidden, g->error);
-    if (rc || g->has_context)
-        return rc ? rc : redactor_of_values(&hidden, &g->redactor, g->error);
-    buf_str(&names, hidden.names);
-    if (hidden.names.len && hidden.declared.len)
-        buf_byte(&names, ',');
-    buf_str(&names, hidden.declared);
-    hidden.names = STR("");
-    hidden.declared = buf_view(&names);
-    rc = buf_check(&names, g->error);
-    if (!rc)
-        rc = redactor_of_values(&hidden, &g->redactor, g->error);
-    buf_release(&names);
-    return rc;
-}
-
 static int clean_given(struct given *g)
 {
+    struct redactor *redactor = NULL;
     if (!g->message.len && !g->n_tags && !g->has_context)
         return 0;
-    int rc = open_redactor(g);
-    if (rc)
-        return rc;
-    clean_all(g);
-    redactor_free(g->redactor);
-    if (g->failed)
-        return error_nomem(g->error);
+    g->rc = g->has_context ? live_redactor(g->live, &redactor, g->error)
+                           : live_redactor_lenient(g->live, &redactor, g->error);
+    g->outside = (struct outside){redactor, true, g->live->store};
+    if (!g->rc)
+        take_all(g);
+    redactor_free(redactor);
+    if (g->rc)
+        return g->rc;
     return g->has_context ? context_check(&g->context, g->error) : 0;
 }
 

@@ -4,7 +4,7 @@
 #include "session/commands/tail.h"
 
 #include "base/utf8.h"
-#include "session/outside/known_secrets.h"
+#include "secrets/known_secrets.h"
 #include "session/outside/redaction.h"
 
 enum { WINDOW = 64 << 10 };

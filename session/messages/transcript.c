@@ -4,7 +4,7 @@
  * it stood outside of it. */
 #include "session/messages/transcript.h"
 
-#include "session/messages/json_scan.h"
+#include "base/json_scan.h"
 
 #include <assert.h>
 #include <string.h>

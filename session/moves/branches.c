@@ -14,6 +14,7 @@ static int start_branch(struct move *m, const char *name, const char *from)
 {
     struct branch_row taken;
     struct log_entry entry = {.verb = VERB_BRANCHED};
+    struct clean taken_name = CLEAN("");
     char own[CAIRN_SESSION_NAME_MAX], word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
     int rc = name ? 0 : branch_free_name(m, own);
     if (!name)
@@ -29,6 +30,10 @@ static int start_branch(struct move *m, const char *name, const char *from)
                            : "there is a branch '%.128s' already: `cairn branch switch "
                              "%s` goes on with it",
                        name, shell_word_in(word, sizeof word, str_of(name)));
+    struct outside_text text = {OUTSIDE_NAME, "the name of the branch", str_of(name),
+                                NULL};
+    if (!rc)
+        rc = live_take(&m->live, &text, &taken_name, m->error);
     if (!rc && from)
         rc = debug_seq(m->live.store, from, &m->seq, m->error);
     if (!rc && from)
@@ -40,9 +45,8 @@ static int start_branch(struct move *m, const char *name, const char *from)
         return rc;
     if (!from)
         m->seq = m->before.ref.seq;
-    m->to = (struct branch_row){.name = arena_str(&m->live.arena, str_of(name)),
-                                .from_seq = m->seq,
-                                .reason = STR("")};
+    m->to = (struct branch_row){
+        .name = taken_name, .from_seq = m->seq, .reason = CLEAN("")};
     rc = m->live.arena.failed ? error_nomem(m->error) : move_read_target(m);
     return rc ? rc : move_finish(m, &entry);
 }
@@ -118,7 +122,8 @@ static int tell_branch(struct live *live, const struct branch_row *row,
                                        .started_ns = row->started_ns};
     snprintf(info->name, sizeof info->name, "%.*s", (int)row->name.len, row->name.ptr);
     snprintf(info->reason, sizeof info->reason, "%.*s",
-             (int)utf8_fit(row->reason, sizeof info->reason - 1), row->reason.ptr);
+             (int)utf8_fit(clean_str(row->reason), sizeof info->reason - 1),
+             row->reason.ptr);
     int rc = store_last_seq(live->store, NAMESPACE_DEBUG, row->branch, &last, error);
     if (rc == CAIRN_ENOTFOUND)
         rc = 0;
@@ -203,8 +208,11 @@ static int abandon_branch(struct live *live, const char *name, const char *reaso
             "branch %.128s is the current one: switch to another one first", name);
     struct log_entry entry = {.verb = VERB_ABANDONED, .number = row.branch};
     row.status = BRANCH_ABANDONED;
-    row.reason = str_of(reason ? reason : "");
-    rc = store_put_branch(live->store, &row, error);
+    struct outside_text text = {OUTSIDE_PROSE, "the reason",
+                                str_of(reason ? reason : ""), NULL};
+    rc = live_take(live, &text, &row.reason, error);
+    if (!rc)
+        rc = store_put_branch(live->store, &row, error);
     return rc ? rc : live_log(live, &entry, error);
 }
 

@@ -159,10 +159,15 @@ static int check_source(struct forking *f, struct live *live,
     return 0;
 }
 
-static int check_name(struct forking *f, const char *name)
+static int check_name(struct forking *f, struct live *live, const char *name)
 {
     uint64_t taken;
+    struct clean clean;
+    struct outside_text text = {OUTSIDE_NAME, "the name of the session", str_of(name),
+                                NULL};
     int rc = session_check_name("session", str_of(name), f->error);
+    if (!rc)
+        rc = live_take(live, &text, &clean, f->error);
     if (rc)
         return rc;
     rc = store_find_session(f->store, str_of(name), &taken, f->error);
@@ -181,7 +186,7 @@ static int read_source(struct forking *f, const char *name)
     if (!rc)
         rc = live_check_open(&live, f->error);
     if (!rc && name)
-        rc = check_name(f, name);
+        rc = check_name(f, &live, name);
     if (!rc)
         rc = debug_seq(f->store, f->id, &f->seq, f->error);
     if (!rc)
@@ -216,8 +221,8 @@ static int copy_message(void *context, const struct message_row *row)
 {
     struct message_copy *copy = context;
     copy->row = *row;
-    copy->row.model = arena_str(copy->arena, row->model);
-    copy->row.file = arena_str(copy->arena, row->file);
+    copy->row.model = clean_copy(copy->arena, row->model);
+    copy->row.file = clean_copy(copy->arena, row->file);
     copy->row.origin = arena_str(copy->arena, row->origin);
     copy->row.object = arena_str(copy->arena, row->object);
     copy->row.body = arena_str(copy->arena, row->body);
@@ -247,7 +252,7 @@ static int copy_messages(struct live *live, uint64_t from, uint64_t last,
 static int begin_session(struct forking *f, struct live *live, const char *name)
 {
     char own[CAIRN_SESSION_NAME_MAX];
-    struct branch_row branch = {.name = STR("")};
+    struct branch_row branch = {.name = CLEAN("")};
     struct session_settings settings = live->settings;
     snprintf(own, sizeof own, "%.*s", (int)live->row.name.len, live->row.name.ptr);
     int rc = name ? 0 : session_free_name(f->store, own, f->error);

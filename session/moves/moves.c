@@ -116,11 +116,11 @@ static int see_branch(void *context, const struct branch_row *row)
 {
     struct branch_search *search = context;
     struct arena *arena = &search->live->arena;
-    if (!str_equal(row->name, search->name))
+    if (!str_equal(clean_str(row->name), search->name))
         return 0;
     search->found = *row;
-    search->found.name = arena_str(arena, row->name);
-    search->found.reason = arena_str(arena, row->reason);
+    search->found.name = clean_copy(arena, row->name);
+    search->found.reason = clean_copy(arena, row->reason);
     return 1;
 }
 
@@ -166,7 +166,7 @@ int branch_state(struct live *live, const struct branch_row *row, uint64_t *seq,
 
 int branch_free_name(struct move *m, char out[CAIRN_SESSION_NAME_MAX])
 {
-    struct str base = m->from.name;
+    struct str base = clean_str(m->from.name);
     struct branch_row taken = {.branch = 1};
     uint64_t number;
     size_t dash = base.len;

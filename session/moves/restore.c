@@ -59,9 +59,10 @@ static int begin_branch(struct move *m, const struct cairn_restore_options *opti
     struct buf origin = BUF_INIT;
     bool little = options->messages_only || options->n_paths;
     int rc = branch_free_name(m, name);
-    m->to = (struct branch_row){.name = arena_str(&m->live.arena, str_of(name)),
-                                .from_seq = little ? m->before.ref.seq : m->seq,
-                                .reason = STR("")};
+    m->to = (struct branch_row){
+        .name = clean_copy(&m->live.arena, clean_stored(str_of(name))),
+        .from_seq = little ? m->before.ref.seq : m->seq,
+        .reason = CLEAN("")};
     buf_varint(&origin, m->from.branch);
     buf_varint(&origin, m->before.ref.seq);
     if (!rc)

@@ -254,7 +254,7 @@ static int abandon_empty(struct move *m)
     if (rc || head.position)
         return rc;
     row.status = BRANCH_ABANDONED;
-    row.reason = STR("the restore was undone");
+    row.reason = CLEAN("the restore was undone");
     return store_put_branch(m->live.store, &row, m->error);
 }
 
@@ -307,7 +307,7 @@ static int take_up_branch(struct move *m)
     if (m->to.status != BRANCH_ABANDONED)
         return 0;
     m->to.status = BRANCH_ACTIVE;
-    m->to.reason = STR("");
+    m->to.reason = CLEAN("");
     return store_put_branch(m->live.store, &m->to, m->error);
 }
 

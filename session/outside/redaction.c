@@ -3,8 +3,6 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "base/utf8.h"
-#include "session/outside/known_secrets.h"
 #include "session/outside/name_list.h"
 
 #include <stdlib.h>
@@ -43,31 +41,4 @@ int redactor_of_values(const struct hidden_values *hidden, struct redactor **out
     arena_release(&c.arena);
     free(c.at);
     return rc;
-}
-
-void add_visible(struct buf *out, struct str bytes)
-{
-    if (!bytes.len) /* it may be NULL */
-        return;
-    const char *at = bytes.ptr, *end = bytes.ptr + bytes.len;
-    while (at < end) {
-        uint32_t code = 0;
-        size_t n = utf8_next(at, end, &code);
-        if (n && code)
-            buf_str(out, (struct str){at, n});
-        else
-            buf_format(out, "\\x%02x", (unsigned char)*at);
-        at += n ? n : 1;
-    }
-}
-
-void add_clean(const struct redactor *redactor, struct str bytes, struct buf *out)
-{
-    struct buf values = BUF_INIT, known = BUF_INIT;
-    redact_text(redactor, bytes, &values);
-    known_secrets_redact(buf_view(&values), 0, &known);
-    add_visible(out, buf_view(&known));
-    out->failed |= values.failed || known.failed;
-    buf_release(&values);
-    buf_release(&known);
 }

@@ -7,13 +7,12 @@
  * Some agents write the parts of one answer as lines of their own, each with the tokens
  * of the whole. So what an answer has cost is counted once, by the id of the answer. */
 #include "base/array.h"
+#include "base/json_scan.h"
 #include "base/map.h"
 #include "base/utf8.h"
 #include "cairn/message.h"
-#include "secrets/redact.h"
-#include "session/messages/json_scan.h"
+#include "secrets/known_secrets.h"
 #include "session/messages/transcript.h"
-#include "session/outside/known_secrets.h"
 #include "session/outside/redaction.h"
 #include "session/session_int.h"
 #include "session/transcripts/lines.h"
@@ -40,9 +39,8 @@ struct answer {
 
 struct importing {
     struct cairn_store *store;
-    char session[24]; /* its number */
-    const char *name; /* of the transcript, as text, or NULL */
-    struct buf file_name;
+    char session[24];  /* its number */
+    struct clean name; /* of the transcript */
     struct message_file file;
     void (*problem)(void *, enum cairn_line_problem, uint64_t line);
     void *context;
@@ -93,7 +91,7 @@ static int find_origin(struct importing *im, struct str uuid,
     struct digest origin;
     uint32_t times = 0;
     uint8_t count[4];
-    if (!im->name)
+    if (!im->name.ptr)
         return 0;
     int rc = uuid.len ? 0 : count_same(im, digest, &times);
     if (rc)
@@ -107,7 +105,7 @@ static int find_origin(struct importing *im, struct str uuid,
             count[i] = (uint8_t)(times >> 8 * i);
         sha256_add(im->sha, digest->bytes, DIGEST_SIZE);
         sha256_add(im->sha, count, sizeof count);
-        sha256_add(im->sha, im->name, strlen(im->name));
+        sha256_add(im->sha, im->name.ptr, im->name.len);
     }
     sha256_end(im->sha, &origin);
     memcpy(ready->origin, origin.bytes, MESSAGE_ORIGIN_BYTES);
@@ -228,11 +226,13 @@ static int take_model(struct importing *im, struct str raw, struct new_message *
 {
     struct buf model = BUF_INIT;
     json_unescape(raw, &model);
-    struct str text = buf_view(&model);
-    bool clean = utf8_is_text(text) && !has_secret(im, text);
-    text.len = clean ? utf8_fit(text, MESSAGE_MODEL_BYTES - 1) : 0;
-    message->model = arena_str(&im->arena, text);
+    struct outside outside = {im->redactor, true, NULL};
+    struct outside_text text = {OUTSIDE_NAME, "the model", buf_view(&model), NULL};
+    bool fits = utf8_is_text(text.text) && outside_check(&outside, &text, NULL) == 0;
+    text.text.len = fits ? utf8_fit(text.text, MESSAGE_MODEL_BYTES - 1) : 0;
     int rc = buf_check(&model, im->error);
+    if (!rc)
+        rc = outside_take(&outside, &text, &im->arena, &message->model, im->error);
     buf_release(&model);
     return !rc && im->arena.failed ? error_nomem(im->error) : rc;
 }
@@ -315,7 +315,7 @@ static int put_line(struct importing *im, struct live *live, struct ready_line *
         return rc;
     did->unreadable += message->form == MESSAGE_UNREADABLE;
     did->too_large += message->form == MESSAGE_LEFT_OUT;
-    message->file = str_of(im->name ? im->name : "");
+    message->file = im->name.ptr ? im->name : CLEAN("");
     if (!message->time_ns)
         message->time_ns = live->now.utc_ns;
     rc = message_append(live, message, end, im->error);
@@ -456,15 +456,20 @@ static int find_session(struct importing *im, const char *session)
 
 static int take_name(struct importing *im, const char *file)
 {
-    add_visible(&im->file_name, str_of(file));
-    int rc = buf_check(&im->file_name, im->error);
-    im->name = rc || !im->file_name.size ? "" : im->file_name.data;
+    struct buf name = BUF_INIT;
+    struct outside outside = {im->redactor, true, im->store};
+    add_visible(&name, str_of(file));
+    struct outside_text text = {OUTSIDE_NAME, "the name of the transcript",
+                                buf_view(&name), NULL};
+    int rc = buf_check(&name, im->error);
+    if (!rc)
+        rc = outside_take(&outside, &text, &im->keys, &im->name, im->error);
+    buf_release(&name);
     return rc;
 }
 
 static void release(struct importing *im)
 {
-    buf_release(&im->file_name);
     message_file_release(&im->file);
     redactor_free(im->redactor);
     sha256_free(im->sha);
@@ -496,10 +501,10 @@ int cairn_message_import(struct cairn_store *store, const char *session,
     im->error = error;
     im->keys = im->arena = (struct arena)ARENA_INIT;
     int rc = im->sha ? 0 : error_nomem(error);
-    if (!rc && file)
-        rc = take_name(im, file);
     if (!rc)
         rc = find_session(im, session);
+    if (!rc && file)
+        rc = take_name(im, file);
     if (!rc)
         rc = take_lines(im);
     if (!rc && result)

@@ -88,8 +88,8 @@ static int add_branch(void *context, const struct branch_row *row)
         return error_nomem(e->error);
     e->branches = at;
     at[e->n_branches] = (struct told_branch){.row = *row};
-    at[e->n_branches].row.name = arena_str(&e->live.arena, row->name);
-    at[e->n_branches++].row.reason = arena_str(&e->live.arena, row->reason);
+    at[e->n_branches].row.name = clean_copy(&e->live.arena, row->name);
+    at[e->n_branches++].row.reason = clean_copy(&e->live.arena, row->reason);
     return e->live.arena.failed ? error_nomem(e->error) : 0;
 }
 
@@ -135,7 +135,7 @@ static int write_session(struct exporting *e)
     const struct session_row *row = &e->live.row;
     line_begin(&e->line, "session");
     line_number(&e->line, "session", row->session);
-    line_text(&e->line, "name", row->name);
+    line_text(&e->line, "name", clean_str(row->name));
     line_time(&e->line, "started", row->started_ns);
     line_time(&e->line, "ended", row->ended_ns);
     line_number(&e->line, "branch", row->branch);
@@ -151,11 +151,11 @@ static int write_branch(struct exporting *e, struct told_branch *branch)
     branch->written = true;
     line_begin(&e->line, "branch");
     line_number(&e->line, "branch", row->branch);
-    line_text(&e->line, "name", row->name);
+    line_text(&e->line, "name", clean_str(row->name));
     line_text(&e->line, "status", str_of(status ? status : "active"));
     line_number(&e->line, "from", row->from_seq);
     line_time(&e->line, "started", row->started_ns);
-    line_text(&e->line, "reason", row->reason);
+    line_text(&e->line, "reason", clean_str(row->reason));
     return write_line(e);
 }
 

@@ -41,8 +41,8 @@ static int write_row(void *context, const struct message_row *row)
     line_number(out->line, "prompt", row->prompt);
     line_number(out->line, "reply", row->reply);
     line_number(out->line, "size", row->size);
-    line_text(out->line, "model", row->model);
-    line_text(out->line, "file", row->file);
+    line_text(out->line, "model", clean_str(row->model));
+    line_text(out->line, "file", clean_str(row->file));
     line_bytes(out->line, "origin", row->origin);
     line_bytes(out->line, "object", row->object);
     line_digest(out->line, "digest", &columns);

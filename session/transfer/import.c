@@ -226,6 +226,18 @@ static int take_session_or_part(struct importing *im, const struct line *line,
     return rc ? rc : import_session_begin(im, line);
 }
 
+/* What a file has is under digests, so nothing can be taken out of it. Its bytes are
+ * base64, in which the redactor finds secrets, too. */
+static int check_secrets(struct importing *im, struct str text)
+{
+    char what[40];
+    struct outside outside = {.redactor = im->redactor};
+    snprintf(what, sizeof what, "line %llu", (unsigned long long)im->line);
+    struct outside_text line = {OUTSIDE_DATA, what, text,
+                                "import it where that variable is not set"};
+    return outside_check(&outside, &line, im->error);
+}
+
 /* Hashed before it is parsed, which changes it. */
 static int take_line(struct importing *im, struct file *file, struct str text)
 {
@@ -258,7 +270,9 @@ static int take_lines(struct importing *im, struct file *file)
     int rc = 0;
     while (!rc && (rc = next_line(im, &file->in, &text)) > 0) {
         im->line++;
-        rc = take_line(im, file, text);
+        rc = check_secrets(im, text);
+        if (!rc)
+            rc = take_line(im, file, text);
     }
     if (!rc && !im->line)
         rc = check_header(im, &(struct line){.n = 0});
@@ -280,12 +294,15 @@ int cairn_session_import(struct cairn_store *store,
                            .error = error ? error : &own};
     struct file file = {.in = {.read = read, .context = context}, .sha = sha256_new()};
     int rc = im.sha && file.sha ? load_known(&im) : error_nomem(im.error);
+    if (!rc)
+        rc = redactor_of_workflows(store, &im.redactor, im.error);
     if (!rc) {
         sha256_begin(file.sha);
         rc = take_lines(&im, &file);
     }
     free(file.in.room);
     free(im.known);
+    redactor_free(im.redactor);
     sha256_free(im.sha);
     sha256_free(file.sha);
     if (!rc && result)

@@ -55,17 +55,20 @@ static bool numbers_fit(const struct message_row *row)
 static bool read_rest(const struct line *line, struct file_message *m)
 {
     struct message_row *row = &m->row;
-    bool good = line_get_text(line, "model", &row->model) &&
-                line_get_text(line, "file", &row->file) &&
+    struct str model = STR(""), file = STR("");
+    bool good = line_get_text(line, "model", &model) &&
+                line_get_text(line, "file", &file) &&
                 line_get_bytes(line, "origin", &m->origin) &&
                 line_get_bytes(line, "object", &m->reference) &&
                 line_get_digest(line, "digest", &m->columns) &&
                 line_get_digest(line, "chain", &row->chain) &&
                 line_get_bytes(line, "body", &m->body);
+    row->model = clean_stored(model);
+    row->file = clean_stored(file);
     row->origin = buf_view(&m->origin);
     row->object = buf_view(&m->reference);
-    return good && utf8_is_text(row->model) && row->model.len < MESSAGE_MODEL_BYTES &&
-           utf8_is_text(row->file) &&
+    return good && utf8_is_text(model) && model.len < MESSAGE_MODEL_BYTES &&
+           utf8_is_text(file) &&
            (row->origin.len == 0 || row->origin.len == MESSAGE_ORIGIN_BYTES) &&
            (row->object.len == 0 || row->object.len == DIGEST_SIZE);
 }

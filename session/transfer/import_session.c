@@ -153,11 +153,11 @@ static int make_branch(struct importing *im, struct file_branch *branch)
         first = first && !s->branches[i].here;
     struct branch_row row = {.branch = first ? s->live.row.branch : 0,
                              .session = s->live.row.session,
-                             .name = str_of(branch->name),
+                             .name = clean_stored(str_of(branch->name)),
                              .status = branch->status,
                              .from_seq = start_here(s, branch),
                              .started_ns = branch->started_ns,
-                             .reason = str_of(branch->reason)};
+                             .reason = clean_stored(str_of(branch->reason))};
     struct cairn_error why = {0};
     int rc = store_put_branch(im->store, &row, &why);
     if (!rc)
@@ -471,7 +471,7 @@ int import_session_end(struct importing *im, int rc)
         rc = finish(im);
     if (!rc && s->made) {
         number = s->live.row.session;
-        copy_name(name, s->live.row.name);
+        copy_name(name, clean_str(s->live.row.name));
     }
     if (s->open)
         rc = live_close(&s->live, rc, im->error);

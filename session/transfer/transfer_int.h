@@ -66,6 +66,7 @@ static inline struct file_branch *import_branch_of(struct session_import *s,
 
 struct importing {
     struct cairn_store *store;
+    struct redactor *redactor;  /* secrets that the workflows of the store declare */
     struct sha256 *sha;         /* of one thing; that of the file is in import.c */
     struct known_record *known; /* by id */
     size_t n_known;

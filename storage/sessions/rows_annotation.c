@@ -10,9 +10,10 @@ int store_put_annotation(struct cairn_store *store, const struct annotation_row 
                          struct cairn_error *error)
 {
     assert(row->seq && row->n && row->text.len);
-    const struct sql_value values[] = {value_number(row->seq),   value_int(row->n),
-                                       value_int(row->time_ns),  value_int(row->kind),
-                                       value_int(row->severity), value_text(row->text)};
+    const struct sql_value values[] = {
+        value_number(row->seq),   value_int(row->n),
+        value_int(row->time_ns),  value_int(row->kind),
+        value_int(row->severity), value_text(clean_str(row->text))};
     enum { ALL = sizeof values / sizeof values[0] };
     int rc = store_write_summed(store, SQL_PUT_ANNOTATION, values, ALL, error);
     return rc ? rc : tally_put_row(store, TALLY_ANNOTATIONS, 0, values, ALL, error);
@@ -55,7 +56,7 @@ static int each_of(struct checked *rows, uint64_t seq, annotation_row_fn *each,
                                      .kind = (uint8_t)v[ANNOTATION_KIND_AT].integer,
                                      .severity =
                                          (uint8_t)v[ANNOTATION_SEVERITY_AT].integer,
-                                     .text = v[ANNOTATION_TEXT_AT].bytes};
+                                     .text = clean_stored(v[ANNOTATION_TEXT_AT].bytes)};
         if (seq && row.seq != seq)
             return 0;
         rc = each(context, &row);

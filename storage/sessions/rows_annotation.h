@@ -5,7 +5,7 @@
 #ifndef STORAGE_SESSIONS_ROWS_ANNOTATION_H
 #define STORAGE_SESSIONS_ROWS_ANNOTATION_H
 
-#include "base/str.h"
+#include "base/clean.h"
 #include "cairn/store.h"
 
 enum annotation_kind { ANNOTATION_LABEL = 1, ANNOTATION_NOTE = 2 };
@@ -15,7 +15,7 @@ struct annotation_row {
     int64_t time_ns;  /* UTC */
     uint8_t kind;     /* enum annotation_kind */
     uint8_t severity; /* of a note, by session/; 0: none */
-    struct str text;
+    struct clean text;
 };
 /* Of a checkpoint that is there, with a number that is free. */
 int store_put_annotation(struct cairn_store *store, const struct annotation_row *row,

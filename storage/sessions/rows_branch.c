@@ -12,9 +12,10 @@ static int check_name(struct cairn_store *store, const struct branch_row *row,
                       struct cairn_error *error)
 {
     int64_t other = 0;
-    int rc = db_get_int(store->db, SQL_FIND_BRANCH,
-                        VALUES(value_number(row->session), value_text(row->name)),
-                        &other, error);
+    int rc =
+        db_get_int(store->db, SQL_FIND_BRANCH,
+                   VALUES(value_number(row->session), value_text(clean_str(row->name))),
+                   &other, error);
     if (rc == CAIRN_ENOTFOUND || (!rc && (uint64_t)other == row->branch))
         return 0;
     return rc ? rc
@@ -33,10 +34,13 @@ static int no_branch(uint64_t branch, struct cairn_error *error)
 static int put_row(struct cairn_store *store, enum sql_id id, uint64_t branch,
                    const struct branch_row *row, struct cairn_error *error)
 {
-    const struct sql_value values[] = {
-        value_number(branch),   value_number(row->session),  value_text(row->name),
-        value_int(row->status), value_number(row->from_seq), value_int(row->started_ns),
-        value_text(row->reason)};
+    const struct sql_value values[] = {value_number(branch),
+                                       value_number(row->session),
+                                       value_text(clean_str(row->name)),
+                                       value_int(row->status),
+                                       value_number(row->from_seq),
+                                       value_int(row->started_ns),
+                                       value_text(clean_str(row->reason))};
     enum { ALL = sizeof values / sizeof values[0] };
     int rc =
         tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUM, values, 1, error);
@@ -87,11 +91,11 @@ static void branch_from(const struct checked *rows, struct branch_row *row)
     const struct sql_value *v = rows->values;
     *row = (struct branch_row){.branch = (uint64_t)v[BRANCH_BRANCH_AT].integer,
                                .session = (uint64_t)v[BRANCH_SESSION_AT].integer,
-                               .name = v[BRANCH_NAME_AT].bytes,
+                               .name = clean_stored(v[BRANCH_NAME_AT].bytes),
                                .status = (uint8_t)v[BRANCH_STATUS_AT].integer,
                                .from_seq = (uint64_t)v[BRANCH_FROM_SEQ_AT].integer,
                                .started_ns = v[BRANCH_STARTED_NS_AT].integer,
-                               .reason = v[BRANCH_REASON_AT].bytes};
+                               .reason = clean_stored(v[BRANCH_REASON_AT].bytes)};
 }
 
 /* All of them, to see whether one is damaged or missing. */

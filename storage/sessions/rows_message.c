@@ -12,17 +12,26 @@ enum { ROW_VALUES = MESSAGE_SUM_AT, CHAINED_FROM = MESSAGE_N_AT };
 static void values_of(const struct message_row *row,
                       struct sql_value values[ROW_VALUES])
 {
-    const struct sql_value all[] = {
-        value_number(row->session),    value_number(row->n),
-        value_number(row->parent),     value_number(row->position),
-        value_int(row->time_ns),       value_int(row->role),
-        value_int(row->form),          value_number(row->tokens_in),
-        value_number(row->tokens_out), value_number(row->total_in),
-        value_number(row->total_out),  value_number(row->prompt),
-        value_number(row->reply),      value_number(row->size),
-        value_text(row->model),        value_text(row->file),
-        value_blob(row->origin),       value_blob(row->object),
-        value_blob(row->body),         value_blob(digest_view(&row->chain))};
+    const struct sql_value all[] = {value_number(row->session),
+                                    value_number(row->n),
+                                    value_number(row->parent),
+                                    value_number(row->position),
+                                    value_int(row->time_ns),
+                                    value_int(row->role),
+                                    value_int(row->form),
+                                    value_number(row->tokens_in),
+                                    value_number(row->tokens_out),
+                                    value_number(row->total_in),
+                                    value_number(row->total_out),
+                                    value_number(row->prompt),
+                                    value_number(row->reply),
+                                    value_number(row->size),
+                                    value_text(clean_str(row->model)),
+                                    value_text(clean_str(row->file)),
+                                    value_blob(row->origin),
+                                    value_blob(row->object),
+                                    value_blob(row->body),
+                                    value_blob(digest_view(&row->chain))};
     _Static_assert(sizeof all / sizeof all[0] == ROW_VALUES, "all columns but the sum");
     memcpy(values, all, sizeof all);
     for (size_t i = 0; i < ROW_VALUES; i++) /* empty is not the same as none */
@@ -84,8 +93,8 @@ static bool row_from(const struct checked *rows, struct message_row *row)
                              .prompt = (uint64_t)v[MESSAGE_PROMPT_AT].integer,
                              .reply = (uint64_t)v[MESSAGE_REPLY_AT].integer,
                              .size = (uint64_t)v[MESSAGE_SIZE_AT].integer,
-                             .model = v[MESSAGE_MODEL_AT].bytes,
-                             .file = v[MESSAGE_FILE_AT].bytes,
+                             .model = clean_stored(v[MESSAGE_MODEL_AT].bytes),
+                             .file = clean_stored(v[MESSAGE_FILE_AT].bytes),
                              .origin = v[MESSAGE_ORIGIN_AT].bytes,
                              .object = v[MESSAGE_OBJECT_AT].bytes,
                              .body = v[MESSAGE_BODY_AT].bytes};

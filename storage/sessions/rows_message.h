@@ -14,6 +14,7 @@
 #ifndef STORAGE_SESSIONS_ROWS_MESSAGE_H
 #define STORAGE_SESSIONS_ROWS_MESSAGE_H
 
+#include "base/clean.h"
 #include "base/sha256.h"
 #include "cairn/store.h"
 
@@ -43,13 +44,13 @@ struct message_row {
     uint8_t role, form;
     uint64_t tokens_in, tokens_out;
     uint64_t total_in, total_out; /* of its line up to here */
-    uint64_t prompt, reply; /* the last one in its line by the user, and by a model
-                               (perhaps this one); 0: none */
-    uint64_t size;          /* of the body, in bytes */
-    struct str model, file; /* file: the transcript that it is from, or "" */
-    struct str origin;      /* by which it is known in its session, or empty */
-    struct str object;      /* the digest of a body in the content pool, or empty */
-    struct str body;        /* or empty, where `object` has it */
+    uint64_t prompt, reply;   /* the last one in its line by the user, and by a model
+                                 (perhaps this one); 0: none */
+    uint64_t size;            /* of the body, in bytes */
+    struct clean model, file; /* file: the transcript that it is from, or "" */
+    struct str origin;        /* by which it is known in its session, or empty */
+    struct str object;        /* the digest of a body in the content pool, or empty */
+    struct str body;          /* or empty, where `object` has it */
     struct digest chain;
 };
 

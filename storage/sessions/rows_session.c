@@ -16,8 +16,8 @@ static int check_name(struct cairn_store *store, const struct session_row *row,
                       struct cairn_error *error)
 {
     int64_t other = 0;
-    int rc = db_get_int(store->db, SQL_FIND_SESSION, VALUES(value_text(row->name)),
-                        &other, error);
+    int rc = db_get_int(store->db, SQL_FIND_SESSION,
+                        VALUES(value_text(clean_str(row->name))), &other, error);
     if (rc == CAIRN_ENOTFOUND || (!rc && (uint64_t)other == row->session))
         return 0;
     return rc ? rc
@@ -36,7 +36,7 @@ static int put_row(struct cairn_store *store, enum sql_id id, uint64_t session,
                    const struct session_row *row, struct cairn_error *error)
 {
     return checked_put(store, id,
-                       VALUES(value_number(session), value_text(row->name),
+                       VALUES(value_number(session), value_text(clean_str(row->name)),
                               value_int(row->started_ns),
                               value_int(row->started_boot_ns), value_text(row->boot),
                               value_int(row->ended_ns), value_number(row->branch),
@@ -78,7 +78,7 @@ static void session_from(const struct checked *rows, struct session_row *row)
     const struct sql_value *v = rows->values;
     *row =
         (struct session_row){.session = (uint64_t)v[SESSION_SESSION_AT].integer,
-                             .name = v[SESSION_NAME_AT].bytes,
+                             .name = clean_stored(v[SESSION_NAME_AT].bytes),
                              .started_ns = v[SESSION_STARTED_NS_AT].integer,
                              .started_boot_ns = v[SESSION_STARTED_BOOT_NS_AT].integer,
                              .boot = v[SESSION_BOOT_AT].bytes,
@@ -127,7 +127,7 @@ struct named {
 static int note_named(void *context, const struct session_row *row)
 {
     struct named *named = context;
-    if (str_equal(row->name, named->name))
+    if (str_equal(clean_str(row->name), named->name))
         named->session = row->session;
     return named->session != 0;
 }

@@ -16,7 +16,7 @@
 #ifndef STORAGE_SESSIONS_ROWS_SESSION_H
 #define STORAGE_SESSIONS_ROWS_SESSION_H
 
-#include "base/str.h"
+#include "base/clean.h"
 #include "cairn/store.h"
 
 /* Callbacks get views that are valid during the call. A non-zero return stops, and is
@@ -26,7 +26,7 @@
 
 struct session_row {
     uint64_t session;                    /* from 1, never used again */
-    struct str name;                     /* unique, not empty */
+    struct clean name;                   /* unique, not empty */
     int64_t started_ns, started_boot_ns; /* UTC; CLOCK_BOOTTIME of `boot` */
     struct str boot;                     /* boot id */
     int64_t ended_ns;                    /* 0: not ended */
@@ -73,11 +73,11 @@ enum { BRANCH_GOES_ON = 1 }; /* a status; what others mean is of session/ */
 struct branch_row {
     uint64_t branch; /* from 1, never used again */
     uint64_t session;
-    struct str name;   /* unique in its session, not empty */
+    struct clean name; /* unique in its session, not empty */
     uint8_t status;    /* of session/, or this where a repair made the row again */
     uint64_t from_seq; /* the checkpoint it starts from; 0: the session's first */
     int64_t started_ns;
-    struct str reason; /* why it was abandoned, or "" */
+    struct clean reason; /* why it was abandoned, or "" */
 };
 int store_put_branch(struct cairn_store *store, struct branch_row *row,
                      struct cairn_error *error); /* as store_put_session */

@@ -157,7 +157,7 @@ exits 0 cairn checkpoint note "$of_second" "with $OF_SECOND in it"
 exits 0 cairn checkpoint note "$head" "with $OF_SECOND in it"
 for secret in "$OF_FIRST" "$OF_SECOND"; do
     exits 2 cairn checkpoint label "$of_first" "is-$secret"
-    says 'in this one is a secret' "a label with $secret"
+    says 'is in the label, at byte 3, and a name is stored as it is' "a label with $secret"
 done
 exits 0 cairn session end
 exits 0 cairn checkpoint note "$of_second" "again $OF_SECOND, without a current session"

@@ -2,10 +2,10 @@
 /* What agents' hooks are told, and the settings in which hooks are entered: texts end
  * within their bounds, settings stay JSON, an entry is made once, and what was put in
  * can be taken out again, so that nothing of ours is left. */
+#include "base/json_scan.h"
 #include "session/agents/hook_event.h"
 #include "session/agents/hook_settings.h"
 #include "session/agents/strategy.h"
-#include "session/messages/json_scan.h"
 #include "tests/fuzz/fuzz.h"
 
 #define COMMAND "cairn session hook --strategy smart"

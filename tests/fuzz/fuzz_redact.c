@@ -60,18 +60,18 @@ static void cut(const struct redactor *redactor, const struct plan *plan,
 /* Which bytes of the text belong to a form of a secret: one search for each. */
 static char *mark_secrets(const struct plan *plan)
 {
-    struct arena arena = ARENA_INIT;
+    struct form_list forms = {.n = 0};
     char *marks = calloc(plan->text.size + 1, 1);
     HOLDS(marks);
-    for (size_t i = 0; i < plan->n; i++) {
-        struct str forms[FORMS_MOST];
-        size_t n = secret_forms(&arena, plan->secrets[i].value, forms);
-        for (size_t k = 0; k < n; k++)
-            for (size_t at = 0; at + forms[k].len <= plan->text.size; at++)
-                if (memcmp(plan->text.data + at, forms[k].ptr, forms[k].len) == 0)
-                    memset(marks + at, MASK, forms[k].len);
+    for (size_t i = 0; i < plan->n; i++)
+        form_list_add(&forms, plan->secrets[i].value);
+    for (size_t k = 0; k < forms.n; k++) {
+        struct str form = forms.at[k].text;
+        for (size_t at = 0; at + form.len <= plan->text.size; at++)
+            if (memcmp(plan->text.data + at, form.ptr, form.len) == 0)
+                memset(marks + at, MASK, form.len);
     }
-    arena_release(&arena);
+    form_list_release(&forms);
     return marks;
 }
 

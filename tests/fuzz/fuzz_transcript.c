@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of transcripts: what is told of one lies within it, its strings written anew
  * read the same, and no start of an object is an object. */
-#include "session/messages/json_scan.h"
+#include "base/json_scan.h"
 #include "session/messages/transcript.h"
 #include "tests/fuzz/fuzz.h"
 

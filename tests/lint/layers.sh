@@ -100,6 +100,16 @@ check_servers_calls() {
     awk '$1 ~ /^server\// && $2 !~ /^server\// { print $1 ".c: server/ must not use " $3 " of " $2 ".c" }' "$work/calls"
 }
 
+# A struct clean is made by outside_take, of our own words, or of what was stored before:
+# in storage/; of lines that were checked whole (transfer); for names like one that there
+# is (restore, repair), and to find a label that is to be removed (annotate).
+check_clean() {
+    # shellcheck disable=SC2086
+    grep -rnE 'clean_stored\(|\(struct clean\)|struct clean [a-z_]+ = \{' --include='*.[ch]' $tops cli |
+        grep -vE '^(base/clean\.h|secrets/outside\.c|storage/.*|session/transfer/import_(session|messages)\.c|session/moves/restore\.c|session/annotate\.c|checkpoint/repair/repair_sessions\.c):' |
+        sed -E 's/^([^:]*:[0-9]+):.*/\1: a text is only stored after outside_take (base\/clean.h)/'
+}
+
 # door HEADER-ERE ALLOWED-FILE-ERE
 door() {
     awk -v header="^($1)\$" -v allowed="^($2):" \
@@ -128,6 +138,7 @@ found=$(
     check_circles workflow
     check_circles cli
     check_servers_calls
+    check_clean
     check_circles process
     door '<sqlite3\.h>' 'storage/sqlite/[a-z_]*\.[ch]'
     door '<tpl\.h>' 'checkpoint/payload\.c'

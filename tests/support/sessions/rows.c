@@ -26,7 +26,7 @@ void session_rows_put(struct cairn_store *store, uint64_t session)
     char name[80], body[160];
     session_row_name(session, name);
     snprintf(body, sizeof body, "%s: it takes some space on its page", name);
-    struct session_row row = {.name = str_of(name), .boot = STR("b")};
+    struct session_row row = {.name = clean_stored(str_of(name)), .boot = STR("b")};
     good(store_put_session(store, &row, &error));
     ck_assert_uint_eq(row.session, session);
     for (size_t i = 0; i < SESSION_BRANCHES; i++) {

@@ -6,7 +6,7 @@
 
 uint64_t sections_session(struct lab *lab, const char *name)
 {
-    struct session_row row = {.name = str_of(name),
+    struct session_row row = {.name = clean_stored(str_of(name)),
                               .started_ns = 1,
                               .boot = STR(""),
                               .numbers = STR(""),
@@ -28,7 +28,7 @@ static void begin_session(struct lab *lab, uint64_t session)
 {
     char name[40];
     snprintf(name, sizeof name, "begun-%d", (int)session);
-    struct session_row row = {.session = session, .name = str_of(name)};
+    struct session_row row = {.session = session, .name = clean_stored(str_of(name))};
     if (store_get_session(lab->store, session, see_session, NULL, NULL) == 0)
         return;
     MUST(lab, store_begin(lab->store, -1, &lab->error));
@@ -41,10 +41,10 @@ uint64_t sections_branch(struct lab *lab, uint64_t session, const char *name,
 {
     begin_session(lab, session);
     struct branch_row row = {.session = session,
-                             .name = str_of(name),
+                             .name = clean_stored(str_of(name)),
                              .from_seq = from_seq,
                              .started_ns = 1,
-                             .reason = STR("")};
+                             .reason = CLEAN("")};
     MUST(lab, store_begin(lab->store, -1, &lab->error));
     MUST(lab, store_put_branch(lab->store, &row, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));

@@ -4,6 +4,7 @@
 #include "secrets/redact.h"
 
 #include "base/arena.h"
+#include "base/json_scan.h"
 #include "base/limits.h"
 #include "tests/support/suite.h"
 
@@ -61,7 +62,7 @@ static void percent(struct str text, bool upper, struct buf *out)
 
 /* ---- The oracle ---- */
 
-enum { FORMS = 18 };
+enum { FORMS = 20 + 12 }; /* 12 lines of at most 24 bytes */
 struct oracle {
     struct buf forms[64 * FORMS];
     size_t n;
@@ -90,18 +91,40 @@ static void fixed_base64(struct str value, size_t before, bool for_urls,
     }
 }
 
-static void oracle_add(struct oracle *oracle, struct str value)
+static struct str without_blanks(struct str text)
+{
+    while (text.len && strchr(" \t\n\v\f\r", text.ptr[text.len - 1]))
+        text.len--;
+    while (text.len && strchr(" \t\n\v\f\r", *text.ptr))
+        text = (struct str){text.ptr + 1, text.len - 1};
+    return text;
+}
+
+static void oracle_encoded(struct oracle *oracle, struct str value)
 {
     buf_str(&oracle->forms[oracle->n++], value);
     for (size_t i = 0; i < 6; i++)
         fixed_base64(value, i / 2, i % 2, &oracle->forms[oracle->n++]);
     percent(value, false, &oracle->forms[oracle->n++]);
     percent(value, true, &oracle->forms[oracle->n++]);
-    size_t bare = value.len;
-    while (bare && value.ptr[bare - 1] == '\n')
-        bare--;
-    if (bare < value.len && bare >= 6)
-        oracle_add(oracle, (struct str){value.ptr, bare});
+    json_escape(value, &oracle->forms[oracle->n++]);
+}
+
+static void oracle_add(struct oracle *oracle, struct str value)
+{
+    oracle_encoded(oracle, value);
+    value = without_blanks(value);
+    if (value.len >= 6)
+        oracle_encoded(oracle, value);
+    for (size_t i = 0; i < value.len; i++) {
+        size_t n = 0;
+        while (i + n < value.len && !strchr("\n\r", value.ptr[i + n]))
+            n++;
+        struct str line = without_blanks((struct str){value.ptr + i, n});
+        if (line.len >= 6)
+            buf_str(&oracle->forms[oracle->n++], line);
+        i += n;
+    }
 }
 
 /* What the first `limit` bytes of the text become. */
@@ -314,6 +337,45 @@ START_TEST(test_line_break_at_the_end)
     expect("s/cret1\n", "s%2Fcret1 s%2Fcret1%0A", R " " R);
     expect("short\n", "short short\n", "short " R); /* 5 bytes are left of it */
     expect("short6\n", "short6", R);
+}
+END_TEST
+
+START_TEST(test_blanks_and_lines)
+{
+    expect("secret1 ", "secret1. c2VjcmV0MQ==", R ". " R "Q==");
+    expect(" \tse cret1\r\n", "se cret1 se%20cret1", R " " R);
+    expect("   abcde ", "abcde    abcde  ", "abcde " R " "); /* 5 bytes are left */
+    expect("first line\n  second\r\nlast\n\nthe end\n",
+           "a first line\n    second; last\nthe end.",
+           "a " R "\n    " R "; last\n" R ".");
+    expect("line 1\nline 2", "line 1\nline 2 line 1 line 2", R " " R " " R);
+    expect("say \"one\"", "{\"a\": \"say \\\"one\\\"\"}", "{\"a\": \"" R "\"}");
+    expect("short\nlines", "short lines short\nlines", "short lines " R);
+}
+END_TEST
+
+START_TEST(test_where)
+{
+    struct redactor *redactor = NULL;
+    struct secret secrets[] = {{STR("ONE"), STR("abcdef")},
+                               {STR("TWO"), STR("xabcdefy")},
+                               {STR("KEY"), STR("line one\nline two")}};
+    struct secret_place place;
+    ck_assert_int_eq(redactor_new(&redactor, secrets, 3, &failure), 0);
+    ck_assert(!redactor_where(redactor, STR("xabcde line"), &place));
+    static const struct {
+        const char *text, *name;
+        size_t from, to;
+    } cases[] = {{"a xabcdefy", "ONE", 3, 9},
+                 {"YWJjZGVm", "ONE", 0, 8},
+                 {"see line two", "KEY", 4, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert(redactor_where(redactor, str_of(cases[i].text), &place));
+        ck_assert(str_equal(place.name, str_of(cases[i].name)));
+        ck_assert_uint_eq(place.from, cases[i].from);
+        ck_assert_uint_eq(place.to, cases[i].to);
+    }
+    redactor_free(redactor);
 }
 END_TEST
 
@@ -577,6 +639,8 @@ int main(void)
     tcase_add_test(c, test_percent);
     tcase_add_test(c, test_odd_bytes);
     tcase_add_test(c, test_line_break_at_the_end);
+    tcase_add_test(c, test_blanks_and_lines);
+    tcase_add_test(c, test_where);
     tcase_add_test(c, test_refused);
     tcase_add_test(c, test_no_secrets);
     tcase_add_test(c, test_failed_stream);

@@ -63,12 +63,12 @@ static bool is_made(struct str name)
 /* But those that the repair has made. */
 static int add_session(void *context, const struct session_row *row)
 {
-    return is_made(row->name) ? 0 : session_line(context, row);
+    return is_made(clean_str(row->name)) ? 0 : session_line(context, row);
 }
 
 static int add_branch(void *context, const struct branch_row *row)
 {
-    return is_made(row->name) ? 0 : branch_line(context, row);
+    return is_made(clean_str(row->name)) ? 0 : branch_line(context, row);
 }
 
 /* All of all sessions. */
@@ -168,7 +168,7 @@ END_TEST
 static int check_made(void *context, const struct session_row *row)
 {
     const char *name = context;
-    ck_assert(str_equal(row->name, str_of(name)));
+    ck_assert(str_equal(clean_str(row->name), str_of(name)));
     ck_assert_uint_eq(row->branch, 4);
     ck_assert_int_eq(row->started_ns, 0);
     ck_assert_uint_eq(row->numbers.len + row->settings.len + row->boot.len, 0);
@@ -193,7 +193,7 @@ START_TEST(lost_session)
                                     .each = note_problem,
                                     .context = found};
     list_rows(lab, &before);
-    struct session_row taken = {.name = str_of(made)};
+    struct session_row taken = {.name = clean_stored(str_of(made))};
     if (_i) {
         MUST(lab, store_begin(lab->store, -1, &lab->error));
         MUST(lab, store_put_session(lab->store, &taken, &lab->error));

@@ -3,7 +3,7 @@
  * byte as it was. */
 #include "session/agents/hook_settings.h"
 
-#include "session/messages/json_scan.h"
+#include "base/json_scan.h"
 #include "tests/support/random.h"
 #include "tests/support/suite.h"
 

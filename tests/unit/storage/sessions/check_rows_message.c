@@ -47,8 +47,8 @@ static void put_rows(struct cairn_store *store, uint64_t session)
                                   .prompt = n / 2,
                                   .reply = n,
                                   .size = strlen(body),
-                                  .model = STR("m"),
-                                  .file = STR("/f"),
+                                  .model = CLEAN("m"),
+                                  .file = CLEAN("/f"),
                                   .origin = {origin, MESSAGE_ORIGIN_BYTES},
                                   .body = str_of(body)};
         store_message_columns(store, &row, &columns);

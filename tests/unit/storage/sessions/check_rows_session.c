@@ -31,7 +31,7 @@ static void expect_text(struct buf *text, const char *want)
 
 static uint64_t put_session(struct cairn_store *store, const char *name)
 {
-    struct session_row row = {.name = str_of(name),
+    struct session_row row = {.name = clean_stored(str_of(name)),
                               .started_ns = 5,
                               .started_boot_ns = 6,
                               .boot = STR("boot"),
@@ -47,7 +47,7 @@ static uint64_t put_session(struct cairn_store *store, const char *name)
 static int check_session(void *context, const struct session_row *row)
 {
     ck_assert_uint_eq(row->session, 1);
-    ck_assert(str_equal(row->name, STR("first")));
+    ck_assert(str_equal(clean_str(row->name), STR("first")));
     ck_assert_int_eq(row->started_ns, 5);
     ck_assert_int_eq(row->started_boot_ns, 6);
     ck_assert(str_equal(row->boot, STR("boot")));
@@ -107,7 +107,7 @@ START_TEST(sessions_are_replaced)
     struct buf text = BUF_INIT;
     put_session(store, "first");
     put_session(store, "second");
-    struct session_row row = {.session = 2, .name = STR("first"), .ended_ns = 9};
+    struct session_row row = {.session = 2, .name = CLEAN("first"), .ended_ns = 9};
     good(store_begin(store, -1, &error));
     ck_assert_int_eq(store_put_session(store, &row, &error), CAIRN_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "first"));
@@ -115,7 +115,7 @@ START_TEST(sessions_are_replaced)
     ck_assert_int_eq(store_put_session(store, &row, &error), CAIRN_EUSAGE);
     ck_assert_uint_eq(row.session, 0);
     row.session = 3;
-    row.name = STR("third");
+    row.name = CLEAN("third");
     ck_assert_int_eq(store_put_session(store, &row, &error), CAIRN_ENOTFOUND);
     row.session = 2;
     good(store_put_session(store, &row, &error));
@@ -124,9 +124,9 @@ START_TEST(sessions_are_replaced)
                             add_session, &text, NULL, &error));
     expect_text(&text, "1 first; 2 third; ");
     good(store_begin(store, -1, &error));
-    row.name = STR("second");
+    row.name = CLEAN("second");
     good(store_put_session(store, &row, &error));
-    row.name = STR("again");
+    row.name = CLEAN("again");
     good(store_put_session(store, &row, &error));
     store_abort(store);
     good(store_get_session(store, 2, add_session, &text, &error));
@@ -204,11 +204,11 @@ END_TEST
 static struct branch_row branch_of(uint64_t session, const char *name)
 {
     return (struct branch_row){.session = session,
-                               .name = str_of(name),
+                               .name = clean_stored(str_of(name)),
                                .status = 3,
                                .from_seq = 44,
                                .started_ns = 55,
-                               .reason = STR("it led nowhere")};
+                               .reason = CLEAN("it led nowhere")};
 }
 
 static uint64_t put_branch(struct cairn_store *store, uint64_t session,
@@ -233,11 +233,11 @@ static int check_branch(void *context, const struct branch_row *row)
     struct branch_row want = branch_of(2, "main");
     ck_assert_uint_eq(row->branch, 2);
     ck_assert_uint_eq(row->session, 2);
-    ck_assert(str_equal(row->name, want.name));
+    ck_assert(str_equal(clean_str(row->name), clean_str(want.name)));
     ck_assert_uint_eq(row->status, 3);
     ck_assert_uint_eq(row->from_seq, 44);
     ck_assert_int_eq(row->started_ns, 55);
-    ck_assert(str_equal(row->reason, want.reason));
+    ck_assert(str_equal(clean_str(row->reason), clean_str(want.reason)));
     ++*(int *)context;
     return 0;
 }
@@ -434,7 +434,7 @@ START_TEST(numbers_are_never_used_again)
     ck_assert_uint_eq(put_branch(store, 30, "main"), 8); /* sessions name branch 7 */
     ck_assert_uint_eq(put_session(store, "d"), 31);
 
-    struct session_row row = {.name = STR("e"), .branch = 50};
+    struct session_row row = {.name = CLEAN("e"), .branch = 50};
     struct tombstone_row gone = {.namespace_id = NAMESPACE_DEBUG,
                                  .stream = 70,
                                  .first = 900,
@@ -466,7 +466,7 @@ END_TEST
 START_TEST(no_number_is_left)
 {
     struct cairn_store *store = open_fast();
-    struct session_row row = {.name = STR("a")};
+    struct session_row row = {.name = CLEAN("a")};
     good(store_begin(store, -1, &error));
     put_item(store, INT64_MAX, 1, 1, STR(""));
     ck_assert_int_eq(store_put_session(store, &row, &error), CAIRN_EDAMAGED);

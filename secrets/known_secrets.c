@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/outside/known_secrets.h"
+#include "secrets/known_secrets.h"
 
 #include <strings.h>
 
@@ -227,6 +227,14 @@ static struct range find_next(struct str text, size_t at)
             return found;
     }
     return (struct range){text.len, text.len};
+}
+
+bool known_secrets_find(struct str text, size_t *from, size_t *to)
+{
+    struct range found = find_next(text, 0);
+    *from = found.from;
+    *to = found.to;
+    return found.from < text.len;
 }
 
 bool known_secrets_found(struct str text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/messages/json_scan.h"
+#include "base/json_scan.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  *       use(token, in.raw);
  *
  * Whether the whole is one value is known at JSON_END alone. */
-#ifndef SESSION_JSON_SCAN_H
-#define SESSION_JSON_SCAN_H
+#ifndef BASE_JSON_SCAN_H
+#define BASE_JSON_SCAN_H
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON token by token: what is JSON and what is not, how deep, and strings. */
-#include "session/messages/json_scan.h"
+#include "base/json_scan.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

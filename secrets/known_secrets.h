@@ -17,14 +17,16 @@
  *   URLs            the password in scheme://user:password@host, RFC 3986
  *
  * What only looks like one is taken for one. Pure, and linear in the text. */
-#ifndef SESSION_KNOWN_SECRETS_H
-#define SESSION_KNOWN_SECRETS_H
+#ifndef SECRETS_KNOWN_SECRETS_H
+#define SECRETS_KNOWN_SECRETS_H
 
 #include "base/str.h"
 
 #define KNOWN_SECRET_MARK "[REDACTED]"
 
 bool known_secrets_found(struct str text);
+/* The first one, from byte to byte. */
+bool known_secrets_find(struct str text, size_t *from, size_t *to);
 /* Appends the text from byte `from` on with KNOWN_SECRET_MARK in the place of each
  * secret. What begins before `from` is recognised, too. */
 void known_secrets_redact(struct str text, size_t from, struct buf *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Secrets that can be told by how they look: each form, what only comes near it, and a
  * part of a text that begins anywhere. */
-#include "session/outside/known_secrets.h"
+#include "secrets/known_secrets.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

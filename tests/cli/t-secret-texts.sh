@@ -1,0 +1,76 @@
+# Secrets in what somebody gives: a name and what a program reads back are refused, prose
+# loses them, and says so.
+. "$TESTS/cli/tap.sh"
+export TOK=hunter2-hunter2-hunter2 WIDE='q"uo\te-of-secret'
+cat >cairn.yaml <<'END'
+name: w
+secrets: [TOK, WIDE]
+tasks:
+  a: {secrets: [TOK, WIDE], run: ':'}
+END
+exits 0 cairn run
+exits 0 cairn session start plain
+
+# ---- Names ----
+refused() { # WHAT COMMAND...
+    tap_what=$1
+    shift
+    exits 2 "$@"
+    says "the value of the secret TOK is in $tap_what, at byte" "refused in $tap_what"
+    ok "its value is not shown: $tap_what" sh -c '! grep -q hunter2 out err'
+}
+exits 0 cairn checkpoint create first
+first=$(cat out)
+exits 0 cairn branch start other
+refused 'the name of the session' cairn session start "s-$TOK"
+refused 'the name of the branch' cairn branch start "$TOK"
+refused 'the name of the branch' cairn checkpoint fork "$first" --name "$TOK"
+refused 'the name of the session' cairn checkpoint fork "$first" --to fork --name "$TOK"
+refused 'the name of the model' sh -c 'echo hi | cairn session message add - --role assistant --model "$TOK"'
+refused 'the label' cairn checkpoint label "$first" "$TOK"
+refused 'a tag' cairn checkpoint create m --tag "one,$TOK"
+refused 'a key of the context' cairn checkpoint create m --context "$TOK=1"
+refused 'the value of the setting' cairn session config hook.checkpoint "echo $TOK"
+refused 'the value of the setting' cairn session config keep-tag "$TOK"
+refused 'the field command' cairn check add "text" --command "echo $TOK"
+
+# ---- What programs read ----
+coded=$(printf '{"token":"of %s", "n": 12345}' "$TOK" | base64 -w 0)
+refused 'the state' sh -c 'printf "%s" "{\"token\":\"$TOK\"}" | cairn checkpoint create m --state -'
+refused 'the state' sh -c 'echo "$1" | cairn checkpoint create m --state -' sh "$coded"
+refused 'the message' cairn checkpoint create "{\"token\": \"$TOK\"}"
+refused 'the message' cairn checkpoint create "$coded"
+refused 'a value of the context' cairn checkpoint create m --context "data=$coded"
+refused 'the message' sh -c 'echo "[1, \"$TOK\"]" | cairn session message add -'
+refused 'the field statement' cairn hypothesis add "{\"a\": [\"$TOK\"]}"
+exits 2 cairn checkpoint create '{"w": "q\"uo\\te-of-secret"}'
+says 'the value of the secret WIDE' 'as JSON writes it'
+
+# ---- Prose ----
+redacted() { # WHAT COMMAND...
+    tap_what=$1
+    shift
+    exits 0 "$@"
+    is "$(grep -c "the value of the secret TOK was taken out of $tap_what before it was stored" err)" 1 \
+        "taken out of $tap_what, and said once"
+}
+redacted 'the message' cairn checkpoint create "with $TOK in it, $TOK"
+redacted 'the message' cairn checkpoint create "$TOK"
+redacted 'the message' cairn checkpoint create "seen: {\"token\": \"$TOK\"}"
+redacted 'the message' cairn checkpoint create "/srv/a/long/path/to/$TOK/that/is/no/base64"
+redacted 'the reason' cairn branch abandon main --reason "no $TOK"
+redacted 'the field statement' cairn hypothesis add "with $TOK"
+redacted 'the note' cairn checkpoint note "$first" "with $TOK"
+redacted 'the message' sh -c 'echo "with $TOK" | cairn session message add -'
+exits 2 cairn checkpoint note none "with $TOK"
+ok 'nothing is said of what was not stored' sh -c '! grep -q "taken out" err'
+
+# ---- A file ----
+exits 0 env -u TOK cairn session start "old-$TOK"
+exits 0 env -u TOK cairn checkpoint create kept
+exits 0 cairn session export file.cairn
+exits 0 cairn note add 'a session that has one from before can be used'
+exits 2 cairn session import file.cairn
+says 'the value of the secret TOK is in line' 'a file with one is not imported'
+exits 0 env -u TOK cairn session import file.cairn
+done_testing
