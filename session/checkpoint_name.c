@@ -69,7 +69,7 @@ struct naming {
 static int see_label(void *context, const struct annotation_row *row)
 {
     struct naming *n = context;
-    if (row->kind == ANNOTATION_LABEL && str_equal(row->text, n->name) &&
+    if (row->kind == ANNOTATION_LABEL && str_equal(clean_str(row->text), n->name) &&
         row->seq > n->labelled)
         n->labelled = row->seq;
     return 0;
@@ -120,7 +120,7 @@ static int see_branch(void *context, const struct branch_row *row)
     struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
                                      .stream = row->branch};
     int rc = 0;
-    if (str_equal(row->name, n->name)) {
+    if (str_equal(clean_str(row->name), n->name)) {
         rc = store_last_seq(n->live->store, NAMESPACE_DEBUG, row->branch, &n->branch,
                             n->error);
         if (!rc && !n->branch)
