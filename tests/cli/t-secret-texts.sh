@@ -32,7 +32,7 @@ refused 'a tag' cairn checkpoint create m --tag "one,$TOK"
 refused 'a key of the context' cairn checkpoint create m --context "$TOK=1"
 refused 'the value of the setting' cairn session config hook.checkpoint "echo $TOK"
 refused 'the value of the setting' cairn session config keep-tag "$TOK"
-refused 'the field command' cairn check add "text" --command "echo $TOK"
+refused 'the field command' cairn check add "text" --run "echo $TOK"
 
 # ---- What programs read ----
 coded=$(printf '{"token":"of %s", "n": 12345}' "$TOK" | base64 -w 0)
@@ -62,7 +62,7 @@ redacted 'the reason' cairn branch abandon main --reason "no $TOK"
 redacted 'the field statement' cairn hypothesis add "with $TOK"
 redacted 'the note' cairn checkpoint note "$first" "with $TOK"
 redacted 'the message' sh -c 'echo "with $TOK" | cairn session message add -'
-exits 2 cairn checkpoint note none "with $TOK"
+exits 10 cairn checkpoint note none "with $TOK"
 ok 'nothing is said of what was not stored' sh -c '! grep -q "taken out" err'
 
 # ---- A file ----
