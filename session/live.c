@@ -166,7 +166,7 @@ int live_check_open(const struct live *live, struct cairn_error *error)
 {
     if (!live->row.ended_ns)
         return 0;
-    struct str name = live->row.name;
+    struct str name = clean_str(live->row.name);
     char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
     return error_set(
         error, CAIRN_EUSAGE,
