@@ -18,33 +18,44 @@ int str_compare(struct str a, struct str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Levenshtein distance over one row; words longer than the row are near to nothing. */
+/* Letters to insert, delete, replace or swap (Damerau-Levenshtein, restricted form,
+ * three rows); words longer than a row are near to nothing. */
 enum { WORD_MAX = 64 };
+
+static unsigned smaller_of(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
 
 static unsigned edit_distance(struct str a, struct str b)
 {
-    unsigned row[WORD_MAX + 1];
+    unsigned rows[3][WORD_MAX + 1];
+    unsigned *before = rows[0], *last = rows[1], *row = rows[2];
     if (a.len > WORD_MAX || b.len > WORD_MAX)
         return UINT_MAX;
     for (size_t j = 0; j <= b.len; j++)
-        row[j] = (unsigned)j;
+        last[j] = (unsigned)j;
     for (size_t i = 1; i <= a.len; i++) {
-        unsigned diagonal = row[0];
+        unsigned *spare = before;
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b.len; j++) {
-            unsigned change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
-            unsigned best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = change < best ? change : best;
+            row[j] = last[j - 1] + (a.ptr[i - 1] != b.ptr[j - 1]);
+            row[j] = smaller_of(row[j], smaller_of(last[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] &&
+                a.ptr[i - 2] == b.ptr[j - 1])
+                row[j] = smaller_of(row[j], before[j - 2] + 1);
         }
+        before = last;
+        last = row;
+        row = spare;
     }
-    return row[b.len];
+    return last[b.len];
 }
 
 struct str str_nearest(struct str word, const struct str *candidates, size_t n)
 {
     struct str best = {NULL, 0};
-    unsigned best_distance = (unsigned)(word.len / 3 + 1) + 1;
+    unsigned best_distance = (unsigned)(word.len < 8 ? 1 : word.len / 4) + 1;
     for (size_t i = 0; i < n; i++) {
         unsigned distance = edit_distance(word, candidates[i]);
         if (distance < best_distance) {

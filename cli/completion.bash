@@ -70,26 +70,27 @@ _cairn_options()
     printf '%s\n' --store --key --json --quiet --help
     case $1 in
     run) printf '%s\n' --param --fresh "${tuning[@]}" --no-wait --no-checkpoint ;;
-    resume) printf '%s\n' --from "${tuning[@]}" --no-wait ;;
+    resume) printf '%s\n' --run --from "${tuning[@]}" --no-wait ;;
     rerun) printf '%s\n' --only --run "${tuning[@]}" --no-wait ;;
     plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --all --verbose \
         --secrets-fd ;;
     explain) printf '%s\n' --param --run --on-change --check-outputs --secrets-fd ;;
-    status) printf '%s\n' --tasks --state --sort --all --timing --waiting --can-resume ;;
-    watch) printf '%s\n' --interval ;;
+    status) printf '%s\n' --run --tasks --state --sort --all --timing --waiting --can-resume ;;
+    watch) printf '%s\n' --run --interval ;;
     runs) printf '%s\n' --workflow --state --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --follow --timestamps --all --failed ;;
     values) printf '%s\n' --run ;;
-    events) printf '%s\n' --follow ;;
-    shell) printf '%s\n' --attempt --print --secrets-fd ;;
+    events) printf '%s\n' --run --follow ;;
+    shell) printf '%s\n' --run --attempt --print --secrets-fd ;;
     graph) printf '%s\n' --format --fold --states --param --run ;;
     validate) printf '%s\n' --param --undo ;;
-    undo) printf '%s\n' --secrets-fd ;;
-    next) printf '%s\n' --claimed ;;
-    claim) printf '%s\n' --any --wait --exec --lease --holder ;;
-    renew) printf '%s\n' --token --lease ;;
-    complete) printf '%s\n' --token --output ;;
-    fail) printf '%s\n' --token --message ;;
+    undo) printf '%s\n' --run --secrets-fd ;;
+    cancel | resolve | 'checkpoint head') printf '%s\n' --run ;;
+    next) printf '%s\n' --run --claimed ;;
+    claim) printf '%s\n' --run --any --wait --exec --lease --holder ;;
+    renew) printf '%s\n' --run --token --lease ;;
+    complete) printf '%s\n' --run --token --output ;;
+    fail) printf '%s\n' --run --token --message ;;
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
     doctor) printf '%s\n' --repair ;;
     clean) printf '%s\n' --stale --dry-run --yes --param ;;
@@ -107,7 +108,8 @@ _cairn_options()
     'checkpoint resume') printf '%s\n' --level --session --contextd ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff') printf '%s\n' --patch --stat --unified --worktree --paths --color --session ;;
-    'checkpoint undo-restore' | 'checkpoint redo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
+    'checkpoint undo-restore' | 'checkpoint redo-restore') printf '%s\n' --dry-run --yes --session ;;
+    'checkpoint recover') printf '%s\n' --session ;;
     'checkpoint log') printf '%s\n' --newest --all --session ;;
     'checkpoint export') printf '%s\n' --tar --session ;;
     'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;

@@ -107,45 +107,129 @@ static bool is_of_group(const struct command *command, const char *group)
     return strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
 }
 
-/* With `group` its commands, else those that belong to no group of the tables. */
-static void print_summaries(FILE *to, const char *group)
+static void print_summary(FILE *to, const char *name, const char *summary)
 {
-    const struct command *command;
-    for (size_t i = 0; (command = command_at(i)); i++) {
-        if (group ? is_of_group(command, group) : !command_group_of(command->name))
-            fprintf(to, "  %-23s %s\n", command->name, command->summary);
-    }
+    fprintf(to, "  %-23s %s\n", name, summary);
 }
 
-static void print_groups(FILE *to)
+static void print_members(FILE *to, const char *group)
+{
+    const struct command *command;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        if (is_of_group(command, group))
+            print_summary(to, command->name, command->summary);
+}
+
+static void print_groups(FILE *to, bool all)
 {
     const struct command_group *group;
-    char name[64];
+    char name[64], names[512] = "checkpoint";
+    for (size_t i = 0; (group = command_group_at(i)) && !all; i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, ", %s", group->name);
+    }
+    if (!all) {
+        fputs("\nDebugging sessions (`cairn GROUP --help`):\n  ", to);
+        print_wrapped(to, names, 2);
+        return;
+    }
     fputs("\ndebugging sessions (`cairn GROUP --help` lists the commands of each):\n",
           to);
     for (size_t i = 0; (group = command_group_at(i)); i++) {
         snprintf(name, sizeof name, "%s COMMAND", group->name);
-        fprintf(to, "  %-23s %s\n", name, group->summary);
+        print_summary(to, name, group->summary);
     }
 }
 
-void help_all(FILE *to)
+/* ---- The overview ---- */
+
+/* Names with commas behind them. What stands in no row belongs to the last one. */
+static const struct topic {
+    const char *heading, *daily, *others;
+} topics[] = {
+    {"Run a workflow", "init,run,resume,plan,rerun,undo,",
+     "cancel,validate,resolve,clean,"},
+    {"See what happens, and why", "status,log,explain,",
+     "watch,runs,events,values,graph,shell,stats,search,"},
+    {"Steps that people or agents do", "next,complete,", "claim,renew,fail,"},
+    {"Checkpoints, and the store", "checkpoint create,checkpoint restore,", ""},
+};
+#define TOPICS (sizeof topics / sizeof topics[0])
+
+static bool is_listed(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = names; *at; at += strcspn(at, ",") + 1)
+        if (strncmp(at, name, n) == 0 && at[n] == ',')
+            return true;
+    return false;
+}
+
+static bool is_of_topic(size_t topic, const struct command *command)
+{
+    bool listed = false;
+    for (size_t i = 0; i < TOPICS; i++) {
+        bool here = is_listed(topics[i].daily, command->name) ||
+                    is_listed(topics[i].others, command->name);
+        if (here && i == topic)
+            return true;
+        listed = listed || here;
+    }
+    return topic == TOPICS - 1 && !listed && !command_group_of(command->name);
+}
+
+/* The daily commands first; of the others the names, unless all are wanted. */
+static void print_topic(FILE *to, size_t topic, bool all)
+{
+    const struct command *command;
+    const char *names = topics[topic].daily;
+    char name[64], others[1024] = "also: ";
+    fprintf(to, "\n%s:\n", topics[topic].heading);
+    for (size_t n; *names; names += n + 1) {
+        n = strcspn(names, ",");
+        snprintf(name, sizeof name, "%.*s", (int)n, names);
+        if ((command = command_find(name)))
+            print_summary(to, command->name, command->summary);
+    }
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        size_t used = strlen(others);
+        if (!is_of_topic(topic, command) ||
+            is_listed(topics[topic].daily, command->name))
+            continue;
+        if (all)
+            print_summary(to, command->name, command->summary);
+        else if (!strchr(command->name, ' '))
+            snprintf(others + used, sizeof others - used, "%s%s",
+                     others[used - 1] == ' ' ? "" : ", ", command->name);
+    }
+    if (!all) {
+        fputs("  ", to);
+        print_wrapped(to, others, 2);
+    }
+}
+
+void help_overview(FILE *to, bool all)
 {
     fputs("usage: cairn COMMAND [OPERAND]... [OPTION]...\n\n"
           "Runs a graph of tasks and records a durable checkpoint after every task, "
           "so\n"
-          "that a run that was killed continues where it stopped.\n\ncommands:\n",
+          "that a run that was killed continues where it stopped.\n\n",
           to);
-    print_summaries(to, NULL);
-    print_groups(to);
+    fputs(all ? "commands:\n" : "`cairn help all` lists all commands.\n", to);
+    for (size_t i = 0; i < TOPICS; i++)
+        print_topic(to, i, all);
+    print_groups(to, all);
     fputs("\noptions of every command:\n", to);
     for (int id = 0; id < OPT_GLOBALS; id++)
         print_option(to, (enum option_id)id);
     fputs(
         "\nEXAMPLE\n  cairn run build.yaml     stop it with Ctrl-C, or kill it, then\n"
-        "  cairn resume             continue with what is left\n\nexit status:\n",
+        "  cairn resume             continue with what is left\n",
         to);
-    print_statuses(to, "0 1 2 3 4 5 6 7 8 9 10 75");
+    if (all) {
+        fputs("\nexit status:\n", to);
+        print_statuses(to, "0 1 2 3 4 5 6 7 8 9 10 75");
+    }
     fputs("\nFor details: `cairn COMMAND --help` or `man cairn`.\n", to);
 }
 
@@ -156,7 +240,7 @@ void help_group(FILE *to, const char *group)
     if (info)
         fprintf(to, "%s: %s\n\n", info->name, info->summary);
     fputs("commands:\n", to);
-    print_summaries(to, group);
+    print_members(to, group);
     fprintf(to, "\nFor details: `cairn %s COMMAND --help`.\n", group);
 }
 
@@ -178,21 +262,24 @@ static const char *begins_with(const char *words)
     return NULL;
 }
 
-/* The one command of a group that has this word behind the group's; NULL: there is
- * none, or several. */
-static const char *within_group(const char *word)
+/* The commands of groups that have this word behind the group's, with quotes and "or"
+ * between them; NULL: there is none, or more than a few. */
+static const char *within_groups(const char *word)
 {
+    enum { FEW = 3 };
+    static char found[FEW * 48];
     const struct command *command;
-    const char *found = NULL;
+    size_t n = 0, used = 0;
     for (size_t i = 0; (command = command_at(i)); i++) {
         const char *space = strchr(command->name, ' ');
         if (!space || strcmp(space + 1, word) != 0)
             continue;
-        if (found)
+        if (n++ == FEW)
             return NULL;
-        found = command->name;
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s%s",
+                                 n > 1 ? "` or `cairn " : "", command->name);
     }
-    return found;
+    return n > 0 ? found : NULL;
 }
 
 static const char *nearest_command(const char *words)
@@ -219,7 +306,7 @@ int help_unknown(const char *words)
 {
     const char *space = strchr(words, ' ');
     const char *theirs = command_meant(words);
-    const char *meant = within_group(words);
+    const char *meant = within_groups(words);
     char group[64] = "";
     if (theirs)
         return report_usage(NULL, "there is no command '%s': %s", words, theirs);

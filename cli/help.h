@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-void help_all(FILE *to);
+/* The daily commands under their headings and the names of the others, or `all`. */
+void help_overview(FILE *to, bool all);
 void help_group(FILE *to, const char *group);
 void help_command(FILE *to, const struct command *command);
 /* Reports that there is no such command, with the nearest; returns the exit status. */

@@ -19,7 +19,7 @@ static int show_help(const struct command *command, const char *group)
     else if (group)
         help_group(stdout, group);
     else
-        help_all(stdout);
+        help_overview(stdout, false);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int run_command_line(struct settings *settings, int argc, char **argv)
             return report_usage(words[0] != '\0' ? words : NULL, "no command is given");
         if (i == argc) {
             if (words[0] == '\0')
-                help_all(stderr);
+                help_overview(stderr, false);
             else
                 help_group(stderr, words);
             fflush(stderr);

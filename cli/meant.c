@@ -95,6 +95,10 @@ static const struct meaning commands[] = {
     {"rm delete remove",
      "`cairn gc` removes old runs, `cairn checkpoint delete ID` a checkpoint"},
     {"edit", "the workflow file is yours to edit; `cairn validate` checks it"},
+    {"completion completions", "the completion of bash, zsh and fish is installed with "
+                               "cairn: a new shell has it"},
+    {"force", "`cairn run FILE --fresh` runs everything again, `cairn rerun TASK` what "
+              "has finished"},
 };
 
 const char *command_meant(const char *word)
@@ -178,7 +182,12 @@ static const struct {
     {"plan", {"f file", "the workflow file comes without it: cairn plan FILE"}},
     {"run",
      {"always-make forceall F no-cache B",
-      "`cairn run --fresh` runs everything again"}},
+      "`cairn run FILE --fresh` runs everything again"}},
+    {"run",
+     {"force",
+      "`cairn run FILE --fresh` runs everything again, `cairn rerun TASK` what has "
+      "finished; `cairn resume --force` goes on from a checkpoint that is labelled "
+      "broken"}},
     {"run", {"forcerun R", "`cairn rerun TASK...` runs finished tasks again"}},
     {"run",
      {"rerun-incomplete",
@@ -230,18 +239,32 @@ static const struct {
     {"resume",
      {"dry-run",
       "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and why"}},
-    {"resume", {"run", "the number of the run comes without it: cairn resume RUN"}},
-    {"events", {"run", "the number of the run comes without it: cairn events RUN"}},
-    {"status", {"run", "the number of the run comes without it: cairn status RUN"}},
-    {"watch", {"run", "the number of the run comes without it: cairn watch RUN"}},
     {"status", {"follow watch", "`cairn watch` follows a run"}},
+};
+
+/* Those that all commands with an option have, which is meant. */
+static const struct {
+    enum option_id taken;
+    struct meaning of;
+} everywhere[] = {
+    {OPT_PARAM,
+     {"p e P var set params env extra-vars",
+      "a parameter of the workflow is set with --param NAME=VALUE"}},
+    {OPT_TAG, {"tags", "--tag takes several, with commas between them: --tag A,B"}},
 };
 
 const char *option_meant(const char *command, const char *option)
 {
+    if (strcmp(option, "V") == 0 || (!command && strcmp(option, "v") == 0))
+        return "`cairn --version` prints the version";
     for (size_t i = 0; command && i < sizeof options / sizeof options[0]; i++)
         if (strcmp(options[i].command, command) == 0 &&
             row_has(options[i].of.words, option))
             return options[i].of.meant;
+    const struct command *of = command ? command_find(command) : NULL;
+    for (size_t i = 0; of && i < sizeof everywhere / sizeof everywhere[0]; i++)
+        if (command_takes(of, everywhere[i].taken) &&
+            row_has(everywhere[i].of.words, option))
+            return everywhere[i].of.meant;
     return NULL;
 }

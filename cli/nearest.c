@@ -34,13 +34,13 @@ static unsigned edit_distance(const char *a, size_t n, const char *b, size_t m)
     return last[m];
 }
 
-/* Only a word within a third of its letters is worth suggesting. */
+/* One slip for each four letters: other words are no slips. */
 void nearest_init(struct nearest *nearest, const char *word)
 {
     size_t n = strlen(word);
     nearest->word = word;
     nearest->best = NULL;
-    nearest->distance = (n < 6 ? 2 : (unsigned)(n / 3)) + 1;
+    nearest->distance = (n < 8 ? 1 : (unsigned)(n / 4)) + 1;
 }
 
 void nearest_try(struct nearest *nearest, const char *candidate)

@@ -300,6 +300,23 @@ int run_option(struct settings *settings, struct cairn_store *store,
                    info);
 }
 
+static int find_task(void *context, const struct cairn_task_info *task)
+{
+    const char *name = *(const char *const *)context;
+    if (strcmp(task->id, name) != 0)
+        return 0;
+    *(const char **)context = NULL;
+    return 1;
+}
+
+void run_before_tasks(struct settings *settings, struct cairn_store *store)
+{
+    const char *name = settings->operands[0];
+    if (operand_may_be_run(settings) &&
+        cairn_run_tasks(store, 0, find_task, &name, NULL) == 0 && name)
+        operand_as_run(settings);
+}
+
 void print_warnings(const struct cairn_workflow *workflow)
 {
     const char *text;

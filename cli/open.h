@@ -46,6 +46,10 @@ int open_run_number(struct settings *settings, struct cairn_store **store,
 int run_option(struct settings *settings, struct cairn_store *store,
                struct cairn_run_info *info);
 
+/* Takes a number before the names of tasks as --run has it, unless the newest run has a
+ * task of this name. */
+void run_before_tasks(struct settings *settings, struct cairn_store *store);
+
 /* Whether there is a cairn.yaml here. */
 bool default_workflow_exists(void);
 /* The workflow file named by the n-th operand, or cairn.yaml here or above. */

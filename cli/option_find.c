@@ -13,6 +13,8 @@ bool option_taken(const struct command *command, enum option_id id)
 
 enum option_id option_find(const struct command *command, const char *name, size_t n)
 {
+    if (n == 4 && memcmp(name, "tags", n) == 0)
+        n--; /* --tag, which takes several */
     for (int id = 0; id < OPT_NONE; id++) {
         if (option_taken(command, (enum option_id)id) &&
             strlen(option_get((enum option_id)id)->name) == n &&
@@ -90,6 +92,11 @@ int option_unknown(const struct command *command, const char *name, size_t n)
     else if ((best = nearest_option(command, word)))
         report_usage(command ? command->name : NULL,
                      "there is no option --%s: did you mean --%s?", word, best);
+    else if (command && command_takes(command, OPT_PARAM))
+        report_usage(command->name,
+                     "there is no option --%s; a parameter of the workflow is set with "
+                     "--param %s=VALUE",
+                     word, word);
     else
         report_usage(command ? command->name : NULL, "there is no option --%s", word);
     return ARGUMENT_REFUSED;

@@ -19,7 +19,7 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL,
                    "print only data, warnings and errors", 0, 0, 0},
     [OPT_HELP] = {"help", 'h', OPTION_FLAG, NULL, "show this help", 0, 0, 0},
-    [OPT_VERSION] = {"version", 0, OPTION_FLAG, NULL, "show the version", 0, 0, 0},
+    [OPT_VERSION] = {"version", 'V', OPTION_FLAG, NULL, "show the version", 0, 0, 0},
     [OPT_PARAM] = {"param", 0, OPTION_PAIR, "NAME=VALUE",
                    "set a parameter of the workflow; may be repeated", 0, 0, 0},
     [OPT_JOBS] = {"jobs", 'j', OPTION_NUMBER, "N",

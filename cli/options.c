@@ -6,12 +6,14 @@
 
 #include "cli/command.h"
 #include "cli/exit_status.h"
+#include "cli/format.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
 #include "cli/ui.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 void settings_init(struct settings *settings)
 {
@@ -345,9 +347,28 @@ static int take_short(struct settings *settings, const struct command *command,
     return 1;
 }
 
+/* NAME=VALUE as make takes it; a member of a group has its keys in brackets. */
+static bool is_param(const struct command *command, const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_";
+    size_t n = strspn(text, letters);
+    return command_takes(command, OPT_PARAM) && n > 0 && text[n] == '=' &&
+           access(text, F_OK) != 0;
+}
+
 static int take_operand(struct settings *settings, const struct command *command,
                         const char *text)
 {
+    if (is_param(command, text)) {
+        char *word = shell_word(text);
+        report_usage(command->name,
+                     "'%s' is no operand; a parameter of the workflow is set with "
+                     "--param %s",
+                     text, word ? word : "NAME=VALUE");
+        free(word);
+        return ARGUMENT_REFUSED;
+    }
     if (settings->n_operands == command->most) {
         report_usage(command->name, "unexpected operand '%s'%s", text,
                      command_takes_rest(command) ? ": put -- before the command" : "");
@@ -355,6 +376,65 @@ static int take_operand(struct settings *settings, const struct command *command
     }
     settings->operands[settings->n_operands++] = text;
     return 1;
+}
+
+/* ---- The number of a run, as an operand or as --run ---- */
+
+static bool is_number(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool begins_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* --run N in the place of the operand RUN. */
+static int run_as_operand(struct settings *settings, const struct command *command)
+{
+    int n = settings->n_operands++;
+    if (n == command->most) {
+        report_usage(command->name, "give the number of the run only once");
+        return ARGUMENT_REFUSED;
+    }
+    memmove(settings->operands + 1, settings->operands,
+            (size_t)n * sizeof *settings->operands);
+    settings->operands[0] = settings->text[OPT_RUN];
+    settings->given[OPT_RUN] = false;
+    return 0;
+}
+
+void operand_as_run(struct settings *settings)
+{
+    take_value(settings, OPT_RUN, settings->operands[0]);
+    settings->n_operands--;
+    memmove(settings->operands, settings->operands + 1,
+            (size_t)settings->n_operands * sizeof *settings->operands);
+    settings->operands[settings->n_operands] = NULL;
+}
+
+bool operand_may_be_run(const struct settings *settings)
+{
+    return settings->n_operands > 0 && !settings->given[OPT_RUN] &&
+           is_number(settings->operands[0]) && strlen(settings->operands[0]) < 19 &&
+           access(settings->operands[0], F_OK) != 0;
+}
+
+/* Commands take both; what may be a task's name is left to the command. */
+static int settle_run(struct settings *settings, const struct command *command)
+{
+    const char *operands = command->operands;
+    bool first = begins_with(operands, "RUN") || begins_with(operands, "[RUN]");
+    if (first && settings->given[OPT_RUN])
+        return run_as_operand(settings, command);
+    if (!command_takes(command, OPT_RUN) || first || !operand_may_be_run(settings))
+        return 0;
+    if (begins_with(operands, "[FILE]") ||
+        (begins_with(operands, "TASK [FILE]") && settings->n_operands > 1 &&
+         access(settings->operands[1], F_OK) != 0))
+        operand_as_run(settings);
+    return 0;
 }
 
 int settings_parse(struct settings *settings, const struct command *command, int argc,
@@ -373,7 +453,8 @@ int settings_parse(struct settings *settings, const struct command *command, int
         else if (command && strcmp(argument, "--") == 0 &&
                  command_takes_rest(command)) {
             settings->rest = argv + i + 1;
-            return argc;
+            i = argc;
+            break;
         } else if (strcmp(argument, "--") == 0)
             only_operands = true;
         else if (argument[1] == '-')
@@ -384,5 +465,7 @@ int settings_parse(struct settings *settings, const struct command *command, int
             return ARGUMENT_REFUSED;
         i += used;
     }
+    if (command && settle_run(settings, command) < 0)
+        return ARGUMENT_REFUSED;
     return i;
 }

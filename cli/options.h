@@ -257,6 +257,10 @@ void settings_release(struct settings *settings);
  * or ARGUMENT_REFUSED. */
 int settings_parse(struct settings *settings, const struct command *command, int argc,
                    char **argv);
+/* Whether the first operand may be the number of a run, in the place of --run; takes it
+ * for that. */
+bool operand_may_be_run(const struct settings *settings);
+void operand_as_run(struct settings *settings);
 /* The n-th operand as a decimal number of a kind ("run") from 1; prints
  * what is wrong otherwise. */
 bool number_operand(const struct settings *settings, int n, const char *kind,

@@ -79,7 +79,7 @@ int report_mistakes(const char *file, const struct cairn_param *params, size_t n
 {
     struct found found = {.n = 0};
     int status = cairn_exit_status(first->code);
-    if (first->code == CAIRN_EWORKFLOW)
+    if (first->code == CAIRN_EWORKFLOW || first->code == CAIRN_EUSAGE)
         cairn_workflow_mistakes(file, params, n_params, keep_mistake, &found, NULL);
     if (found.n < 2)
         return report_error(first);

@@ -52,8 +52,8 @@ static void print_advice(const struct display *display,
                    "run; `cairn resume %llu` runs what failed again",
                    run);
     if (result->waiting > 0 && result->state == CAIRN_RUN_UNFINISHED)
-        say_always("%u external task%s can be done now: cairn next %llu%s",
-                   result->waiting, plural(result->waiting), run, display->hint);
+        say("%u external task%s can be done now: cairn next %llu%s", result->waiting,
+            plural(result->waiting), run, display->hint);
 }
 
 static void count_outcomes(char *counts, size_t size,
@@ -80,6 +80,8 @@ static void print_summary(struct display *display,
     format_duration(took, now_ms() - display->started_ms);
     if (display->stored)
         snprintf(number, sizeof number, " %llu", (unsigned long long)result->run);
+    if (display->quiet && result->state != CAIRN_RUN_FAILED)
+        return;
     if (result->nothing_to_do)
         say_always("run%s: nothing to do (%s)", number, counts);
     else if (result->state == CAIRN_RUN_COMPLETED)

@@ -12,24 +12,47 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     } words[] = {
         {NAME("depends_on"), NAME("needs")},  {NAME("depends"), NAME("needs")},
         {NAME("deps"), NAME("needs")},        {NAME("retry"), NAME("retries")},
+        {NAME("retrys"), NAME("retries")},    {NAME("runs_after"), NAME("needs")},
         {NAME("command"), NAME("run")},       {NAME("cmd"), NAME("run")},
         {NAME("script"), NAME("run")},        {NAME("shell_command"), NAME("run")},
         {NAME("steps"), NAME("tasks")},       {NAME("stages"), NAME("tasks")},
         {NAME("environment"), NAME("env")},   {NAME("vars"), NAME("params")},
         {NAME("working_dir"), NAME("cwd")},   {NAME("workdir"), NAME("cwd")},
-        {NAME("matrix"), NAME("foreach")},    {NAME("strategy"), NAME("foreach")},
+        {NAME("matrix"), NAME("foreach")},    {NAME("after"), NAME("needs")},
         {NAME("condition"), NAME("if")},      {NAME("always"), NAME("finally")},
         {NAME("compensate"), NAME("undo")},   {NAME("rollback"), NAME("undo")},
         {NAME("artifacts"), NAME("outputs")}, {NAME("verify"), NAME("check")},
         {NAME("dependsOn"), NAME("needs")},   {NAME("cmds"), NAME("run")},
         {NAME("commands"), NAME("run")},      {NAME("dir"), NAME("cwd")},
-        {NAME("requires"), NAME("needs")},    {NAME("dependencies"), NAME("needs")}};
+        {NAME("requires"), NAME("needs")},    {NAME("on"), NAME("on_exit")},
+        {NAME("dependencies"), NAME("needs")}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (size_t k = 0; str_equal(word, words[i].theirs) && k < n; k++)
             if (str_equal(names[k], words[i].ours))
                 return names[k];
     return (struct str){NULL, 0};
 }
+
+#define CONTAINER \
+    "tasks run on this machine; a container is started by `run: docker run ...`"
+#define SERVICES                                                                    \
+    "there are no services: a task starts one with `setsid -f CMD`, and one under " \
+    "`finally` stops it"
+#define CACHE                                                                          \
+    "there is nothing to declare: a task with `inputs` and `outputs` runs again only " \
+    "if they change"
+#define SHARD "for four parts write `foreach: {part: {range: [1, 4]}}`"
+#define LOOP "write `foreach: {item: [a, b]}`; `run` has it as \"$item\""
+#define SCHEDULE \
+    "cairn starts nothing by itself: call `cairn run FILE` from cron or a timer"
+#define RESOURCES                                                                  \
+    "nothing is reserved: for at most two tasks at once write `pool: NAME`, with " \
+    "`pools: {NAME: 2}` at the top"
+#define BEFORE \
+    "write these lines first under `run: |`, or make a task of them with `needs`"
+#define AFTER "write a task under `finally`, which runs however the others end"
+#define ONLY \
+    "a condition is `if: params.NAME == 'VALUE'` of a task; cairn knows no branches"
 
 /* What has no key of the same meaning, and what to write instead. */
 static const char *other_way(struct str word, bool task)
@@ -60,8 +83,37 @@ static const char *other_way(struct str word, bool task)
          "with `needs`",
          NULL},
         {NAME("runs-on"), "tasks run on this machine; leave it out", NULL},
-        {NAME("image"), "tasks run on this machine; a container is started by `run`",
-         NULL},
+        {NAME("image"), CONTAINER, CONTAINER},
+        {NAME("container"), CONTAINER, CONTAINER},
+        {NAME("services"), SERVICES, SERVICES},
+        {NAME("service"), SERVICES, SERVICES},
+        {NAME("cache"), CACHE, CACHE},
+        {NAME("strategy"),
+         "write the lists of its `matrix` under `foreach`: `foreach: {os: [a, b]}`; "
+         "`fail-fast` is `on_failure` at the top level, `max-parallel` is `pool`",
+         "write the lists of its `matrix` under `foreach` of a task"},
+        {NAME("shard"), SHARD, NULL},
+        {NAME("shards"), SHARD, NULL},
+        {NAME("parallel"), SHARD, "write `jobs: 4`"},
+        {NAME("loop"), LOOP, NULL},
+        {NAME("with_items"), LOOP, NULL},
+        {NAME("for"), LOOP, NULL},
+        {NAME("schedule"), SCHEDULE, SCHEDULE},
+        {NAME("cron"), SCHEDULE, SCHEDULE},
+        {NAME("triggers"), SCHEDULE, SCHEDULE},
+        {NAME("threads"), RESOURCES, RESOURCES},
+        {NAME("cpus"), RESOURCES, RESOURCES},
+        {NAME("memory"), RESOURCES, RESOURCES},
+        {NAME("mem"), RESOURCES, RESOURCES},
+        {NAME("gpus"), RESOURCES, RESOURCES},
+        {NAME("resources"), RESOURCES, RESOURCES},
+        {NAME("concurrency"), "write `pool: NAME`, with `pools: {NAME: 1}` at the top",
+         "write `jobs: 4`"},
+        {NAME("before_script"), BEFORE, BEFORE},
+        {NAME("after_script"), AFTER, AFTER},
+        {NAME("only"), ONLY, ONLY},
+        {NAME("except"), ONLY, ONLY},
+        {NAME("rules"), ONLY, ONLY},
         {NAME("name"), "a task is named by its key, as in `tasks: {NAME: {run: CMD}}`",
          NULL},
         {NAME("desc"), "write a comment, `# ...`", "write a comment, `# ...`"},
@@ -117,14 +169,15 @@ static int unknown_key(const struct parser *p, const struct node *key,
     else
         snprintf(place, sizeof place, " %s", where.text);
     bool task = where.name.ptr && strcmp(where.text, "task") == 0;
-    const char *way = other_way(key->text, task);
-    if (way && (task || !where.name.ptr))
+    bool top = !where.name.ptr && strcmp(where.text, "at the top level") == 0;
+    const char *way = task || top ? other_way(key->text, task) : NULL;
+    if (way)
         return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s; %s",
                         SHOWN(key->text), place, way);
     struct str own = own_word(key->text, names, n);
     struct hint hint =
         own.len ? hint_nearest(own, &own, 1) : hint_nearest(key->text, names, n);
-    if (!where.name.ptr && !own.len && looks_like_task(key->next))
+    if (top && !own.len && looks_like_task(key->next))
         return diagnose(
             &p->diagnostic, key->at,
             "unknown key `%.*s`%s; if it is a task, indent it under `tasks`",

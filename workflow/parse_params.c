@@ -228,6 +228,7 @@ static int use_given(const struct parser *p, struct param *params,
     uint32_t index = definition_param(p->out, str_of(given->name));
     if (index == UINT32_MAX)
         return no_such_param(p, str_of(given->name));
+    params[index].given = true;
     int rc = check_given(p, &params[index], value);
     if (rc)
         return rc;
@@ -235,7 +236,6 @@ static int use_given(const struct parser *p, struct param *params,
     if (!copy.ptr)
         return out_of_memory(p);
     p->out->params[index].value = copy;
-    params[index].given = true;
     return 0;
 }
 
@@ -284,16 +284,23 @@ int read_params(struct parser *p, const struct node *map)
     out->params = arena_take(&out->arena, count, sizeof *out->params);
     if (!params || !out->params)
         return out_of_memory(p);
+    bool known = true;
     for (const struct node *key = map ? map->first : NULL; key && !rc;
-         key = key->next->next)
-        rc = read_param(p, key, &params[n++]);
-    if (rc)
+         key = key->next->next) {
+        rc = read_param(p, key, &params[n]);
+        known = known && !rc;
+        n += !rc;
+        rc = parse_go_on(p, rc);
+    }
+    if (!known && p->options->mistakes)
+        p->options->mistakes->names_unknown = true;
+    if (rc || !known)
         return rc;
     qsort(params, n, sizeof *params, by_name);
     for (uint32_t i = 0; i < n; i++)
         out->params[i] = params[i].pair;
     out->n_params = n;
     for (size_t i = 0; i < p->options->n_params && !rc; i++)
-        rc = use_given(p, params, &p->options->params[i]);
+        rc = parse_go_on(p, use_given(p, params, &p->options->params[i]));
     return rc ? rc : check_required(p, params);
 }

@@ -59,6 +59,9 @@ int command_help(struct settings *settings)
     for (int i = 0; i < settings->n_operands; i++)
         snprintf(words + strlen(words), sizeof words - strlen(words), "%s%.60s",
                  i > 0 ? " " : "", settings->operands[i]);
+    bool all = strcmp(words, "all") == 0;
+    if (all)
+        words[0] = '\0';
     if (words[0] != '\0') {
         command = command_find(words);
         if (!command && !command_is_group(words))
@@ -71,6 +74,6 @@ int command_help(struct settings *settings)
     else if (words[0] != '\0')
         help_group(stdout, words);
     else
-        help_all(stdout);
+        help_overview(stdout, all);
     return 0;
 }

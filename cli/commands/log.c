@@ -145,6 +145,10 @@ int command_log(struct settings *settings)
         ui_out_for_people() && ui_terminal(2) && !given[OPT_FOLLOW] && !ui_json();
     if (status == 0)
         status = store_for_reading(settings, &log.store);
+    if (status == 0) {
+        run_before_tasks(settings, log.store);
+        log.task = settings->operands[0];
+    }
     if (status == 0)
         status = run_option(settings, log.store, &log.run);
     if (status == 0)

@@ -108,6 +108,8 @@ int command_values(struct settings *settings)
     struct cairn_run_info run = {0};
     int status = store_for_reading(settings, &store);
     if (status == 0)
+        run_before_tasks(settings, store);
+    if (status == 0)
         status = run_option(settings, store, &run);
     if (status == 0)
         status = list_values(settings, store, run.run);

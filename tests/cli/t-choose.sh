@@ -385,8 +385,6 @@ exits 2 cairn plan --rerun good --fresh
 says '--rerun goes on with a run: leave out --fresh'
 exits 2 cairn plan --rerun good --from 1
 says 'leave out --from'
-exits 2 cairn run partly.yaml --no-checkpoint --force
-says '--force has no effect with --no-checkpoint'
 exits 2 cairn run partly.yaml --no-checkpoint --key partly.yaml
 says '--key has no effect with --no-checkpoint'
 done_testing

@@ -40,7 +40,7 @@ is "$(bash -c '. "$1"; COMP_WORDS=(cairn log "test[py=3.1") COMP_CWORD=2; _cairn
     'test\[py=3.10\,os=lin\]' 'quoted in bash'
 
 # Every command of the overview is known to it.
-cairn --help | awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 } on && /^  [a-z]/ { print $1 }' | sort -u >commands
+cairn help all | awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 } on && /^  [a-z]/ { print $1 }' | sort -u >commands
 fits cairn '' | tr ' ' '\n' | sort -u >known
 is "$(comm -23 commands known | tr '\n' ' ')" '' 'every command is completed'
 

@@ -26,7 +26,7 @@ done
 # A line is "COMMAND OPTION...": words of cairn up to a pipe, a bracket or a comment.
 cat ./*.sh ./*.console | grep -o '\(^\|[$(;&| ]\)cairn [a-z][^#|;)&<>]*' | sed 's/^[^c]*//' | grep -v '^cairn [a-z]*:' | sort -u >lines
 ok 'the guides have commands' test "$(wc -l <lines)" -ge 60
-cairn --help >overview
+cairn help all >overview
 for group in $(sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' overview) checkpoint 'session message'; do
     echo "$group" >>groups
 done

@@ -3,6 +3,12 @@
 
 exits 0 cairn --help
 says 'usage: cairn COMMAND'
+says '`cairn help all` lists all commands.'
+is "$(grep -c '^[A-Z].*:$' out)" 5 'five headed groups'
+ok 'of them the daily commands' test "$(grep -c '^  [a-z][a-z ]*  ' out)" -le 16
+ok 'on one page' test "$(grep -c '' out)" -le 52
+ok 'and the names of the others' grep -q '^  also: .*validate' out
+exits 0 cairn help all
 listed() { # the commands that the page in `out` lists
     awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
         on && /^  [a-z]/ { print substr($0, 3, 23) }' out | sed 's/ *$//'
@@ -12,10 +18,10 @@ sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' out >groups
 for command in run resume plan explain status watch runs log graph validate cancel doctor gc \
     'checkpoint list' 'checkpoint show' 'checkpoint timeline' 'checkpoint verify' \
     'checkpoint delete' 'checkpoint prune'; do
-    ok "cairn --help lists $command" grep -qxF "$command" commands
+    ok "cairn help all lists $command" grep -qxF "$command" commands
 done
 for group in session hypothesis evidence belief gap note branch; do
-    ok "cairn --help names the group $group" grep -qxF "$group" groups
+    ok "cairn help all names the group $group" grep -qxF "$group" groups
 done
 while read -r group; do
     exits 0 cairn "$group" --help

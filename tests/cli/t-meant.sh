@@ -43,7 +43,7 @@ session message new|`cairn session message add`
 hypothesis rejct|`cairn hypothesis reject`
 flow.yaml|to run that file: cairn run flow.yaml
 run --dry-run|cairn plan
-run --forceall|cairn run --fresh
+run --forceall|cairn run FILE --fresh
 run --rerun-incomplete|without being told
 run --until|cairn run FILE TASK
 run -R|cairn rerun TASK
@@ -54,10 +54,27 @@ run -d|cairn watch
 run -n|cairn plan
 run -f flow.yaml|the workflow file comes without it: cairn run FILE
 resume --dry-run|cairn plan --run RUN
-status --run 1|cairn status RUN
-events --run 1|cairn events RUN
 status --follow|cairn watch
+run -p a=1|set with --param NAME=VALUE
+run --set a=1|set with --param NAME=VALUE
+run --day 2|set with --param day=VALUE
+plan --day=2|set with --param day=VALUE
+run day=2|set with --param day=2
+run --force|cairn run FILE --fresh
+run -V|cairn --version
+-v|cairn --version
+completion bash|is installed with cairn
+export|did you mean `cairn checkpoint export` or `cairn session export`?
 END
+for typed in 'loop' 'run --dya 2' 'run --only-this' 'hypothesis forget'; do # no letters in common
+    # shellcheck disable=SC2086
+    exits 2 cairn $typed
+    ok "$typed: nothing is guessed" sh -c '! grep -q "did you mean" err'
+done
+exits 0 cairn -V
+says 'cairn ' 'the version'
+exits 2 cairn run --frehs
+says 'did you mean --fresh?' 'two letters swapped'
 ok 'no such command made a store' test ! -e .cairn
 
 # ---- Files, runs and tasks ----
@@ -97,6 +114,11 @@ tasks: {a: {run: 'true'}}
 END
 exits 2 cairn plan params.yaml --param env=test
 says 'the param `env` must be dev, staging or prod, not `test`' 'all choices are named'
+exits 2 cairn plan params.yaml --param env=test --param x=1 --param y=2
+says '3 mistakes' 'all that were given wrong'
+printf 'name: w\nparams: {a: yes, b: 010, d: ~}\ntasks: {x: {run: "true"}}\n' >three.yaml
+exits 3 cairn validate three.yaml
+says '3 mistakes' 'and all that are written wrong'
 
 # ---- Keys of other tools ----
 written() { # TEXT... of the lines under `tasks`, or whole files: the answer
@@ -122,9 +144,33 @@ timeout-minutes: 10|`timeout: 10m`
 uses: actions/checkout|write the command under `run`
 steps: []|make a task of each with `needs`
 depends_on: [b]|did you mean `needs`?
+after: [b]|did you mean `needs`?
+strategy: {matrix: {os: [a]}}|`foreach: {os: [a, b]}`
+services: {db: {image: x}}|there are no services
+cache: {paths: [x]}|`inputs` and `outputs`
+container: alpine|`run: docker run ...`
+image: alpine|`run: docker run ...`
+schedule: daily|from cron or a timer
+threads: 4|`pool: NAME`
+resources: {mem: 4}|`pool: NAME`
+before_script: x|write these lines first
+shard: 4|`foreach: {part: {range: [1, 4]}}`
+only: master|`if: params.NAME
+loop: [1]|`foreach: {item: [a, b]}`
+retries: {on: [1], max: 2}|did you mean `on_exit`?
 name: x|a task is named by its key
 working-directory: x|`cwd`
 END
+task 'resources: {mem: 4}'
+ok 'no mistake about a guessed key follows' sh -c '! grep -q "mistakes\|mean" err'
+task 'only: master'
+ok 'nor here' sh -c '! grep -q "mistakes\|mean" err'
+task 'strategy: {matrix: {os: [a]}}'
+ok 'nor about its matrix' sh -c '! grep -q "mistakes\|mean" err'
+for key in services schedule cache; do
+    written 'name: w' "$key: x" 'tasks: {a: {run: "true"}}'
+    matches "unknown key .$key. at the top level; [a-z]" "$key at the top: what there is"
+done
 for key in script cmds commands; do
     written 'name: w' "tasks: {a: {$key: x}}"
     says 'did you mean `run`?' "$key: run"
@@ -169,4 +215,43 @@ says 'cannot execute ./dos-env: the first line of ./dos-env ends with' 'CRLF beh
 says 'the interpreter /nosuch/interp that the first line of ./orphan names is missing' 'no interpreter'
 is "$(grep -c 'the interpreter nosuch-program that the first line of ./orphan-env names' err)" 2 'no program for env'
 says 'exit 127, command not found' 'what is not there is not found'
+
+# ---- The number of a run: as an operand, and as --run ----
+mkdir numbers
+cd numbers || exit 1
+CAIRN_STORE=$PWD/.cairn
+printf 'name: n\ntasks:\n  a: {run: "echo hi"}\n  b: {external: x}\n' >cairn.yaml
+exits 7 cairn run --no-wait
+exits 7 cairn run --no-wait --fresh
+for typed in 'status 1' 'log 1 a' 'log 1' 'values 1' 'events 1' 'plan 1' 'graph 1' 'explain 1 a' 'next 1' \
+    'checkpoint head 1' 'status --run 1' 'log a --run 1' 'log --run 1' 'values --run 1' 'events --run 1' \
+    'plan --run 1' 'graph --run 1' 'explain a --run 1' 'next --run 1' 'checkpoint head --run 1' \
+    'cancel --run 1' 'cancel 2' 'shell --run 1 a -- true' 'shell 1 a -- true'; do
+    # shellcheck disable=SC2086
+    exits 0 cairn $typed
+done
+exits 0 cairn status --run 1 --json
+is "$(json_get .run)" 1 'that run'
+exits 7 cairn resume --run 2 --no-wait
+exits 0 cairn rerun 2 a --no-wait --only
+exits 0 cairn complete --run 2 b
+exits 2 cairn status 1 --run 1
+says 'give the number of the run only once'
+printf 'name: n\ntasks:\n  1: {run: "echo one"}\n  2: {run: "echo two"}\n' >digits.yaml
+exits 0 cairn run digits.yaml --store digits
+exits 0 cairn log 1 --store digits
+says one 'a task of this name comes first'
+
+# ---- Quiet ----
+for typed in 'run -q --no-wait --fresh' 'run -q --no-wait'; do
+    # shellcheck disable=SC2086
+    exits 7 cairn $typed
+    silent_on out
+    silent_on err
+done
+exits 0 cairn run digits.yaml -q --store digits --fresh
+silent_on err
+printf 'name: f\ntasks:\n  f: {run: "false"}\n' >failing.yaml
+exits 1 cairn run failing.yaml -q
+says 'FAILED' 'what fails is not kept quiet'
 done_testing

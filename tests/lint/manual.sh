@@ -1,6 +1,6 @@
 #!/bin/sh
 # The manual page formats without a warning, and has every command and option that
-# `cairn --help` shows.
+# `cairn help all` shows.
 set -eu
 page=docs/man/cairn.1
 cairn=${BUILD:-build}/cairn
@@ -20,14 +20,14 @@ listed() { # the commands that a page of help lists
     awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
         on && /^  [a-z]/ { print substr($0, 3, 23) }' | sed 's/ *$//'
 }
-"$cairn" --help >"$work/overview"
+"$cairn" help all >"$work/overview"
 listed <"$work/overview" >"$work/commands"
 # Of a group the overview has the name alone.
 sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' "$work/overview" | while read -r group; do
     "$cairn" "$group" --help | listed >>"$work/commands"
 done
 if [ "$(wc -l <"$work/commands")" -lt 10 ]; then
-    echo 'manual: found too few commands in cairn --help' >&2
+    echo 'manual: found too few commands in cairn help all' >&2
     exit 1
 fi
 # The SYNOPSIS has the name of each: of one in a group on a line that begins with the

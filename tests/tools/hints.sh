@@ -28,7 +28,7 @@ trap 'rm -rf "$work"' EXIT
 # ---- What is suggested ----
 
 commands=$dir/commands
-[ -s "$commands" ] || cairn --help 2>/dev/null | awk '/^  [a-z]/ { print $1 }' | sort -u >"$commands"
+[ -s "$commands" ] || cairn help all 2>/dev/null | awk '/^  [a-z]/ { print $1 }' | sort -u >"$commands"
 awk -v list="$commands" '
 function take(text) { if (text !~ /[$]/ && !(text in seen)) { seen[text] = 1; print text } }
 # Up to what ends a phrase, outside of quotes.

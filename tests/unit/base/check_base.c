@@ -46,7 +46,10 @@ START_TEST(test_str_nearest)
     expect_nearest("neds", "needs");
     expect_nearest("need", "needs");
     expect_nearest("eneds", "needs");
-    expect_nearest("retrys", "retries");
+    expect_nearest("retires", "retries");
+    expect_nearest("retrys", NULL);
+    expect_nearest("only", NULL);
+    expect_nearest("completion", NULL);
     expect_nearest("ruin", "run");
     expect_nearest("envs", "env");
     expect_nearest("needs", "needs");
