@@ -13,13 +13,16 @@ struct lock_file {
 };
 enum lock_mode { LOCK_SHARED, LOCK_EXCLUSIVE };
 /* Byte offsets in use. (LOCK_WRITE would be a macro of <fcntl.h>.) Owners of workflows
- * are LOCK_WORKFLOW + workflow row id. */
+ * are LOCK_WORKFLOW + workflow row id, users of sessions LOCK_SESSION + their number
+ * modulo LOCK_SESSIONS. */
 enum {
     LOCK_COMMIT = 0,
     LOCK_WRITERS = 1,
     LOCK_GC = 2,
     LOCK_RESTORE = 3, /* of files */
     LOCK_SEARCH = 4,  /* of the index, in a file of its own */
+    LOCK_SESSION = 1 << 19,
+    LOCK_SESSIONS = 1 << 19,
     LOCK_WORKFLOW = 1 << 20
 };
 

@@ -100,7 +100,7 @@ _cairn_options()
     'checkpoint show') printf '%s\n' --tasks --all ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
-    'checkpoint delete') printf '%s\n' --yes ;;
+    'checkpoint delete' | 'session delete') printf '%s\n' --yes ;;
     'checkpoint prune') printf '%s\n' --run --keep --session --keep-last --keep-days --keep-hourly \
         --keep-tag --dry-run ;;
     'checkpoint create') printf '%s\n' --summary --description --context --state --tokens --threshold \
@@ -243,7 +243,7 @@ _cairn_operands()
         evidence belief gap note branch exec command check report mcp help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
-    session) printf '%s\n' start list show size switch end config undo log message watch hook install-hooks export import ;;
+    session) printf '%s\n' start list show size switch end delete config undo log message watch hook install-hooks export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;
@@ -269,7 +269,7 @@ _cairn_operands()
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
         'checkpoint diff' | 'checkpoint restore' | 'checkpoint resume' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
     'checkpoint log' | 'checkpoint blame-file') _cairn_files ;;
-    'session show' | 'session size' | 'session switch' | 'session end') _cairn_sessions ;;
+    'session show' | 'session size' | 'session switch' | 'session end' | 'session delete') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
     'branch switch' | 'branch merge' | 'branch abandon') _cairn_branches ;;
     'evidence add') _cairn_items hypothesis ;;

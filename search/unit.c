@@ -31,6 +31,7 @@ struct unit {
     struct known *known;
     size_t n, room;
     struct map keys;
+    bool loaded;
 };
 
 static int note_key(void *context, int64_t doc, struct str key, struct str hash)
@@ -68,6 +69,9 @@ int unit_begin(struct catching *c, const char *name, struct unit **out)
 
 int unit_load(struct unit *unit)
 {
+    if (unit->loaded)
+        return 0;
+    unit->loaded = true;
     return searchdb_each_key(unit->c->index, unit->id, note_key, unit, unit->c->error);
 }
 
@@ -220,9 +224,11 @@ void unit_each_key(const struct unit *unit, int (*each)(void *, struct str key),
 
 int unit_drop(struct unit *unit)
 {
+    int rc = unit_load(unit);
     for (size_t i = 0; i < unit->n; i++)
         unit->known[i].stays = false;
-    int rc = sweep_known(unit, true);
+    if (!rc)
+        rc = sweep_known(unit, true);
     return rc ? rc : searchdb_drop_unit(unit->c->index, unit->id, unit->c->error);
 }
 

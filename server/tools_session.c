@@ -21,6 +21,15 @@ static const struct variant show[] = {{NULL, "session show -- {session}"}};
 static const struct variant turn[] = {{NULL, "session switch -- {session*}"}};
 static const struct variant end[] = {{NULL, "session end -- {session}"}};
 static const struct property one_properties[] = {SESSION, DIRECTORY};
+static const struct variant delete[] = {
+    {NULL, "session delete --yes -- {session*}"},
+};
+static const struct property delete_properties[] = {
+    {.name = "session",
+     .kind = PROPERTY_TEXT,
+     .about = "The session, which cannot be had back"},
+    DIRECTORY,
+};
 static const struct variant events[] = {
     {NULL, "session log --after={after} --session={session}"},
 };
@@ -86,6 +95,15 @@ static const struct tool rows[] = {
      VARIANTS(end),
      PROPERTIES(one_properties),
      .shape = SESSION_SHAPE},
+    {.name = "session_delete",
+     .title = "Delete a debugging session",
+     .about = "Deletes a session for good, with its board, log, messages and "
+              "checkpoints. Content that no other session has goes with the next gc.",
+     .set = TOOLSET_SESSION,
+     .hints = HINT_DESTRUCTIVE,
+     VARIANTS(delete),
+     PROPERTIES(delete_properties),
+     .shape = "deleted:i name:s checkpoints:i"},
     {.name = "session_log",
      .title = "What happened in a session",
      .about = "Lists what was done in a session, in order: items added and changed, "

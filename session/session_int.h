@@ -352,6 +352,14 @@ int message_log(struct live *live, uint64_t n, struct cairn_error *error);
 /* What a record says of the task for which it was made; views into it. */
 struct cairn_task_failure failure_of(const struct sections *sections);
 
+/* ---- delete.c ---- */
+
+/* Until session_unhold nobody deletes the session. *held false: the handle may not hold
+ * it, or does already. CAIRN_EBUSY: it is being deleted. */
+int session_hold(struct cairn_store *store, uint64_t session, bool *held,
+                 struct cairn_error *error);
+void session_unhold(struct cairn_store *store, uint64_t session);
+
 /* ---- opposed.c: beliefs of which at most one can be true ---- */
 
 /* As belief_contradictions, with the numbers of beliefs: of one, or of all (0). */

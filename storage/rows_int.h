@@ -29,6 +29,9 @@ int tally_put_row(struct cairn_store *store, enum tally_of of, uint64_t scope,
 int tally_drop_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
                     enum sql_id sums, const struct sql_value *values, size_t n,
                     struct cairn_error *error);
+/* Takes away the tally of a scope of which all rows were deleted. */
+int tally_forget(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                 struct cairn_error *error);
 
 int tally_write(struct cairn_store *store, enum tally_of of, uint64_t scope,
                 const struct row_tally *due, struct cairn_error *error);

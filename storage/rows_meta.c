@@ -359,6 +359,19 @@ int tally_drop_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
     return rc < 0 ? rc : 0;
 }
 
+int tally_forget(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                 struct cairn_error *error)
+{
+    char key[TALLY_BYTES];
+    struct store_tally *kept = &store->tallies[of];
+    store_assert_writing(store);
+    assert(scope);
+    if (kept->known && kept->scope == scope)
+        *kept = (struct store_tally){0};
+    tally_key(of, scope, key);
+    return store_drop_setting(store, key, error);
+}
+
 int store_put_tallies(struct cairn_store *store, struct cairn_error *error)
 {
     int rc = 0;

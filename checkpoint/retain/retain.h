@@ -42,6 +42,10 @@ void prune_result_add(struct cairn_prune_result *sum,
 int chain_delete_listed(const struct chains *in, uint64_t stream,
                         const struct kept_seqs *listed, uint64_t *deleted,
                         struct cairn_error *error);
+/* Deletes all of a stream, damaged or not, inside the caller's write transaction: one
+ * tombstone stands for it. *deleted: how many records. Nothing may start from them. */
+int chain_delete_all(const struct chains *in, uint64_t stream, uint64_t *deleted,
+                     struct cairn_error *error);
 /* The seq of the n-th newest sound record of a stream, n from 1; 0: there are not so
  * many. Reads that many. */
 int chain_nth_newest(const struct chains *in, uint64_t stream, uint32_t n,

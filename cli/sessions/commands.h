@@ -10,6 +10,7 @@ int command_session_list(struct settings *settings);
 int command_session_show(struct settings *settings);
 int command_session_switch(struct settings *settings);
 int command_session_end(struct settings *settings);
+int command_session_delete(struct settings *settings);
 int command_session_size(struct settings *settings);
 int command_session_config(struct settings *settings);
 int command_session_undo(struct settings *settings);

@@ -4,6 +4,7 @@
 #include "cli/describe.h"
 #include "cli/events/hooks.h"
 #include "cli/format.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/board_page.h"
 #include "cli/sessions/commands.h"
@@ -181,6 +182,59 @@ int command_session_end(struct settings *settings)
         status = print_document(&info);
     else if (status == 0)
         say("session %" PRIu64 " (%s) has ended", info.session, info.name);
+    hooks_run_and_close(store);
+    return status;
+}
+
+static bool ask_to_delete(const struct cairn_session_info *info)
+{
+    say_always("session %" PRIu64 " (%s): %" PRIu64 " item%s, %" PRIu64
+               " checkpoint%s made, %" PRIu64 " message%s",
+               info->session, info->name, info->items, info->items == 1 ? "" : "s",
+               info->checkpoints, info->checkpoints == 1 ? "" : "s",
+               info->messages_stored, info->messages_stored == 1 ? "" : "s");
+    return ui_ask("Delete it permanently?");
+}
+
+static int delete_session(const struct settings *settings, struct cairn_store *store)
+{
+    struct cairn_session_deleted deleted = {0};
+    struct cairn_session_info info = {0};
+    struct cairn_error error = {0};
+    const char *session = settings->operands[0];
+    struct doc doc;
+    if (cairn_session_get(store, session, &info, &error) != 0)
+        return report_error(&error);
+    if (!settings->given[OPT_YES] && !ask_to_delete(&info)) {
+        say_always("nothing was deleted");
+        return 0;
+    }
+    if (cairn_session_delete(store, session, &deleted, &error) != 0)
+        return report_error(&error);
+    store_forget(store);
+    if (!ui_json()) {
+        say("deleted session %" PRIu64 " (%s) with %" PRIu64
+            " checkpoint%s: `cairn gc` removes content that only it had",
+            info.session, info.name, deleted.checkpoints,
+            deleted.checkpoints == 1 ? "" : "s");
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_count(&doc, "deleted", deleted.session);
+    doc_text(&doc, "name", info.name);
+    doc_count(&doc, "checkpoints", deleted.checkpoints);
+    return doc_print(&doc);
+}
+
+int command_session_delete(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    if (!settings->given[OPT_YES] && !ui_can_ask())
+        return report_usage("session delete",
+                            "deleting without a terminal needs --yes");
+    int status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0)
+        status = delete_session(settings, store);
     hooks_run_and_close(store);
     return status;
 }

@@ -71,6 +71,23 @@ static const struct command session_table[] = {
      1,
      {OPT_SESSION, OPT_NONE},
      command_session_end},
+    {"session delete",
+     "SESSION",
+     "delete a session with all that it holds",
+     "Deletes a session for good: its board, log, messages, branches, checkpoints and "
+     "settings. Asks on a terminal; elsewhere --yes is required. Content that no other "
+     "session refers to, such as its files, goes with the next `cairn gc`. Refused "
+     "while "
+     "the session is watched, a command of `cairn exec` runs in it, or a restore of "
+     "its "
+     "files is not finished.",
+     "  cairn session delete slow-login\n"
+     "  cairn session delete agent-7 --yes && cairn gc",
+     EXITS,
+     1,
+     1,
+     {OPT_YES, OPT_NONE},
+     command_session_delete},
     {"session size",
      "[SESSION]",
      "show what takes room in the store",

@@ -67,6 +67,18 @@ CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
                                 struct cairn_session_info *info,
                                 struct cairn_error *error);
 
+struct cairn_session_deleted {
+    uint64_t session, checkpoints; /* its number; how many went with it */
+};
+/* Deletes a session for good: its board, log, messages, branches, checkpoints and
+ * settings. What files and texts only it refers to goes with the next cairn_gc
+ * (cairn/gc.h); what other sessions refer to, too, stays. An event of the store says
+ * that it was deleted. `session` is not NULL. CAIRN_EBUSY: a watch or cairn_exec uses
+ * it, or a restore of its files is not finished. */
+CAIRN_API int cairn_session_delete(struct cairn_store *store, const char *session,
+                                   struct cairn_session_deleted *result,
+                                   struct cairn_error *error);
+
 /* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
  * "off"), "files" (a directory, or "off": cairn/files.h), "settle" (a time, or "off":
  * cairn/watch.h), "redact" and "environment" (names of environment variables, with

@@ -186,13 +186,18 @@ int cairn_session_exec(struct cairn_store *store, const char *session,
     struct recording rec = {0};
     struct cairn_exec_result made = {0};
     uint64_t number = 0;
+    bool held = false;
     if (!exec->argv || !exec->argv[0] || !exec->argv[0][0])
         return error_set(error, CAIRN_EUSAGE, "there is no command to run");
     if (store_read_only(store))
         return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
     int rc = prepare(store, session, exec->argv, &rec, &number, error);
     if (!rc)
+        rc = session_hold(store, number, &held, error);
+    if (!rc)
         rc = exec_and_record(store, number, exec, &rec, &made, error);
+    if (held)
+        session_unhold(store, number);
     command_end_release(&rec.end);
     buf_release(&rec.command);
     buf_release(&rec.directory);

@@ -34,6 +34,7 @@ struct cairn_watch {
     char session[24];
     struct cairn_watch_options options;
     int epoll, timer;
+    bool held;                         /* the session is not deleted meanwhile */
     bool armed;                        /* notifications make the descriptor readable */
     int64_t rest_ns, wake_ns, look_ns; /* when; INT64_MAX: never */
 
@@ -417,7 +418,9 @@ int cairn_watch_open(struct cairn_watch **out, struct cairn_store *store,
     watch->epoll = watch->timer = watch->places.notify = watch->tree.notify = -1;
     watch->rest_ns = watch->look_ns = watch->wake_ns = INT64_MAX;
     watch->armed = true;
-    rc = open_descriptors(watch, error);
+    rc = session_hold(store, info.session, &watch->held, error);
+    if (!rc)
+        rc = open_descriptors(watch, error);
     if (!rc)
         watch_places(watch);
     if (rc)
@@ -439,6 +442,8 @@ void cairn_watch_close(struct cairn_watch *watch)
 {
     if (!watch)
         return;
+    if (watch->held)
+        session_unhold(watch->store, strtoull(watch->session, NULL, 10));
     end_tree(watch);
     places_close(&watch->places);
     if (watch->timer >= 0)

@@ -199,6 +199,42 @@ int store_each_lost_session(struct cairn_store *store,
     return db_each_number(store->db, SQL_EACH_LOST_SESSION, each, context, error);
 }
 
+/* ---- Deleting ---- */
+
+#define DELETED_SESSIONS "sessions" /* the setting: the highest number of them */
+
+static int note_number(struct cairn_store *store, uint64_t session,
+                       struct cairn_error *error)
+{
+    char text[32] = "";
+    int rc = store_setting(store, DELETED_SESSIONS, text, sizeof text, error);
+    if (rc < 0 || strtoull(text, NULL, 10) >= session)
+        return rc < 0 ? rc : 0;
+    snprintf(text, sizeof text, "%" PRIu64, session);
+    return store_set_setting(store, DELETED_SESSIONS, text, error);
+}
+
+int store_delete_session(struct cairn_store *store, uint64_t session,
+                         struct cairn_error *error)
+{
+    static const enum sql_id rows[] = {SQL_DELETE_ITEMS, SQL_DELETE_SESSION_LOG,
+                                       SQL_DELETE_MESSAGES, SQL_DELETE_BRANCHES,
+                                       SQL_DELETE_SESSION};
+    static const enum tally_of tallies[] = {TALLY_ITEMS, TALLY_LOG, TALLY_MESSAGES};
+    const struct sql_value key = value_number(session);
+    store_assert_writing(store);
+    assert(session);
+    int rc = note_number(store, session, error);
+    if (!rc)
+        rc = tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUMS_OF, &key, 1,
+                             error);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !rc; i++)
+        rc = store_write(store, rows[i], &key, 1, error);
+    for (size_t i = 0; i < sizeof tallies / sizeof tallies[0] && !rc; i++)
+        rc = tally_forget(store, tallies[i], session, error);
+    return rc;
+}
+
 /* ---- The current one ---- */
 
 #define CURRENT_SESSION "session" /* the setting: its number */

@@ -50,6 +50,11 @@ int store_each_session(struct cairn_store *store, const struct cairn_page *page,
                        session_row_fn *each, void *context, uint64_t *total,
                        struct cairn_error *error);
 
+/* Deletes the row, its branches, items, log and messages, with what is noted of how
+ * many there are. Its number is not given again. */
+int store_delete_session(struct cairn_store *store, uint64_t session,
+                         struct cairn_error *error);
+
 /* Sessions that other rows name and that have no row, by number. */
 int store_each_lost_session(struct cairn_store *store,
                             int (*each)(void *, uint64_t session), void *context,

@@ -309,7 +309,9 @@ static const char *const texts[SQL_COUNT] = {
                          "ifnull((SELECT max(session) FROM branch), 0), "
                          "ifnull((SELECT max(session) FROM item), 0), "
                          "ifnull((SELECT max(session) FROM session_log), 0), "
-                         "ifnull((SELECT max(session) FROM message), 0))",
+                         "ifnull((SELECT max(session) FROM message), 0), "
+                         "ifnull((SELECT CAST(value AS INTEGER) FROM meta "
+                         "WHERE key = 'sessions'), 0))",
     [SQL_ADD_SESSION] =
         "INSERT INTO session(session, name, started_ns, started_boot_ns, boot, "
         "ended_ns, branch, numbers, settings, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, "
@@ -350,6 +352,10 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT branch, session FROM session s WHERE branch > 0 "
         "AND NOT EXISTS(SELECT 1 FROM branch b WHERE b.branch = s.branch) ORDER BY 1",
     [SQL_BRANCH_SUM] = "SELECT sum FROM branch WHERE branch = ?1",
+    [SQL_BRANCH_SUMS_OF] = "SELECT sum FROM branch WHERE session = ?1",
+    [SQL_DELETE_BRANCHES] = "DELETE FROM branch WHERE session = ?1",
+    [SQL_DELETE_SESSION] = "DELETE FROM session WHERE session = ?1",
+    [SQL_DELETE_ITEMS] = "DELETE FROM item WHERE session = ?1",
     [SQL_BRANCH_SUMS] = "SELECT sum FROM branch",
     [SQL_PUT_ITEM] = "INSERT OR REPLACE INTO item(session, kind, n, body, sum) "
                      "VALUES(?1, ?2, ?3, ?4, ?5)",

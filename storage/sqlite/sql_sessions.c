@@ -36,6 +36,8 @@ const char *const sql_session_texts[SQL_COUNT] = {
     [SQL_FIRST_SESSION_LOG] =
         SESSION_LOG_COLUMNS "WHERE session >= ?1 ORDER BY session, turn, n LIMIT 1",
     [SQL_SESSION_LOG_SUMS] = "SELECT sum FROM session_log WHERE session = ?1",
+    [SQL_DELETE_SESSION_LOG] = "DELETE FROM session_log WHERE session = ?1",
+    [SQL_DELETE_MESSAGES] = "DELETE FROM message WHERE session = ?1",
     [SQL_PUT_ANNOTATION] = "INSERT INTO annotation(seq, n, time_ns, kind, severity, "
                            "text, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_DROP_ANNOTATION] = "DELETE FROM annotation WHERE seq = ?1 AND n = ?2",

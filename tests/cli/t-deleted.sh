@@ -61,4 +61,63 @@ ok 'the file of the third is whole' cmp -s out p/conf
 exits 0 cairn checkpoint verify
 exits 0 cairn doctor
 
+# ---- A whole session ----
+
+exits 0 cairn session start gone
+exits 0 cairn session config files p
+config 'password: Zielinski-7'
+exits 0 cairn hypothesis add 'perhaps Wojcik did it'
+exits 0 cairn session message add 'ask Kaminska about it'
+exits 0 cairn checkpoint create 'as Mazur said'
+exits 0 cairn branch start other
+exits 0 cairn checkpoint create 'as Krawczyk said'
+last=$(cairn checkpoint list --json --limit 1 | sed 's/.*"seq": *\([0-9]*\).*/\1/')
+exits 0 cairn checkpoint label "$last" keep
+exits 0 cairn search Wojcik
+exits 0 cairn session message add 'and Nowakowski, too'
+exits 0 cairn search Nowakowski
+exits 2 cairn session delete gone
+says 'needs --yes'
+exits 10 cairn session delete nobody --yes
+cairn exec --session gone -- sh -c 'echo >running; while [ ! -e go ]; do sleep 0.05; done' >exec.out 2>&1 &
+exec=$!
+wait_for 20 test -e running
+exits 75 cairn session delete gone --yes
+says 'is in use'
+: >go
+wait "$exec"
+cairn session watch --session gone >watched 2>&1 &
+watch=$!
+exits 0 cairn note add 'seen by Lis' --session gone
+wait_for 20 grep -q . watched
+exits 75 cairn session delete gone --yes
+kill "$watch"
+wait "$watch"
+exits 0 cairn session delete gone --yes --json
+json_ok 'what was deleted is JSON'
+is "$(json_get .name)" gone 'the session that is deleted is named'
+exits 10 cairn session show gone
+exits 0 cairn gc
+for word in Zielinski Wojcik wojcik Kaminska kaminska Nowakowski nowakowski Mazur Krawczyk krawczyk; do
+    ok "nothing tells $word" nowhere "$word"
+done
+exits 0 cairn checkpoint verify
+exits 0 cairn doctor
+exits 0 cairn events
+says 'deleted session 3'
+ok 'the event has no text of it' sh -c '! cairn events --json | grep -q gone'
+exits 0 cairn checkpoint cat "$third:conf"
+ok 'files of another session stay' grep -q 'see the vault' out
+exits 10 cairn checkpoint show "$last"
+exits 0 cairn session list --json
+is "$(json_get .total)" 2 'two sessions are left'
+# No number is given again.
+exits 0 cairn session start gone
+exits 0 cairn session show gone --json
+is "$(json_get .session)" 4 'a new session has a new number'
+exits 0 cairn checkpoint create 'a new one'
+exits 0 cairn session delete gone --yes
+exits 0 cairn session list
+exits 0 cairn checkpoint verify
+
 done_testing

@@ -38,6 +38,7 @@ enum {
     ARGS = 24,
     KILLED = 128 + 9
 };
+enum { GONE = 4 }; /* a session that there never is */
 enum { LINES = 60, NOISE = 700, PATIENCE_MS = 60000 };
 
 struct word {
@@ -58,7 +59,7 @@ struct life {
     char line[LINES][WORD + 40]; /* of the file */
     uint64_t there[CHECKPOINTS * 4];
     size_t n_there;
-    bool sessions[4];           /* by number */
+    bool sessions[GONE + 1];    /* by number */
     struct cairn_store *beside; /* so that the log is not emptied by the last one */
     unsigned long told_words, killed, lost, told, other;
 };
@@ -332,6 +333,27 @@ static void delete_one(struct life *life)
     }
 }
 
+static void delete_session(struct life *life)
+{
+    int session;
+    const char *name = some_session(life, &session);
+    if (below(life, 3))
+        return;
+    int status = run_risky(
+        life, (const char *const[]){"session", "delete", name, "--yes", NULL});
+    if (status == KILLED) {
+        status = RUN(life, "session", "show", name);
+        life->sessions[session] = status != 10;
+    } else {
+        must(life, status, "session delete");
+        life->sessions[session] = false;
+    }
+    if (!life->sessions[session])
+        for (size_t i = 0; i < life->n_words; i++)
+            if (life->words[i].session == session)
+                life->words[i].session = GONE;
+}
+
 static void prune(struct life *life)
 {
     int session;
@@ -366,8 +388,9 @@ static void search(struct life *life)
 static void step(struct life *life)
 {
     static void (*const steps[])(struct life *) = {
-        create,   create,     create,     create, change_file, change_file, add_message,
-        add_item, delete_one, delete_one, prune,  collect,     search};
+        create,         create,      create,   create,     change_file,
+        change_file,    add_message, add_item, delete_one, delete_one,
+        delete_session, prune,       collect,  search};
     steps[below(life, sizeof steps / sizeof *steps)](life);
 }
 

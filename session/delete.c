@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Deleting a session: its rows, branches, checkpoints, messages and settings, in one
+ * transaction. Content that nothing else refers to is then garbage (checkpoint/gc/).
+ * What stays is a tombstone for each branch that had checkpoints, so that no number is
+ * given a second time, and one event of the store.
+ *
+ * Who needs a session for longer than one call (a watch, a command that is recorded)
+ * holds a byte of the lock file shared. */
+#include "session/files_pending.h"
+#include "session/session_int.h"
+
+#include "base/array.h"
+#include "base/lock.h"
+#include "checkpoint/retain/retain.h"
+#include "storage/rows_event.h"
+#include "storage/rows_meta.h"
+#include "storage/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Held ---- */
+
+static int64_t place_of(uint64_t session)
+{
+    return LOCK_SESSION + (int64_t)(session % LOCK_SESSIONS);
+}
+
+int session_hold(struct cairn_store *store, uint64_t session, bool *held,
+                 struct cairn_error *error)
+{
+    int64_t place = place_of(session);
+    *held = false;
+    if (store_lock_file(store)->fd < 0 || store_holds(store, place))
+        return 0;
+    int rc = lock_try(store_lock_file(store), place, LOCK_SHARED, error);
+    if (rc == 0)
+        return error_set(error, CAIRN_EBUSY, "session %llu is being deleted",
+                         (unsigned long long)session);
+    if (rc > 0)
+        rc = store_hold(store, place, error);
+    if (rc)
+        lock_drop(store_lock_file(store), place);
+    *held = rc == 0;
+    return rc;
+}
+
+void session_unhold(struct cairn_store *store, uint64_t session)
+{
+    store_unhold(store, place_of(session));
+    lock_drop(store_lock_file(store), place_of(session));
+}
+
+static int check_unused(struct live *live, bool *locked, struct cairn_error *error)
+{
+    int64_t place = place_of(live->row.session);
+    bool ours = store_holds(live->store, place);
+    int rc =
+        ours ? 0 : lock_try(store_lock_file(live->store), place, LOCK_EXCLUSIVE, error);
+    *locked = rc > 0;
+    if (rc)
+        return rc < 0 ? rc : 0;
+    return error_set(error, CAIRN_EBUSY,
+                     "session %.*s is in use: %s `cairn session watch`, or a command "
+                     "that is recorded; end that first",
+                     (int)live->row.name.len, live->row.name.ptr,
+                     ours ? "by this process, in a" : "by another process, in a");
+}
+
+/* ---- Deleted ---- */
+
+struct branch_numbers {
+    uint64_t *at;
+    size_t n, capacity;
+};
+
+static int list_branch(void *context, const struct branch_row *row)
+{
+    struct branch_numbers *list = context;
+    uint64_t *at = array_room(list->at, list->n, &list->capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    list->at = at;
+    at[list->n++] = row->branch;
+    return 0;
+}
+
+static int drop_setting(struct cairn_store *store, const char *name, uint64_t number,
+                        struct cairn_error *error)
+{
+    char key[48];
+    snprintf(key, sizeof key, "%s.%" PRIu64, name, number);
+    return store_drop_setting(store, key, error);
+}
+
+static int delete_branches(struct live *live, uint64_t *checkpoints,
+                           struct cairn_error *error)
+{
+    struct chains in = {live->store, live->sha, &sections_kind};
+    struct branch_numbers list = {0};
+    int rc =
+        store_each_branch(live->store, live->row.session, list_branch, &list, error);
+    if (rc == CAIRN_ENOMEM)
+        rc = error_nomem(error);
+    for (size_t i = 0; i < list.n && !rc; i++) {
+        uint64_t deleted;
+        rc = chain_delete_all(&in, list.at[i], &deleted, error);
+        *checkpoints += deleted;
+        if (!rc)
+            rc = drop_setting(live->store, "kept", list.at[i], error);
+    }
+    free(list.at);
+    return rc;
+}
+
+static int delete_settings(struct live *live, struct cairn_error *error)
+{
+    struct cairn_store *store = live->store;
+    uint64_t session = live->row.session, current = 0;
+    int rc = drop_setting(store, "size", session, error);
+    if (!rc)
+        rc = drop_setting(store, "merges", session, error);
+    if (!rc && store_current_session(store, &current, NULL) == 0 && current == session)
+        rc = store_set_current_session(store, 0, error);
+    return rc;
+}
+
+static int note_deletion(struct live *live, struct cairn_error *error)
+{
+    char text[40];
+    snprintf(text, sizeof text, "session %" PRIu64, live->row.session);
+    return store_note_event(live->store, EVENTS_OF_STORE, EVENT_DELETED, str_of(text),
+                            error);
+}
+
+static int delete_all(struct live *live, uint64_t *checkpoints, bool *restoring,
+                      struct cairn_error *error)
+{
+    int rc = pending_forget(live->store, live->row.session,
+                            live->settings.later[SETTING_FILES], restoring, error);
+    if (!rc)
+        rc = delete_branches(live, checkpoints, error);
+    if (!rc)
+        rc = delete_settings(live, error);
+    if (!rc)
+        rc = store_delete_session(live->store, live->row.session, error);
+    return rc ? rc : note_deletion(live, error);
+}
+
+/* It is made anew by the next snapshot of a session, and believed by none without its
+ * checkpoints. */
+static void remove_index(struct cairn_store *store, uint64_t session)
+{
+    char *path = files_index_path(store, session);
+    if (path)
+        unlink(path);
+    free(path);
+}
+
+int cairn_session_delete(struct cairn_store *store, const char *session,
+                         struct cairn_session_deleted *result,
+                         struct cairn_error *error)
+{
+    struct live live;
+    struct cairn_session_deleted done = {0};
+    bool locked = false, restoring = false;
+    if (!session)
+        return error_set(error, CAIRN_EUSAGE, "name the session that is to be deleted");
+    int rc = live_write(&live, store, session, error);
+    uint64_t number = live.row.session;
+    if (!rc)
+        rc = check_unused(&live, &locked, error);
+    if (!rc)
+        rc = delete_all(&live, &done.checkpoints, &restoring, error);
+    rc = live_close(&live, rc, error);
+    if (!rc)
+        remove_index(store, number);
+    if (locked)
+        lock_drop(store_lock_file(store), place_of(number));
+    if (restoring)
+        pending_unlock(store);
+    if (rc)
+        return rc;
+    store_empty_log(store);
+    done.session = number;
+    if (result)
+        *result = done;
+    return 0;
+}
