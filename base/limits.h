@@ -18,6 +18,8 @@ enum {
     LIMIT_FILE_BYTES = 1 << 30, /* a workflow file */
     LIMIT_DEPTH = 32,           /* nesting in a workflow file */
     LIMIT_FOREACH_KEYS = 8,
+    LIMIT_FOREACH_BYTES = 1 << 30, /* of all values of a workflow */
+    LIMIT_GLOB_BYTES = 16 << 20, /* of the names of directories that a pattern finds */
     LIMIT_ENV_STRING = 128 * 1024 - 1, /* the kernel's MAX_ARG_STRLEN, less the NUL */
     LIMIT_JOBS = 4096,
     LIMIT_POOLS = 1000,

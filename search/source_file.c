@@ -19,12 +19,17 @@ enum { BINARY_BYTES = 8000 };
 /* That came with one checkpoint (docs/limits.md): further ones are not found. */
 enum { FILES_MOST = 500000 };
 
+/* Paths with the same content of which that is told, and not the path alone. */
+enum { SAME_MOST = 100 };
+
 struct telling {
     struct text_source *source;
     struct arena arena;
     struct cairn_session_info info;
-    struct map seen; /* digests with paths */
-    uint64_t given;  /* of the checkpoint */
+    struct map seen;     /* digests with paths */
+    struct map contents; /* digests, to indexes of `same` */
+    struct buf same;     /* of uint32_t: paths that have it */
+    uint64_t given;      /* of the checkpoint */
     uint64_t seq;
     int64_t time_ns;
     struct buf project, key, title, body;
@@ -42,6 +47,8 @@ static int begin(struct telling *t, struct text_source *s, uint64_t session)
 static void end(struct telling *t)
 {
     map_release(&t->seen);
+    map_release(&t->contents);
+    buf_release(&t->same);
     buf_release(&t->project);
     buf_release(&t->key);
     buf_release(&t->title);
@@ -61,6 +68,20 @@ static int take_part(void *context, struct str part)
     return buf_check(&t->body, t->source->error);
 }
 
+/* 1: the text of the content is to be told. */
+static int take_content(struct telling *t, const struct digest *digest)
+{
+    uint32_t n = (uint32_t)(t->same.size / sizeof n), one = 1;
+    uint32_t at = map_get(&t->contents, digest_view(digest));
+    if (at != MAP_NONE)
+        return ++((uint32_t *)(void *)t->same.data)[at] <= SAME_MOST;
+    struct str key = arena_str(&t->arena, digest_view(digest));
+    buf_add(&t->same, &one, sizeof one);
+    if (t->same.failed || !key.ptr || map_add(&t->contents, key, n, NULL) < 0)
+        return error_nomem(t->source->error);
+    return 1;
+}
+
 static int give_file(struct telling *t, struct str path, const struct tree_entry *file)
 {
     struct text_source *s = t->source;
@@ -74,9 +95,9 @@ static int give_file(struct telling *t, struct str path, const struct tree_entry
     if (source_knows(s, buf_view(&t->key)))
         return 0;
     entry_text(&t->title, path, TEXT_MOST, false);
-    int rc = file->size <= FILE_MOST
-                 ? snapshot_content(s->store, file, take_part, t, s->error)
-                 : 0;
+    int rc = file->size <= FILE_MOST ? take_content(t, &file->digest) : 0;
+    if (rc > 0)
+        rc = snapshot_content(s->store, file, take_part, t, s->error);
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
         return 0;
     if (rc > 0) {

@@ -25,7 +25,7 @@ enum {
     SNAPSHOT_PATHS_MOST = 2000000,     /* files, directories, links, what is left out */
     SNAPSHOT_PATH_BYTES_MOST = 1 << 28 /* of all their paths */
 };
-#define SNAPSHOT_BYTES_MOST (UINT64_C(1) << 44) /* of all files */
+#define SNAPSHOT_BYTES_MOST (UINT64_C(1) << 40) /* of all files */
 
 struct snapshot_counts {
     uint64_t files, directories, links, left_out;

@@ -197,6 +197,11 @@ int read_foreach(struct parser *p, struct task_def *def, const struct node *node
         return out_of_memory(p);
     if (rc)
         return diagnose_as(&p->diagnostic, rc, node->at, "%s", inner.text);
+    p->n_members += def->members;
+    if (p->n_members > LIMIT_TASKS)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
+                           "more than %d tasks, with those of the `foreach` before it",
+                           LIMIT_TASKS);
     if (def->members == 0)
         parse_warn(p, node->at, "task `%.*s` has no members", SHOWN(def->id));
     return 0;

@@ -65,6 +65,7 @@ int foreach_read_glob(struct foreach_reading *r, const struct node *node)
         return diagnose_as(&r->p->diagnostic, rc, node->at, "%s", inner.text);
     r->key->values = found.names;
     r->key->n = found.n;
+    rc = foreach_count_values(r, found.n);
     for (uint32_t i = 0; i < found.n && !rc; i++)
         rc = foreach_check_size(r, found.names[i], node->at);
     return rc ? rc : nothing_found(r, node, "no file matches");

@@ -20,7 +20,9 @@ struct foreach_reading {
 int foreach_check_name(const struct parser *p, const struct node *node);
 int foreach_take_key(struct parser *p, struct task_def *def, const struct node *node);
 
-/* Room for n values; CAIRN_ELIMIT if there are too many. */
+/* That there are n more; CAIRN_ELIMIT if there are too many in the whole file. */
+int foreach_count_values(const struct foreach_reading *r, uint64_t n);
+/* The same, and room for them. */
 int foreach_take_values(struct foreach_reading *r, uint64_t n);
 /* "KEY=value" must be no longer than the kernel takes. */
 int foreach_check_size(const struct foreach_reading *r, struct str value,

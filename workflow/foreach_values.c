@@ -14,6 +14,11 @@ int foreach_check_size(const struct foreach_reading *r, struct str value,
                        struct position at)
 {
     char what[128];
+    r->p->value_bytes += value.len;
+    if (r->p->value_bytes > LIMIT_FOREACH_BYTES)
+        return diagnose_as(&r->p->diagnostic, CAIRN_ELIMIT, at,
+                           "more than %d bytes in all values of `foreach`",
+                           LIMIT_FOREACH_BYTES);
     if (r->key->name.len + 1 + value.len <= LIMIT_ENV_STRING)
         return 0;
     snprintf(what, sizeof what, "a value of the foreach key `%.*s`",
@@ -21,11 +26,23 @@ int foreach_check_size(const struct foreach_reading *r, struct str value,
     return too_long(r->p, at, what);
 }
 
+int foreach_count_values(const struct foreach_reading *r, uint64_t n)
+{
+    uint64_t before = r->p->n_values;
+    if (n <= LIMIT_TASKS && before + n <= LIMIT_TASKS) {
+        r->p->n_values += n;
+        return 0;
+    }
+    return diagnose_as(
+        &r->p->diagnostic, CAIRN_ELIMIT, r->node->at, "more than %d values%s",
+        LIMIT_TASKS, n > LIMIT_TASKS ? "" : ", with those of the `foreach` before it");
+}
+
 int foreach_take_values(struct foreach_reading *r, uint64_t n)
 {
-    if (n > LIMIT_TASKS)
-        return diagnose_as(&r->p->diagnostic, CAIRN_ELIMIT, r->node->at,
-                           "more than %d values", LIMIT_TASKS);
+    int rc = foreach_count_values(r, n);
+    if (rc)
+        return rc;
     r->key->values = arena_take(&r->p->out->arena, n, sizeof *r->key->values);
     return r->key->values ? 0 : out_of_memory(r->p);
 }

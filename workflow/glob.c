@@ -20,6 +20,7 @@ struct glob_walk {
     struct buf path;
     struct str part; /* NUL-terminated */
     bool last;
+    uint64_t above_bytes; /* of names of directories, of all parts */
     struct cairn_error *error;
 };
 
@@ -64,6 +65,13 @@ static int add_name(struct glob_walk *walk, struct str directory, struct str nam
     buf_clear(&walk->path);
     buf_str(&walk->path, directory);
     append_name(&walk->path, name);
+    /* `..`, and links that lead upward, make more of them with each part. */
+    walk->above_bytes += walk->last ? 0 : walk->path.size;
+    if (walk->above_bytes > LIMIT_GLOB_BYTES)
+        return error_set(walk->error, CAIRN_ELIMIT,
+                         "the pattern finds too much on the way: names of more than %d "
+                         "bytes, up to %.200s",
+                         LIMIT_GLOB_BYTES, walk->path.data);
     struct str full = arena_str(&walk->scratch, buf_view(&walk->path));
     buf_add(&walk->to, &full, sizeof full);
     bool failed = walk->scratch.failed || walk->path.failed || walk->to.failed;

@@ -16,7 +16,7 @@ struct glob_names {
 int glob_check(struct str pattern, struct cairn_error *error);
 /* CAIRN_EWORKFLOW for a pattern that is not supported, CAIRN_EIO for a directory that
  * cannot be read (one that is missing just matches nothing), CAIRN_ELIMIT for more than
- * LIMIT_TASKS names. */
+ * LIMIT_TASKS names, or LIMIT_GLOB_BYTES of those of directories on the way. */
 int glob_expand(const char *root, struct str pattern, struct arena *arena,
                 struct glob_names *out, struct cairn_error *error);
 

@@ -53,7 +53,8 @@ struct parser {
     int64_t timeout_ms, grace_ms;
     struct retry_policy retry;
     struct thresholds check;
-    uint32_t other_forms; /* warnings of {{ }} */
+    uint32_t other_forms;                      /* warnings of {{ }} */
+    uint64_t n_values, value_bytes, n_members; /* of all foreach so far */
     bool *pool_used;
     const struct node *exclude, *include; /* of the task that is read, or NULL */
     struct task_nodes *nodes;             /* [n_defs] */

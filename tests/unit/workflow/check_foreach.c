@@ -138,6 +138,44 @@ START_TEST(test_glob)
 }
 END_TEST
 
+/* Each `*` is every directory again: 3^n of them. */
+START_TEST(test_glob_that_goes_up_again)
+{
+    char text[1000] = "name: n\ntasks: {a: {run: x, foreach: {k: {glob: \"",
+         up[] = "*/../";
+    help_dir("one");
+    help_dir("two");
+    help_dir("three");
+    size_t n = strlen(text);
+    for (int i = 0; i < 100; i++, n += sizeof up - 1)
+        memcpy(text + n, up, sizeof up);
+    snprintf(text + n, sizeof text - n, "*\"}}}}\n");
+    help_refused(str_of(text), CAIRN_ELIMIT, "2:41", "finds too much on the way");
+}
+END_TEST
+
+/* Those of all tasks count, before there is room for them. */
+START_TEST(test_all_values_have_a_limit)
+{
+    struct buf text = BUF_INIT;
+    buf_text(&text, "name: n\ntasks:\n");
+    for (int i = 0; i < 11; i++)
+        buf_format(&text, "  t%d: {run: x, foreach: {k: {range: [1, 1000000]}}}\n", i);
+    help_refused(buf_view(&text), CAIRN_ELIMIT, "13:30",
+                 "more than 10000000 values, with those of the `foreach` before it");
+    buf_clear(&text);
+    buf_text(&text, "name: n\ntasks:\n");
+    for (int i = 0; i < 11; i++)
+        buf_format(&text,
+                   "  t%d: {run: x, foreach: {k: {range: [1, 1000]}, "
+                   "j: {range: [1, 1000]}}}\n",
+                   i);
+    help_refused(buf_view(&text), CAIRN_ELIMIT, "13:26",
+                 "more than 10000000 tasks, with those of the `foreach` before it");
+    buf_release(&text);
+}
+END_TEST
+
 START_TEST(test_lines)
 {
     help_file("parts.txt", "one\r\n\n  two \nthree");
@@ -298,6 +336,8 @@ int main(void)
     tcase_add_test(tests, test_range);
     tcase_add_test(tests, test_product);
     tcase_add_test(tests, test_glob);
+    tcase_add_test(tests, test_glob_that_goes_up_again);
+    tcase_add_test(tests, test_all_values_have_a_limit);
     tcase_add_test(tests, test_lines);
     tcase_add_test(tests, test_recorded);
     tcase_add_test(tests, test_recorded_empty);
