@@ -227,6 +227,32 @@ try $victim cairn run --fresh "planted.yaml"
 is "$status" 2 'a file of another user in live/'
 ok 'names it' grep -qF -e "/live/run-2.0.values.0 belongs to another user (uid $other)" "$base/err"
 
+# ---- Beside files of a session that lie on another file system than the store ----
+
+place 755 0:0
+cat >steps <<'END2'
+mkdir files && mount -t tmpfs -o mode=1777 none files || exit 99
+export CAIRN_STORE=$PWD/.cairn
+echo one >files/f
+{ cairn session start s && cairn session config files files && cairn checkpoint create one; } || exit 98
+id=$("$1" .cairn/cairn.db "SELECT value FROM meta WHERE key = 'place'" | grep -oE '[0-9a-f]{32}' | head -n 1)
+echo two >files/f
+mkdir "files/.cairn-restore-$id" && chown "$2" "files/.cairn-restore-$id"
+cairn checkpoint restore 1 --yes
+code=$?
+[ "$(cat files/f) $(ls "files/.cairn-restore-$id")" = 'two ' ] || exit 97
+rmdir "files/.cairn-restore-$id"
+cairn checkpoint restore 1 --yes && [ "$(cat files/f)" = one ] || exit 96
+exit $code
+END2
+try 0 unshare -m sh steps "$BUILD/tests/tools/sql" $other
+if [ "$status" = 99 ] || ! unshare -m true 2>/dev/null; then
+    skip 'where a restore writes first' 'no file system can be mounted'
+else
+    is "$status" 2 'where a restore writes first is not a directory of another user'
+    ok 'and says whose it is' grep -qF "belongs to another user (uid $other)" "$base/err"
+fi
+
 # ---- Named: trusted, with a word ----
 
 place 1777 0:0
