@@ -205,3 +205,14 @@ int buf_check(const struct buf *buf, struct cairn_error *error)
 {
     return buf->failed ? error_nomem(error) : 0;
 }
+
+void buf_path(struct buf *path, struct str part)
+{
+    if (part.len == 0 || !part.ptr)
+        return;
+    if (part.ptr[0] == '/')
+        buf_clear(path);
+    else if (path->size && path->data[path->size - 1] != '/')
+        buf_byte(path, '/');
+    buf_str(path, part);
+}

@@ -71,6 +71,9 @@ void buf_add(struct buf *buf, const void *bytes, size_t n);
 void buf_str(struct buf *buf, struct str text);
 void buf_text(struct buf *buf, const char *text);
 void buf_byte(struct buf *buf, uint8_t byte);
+/* Appends a part of a path behind a slash; one that is absolute takes the place of all.
+ */
+void buf_path(struct buf *path, struct str part);
 void buf_format(struct buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Room for n more bytes; returns where they go, NULL on failure. Advances size. */

@@ -189,7 +189,7 @@ static int note_expression(struct referred *r, const struct expression *expressi
     int rc = 0;
     for (uint32_t i = 0; i < expression_names(expression) && !rc; i++) {
         const struct name *name = expression_name(expression, i);
-        if (name->kind == NAME_TASK_OUTPUT ||
+        if (name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_FILES ||
             (name->kind == NAME_TASK_STATUS && !r->values_only))
             rc = note_task(r, name->first);
     }

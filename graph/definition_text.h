@@ -24,8 +24,8 @@ int definition_parsed_text(const struct definition *definition, struct str text,
                            struct text_template *out, struct expression_error *error);
 
 /* The tasks whose values the texts and the condition of `def` ask for
- * (tasks.X.outputs.K), or its callback may: indexes of task_defs, each once. -1 out of
- * memory (then `failed` of the arena), else how many. */
+ * (tasks.X.outputs.K, tasks.X.files), or its callback may: indexes of task_defs, each
+ * once. -1 out of memory (then `failed` of the arena), else how many. */
 int definition_values_of(const struct definition *definition,
                          const struct task_def *def, struct arena *arena,
                          uint32_t **defs);

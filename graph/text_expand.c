@@ -9,6 +9,8 @@
 #include "graph/definition_text.h"
 #include "graph/members.h"
 
+#include <ctype.h>
+
 /* ---- Names ---- */
 
 static const struct key_value *env_entry(const struct task_def *def, struct str name)
@@ -102,6 +104,10 @@ static int not_known_yet(const struct name *name, struct cairn_error *error)
         return error_set(error, CAIRN_EWORKFLOW,
                          "tasks.%s.status is only known while the workflow runs",
                          task.text);
+    case NAME_TASK_FILES:
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "tasks.%s.files is only known while the workflow runs",
+                         task.text);
     default:
         return error_set(error, CAIRN_EWORKFLOW,
                          "run.%s is only known while the workflow runs",
@@ -135,6 +141,7 @@ static int look_up(void *context, const struct name *name, struct value *out,
         break;
     case NAME_TASK_OUTPUT:
     case NAME_TASK_STATUS:
+    case NAME_TASK_FILES:
     case NAME_RUN_ID:
     case NAME_RUN_ATTEMPT:
     case NAME_RUN_STATUS:
@@ -198,6 +205,27 @@ int text_expand(const struct scope *scope, struct str text, struct buf *out,
     int rc = expand_text(&x, text, out, error);
     arena_release(&x.arena);
     return rc;
+}
+
+bool text_is_files(struct str text)
+{
+    static const struct str first = STR("tasks"), last = STR(".files");
+    if (text.len < 5 || memcmp(text.ptr, "${{", 3) != 0 ||
+        memcmp(text.ptr + text.len - 2, "}}", 2) != 0)
+        return false;
+    const char *at = text.ptr + 3, *end = text.ptr + text.len - 2;
+    while (at < end && *at == ' ')
+        at++;
+    while (at < end && end[-1] == ' ')
+        end--;
+    struct str name = {at, (size_t)(end - at)};
+    if (name.len < first.len + last.len || memcmp(at, first.ptr, first.len) != 0 ||
+        memcmp(end - last.len, last.ptr, last.len) != 0)
+        return false;
+    for (size_t i = 0; i < name.len; i++) /* the characters of an id, and ['X'] */
+        if (!strchr("_.-[]'", name.ptr[i]) && !isalnum((unsigned char)name.ptr[i]))
+            return false;
+    return true;
 }
 
 /* A piece without a value stays as it is; what the parser has checked has none. */
@@ -365,4 +393,57 @@ int condition_values(const struct scope *scope, struct buf *out,
         append_values(&x, template.pieces[0].expression, out);
     arena_release(&x.arena);
     return rc == CAIRN_ENOMEM ? error_nomem(error) : buf_check(out, error);
+}
+
+/* ---- Places ---- */
+
+int task_directory(const struct scope *scope, struct buf *out,
+                   struct cairn_error *error)
+{
+    struct buf cwd = BUF_INIT;
+    buf_clear(out);
+    buf_str(out, scope->definition->root);
+    if (!scope->def->cwd.len)
+        return buf_check(out, error);
+    int rc = text_expand(scope, scope->def->cwd, &cwd, error);
+    buf_path(out, buf_view(&cwd));
+    out->failed |= cwd.failed;
+    buf_release(&cwd);
+    return rc ? rc : buf_check(out, error);
+}
+
+/* Takes "." and empty parts out. */
+static void tidy_path(struct buf *path)
+{
+    size_t to = path->size && path->data[0] == '/', at = to;
+    while (at < path->size) {
+        size_t end = at;
+        while (end < path->size && path->data[end] != '/')
+            end++;
+        bool part = end > at && !(end == at + 1 && path->data[at] == '.');
+        for (size_t i = at; part && i < end; i++)
+            path->data[to++] = path->data[i];
+        if (part && end < path->size)
+            path->data[to++] = '/';
+        at = end + 1;
+    }
+    if (to > 1 && path->data[to - 1] == '/')
+        to--;
+    if (path->data)
+        path->data[to] = '\0';
+    path->size = to;
+}
+
+int task_file_place(const struct scope *scope, struct str name, struct buf *out,
+                    struct cairn_error *error)
+{
+    buf_clear(out);
+    int rc = scope->def->cwd.len ? text_expand(scope, scope->def->cwd, out, error) : 0;
+    if (rc)
+        return rc;
+    buf_path(out, name);
+    rc = buf_check(out, error);
+    if (!rc)
+        tidy_path(out);
+    return rc;
 }

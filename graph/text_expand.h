@@ -19,6 +19,9 @@ struct scope {
  * wrong kind. */
 int text_expand(const struct scope *scope, struct str text, struct buf *out,
                 struct cairn_error *error);
+/* Whether it is wholly ${{ tasks.X.files }}: as an argument it stands for as many as
+ * there are files. */
+bool text_is_files(struct str text);
 /* The same for texts that the parser has checked to hold only foreach keys and params:
  * only memory can fail, and that sets out->failed. */
 void text_expand_fixed(const struct definition *definition, const struct task_def *def,
@@ -32,5 +35,15 @@ int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *
  * Only memory can fail. */
 int condition_values(const struct scope *scope, struct buf *out,
                      struct cairn_error *error);
+
+/* The scope's task's working directory: root / cwd. "" where neither is set (the
+ * caller's). */
+int task_directory(const struct scope *scope, struct buf *out,
+                   struct cairn_error *error);
+
+/* Where a declared file lies, from the workflow's directory on (absolute where it is
+ * declared so): its name behind the task's `cwd`, without "." and doubled slashes. */
+int task_file_place(const struct scope *scope, struct str name, struct buf *out,
+                    struct cairn_error *error);
 
 #endif

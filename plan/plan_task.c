@@ -62,7 +62,19 @@ static void append_words(const struct scope *scope, struct buf *out)
         append_text(scope, scope->def->argv[i], &word);
         if (i)
             buf_text(out, " ");
-        buf_shell_word(out, buf_view(&word));
+        /* Of files each is a word. */
+        struct str left = buf_view(&word);
+        const char *end = text_is_files(scope->def->argv[i]) && left.len
+                              ? memchr(left.ptr, '\n', left.len)
+                              : NULL;
+        while (end) {
+            size_t n = (size_t)(end - left.ptr);
+            buf_shell_word(out, (struct str){left.ptr, n});
+            buf_text(out, " ");
+            left = (struct str){end + 1, left.len - n - 1};
+            end = memchr(left.ptr, '\n', left.len);
+        }
+        buf_shell_word(out, left);
         out->failed |= word.failed;
         buf_release(&word);
     }

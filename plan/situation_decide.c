@@ -332,6 +332,45 @@ static void notice_repeats(struct loader *l)
         situation_add_notice(s, "and %u more such tasks", n - SHOWN);
 }
 
+static bool reads_unseen(const struct task_def *def)
+{
+    return (def->kind == TASK_RUN || def->kind == TASK_EXEC) && !def->n_inputs;
+}
+
+/* Who tries a failed task again may have mended what a task before it reads, which
+ * stays finished: nothing shows that it has changed. */
+static void notice_unseen(struct loader *l)
+{
+    enum { SHOWN = 3 };
+    struct situation *s = l->s;
+    const struct graph *g = &l->w->graph;
+    const struct decisions *d = &s->decisions;
+    uint32_t found[SHOWN], n = 0;
+    for (uint32_t task = 0; s->recorded.recovered && task < g->n_tasks; task++) {
+        if (d->reason[task] != CAIRN_REASON_FAILED || !(d->fate[task] & FATE_WILL))
+            continue;
+        for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++) {
+            uint32_t need = g->needs[i], def = g->def_of[need], k = 0;
+            bool stays = d->fate[need] & FATE_COMPLETED &&
+                         !(d->fate[need] & (FATE_WILL | FATE_MAY));
+            if (!stays || !reads_unseen(graph_def(g, need)))
+                continue;
+            while (k < n && found[k] != def)
+                k++;
+            if (k == n && n < SHOWN)
+                found[n++] = def;
+        }
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        struct str id = g->definition->defs[found[k]].id;
+        situation_add_notice(
+            s,
+            "%.*s declares no `inputs`: a change of what it reads does "
+            "not run it again, `cairn rerun %.*s` does",
+            (int)id.len, id.ptr, (int)id.len, id.ptr);
+    }
+}
+
 /* What is found lost makes more run, which may need more. */
 static int decide_with_results(struct loader *l, const struct decide_input *input)
 {
@@ -373,6 +412,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
     if (!rc) {
         notice_changes(l);
         notice_repeats(l);
+        notice_unseen(l);
     }
     if (!rc && l->store)
         rc = situation_notice_stale(l);

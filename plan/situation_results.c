@@ -78,10 +78,12 @@ static int check_values_for(struct loader *l, const struct value_sources *source
     int lost = 0;
     for (uint32_t i = 0; i < sources->n[def]; i++) {
         struct node_range range = lookup_referred(g, task, sources->defs[def][i]);
-        int rc = range.n == 1 ? check_result(l, node_at(range, 0)) : 0;
-        if (rc < 0)
-            return rc;
-        lost |= rc;
+        for (uint32_t k = 0; k < range.n; k++) {
+            int rc = check_result(l, node_at(range, k));
+            if (rc < 0)
+                return rc;
+            lost |= rc;
+        }
     }
     return lost;
 }

@@ -154,6 +154,82 @@ static int find_output(struct lookup *l, struct node_range range,
     return rc;
 }
 
+/* Where the outputs of `task` are seen from: NULL directory, as they are declared, from
+ * the same place. */
+static int directory_for(const struct asker *a, const struct scope *scope,
+                         struct buf *directory, bool *same, struct cairn_error *error)
+{
+    struct str own = graph_def(a->lookup->graph, a->task)->cwd, cwd = scope->def->cwd;
+    bool fixed = text_is_fixed(scope->definition, cwd);
+    *same = str_equal(own, cwd) && !template_has(cwd);
+    if (*same)
+        return 0;
+    if (!fixed)
+        return error_set(
+            error, CAIRN_EWORKFLOW,
+            "the files of `%.*s` cannot be named: its `cwd` has a value in "
+            "it that is only known while it runs",
+            (int)scope->def->id.len, scope->def->id.ptr);
+    return task_directory(scope, directory, error);
+}
+
+/* Appends a line for each output of a member that completed. */
+static int add_files(const struct asker *a, uint32_t task, struct buf *out,
+                     struct cairn_error *error)
+{
+    struct lookup *l = a->lookup;
+    struct asker maker = {l, task, 0};
+    struct scope scope = lookup_scope(&maker);
+    struct buf directory = BUF_INIT;
+    const struct result *result;
+    bool same;
+    int rc = directory_for(a, &scope, &directory, &same, error);
+    if (!rc)
+        rc = lookup_result(l, task, &result, error);
+    for (uint32_t i = 0; !rc && i < result->n_outputs; i++) {
+        struct str name = result->outputs[i].name;
+        if (memchr(name.ptr, '\n', name.len))
+            rc = error_set(error, CAIRN_EWORKFLOW,
+                           "the name of an output of %s has a line break in it, so its "
+                           "files cannot be listed",
+                           l->graph->id[task]);
+        if (out->size)
+            buf_byte(out, '\n');
+        if (!same && name.ptr[0] != '/') {
+            buf_str(out, buf_view(&directory));
+            buf_byte(out, '/');
+        }
+        buf_str(out, name);
+    }
+    buf_release(&directory);
+    return rc;
+}
+
+static int find_files(const struct asker *a, struct node_range range, struct value *out,
+                      struct cairn_error *error)
+{
+    struct lookup *l = a->lookup;
+    struct buf text = BUF_INIT;
+    uint32_t completed = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < range.n && !rc; i++)
+        if (l->states->outcome[node_at(range, i)] == CAIRN_COMPLETED) {
+            rc = add_files(a, node_at(range, i), &text, error);
+            completed++;
+        }
+    if (!rc && range.n && !completed) {
+        *out = (struct value){.type = VALUE_MISSING,
+                              .text = STR("no task of that name has completed")};
+        return 0;
+    }
+    if (!rc)
+        rc = buf_check(&text, error);
+    *out = (struct value){.type = VALUE_TEXT,
+                          .text = rc ? STR("") : arena_str(&l->arena, buf_view(&text))};
+    buf_release(&text);
+    return rc ? rc : out->text.ptr ? 0 : error_nomem(error);
+}
+
 static int ask_task(const struct asker *a, const struct name *name, struct value *out,
                     struct cairn_error *error)
 {
@@ -165,6 +241,8 @@ static int ask_task(const struct asker *a, const struct name *name, struct value
     struct node_range range = lookup_referred(l->graph, a->task, def);
     if (name->kind == NAME_TASK_OUTPUT)
         return find_output(l, range, name, out, error);
+    if (name->kind == NAME_TASK_FILES)
+        return find_files(a, range, out, error);
     *out = (struct value){.type = VALUE_TEXT, .text = status_name(status_of(l, range))};
     return 0;
 }
@@ -176,6 +254,7 @@ int lookup_name(void *context, const struct name *name, struct value *out,
     switch (name->kind) {
     case NAME_TASK_OUTPUT:
     case NAME_TASK_STATUS:
+    case NAME_TASK_FILES:
         return ask_task(a, name, out, error);
     case NAME_RUN_ID:
         *out = (struct value){.type = VALUE_NUMBER, .number = (double)a->lookup->run};

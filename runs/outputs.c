@@ -13,68 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void append_path(struct buf *path, struct str part)
-{
-    if (part.len == 0 || !part.ptr)
-        return;
-    if (part.ptr[0] == '/')
-        buf_clear(path);
-    else if (path->size && path->data[path->size - 1] != '/')
-        buf_byte(path, '/');
-    buf_str(path, part);
-}
-
-int task_directory(const struct scope *scope, struct buf *out,
-                   struct cairn_error *error)
-{
-    struct buf cwd = BUF_INIT;
-    buf_clear(out);
-    buf_str(out, scope->definition->root);
-    if (!scope->def->cwd.len)
-        return buf_check(out, error);
-    int rc = text_expand(scope, scope->def->cwd, &cwd, error);
-    append_path(out, buf_view(&cwd));
-    out->failed |= cwd.failed;
-    buf_release(&cwd);
-    return rc ? rc : buf_check(out, error);
-}
-
-/* Takes "." and empty parts out. */
-static void tidy_path(struct buf *path)
-{
-    size_t to = path->size && path->data[0] == '/', at = to;
-    while (at < path->size) {
-        size_t end = at;
-        while (end < path->size && path->data[end] != '/')
-            end++;
-        bool part = end > at && !(end == at + 1 && path->data[at] == '.');
-        for (size_t i = at; part && i < end; i++)
-            path->data[to++] = path->data[i];
-        if (part && end < path->size)
-            path->data[to++] = '/';
-        at = end + 1;
-    }
-    if (to > 1 && path->data[to - 1] == '/')
-        to--;
-    if (path->data)
-        path->data[to] = '\0';
-    path->size = to;
-}
-
-int task_file_place(const struct scope *scope, struct str name, struct buf *out,
-                    struct cairn_error *error)
-{
-    buf_clear(out);
-    int rc = scope->def->cwd.len ? text_expand(scope, scope->def->cwd, out, error) : 0;
-    if (rc)
-        return rc;
-    append_path(out, name);
-    rc = buf_check(out, error);
-    if (!rc)
-        tidy_path(out);
-    return rc;
-}
-
 int files_begin(struct files *f, const struct scope *scope, bool inputs,
                 struct cairn_error *error)
 {
@@ -99,7 +37,7 @@ static void set_path(struct buf *path, struct str directory, struct str name)
 {
     buf_clear(path);
     buf_str(path, directory);
-    append_path(path, name);
+    buf_path(path, name);
 }
 
 static bool is_glob(struct str name)

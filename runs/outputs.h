@@ -42,16 +42,6 @@ int file_changed(const char *path, int64_t *changed_ns, struct cairn_error *erro
 
 /* ---- Declared files ---- */
 
-/* The scope's task's working directory: root / cwd. "" where neither is set (the
- * caller's). */
-int task_directory(const struct scope *scope, struct buf *out,
-                   struct cairn_error *error);
-
-/* Where a declared file lies, from the workflow's directory on (absolute where it is
- * declared so): its name behind the task's `cwd`, without "." and doubled slashes. */
-int task_file_place(const struct scope *scope, struct str name, struct buf *out,
-                    struct cairn_error *error);
-
 /* Files by their declared names, one after the other; of a pattern among inputs, what
  * matches it now. */
 struct files {

@@ -180,6 +180,7 @@ static int check_name(struct checking *c)
         return check_env(c);
     case NAME_TASK_OUTPUT:
     case NAME_TASK_STATUS:
+    case NAME_TASK_FILES:
         return check_task(c);
     case NAME_RUN_ID:
     case NAME_RUN_ATTEMPT:

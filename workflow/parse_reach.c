@@ -69,15 +69,26 @@ static int outputs_of_group(const struct reach *r)
 {
     struct str target = target_of(r)->id;
     const struct foreach_key *key = &target_of(r)->foreach[0];
+    return diagnose(
+        &r->p->diagnostic, position_of_name(r),
+        "`%.*s` is a group of tasks, of which only the status and the files "
+        "are known as a whole; need one member (`%.*s[%.*s=...]`) to use its outputs",
+        SHOWN(target), SHOWN(target), SHOWN(key->name));
+}
+
+static int files_of_none(const struct reach *r)
+{
+    struct str target = target_of(r)->id;
     return diagnose(&r->p->diagnostic, position_of_name(r),
-                    "`%.*s` is a group of tasks, of which only the status is known as "
-                    "a whole; need one member (`%.*s[%.*s=...]`) to use its outputs",
-                    SHOWN(target), SHOWN(target), SHOWN(key->name));
+                    "task `%.*s` declares no `outputs`, so it has no files",
+                    SHOWN(target));
 }
 
 /* The target is known to have ended. */
 static int check_kind(const struct reach *r)
 {
+    if (r->pending->name->kind == NAME_TASK_FILES && !target_of(r)->n_outputs)
+        return files_of_none(r);
     bool group = target_of(r)->n_foreach > 0;
     return group && r->pending->name->kind == NAME_TASK_OUTPUT ? outputs_of_group(r)
                                                                : 0;
@@ -134,8 +145,9 @@ static int check_reference(struct reach *r, size_t i)
                         "it has ended",
                         SHOWN(r->def->id));
     struct direct_need direct = needed_directly(r->needed, own, r->target);
+    bool files = r->pending->name->kind == NAME_TASK_FILES;
     if (direct.members == 1)
-        return direct.part ? check_kind(r) : 0; /* that one is meant */
+        return direct.part || files ? check_kind(r) : 0; /* that one is meant */
     bool over = r->def->finally && !target_of(r)->finally;
     if (over || direct.whole)
         return check_kind(r);

@@ -317,7 +317,8 @@ static int ask(void *context, const struct name *name, struct value *out,
                struct cairn_error *error)
 {
     struct attempt_view *v = context;
-    bool of_task = name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_STATUS;
+    bool of_task = name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_STATUS ||
+                   name->kind == NAME_TASK_FILES;
     uint32_t def = of_task && !v->exact && v->start_turn
                        ? map_get(&v->definition.by_id, name->first)
                        : MAP_NONE;

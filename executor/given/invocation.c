@@ -152,6 +152,24 @@ static int add_expanded(struct strings *s, const struct scope *scope, struct str
     return rc;
 }
 
+/* One for each line of ${{ tasks.X.files }}. */
+static int add_files(struct strings *s, const struct scope *scope, struct str text,
+                     struct cairn_error *error)
+{
+    struct buf lines = BUF_INIT;
+    int rc = text_expand(scope, text, &lines, error);
+    if (!rc)
+        rc = buf_check(&lines, error);
+    for (size_t at = 0; !rc && at < lines.size;) {
+        const char *end = memchr(lines.data + at, '\n', lines.size - at);
+        size_t n = end ? (size_t)(end - lines.data) - at : lines.size - at;
+        rc = add_text(s, (struct str){lines.data + at, n});
+        at += n + 1;
+    }
+    buf_release(&lines);
+    return rc;
+}
+
 static int add_shell(struct strings *s, const struct task_def *def)
 {
     int rc = 0;
@@ -224,7 +242,9 @@ static int add_arguments(struct strings *s, const struct scope *scope,
     const struct task_def *def = scope->def;
     int rc = 0;
     for (uint32_t i = 0; i < def->n_argv && !rc; i++)
-        rc = add_expanded(s, scope, STR(""), def->argv[i], error);
+        rc = text_is_files(def->argv[i])
+                 ? add_files(s, scope, def->argv[i], error)
+                 : add_expanded(s, scope, STR(""), def->argv[i], error);
     return rc || def->kind != TASK_RUN ? rc : add_shell(s, def);
 }
 

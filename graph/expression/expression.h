@@ -12,8 +12,8 @@
  *              basename(PATH) | dirname(PATH) | stem(PATH): parts of a text, no I/O
  *   number     -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)?, at most 100 bytes
  *   name       params.P | env.E | KEY (foreach) | run.id | run.attempt | run.status |
- *              tasks.X.status | tasks.X.outputs.K    (X: letters, digits, _ and -;
- *              a task whose id has a dot in it is written tasks['a.b'].status)
+ *              tasks.X.status | tasks.X.outputs.K | tasks.X.files    (X: letters,
+ * digits, _ and -; a task whose id has a dot in it is written tasks['a.b'].status)
  *
  * Values are text, numbers, truth values, or missing (an output that was not set).
  * == and != compare a number with text by the number that the text stands for, a truth
@@ -44,6 +44,7 @@ enum name_kind {
     NAME_ENV,         /* first: its name */
     NAME_TASK_OUTPUT, /* first: the task, second: the key */
     NAME_TASK_STATUS, /* first: the task */
+    NAME_TASK_FILES,  /* the same: the names of its declared outputs, a line for each */
     NAME_RUN_ID,
     NAME_RUN_ATTEMPT,
     NAME_RUN_STATUS

@@ -122,20 +122,23 @@ static int read_task(struct name_reading *r, struct name *out)
     struct str part = {NULL, 0};
     bool plain = next_is(r, '.');
     if (plain ? !read_plain_id(r, &out->first) : !read_quoted_id(r, &out->first))
-        return fail_name(r, "needs a task: tasks.X.status, tasks.X.outputs.KEY, or "
-                            "tasks['X'].status");
-    bool status = read_part(r, &part) && str_equal(part, STR("status"));
-    out->kind = status ? NAME_TASK_STATUS : NAME_TASK_OUTPUT;
-    if (status)
+        return fail_name(r, "needs a task: tasks.X.status, tasks.X.outputs.KEY, "
+                            "tasks.X.files, or tasks['X'].status");
+    bool any = read_part(r, &part);
+    out->kind = any && str_equal(part, STR("status"))  ? NAME_TASK_STATUS
+                : any && str_equal(part, STR("files")) ? NAME_TASK_FILES
+                                                       : NAME_TASK_OUTPUT;
+    if (out->kind != NAME_TASK_OUTPUT)
         return 0;
     if (part.ptr && str_equal(part, STR("outputs"))) {
         if (read_part(r, &out->second))
             return 0;
         return fail_name(r, "needs the name of an output: tasks.X.outputs.KEY");
     }
-    return fail_name(r, plain ? "must be tasks.X.status or tasks.X.outputs.KEY; a task "
-                                "with a dot in its id is written tasks['a.b']"
-                              : "must go on with .status or .outputs.KEY");
+    return fail_name(r, plain ? "must be tasks.X.status, tasks.X.outputs.KEY or "
+                                "tasks.X.files; a task with a dot in its id is written "
+                                "tasks['a.b']"
+                              : "must go on with .status, .outputs.KEY or .files");
 }
 
 static int read_run(struct name_reading *r, struct name *out)

@@ -107,7 +107,7 @@ for name in matrix objects; do
     cp "$(grep -l "^name: $name\$" ../guide-pipelines.*.yaml)" $name.yaml
 done
 exits 0 cairn run matrix.yaml --param skip=alpine
-is "$(cat report.txt)" "$(printf 'clang 15 on debian\ngcc 12 on debian\ngcc 14 on fedora')" 'the members that the guide says, without the one that a condition left out'
+is "$(cat report.txt)" "$(printf 'gcc 12 on debian\nclang 15 on debian\ngcc 14 on fedora')" 'the members that the guide says, without the one that a condition left out'
 exits 0 cairn plan matrix.yaml --all
 is "$(grep -c '^run  *test\[' out)" 4 'four members'
 printf 'int value(void) { return 0; }\n' >src/value.c
@@ -120,4 +120,104 @@ is "$(planned)" 'compile[source=src/value.c] link' 'an edit of one source compil
 exits 0 cairn resume
 run ./program
 is "$status" 3 'with the new source in it'
+cd .. || exit 1
+
+# ---- A source is mended ----
+mkdir -p mended/src && cd mended || exit 1
+cp "$(grep -l '^name: pipeline$' ../guide-pipelines.*.yaml)" pipeline.yaml
+cat >Makefile <<'END'
+$(BUILD)/program: src/main.c
+	mkdir -p $(BUILD) && cc -o $@ src/main.c
+.PHONY: test
+test:
+	$(BUILD)/program
+dist:
+	: >dist.tar
+END
+echo 'int main(void) { return 1; }' >src/main.c
+sed -i 's/\[gcc, clang\]/[gcc, cc]/' pipeline.yaml
+exits 1 cairn run pipeline.yaml
+exits 0 cairn plan
+if grep -q 'declares no' err; then
+    tap_report 'not ok' 'inputs that are declared are not missed'
+fi
+echo 'int main(void) { return 0; }' >src/main.c
+exits 0 cairn resume
+ok 'resume builds the mended source, and goes on' test -e dist.tar
+sed -i '/inputs:/d' pipeline.yaml
+echo 'int main(void) { return 1; }' >src/main.c
+exits 1 cairn run pipeline.yaml --fresh
+echo 'int main(void) { return 0; }' >src/main.c
+exits 0 cairn plan
+says 'build declares no `inputs`: a change of what it reads does not run it again, `cairn rerun build` does' 'without inputs the plan says so'
+exits 1 cairn resume
+says 'build declares no `inputs`' 'and resume'
+exits 0 cairn rerun build
+ok 'which is what the hint says' grep -q 'completed' err
+cd .. || exit 1
+
+# ---- What is shown stays right when it is edited ----
+# edited NAME RESULT FILE SED [COMMAND]: FILE, run, edited and resumed, makes the RESULT
+# that it makes in a fresh directory. `files` puts there what it needs.
+files() { :; }
+edited() {
+    label=$1 result=$2 file=$3 edit=$4
+    rm -rf was fresh && mkdir was fresh
+    for where in was fresh; do
+        cp "$file" $where/w.yaml
+        (cd $where && files) || exit 75
+    done
+    sed -i "$edit" fresh/w.yaml
+    ok "$label: the edit changes something" sh -c '! cmp -s "$1" fresh/w.yaml' sh "$file"
+    (cd was && CAIRN_STORE=$PWD/.cairn cairn run w.yaml -q) 2>err || tap_report 'not ok' "$label: it runs"
+    (cd fresh && CAIRN_STORE=$PWD/.cairn cairn run w.yaml -q) 2>err || tap_report 'not ok' "$label: it runs edited"
+    cp fresh/w.yaml was
+    (cd was && CAIRN_STORE=$PWD/.cairn cairn "${5:-resume}" ${5:+w.yaml} -q) 2>err
+    ok "$label: there is a result" test -s "fresh/$result"
+    ok "$label: the same as in a fresh directory" cmp "was/$result" "fresh/$result"
+    (cd was && CAIRN_STORE=$PWD/.cairn cairn plan -q) 2>err >out
+    is "$(cat out)" '' "$label: nothing is left to run"
+}
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme.yaml
+ok 'the README sums up' sh -c 'mkdir sum && cp readme.yaml sum && cd sum && CAIRN_STORE=$PWD/.cairn cairn run readme.yaml -q 2>/dev/null && awk "{ n += \$1 } END { exit n != 500500 }" report.txt'
+edited 'README, fewer parts' report.txt readme.yaml 's/\[1, 8\]/[1, 4]/; s/% 8/% 4/'
+is "$(awk '{ n += $1 } END { print n }' was/report.txt)" 500500 'README, fewer parts: the sum is right'
+edited 'README, more parts' report.txt readme.yaml 's/\[1, 8\]/[1, 9]/; s/% 8/% 9/'
+edited 'README, other names' report.txt readme.yaml 's/"part\./"piece./g'
+edited 'README, a task renamed' report.txt readme.yaml 's/convert/turn/g'
+edited 'README, other input' report.txt readme.yaml 's/seq 1000/seq 500/'
+sed 's,head -c 400000 /dev/urandom | base64,seq 100000 | tr 0-9 a-j,; s/sleep 1 /sleep 0 /' guide-getting-started.*.yaml >start.yaml
+edited 'getting started, fewer parts' words.txt start.yaml 's/, "03"\]/]/; s/, parts.03\]/]/; s,l/4,l/3,'
+edited 'getting started, other names' words.txt start.yaml 's/part\.count/part.sums/g; s/}}\.count/}}.sums/'
+edited 'getting started, another param' words.txt start.yaml 's/least: "4"/least: "5"/' run
+files() {
+    printf '#!/bin/sh\nseq 100 >"$1"\n' >fetch
+    printf '#!/bin/sh\nawk -v p="$2" "NR %% 4 == p - 1" "$1"\n' >convert
+    printf '#!/bin/sh\n' >publish
+    cp publish notify
+    chmod +x fetch convert publish notify
+}
+awk '/^## cairn/ { here = 1 } here && /^```yaml/ { on = 1; next } /^```/ { on = 0; if (seen) exit } on { seen = 1; print }' \
+    "$root/docs/coming-from.md" >coming.yaml
+edited 'coming from others, fewer parts' report.csv coming.yaml 's/\[1, 2, 3, 4\]/[1, 2, 3]/'
+edited 'coming from others, other names' report.csv coming.yaml 's/"part-/"piece-/'
+files() { :; }
+cp "$(grep -l '^name: matrix$' guide-pipelines.*.yaml)" matrix.yaml
+edited 'matrix, fewer members' report.txt matrix.yaml '/include:/d'
+edited 'matrix, another value' report.txt matrix.yaml 's/clang, v: 15/tcc, v: 1/; s/cc: clang/cc: tcc/'
+edited 'matrix, a param' report.txt matrix.yaml 's/skip: none/skip: alpine/' run
+files() {
+    mkdir src
+    echo 'int main(void) { return 0; }' >src/main.c
+    echo 'int value(void) { return 0; }' >src/value.c
+}
+cp "$(grep -l '^name: objects$' guide-pipelines.*.yaml)" objects.yaml
+edited 'objects, in another directory' program objects.yaml 's,build,made,g'
+cp -R was gone && cd gone || exit 1
+rm src/value.c
+CAIRN_STORE=$PWD/.cairn
+export CAIRN_STORE
+exits 0 cairn run w.yaml --fresh
+ok 'objects: what a source that is gone has left is not linked' sh -c '! nm program | grep -q value'
+says 'made/value.o were made by members of compile that are gone'
 done_testing

@@ -3,7 +3,8 @@
 # neighbours of neighbours. Distances are the mean of both directions.
 . steps/common.sh
 threshold=$1
-cat work/*.distance | LC_ALL=C sort >work/distances.tsv
+shift # the others are the distances
+cat "$@" | LC_ALL=C sort >work/distances.tsv
 awk -v OFS='\t' -v threshold="$threshold" '
     function root(x) {
         while (parent[x] != x)

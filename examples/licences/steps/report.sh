@@ -1,7 +1,7 @@
 #!/bin/sh
 # report.csv for programs, report.txt for people.
 . steps/common.sh
-cat work/*.count >work/counts.tsv
+cat "$@" >work/counts.tsv # of each text
 tab=$(printf '\t')
 awk -F '\t' '
     FILENAME ~ /aliases/ { alias[$1] = alias[$1] (alias[$1] ? " " : "") $2; next }

@@ -375,6 +375,33 @@ START_TEST(test_values_of)
 }
 END_TEST
 
+/* An argument that is nothing but the files of a task. */
+START_TEST(texts_of_files)
+{
+    static const char *const files[] = {"${{ tasks.a.files }}",
+                                        "${{tasks.a-1_b.files}}",
+                                        "${{  tasks['a.b'].files  }}"};
+    static const char *const others[] = {"",
+                                         "${{ tasks.a.files",
+                                         "tasks.a.files",
+                                         "${{ tasks.a.files }} ",
+                                         " ${{ tasks.a.files }}",
+                                         "${{}}",
+                                         "${{ }}",
+                                         "${{}",
+                                         "${{ .files }}",
+                                         "${{ tasks.a.status }}",
+                                         "${{ tasks.a.files == tasks.b.files }}",
+                                         "${{ tasks.a.files }}${{ tasks.b.files }}",
+                                         "${{ default(tasks.a.files }}",
+                                         "${{ params.files }}"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        ck_assert_msg(text_is_files(str_of(files[i])), "%s", files[i]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        ck_assert_msg(!text_is_files(str_of(others[i])), "%s", others[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reference");
@@ -388,6 +415,7 @@ int main(void)
     tcase_add_test(tests, test_many_kept);
     tcase_add_test(tests, test_prepare);
     tcase_add_test(tests, test_values_of);
+    tcase_add_test(tests, texts_of_files);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }

@@ -67,7 +67,7 @@ START_TEST(test_refused_names)
     refused("1 == run.foo", 5, 7, "`run.foo` is not known: there are run.id");
     refused("run.", 0, 3, "is not known");
     refused("run.id.x", 0, 6, "has nothing further");
-    refused("tasks.a", 0, 7, "tasks.X.status or tasks.X.outputs.KEY");
+    refused("tasks.a", 0, 7, "tasks.X.status, tasks.X.outputs.KEY or tasks.X.files");
     refused("tasks.a.b.status", 0, 9, "tasks['a.b']");
     refused("tasks.a.outputs", 0, 15, "the name of an output");
     refused("tasks.a.outputs.9", 0, 15, "the name of an output");

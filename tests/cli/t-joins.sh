@@ -1,0 +1,138 @@
+# shellcheck shell=sh disable=SC2016
+# ${{ tasks.X.files }}: a task is given the names of what the tasks before it made.
+. "$TESTS/cli/tap.sh"
+
+# ---- Of a task, a member, a part and a group; as arguments and as a variable ----
+cat >files.yaml <<'END'
+name: files
+params: {without: none}
+tasks:
+  one: {run: 'echo one >one.txt; echo two >"two 2.txt"', outputs: [one.txt, 'two 2.txt']}
+  grid:
+    foreach: {a: [x, y], b: ['1', '2']}
+    if: params.without != b
+    run: 'echo "$a$b" >"grid $a$b"'
+    outputs: ['grid ${{ a }}${{ b }}']
+  all: {needs: [one, grid], exec: [printf, '<%s>', '${{ tasks.one.files }}', -, '${{tasks.grid.files}}']}
+  member: {needs: ['grid[a=y,b=2]'], exec: [printf, '<%s>', '${{ tasks.grid.files }}']}
+  part: {needs: ['grid[b=1]'], exec: [printf, '<%s>', '${{  tasks.grid.files  }}']}
+  each:
+    foreach: {b: ['1', '2']}
+    needs: ['grid[b=${{ b }}]']
+    if: params.without != b
+    exec: [cat, '${{ tasks.grid.files }}']
+  text: {needs: [grid, one], exec: [printf, '<%s>', 'a ${{ tasks.one.files }}']}
+  env: {needs: [one], env: {names: '${{ tasks.one.files }}'}, run: 'printf "%s\n" "$names" | wc -l'}
+  away:
+    cwd: sub
+    needs: [one, grid]
+    exec: [cat, '${{ tasks.one.files }}', '${{ tasks.grid.files }}']
+  in_sub: {cwd: sub, run: 'echo s >s; echo t >"$PWD/t"', outputs: [s]}
+  both: {cwd: sub, needs: [in_sub], exec: [cat, '${{ tasks.in_sub.files }}']}
+  from_sub: {needs: [in_sub], exec: [cat, '${{ tasks.in_sub.files }}']}
+  status: {needs: [one], if: "contains(tasks.one.files, 'two')", run: 'echo yes'}
+finally:
+  last: {exec: [printf, '<%s>', '${{ tasks.one.files }}']}
+END
+mkdir sub
+exits 0 cairn validate files.yaml
+exits 0 cairn plan files.yaml -v
+says "printf '<%s>' '\${{ tasks.one.files }}' - '\${{tasks.grid.files}}'" 'before it runs a plan shows it as it is written'
+exits 0 cairn run files.yaml
+logs() { # TASK WANTED NAME
+    run cairn log "$1"
+    is "$(cat out)" "$2" "$3"
+}
+logs all '<one.txt><two 2.txt><-><grid x1><grid x2><grid y1><grid y2>' 'each file is an argument, in the order of members'
+logs member '<grid y2>' 'of the member that is needed'
+logs part '<grid x1><grid y1>' 'of the part that is needed'
+logs 'each[b=2]' "$(printf 'x2\ny2')" 'each has its own part'
+logs text "$(printf '<a one.txt\ntwo 2.txt>')" 'within a text they are lines'
+logs env 2 'in a variable, too'
+logs away "$(printf 'one\ntwo\nx1\nx2\ny1\ny2')" 'from another directory they are found'
+logs both s 'from the same directory'
+logs from_sub s 'and from above'
+logs status yes 'in a condition'
+logs last '<one.txt><two 2.txt>' 'in finally'
+exits 0 cairn shell all -- sh -c 'true'
+exits 0 cairn shell all --print
+says "printf '<%s>' one.txt 'two 2.txt' - 'grid x1'" 'cairn shell gives the same arguments'
+exits 0 cairn plan -v --all
+says "printf '<%s>' one.txt 'two 2.txt' - 'grid x1'" 'a plan shows them once they are known'
+exits 0 cairn run files.yaml --param without=2
+logs all '<one.txt><two 2.txt><-><grid x1><grid y1>' 'members that a condition left out have none'
+
+# ---- A member goes, comes, fails; a kill between ----
+cat >grow.yaml <<'END'
+name: grow
+tasks:
+  m: {foreach: {i: {range: [1, 3]}}, run: 'echo "$i" >"m$i"', outputs: ['m${{ i }}']}
+  join: {needs: [m], exec: [cat, '${{ tasks.m.files }}']}
+END
+exits 0 cairn run grow.yaml
+sed -i 's/1, 3/2, 4/' grow.yaml
+is "$(planned)" 'm[i=4] join' 'a member came and one went: that one runs, and the join'
+exits 0 cairn resume
+logs join "$(printf '2\n3\n4')" 'what went is not joined'
+ok 'though it is there' test -e m1
+cat >killed.yaml <<'END'
+name: killed
+tasks:
+  m: {foreach: {i: {range: [1, 3]}}, run: 'echo "$i" >"m$i"', outputs: ['m${{ i }}']}
+  pause: {needs: [m], run: '[ -e go ] || kill -9 "$PPID"'}
+  join: {needs: [m, pause], exec: [cat, '${{ tasks.m.files }}']}
+END
+run cairn run killed.yaml --fresh -j 1
+: >go
+run cairn resume
+logs join "$(printf '1\n2\n3')" 'what was made before a kill is joined after it'
+cat >failed.yaml <<'END'
+name: failed
+on_failure: continue
+tasks:
+  m: {foreach: {i: [a, b]}, run: '[ "$i" != b ] || exit 1; : >"m$i"', outputs: ['m${{ i }}']}
+  n: {run: exit 1, outputs: [n]}
+  some: {needs: [m], when: always, exec: [echo, '${{ tasks.m.files }}']}
+  none: {needs: [n], when: always, exec: [echo, '${{ tasks.n.files }}']}
+  instead: {needs: [n], when: always, env: {f: "${{ default(tasks.n.files, 'none') }}"}, run: 'echo "$f"'}
+END
+exits 1 cairn run failed.yaml
+logs some ma 'of members that completed'
+exits 0 cairn status --tasks
+says 'tasks.n.files' 'where none has completed the value is missing'
+logs instead none 'which default() replaces'
+cat >empty.yaml <<'END'
+name: empty
+tasks:
+  m: {foreach: {i: {glob: 'nothing/*', allow_empty: true}}, run: ': >"m$i"', outputs: ['m${{ i }}']}
+  join: {needs: [m], exec: [printf, '%s.', files, '${{ tasks.m.files }}']}
+END
+exits 0 cairn run empty.yaml
+logs join files. 'a group without members has no files'
+
+# ---- Mistakes ----
+mistake() { # TEXT SAYS
+    printf 'name: wrong\ntasks:\n  a: {run: "true"}\n  g: {foreach: {i: [1, 2]}, run: ": >$i", outputs: ["${{ i }}"]}\n  b: {needs: [a, g], exec: [echo, "%s"]}\n  c: {run: "true", outputs: [x]}\n' "$1" >wrong.yaml
+    exits 3 cairn validate wrong.yaml
+    says "$2" "$1: $2"
+}
+mistake '${{ tasks.a.files }}' 'task `a` declares no `outputs`, so it has no files'
+mistake '${{ tasks.c.files }}' 'does not need `c`'
+mistake '${{ tasks.nobody.files }}' 'there is no task `nobody`'
+mistake '${{ tasks.g.outputs.x }}' 'of which only the status and the files are known as a whole'
+mistake '${{ tasks.g.file }}' 'must be tasks.X.status, tasks.X.outputs.KEY or tasks.X.files'
+mistake '${{ tasks.g.files.x }}' 'has nothing further in it'
+cat >long.yaml <<'END'
+name: long
+tasks:
+  m: {foreach: {i: {range: [1, 1500]}}, exec: [sh, -c, ': >"$1"', sh, '${{ env.f }}'], env: {f: 'o/a-long-name-so-that-the-variable-gets-longer-than-what-the-kernel-takes-for-one-which-is-a-lot-${{ i }}'}, outputs: ['${{ env.f }}']}
+  arguments: {needs: [m], exec: [sh, -c, 'echo $#', sh, '${{ tasks.m.files }}']}
+  variable: {needs: [m], env: {files: '${{ tasks.m.files }}'}, run: 'true'}
+END
+mkdir o
+exits 1 cairn run long.yaml -q
+logs arguments 1500 'as arguments they are many'
+exits 0 cairn status --tasks
+says 'variable files is' 'a variable that is too long is named'
+
+done_testing
