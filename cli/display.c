@@ -14,6 +14,7 @@
 #define PAINT_MS 190
 #define PROGRESS_MS 5000
 #define TAIL_LINES 20
+#define TAIL_BYTES 4096 /* of them, at most */
 #define LIFE_LINES 10
 #define LIFE_COLUMNS 120
 
@@ -33,7 +34,8 @@ void display_release(struct display *display)
     live_release(&display->tasks);
 }
 
-/* The start of the last `lines` lines; *lines: how many there are. */
+/* The start of the last `lines` lines, or within them where these are long; *lines: how
+ * many there are. */
 static const char *last_lines(const char *text, size_t n, int *lines)
 {
     const char *at = text + n;
@@ -47,6 +49,12 @@ static const char *last_lines(const char *text, size_t n, int *lines)
     while (at > text && (at[-1] != '\n' || --left > 0))
         at--;
     *lines -= at > text ? 0 : left - 1;
+    if (text + n - at > TAIL_BYTES)
+        at = text + n - TAIL_BYTES;
+    else
+        return at;
+    while (((unsigned char)*at & 0xc0) == 0x80 && at + 1 < text + n) /* of UTF-8 */
+        at++;
     return at;
 }
 
@@ -60,6 +68,18 @@ static void print_lines_of(const char *prefix, const char *at, const char *end)
     }
 }
 
+/* "..." where it begins within a line. */
+static void print_last_lines(const char *text, const char *at, const char *end)
+{
+    const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+    const char *stop = newline ? newline : end;
+    if (at > text && at < end && at[-1] != '\n') {
+        say_output("    ...", at, (size_t)(stop - at));
+        at = newline ? newline + 1 : end;
+    }
+    print_lines_of("    ", at, end);
+}
+
 /* Of the log; or, where they are apart, of stderr, and of stdout as far as there is
  * room: many tools say there what failed. */
 static void print_tail(const struct cairn_event *event)
@@ -68,16 +88,17 @@ static void print_tail(const struct cairn_event *event)
     int n = TAIL_LINES, err_lines = TAIL_LINES;
     if (o->n == 0 && e->n == 0) {
         if (event->tail)
-            print_lines_of("    ", last_lines(event->tail, event->tail_bytes, &n),
-                           event->tail + event->tail_bytes);
+            print_last_lines(event->tail,
+                             last_lines(event->tail, event->tail_bytes, &n),
+                             event->tail + event->tail_bytes);
         return;
     }
     const char *err = e->n ? last_lines(e->bytes, e->n, &err_lines) : NULL;
     n -= e->n ? err_lines : 0;
     if (o->n)
-        print_lines_of("    ", last_lines(o->bytes, o->n, &n), o->bytes + o->n);
+        print_last_lines(o->bytes, last_lines(o->bytes, o->n, &n), o->bytes + o->n);
     if (e->n)
-        print_lines_of("    ", err, e->bytes + e->n);
+        print_last_lines(e->bytes, err, e->bytes + e->n);
 }
 
 static void print_gap(const char *prefix, uint64_t gap)

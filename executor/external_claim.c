@@ -129,19 +129,18 @@ static int put_claim_event(const struct external_task *t, struct str holder,
 static int claim_task(struct external_task *t, int64_t lease_ms, const char *holder,
                       const char *token, struct cairn_error *error)
 {
-    struct buf clean = BUF_INIT;
+    struct clean clean = CLEAN("");
     int rc = external_task_check_open(t, error);
     if (!rc && t->claim->left_ms > 0)
         rc = external_task_refuse_taken(t, error);
-    run_view_redact(&t->view, str_of(holder), &clean);
     if (!rc)
-        rc = buf_check(&clean, error);
-    struct new_claim claim = {str_of(token), buf_view(&clean), lease_ms, false};
+        rc =
+            run_view_take(&t->view, OUTSIDE_PROSE, "the holder", holder, &clean, error);
+    struct new_claim claim = {str_of(token), clean_str(clean), lease_ms, false};
     if (!rc)
         rc = external_task_put_claim(t, &claim, error);
     if (!rc)
-        rc = put_claim_event(t, buf_view(&clean), error);
-    buf_release(&clean);
+        rc = put_claim_event(t, clean_str(clean), error);
     return rc;
 }
 

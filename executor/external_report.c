@@ -99,21 +99,8 @@ static int check_report(const struct external_report *r, struct cairn_error *err
     return 0;
 }
 
-/* A name cannot be redacted: it would be another name, or none. */
-static int check_name(const struct run_view *v, const char *name,
-                      struct cairn_error *error)
-{
-    struct buf clean = BUF_INIT;
-    run_view_redact(v, str_of(name), &clean);
-    int rc = buf_check(&clean, error);
-    if (!rc && !str_equal(buf_view(&clean), str_of(name)))
-        rc = error_set(error, CAIRN_EUSAGE, "the name of a value has a secret in it");
-    buf_release(&clean);
-    return rc;
-}
-
 /* In the order of their keys. Of several with one key the last counts. */
-static int encode_values(const struct run_view *v, const struct external_report *r,
+static int encode_values(struct run_view *v, const struct external_report *r,
                          struct buf *data, struct cairn_error *error)
 {
     struct cairn_param *sorted = calloc(r->n_values + 1, sizeof *sorted);
@@ -130,26 +117,31 @@ static int encode_values(const struct run_view *v, const struct external_report 
     qsort(sorted, n, sizeof *sorted, by_key);
     int rc = 0;
     for (size_t i = 0; i < n && !rc; i++) {
-        struct buf clean = BUF_INIT;
-        rc = check_name(v, sorted[i].name, error);
-        run_view_redact(v, str_of(sorted[i].value), &clean);
-        buf_lstr(data, str_of(sorted[i].name));
-        buf_lstr(data, buf_view(&clean));
-        data->failed |= clean.failed;
-        buf_release(&clean);
+        char what[240];
+        struct clean name = CLEAN(""), value = CLEAN("");
+        rc = run_view_take(v, OUTSIDE_NAME, "the name of a value", sorted[i].name,
+                           &name, error);
+        snprintf(what, sizeof what, "the value %.200s", sorted[i].name);
+        if (!rc)
+            rc = run_view_take(v, OUTSIDE_PROSE, what, sorted[i].value, &value, error);
+        buf_lstr(data, clean_str(name));
+        buf_lstr(data, clean_str(value));
     }
     free(sorted);
     return rc ? rc : buf_check(data, error);
 }
 
-static int encode_report(const struct run_view *v, const struct external_report *r,
+static int encode_report(struct run_view *v, const struct external_report *r,
                          struct buf *data, struct cairn_error *error)
 {
     if (r->verb == COMMAND_COMPLETE)
         return encode_values(v, r, data, error);
-    bool given = r->message && *r->message;
-    run_view_redact(v, str_of(given ? r->message : "reported as failed"), data);
-    return buf_check(data, error);
+    struct clean clean = CLEAN("reported as failed");
+    int rc = r->message && *r->message ? run_view_take(v, OUTSIDE_PROSE, "the message",
+                                                       r->message, &clean, error)
+                                       : 0;
+    buf_str(data, clean_str(clean));
+    return rc ? rc : buf_check(data, error);
 }
 
 /* ---- Sending it ---- */

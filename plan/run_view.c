@@ -122,9 +122,12 @@ int run_view_has_command(const struct run_view *v, uint32_t task, uint8_t verb,
     return rc;
 }
 
-void run_view_redact(const struct run_view *v, struct str text, struct buf *out)
+int run_view_take(struct run_view *v, enum outside_kind kind, const char *what,
+                  const char *text, struct clean *out, struct cairn_error *error)
 {
-    redact_text(v->situation.secrets.redactor, text, out);
+    struct outside outside = {v->situation.secrets.redactor, false, v->store};
+    struct outside_text given = {kind, what, str_of(text), NULL};
+    return outside_take(&outside, &given, &v->arena, out, error);
 }
 
 /* ---- Commands ---- */

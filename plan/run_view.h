@@ -11,6 +11,7 @@
 #include "runs/lookup.h"
 #include "runs/run_tasks.h"
 #include "runs/run_workflow.h"
+#include "secrets/outside.h"
 #include "storage/rows_command.h"
 #include "storage/rows_run.h"
 #include "workflow/workflow.h"
@@ -46,8 +47,10 @@ int run_view_has_command(const struct run_view *view, uint32_t task, uint8_t ver
  * anything is stored, so that it can still be made. CAIRN_EUSAGE. */
 int run_view_check_outputs(struct run_view *view, uint32_t task,
                            struct cairn_error *error);
-/* Appends text without the secrets of the workflow that are known here. */
-void run_view_redact(const struct run_view *view, struct str text, struct buf *out);
+/* outside_take with the secrets of the workflow that are known here. The text is in the
+ * arena of the view. */
+int run_view_take(struct run_view *view, enum outside_kind kind, const char *what,
+                  const char *text, struct clean *out, struct cairn_error *error);
 
 /* ---- Commands ---- */
 

@@ -3,6 +3,7 @@
  * known of it before it started, as one object. */
 #include "executor/attempt/attempt_result.h"
 
+#include "base/utf8.h"
 #include "executor/attempt/launch.h"
 #include "executor/attempt/made.h"
 #include "executor/state/report.h"
@@ -11,8 +12,10 @@
 #include "runs/outputs.h"
 #include "runs/stored.h"
 #include "runs/values.h"
+#include "secrets/outside.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /* What other tasks refer to; and an undo that cannot be read back from the store. */
 static bool is_needed_in_memory(const struct engine *e, const struct ending *ending)
@@ -161,16 +164,25 @@ static void redact_values(struct engine *e, struct job *job)
     }
 }
 
-/* A name cannot be redacted: it would be another name, or none. */
-static int check_names(const struct engine *e, const struct result *result,
-                       struct cairn_error *error)
+/* A name cannot be redacted, nor a document that another task reads. */
+static int check_values(const struct engine *e, const struct result *result,
+                        struct cairn_error *error)
 {
-    const struct redactor *redactor = e->run.situation.secrets.redactor;
-    for (uint32_t i = 0; redactor && i < result->n_values; i++)
-        if (redactor_finds(redactor, result->values[i].key))
-            return error_set(error, CAIRN_EWORKFLOW,
-                             "the name of a value has a secret in it");
-    return 0;
+    struct outside outside = {.redactor = e->run.situation.secrets.redactor};
+    struct cairn_error why = {0};
+    int rc = 0;
+    for (uint32_t i = 0; outside.redactor && i < result->n_values && !rc; i++) {
+        char what[240];
+        struct str key = result->values[i].key;
+        struct outside_text name = {OUTSIDE_NAME, "the name of a value", key, NULL};
+        struct outside_text value = {OUTSIDE_PROSE, what, result->values[i].value,
+                                     NULL};
+        rc = outside_check(&outside, &name, &why);
+        snprintf(what, sizeof what, "the value %.*s", (int)utf8_fit(key, 200), key.ptr);
+        if (!rc)
+            rc = outside_check(&outside, &value, &why);
+    }
+    return rc ? error_set(error, CAIRN_EWORKFLOW, "%s", why.text) : 0;
 }
 
 static int read_values(struct engine *e, struct job *job, struct ending *ending,
@@ -184,7 +196,7 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
                           &job->result.n_values, &why);
     buf_release(&text);
     if (!rc)
-        rc = check_names(e, &job->result, &why);
+        rc = check_values(e, &job->result, &why);
     if (rc) {
         error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is no good: %s", why.text);
         error->sys = why.sys;
@@ -197,7 +209,7 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
 /* Those that a callback has set are there. */
 static int clean_values(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    int rc = check_names(e, &job->result, error);
+    int rc = check_values(e, &job->result, error);
     if (rc)
         return rc;
     redact_values(e, job);

@@ -8,6 +8,7 @@
 #include "runs/owner.h"
 #include "runs/parse_cache.h"
 #include "secrets/declared.h"
+#include "secrets/outside.h"
 #include "storage/object.h"
 #include "storage/rows_command.h"
 #include "storage/rows_run.h"
@@ -170,6 +171,18 @@ static int refuse_secret(const struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+/* So are its path and the params. */
+static int check_given(const struct engine *e, struct cairn_error *error)
+{
+    struct outside outside = {.redactor = e->run.situation.secrets.redactor};
+    const struct outside_text texts[] = {
+        {OUTSIDE_NAME, "the path of the workflow file", e->run.row.file, NULL},
+        {OUTSIDE_DATA, "the params", e->run.row.params_text,
+         "list it under `secrets` of the tasks that need it"}};
+    int rc = outside_check(&outside, &texts[0], error);
+    return rc ? rc : outside_check(&outside, &texts[1], error);
+}
+
 /* `as_stored`: that very graph is the run's already. */
 static int put_graph(struct engine *e, bool as_stored, struct cairn_error *error)
 {
@@ -219,6 +232,8 @@ int owned_run_put_row(struct engine *e, struct cairn_error *error)
     buf_release(&params);
     if (!rc && e->run.arena.failed)
         rc = error_nomem(error);
+    if (!rc && fresh)
+        rc = check_given(e, error);
     if (!rc && fresh) {
         e->run.row.gen = 1;
         e->run.row.graph = s->present.digest;

@@ -75,4 +75,28 @@ for words in --output=failed -v -vv; do
     says 'it is [REDACTED]'
 done
 
+# ---- Long lines ----
+cat >long.yaml <<'END'
+name: long
+tasks:
+  one: {run: 'head -c 300000 /dev/zero | tr "\0" x; exit 1'}
+  nul: {run: 'echo first; head -c 300000 /dev/zero; echo; echo last; exit 1'}
+  two: {stderr: apart, run: 'head -c 300000 /dev/zero | tee /dev/stderr; exit 1'}
+END
+exits 1 cairn run long.yaml -k
+ok 'what failed tasks wrote is bounded by bytes, too' test "$(wc -c <err)" -lt 60000
+is "$(grep -c '^    \.\.\.' err)" 4 'where it is cut is marked'
+says 'last' 'the end is there'
+is "$(grep -c 'see: cairn log' err)" 4 'with the command that shows all of it'
+
+# ---- A gap, in a file ----
+cat >gap.yaml <<'END'
+name: gap
+tasks:
+  a: {run: 'yes some-long-line-of-output | head -n 50000'}
+END
+exits 0 cairn run gap.yaml -q --output-limit 64K
+exits 0 cairn log a --run "$(cairn runs | awk 'NR == 2 { print $1 }')"
+is "$(grep -vxc some-long-line-of-output out)" 2 'the gap parts two lines'
+ok 'and is marked' grep -q '^[a-z-]*\.\.\. .* of the log are missing here' out
 done_testing

@@ -73,4 +73,27 @@ exits 0 cairn note add 'a session that has one from before can be used'
 exits 2 cairn session import file.cairn
 says 'the value of the secret TOK is in line' 'a file with one is not imported'
 exits 0 env -u TOK cairn session import file.cairn
+# ---- Runs ----
+cat >run.yaml <<'END'
+name: r
+params: {p: plain}
+secrets: [TOK]
+tasks:
+  doc: {secrets: [TOK], run: 'echo "k={\"a\": \"$TOK\"}" >>"$CAIRN_OUTPUT"'}
+  text: {secrets: [TOK], run: 'echo "k=of $TOK" >>"$CAIRN_OUTPUT"'}
+  ext: {external: say it}
+END
+refused 'the params' cairn run run.yaml -q --param "p=$TOK"
+cp run.yaml "$TOK.yaml"
+exits 2 cairn run "$TOK.yaml" -q
+says 'the value of the secret TOK is in the path of the workflow file' 'the path of a workflow'
+exits 1 cairn run run.yaml -q -k --no-wait
+says 'the value of the secret TOK is in the value k, at byte 7, and it is data' 'a document as a value fails the task'
+exits 0 cairn values text --run "$(cairn runs --workflow r | awk 'NR == 2 { print $1 }')"
+says 'of [REDACTED]' 'a text as a value loses it'
+redacted 'the holder' cairn claim 2 ext --holder "me $TOK"
+token=$(cat out)
+refused 'the value k' cairn complete 2 ext --token "$token" --output "k=[\"$TOK\"]"
+redacted 'the message' cairn fail 2 ext --token "$token" --message "no $TOK"
+
 done_testing
