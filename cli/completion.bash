@@ -108,7 +108,7 @@ _cairn_options()
     'checkpoint resume') printf '%s\n' --level --session --contextd ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff') printf '%s\n' --patch --stat --unified --worktree --paths --color --session ;;
-    'checkpoint undo-restore' | 'checkpoint redo-restore') printf '%s\n' --dry-run --yes --session ;;
+    'checkpoint undo-restore' | 'checkpoint redo-restore') printf '%s\n' --all --dry-run --yes --session ;;
     'checkpoint recover') printf '%s\n' --session ;;
     'checkpoint log') printf '%s\n' --newest --all --session ;;
     'checkpoint export') printf '%s\n' --tar --session ;;
@@ -117,7 +117,7 @@ _cairn_options()
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
     'checkpoint fork') printf '%s\n' --name --to --session ;;
     'checkpoint restore') printf '%s\n' --yes --dry-run --paths --board-only --files-only --messages-only \
-        --force --session ;;
+        --all --force --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
     'session start') printf '%s\n' --no-switch ;;
     'session list') printf '%s\n' --limit --offset ;;

@@ -371,6 +371,10 @@ static const struct option option_table[OPT_NONE] = {
          "patterns as in .gitignore, from the directory of the files, separated by "
          "commas (\\, is a comma); a directory means what is below it",
          0, 0, 0},
+    [OPT_RESTORE_ALL] = {"all", 0, OPTION_FLAG, NULL,
+                         "also take back what other sessions, or nobody known, have "
+                         "changed since",
+                         0, 0, 0},
     [OPT_FORK_NAME] = {"name", 0, OPTION_TEXT, "NAME",
                        "the name of the new branch, or with --to of the new session", 0,
                        0, 0},

@@ -187,8 +187,8 @@ static const struct property diff_properties[] = {
 static const struct variant restore[] = {
     {NULL, "checkpoint restore --dry-run!{confirm} --yes?{confirm} --paths={paths} "
            "--board-only?{board_only} --files-only?{files_only} "
-           "--messages-only?{messages_only} --force?{force} --session={session} -- "
-           "{checkpoint*}"},
+           "--messages-only?{messages_only} --all?{all} --force?{force} "
+           "--session={session} -- {checkpoint*}"},
 };
 static const struct property restore_properties[] = {
     CHECKPOINT("The checkpoint to go back to"),
@@ -198,6 +198,9 @@ static const struct property restore_properties[] = {
     FLAG("board_only", "Only the board; files stay as they are"),
     FLAG("files_only", "Only the files; the board stays as it is"),
     FLAG("messages_only", "Only the end of the line of messages"),
+    FLAG("all",
+         "Also what other sessions have changed since: otherwise that stays, and "
+         "files.others names it"),
     FLAG("force", "Also from a checkpoint that is labelled broken"),
     SESSION,
     DIRECTORY,

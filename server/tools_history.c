@@ -10,11 +10,11 @@
 
 #define UNDO                                                                 \
     "checkpoint undo-restore --dry-run!{confirm} --board-only?{board_only} " \
-    "--files-only?{files_only}" S
+    "--files-only?{files_only} --all?{all}" S
 static const struct variant turn_restore[] = {
     {NULL, UNDO},
     {"undo", UNDO},
-    {"redo", "checkpoint redo-restore --dry-run!{confirm}" S},
+    {"redo", "checkpoint redo-restore --dry-run!{confirm} --all?{all}" S},
 };
 static const struct property turn_properties[] = {
     CHOICE("direction", "undo|redo",
@@ -22,6 +22,7 @@ static const struct property turn_properties[] = {
     FLAG("confirm", "Do it; otherwise only what would be done is said"),
     FLAG("board_only", "Of undo: leave the files as they are"),
     FLAG("files_only", "Of undo: leave the board as it is"),
+    FLAG("all", "Also what other sessions have changed since"),
     SESSION,
     DIRECTORY,
 };

@@ -4,6 +4,7 @@
 #include "base/reader.h"
 #include "base/utf8.h"
 #include "session/files_pending.h"
+#include "session/others.h"
 #include "session/session_int.h"
 #include "storage/object.h"
 #include "storage/store.h"
@@ -104,14 +105,6 @@ struct files_known {
     bool has_before;
     struct digest before; /* snapshot of the newest checkpoint */
 };
-
-const struct section_ref *files_section(const struct sections *sections)
-{
-    for (uint32_t i = 0; i < sections->n; i++)
-        if (sections->list[i].kind == SECTION_FILES)
-            return &sections->list[i];
-    return NULL;
-}
 
 static int read_before(struct live *live, struct files_known *known,
                        struct cairn_error *error)
@@ -306,9 +299,12 @@ static int prepare_once(struct files_taken *files, struct cairn_store *store,
     if (!rc) {
         files->prepared = true;
         rc = open_restore(files, store, &head.root, error);
+        files->restore.back = files->back;
         files->restore.told = files->told;
         files->restore.context = files->told_context;
     }
+    if (!rc && files->spare_others)
+        rc = others_spare(files, store, error);
     if (!rc)
         rc = restore_check_before(&files->restore);
     *before_checked = rc == 0;
@@ -358,7 +354,7 @@ bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
     return *rc == 0;
 }
 
-int files_replace(struct live *live, const struct digest *snapshot,
+int files_replace(struct live *live, const struct digest *snapshot, uint64_t seq,
                   struct cairn_error *error)
 {
     struct files_taken *files = live->files;
@@ -368,13 +364,38 @@ int files_replace(struct live *live, const struct digest *snapshot,
     if (!files->prepared || !digest_equal(snapshot, &files->target)) {
         files->target = *snapshot;
         files->has_target = true;
+        files->since = seq;
+        files->session = live->row.session;
         return FILES_WANTED;
     }
-    if (files->only.n && !files->restore.n)
+    if ((files->only.n || files->restore.n_chosen) && !files->restore.n)
         return 0;
     files->decided = true;
     return pending_note(live->store, live->row.session, &files->snapshot.digest,
-                        snapshot, files->only.texts, files->only.n, error);
+                        snapshot, files->only.texts, files->only.n, &files->restore,
+                        error);
+}
+
+/* One for each directory that is all of the same. */
+static void tell_others(struct files_taken *files)
+{
+    const struct restore_change *last = NULL;
+    for (size_t i = 0; i < files->restore.n_chosen; i++) {
+        const struct restore_change *at = &files->restore.chosen[i];
+        if (!at->by)
+            continue;
+        files->others += at->choice == RESTORE_STAYS;
+        bool below = last && last->by == at->by && at->choice == RESTORE_STAYS &&
+                     at->path.len > last->path.len &&
+                     at->path.ptr[last->path.len] == '/' &&
+                     memcmp(at->path.ptr, last->path.ptr, last->path.len) == 0;
+        if (below)
+            continue;
+        last = at->choice == RESTORE_STAYS ? at : NULL;
+        if (files->told_others)
+            files->told_others(files->told_context, at->path.ptr, at->by,
+                               at->choice == RESTORE_BESIDE);
+    }
 }
 
 int files_end(struct files_taken *files, int rc, struct cairn_store *store,
@@ -392,6 +413,8 @@ int files_end(struct files_taken *files, int rc, struct cairn_store *store,
         save_index(files, store);
     }
     files->counts = files->restore.counts;
+    if (files->prepared && (!rc || files->looked))
+        tell_others(files);
     release(files);
     if (files->locked)
         pending_unlock(store);

@@ -42,10 +42,20 @@ struct files_taken {
         const struct str *texts;
         size_t n;
     } only;
+    /* What others have changed since that checkpoint stays (others.h): its seq, and the
+     * session's number. Set by files_replace, of a caller that wants it. */
+    bool spare_others;
+    uint64_t since, session;
     bool locked, prepared, decided;
+    bool back;   /* set by the caller: restore->back */
+    bool looked; /* set by the caller: what would be done is to be told */
     struct restore restore;
     struct restore_counts counts; /* after files_end, of what was restored */
+    uint64_t others; /* likewise, that stayed since others had changed them */
     void (*told)(void *context, const char *path, const char *what); /* or NULL */
+    /* Of each of these, and of those that were kept beside; or NULL. */
+    void (*told_others)(void *context, const char *path, const char *session,
+                        bool beside);
     void *told_context;
 };
 /* Finishes first what an earlier restore has left. Of a session whose setting `files`
@@ -55,10 +65,11 @@ int files_take(struct files_taken *files, struct cairn_store *store,
                const char *session, struct cairn_error *error);
 bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
                   const char *session, struct cairn_error *error);
-/* In a transaction: what is tracked is to become that snapshot, once it is committed;
- * `decided` says whether anything is to be done. FILES_WANTED: it was not prepared. */
+/* In a transaction: what is tracked is to become that snapshot, of the checkpoint
+ * `seq`, once it is committed; `decided` says whether anything is to be done.
+ * FILES_WANTED: it was not prepared. */
 struct live;
-int files_replace(struct live *live, const struct digest *snapshot,
+int files_replace(struct live *live, const struct digest *snapshot, uint64_t seq,
                   struct cairn_error *error);
 /* rc: of the transaction. What was decided is carried out. */
 int files_end(struct files_taken *files, int rc, struct cairn_store *store,
@@ -76,6 +87,12 @@ int files_path_name(struct cairn_store *store, const char *root, struct buf *out
  * the directory itself. */
 const char *files_path_below(const char *path, const char *above);
 /* That of the files; NULL: the checkpoint holds none. */
-const struct section_ref *files_section(const struct sections *sections);
+static inline const struct section_ref *files_section(const struct sections *sections)
+{
+    for (uint32_t i = 0; i < sections->n; i++)
+        if (sections->list[i].kind == SECTION_FILES)
+            return &sections->list[i];
+    return NULL;
+}
 
 #endif

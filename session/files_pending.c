@@ -14,11 +14,14 @@
 #include <unistd.h>
 
 /* "1 SESSION BEFORE AFTER": snapshots, in hex; behind a 2 in the place of the 1 there
- * follow patterns of paths, each with a line break in front. */
+ * follow patterns of paths, each with a line break in front. Behind a 3 each line
+ * begins with "=" and is a pattern, or with "-" and is a path that stays, or with "+"
+ * and is one of which what was there is kept beside; in paths a line break is "\n", and
+ * a backslash "\\". */
 static const char setting[] = "restore";
 /* "1 SESSION", and a directory in the next line. */
 static const char fork_setting[] = "unpack";
-enum { VALUE_MAX = 24 + 2 * DIGEST_HEX_SIZE };
+enum { VALUE_MOST = 16 << 20 };
 
 /* ---- Where the files are ---- */
 
@@ -122,21 +125,46 @@ void pending_unlock(struct cairn_store *store)
     lock_drop(store_lock_file(store), LOCK_RESTORE);
 }
 
+static void put_path(struct buf *out, const struct restore_change *change)
+{
+    buf_byte(out, '\n');
+    buf_byte(out, change->choice == RESTORE_BESIDE ? '+' : '-');
+    for (size_t i = 0; i < change->path.len; i++) {
+        char byte = change->path.ptr[i];
+        if (byte == '\n' || byte == '\\')
+            buf_byte(out, '\\');
+        buf_byte(out, (uint8_t)(byte == '\n' ? 'n' : byte));
+    }
+}
+
 int pending_note(struct cairn_store *store, uint64_t session,
                  const struct digest *before, const struct digest *after,
-                 const struct str *patterns, size_t n, struct cairn_error *error)
+                 const struct str *patterns, size_t n, const struct restore *restore,
+                 struct cairn_error *error)
 {
     char from[DIGEST_HEX_SIZE], to[DIGEST_HEX_SIZE];
     struct buf value = BUF_INIT;
+    bool chosen = restore->n_chosen > 0;
     digest_hex(before, from);
     digest_hex(after, to);
-    buf_format(&value, "%d %llu %s %s", n ? 2 : 1, (unsigned long long)session, from,
-               to);
+    buf_format(&value, "%d %llu %s %s",
+               chosen ? 3
+               : n    ? 2
+                      : 1,
+               (unsigned long long)session, from, to);
     for (size_t i = 0; i < n; i++) {
-        buf_byte(&value, '\n');
+        buf_text(&value, chosen ? "\n=" : "\n");
         buf_str(&value, patterns[i]);
     }
+    for (size_t i = 0; i < restore->n_chosen; i++)
+        put_path(&value, &restore->chosen[i]);
     int rc = buf_check(&value, error);
+    if (!rc && value.size > VALUE_MOST)
+        rc =
+            error_set(error, CAIRN_ELIMIT,
+                      "others have changed too many files since (more than %d bytes of "
+                      "paths): --paths names some, --all takes all of them",
+                      VALUE_MOST);
     if (!rc)
         rc = store_set_setting(store, setting, value.data, error);
     buf_release(&value);
@@ -162,11 +190,14 @@ struct pending {
     struct digest snapshots[2];
     struct str *patterns; /* heap */
     size_t n;
+    struct str *chosen; /* heap; the first byte says how */
+    size_t n_chosen;
 };
 
 static void pending_release(struct pending *pending)
 {
     free(pending->patterns);
+    free(pending->chosen);
     free(pending->text);
     *pending = (struct pending){.text = NULL};
 }
@@ -182,23 +213,44 @@ static bool digest_from_hex(const char *hex, struct digest *out)
     return true;
 }
 
-/* The lines behind the first one. */
-static int parse_patterns(struct pending *out, char *rest, struct cairn_error *error)
+/* In place: a line has as many bytes at most. */
+static struct str plain_path(char *line, size_t n)
+{
+    size_t to = 1;
+    for (size_t i = 1; i < n; i++) {
+        bool escaped = line[i] == '\\' && i + 1 < n;
+        i += escaped;
+        line[to++] = (char)(escaped && line[i] == 'n' ? '\n' : line[i]);
+    }
+    return (struct str){line, to};
+}
+
+/* The lines behind the first one. 1, or 0: one is not well formed. */
+static int parse_lines(struct pending *out, char *rest, bool with_choices,
+                       struct cairn_error *error)
 {
     size_t most = 0;
     for (const char *at = rest; *at; at++)
         most += *at == '\n';
     if (!most)
-        return 0;
+        return 1;
     out->patterns = calloc(most, sizeof *out->patterns);
-    if (!out->patterns)
+    out->chosen = with_choices ? calloc(most, sizeof *out->chosen) : NULL;
+    if (!out->patterns || (with_choices && !out->chosen))
         return error_nomem(error);
     while (*rest == '\n') {
         size_t n = strcspn(++rest, "\n");
-        out->patterns[out->n++] = (struct str){rest, n};
+        if (!with_choices)
+            out->patterns[out->n++] = (struct str){rest, n};
+        else if (*rest == '=')
+            out->patterns[out->n++] = (struct str){rest + 1, n - 1};
+        else if (*rest == '-' || *rest == '+')
+            out->chosen[out->n_chosen++] = plain_path(rest, n);
+        else
+            return 0;
         rest += n;
     }
-    return 0;
+    return 1;
 }
 
 /* 1: it is well formed; 0: it is not. */
@@ -210,14 +262,13 @@ static int parse(struct pending *out, struct cairn_error *error)
     int end = 0;
     if (sscanf(out->text, "%1d %llu %64[0-9a-f] %64[0-9a-f]%n", &form, &session, hex[0],
                hex[1], &end) != 4 ||
-        !end || out->text[end] != (form == 2 ? '\n' : '\0') || (form != 1 && form != 2))
+        !end || out->text[end] != (form > 1 ? '\n' : '\0') || form < 1 || form > 3)
         return 0;
     out->session = session;
     if (!digest_from_hex(hex[0], &out->snapshots[0]) ||
         !digest_from_hex(hex[1], &out->snapshots[1]))
         return 0;
-    int rc = parse_patterns(out, out->text + end, error);
-    return rc ? rc : 1;
+    return parse_lines(out, out->text + end, form == 3, error);
 }
 
 /* 1: there is one. pending_release in any case. */
@@ -347,19 +398,33 @@ static int forget_fork(struct cairn_store *store, uint64_t session,
 
 /* ---- What was begun ---- */
 
+static int choose_again(const struct pending *pending, struct restore *restore)
+{
+    for (size_t i = 0; i < pending->n_chosen; i++) {
+        struct str line = pending->chosen[i];
+        struct restore_change *change =
+            restore_find_change(restore, (struct str){line.ptr + 1, line.len - 1});
+        if (change)
+            change->choice = *line.ptr == '+' ? RESTORE_BESIDE : RESTORE_STAYS;
+    }
+    return pending->n_chosen ? restore_choose(restore) : 0;
+}
+
 static int open_again(const struct pending *pending, struct cairn_store *store,
                       const char *root, const struct snapshot_head *heads,
                       struct restore *restore, struct cairn_error *error)
 {
     const struct digest *before = &heads[0].root, *after = &heads[1].root;
     struct paths only;
-    if (!pending->n)
-        return restore_open(restore, store, root, before, after, NULL, error);
-    int rc = paths_open(&only, pending->patterns, pending->n, error);
-    if (!rc)
-        rc = restore_open(restore, store, root, before, after, &only, error);
-    paths_close(&only);
-    return rc;
+    if (pending->n) {
+        int rc = paths_open(&only, pending->patterns, pending->n, error);
+        if (!rc)
+            rc = restore_open(restore, store, root, before, after, &only, error);
+        paths_close(&only);
+        return rc ? rc : choose_again(pending, restore);
+    }
+    int rc = restore_open(restore, store, root, before, after, NULL, error);
+    return rc ? rc : choose_again(pending, restore);
 }
 
 /* A restore that was begun, found again. */

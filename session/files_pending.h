@@ -11,10 +11,12 @@
 int pending_lock(struct cairn_store *store, struct cairn_error *error);
 void pending_unlock(struct cairn_store *store);
 /* In the transaction: from the snapshot `before` to `after`, of those paths alone that
- * patterns match (n 0: all). */
+ * patterns match (n 0: all), and as it was chosen (restore->chosen). CAIRN_ELIMIT: that
+ * is more than can be noted. */
 int pending_note(struct cairn_store *store, uint64_t session,
                  const struct digest *before, const struct digest *after,
-                 const struct str *patterns, size_t n, struct cairn_error *error);
+                 const struct str *patterns, size_t n, const struct restore *restore,
+                 struct cairn_error *error);
 /* After it, with the lock: what was prepared, and then the setting goes. */
 int pending_carry_out(struct cairn_store *store, struct restore *restore,
                       struct cairn_error *error);

@@ -482,6 +482,8 @@ static int put_new(struct restore *r, size_t i)
         return make_directory(r, change, parent, name);
     if (!change->staged)
         return set_metadata(r, change, parent, name);
+    if (r->back)
+        old_forget_kept(r, change);
     staged_name(staged, i);
     int sys = change->before.kind ? EEXIST : place_move(r->stage, staged, parent, name);
     if (sys == EEXIST) {
@@ -510,6 +512,7 @@ void restore_count(struct restore *r)
         bool left = is_left(change);
         bool only_below = is_directory(&change->before) && is_directory(&change->after);
         r->counts.left += left;
+        r->counts.beside += change->choice == RESTORE_BESIDE;
         r->counts.added += !left && !had;
         r->counts.removed += !left && !has;
         r->counts.changed += !left && had && has && !only_below;

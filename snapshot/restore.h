@@ -25,14 +25,23 @@
 
 #define RESTORE_STAGE "restore" /* in the directory of the store */
 
+/* What becomes of a change. */
+enum restore_choice {
+    RESTORE_GOES,
+    RESTORE_STAYS,  /* what is there stays */
+    RESTORE_BESIDE, /* it goes, and what was there is kept beside it */
+};
 struct restore_change {
     struct str path;
     struct tree_entry before, after; /* kind 0: not there */
     bool staged;                     /* its content waits */
+    uint8_t choice;                  /* enum restore_choice */
+    const char *by; /* who else has changed it, or NULL; of the caller */
 };
 struct restore_counts {
     uint64_t added, changed, removed; /* files, links and directories */
     uint64_t kept;                    /* that were changed meanwhile, and kept beside */
+    uint64_t beside;                  /* that others changed, too: kept beside */
     uint64_t left;   /* of which the snapshot has the name alone: not touched */
     uint64_t cloned; /* files whose blocks are those of a file in `like` */
 };
@@ -44,10 +53,15 @@ struct restore {
     struct arena arena;    /* of the changes */
     struct restore_change *changes;
     size_t n, room;
+    /* Of all that differs, in the same order: what restore_choose has let stay, or be
+     * kept beside. In the arena. */
+    struct restore_change *chosen;
+    size_t n_chosen;
     struct restore_counts counts;
     const char *like; /* a directory whose files are cloned where they have the content
                          that is to come (restore_clone.c), or NULL; of the caller */
     int like_fd;      /* -1: not open */
+    bool back;        /* what the restore that it takes back had kept beside goes */
     bool again;       /* it was begun before */
     bool applying;    /* begun, and not finished */
     struct {
@@ -66,6 +80,13 @@ struct restore {
 int restore_open(struct restore *restore, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
                  struct paths *only, struct cairn_error *error);
+/* Between restore_open and restore_prepare, where the `choice` of some changes was set:
+ * what stays is no change any more. Where a directory and something else change places
+ * all of it goes or all of it stays; a directory that something stays in, stays. */
+int restore_choose(struct restore *restore);
+/* The change of a path, or NULL. */
+struct restore_change *restore_find_change(const struct restore *restore,
+                                           struct str path);
 /* CAIRN_EDAMAGED: a content that is to be replaced or removed is not whole in the pool,
  * so that it would be lost. */
 int restore_check_before(struct restore *restore);

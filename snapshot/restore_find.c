@@ -186,11 +186,15 @@ static int by_path(const void *key, const void *change)
                       ((const struct restore_change *)change)->path);
 }
 
+struct restore_change *restore_find_change(const struct restore *r, struct str path)
+{
+    return r->n ? bsearch(&path, r->changes, r->n, sizeof *r->changes, by_path) : NULL;
+}
+
 /* The restore takes it away, and a snapshot has it. */
 static bool is_removed(const struct restore *r, struct str path)
 {
-    const struct restore_change *change =
-        bsearch(&path, r->changes, r->n, sizeof *r->changes, by_path);
+    const struct restore_change *change = restore_find_change(r, path);
     return change && change->before.kind && change->before.kind != TREE_LEFT_OUT &&
            !change->after.kind;
 }
@@ -252,4 +256,84 @@ int restore_check_replaced(struct restore *r)
             rc = check_directory(r, replaced, change->path);
     }
     return rc;
+}
+
+/* ---- What stays ---- */
+
+static bool is_directory(const struct tree_entry *entry)
+{
+    return entry->kind == TREE_DIRECTORY;
+}
+
+/* Behind the last change that lies in the directory of change i. */
+static size_t end_of(const struct restore *r, size_t i)
+{
+    size_t end = i + 1;
+    while (end < r->n && lies_in(r->changes[end].path, r->changes[i].path))
+        end++;
+    return end;
+}
+
+static bool any_chosen(const struct restore *r, size_t from, size_t end, bool goes)
+{
+    for (size_t i = from; i < end; i++)
+        if ((r->changes[i].choice == RESTORE_GOES) == goes)
+            return true;
+    return false;
+}
+
+/* Where a directory makes room for something else, or that for a directory. */
+static void choose_replaced(struct restore *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        struct restore_change *change = &r->changes[i];
+        size_t end = end_of(r, i);
+        if (!change->before.kind || !change->after.kind ||
+            is_directory(&change->before) == is_directory(&change->after))
+            continue;
+        bool stays = any_chosen(r, i, end, false);
+        for (; i < end; i++)
+            r->changes[i].choice = stays ? RESTORE_STAYS : RESTORE_GOES;
+        i--;
+    }
+}
+
+static void choose_directories(struct restore *r)
+{
+    for (size_t i = r->n; i > 0; i--) {
+        struct restore_change *change = &r->changes[i - 1];
+        size_t end = end_of(r, i - 1);
+        bool was = is_directory(&change->before), is = is_directory(&change->after);
+        if (was && !change->after.kind && change->choice == RESTORE_GOES &&
+            any_chosen(r, i, end, false))
+            change->choice = RESTORE_STAYS;
+        if (is && !change->before.kind && change->choice != RESTORE_GOES &&
+            any_chosen(r, i, end, true))
+            change->choice = RESTORE_GOES;
+    }
+}
+
+int restore_choose(struct restore *r)
+{
+    size_t n = 0, kept = 0;
+    choose_replaced(r);
+    choose_directories(r);
+    r->chosen = arena_take(&r->arena, r->n, sizeof *r->chosen);
+    if (r->n && !r->chosen)
+        return error_nomem(r->error);
+    for (size_t i = 0; i < r->n; i++) {
+        struct restore_change *change = &r->changes[i];
+        if (change->choice != RESTORE_GOES)
+            r->chosen[kept++] = *change;
+        bool both = is_directory(&change->before) && is_directory(&change->after);
+        if (both && change->choice != RESTORE_GOES) { /* its mode alone */
+            change->after.mode = change->before.mode;
+            change->choice = RESTORE_GOES;
+        }
+        if (change->choice != RESTORE_STAYS)
+            r->changes[n++] = *change;
+    }
+    r->n = n;
+    r->n_chosen = kept;
+    return 0;
 }

@@ -59,11 +59,14 @@ int place_move(int from, const char *name, int to, const char *new_name);
 /* The staged name of a change. */
 const char *staged_name(char out[24], size_t change);
 /* What the name in the staging directory has is one of the two that the change says:
- * deleted. Anything else is kept beside the path. */
+ * deleted, unless what was there is to be kept. Anything else is kept beside the path.
+ */
 int old_dispose(struct restore *restore, size_t change);
 /* Empties the staging directory. `begun`: of what this very restore had begun, so that
  * something else than what was staged may be there. */
 int old_dispose_all(struct restore *restore, bool begun);
+/* What was kept beside the path and is what comes there now is deleted, once. */
+void old_forget_kept(struct restore *restore, const struct restore_change *change);
 /* Moves what is at the path to a free name with .before-restore behind it. */
 int old_keep(struct restore *restore, int from, const char *name, struct str path);
 

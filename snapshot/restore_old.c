@@ -73,57 +73,91 @@ static bool file_is(struct restore *r, int fd, const struct tree_entry *entry)
     return is;
 }
 
-static bool link_is(struct restore *r, const char *name, const struct tree_entry *entry)
+static bool link_is(int dir, const char *name, const struct tree_entry *entry)
 {
     char target[TREE_TARGET_BYTES + 1];
-    ssize_t n = readlinkat(r->stage, name, target, sizeof target);
+    ssize_t n = readlinkat(dir, name, target, sizeof target);
     return n > 0 && str_equal((struct str){target, (size_t)n}, entry->target);
 }
 
-/* What cannot be told is not: it is kept then. */
-static bool is_known(struct restore *r, const char *name, const struct stat *st,
-                     const struct restore_change *change)
+static bool is_entry(struct restore *r, int dir, const char *name,
+                     const struct stat *st, const struct tree_entry *entry)
 {
-    const struct tree_entry *known[] = {&change->before, &change->after};
-    bool is = false;
-    if (S_ISLNK(st->st_mode)) {
-        for (int i = 0; i < 2; i++)
-            is = is || (known[i]->kind == TREE_LINK && link_is(r, name, known[i]));
-        return is;
-    }
-    if (!S_ISREG(st->st_mode))
+    if (S_ISLNK(st->st_mode))
+        return entry->kind == TREE_LINK && link_is(dir, name, entry);
+    if (!S_ISREG(st->st_mode) || !tree_is_file(entry))
         return false;
-    int fd = openat(r->stage, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    for (int i = 0; i < 2 && fd >= 0; i++)
-        is = is || (tree_is_file(known[i]) && file_is(r, fd, known[i]));
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is = fd >= 0 && file_is(r, fd, entry);
     if (fd >= 0)
         close(fd);
     return is;
 }
 
+/* Which of the two it is; what cannot be told is neither, and is kept then. */
+static const struct tree_entry *known_as(struct restore *r, const char *name,
+                                         const struct stat *st,
+                                         const struct restore_change *change)
+{
+    if (is_entry(r, r->stage, name, st, &change->after))
+        return &change->after;
+    return is_entry(r, r->stage, name, st, &change->before) ? &change->before : NULL;
+}
+
 /* ---- Keeping it ---- */
 
-int old_keep(struct restore *r, int from, const char *name, struct str path)
+/* "x.before-restore", or with a number behind it, as long as a name may be. */
+static void name_kept(char out[TREE_NAME_BYTES + 1], const char *name, unsigned i)
+{
+    char end[32] = TREE_KEPT;
+    if (i > 1)
+        snprintf(end, sizeof end, TREE_KEPT "-%u", i);
+    snprintf(out, TREE_NAME_BYTES + 1, "%.*s%s", (int)(TREE_NAME_BYTES - strlen(end)),
+             name, end);
+}
+
+static int keep(struct restore *r, int from, const char *name, struct str path)
 {
     char beside[TREE_NAME_BYTES + 1];
     const char *last;
     int parent = place_parent(r, path, &last), sys = parent < 0 ? errno : EEXIST;
     for (unsigned i = 1; parent >= 0 && sys == EEXIST && i < 10000; i++) {
-        char end[32] = TREE_KEPT;
-        if (i > 1)
-            snprintf(end, sizeof end, TREE_KEPT "-%u", i);
-        snprintf(beside, sizeof beside, "%.*s%s", (int)(TREE_NAME_BYTES - strlen(end)),
-                 last, end);
+        name_kept(beside, last, i);
         sys = place_move(from, name, parent, beside);
     }
     if (sys)
         return place_error(r, sys, path, "keeping what was changed in the place of");
+    return 0;
+}
+
+int old_keep(struct restore *r, int from, const char *name, struct str path)
+{
+    int rc = keep(r, from, name, path);
+    if (rc)
+        return rc;
     r->counts.kept++;
     if (r->told)
         r->told(r->context, path.ptr,
                 "was changed meanwhile: what was there is kept "
                 "beside it, as .before-restore");
     return 0;
+}
+
+void old_forget_kept(struct restore *r, const struct restore_change *change)
+{
+    char beside[TREE_NAME_BYTES + 1];
+    const char *last;
+    struct stat st;
+    int parent = place_parent(r, change->path, &last);
+    for (unsigned i = 1; parent >= 0; i++) {
+        name_kept(beside, last, i);
+        if (fstatat(parent, beside, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            return;
+        if (is_entry(r, parent, beside, &st, &change->after)) {
+            (void)unlinkat(parent, beside, 0);
+            return;
+        }
+    }
 }
 
 int old_dispose(struct restore *r, size_t change)
@@ -135,8 +169,12 @@ int old_dispose(struct restore *r, size_t change)
         return errno == ENOENT ? 0
                                : place_error(r, errno, r->changes[change].path,
                                              "looking at what was in the place of");
-    if (!is_known(r, name, &st, &r->changes[change]))
-        return old_keep(r, r->stage, name, r->changes[change].path);
+    const struct restore_change *at = &r->changes[change];
+    const struct tree_entry *is = known_as(r, name, &st, at);
+    if (!is)
+        return old_keep(r, r->stage, name, at->path);
+    if (is == &at->before && at->choice == RESTORE_BESIDE)
+        return keep(r, r->stage, name, at->path);
     if (unlinkat(r->stage, name, 0) == 0 || errno == ENOENT)
         return 0;
     return place_error(r, errno, r->changes[change].path, "deleting the old file of");

@@ -186,7 +186,14 @@ static const struct command store_table[] = {
      "Verifies a checkpoint of the session, makes one of the present state, and puts "
      "the board and the files back to what they were (the files where the checkpoint "
      "holds some): all of it, or nothing. What is ignored or was never in a checkpoint "
-     "stays. If it is interrupted, the next command of the session finishes it. Work "
+     "stays. Where other sessions have made checkpoints of the same directory since, "
+     "what "
+     "they have changed stays, and is named: a change belongs to the session whose "
+     "checkpoint showed it first, and a change that an agent's session has not shown "
+     "is "
+     "not that agent's. What both have changed goes back, and what was there is kept "
+     "beside it; --all takes everything back. If it is interrupted, the next command "
+     "of the session finishes it. Work "
      "goes on on a new branch; the one before stays. Asks on a terminal; elsewhere "
      "--yes is required. "
      "`cairn checkpoint undo-restore` takes it back. With FILE, or --paths, only these "
@@ -197,7 +204,7 @@ static const struct command store_table[] = {
      1,
      OPERANDS_MAX,
      {OPT_YES, OPT_DRY_RUN, OPT_RESTORED_PATHS, OPT_BOARD_ONLY, OPT_FILES_ONLY,
-      OPT_MESSAGES_ONLY, OPT_FORCE, OPT_SESSION, OPT_NONE},
+      OPT_MESSAGES_ONLY, OPT_RESTORE_ALL, OPT_FORCE, OPT_SESSION, OPT_NONE},
      command_checkpoint_restore},
     {"checkpoint label",
      "CHECKPOINT LABEL",
@@ -236,7 +243,8 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      0,
      0,
-     {OPT_DRY_RUN, OPT_BOARD_ONLY, OPT_FILES_ONLY, OPT_YES, OPT_SESSION, OPT_NONE},
+     {OPT_DRY_RUN, OPT_BOARD_ONLY, OPT_FILES_ONLY, OPT_RESTORE_ALL, OPT_YES,
+      OPT_SESSION, OPT_NONE},
      command_checkpoint_undo_restore},
     {"checkpoint redo-restore",
      "",
@@ -250,7 +258,7 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      0,
      0,
-     {OPT_DRY_RUN, OPT_YES, OPT_SESSION, OPT_NONE},
+     {OPT_DRY_RUN, OPT_RESTORE_ALL, OPT_YES, OPT_SESSION, OPT_NONE},
      command_checkpoint_redo_restore},
     {"checkpoint fork",
      "CHECKPOINT [DIR]",

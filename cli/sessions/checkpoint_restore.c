@@ -12,6 +12,7 @@
 #include "cli/ui.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void print_report(const struct cairn_restored *report)
@@ -31,7 +32,79 @@ static void print_report(const struct cairn_restored *report)
     out("before    %s\n", report->before[0] != '\0' ? report->before : "-");
 }
 
-static int report_restored(const struct cairn_restored *report, bool dry_run)
+/* What others have changed. */
+struct others {
+    struct other {
+        char *path, *session;
+        bool beside;
+    } * at;
+    size_t n;
+    bool failed; /* out of memory */
+};
+
+static void note_other(void *context, const char *path, const char *session,
+                       bool beside)
+{
+    struct others *others = context;
+    struct other *at = realloc(others->at, (others->n + 1) * sizeof *at);
+    others->failed = others->failed || at == NULL;
+    if (at == NULL)
+        return;
+    others->at = at;
+    at += others->n++;
+    *at = (struct other){strdup(path), strdup(session), beside};
+    others->failed = others->failed || at->path == NULL || at->session == NULL;
+}
+
+static void release_others(struct others *others)
+{
+    for (size_t i = 0; i < others->n; i++) {
+        free(others->at[i].path);
+        free(others->at[i].session);
+    }
+    free(others->at);
+    *others = (struct others){.at = NULL};
+}
+
+static void doc_others(struct doc *doc, const struct others *others)
+{
+    doc->failed = doc->failed || others->failed;
+    doc_array(doc, "others");
+    for (size_t i = 0; i < others->n && !others->failed; i++) {
+        const struct other *at = &others->at[i];
+        doc_object(doc, NULL);
+        doc_text(doc, "path", at->path);
+        doc_text(doc, "session", at->session[0] != '\0' ? at->session : NULL);
+        doc_bool(doc, "beside", at->beside);
+        doc_end(doc);
+    }
+    doc_end(doc);
+}
+
+static void warn_others(const struct others *others)
+{
+    enum { MOST = 20 };
+    if (ui_json())
+        return;
+    for (size_t i = 0; i < others->n && i < MOST && !others->failed; i++) {
+        const struct other *at = &others->at[i];
+        const char *whose = at->session[0] != '\0' ? at->session : "nobody known";
+        if (at->beside)
+            ui_warn(
+                "%s was changed since by %s, too: what was there is kept beside it, "
+                "as .before-restore",
+                at->path, whose);
+        else
+            ui_warn("%s was changed since by %s: it stays", at->path, whose);
+    }
+    if (others->n > MOST)
+        ui_warn("and %zu more", others->n - MOST);
+    if (others->n > 0)
+        ui_warn("--all goes back without regard to what others have changed");
+}
+
+static int report_restored(const struct cairn_restored *report,
+                           const struct others *others, bool dry_run)
 {
     struct doc doc;
     if (!ui_json()) {
@@ -54,6 +127,7 @@ static int report_restored(const struct cairn_restored *report, bool dry_run)
     doc_count(&doc, "removed", report->files_removed);
     doc_count(&doc, "kept", report->files_kept);
     doc_count(&doc, "left", report->files_left);
+    doc_others(&doc, others);
     doc_end(&doc);
     doc_bool(&doc, "dry_run", dry_run);
     doc_bool(&doc, "files_skipped", report->files_skipped);
@@ -69,7 +143,8 @@ static void warn_kept(void *context, const char *path, const char *what)
 }
 
 static struct cairn_restore_options options_of(const struct settings *settings,
-                                               const struct patterns *patterns)
+                                               const struct patterns *patterns,
+                                               struct others *others)
 {
     return (struct cairn_restore_options){.force = settings->given[OPT_FORCE],
                                           .board_only = settings->given[OPT_BOARD_ONLY],
@@ -79,7 +154,10 @@ static struct cairn_restore_options options_of(const struct settings *settings,
                                           .paths = patterns->list,
                                           .n_paths = patterns->n,
                                           .dry_run = settings->given[OPT_DRY_RUN],
-                                          .kept = warn_kept};
+                                          .kept = warn_kept,
+                                          .context = others,
+                                          .all = settings->given[OPT_RESTORE_ALL],
+                                          .others = note_other};
 }
 
 static int pass_change(void *context, const struct cairn_board_change *change)
@@ -108,7 +186,8 @@ static int say_board(const struct settings *settings, struct cairn_store *store,
 
 /* Says what would change, and asks. What cannot be restored is said before that. */
 static int ask_to_restore(const struct settings *settings, struct cairn_store *store,
-                          const struct cairn_restore_options *given, bool *agreed)
+                          const struct cairn_restore_options *given,
+                          struct others *others, bool *agreed)
 {
     struct cairn_restore_options options = *given;
     struct cairn_restored report = {0};
@@ -128,6 +207,8 @@ static int ask_to_restore(const struct settings *settings, struct cairn_store *s
         say_always("files: %" PRIu64 " to add, %" PRIu64 " to change, %" PRIu64
                    " to remove",
                    report.files_added, report.files_changed, report.files_removed);
+    warn_others(others);
+    release_others(others); /* they come again */
     *agreed = ui_ask("Restore it?");
     if (!*agreed)
         say_always("nothing was restored");
@@ -141,19 +222,20 @@ static bool was_there(const struct cairn_restored *report)
 }
 
 static int restore(const struct settings *settings, struct cairn_store *store,
-                   const struct cairn_restore_options *options)
+                   const struct cairn_restore_options *options, struct others *others)
 {
     struct cairn_restored report = {0};
     struct cairn_error error = {0};
     bool agreed = settings->given[OPT_YES] || options->dry_run;
-    int status = agreed ? 0 : ask_to_restore(settings, store, options, &agreed);
+    int status = agreed ? 0 : ask_to_restore(settings, store, options, others, &agreed);
     if (status != 0 || !agreed)
         return status;
     if (cairn_session_restore(store, session_option(settings), settings->operands[0],
                               options, &report, &error) != 0)
         return report_error(&error);
-    status = report_restored(&report, options->dry_run);
+    status = report_restored(&report, others, options->dry_run);
     out_flush();
+    warn_others(others);
     if (report.files_skipped)
         ui_warn(
             "the checkpoint holds files, which were not restored: the setting `files` "
@@ -171,19 +253,21 @@ int command_checkpoint_restore(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_restore_options options;
+    struct others others = {.at = NULL};
     struct patterns patterns;
     int status;
     status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS],
                            settings->operands + 1, settings->n_operands - 1);
-    options = options_of(settings, &patterns);
+    options = options_of(settings, &patterns, &others);
     if (status == 0)
         status = session_store(settings, STORE_WRITE, &store);
     if (status == 0)
         status = checkpoint_operand(settings, store, 0);
     if (status == 0)
-        status = restore(settings, store, &options);
+        status = restore(settings, store, &options, &others);
     hooks_run_and_close(store);
     patterns_release(&patterns);
+    release_others(&others);
     return status;
 }
 
@@ -197,7 +281,8 @@ static int move_along(struct settings *settings, move_fn *move, const char *oppo
     struct cairn_restored report = {0};
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    struct cairn_restore_options options = options_of(settings, &none);
+    struct others others = {.at = NULL};
+    struct cairn_restore_options options = options_of(settings, &none, &others);
     int status = session_store(settings, STORE_WRITE, &store);
     bool done = status == 0;
     if (done && move(store, session_option(settings), &options, &report, &error) != 0) {
@@ -205,8 +290,11 @@ static int move_along(struct settings *settings, move_fn *move, const char *oppo
         done = false;
     }
     if (done)
-        status = report_restored(&report, options.dry_run);
+        status = report_restored(&report, &others, options.dry_run);
     out_flush();
+    if (done)
+        warn_others(&others);
+    release_others(&others);
     if (done && options.dry_run)
         say("nothing was restored: that is what would be");
     else if (done && !ui_json())

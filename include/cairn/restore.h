@@ -28,9 +28,11 @@ struct cairn_restored {
     char old_branch[CAIRN_SESSION_NAME_MAX]; /* and the old line is this one */
     uint64_t added, changed, removed; /* items, against the state that was there */
     uint64_t files_added, files_changed, files_removed; /* files, links, directories */
-    uint64_t files_kept; /* were changed while it went on: kept beside */
-    uint64_t files_left; /* of which one side has the name alone: not touched */
-    bool files_skipped;  /* it holds files, and the setting "files" is off */
+    uint64_t files_kept;   /* were changed while it went on: kept beside */
+    uint64_t files_left;   /* of which one side has the name alone: not touched */
+    uint64_t files_others; /* stayed, since others have changed them */
+    uint64_t files_beside; /* others have changed them, too: kept beside */
+    bool files_skipped;    /* it holds files, and the setting "files" is off */
     uint64_t messages_before,
         messages; /* of the line that was there, and of this one */
 };
@@ -51,6 +53,12 @@ struct cairn_restore_options {
      * others, with what was done instead; or NULL. */
     void (*kept)(void *context, const char *path, const char *what);
     void *context;
+    bool all; /* also what others have changed since */
+    /* Called, also where nothing is done, for what others have changed since, or NULL:
+     * `session` is the name of theirs, "" where nobody knows. It stays; or, where the
+     * session itself has changed it, too (`beside`), it goes, and what was there is
+     * kept beside it. A directory stands for all that is in it. */
+    void (*others)(void *context, const char *path, const char *session, bool beside);
 };
 /* Puts the board of a session back to one of its checkpoints, and the files where the
  * checkpoint holds some and the setting "files" is what it was, after verifying all of
@@ -59,8 +67,10 @@ struct cairn_restore_options {
  * that was there is checkpointed before (if the last checkpoint does not have it
  * already), and work goes on on a new branch, which starts from the restored one; with
  * `messages_only` or `paths` from the state before, as that is what has changed little.
- * No branch is begun where nothing differs from the checkpoint. CAIRN_EDAMAGED: nothing
- * was changed. */
+ * Where other sessions of
+ * the directory have made checkpoints since that one, what they have changed stays, but
+ * for `all` (the rule: docs/guarantees.md, G10). No branch is begun where nothing
+ * differs from the checkpoint. CAIRN_EDAMAGED: nothing was changed. */
 CAIRN_API int cairn_session_restore(struct cairn_store *store, const char *session,
                                     const char *id,
                                     const struct cairn_restore_options *options,

@@ -35,9 +35,10 @@ int move_finish(struct move *m, const struct log_entry *entry);
 /* One transaction of a restore. */
 typedef int restore_fn(struct move *m, const char *id,
                        const struct cairn_restore_options *options);
-/* That, with files in place after it. `given` and `report` may be NULL. */
+/* That, with files in place after it. `back`: it takes a restore back. `given` and
+ * `report` may be NULL. */
 int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
-                 const char *id, const struct cairn_restore_options *given,
+                 bool back, const char *id, const struct cairn_restore_options *given,
                  struct cairn_restored *report, struct cairn_error *error);
 
 /* A branch of the session by name, copied into its arena; found->branch 0: there is

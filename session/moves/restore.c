@@ -47,7 +47,7 @@ static int look_there(struct move *m, const struct cairn_restore_options *option
         *there = m->live.message == m->state.messages.n;
     if (options->n_paths && m->state.has_files &&
         m->live.settings.later[SETTING_FILES].len) {
-        rc = files_replace(&m->live, &m->state.files, m->error);
+        rc = files_replace(&m->live, &m->state.files, m->seq, m->error);
         *there = !rc && !m->live.files->decided;
     }
     return rc;
@@ -163,15 +163,20 @@ static void count_files(const struct files_taken *files, struct cairn_restored *
     told->files_removed = files->counts.removed;
     told->files_kept = files->counts.kept;
     told->files_left = files->counts.left;
+    told->files_others = files->others;
+    told->files_beside = files->counts.beside;
 }
 
 int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
-                 const char *id, const struct cairn_restore_options *given,
+                 bool back, const char *id, const struct cairn_restore_options *given,
                  struct cairn_restored *report, struct cairn_error *error)
 {
     static const struct cairn_restore_options none;
     const struct cairn_restore_options *options = given ? given : &none;
     struct files_taken files = {.told = options->kept,
+                                .told_others = options->others,
+                                .spare_others = !options->all,
+                                .back = back,
                                 .told_context = options->context};
     struct cairn_restored told = {0};
     struct str *texts;
@@ -186,6 +191,7 @@ int restore_with(struct cairn_store *store, const char *session, restore_fn *mak
     bool looked = rc == LOOKED;
     if (looked && files.prepared)
         restore_count(&files.restore);
+    files.looked = looked;
     rc = files_end(&files, rc, store, error);
     free(texts);
     count_files(&files, &told);
@@ -202,5 +208,5 @@ int cairn_session_restore(struct cairn_store *store, const char *session,
                           const char *id, const struct cairn_restore_options *options,
                           struct cairn_restored *report, struct cairn_error *error)
 {
-    return restore_with(store, session, restore, id, options, report, error);
+    return restore_with(store, session, restore, false, id, options, report, error);
 }

@@ -296,7 +296,8 @@ int cairn_session_undo_restore(struct cairn_store *store, const char *session,
                                const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
-    return restore_with(store, session, undo_restore, NULL, options, report, error);
+    return restore_with(store, session, undo_restore, true, NULL, options, report,
+                        error);
 }
 
 /* ---- Forward ---- */
@@ -354,7 +355,10 @@ int cairn_session_redo_restore(struct cairn_store *store, const char *session,
     if (options) {
         taken.dry_run = options->dry_run;
         taken.kept = options->kept;
+        taken.all = options->all;
+        taken.others = options->others;
         taken.context = options->context;
     }
-    return restore_with(store, session, redo_restore, NULL, &taken, report, error);
+    return restore_with(store, session, redo_restore, false, NULL, &taken, report,
+                        error);
 }

@@ -161,6 +161,20 @@ const char *judge_barred(const struct tree *disk, const struct tree *target)
     return NULL;
 }
 
+/* As a restore keeps what comes back, which goes when that is taken back. */
+static bool was_kept(const struct tree *target, const struct entry *had)
+{
+    char path[PATH_SIZE];
+    const char *end = strstr(had->path, ".before-restore");
+    for (; end; end = strstr(end + 1, ".before-restore")) {
+        snprintf(path, sizeof path, "%.*s", (int)(end - had->path), had->path);
+        const struct entry *there = tree_get(target, path);
+        if (there && there->kind == had->kind && there->content == had->content)
+            return true;
+    }
+    return false;
+}
+
 /* What is in no checkpoint, and what the target ignored, is where it was. */
 static bool judge_others(struct life *life, const struct tree *target, struct tree *now,
                          const char *what)
@@ -177,7 +191,7 @@ static bool judge_others(struct life *life, const struct tree *target, struct tr
         bool same = got && entry_same(got, had, true);
         if (same)
             got->marked = true;
-        if (same || (!must_be && is_displaced(target, had)))
+        if (same || was_kept(target, had) || (!must_be && is_displaced(target, had)))
             continue;
         wrong(life, &life->lost, "%s: %s, which is ignored, is not as it was", what,
               had->path);

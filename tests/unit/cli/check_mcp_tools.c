@@ -293,7 +293,7 @@ START_TEST(test_lines)
         {"search", "{\"query\":\"q\",\"hits\":3}", "search|--json|--hits=3|--|q"},
         {"checkpoint_restore", "{\"checkpoint\":\"4\",\"dry_run\":true}",
          "checkpoint_restore: \"dry_run\" is no field of it; it has checkpoint, "
-         "confirm, paths, board_only, files_only, messages_only, force, session, "
+         "confirm, paths, board_only, files_only, messages_only, all, force, session, "
          "directory"},
         {"task_complete", "{\"run\":1,\"task\":\"t\",\"output\":{},\"outputs\":{}}",
          "task_complete: \"outputs\" is given twice, under two names"},

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* The checkpoints since, in their order, each compared with the one that the same
+ * session had made before it: what differs is claimed by that session, path by path. */
+#include "session/others.h"
+
+#include "base/array.h"
+#include "base/reader.h"
+#include "session/files_pending.h"
+#include "session/session_int.h"
+#include "storage/rows_checkpoint.h"
+
+#include <stdlib.h>
+
+/* A checkpoint with files of the directory, or of one above or below it. */
+struct look {
+    uint64_t seq, session;
+    bool claims;         /* what it shows first, the session has done */
+    bool moved;          /* what a restore after it has put there: `root` is that */
+    struct digest root;  /* the tree */
+    struct digest since; /* of a restore: what there was */
+    struct str name;     /* of the root, as the setting `files` has it */
+};
+/* A state of a path that a session has made. */
+struct claim {
+    uint64_t session, seq, state;
+};
+struct claims {
+    struct claim *at;
+    size_t n, room;
+};
+struct others {
+    struct files_taken *files;
+    struct live live;
+    struct arena arena;
+    struct look *looks;
+    size_t n, room;
+    struct claims *claims; /* of each change */
+    const char **names;    /* of sessions, as they were asked for */
+    uint64_t *named;
+    size_t n_names, room_names, room_named;
+    struct buf path;
+    struct str prefix, inner; /* of the paths of the present look: see own_path */
+    const struct look *look;
+    uint64_t from; /* seq of the state that it is compared with */
+    bool active;   /* another session has been */
+    bool agent;    /* the session is an agent's */
+    struct cairn_error *error;
+};
+
+static bool is_before(uint32_t trigger)
+{
+    return trigger == TRIGGER_BEFORE_TOOL || trigger == TRIGGER_PROMPT ||
+           trigger == TRIGGER_BEFORE_RESTORE || trigger == TRIGGER_BRANCH_SWITCH;
+}
+
+static bool is_of_agent(uint32_t trigger)
+{
+    return trigger == TRIGGER_BEFORE_TOOL || trigger == TRIGGER_AFTER_TOOL ||
+           trigger == TRIGGER_PROMPT || trigger == TRIGGER_TURN_ENDED;
+}
+
+/* ---- The checkpoints ---- */
+
+static int add_look(struct others *o, const struct look *look)
+{
+    struct look *looks = array_room(o->looks, o->n, &o->room, sizeof *looks);
+    if (!looks)
+        return error_nomem(o->error);
+    o->looks = looks;
+    looks[o->n++] = *look;
+    return 0;
+}
+
+static bool is_above(struct str above, struct str path)
+{
+    if (str_equal(above, STR(".")))
+        return path.len && path.ptr[0] != '/' && !str_equal(path, above);
+    return path.len > above.len && path.ptr[above.len] == '/' &&
+           memcmp(path.ptr, above.ptr, above.len) == 0;
+}
+
+/* What is damaged or gone shows nothing: 1 where it is one. */
+static int read_look(struct others *o, uint64_t seq, struct look *look,
+                     uint32_t *trigger)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    struct sections_at at = {.session = 0};
+    struct snapshot_head head;
+    struct cairn_error why = {0};
+    int rc =
+        sections_read(o->live.store, o->live.sha, seq, &arena, &sections, &at, &why);
+    const struct section_ref *files = rc ? NULL : files_section(&sections);
+    if (files)
+        rc = snapshot_read(o->live.store, &files->digest, &o->arena, &head, &why);
+    if (files && !rc) {
+        *look = (struct look){.seq = seq,
+                              .session = at.session,
+                              .root = head.root,
+                              .name = head.root_name};
+        *trigger = sections.trigger;
+    }
+    arena_release(&arena);
+    if (rc == CAIRN_ENOMEM || rc == CAIRN_EIO)
+        return error_set(o->error, rc, "%s", why.text);
+    return !rc && files;
+}
+
+struct seqs {
+    uint64_t *at;
+    size_t n, room;
+};
+
+static int see_row(void *context, const struct checkpoint_row *row)
+{
+    struct seqs *seqs = context;
+    uint64_t *at = array_room(seqs->at, seqs->n, &seqs->room, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    seqs->at = at;
+    at[seqs->n++] = row->seq;
+    return 0;
+}
+
+static int take_look(struct others *o, uint64_t seq)
+{
+    struct look look;
+    uint32_t trigger;
+    struct str own = buf_view(&o->files->root_name);
+    int rc = read_look(o, seq, &look, &trigger);
+    if (rc <= 0)
+        return rc;
+    if (!str_equal(look.name, own) && !is_above(look.name, own) &&
+        !is_above(own, look.name))
+        return 0;
+    bool ours = look.session == o->files->session;
+    look.claims = !is_before(trigger) && seq > o->files->since;
+    o->active = o->active || (!ours && seq > o->files->since);
+    o->agent = o->agent || (ours && is_of_agent(trigger));
+    return add_look(o, &look);
+}
+
+static int take_looks(struct others *o)
+{
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
+                                     .first = o->files->since};
+    struct seqs seqs = {.at = NULL};
+    int rc = store_each_checkpoint(o->live.store, &range, see_row, &seqs, o->error);
+    for (size_t i = 0; i < seqs.n && !rc; i++)
+        rc = take_look(o, seqs.at[i]);
+    free(seqs.at);
+    return rc;
+}
+
+/* ---- Restores of the session ---- */
+
+static int see_move(void *context, const struct session_log_row *row)
+{
+    struct others *o = context;
+    bool restored = row->verb == VERB_RESTORED;
+    if (!restored && row->verb != VERB_BACK && row->verb != VERB_FORWARD)
+        return 0;
+    struct reader in = reader_of(row->after.ptr, row->after.len);
+    (void)read_varint(&in);
+    uint64_t seq = read_varint(&in), taken = restored ? row->number : read_varint(&in);
+    if (in.failed || seq < o->files->since || !taken)
+        return 0;
+    return add_look(o, &(struct look){.seq = seq, .session = taken, .moved = true});
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct look *x = a, *y = b;
+    if (x->seq != y->seq)
+        return x->seq < y->seq ? -1 : 1;
+    return (int)x->moved - (int)y->moved;
+}
+
+/* What they have put into place comes behind the checkpoint before. */
+static int take_moves(struct others *o)
+{
+    size_t first = o->n, kept;
+    int rc = store_each_session_log(o->live.store, o->files->session, 0, false,
+                                    see_move, o, o->error);
+    kept = first;
+    for (size_t i = first; i < o->n && !rc; i++) {
+        struct look before, after, *look = &o->looks[i];
+        uint32_t trigger;
+        rc = read_look(o, look->seq, &before, &trigger);
+        if (rc > 0)
+            rc = read_look(o, look->session, &after, &trigger);
+        if (rc > 0 && str_equal(before.name, buf_view(&o->files->root_name)) &&
+            str_equal(after.name, before.name)) {
+            after.seq = before.seq;
+            after.session = o->files->session;
+            after.claims = after.moved = true;
+            after.since = before.root;
+            o->looks[kept++] = after;
+        }
+        rc = rc > 0 ? 0 : rc;
+    }
+    o->n = kept;
+    if (o->n)
+        qsort(o->looks, o->n, sizeof *o->looks, by_seq);
+    return rc;
+}
+
+/* ---- Claims ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * 0x9e3779b97f4a7c15u;
+}
+
+/* Of what an entry is, without its time; 0: it is not there. */
+static uint64_t state_of(const struct tree_entry *entry)
+{
+    uint64_t hash = 1, word;
+    if (!entry || !entry->kind)
+        return 0;
+    hash = mix(mix(mix(hash, entry->kind), entry->mode), entry->why);
+    if (tree_is_file(entry)) {
+        memcpy(&word, entry->digest.bytes, sizeof word);
+        hash = mix(hash, word);
+    }
+    for (size_t i = 0; entry->kind == TREE_LINK && i < entry->target.len; i++)
+        hash = mix(hash, (unsigned char)entry->target.ptr[i]);
+    return hash | 1;
+}
+
+/* Another session's checkpoint has shown it, since the state that this was compared
+ * with. */
+static bool was_shown(const struct others *o, const struct claims *claims,
+                      uint64_t state)
+{
+    for (size_t i = 0; i < claims->n; i++)
+        if (claims->at[i].session != o->look->session && claims->at[i].state == state &&
+            claims->at[i].seq > o->from)
+            return true;
+    return false;
+}
+
+/* Where the present look is one of a directory above: `inner` is in front of its paths;
+ * of one below: `prefix` is to be put there. */
+static bool own_path(struct others *o, struct str path, struct str *out)
+{
+    if (o->inner.len) {
+        if (path.len <= o->inner.len || path.ptr[o->inner.len] != '/' ||
+            memcmp(path.ptr, o->inner.ptr, o->inner.len) != 0)
+            return false;
+        *out = (struct str){path.ptr + o->inner.len + 1, path.len - o->inner.len - 1};
+        return true;
+    }
+    buf_clear(&o->path);
+    buf_str(&o->path, o->prefix);
+    if (o->prefix.len)
+        buf_byte(&o->path, '/');
+    buf_str(&o->path, path);
+    *out = buf_view(&o->path);
+    return !o->path.failed;
+}
+
+/* What a restore has put there may have been left to others. */
+static int is_there(struct others *o, const struct restore_change *change,
+                    uint64_t state)
+{
+    const struct look *next = o->look + 1, *end = o->looks + o->n;
+    struct arena arena = ARENA_INIT;
+    struct tree_entry entry;
+    if (!o->look->moved)
+        return 1;
+    while (next < end && !str_equal(next->name, o->look->name))
+        next++;
+    if (next == end)
+        return state_of(&change->before) == state;
+    const struct digest *root = next->moved ? &next->since : &next->root;
+    int rc = snapshot_find(o->live.store, root, change->path, &arena, &entry, o->error);
+    if (rc >= 0)
+        rc = state_of(rc ? &entry : NULL) == state;
+    arena_release(&arena);
+    return rc;
+}
+
+static int see_change(void *context, struct str path, const struct tree_entry *before,
+                      const struct tree_entry *after)
+{
+    struct others *o = context;
+    struct str own;
+    (void)before;
+    if (!own_path(o, path, &own))
+        return o->path.failed ? error_nomem(o->error) : 0;
+    const struct restore_change *change = restore_find_change(&o->files->restore, own);
+    if (!change)
+        return 0;
+    struct claims *claims = &o->claims[change - o->files->restore.changes];
+    uint64_t state = state_of(after);
+    int rc = was_shown(o, claims, state) ? 0 : is_there(o, change, state);
+    if (rc <= 0)
+        return rc;
+    struct claim *at = array_room(claims->at, claims->n, &claims->room, sizeof *at);
+    if (!at)
+        return error_nomem(o->error);
+    claims->at = at;
+    at[claims->n++] = (struct claim){o->look->session, o->look->seq, state};
+    return 0;
+}
+
+/* The same session's last look before it, or else anybody's. */
+static const struct look *look_before(const struct others *o, const struct look *look)
+{
+    const struct look *any = NULL;
+    for (const struct look *at = look; at-- > o->looks;) {
+        if (!str_equal(at->name, look->name))
+            continue;
+        if (at->session == look->session)
+            return at;
+        if (!any)
+            any = at;
+    }
+    return any;
+}
+
+static struct str below(struct str above, struct str path)
+{
+    size_t n = str_equal(above, STR(".")) ? 0 : above.len + 1;
+    return (struct str){path.ptr + n, path.len - n};
+}
+
+static int claim(struct others *o, const struct look *look)
+{
+    const struct look *before = look_before(o, look);
+    struct str own = buf_view(&o->files->root_name);
+    if (!before && !look->moved)
+        return 0;
+    o->look = look;
+    o->from = look->moved ? look->seq : before->seq;
+    o->inner = is_above(look->name, own) ? below(look->name, own) : STR("");
+    o->prefix = is_above(own, look->name) ? below(own, look->name) : STR("");
+    return snapshot_compare(o->live.store, look->moved ? &look->since : &before->root,
+                            &look->root, false, see_change, o, o->error);
+}
+
+/* ---- What becomes of each change ---- */
+
+static int copy_name(void *context, const struct session_row *row)
+{
+    struct others *o = context;
+    o->names[o->n_names] = clean_copy(&o->files->restore.arena, row->name).ptr;
+    return 0;
+}
+
+/* *out: "" where it is not known. */
+static int name_of(struct others *o, uint64_t session, const char **out)
+{
+    for (size_t i = 0; i < o->n_names; i++)
+        if (o->named[i] == session) {
+            *out = o->names[i];
+            return 0;
+        }
+    const char **names =
+        array_room(o->names, o->n_names, &o->room_names, sizeof *names);
+    o->names = names ? names : o->names;
+    uint64_t *named = array_room(o->named, o->n_names, &o->room_named, sizeof *named);
+    o->named = named ? named : o->named;
+    if (!names || !named)
+        return error_nomem(o->error);
+    names[o->n_names] = "";
+    named[o->n_names] = session;
+    int rc =
+        session ? store_get_session(o->live.store, session, copy_name, o, o->error) : 0;
+    if (rc && rc != CAIRN_ENOTFOUND && rc != CAIRN_EDAMAGED)
+        return rc;
+    *out = o->names[o->n_names++];
+    return o->files->restore.arena.failed ? error_nomem(o->error) : 0;
+}
+
+static int choose(struct others *o, size_t i)
+{
+    struct restore_change *change = &o->files->restore.changes[i];
+    const struct claims *claims = &o->claims[i];
+    uint64_t now = state_of(&change->before), other = 0;
+    bool mine = false, others = false;
+    if (now == state_of(&change->after)) /* but for its time */
+        return 0;
+    for (size_t k = 0; k < claims->n; k++) {
+        bool own = claims->at[k].session == o->files->session;
+        mine = mine || own;
+        others = others || !own;
+        other = own ? other : claims->at[k].session;
+    }
+    if (!claims->n || claims->at[claims->n - 1].state != now) { /* nobody's */
+        mine = mine || !o->agent;
+        others = others || o->agent;
+    }
+    change->choice = !others ? RESTORE_GOES : mine ? RESTORE_BESIDE : RESTORE_STAYS;
+    return others ? name_of(o, other, &change->by) : 0;
+}
+
+static int spare(struct others *o)
+{
+    struct restore *restore = &o->files->restore;
+    int rc = take_looks(o);
+    if (rc || !o->active)
+        return rc;
+    rc = take_moves(o);
+    o->claims = calloc(restore->n, sizeof *o->claims);
+    if (!rc && !o->claims)
+        rc = error_nomem(o->error);
+    for (size_t i = 0; i < o->n && !rc; i++)
+        if (o->looks[i].claims)
+            rc = claim(o, &o->looks[i]);
+    for (size_t i = 0; i < restore->n && !rc; i++)
+        rc = choose(o, i);
+    for (size_t i = 0; i < restore->n && o->claims; i++)
+        free(o->claims[i].at);
+    free(o->claims);
+    return rc ? rc : restore_choose(restore);
+}
+
+int others_spare(struct files_taken *files, struct cairn_store *store,
+                 struct cairn_error *error)
+{
+    struct others o = {.files = files, .error = error};
+    if (!files->restore.n)
+        return 0;
+    int rc = live_begin(&o.live, store, false, error);
+    if (!rc)
+        rc = spare(&o);
+    rc = live_close(&o.live, rc, error);
+    buf_release(&o.path);
+    free(o.looks);
+    free(o.names);
+    free(o.named);
+    arena_release(&o.arena);
+    return rc;
+}

@@ -1,0 +1,225 @@
+# Two sessions in one directory: going back to a checkpoint of the one leaves what the
+# other one has changed since, and says so. Every command is a process of its own.
+. "$TESTS/cli/tap.sh"
+
+unset CAIRN_STORE CAIRN_SESSION CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE
+
+in_p() { (cd p && "$@"); }
+hook() { # SESSION EVENT
+    printf '{"hook_event_name":"%s","session_id":"%s","cwd":"%s","tool_name":"Write"}' \
+        "$2" "$1" "$PWD/p" >event.json
+    cairn session hook <event.json >hook.out 2>hook.err
+}
+# An agent does something with a tool.
+tool() { # SESSION COMMAND...
+    tool_by=$1
+    shift
+    hook "$tool_by" PreToolUse
+    "$@"
+    hook "$tool_by" PostToolUse
+}
+put() { # FILE TEXT
+    mkdir -p "$(dirname "p/$1")"
+    echo "$2" >"p/$1"
+}
+begin() {
+    rm -rf p
+    mkdir p
+    echo .claude >p/.gitignore
+    in_p run cairn session install-hooks
+    put start s
+}
+listing() {
+    (cd p && find . -name .cairn -prune -o \( -type l -printf 'l %p %l\n' \) -o -printf '%y %m %p\n' | sort
+        find . -name .cairn -prune -o -type f -exec sha256sum {} + | sort -k 2)
+}
+newest() { # SESSION: its newest checkpoint
+    in_p cairn branch list --session "$1" --json >branches.json
+    "$BUILD/tests/tools/json" flat branches.json | awk -F '\t' '
+        $1 ~ /current$/ { current = $2 == "true" }
+        $1 ~ /head$/ { head[$1] = $2; last = $2 }
+        END { split(last, part, /[:-]/); print part[2] }'
+}
+A=agent-aaaaaaaa B=agent-bbbbbbbb
+a=aaaaaaaa-0000-4000-8000-000000000001 b=bbbbbbbb-0000-4000-8000-000000000002
+restore() { # CHECKPOINT OPTION...
+    in_p cairn checkpoint restore "$@" --session $A >out 2>err
+    status=$?
+    tap_last="cairn checkpoint restore $*"
+}
+undo() { in_p cairn checkpoint undo-restore --session $A >out 2>err; status=$?; tap_last=undo-restore; }
+redo() { in_p cairn checkpoint redo-restore --session $A >out 2>err; status=$?; tap_last=redo-restore; }
+has() { # FILE TEXT, or nothing: it is not there
+    is "$(cat "p/$1" 2>/dev/null)" "${2-}" "${3-$1 is ${2:-not there}}"
+}
+
+# ---- The case: A writes a, B writes b, A writes a ----
+begin
+tool $a put a 1
+one=$(newest $A)
+tool $b put b 1
+tool $a put a 2
+listing >before
+restore "$one" --dry-run
+is $status 0 'a dry run'
+says "b was changed since by $B: it stays" 'it names what others have made'
+listing >after
+ok 'and changes nothing' cmp before after
+restore "$one" --yes
+is $status 0 'the restore'
+says "b was changed since by $B: it stays"
+has a 1
+has b 1
+undo
+is $status 0 'the undo'
+listing >after
+ok 'an undo takes it back' cmp before after
+redo
+is $status 0 'forward again'
+has a 1
+has b 1
+undo
+restore "$one" --yes --all
+has a 1
+has b '' '--all takes everything back'
+undo
+listing >after
+ok 'which an undo takes back' cmp before after
+restore "$one" --dry-run --json
+json_ok 'as JSON'
+is "$(json_get '.files.others[0].path') $(json_get '.files.others[0].session')" "b $B" 'with what others have changed'
+
+# ---- Changed by both ----
+tool $b put a 3
+listing >before
+restore "$one" --yes
+is $status 0 'a file that both have changed'
+says "a was changed since by $B, too: what was there is kept beside it"
+has a 1
+has a.before-restore 3
+has b 1
+undo
+has a 3
+listing >after
+ok 'taken back, with nothing left beside it' cmp before after
+restore "$one" --yes
+put a.before-restore other
+undo
+has a.before-restore other 'what was changed there stays'
+rm p/a.before-restore
+
+# ---- Nobody known; directories ----
+begin
+put dir/keep k
+tool $a put a 1
+one=$(newest $A)
+put user/own u
+tool $b put b/deep/x 1
+tool $b rm p/dir/keep
+tool $a put made/by/a 1
+tool $b put made/by/b 1
+tool $a put gone/y 1
+tool $a rm p/start
+restore "$one" --yes
+is $status 0 'directories'
+has user/own u 'what nobody known has made stays'
+says 'user was changed since by nobody known: it stays'
+has b/deep/x 1
+says "b was changed since by $B: it stays" 'a directory stands for all in it'
+ok 'for what is in it nothing is said' sh -c '! grep -q deep err'
+has dir/keep '' 'what another has removed stays removed'
+has made/by/a '' 'in a directory of both what is its own goes'
+has made/by/b 1
+ok 'its own directory goes' [ ! -e p/gone ]
+has start s 'what it has removed is back'
+
+# ---- A long tool of A, with tools of B in between ----
+begin
+tool $a put a 1
+one=$(newest $A)
+hook $a PreToolUse
+put long/1 l
+hook $b PreToolUse
+put b b
+put long/2 l
+hook $b PostToolUse
+tool $b put b2 b
+put long/3 l
+hook $a PostToolUse
+restore "$one" --yes
+has b b 'a tool of another within a long one'
+has b2 b
+has long/1 '' 'what was there before that tool is the own'
+has long/3 '' 'as is what came after it'
+
+# ---- Nobody else: everything goes back ----
+begin
+tool $a put a 1
+one=$(newest $A)
+put by/hand h
+tool $a put a 2
+put last l
+restore "$one" --yes
+has a 1
+has by/hand '' 'alone, what nobody has shown goes, too'
+has last ''
+ok 'and nothing is said of others' sh -c '! grep -q "changed since" err'
+undo
+has last l
+has a 2
+
+# ---- Sessions by hand ----
+begin
+in_p cairn session start mine >out 2>err
+in_p cairn session config files . >out 2>err
+put m 1
+in_p cairn checkpoint create one -q >out 2>err
+one=$(sed -n 's/.*debug:\([0-9]*\)-.*/\1/p' out err | head -n 1)
+[ -n "$one" ] || one=1
+tool $b put b 1
+put m 2
+put own 1
+in_p cairn checkpoint restore "$one" --yes --session mine >out 2>err
+status=$?
+is $status 0 'a session by hand'
+has m 1
+has own '' 'what no other session has shown is its own'
+has b 1
+in_p cairn checkpoint undo-restore --session mine >out 2>err
+has m 2
+has own 1
+
+# ---- Killed in the middle ----
+if ! command -v strace >strace.out || ! strace -o strace.out true; then
+    skip 'killed in the middle' 'there is no strace, or it may not trace'
+else
+    begin
+    tool $a put a 1
+    tool $a put gone 1
+    one=$(newest $A)
+    odd="o\\d
+d"
+    tool $b put "$odd" 1
+    tool $b put b 1
+    tool $a put a 2
+    tool $a rm p/gone
+    tool $b put a 3
+    cp -a p saved
+    rename=1 killed=0 bad=
+    while [ $rename -le 12 ]; do
+        rm -rf p
+        cp -a saved p
+        (cd p && strace -f -o ../strace.out -e trace=renameat2,syncfs \
+            -e inject=renameat2,syncfs:signal=KILL:when=$rename \
+            cairn checkpoint restore "$one" --yes --session $A >../out 2>../err)
+        grep -q 'killed by SIGKILL' strace.out || break
+        killed=$((killed + 1))
+        in_p cairn note add next --session $A >out 2>err || bad="$bad note:$rename"
+        [ "$(cat p/a p/a.before-restore p/b "p/$odd" p/gone 2>/dev/null)" = "$(printf '1\n3\n1\n1\n1')" ] ||
+            bad="$bad $rename"
+        rename=$((rename + 1))
+    done
+    is "$bad" '' "killed at $killed places: finished as it was decided"
+    ok 'at some places' [ "$killed" -ge 3 ]
+fi
+done_testing
