@@ -224,7 +224,8 @@ static int take_locked(struct files_taken *files, struct files_known *known,
     int rc = files->locked ? 0 : pending_lock(known->store, error);
     files->locked = rc == 0;
     if (!rc)
-        rc = pending_finish(known->store, true, error);
+        rc = pending_finish(known->store, true, known->session, buf_view(&known->name),
+                            error);
     return rc ? rc : take_tracked(files, known, error);
 }
 

@@ -19,6 +19,9 @@
  * and is one of which what was there is kept beside; in paths a line break is "\n", and
  * a backslash "\\". */
 static const char setting[] = "restore";
+/* One that is put aside: behind the name, and behind that of the directory in which its
+ * contents wait, there are a dash and the number of its session. */
+enum { PENDING_NAME = 48 };
 /* "1 SESSION", and a directory in the next line. */
 static const char fork_setting[] = "unpack";
 enum { VALUE_MOST = 16 << 20 };
@@ -171,21 +174,28 @@ int pending_note(struct cairn_store *store, uint64_t session,
     return rc;
 }
 
-int pending_carry_out(struct cairn_store *store, struct restore *restore,
-                      struct cairn_error *error)
+static int carry_out(struct cairn_store *store, struct restore *restore,
+                     const char *name, struct cairn_error *error)
 {
     int rc = restore_apply(restore);
     if (!rc)
         rc = store_begin(store, -1, error);
     if (!rc)
-        rc = store_end(store, store_drop_setting(store, setting, error), error);
+        rc = store_end(store, store_drop_setting(store, name, error), error);
     return rc;
+}
+
+int pending_carry_out(struct cairn_store *store, struct restore *restore,
+                      struct cairn_error *error)
+{
+    return carry_out(store, restore, setting, error);
 }
 
 /* ---- What is noted ---- */
 
 struct pending {
-    char *text; /* of the setting, heap */
+    char name[PENDING_NAME]; /* of the setting, and of the directory of the contents */
+    char *text;              /* of the setting, heap */
     uint64_t session;
     struct digest snapshots[2];
     struct str *patterns; /* heap */
@@ -271,12 +281,15 @@ static int parse(struct pending *out, struct cairn_error *error)
     return parse_lines(out, out->text + end, form == 3, error);
 }
 
-/* 1: there is one. pending_release in any case. */
-static int read_pending(struct cairn_store *store, struct pending *out,
-                        struct cairn_error *error)
+/* Session 0: the one that is not put aside. 1: there is one. pending_release in any
+ * case. */
+static int read_pending(struct cairn_store *store, uint64_t session,
+                        struct pending *out, struct cairn_error *error)
 {
     *out = (struct pending){.text = NULL};
-    int rc = store_whole_setting(store, setting, &out->text, error);
+    snprintf(out->name, sizeof out->name, session ? "%s-%llu" : "%s", setting,
+             (unsigned long long)session);
+    int rc = store_whole_setting(store, out->name, &out->text, error);
     if (rc > 0)
         rc = parse(out, error);
     else
@@ -346,7 +359,7 @@ static int clear_fork(struct cairn_store *store, struct unpack *unpack,
 {
     struct pending pending;
     struct buf path = BUF_INIT;
-    int restore = read_pending(store, &pending, error);
+    int restore = read_pending(store, 0, &pending, error);
     pending_release(&pending);
     buf_format(&path, "%s/" RESTORE_STAGE, cairn_store_path(store));
     int rc = restore < 0 ? restore : buf_check(&path, error);
@@ -410,20 +423,26 @@ static int choose_again(const struct pending *pending, struct restore *restore)
     return pending->n_chosen ? restore_choose(restore) : 0;
 }
 
+typedef int open_fn(struct restore *restore, struct cairn_store *store,
+                    const char *root, const struct digest *before,
+                    const struct digest *after, struct paths *only,
+                    struct cairn_error *error);
+
 static int open_again(const struct pending *pending, struct cairn_store *store,
                       const char *root, const struct snapshot_head *heads,
                       struct restore *restore, struct cairn_error *error)
 {
+    open_fn *open = root ? restore_open : restore_open_lost;
     const struct digest *before = &heads[0].root, *after = &heads[1].root;
     struct paths only;
     if (pending->n) {
         int rc = paths_open(&only, pending->patterns, pending->n, error);
         if (!rc)
-            rc = restore_open(restore, store, root, before, after, &only, error);
+            rc = open(restore, store, root, before, after, &only, error);
         paths_close(&only);
         return rc ? rc : choose_again(pending, restore);
     }
-    int rc = restore_open(restore, store, root, before, after, NULL, error);
+    int rc = open(restore, store, root, before, after, NULL, error);
     return rc ? rc : choose_again(pending, restore);
 }
 
@@ -431,27 +450,34 @@ static int open_again(const struct pending *pending, struct cairn_store *store,
 struct begun {
     struct restore restore;
     struct arena arena;
+    struct snapshot_head heads[2];
     struct buf root;
+    bool lost; /* its directory is gone */
 };
 
-/* begun_close in any case. */
+/* begun_close in any case. `lost`: also where its directory is gone; else that is an
+ * error, and begun->lost says so. */
 static int begun_open(struct begun *begun, struct cairn_store *store,
-                      const struct pending *pending, struct cairn_error *error)
+                      const struct pending *pending, bool lost,
+                      struct cairn_error *error)
 {
-    struct snapshot_head heads[2];
     *begun = (struct begun){.restore = {.fd = -1, .stage = -1, .like_fd = -1},
                             .arena = ARENA_INIT,
                             .root = BUF_INIT};
     begun->restore.parent.fd = -1;
     int rc = pending ? 0 : CAIRN_EDAMAGED;
     for (int i = 0; i < 2 && !rc; i++)
-        rc = snapshot_read(store, &pending->snapshots[i], &begun->arena, &heads[i],
-                           error);
+        rc = snapshot_read(store, &pending->snapshots[i], &begun->arena,
+                           &begun->heads[i], error);
+    if (rc)
+        return rc;
+    rc = files_root_path(store, begun->heads[0].root_name, &begun->root, error);
+    begun->lost = rc && rc != CAIRN_ENOMEM;
+    if (!rc || (lost && begun->lost))
+        rc = open_again(pending, store, rc ? NULL : begun->root.data, begun->heads,
+                        &begun->restore, error);
     if (!rc)
-        rc = files_root_path(store, heads[0].root_name, &begun->root, error);
-    if (!rc)
-        rc =
-            open_again(pending, store, begun->root.data, heads, &begun->restore, error);
+        begun->restore.stage_name = pending->name;
     return rc;
 }
 
@@ -464,49 +490,124 @@ static void begun_close(struct begun *begun)
 
 /* ---- Finishing ---- */
 
+/* Who finishes it. */
+struct finisher {
+    uint64_t session;
+    struct str files;
+};
+
+static bool same_directory(struct str a, struct str b)
+{
+    struct str longer = a.len > b.len ? a : b, shorter = a.len > b.len ? b : a;
+    if (!shorter.len)
+        return false;
+    if (str_equal(shorter, STR(".")))
+        return longer.ptr[0] != '/';
+    return memcmp(longer.ptr, shorter.ptr, shorter.len) == 0 &&
+           (longer.len == shorter.len || longer.ptr[shorter.len] == '/');
+}
+
+/* *others: it hinders no other session. */
 static int finish(struct cairn_store *store, const struct pending *pending,
-                  struct cairn_error *error)
+                  const struct finisher *who, bool *others, struct cairn_error *error)
 {
     struct begun begun;
-    int rc = begun_open(&begun, store, pending, error);
+    int rc = begun_open(&begun, store, pending, false, error);
+    bool opened = !rc;
     if (!rc)
         rc = restore_prepare(&begun.restore, true);
     if (!rc)
-        rc = pending_carry_out(store, &begun.restore, error);
+        rc = carry_out(store, &begun.restore, pending->name, error);
+    *others =
+        begun.lost || (opened && who->session && who->session != pending->session &&
+                       !same_directory(who->files, begun.heads[0].root_name));
     begun_close(&begun);
     return rc;
 }
 
-/* With the lock. */
-static int finish_pending(struct cairn_store *store, struct cairn_error *error)
+/* The next one finds its place free. */
+static int put_aside(struct cairn_store *store, const struct pending *pending,
+                     struct cairn_error *error)
+{
+    char name[PENDING_NAME];
+    struct buf from = BUF_INIT, to = BUF_INIT;
+    snprintf(name, sizeof name, "%s-%llu", setting,
+             (unsigned long long)pending->session);
+    buf_format(&from, "%s/%s", cairn_store_path(store), pending->name);
+    buf_format(&to, "%s/%s", cairn_store_path(store), name);
+    int rc = buf_check(&from, error);
+    if (!rc)
+        rc = buf_check(&to, error);
+    if (!rc && rename(from.data, to.data) != 0 && errno != ENOENT)
+        rc = error_sys(error, errno, "putting %s aside", from.data);
+    buf_release(&from);
+    buf_release(&to);
+    if (!rc)
+        rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = store_set_setting(store, name, pending->text, error);
+    if (!rc)
+        rc = store_drop_setting(store, pending->name, error);
+    return store_end(store, rc, error);
+}
+
+static void drop_index(struct cairn_store *store, uint64_t session)
+{
+    char *index = files_index_path(store, session);
+    if (index)
+        unlink(index);
+    free(index);
+}
+
+/* With the lock: the one of that session which was put aside (0: the other one). */
+static int finish_one(struct cairn_store *store, uint64_t aside,
+                      const struct finisher *who, struct cairn_error *error)
 {
     struct pending pending;
-    int rc = read_pending(store, &pending, error);
+    struct cairn_error why = {0};
+    bool others = false;
+    int rc = read_pending(store, aside, &pending, error);
     if (rc > 0) {
-        char *index = files_index_path(store, pending.session);
-        if (index)
-            unlink(index);
-        free(index);
-        rc = finish(store, &pending, error);
-        if (rc)
+        drop_index(store, pending.session);
+        rc = finish(store, &pending, who, &others, &why);
+        if (rc && others && !aside) { /* the text is cut where a line began */
+            pending_release(&pending);
+            rc = read_pending(store, 0, &pending, error);
+            rc = rc > 0 ? put_aside(store, &pending, error) : rc;
+        } else if (rc) {
+            error_set(error, rc, "%s", why.text);
             error_context(error,
                           "a restore of files that was begun is not finished (`cairn "
-                          "session config files` gives it up; what it took out of its "
-                          "place stays)");
+                          "session config files off` gives it up; what it took out of "
+                          "its place stays)");
+        }
     }
     pending_release(&pending);
     return rc;
 }
 
+static int finish_pending(struct cairn_store *store, const struct finisher *who,
+                          struct cairn_error *error)
+{
+    int rc = finish_one(store, 0, who, error);
+    return rc || !who->session ? rc : finish_one(store, who->session, who, error);
+}
+
 enum { PENDING_RESTORE = 1, PENDING_FORK = 2 };
 
 /* What there is to finish; 0: nothing. */
-static int what_is_pending(struct cairn_store *store, struct cairn_error *error)
+static int what_is_pending(struct cairn_store *store, uint64_t session,
+                           struct cairn_error *error)
 {
     struct pending pending;
     char *text = NULL;
-    int rc = read_pending(store, &pending, error);
+    int rc = read_pending(store, 0, &pending, error);
     pending_release(&pending);
+    if (!rc && session) {
+        rc = read_pending(store, session, &pending, error);
+        pending_release(&pending);
+    }
     if (rc)
         return rc < 0 ? rc : PENDING_RESTORE;
     rc = store_whole_setting(store, fork_setting, &text, error);
@@ -524,7 +625,7 @@ static void clear_stage(struct cairn_store *store, bool locked)
     bool there = !path.failed && access(path.data, F_OK) == 0;
     bool tried =
         there && !locked && lock_try(file, LOCK_RESTORE, LOCK_EXCLUSIVE, NULL) > 0;
-    if (there && (locked || tried) && what_is_pending(store, NULL) == 0)
+    if (there && (locked || tried) && what_is_pending(store, 0, NULL) == 0)
         restore_clear_stage(path.data);
     if (tried)
         lock_drop(file, LOCK_RESTORE);
@@ -532,30 +633,32 @@ static void clear_stage(struct cairn_store *store, bool locked)
 }
 
 static int finish_unlocked(struct cairn_store *store, int what,
-                           struct cairn_error *error)
+                           const struct finisher *who, struct cairn_error *error)
 {
     int rc = what == PENDING_FORK ? try_lock(store, error) : pending_lock(store, error);
     if (rc < 0 || (what == PENDING_FORK && !rc))
         return rc;
     (void)fork_finish(store, NULL); /* what hinders it hinders nobody else */
-    rc = finish_pending(store, error);
+    rc = finish_pending(store, who, error);
     pending_unlock(store);
     return rc;
 }
 
-int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error)
+int pending_finish(struct cairn_store *store, bool locked, uint64_t session,
+                   struct str files, struct cairn_error *error)
 {
+    const struct finisher who = {session, files};
     if (!locked && store_holds(store, LOCK_RESTORE)) /* it is this handle's */
         return 0;
-    int what = what_is_pending(store, error);
+    int what = what_is_pending(store, session, error);
     if (!what)
         clear_stage(store, locked);
     if (what <= 0)
         return what;
     if (!locked)
-        return finish_unlocked(store, what, error);
+        return finish_unlocked(store, what, &who, error);
     (void)fork_finish(store, NULL);
-    return finish_pending(store, error);
+    return finish_pending(store, &who, error);
 }
 
 /* ---- Giving up ---- */
@@ -590,12 +693,32 @@ static int check_stages(struct cairn_store *store, struct str files,
     return rc;
 }
 
+/* What nobody knows of what a restore had taken out, where its directory is gone. */
+static int keep_stage(struct cairn_store *store, const char *stage, uint64_t session,
+                      struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    int sys = EEXIST;
+    for (unsigned i = 1; sys == EEXIST && i < 10000; i++) {
+        buf_clear(&path);
+        buf_format(&path, "%s/kept-%llu-%u", cairn_store_path(store),
+                   (unsigned long long)session, i);
+        sys = path.failed                     ? ENOMEM
+              : access(path.data, F_OK) == 0  ? EEXIST
+              : rename(stage, path.data) == 0 ? 0
+                                              : errno;
+    }
+    buf_release(&path);
+    return sys && sys != ENOENT ? error_sys(error, sys, "keeping %s", stage) : 0;
+}
+
 static int give_up(struct cairn_store *store, const struct pending *pending,
                    struct str files, struct cairn_error *error)
 {
     struct begun begun;
-    int rc = begun_open(&begun, store, pending, NULL);
-    bool known = !rc;
+    struct buf stage = BUF_INIT;
+    int rc = begun_open(&begun, store, pending, true, NULL);
+    bool known = !rc, lost = begun.lost;
     begun.restore.error = error;
     if (known)
         rc = restore_give_up(&begun.restore);
@@ -604,7 +727,13 @@ static int give_up(struct cairn_store *store, const struct pending *pending,
                       "what the restore that was begun took out of its place is in %s; "
                       "it can be moved away",
                       begun.restore.stage_path.data);
+    buf_str(&stage, buf_view(&begun.restore.stage_path));
+    if (known && !rc)
+        rc = buf_check(&stage, error);
     begun_close(&begun);
+    if (known && !rc && lost && stage.size)
+        rc = keep_stage(store, stage.data, pending->session, error);
+    buf_release(&stage);
     return known ? rc : check_stages(store, files, error);
 }
 
@@ -617,18 +746,31 @@ static int forget_restore(struct cairn_store *store, const struct pending *pendi
         return busy(store, error);
     if (rc >= 0)
         rc = give_up(store, pending, files, error);
-    return rc ? rc : store_drop_setting(store, setting, error);
+    return rc ? rc
+              : store_drop_setting(store, pending ? pending->name : setting, error);
+}
+
+/* The one of that session which was put aside (0: the other one). */
+static int forget_one(struct cairn_store *store, uint64_t aside, uint64_t session,
+                      struct str files, bool *locked, struct cairn_error *error)
+{
+    struct pending pending;
+    bool had = *locked;
+    int rc = read_pending(store, aside, &pending, NULL);
+    bool none = rc == 0 || (rc > 0 && pending.session != session);
+    rc = none ? 0
+              : forget_restore(store, rc > 0 ? &pending : NULL, files, locked, error);
+    *locked = *locked || had;
+    pending_release(&pending);
+    return rc;
 }
 
 int pending_forget(struct cairn_store *store, uint64_t session, struct str files,
                    bool *locked, struct cairn_error *error)
 {
-    struct pending pending;
-    int rc = read_pending(store, &pending, NULL);
-    bool none = rc == 0 || (rc > 0 && pending.session != session);
     *locked = false;
-    rc = none ? 0
-              : forget_restore(store, rc > 0 ? &pending : NULL, files, locked, error);
-    pending_release(&pending);
+    int rc = forget_one(store, 0, session, files, locked, error);
+    if (!rc)
+        rc = forget_one(store, session, session, files, locked, error);
     return rc ? rc : forget_fork(store, session, error);
 }

@@ -21,8 +21,12 @@ int pending_note(struct cairn_store *store, uint64_t session,
 int pending_carry_out(struct cairn_store *store, struct restore *restore,
                       struct cairn_error *error);
 /* Finishes what a process that is gone had decided, if there is something. `locked`:
- * the caller has the lock, and decides nothing itself. */
-int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error);
+ * the caller has the lock, and decides nothing itself. What cannot be finished hinders
+ * its own session alone, and those that have files in the same directory, as long as
+ * that is there: for others it is put aside. `session` 0: none; `files`: its setting.
+ */
+int pending_finish(struct cairn_store *store, bool locked, uint64_t session,
+                   struct str files, struct cairn_error *error);
 
 /* In a transaction: what is not finished of that session, whose files are in the
  * directory that `files` means ("": nowhere), will not be. What was taken out of its

@@ -29,7 +29,7 @@ int live_begin(struct live *live, struct cairn_store *store, bool writing,
     if (!live->sha)
         return error_nomem(error);
     if (writing) /* where it cannot be, files_take says why to those that need them */
-        (void)pending_finish(store, false, NULL);
+        (void)pending_finish(store, false, 0, STR(""), NULL);
     int rc = writing ? store_begin(store, -1, error) : store_begin_read(store, error);
     if (rc)
         return rc;

@@ -11,6 +11,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int restore_open_lost(struct restore *r, struct cairn_store *store, const char *root,
+                      const struct digest *before, const struct digest *after,
+                      struct paths *only, struct cairn_error *error)
+{
+    *r = (struct restore){.store = store,
+                          .root = root,
+                          .fd = -1,
+                          .stage = -1,
+                          .stage_name = RESTORE_STAGE,
+                          .like_fd = -1,
+                          .error = error};
+    r->parent.fd = -1;
+    return restore_find(r, before, after, only);
+}
+
 int restore_open(struct restore *r, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
                  struct paths *only, struct cairn_error *error)
@@ -19,6 +34,7 @@ int restore_open(struct restore *r, struct cairn_store *store, const char *root,
                           .root = root,
                           .fd = -1,
                           .stage = -1,
+                          .stage_name = RESTORE_STAGE,
                           .like_fd = -1,
                           .error = error};
     r->parent.fd = -1;
@@ -34,10 +50,10 @@ static int open_stage(struct restore *r)
 {
     struct stat root, store = {.st_uid = geteuid()}, stage;
     const char *dir = cairn_store_path(r->store);
-    bool near = fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
-                root.st_dev == store.st_dev;
+    bool near = r->fd < 0 || (fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
+                              root.st_dev == store.st_dev);
     if (near)
-        buf_format(&r->stage_path, "%s/" RESTORE_STAGE, dir);
+        buf_format(&r->stage_path, "%s/%s", dir, r->stage_name);
     else
         buf_format(&r->stage_path, "%s/" TREE_STAGE "%s", r->root, store_id(r->store));
     int rc = buf_check(&r->stage_path, r->error);
@@ -443,13 +459,33 @@ static int make_directory(struct restore *r, const struct restore_change *change
     return rc;
 }
 
+/* Of what is opened, also where its mode lets nobody open it. 0 or an errno. */
+static int set_mode(int fd, int parent, const char *name, const struct stat *st,
+                    uint32_t mode)
+{
+    char path[64];
+    struct stat found;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if ((st->st_mode & TREE_MODE_BITS) == mode || chmod(path, mode) == 0)
+        return 0;
+    if (errno != ENOENT && errno != ENOTDIR)
+        return errno;
+    int own = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int sys = own < 0 ? errno : 0; /* there is no /proc */
+    if (!sys && fstat(own, &found) == 0 && found.st_dev == st->st_dev &&
+        found.st_ino == st->st_ino && fchmod(own, mode) != 0)
+        sys = errno;
+    if (own >= 0)
+        close(own);
+    return sys;
+}
+
 /* Its content is there already. */
 static int set_metadata(struct restore *r, const struct restore_change *change,
                         int parent, const char *name)
 {
     const struct tree_entry *after = &change->after;
     struct timespec times[] = {{0, UTIME_OMIT}, time_of(after->mtime_ns)};
-    char path[64];
     struct stat st;
     int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
@@ -458,12 +494,10 @@ static int set_metadata(struct restore *r, const struct restore_change *change,
         return place_error(r, errno, change->path, "opening");
     bool fits = fstat(fd, &st) == 0 &&
                 (is_directory(after) ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int sys =
-        !fits ? 0
-        : chmod(path, after->mode) != 0 || utimensat(AT_FDCWD, path, times, 0) != 0
-            ? errno
-            : 0;
+    int sys = fits ? set_mode(fd, parent, name, &st, after->mode) : 0;
+    if (fits && !sys && utimensat(parent, name, times, AT_SYMLINK_NOFOLLOW) != 0 &&
+        errno != ENOENT)
+        sys = errno;
     close(fd);
     return sys ? place_error(r, sys, change->path, "setting mode and time of") : 0;
 }

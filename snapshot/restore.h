@@ -48,9 +48,10 @@ struct restore_counts {
 struct restore {
     struct cairn_store *store;
     const char *root;
-    int fd, stage;         /* directories, -1: not open */
-    struct buf stage_path; /* in which `stage` is */
-    struct arena arena;    /* of the changes */
+    int fd, stage;          /* directories, -1: not open */
+    const char *stage_name; /* in the directory of the store; of the caller */
+    struct buf stage_path;  /* in which `stage` is */
+    struct arena arena;     /* of the changes */
     struct restore_change *changes;
     size_t n, room;
     /* Of all that differs, in the same order: what restore_choose has let stay, or be
@@ -97,9 +98,15 @@ int restore_prepare(struct restore *restore, bool again);
 void restore_count(struct restore *restore);
 /* Durable when it returns 0. After an error it is to be finished later. */
 int restore_apply(struct restore *restore);
+/* Instead of restore_open where the directory is gone: only restore_give_up and
+ * restore_close come after it. */
+int restore_open_lost(struct restore *restore, struct cairn_store *store,
+                      const char *root, const struct digest *before,
+                      const struct digest *after, struct paths *only,
+                      struct cairn_error *error);
 /* Of one that was begun and will not be finished: what it took out of its place is kept
  * beside it, as by restore_apply, and what was staged goes. After an error the rest is
- * where it was. */
+ * where it was; where the directory is gone, what the two states do not have stays. */
 int restore_give_up(struct restore *restore);
 void restore_close(struct restore *restore);
 /* Deletes what a restore had staged that was never decided. */

@@ -120,6 +120,8 @@ static int keep(struct restore *r, int from, const char *name, struct str path)
 {
     char beside[TREE_NAME_BYTES + 1];
     const char *last;
+    if (r->fd < 0) /* the directory is gone: it stays */
+        return 0;
     int parent = place_parent(r, path, &last), sys = parent < 0 ? errno : EEXIST;
     for (unsigned i = 1; parent >= 0 && sys == EEXIST && i < 10000; i++) {
         name_kept(beside, last, i);
@@ -133,7 +135,7 @@ static int keep(struct restore *r, int from, const char *name, struct str path)
 int old_keep(struct restore *r, int from, const char *name, struct str path)
 {
     int rc = keep(r, from, name, path);
-    if (rc)
+    if (rc || r->fd < 0)
         return rc;
     r->counts.kept++;
     if (r->told)
@@ -196,7 +198,7 @@ static int dispose_name(struct restore *r, const char *name, bool begun)
                                name);
     if (name[digits.len] != '\0') {
         int rc = old_dispose(r, (size_t)change);
-        if (rc)
+        if (rc || r->fd < 0)
             return rc;
         if (renameat(r->stage, name, r->stage, staged_name(staged, (size_t)change)) !=
             0)

@@ -379,7 +379,7 @@ static int carry_out(struct forking *f, const char *name)
 {
     int rc = fork_finish(f->store, f->error); /* of one before */
     if (!rc)
-        rc = pending_finish(f->store, true, f->error);
+        rc = pending_finish(f->store, true, 0, STR(""), f->error);
     if (rc)
         return rc;
     rc = write_files(f);
