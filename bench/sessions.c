@@ -216,6 +216,22 @@ static void ask_many(const char *dir)
     bench_figure("sessions.many.show", &told, "ms");
 }
 
+/* Some from the middle of so many, each by a handle of its own. */
+static void delete_some(const char *dir, unsigned long n, const char *name)
+{
+    struct bench_samples took = {0};
+    for (unsigned long i = 0; i < 20 && n > 100; i++) {
+        char id[32];
+        struct cairn_store *store = open_again(dir, NULL);
+        snprintf(id, sizeof id, "debug:%lu", n / 2 + 2 * i);
+        int64_t began = bench_now();
+        bench_check(cairn_checkpoint_delete(store, id, &error), "delete", &error);
+        bench_add(&took, (double)(bench_now() - began) / 1e6);
+        cairn_store_close(store);
+    }
+    bench_figure(name, &took, "ms");
+}
+
 static void measure_many(const char *dir, unsigned long n)
 {
     struct bench_samples first = {0}, last = {0};
@@ -225,6 +241,11 @@ static void measure_many(const char *dir, unsigned long n)
                 &error);
     add_notes(store, FEW);
     for (unsigned long i = 0; i < n; i++) {
+        if (i == 1000) {
+            cairn_store_close(store);
+            delete_some(dir, i, "sessions.many.delete_at_1000");
+            store = open_again(dir, NULL);
+        }
         change_note(store, i % FEW);
         int64_t began = bench_now();
         checkpoint(store, &made);
@@ -234,6 +255,7 @@ static void measure_many(const char *dir, unsigned long n)
     cairn_store_close(store);
     bench_figure("sessions.many.first_1000", &first, "us");
     bench_figure("sessions.many.last_1000", &last, "us");
+    delete_some(dir, n, "sessions.many.delete");
     ask_many(dir);
 }
 

@@ -13,7 +13,6 @@
 #include "checkpoint/retain/retain.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_meta.h"
-#include "storage/sessions/merges.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -203,14 +202,6 @@ static int log_pruned(struct live *live, struct cairn_error *error)
     return live_log(live, &entry, error);
 }
 
-/* Whoever deletes asks for merges: it must not read all of the log each time. */
-static int tend_merges(struct live *live, struct cairn_error *error)
-{
-    struct cairn_error why = {0};
-    int rc = store_tend_merges(live->store, live->row.session, live->turn, &why);
-    return rc && rc != CAIRN_EDAMAGED ? error_set(error, rc, "%s", why.text) : 0;
-}
-
 int keep_by_settings(struct live *live, struct cairn_error *error)
 {
     struct cairn_error why = {0};
@@ -235,5 +226,5 @@ int keep_by_settings(struct live *live, struct cairn_error *error)
     if (!live->pruned)
         return 0;
     rc = log_pruned(live, error);
-    return rc ? rc : tend_merges(live, error);
+    return rc ? rc : live_tend_merges(live, error);
 }

@@ -9,6 +9,7 @@
 #include "secrets/declared.h"
 #include "session/files_pending.h"
 #include "session/session_int.h"
+#include "storage/sessions/merges.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -40,8 +41,18 @@ int live_begin(struct live *live, struct cairn_store *store, bool writing,
     return 0;
 }
 
+int live_tend_merges(struct live *live, struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    int rc = store_tend_merges(live->store, live->row.session, live->turn, &why);
+    return rc && rc != CAIRN_EDAMAGED ? error_set(error, rc, "%s", why.text) : 0;
+}
+
 int live_close(struct live *live, int rc, struct cairn_error *error)
 {
+    enum { TURNS = 16 };
+    if (!rc && live->writing && live->turn && live->turn % TURNS == 0)
+        rc = live_tend_merges(live, error);
     if (live->open && live->writing)
         rc = store_end(live->store, rc, error);
     else if (live->open)

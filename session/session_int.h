@@ -108,6 +108,9 @@ int live_write(struct live *live, struct cairn_store *store, const char *session
 int live_begin(struct live *live, struct cairn_store *store, bool writing,
                struct cairn_error *error);
 int live_find(struct live *live, const char *session, struct cairn_error *error);
+/* Whoever deletes checkpoints asks for merges, and must not read all of the log for
+ * that: once in a while, live_close calls this. */
+int live_tend_merges(struct live *live, struct cairn_error *error);
 /* Ends the transaction: rc 0 commits, anything else aborts and is returned. */
 int live_close(struct live *live, int rc, struct cairn_error *error);
 
