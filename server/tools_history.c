@@ -140,7 +140,7 @@ static const struct tool rows[] = {
      .hints = HINT_READ_ONLY,
      VARIANTS(at),
      PROPERTIES(at_properties),
-     .shape = "checkpoint:o items:a"},
+     .shape = "checkpoint:o present:b items:a"},
     {.name = "checkpoint_timeline",
      .title = "Runs, sessions and checkpoints as a tree",
      .about = "Shows runs and sessions with their branches and checkpoints.",

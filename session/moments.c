@@ -23,8 +23,7 @@ struct searching {
     struct live *live;
     int64_t until_ns;
     const char *tag;
-    uint64_t branch, least; /* of which only later ones count */
-    uint64_t found;         /* seq, 0: none yet */
+    uint64_t found; /* seq, 0: none yet */
     struct cairn_error *error;
 };
 
@@ -51,25 +50,112 @@ static int see_row(void *context, const struct checkpoint_row *row)
     return fits;
 }
 
-static int search_branch(void *context, const struct branch_row *row)
+static int note_stream(void *context, const struct checkpoint_row *row)
 {
-    struct searching *s = context;
-    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
-                                     .stream = row->branch,
-                                     .first = s->found + 1,
-                                     .descending = true};
-    return store_each_checkpoint(s->live->store, &range, see_row, s, s->error);
+    *(uint64_t *)context = row->stream;
+    return 0;
+}
+
+/* The newest one of the branch, else of what it began with, and so on. */
+static int search_line(struct searching *s, uint64_t branch)
+{
+    struct checkpoint_range range = {
+        .namespace_id = NAMESPACE_DEBUG, .stream = branch, .descending = true};
+    uint64_t below = UINT64_MAX; /* no damage leads round in circles */
+    while (range.stream) {
+        struct branch_row row;
+        int rc = store_each_checkpoint(s->live->store, &range, see_row, s, s->error);
+        if (rc < 0 || s->found)
+            return rc < 0 ? rc : 0;
+        rc = live_branch(s->live, range.stream, &row, s->error);
+        if (rc)
+            return rc;
+        if (!row.from_seq || row.from_seq >= below)
+            return 0;
+        range.last = below = row.from_seq;
+        range.stream = 0;
+        rc = store_get_checkpoint(s->live->store, row.from_seq, note_stream,
+                                  &range.stream, s->error);
+        if (rc && rc != CAIRN_ENOTFOUND)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- The branch that was current at a time ---- */
+
+struct branch_search {
+    struct live *live;
+    int64_t until_ns;
+    uint64_t first, n; /* the lowest number of a branch of the session; how many */
+    uint64_t from_seq; /* of a restore, and when that was: */
+    int64_t started_ns;
+    uint64_t found; /* 0: none yet */
+    struct cairn_error *error;
+};
+
+static int see_branch(void *context, const struct branch_row *row)
+{
+    struct branch_search *b = context;
+    b->n++;
+    if (!b->first || row->branch < b->first)
+        b->first = row->branch;
+    if (b->from_seq && row->from_seq == b->from_seq && row->started_ns == b->started_ns)
+        b->found = row->branch;
+    return 0;
+}
+
+static int see_move(void *context, const struct session_log_row *row)
+{
+    struct branch_search *b = context;
+    if (row->time_ns > b->until_ns)
+        return 0;
+    switch (row->verb) {
+    case VERB_BRANCHED:
+    case VERB_SWITCHED:
+    case VERB_BACK:
+    case VERB_FORWARD:
+        b->found = row->number;
+        return 1;
+    case VERB_RESTORED: /* on a branch that began then; or the branch stayed */
+        b->from_seq = row->number;
+        b->started_ns = row->time_ns;
+        int rc = store_each_branch(b->live->store, b->live->row.session, see_branch, b,
+                                   b->error);
+        return rc < 0 ? rc : b->found != 0;
+    default:
+        return 0;
+    }
+}
+
+/* Back from the end of the log. A session of one branch needs no look at it. */
+static int branch_at(struct live *live, int64_t until_ns, uint64_t *branch,
+                     struct cairn_error *error)
+{
+    struct branch_search b = {.live = live, .until_ns = until_ns, .error = error};
+    *branch = live->row.branch;
+    if (until_ns >= live->now.utc_ns)
+        return 0;
+    int rc = store_each_branch(live->store, live->row.session, see_branch, &b, error);
+    if (!rc && b.n > 1)
+        rc = store_each_session_log(live->store, live->row.session, INT64_MAX, true,
+                                    see_move, &b, error);
+    if (rc >= 0)
+        *branch = b.found ? b.found : b.first;
+    return rc < 0 ? rc : 0;
 }
 
 int moment_find_time(struct live *live, const struct cairn_moment *moment,
                      uint64_t *seq, struct cairn_error *error)
 {
     struct searching s = {.live = live, .tag = moment->tag, .error = error};
+    uint64_t branch = 0;
     int rc = when_parse(str_of(moment->time), live->now.utc_ns, &zone_local,
                         &s.until_ns, error);
     if (!rc)
-        rc =
-            store_each_branch(live->store, live->row.session, search_branch, &s, error);
+        rc = branch_at(live, s.until_ns, &branch, error);
+    if (!rc)
+        rc = search_line(&s, branch);
     if (!rc && !s.found)
         rc = error_set(error, CAIRN_ENOTFOUND,
                        "session %.*s had no checkpoint%s%.80s%s at that time or before",

@@ -171,7 +171,8 @@ static const struct command store_table[] = {
     {"checkpoint at",
      "[TIME|CHECKPOINT]",
      "show what was known in a session at some time",
-     "Shows the newest checkpoint of the session at a time or before it, or the one "
+     "Shows the newest checkpoint at a time or before it, of the branch that was "
+     "current then (`now`: the board as it is), or the one "
      "with an id or a number (--seq), with every item. TIME is local unless it has a "
      "zone: '2 hours ago', 'yesterday 14:30', '2025-01-20 14:30'.",
      "  cairn checkpoint at '2 hours ago' --section beliefs",

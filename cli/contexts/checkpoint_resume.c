@@ -98,7 +98,7 @@ static int print_full(struct resuming *r, const struct cairn_context *context)
     out("\n## State\n\n");
     print_lines(context->state, "");
     out("\n## Board\n");
-    int status = checkpoint_items(r->store, r->info->id, -1, NULL);
+    int status = checkpoint_items(r->store, NULL, r->info->id, -1, NULL);
     return status == 0 ? print_messages(r) : status;
 }
 

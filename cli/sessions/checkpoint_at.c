@@ -10,6 +10,7 @@
 #include "cli/ui.h"
 
 #include <inttypes.h>
+#include <strings.h>
 
 static int take_moment(const struct settings *settings, struct cairn_moment *moment)
 {
@@ -32,6 +33,21 @@ static int section_of(const struct settings *settings)
     return settings->given[OPT_SECTION] ? (int)settings->number[OPT_SECTION] : -1;
 }
 
+/* The present is the board as it is, whatever the newest checkpoint holds. */
+static bool is_present(const struct settings *settings)
+{
+    const char *text = settings->operands[0];
+    return text && strcasecmp(text, "now") == 0 && !settings->text[OPT_TAGGED];
+}
+
+static int put_items(const struct settings *settings, struct cairn_store *store,
+                     const struct cairn_checkpoint_info *info, struct doc *doc)
+{
+    bool present = is_present(settings);
+    return checkpoint_items(store, present ? session_option(settings) : NULL,
+                            present ? NULL : info->id, section_of(settings), doc);
+}
+
 static int print_state(const struct settings *settings, struct cairn_store *store,
                        const struct cairn_checkpoint_info *info)
 {
@@ -39,8 +55,10 @@ static int print_state(const struct settings *settings, struct cairn_store *stor
     int status;
     out("%s\ntime      %s\n", info->id, format_local(when, info->time_ns));
     status = checkpoint_state_print(store, info->id);
-    return status == 0 ? checkpoint_items(store, info->id, section_of(settings), NULL)
-                       : status;
+    if (status == 0 && is_present(settings))
+        out("present   this is the newest checkpoint; the items are the board as it is "
+            "now\n");
+    return status == 0 ? put_items(settings, store, info, NULL) : status;
 }
 
 static int print_state_document(const struct settings *settings,
@@ -56,9 +74,10 @@ static int print_state_document(const struct settings *settings,
     doc_time(&doc, "time", info->time_ns);
     status = checkpoint_state_document(&doc, store, info->id);
     doc_end(&doc);
+    doc_bool(&doc, "present", is_present(settings));
     doc_array(&doc, "items");
     if (status == 0)
-        status = checkpoint_items(store, info->id, section_of(settings), &doc);
+        status = put_items(settings, store, info, &doc);
     if (status == 0)
         return doc_print(&doc);
     doc_discard(&doc);

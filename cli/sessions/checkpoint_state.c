@@ -246,8 +246,8 @@ static int print_item(void *context, const struct cairn_item *item)
     return ui_output_lost();
 }
 
-int checkpoint_items(struct cairn_store *store, const char *id, int section,
-                     struct doc *doc)
+int checkpoint_items(struct cairn_store *store, const char *session, const char *id,
+                     int section, struct doc *doc)
 {
     const struct item_kind *kind;
     for (size_t i = 0; (kind = item_kind_at(i)); i++) {
@@ -259,7 +259,7 @@ int checkpoint_items(struct cairn_store *store, const char *id, int section,
         uint64_t total = 0;
         if (section >= 0 && (size_t)section != i)
             continue;
-        if (cairn_item_list(store, NULL, &filter, print_item, &listing, &total,
+        if (cairn_item_list(store, session, &filter, print_item, &listing, &total,
                             &error) != 0)
             return report_error(&error);
     }

@@ -13,9 +13,10 @@ bool is_session_checkpoint(const char *id);
 int checkpoint_state_print(struct cairn_store *store, const char *id);
 int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
                               const char *id);
-/* Its items of one kind (the number of that, as item_kind_at has it), or of all (-1),
- * by kind and number: as tables, or (with `doc`) as members of an open array. */
-int checkpoint_items(struct cairn_store *store, const char *id, int section,
-                     struct doc *doc);
+/* Its items (`id` NULL: those of the board of `session` as it is) of one kind (the
+ * number of that, as item_kind_at has it), or of all (-1), by kind and number: as
+ * tables, or (with `doc`) as members of an open array. */
+int checkpoint_items(struct cairn_store *store, const char *session, const char *id,
+                     int section, struct doc *doc);
 
 #endif

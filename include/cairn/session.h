@@ -152,8 +152,9 @@ CAIRN_API int cairn_session_task_failed(struct cairn_store *store, const char *s
 
 /* Exactly one of `time`, `seq`, `id` and `name` is set. */
 struct cairn_moment {
-    const char *time; /* "2 hours ago", "2025-01-20 14:30", ...: the newest one of the
-                         session until then, by the time of its record */
+    const char *time; /* "2 hours ago", "2025-01-20 14:30", ...: the newest one until
+                         then, by the time of its record, of the branch that was
+                         current then, or one from which that began */
     uint64_t seq;
     const char *id;
     const char *tag; /* may be NULL: only those with this tag */

@@ -148,6 +148,55 @@ is "$(get .total cairn note list --at "$c2")" 2 'lists as they were'
 is "$(get .total cairn note list)" 3 'beside lists as they are'
 exits 10 cairn note show n3 --at "$c2"
 exits 0 cairn note show n2 --at "$c2"
+# A time means the branch that was current then, the present the board as it is.
+exits 0 cairn session start given-up
+exits 0 cairn belief add 'it rains' --confidence 0.8
+exits 0 cairn checkpoint create A --tag first
+a=$(cat out)
+exits 0 cairn belief update b1 --confidence 0.2
+exits 0 cairn checkpoint create B
+b=$(cat out)
+moment() { # one between what was done before and what comes
+    sleep 0.05
+    moment=$(date -u +%Y-%m-%dT%H:%M:%S.%NZ)
+    sleep 0.05
+}
+believed() { # WHEN
+    run cairn checkpoint at "$1" --section beliefs --json
+    json_get '.items[0].confidence'
+}
+moment
+before=$moment
+exits 0 cairn checkpoint restore "$a" --yes
+is "$(believed now)" 0.8 'after a restore the present is what was restored'
+is "$(believed '0 seconds ago')" 0.8 'also by a time'
+is "$(believed "$before")" 0.2 'before the restore it was what was given up'
+is "$(get .checkpoint.id cairn checkpoint at "$before")" "$b" 'by its checkpoint'
+moment
+restored=$moment
+exits 0 cairn checkpoint undo-restore
+is "$(believed now)" 0.2 'after an undo it is the present again'
+is "$(believed "$restored")" 0.8 'and the restored state was current between'
+moment
+undone=$moment
+exits 0 cairn branch start other
+exits 0 cairn belief update b1 --confidence 0.5
+exits 0 cairn checkpoint create C
+c=$(cat out)
+moment
+other=$moment
+exits 0 cairn branch switch main
+is "$(believed now)" 0.2 'after a switch the present is that branch'
+is "$(believed "$other")" 0.5 'and the other one was current before'
+is "$(believed "$undone")" 0.2 'as main was before that'
+is "$(get .checkpoint.id cairn checkpoint at "$other")" "$c" 'with its own checkpoint'
+is "$(get .checkpoint.id cairn checkpoint at "$other" --tag first)" "$a" 'or one that it comes from'
+exits 0 cairn belief update b1 --confidence 0.3
+is "$(believed now)" 0.3 'the present is the board as it is'
+is "$(believed "$undone")" 0.2 'what was is as it was'
+exits 0 cairn checkpoint at now
+says 'the board as it is now'
+exits 0 cairn session switch times
 TZ=UTC-5
 export TZ
 is "$(get .checkpoint.id cairn checkpoint at "$t2")" "$c2" 'a zone in the time counts'
