@@ -102,7 +102,7 @@ _cairn_options()
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
     'checkpoint delete' | 'session delete') printf '%s\n' --yes ;;
     'checkpoint prune') printf '%s\n' --run --keep --session --keep-last --keep-days --keep-hourly \
-        --keep-tag --dry-run ;;
+        --keep-tag --manual-too --dry-run ;;
     'checkpoint create') printf '%s\n' --summary --description --context --state --tokens --threshold \
         --tag --trigger --session --contextd ;;
     'checkpoint resume') printf '%s\n' --level --session --contextd ;;

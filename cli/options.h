@@ -145,6 +145,7 @@ enum option_id {
     OPT_KEEP_LAST,
     OPT_KEEP_DAYS,
     OPT_KEEP_HOURLY,
+    OPT_MANUAL_TOO,
     OPT_KEEP_TAG,
     OPT_GOOD,
     OPT_BAD,

@@ -47,7 +47,7 @@ static const struct property gc_properties[] = {
 static const struct variant prune[] = {
     {NULL, "checkpoint prune --run={run} --keep={keep} --keep-last={keep_last} "
            "--keep-days={keep_days} --keep-hourly?{keep_hourly} --keep-tag={keep_tags} "
-           "--session={session} --dry-run!{confirm}"},
+           "--manual-too?{manual_too} --session={session} --dry-run!{confirm}"},
 };
 static const struct property prune_properties[] = {
     RUN("Only checkpoints of this run"),
@@ -56,6 +56,7 @@ static const struct property prune_properties[] = {
     WHOLE("keep_days", 1, 36500, "Of a session: keep those of the last days"),
     FLAG("keep_hourly", "Of a session: keep the newest one of each hour"),
     WORDS("keep_tags", "Of a session: keep those with one of these tags"),
+    FLAG("manual_too", "Of a session: delete manual ones that no rule keeps, too"),
     CONFIRM,
     SESSION,
     DIRECTORY,

@@ -100,7 +100,7 @@ int keeping_look(struct live *live, const struct keeping *keeping, uint64_t seq,
     if (!rc) {
         enum trigger trigger = (enum trigger)sections.trigger;
         *out = (struct kept){.seq = seq, .utc_ns = at.time_ns};
-        if (trigger == TRIGGER_MANUAL)
+        if (trigger == TRIGGER_MANUAL && !keeping->manual_too)
             out->flags |= KEEP_MANUAL;
         if (trigger_is_significant(trigger))
             out->flags |= KEEP_SIGNIFICANT;
@@ -191,6 +191,7 @@ int cairn_session_prune(struct cairn_store *store, const char *session,
                  : live_write(&p.live, store, session, error);
     if (!rc)
         rc = choose_rules(&p);
+    p.keeping.manual_too = rules->manual_too;
     if (!rc)
         rc = store_each_branch(store, p.live.row.session, prune_branch, &p, error);
     if (!rc && !dry_run && p.sum.deleted)

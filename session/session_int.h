@@ -251,6 +251,7 @@ struct keeping {
     struct keep_rules rules;
     const struct str *tags;
     size_t n_tags;
+    bool manual_too; /* manual ones stay by the rules only */
 };
 /* Those of the settings. The tags are in the arena. */
 int keeping_of_settings(struct live *live, struct keeping *out,

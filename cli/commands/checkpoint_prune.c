@@ -96,6 +96,7 @@ static int prune_session(struct settings *settings)
         .hourly = settings->given[OPT_KEEP_HOURLY],
         .tags = tags.words,
         .n_tags = tags.n,
+        .manual_too = settings->given[OPT_MANUAL_TOO],
     };
     int status = session_store(settings, dry_run ? STORE_READ : STORE_WRITE, &store);
     if (status == 0 && cairn_session_prune(store, session_option(settings), &rules,
@@ -114,7 +115,8 @@ int command_checkpoint_prune(struct settings *settings)
 {
     const bool *given = settings->given;
     bool session = given[OPT_SESSION] || given[OPT_KEEP_LAST] || given[OPT_KEEP_DAYS] ||
-                   given[OPT_KEEP_HOURLY] || given[OPT_KEEP_TAG];
+                   given[OPT_KEEP_HOURLY] || given[OPT_KEEP_TAG] ||
+                   given[OPT_MANUAL_TOO];
     bool runs = given[OPT_PRUNE_KEEP] || given[OPT_ONLY_RUN];
     if (runs && session)
         return report_usage(

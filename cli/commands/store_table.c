@@ -157,7 +157,7 @@ static const struct command store_table[] = {
      "of --keep-last, --keep-days, --keep-hourly and --keep-tag, deletes checkpoints "
      "of a debugging session: what one of these rules keeps stays (without any of "
      "them: by the settings keep-... of the session, else 100, 7 days and hourly), and "
-     "so do those that were made by hand or for a "
+     "so do those that were made by hand (unless --manual-too) or for a "
      "significant trigger, the newest valid one of each branch, and those where a "
      "branch begins.",
      "  cairn checkpoint prune --keep 20 --dry-run\n"
@@ -166,7 +166,7 @@ static const struct command store_table[] = {
      0,
      0,
      {OPT_ONLY_RUN, OPT_PRUNE_KEEP, OPT_KEEP_LAST, OPT_KEEP_DAYS, OPT_KEEP_HOURLY,
-      OPT_KEEP_TAG, OPT_SESSION, OPT_DRY_RUN, OPT_NONE},
+      OPT_KEEP_TAG, OPT_MANUAL_TOO, OPT_SESSION, OPT_DRY_RUN, OPT_NONE},
      command_checkpoint_prune},
     {"checkpoint at",
      "[TIME|CHECKPOINT]",

@@ -50,12 +50,13 @@ struct cairn_keep_rules {
     uint32_t days; /* those that are not older */
     bool hourly;   /* the newest of each hour of UTC */
     const char *const *tags;
-    size_t n_tags; /* those with one of these tags */
+    size_t n_tags;   /* those with one of these tags */
+    bool manual_too; /* manual ones are kept by these rules only, not always */
 };
-/* Deletes the others, of every branch. Manual ones, those of significant triggers, the
- * newest valid one of each branch, damaged ones and those where a branch begins always
- * stay. A second call with the same rules at the same time deletes nothing.
- * `session`: as in cairn/session.h. */
+/* Deletes the others, of every branch. Manual ones (unless manual_too), those of
+ * significant triggers, the newest valid one of each branch, damaged ones and those
+ * where a branch begins always stay. A second call with the same rules at the same time
+ * deletes nothing. `session`: as in cairn/session.h. */
 CAIRN_API int cairn_session_prune(struct cairn_store *store, const char *session,
                                   const struct cairn_keep_rules *rules, bool dry_run,
                                   struct cairn_prune_result *result,

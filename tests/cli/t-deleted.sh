@@ -61,6 +61,25 @@ ok 'the file of the third is whole' cmp -s out p/conf
 exits 0 cairn checkpoint verify
 exits 0 cairn doctor
 
+# ---- Manual checkpoints, when they are asked for ----
+
+exits 0 cairn session start manual
+exits 0 cairn session config files off
+for i in 1 2 3 4 5; do
+    exits 0 cairn checkpoint create "manual $i"
+done
+exits 0 cairn checkpoint label "$(cat out)" keep
+exits 0 cairn checkpoint create 'manual 6'
+exits 0 cairn checkpoint prune --keep-last 1
+says 'deleted 0 of 6' 'else they stay'
+exits 0 cairn checkpoint prune --keep-last 1 --manual-too --dry-run
+says 'would delete 4 of 6'
+exits 0 cairn checkpoint prune --keep-last 1 --manual-too
+says 'deleted 4 of 6' 'the newest stays, and what is labelled keep'
+exits 2 cairn checkpoint prune --keep 3 --manual-too
+exits 0 cairn checkpoint verify
+exits 0 cairn session delete manual --yes
+
 # ---- A whole session ----
 
 exits 0 cairn session start gone
@@ -104,7 +123,7 @@ done
 exits 0 cairn checkpoint verify
 exits 0 cairn doctor
 exits 0 cairn events
-says 'deleted session 3'
+says 'deleted session 4'
 ok 'the event has no text of it' sh -c '! cairn events --json | grep -q gone'
 exits 0 cairn checkpoint cat "$third:conf"
 ok 'files of another session stay' grep -q 'see the vault' out
@@ -114,7 +133,7 @@ is "$(json_get .total)" 2 'two sessions are left'
 # No number is given again.
 exits 0 cairn session start gone
 exits 0 cairn session show gone --json
-is "$(json_get .session)" 4 'a new session has a new number'
+is "$(json_get .session)" 5 'a new session has a new number'
 exits 0 cairn checkpoint create 'a new one'
 exits 0 cairn session delete gone --yes
 exits 0 cairn session list

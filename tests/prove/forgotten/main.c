@@ -358,13 +358,9 @@ static void prune(struct life *life)
 {
     int session;
     const char *name = some_session(life, &session);
-    int status =
-        run_risky(life, (const char *const[]){"checkpoint", "prune", "--session", name,
-                                              "--keep-last", "2",
-#ifdef FORGOTTEN_MANUAL
-                                              "--manual-too",
-#endif
-                                              NULL});
+    int status = run_risky(life, (const char *const[]){"checkpoint", "prune",
+                                                       "--session", name, "--keep-last",
+                                                       "2", "--manual-too", NULL});
     if (status != KILLED)
         must(life, status, "checkpoint prune");
 }
