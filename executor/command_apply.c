@@ -70,6 +70,30 @@ static int complete_externally(struct engine *e, const struct command_row *row,
     return rc;
 }
 
+struct claim_time {
+    uint32_t task;
+    int64_t time_ns;
+};
+
+static int take_claim_time(void *context, const struct claim_row *row)
+{
+    struct claim_time *claim = context;
+    if (row->task == claim->task && row->sum_ok && row->spent)
+        claim->time_ns = row->time_ns;
+    return 0;
+}
+
+/* When somebody began to do it: when it was claimed. Else nothing is known but when it
+ * was reported. What cannot be read is no reason not to take the report. */
+static int64_t begun_externally(const struct engine *e, const struct command_row *row)
+{
+    struct claim_time claim = {row->task, 0};
+    (void)store_each_claim(e->request.store, e->run.row.run, row->gen, take_claim_time,
+                           &claim, NULL);
+    return claim.time_ns > 0 && claim.time_ns < row->time_ns ? claim.time_ns
+                                                             : row->time_ns;
+}
+
 /* A draft of the attempt that the command ends. NULL: out of memory. */
 static struct ending *draft_external(struct engine *e, const struct command_row *row,
                                      uint32_t task)
@@ -81,7 +105,7 @@ static struct ending *draft_external(struct engine *e, const struct command_row 
         engine_break(e);
         return NULL;
     }
-    ending->row.started_ns = row->time_ns;
+    ending->row.started_ns = begun_externally(e, row);
     ending->row.flags |= ATTEMPT_EXTERNAL;
     return ending;
 }

@@ -40,7 +40,9 @@ static int add_offer(struct offer_list *list, struct run_view *v, uint32_t task,
         .text = arena_text(&list->arena, buf_view(&text)),
         .claimed = claimed,
         .holder = claimed ? arena_text(&list->arena, claim->holder) : NULL,
-        .lease_left_ms = claim->left_ms};
+        .lease_left_ms = claim->left_ms,
+        .claimed_ns = claimed ? claim->time_ns : 0,
+        .leases_lost = claim->lost};
     buf_release(&text);
     return list->arena.failed ? error_nomem(error) : 0;
 }
@@ -126,31 +128,52 @@ static int put_claim_event(const struct external_task *t, struct str holder,
     return rc ? rc : store_put_event(t->view.store, &event, error);
 }
 
-static int claim_task(struct external_task *t, int64_t lease_ms, const char *holder,
-                      const char *token, struct cairn_error *error)
-{
-    struct clean clean = CLEAN("");
-    int rc = external_task_check_open(t, error);
-    if (!rc && t->claim->left_ms > 0)
-        rc = external_task_refuse_taken(t, error);
-    if (!rc)
-        rc =
-            run_view_take(&t->view, OUTSIDE_PROSE, "the holder", holder, &clean, error);
-    struct new_claim claim = {str_of(token), clean_str(clean), lease_ms, false};
-    if (!rc)
-        rc = external_task_put_claim(t, &claim, error);
-    if (!rc)
-        rc = put_claim_event(t, clean_str(clean), error);
-    return rc;
-}
-
 /* Who claims, as it is going to be stored. */
 struct claimer {
     int64_t lease_ms;
     const char *holder;
     char caller[LIMIT_NAME_BYTES + 1]; /* where no holder is given */
     char token[CAIRN_CLAIM_MAX];
+    char lost[LIMIT_NAME_BYTES + 120]; /* why the task is to fail instead, or empty */
 };
+
+/* A step that ends each of its workers would be offered for ever. */
+static int refuse_lost(const struct external_task *t, struct claimer *c,
+                       struct cairn_error *error)
+{
+    snprintf(c->lost, sizeof c->lost,
+             "%u leases on it ran out before anybody reported, the last one of %.*s",
+             t->claim->lost, (int)t->claim->holder.len, t->claim->holder.ptr);
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s has failed: %s; offer it again with: cairn resume %llu "
+                     "--no-wait",
+                     t->view.workflow->graph.id[t->task], c->lost,
+                     (unsigned long long)t->view.row.run);
+}
+
+static int claim_task(struct external_task *t, struct claimer *c,
+                      struct cairn_error *error)
+{
+    struct clean clean = CLEAN("");
+    int rc = external_task_check_open(t, error);
+    if (!rc && t->claim->left_ms > 0)
+        rc = external_task_refuse_taken(t, error);
+    if (!rc && t->claim->lost >= LIMIT_LEASES_LOST)
+        rc = refuse_lost(t, c, error);
+    if (!rc)
+        rc = run_view_take(&t->view, OUTSIDE_PROSE, "the holder", c->holder, &clean,
+                           error);
+    if (t->claim->lost)
+        snprintf(c->token + CLAIM_DIGITS, sizeof c->token - CLAIM_DIGITS, ".%u",
+                 t->claim->lost % (CLAIM_LOST_MOST + 1));
+    struct new_claim claim = {
+        .token = str_of(c->token), .holder = clean_str(clean), .lease_ms = c->lease_ms};
+    if (!rc)
+        rc = external_task_put_claim(t, &claim, error);
+    if (!rc)
+        rc = put_claim_event(t, clean_str(clean), error);
+    return rc;
+}
 
 static int check_lease(int64_t lease_ms, struct cairn_error *error)
 {
@@ -165,6 +188,7 @@ static int prepare_claim(struct claimer *c, int64_t lease_ms, const char *holder
                          struct cairn_error *error)
 {
     int rc = check_lease(lease_ms, error);
+    c->lost[0] = 0;
     if (!rc && holder && strlen(holder) > LIMIT_NAME_BYTES)
         rc = error_set(error, CAIRN_ELIMIT,
                        "the name of the holder is longer than %d bytes",
@@ -191,10 +215,16 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
         return rc;
     rc = external_task_open(&t, store, run, task, error);
     if (!rc) {
-        rc = claim_task(&t, lease_ms, claimer.holder, claimer.token, error);
+        rc = claim_task(&t, &claimer, error);
         external_task_release(&t);
     }
     rc = store_end(store, rc, error);
+    if (rc && claimer.lost[0]) {
+        struct cairn_error why = *error;
+        int failed = external_task_fail_lost(store, run, task, claimer.lost, error);
+        *error = failed ? *error : why;
+        rc = failed ? failed : rc;
+    }
     if (!rc)
         memcpy(token, claimer.token, sizeof claimer.token);
     return rc;
@@ -226,14 +256,14 @@ static int find_free(struct offer_list *list, struct external_task *t,
 }
 
 static int claim_free(struct claimed *out, struct external_task *t,
-                      const struct claimer *claimer, struct cairn_error *error)
+                      struct claimer *claimer, struct cairn_error *error)
 {
     struct offer_list list = {.arena = ARENA_INIT};
     int rc = find_free(&list, t, error);
     if (!rc && list.n) {
         t->task = list.at->node;
         t->claim = &t->claims.at[t->task];
-        rc = claim_task(t, claimer->lease_ms, claimer->holder, claimer->token, error);
+        rc = claim_task(t, claimer, error);
         out->shown.run = list.at->run;
         out->shown.node = list.at->node;
         out->shown.task = list.at->task;
@@ -245,7 +275,7 @@ static int claim_free(struct claimed *out, struct external_task *t,
 }
 
 static int claim_in_run(struct claimed *out, struct cairn_store *store, uint64_t run,
-                        const struct claimer *claimer, struct cairn_error *error)
+                        struct claimer *claimer, struct cairn_error *error)
 {
     struct external_task t = {.task = NODE_NONE};
     int rc = run_view_open(&t.view, store, run, error);
@@ -267,11 +297,20 @@ int cairn_claim_any(struct cairn_claimed **out, struct cairn_store *store, uint6
     struct claimed *claimed = calloc(1, sizeof *claimed);
     int rc =
         claimed ? prepare_claim(&claimer, lease_ms, holder, error) : error_nomem(error);
-    if (!rc)
+    for (bool again = true; !rc && again;) {
         rc = store_begin(store, -1, error);
-    if (!rc) {
+        if (rc)
+            break;
         rc = claim_in_run(claimed, store, run, &claimer, error);
         rc = store_end(store, rc, error);
+        again = rc && claimer.lost[0];
+        if (again) { /* that one fails, and another one is looked for */
+            rc = external_task_fail_lost(store, claimed->shown.run, claimed->shown.task,
+                                         claimer.lost, error);
+            arena_release(&claimed->arena);
+            *claimed = (struct claimed){.arena = ARENA_INIT};
+            claimer.lost[0] = 0;
+        }
     }
     bool found = !rc && claimed->shown.task;
     if (!found && claimed)
@@ -299,7 +338,10 @@ static int renew_claim(struct external_task *t, const char *token, int64_t lease
     int rc = external_task_check_token(t, token, error);
     if (!rc)
         rc = external_task_check_open(t, error);
-    struct new_claim claim = {t->claim->token, t->claim->holder, lease_ms, false};
+    struct new_claim claim = {.token = t->claim->token,
+                              .holder = t->claim->holder,
+                              .lease_ms = lease_ms,
+                              .time_ns = t->claim->time_ns};
     return rc ? rc : external_task_put_claim(t, &claim, error);
 }
 

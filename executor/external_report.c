@@ -26,6 +26,15 @@ static int check_unclaimed(const struct external_task *t, struct cairn_error *er
                      t->view.workflow->graph.id[t->task]);
 }
 
+/* Somebody may have claimed or ended it meanwhile. */
+static int check_lost(const struct external_task *t, struct cairn_error *error)
+{
+    if (t->claim->exists && !t->claim->spent && t->claim->lost >= LIMIT_LEASES_LOST &&
+        t->claim->left_ms == 0)
+        return 0;
+    return external_task_refuse_taken(t, error);
+}
+
 /* Where there was no claim, a spent one is stored, so that nobody else ends the task.
  */
 static int spend_claim(const struct external_task *t, const char *token,
@@ -35,9 +44,11 @@ static int spend_claim(const struct external_task *t, const char *token,
     int rc = make_claim_token(made, error);
     if (rc)
         return rc;
-    struct new_claim claim = {.token = str_of(token ? token : made),
-                              .holder = token ? t->claim->holder : STR(""),
-                              .spent = true};
+    struct new_claim claim = {
+        .token = str_of(token ? token : made),
+        .holder = token ? t->claim->holder : STR(""),
+        .spent = true,
+        .time_ns = t->claim->exists && !t->claim->spent ? t->claim->time_ns : 0};
     return external_task_put_claim(t, &claim, error);
 }
 
@@ -49,6 +60,7 @@ struct external_report { /* encode_report makes the data of a command of it */
     const struct cairn_param *values;
     size_t n_values;
     const char *message;
+    bool lost; /* its leases were lost too often: nobody reports it */
 };
 
 static int by_key(const void *a, const void *b)
@@ -154,7 +166,7 @@ static int put_report(struct external_task *t, const struct external_report *r,
     if (!rc)
         rc = external_task_check_open(t, error);
     if (!rc && !r->token)
-        rc = check_unclaimed(t, error);
+        rc = r->lost ? check_lost(t, error) : check_unclaimed(t, error);
     if (!rc && r->verb == COMMAND_COMPLETE)
         rc = run_view_check_outputs(&t->view, t->task, error);
     if (!rc)
@@ -179,7 +191,8 @@ static int restore_claim(const struct external_task *t, const char *token,
     int64_t left_ms = (until_ns - clock_boot_ns()) / 1000000;
     struct new_claim claim = {.token = str_of(token),
                               .holder = t->claim->holder,
-                              .lease_ms = left_ms > 1 ? left_ms : 1};
+                              .lease_ms = left_ms > 1 ? left_ms : 1,
+                              .time_ns = t->claim->time_ns};
     if (t->view.states.outcome[t->task] != CAIRN_PENDING || !t->claim->spent ||
         !str_equal(t->claim->token, claim.token))
         return 0;
@@ -241,13 +254,24 @@ int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,
                    const char *token, const struct cairn_param *values, size_t n_values,
                    struct cairn_error *error)
 {
-    struct external_report r = {COMMAND_COMPLETE, token, values, n_values, NULL};
+    struct external_report r = {.verb = COMMAND_COMPLETE,
+                                .token = token,
+                                .values = values,
+                                .n_values = n_values};
     return send_report(store, run, task, &r, error);
 }
 
 int cairn_fail(struct cairn_store *store, uint64_t run, const char *task,
                const char *token, const char *message, struct cairn_error *error)
 {
-    struct external_report r = {COMMAND_FAIL, token, NULL, 0, message};
+    struct external_report r = {
+        .verb = COMMAND_FAIL, .token = token, .message = message};
+    return send_report(store, run, task, &r, error);
+}
+
+int external_task_fail_lost(struct cairn_store *store, uint64_t run, const char *task,
+                            const char *message, struct cairn_error *error)
+{
+    struct external_report r = {.verb = COMMAND_FAIL, .message = message, .lost = true};
     return send_report(store, run, task, &r, error);
 }

@@ -149,7 +149,7 @@ int external_task_put_claim(const struct external_task *t,
                             .boot = str_of(boot),
                             .until_boot_ns =
                                 clock_boot_ns() + claim->lease_ms * 1000000,
-                            .time_ns = clock_utc_ns(),
+                            .time_ns = claim->time_ns ? claim->time_ns : clock_utc_ns(),
                             .spent = claim->spent};
     return store_put_claim(t->view.store, &row, error);
 }

@@ -33,9 +33,13 @@ struct new_claim {
     struct str token, holder;
     int64_t lease_ms;
     bool spent;
+    int64_t time_ns; /* of the claim; 0: it is made now */
 };
 int external_task_put_claim(const struct external_task *t,
                             const struct new_claim *claim, struct cairn_error *error);
+/* Reports one as failed whose leases were lost too often, if that is still so. */
+int external_task_fail_lost(struct cairn_store *store, uint64_t run, const char *task,
+                            const char *message, struct cairn_error *error);
 int make_claim_token(char token[CAIRN_CLAIM_MAX], struct cairn_error *error);
 
 #endif

@@ -26,6 +26,18 @@ static int64_t lease_left_ms(const struct claims_reader *r, const struct claim_r
     return (left_ns - 1) / 1000000 + 1;
 }
 
+static uint32_t lost_before(struct str token)
+{
+    uint32_t n = 0;
+    if (token.len <= CLAIM_DIGITS || token.ptr[CLAIM_DIGITS] != '.')
+        return 0;
+    for (size_t i = CLAIM_DIGITS + 1; i < token.len && n <= CLAIM_LOST_MOST; i++)
+        n = token.ptr[i] >= '0' && token.ptr[i] <= '9'
+                ? 10 * n + (uint32_t)(token.ptr[i] - '0')
+                : CLAIM_LOST_MOST;
+    return n < CLAIM_LOST_MOST ? n : CLAIM_LOST_MOST;
+}
+
 /* A damaged claim counts as none: its token is not valid. */
 static int note_claim(void *context, const struct claim_row *row)
 {
@@ -43,6 +55,7 @@ static int note_claim(void *context, const struct claim_row *row)
     claim->holder = arena_str(&r->claims->arena, row->holder);
     claim->time_ns = row->time_ns;
     claim->left_ms = row->spent ? 0 : lease_left_ms(r, row);
+    claim->lost = row->spent ? 0 : lost_before(row->token) + (claim->left_ms == 0);
     return 0;
 }
 

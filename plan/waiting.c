@@ -142,6 +142,7 @@ static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
         info->waits_for = CAIRN_WAITS_EXTERNAL;
         info->text = external_text(w, task);
         const struct claim *claim = &w->claims.at[task];
+        info->leases_lost = claim->lost;
         if (claim->left_ms) {
             info->since_ns = claim->time_ns;
             info->holder = arena_text(&w->arena, claim->holder);

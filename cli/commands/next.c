@@ -5,6 +5,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/tasks/open_steps.h"
 #include "cli/tasks/task_step.h"
 #include "cli/ui.h"
 
@@ -25,6 +26,8 @@ static int add_step(void *context, const struct cairn_next_info *info)
     doc_bool(doc, "claimed", info->claimed);
     doc_text(doc, "holder", info->holder);
     doc_some(doc, "lease_left_ms", (uint64_t)info->lease_left_ms);
+    doc_time(doc, "since", info->claimed_ns);
+    doc_count(doc, "leases_lost", info->leases_lost);
     doc_end(doc);
     return 0;
 }
@@ -45,16 +48,17 @@ static void print_instructions(const char *text)
 static int print_step(void *context, const struct cairn_next_info *info)
 {
     struct next_listing *listing = context;
-    char left[FORMAT_MAX];
+    char words[LEASE_WORDS_MAX];
     listing->free += !info->claimed;
     listing->claimed += info->claimed;
     if (info->claimed && !listing->every)
         return 0;
     out("%s  ", info->task);
     print_instructions(info->text);
-    if (info->claimed)
-        out("  (claimed by %s for another %s)", info->holder,
-            format_duration(left, info->lease_left_ms));
+    lease_words(words, info->holder, info->lease_left_ms, info->claimed_ns,
+                info->leases_lost);
+    if (words[0])
+        out("  (%s%s)", info->claimed ? "claimed " : "", words);
     out("\n");
     return ui_output_lost();
 }

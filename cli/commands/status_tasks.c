@@ -79,12 +79,13 @@ static void print_step(const struct task_listing *listing,
                        const struct cairn_task_info *task)
 {
     const struct open_step *step = open_steps_find(listing->steps, task->node);
-    char left[FORMAT_MAX];
-    if (step->claimed)
-        out("  (by %s for another %s)", step->holder ? step->holder : "somebody",
-            format_duration(left, step->left_ms));
-    else
-        out("  (for somebody to do it)");
+    char words[LEASE_WORDS_MAX];
+    const char *holder = !step->claimed ? NULL
+                         : step->holder ? step->holder
+                                        : "somebody";
+    lease_words(words, holder, step->left_ms, step->claimed_ns, step->lost);
+    out("  (%s%s%s)", holder ? "" : "for somebody to do it",
+        !holder && words[0] ? "; " : "", words);
 }
 
 static void print_task(const struct task_listing *listing, const struct task_row *row)

@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/tasks/open_steps.h"
 #include "cli/tasks/task_step.h"
 #include "cli/ui.h"
 
@@ -30,6 +31,7 @@ static int add_waiting(void *context, const struct cairn_waiting_info *info)
     doc_count(doc, "behind", info->behind);
     doc_text(doc, "holder", info->holder);
     doc_some(doc, "lease_left_ms", (uint64_t)info->lease_left_ms);
+    doc_count(doc, "leases_lost", info->leases_lost);
     doc_bool(doc, "check", info->check);
     doc_end(doc);
     return 0;
@@ -56,18 +58,20 @@ static const char *waiting_words(const struct cairn_waiting_info *info, bool liv
 static int print_waiting(void *context, const struct cairn_waiting_info *info)
 {
     const struct waiting_list *waiting = context;
-    char since[FORMAT_MAX] = "", left[FORMAT_MAX], behind[48] = "";
+    char since[FORMAT_MAX] = "", words[LEASE_WORDS_MAX], behind[48] = "";
     const char *text = info->text ? info->text : "";
     bool step = info->waits_for == CAIRN_WAITS_EXTERNAL;
     if (info->since_ns != 0 && !info->holder)
         format_duration(since, (wall_ns() - info->since_ns) / 1000000);
     if (info->behind > 0)
         snprintf(behind, sizeof behind, "  (%u behind it)", info->behind);
+    lease_words(words, info->holder, info->lease_left_ms, info->since_ns,
+                info->leases_lost);
     if (info->holder)
-        out("  %s  is claimed by %s for another %s", info->task, info->holder,
-            format_duration(left, info->lease_left_ms));
+        out("  %s  is claimed %s", info->task, words);
     else
-        out("  %s  %s", info->task, waiting_words(info, waiting->live));
+        out("  %s  %s%s%s", info->task, waiting_words(info, waiting->live),
+            words[0] ? "; " : "", words);
     out("%s%.*s%s%s%s\n",
         !info->text ? ""
         : step      ? ": "

@@ -2,6 +2,7 @@
 #include "cli/tasks/open_steps.h"
 
 #include "cli/exit_status.h"
+#include "cli/format.h"
 #include "cli/report.h"
 
 #include <stdlib.h>
@@ -24,10 +25,27 @@ static int add_step(void *context, const struct cairn_next_info *info)
     *step = (struct open_step){.node = info->node,
                                .claimed = info->claimed,
                                .holder = info->holder ? strdup(info->holder) : NULL,
-                               .left_ms = info->lease_left_ms};
+                               .left_ms = info->lease_left_ms,
+                               .claimed_ns = info->claimed_ns,
+                               .lost = info->leases_lost};
     steps->claimed += info->claimed;
     steps->failed = info->holder && !step->holder;
     return steps->failed;
+}
+
+const char *lease_words(char out[LEASE_WORDS_MAX], const char *holder, int64_t left_ms,
+                        int64_t since_ns, uint32_t lost)
+{
+    char left[FORMAT_MAX], since[FORMAT_MAX];
+    int n = 0;
+    out[0] = '\0';
+    if (holder)
+        n = snprintf(out, LEASE_WORDS_MAX, "by %.200s for another %s, since %s", holder,
+                     format_duration(left, left_ms), format_local(since, since_ns));
+    if (lost > 0)
+        snprintf(out + n, LEASE_WORDS_MAX - (size_t)n, "%s%u lease%s ran out%s",
+                 n > 0 ? "; " : "", lost, lost == 1 ? "" : "s", n > 0 ? " before" : "");
+    return out;
 }
 
 static int by_node(const void *x, const void *y)

@@ -23,6 +23,9 @@ struct cairn_next_info {
     bool claimed;          /* someone holds it; else it can be claimed */
     const char *holder;    /* who, or NULL */
     int64_t lease_left_ms; /* 0: not claimed */
+    int64_t claimed_ns;    /* UTC; 0: not claimed */
+    uint32_t
+        leases_lost; /* that ran out before anybody reported, since it is offered */
 };
 
 /* External tasks of an unfinished run (0: as for cairn_run_get) that can be done now;
@@ -33,9 +36,10 @@ CAIRN_API int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
 
 #define CAIRN_CLAIM_MAX 40 /* bytes of a claim's token, with the final NUL */
 
-/* Claims an external task for `lease_ms` (more than 0). `holder` is a name for people
- * (NULL: user@host). Only one caller wins: EOWNED, naming the holder, while a lease
- * runs; EUSAGE if the task is not external or cannot be done now. */
+/* Claims an external task for `lease_ms` (more than 0). One of which 10 leases were
+ * lost has failed instead (EUSAGE): it may be what ends those that do it. `holder` is a
+ * name for people (NULL: user@host). Only one caller wins: EOWNED, naming the holder,
+ * while a lease runs; EUSAGE if the task is not external or cannot be done now. */
 CAIRN_API int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
                           int64_t lease_ms, const char *holder,
                           char token[CAIRN_CLAIM_MAX], struct cairn_error *error);

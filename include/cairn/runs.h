@@ -167,6 +167,7 @@ struct cairn_waiting_info {
     const char *holder;    /* who has claimed the external task, or NULL */
     int64_t lease_left_ms; /* 0: not claimed */
     bool check;            /* DECISION: its check decides on resume */
+    uint32_t leases_lost;  /* of the external task: cairn/external.h */
 };
 
 /* Every task of a run (0: as above) that runs or could run, with what it waits for;

@@ -321,4 +321,59 @@ exits 10 cairn complete never-ran.yaml ask
 says 'has no run yet'
 exits 2 cairn complete no-such-file ask
 says 'is not the number of a run'
+
+# ---- A step that ends each of its workers -----------------------------------------
+mkdir lost && cd lost || exit 1
+cat >flow.yaml <<'Y'
+name: deadly
+tasks:
+  kill: {external: 'kills who does it'}
+  other: {external: 'something else'}
+Y
+mine="--store $PWD/.cairn"
+# shellcheck disable=SC2086 # several words
+{
+    run cairn run flow.yaml --no-wait $mine
+    exits 0 cairn claim 1 kill --lease 1ms --holder w1 $mine
+    first=$(cat out)
+    exits 0 cairn claim 1 kill --lease 1h --holder w2 $mine
+    ok 'the token says how many leases ran out' grep -qxE '[0-9a-f]{32}\.1' out
+    token=$(cat out)
+    exits 6 cairn renew 1 kill --token "$first" $mine
+    exits 0 cairn status 1 --tasks $mine
+    matches 'claimed +kill +\(by w2 for another .*, since 20[0-9-]* [0-9:]*; 1 lease ran out before\)' 'status: who has it, since when, and what went before'
+    exits 0 cairn status --waiting $mine
+    says '; 1 lease ran out before' 'so does status --waiting'
+    exits 0 cairn next --claimed --json $mine
+    json_ok 'next'
+    is "$(json_get '.next[0].leases_lost')" 1 'and next'
+    ok 'with its time' test -n "$(json_get '.next[0].since')"
+    exits 0 cairn renew 1 kill --token "$token" --lease 1ms $mine
+    i=2
+    while [ $i -lt 10 ]; do
+        i=$((i + 1))
+        run cairn claim 1 kill --lease 1ms --holder "w$i" $mine
+    done
+    is "$status" 0 'the tenth'
+    sleep 0.01
+    exits 0 cairn next $mine
+    says 'kill  kills who does it  (10 leases ran out)' 'all are counted'
+    exits 0 cairn claim --any --json --lease 1h $mine
+    is "$(json_get .task)" other 'the eleventh who takes any task gets another one'
+    token=$(json_get .token)
+    exits 2 cairn claim 1 kill $mine
+    says 'it is failed' 'for that one has failed'
+    exits 0 cairn log --failed --run 1 $mine
+    says '10 leases on it ran out before anybody reported, the last one of w10' 'and says why'
+    run cairn resume 1 --no-wait $mine # the run ends
+    run cairn resume 1 --no-wait $mine
+    exits 0 cairn claim 1 kill --lease 1h $mine
+    ok 'offered again, its leases count from the beginning' grep -qxE '[0-9a-f]{32}' out
+    sleep 1.1
+    exits 0 cairn complete 1 kill --token "$(cat out)" $mine
+}
+# shellcheck disable=SC2086
+run cairn status 1 --tasks $mine
+matches 'completed +kill +1\.[1-9]' 'its time is that since it was claimed'
+cd ..
 done_testing

@@ -173,7 +173,7 @@ refused 'a session that is not there' '`session_list` shows'
 mkdir ../runs && cd ../runs || exit 1
 cairn run ../myproject/cairn.yaml --store .cairn -q >/dev/null 2>&1
 call 2 session_show '{}'
-is "$(json_get '.result.content[0].text' answer)" 'there is no current session: start one with `session_start`, or choose one with `session_switch`' 'commands by the names of tools'
+is "$(json_get '.result.content[0].text' answer)" 'there is no current session: start one with `session_start`, or choose one with `session_switch NAME`' 'commands by the names of tools'
 cd ../empty || exit 1
 call 2 checkpoint_diff '{"from":"1","to":"2","worktree":true}'
 is "$(json_get '.result.content[0].text' answer)" '"worktree" is in the place of TO: leave out one of them' 'an option by the name of the field'
@@ -181,6 +181,19 @@ call 3 checkpoint_diff '{}'
 worked 'what changed since the newest checkpoint'
 call 3 checkpoint_undo_restore '{}'
 refused 'the last restore, without a direction' 'restore'
+
+# ---- Whichever task can be done -----------------------------------------------------
+mkdir ../steps && cd ../steps || exit 1
+printf 'name: s\ntasks:\n  one: {external: do it}\n' >cairn.yaml
+cairn run --no-wait -q >/dev/null 2>&1
+call 1 task_claim '{"any":true}'
+is "$(got .task)$(got .text)" 'onedo it' 'task_claim any'
+token=$(got .token)
+call 2 task_claim '{"any":"true","wait":1}'
+refused 'there is no other, also after a second' 'can be claimed now'
+call 3 task_complete "{\"run\":\"1\",\"task\":\"one\",\"token\":\"$token\",\"output\":{\"x\":1}}"
+is "$(got .state)" completed 'its values by the name of the option'
+cd ../empty || exit 1
 
 # ---- What is meant ------------------------------------------------------------------
 send() { printf '%b' "$1" | cairn mcp >answer 2>err; }
