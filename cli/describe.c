@@ -198,14 +198,16 @@ int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
     struct unfinished u = {
         .store = store, .hint = hint, .but = but, .line = line, .context = context};
     struct cairn_error error = {0};
-    char text[96];
+    char *text;
     uint64_t total = 0;
     if (cairn_unfinished(store, print_unfinished, &u, &total, &error) != 0)
         return report_error(&error);
     if (total > u.passed) {
-        snprintf(text, sizeof text, "and %llu more: cairn runs%s",
-                 (unsigned long long)(total - u.passed), strlen(hint) < 40 ? hint : "");
+        if (asprintf(&text, "and %llu more: cairn runs%s",
+                     (unsigned long long)(total - u.passed), hint) < 0)
+            return EXIT_SYSTEM;
         line(context, text);
+        free(text);
     }
     return 0;
 }

@@ -95,6 +95,8 @@ int read_run(struct parser *p, struct task_def *def, const struct node *node)
         rc = refuse_references(p, node, "run", def->run);
     if (!rc && def->run.len > LIMIT_ENV_STRING)
         rc = too_long(p, node->at, "the text of `run`");
+    if (!rc && def->n_shell)
+        warn_of_bash(p, node, def->run, def->shell[0]);
     if (!rc && reopens_log(def->run))
         parse_warn(p, node->at,
                    "`>/dev/stderr` opens the log of the task anew, which empties it: "
@@ -124,6 +126,8 @@ int read_exec(struct parser *p, struct task_def *def, const struct node *node)
         if (!rc && def->n_argv == 1 && argument->len == 0)
             rc = diagnose(&p->diagnostic, item->at, "the command is empty");
     }
+    if (!rc)
+        warn_of_exec(p, node, def->argv[0]);
     return rc;
 }
 

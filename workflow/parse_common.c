@@ -70,6 +70,8 @@ int read_env(struct parser *p, const struct node *map, const struct task_def *de
         if (!rc)
             rc = check_string(p, key->next, entry->key, entry->value, def,
                               def ? IN_ENV : IN_WORKFLOW);
+        if (!rc)
+            warn_of_env(p, key->next, entry->key, entry->value);
         if (rc)
             return rc;
     }

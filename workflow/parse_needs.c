@@ -35,6 +35,8 @@ static int unknown_task(const struct need_reading *r, struct str name)
     for (uint32_t i = 0; i < out->n_defs; i++)
         ids[i] = out->defs[i].id;
     struct hint hint = hint_nearest(name, ids, out->n_defs);
+    if (memchr(name.ptr, ',', name.len) || memchr(name.ptr, ' ', name.len))
+        snprintf(hint.text, sizeof hint.text, "; several are a list, as in [a, b]");
     return diagnose(&r->p->diagnostic, r->node->at,
                     "task `%.*s` needs `%.*s`, which does not exist%s",
                     SHOWN(r->def->id), SHOWN(name), hint.text);

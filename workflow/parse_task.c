@@ -68,6 +68,8 @@ static int check_inherited_env(struct parser *p, const struct task_def *def,
 static int read_cwd(struct parser *p, struct task_def *def, const struct node *node)
 {
     int rc = expect_filled(p, node, "`cwd`", &def->cwd);
+    if (!rc)
+        warn_of_path(p, node, "cwd", def->cwd);
     return rc ? rc : check_text(p, node, def->cwd, def, IN_TASK, NULL);
 }
 
@@ -143,6 +145,8 @@ static int read_file(struct parser *p, const struct task_def *def,
     int rc = expect_filled(p, node, out->what, name);
     if (!rc && out->patterns)
         rc = check_input(p, node, *name);
+    if (!rc)
+        warn_of_path(p, node, out->patterns ? "inputs" : "outputs", *name);
     return rc ? rc : check_text(p, node, *name, def, IN_TASK, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include "cli/agents/commands.h"
 #include "cli/agents/deadline.h"
 #include "cli/events/hooks.h"
+#include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/sessions/session_of.h"
@@ -220,12 +221,13 @@ static void fail_to_open(struct hooking *hooking, int rc,
 static void set_variable(const struct hooking *hooking)
 {
     const char *file = getenv("CLAUDE_ENV_FILE");
-    char line[CAIRN_SESSION_NAME_MAX + 32];
+    char line[4 * CAIRN_SESSION_NAME_MAX + 32];
     if (!file || file[0] == '\0' || session_option(hooking->settings))
         return;
     int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
-    int n = snprintf(line, sizeof line, "export CAIRN_SESSION='%s'\n",
-                     hooking->told.session);
+    char *word = shell_word(hooking->told.session);
+    int n = snprintf(line, sizeof line, "export CAIRN_SESSION=%s\n", word ? word : "");
+    free(word);
     if (fd < 0 || write(fd, line, (size_t)n) != n)
         ui_warn("session hook: cannot write to $CLAUDE_ENV_FILE: %s", strerror(errno));
     if (fd >= 0)
@@ -234,14 +236,16 @@ static void set_variable(const struct hooking *hooking)
 
 static void put_context(struct doc *doc, const struct hooking *hooking)
 {
-    char text[1024];
+    char text[1024 + 4 * 4 * CAIRN_SESSION_NAME_MAX];
     const char *name = hooking->told.session;
+    char *word = shell_word(name);
     snprintf(text, sizeof text,
              "cairn makes checkpoints of the files of this project while you work "
              "(session %s). `cairn checkpoint list --session %s` lists them. To go "
              "back: `cairn checkpoint restore ID --session %s --yes`; that is taken "
              "back by `cairn checkpoint undo-restore --session %s`.",
-             name, name, name, name);
+             name, word ? word : "NAME", word ? word : "NAME", word ? word : "NAME");
+    free(word);
     doc_object(doc, "hookSpecificOutput");
     doc_text(doc, "hookEventName", "SessionStart");
     doc_text(doc, "additionalContext", text);
@@ -321,12 +325,14 @@ static void tell_what_is_kept(struct hooking *hooking)
         strcmp(event_name(hooking), "SessionStart") != 0 ||
         (told->makes && told->keeps_files))
         return;
-    snprintf(
-        hooking->problem, sizeof hooking->problem,
-        "session %.100s %s: `cairn session config %s --session %.100s` changes that",
-        told->session,
-        told->makes ? "keeps no files" : "makes no checkpoints while you work",
-        told->makes ? "files ." : "strategy smart", told->session);
+    char *word = shell_word(told->session);
+    snprintf(hooking->problem, sizeof hooking->problem,
+             "session %.100s %s: `cairn session config %s --session %s` changes that",
+             told->session,
+             told->makes ? "keeps no files" : "makes no checkpoints while you work",
+             told->makes ? "files ." : "strategy smart",
+             word && strlen(word) < 200 ? word : "NAME");
+    free(word);
 }
 
 static void tell_store(struct hooking *hooking)

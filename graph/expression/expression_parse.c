@@ -154,6 +154,10 @@ static int no_operand(const struct expression_parser *p)
     char c = p->text.ptr[p->at];
     if (c == '"')
         return fail_here(p, 1, "texts stand in single quotes: 'text'");
+    if (c == '$')
+        return fail_here(p, 1, "names stand here without `$`: params.x == 1");
+    if (c == '[')
+        return fail_here(p, 1, "this is an expression and no command: params.x == 1");
     if (c < ' ' || c > '~')
         return expression_fail(p->error, p->at, 1,
                                "the byte 0x%02x can only stand in quotes", (uint8_t)c);
@@ -210,6 +214,9 @@ static int no_operator(const struct expression_parser *p)
         return fail_here(p, word.len ? word.len : 1, "`and` is written &&");
     if (str_equal(word, STR("or")) || c == '|')
         return fail_here(p, word.len ? word.len : 1, "`or` is written ||");
+    if (p->at > 3 && memcmp(p->text.ptr + p->at - 4, "not ", 4) == 0 &&
+        (p->at == 4 || p->text.ptr[p->at - 5] == ' ' || p->text.ptr[p->at - 5] == '('))
+        return fail_here(p, word.len ? word.len : 1, "`not` is written !");
     if (c == '=')
         return fail_here(p, 1, "`is equal` is written ==");
     if (c == '!')

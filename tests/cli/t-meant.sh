@@ -178,6 +178,54 @@ done
 written 'name: w' 'on: push' 'tasks: {a: {run: "true"}}'
 says 'leave it out' 'on'
 
+# ---- What only a shell would do ----
+warned() { # LINES of a task: the warnings
+    printf 'name: w\nparams: {x: 1}\ntasks:\n  a:\n' >written.yaml
+    printf '    %s\n' "$@" >>written.yaml
+    exits 0 cairn validate written.yaml
+}
+while IFS='|' read -r key meant; do
+    warned 'run: "true"' "$key"
+    matches "warning: written.yaml:6:[0-9]+: " "$key: a warning with its place"
+    says "$meant" "$key: $meant"
+done <<'END'
+cwd: ~/x|`~` is not expanded in `cwd`
+cwd: $HOME|`$HOME` is not expanded in `cwd`: write the path itself
+outputs: ['*.o']|`*.o` is the name of one file, and no pattern
+outputs: [~/x]|`~` is not expanded in `outputs`
+outputs: [$x/y]|`$` stays as it is in `outputs`: write ${{ NAME }}
+inputs: ['${HOME}/x']|`${HOME}` is not expanded in `inputs`
+env: {PATH: '$HOME/bin:$PATH'}|set it in `run`, as in `PATH="$HOME/bin:$PATH"`
+env: {A: ~/x}|set it in `run`, as in `A="$HOME/x"`
+END
+while IFS='|' read -r key meant; do
+    warned "$key"
+    matches "warning: written.yaml:5:[0-9]+: " "$key: a warning with its place"
+    says "$meant" "$key: $meant"
+done <<'END'
+exec: [ls -l]|write each word as an item, or `run: ls -l`
+exec: [ls, '*.c']|`*.c` is not expanded in `exec`
+exec: [echo, $HOME]|`$HOME` is not expanded in `exec`
+exec: [cd, /tmp]|`cd` is a word of the shell and no program: use `run`, or `cwd: DIR`
+exec: [source, x]|`source` is a word of the shell
+run: if [[ -f x ]]; then echo; fi|5:13: `[[` is of bash, and `sh` may not have it
+END
+for fine in "exec: [find, ., -name, '*.c']" "exec: [sh, -c, '\$HOME']" "exec: ['./my prog', a]" \
+    'run: grep "[[ x" f' "exec: [echo, '\${{ params.x }}*']"; do
+    warned "$fine"
+    ok "$fine: no warning" sh -c '! grep -q warning err'
+done
+warned 'run: "[[ a ]]"' 'shell: bash' "env: {A: 'a\$b', B: '^x\$', C: '\$5'}"
+ok 'nor for bash, and values with a dollar' sh -c '! grep -q warning err'
+task "if: \$x == 1"
+says 'names stand here without `$`'
+task 'if: not params.x'
+says '`not` is written !'
+task "if: '[ 1 = 1 ]'"
+says 'this is an expression and no command'
+task "needs: 'z, z2'"
+says 'several are a list, as in [a, b]'
+
 # ---- Values that were not set ----
 cat >values.yaml <<'END'
 name: values
@@ -241,6 +289,17 @@ printf 'name: n\ntasks:\n  1: {run: "echo one"}\n  2: {run: "echo two"}\n' >digi
 exits 0 cairn run digits.yaml --store digits
 exits 0 cairn log 1 --store digits
 says one 'a task of this name comes first'
+
+# ---- Options that others have ----
+exits 0 cairn session start tags --store tags
+exits 0 cairn hypothesis add h --tags a,b --store tags
+exits 0 cairn hypothesis list --tags b --store tags
+says 'h1' '--tags is --tag'
+exits 0 cairn checkpoint create one --store tags
+exits 0 cairn note add n --store tags
+exits 0 cairn checkpoint restore 1 --yes --store tags
+exits 0 cairn checkpoint undo-restore --yes --store tags
+exits 0 cairn checkpoint redo-restore --yes --store tags
 
 # ---- Quiet ----
 for typed in 'run -q --no-wait --fresh' 'run -q --no-wait'; do

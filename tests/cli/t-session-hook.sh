@@ -205,7 +205,7 @@ echo "CAIRN_STORE=$dir/elsewhere" >envfile
 CLAUDE_ENV_FILE=$dir/envfile cairn session hook <event.json >out 2>err
 told session-start >event.json
 CLAUDE_ENV_FILE=$dir/envfile cairn session hook <event.json >out 2>err
-is "$(tail -n 1 envfile)" "export CAIRN_SESSION='agent-0b5e7c9a'" 'commands of the agent get its session'
+is "$(tail -n 1 envfile)" "export CAIRN_SESSION=agent-0b5e7c9a" 'commands of the agent get its session'
 mkdir elsewhere
 told stop -e 's|/p"|/elsewhere"|' >event.json
 echo 7 >p/one

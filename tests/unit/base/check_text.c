@@ -63,10 +63,15 @@ START_TEST(test_shell_words)
                                           {STR("\xc3\xa9"), STR("'\xc3\xa9'")}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf word = BUF_INIT;
+        char out[SHELL_WORD_ROOM(10)];
         buf_shell_word(&word, cases[i][0]);
         ck_assert(!word.failed && str_equal(buf_view(&word), cases[i][1]));
+        ck_assert_str_eq(shell_word_in(out, sizeof out, cases[i][0]), word.data);
         buf_release(&word);
     }
+    char out[SHELL_WORD_ROOM(4)];
+    ck_assert_str_eq(shell_word_in(out, sizeof out, STR("a''b")), "'a'\\'''\\''b'");
+    ck_assert_str_eq(shell_word_in(out, sizeof out, STR("longer")), "NAME");
 }
 END_TEST
 
