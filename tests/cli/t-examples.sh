@@ -24,9 +24,10 @@ for file in "$root/README.md" "$root"/docs/*.md "$root"/examples/*/README.md; do
 done
 
 # The debugging session, in a directory of its own.
-mkdir debugging && cd debugging || exit 1
+mkdir -p debugging/work && cd debugging || exit 1 # out and err are none of its files
 unset CAIRN_STORE CAIRN_SESSION
-exits 0 sh "$root/examples/debugging/session.sh" now
+# shellcheck disable=SC2016
+exits 0 sh -c 'cd work && exec sh "$1" now' - "$root/examples/debugging/session.sh"
 says 'h1 is now at 0.79' err
 says 'b2 contradicts b1' err
 says '1 hypothesis changed, 2 pieces of evidence added, 1 belief added' out
