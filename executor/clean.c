@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,27 +24,6 @@ struct cleaning {
     struct cairn_error *error;
 };
 
-/* 0 or an errno. What was added meanwhile stays, and keeps the directory. */
-static int remove_directory(const char *path)
-{
-    char *roots[] = {(char *)(uintptr_t)path, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    const FTSENT *entry;
-    int sys = walk ? 0 : errno;
-    while (walk && !sys && (entry = fts_read(walk))) {
-        if (entry->fts_info == FTS_D)
-            continue;
-        bool directory = entry->fts_info == FTS_DP;
-        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
-            sys = entry->fts_errno;
-        else if (directory ? rmdir(entry->fts_accpath) : unlink(entry->fts_accpath))
-            sys = errno;
-    }
-    if (walk)
-        fts_close(walk);
-    return sys;
-}
-
 /* 0 or an errno; ESTALE: it is not what it was any more. */
 static int remove_file(const struct stale_file *file)
 {
@@ -54,16 +32,22 @@ static int remove_file(const struct stale_file *file)
         !file_sign_at(AT_FDCWD, file->path, file->path, &now) ||
         memcmp(seen.bytes, now.bytes, sizeof now.bytes) != 0)
         return ESTALE;
-    if (file->row.kind == 'd')
-        return remove_directory(file->path);
     return unlink(file->path) ? errno : 0;
 }
 
 static enum cairn_stale state_of(const struct stale_file *file)
 {
-    return file->state == STALE_SAME   ? CAIRN_STALE_SAME
-           : file->state == STALE_USED ? CAIRN_STALE_USED
-                                       : CAIRN_STALE_CHANGED;
+    switch ((enum stale_state)file->state) {
+    case STALE_SAME:
+        return CAIRN_STALE_SAME;
+    case STALE_DIRECTORY:
+        return CAIRN_STALE_DIRECTORY;
+    case STALE_USED:
+        return CAIRN_STALE_USED;
+    case STALE_CHANGED:
+        break;
+    }
+    return CAIRN_STALE_CHANGED;
 }
 
 static int clean_file(struct cleaning *c, uint32_t i, bool remove)
@@ -74,7 +58,6 @@ static int clean_file(struct cleaning *c, uint32_t i, bool remove)
                                     .state = state_of(file),
                                     .user = file->user,
                                     .made = file->made,
-                                    .directory = file->row.kind == 'd',
                                     .size_bytes = file->row.size};
     if (told.state == CAIRN_STALE_SAME && remove) {
         int sys = remove_file(file);

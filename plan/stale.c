@@ -292,6 +292,11 @@ static int find_uses(struct search *search)
         if (!rc && graph_member(g, task) == 0)
             rc = use_sources(&uses, task);
     }
+    for (uint32_t i = 0; i < list->n; i++)
+        if (str_equal(str_of(list->at[i].path), search->w->definition.file)) {
+            list->at[i].state = STALE_USED;
+            list->at[i].user = "the workflow";
+        }
     for (uint32_t i = 0; i < list->n && !rc; i++) {
         uint32_t use = find_use(&uses, list->at[i].row.path);
         if (use == MAP_NONE)
@@ -355,6 +360,8 @@ int stale_find(struct stale_list *list, struct situation *s,
             !stale_is_same(file->path, &file->row, limits.bytes ? &bytes : NULL,
                            &ignored))
             file->state = STALE_CHANGED;
+        if (file->state == STALE_SAME && file->row.kind == 'd')
+            file->state = STALE_DIRECTORY;
     }
     map_release(&search.by_path);
     return rc;
@@ -418,6 +425,22 @@ static void notice_group(struct situation *s, const struct stale_file *first,
                              names->data, (int)group.len, group.ptr);
 }
 
+static void notice_directories(struct situation *s, const struct stale_list *list)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct made_row *row = &list->at[i].row;
+        if (list->at[i].state == STALE_DIRECTORY && n++ < FILES_SHOWN)
+            situation_add_notice(s,
+                                 "the directory %.*s was made by %.*s, which is gone: "
+                                 "remove it if nothing in it is needed",
+                                 (int)row->path.len, row->path.ptr, (int)row->task.len,
+                                 row->task.ptr);
+    }
+    if (n > FILES_SHOWN)
+        situation_add_notice(s, "and %u more such directories", n - FILES_SHOWN);
+}
+
 int situation_notice_stale(struct loader *l)
 {
     struct stale_list list;
@@ -444,6 +467,8 @@ int situation_notice_stale(struct loader *l)
                              "and %s%u more files of tasks that are gone: `cairn clean "
                              "--stale --dry-run` lists them",
                              list.more ? "at least " : "", others ? others : 1);
+    if (!rc)
+        notice_directories(l->s, &list);
     stale_release(&list);
     return rc;
 }

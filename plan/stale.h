@@ -9,9 +9,10 @@
 #include "storage/rows_made.h"
 
 enum stale_state {
-    STALE_SAME,    /* with the recorded content */
-    STALE_CHANGED, /* with another one: it is somebody else's now */
-    STALE_USED     /* a task of the definition makes it, or reads it by name */
+    STALE_SAME,      /* with the recorded content */
+    STALE_DIRECTORY, /* the same, of a directory: it may hold what was there before */
+    STALE_CHANGED,   /* with another one: it is somebody else's now */
+    STALE_USED       /* a task of the definition makes it, or reads it by name */
 };
 struct stale_file {
     struct made_row row; /* who made it, and where it lies */

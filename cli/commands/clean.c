@@ -13,8 +13,8 @@
 
 enum { LISTED_MOST = 50 }; /* before it asks; --dry-run lists all */
 
-static const char *const state_words[] = {"stale", "changed", "used", "removed",
-                                          "failed"};
+static const char *const state_words[] = {"stale",     "changed", "used",
+                                          "directory", "removed", "failed"};
 
 struct cleaned {
     struct doc doc; /* with --json */
@@ -35,6 +35,10 @@ static void say_kept(const struct cairn_stale_file *file)
         say("kept %s of %s: %s %s it", file->path, file->task, file->user,
             file->made ? "makes" : "reads");
         break;
+    case CAIRN_STALE_DIRECTORY:
+        say("kept the directory %s of %s: remove it if nothing in it is needed",
+            file->path, file->task);
+        break;
     case CAIRN_STALE_FAILED:
         ui_warn("cannot remove %s: %s", file->path, file->problem);
         break;
@@ -51,7 +55,6 @@ static void add_to_document(struct doc *doc, const struct cairn_stale_file *file
     doc_text(doc, "task", file->task);
     doc_text(doc, "state", state_words[file->state]);
     doc_text(doc, "user", file->user);
-    doc_bool(doc, "directory", file->directory);
     doc_count(doc, "size_bytes", file->size_bytes);
     doc_text(doc, "problem", file->problem);
     doc_end(doc);
@@ -67,8 +70,8 @@ static int take_file(void *context, const struct cairn_stale_file *file)
     else if (file->state != CAIRN_STALE_SAME && (c->lists || !c->listed))
         say_kept(file);
     else if (c->asks && n <= LISTED_MOST)
-        say_always("%s%s (%s) of %s", file->path, file->directory ? "/" : "",
-                   format_bytes(size, file->size_bytes), file->task);
+        say_always("%s (%s) of %s", file->path, format_bytes(size, file->size_bytes),
+                   file->task);
     else if (c->lists && !c->asks)
         out("%s\n", file->path);
     return 0;
@@ -77,7 +80,8 @@ static int take_file(void *context, const struct cairn_stale_file *file)
 static void say_result(const struct cleaned *c, bool dry_run)
 {
     uint64_t n = c->count[dry_run ? CAIRN_STALE_SAME : CAIRN_STALE_REMOVED];
-    uint64_t kept = c->count[CAIRN_STALE_CHANGED] + c->count[CAIRN_STALE_USED];
+    uint64_t kept = c->count[CAIRN_STALE_CHANGED] + c->count[CAIRN_STALE_USED] +
+                    c->count[CAIRN_STALE_DIRECTORY];
     out_flush();
     if (n)
         say("%s %llu file%s of tasks that are gone%s",

@@ -95,6 +95,15 @@ static int put_skips(struct engine *e, struct ending *ending, struct cairn_error
     return rc;
 }
 
+/* What it changed in place was there before, and may be the user's own. */
+static bool is_input(const struct result *result, struct str name)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < result->n_inputs && !found; i++)
+        found = str_equal(result->inputs[i].name, name);
+    return found;
+}
+
 static int put_made_files(struct engine *e, const struct scope *scope,
                           const struct result *result, struct cairn_error *error)
 {
@@ -102,6 +111,8 @@ static int put_made_files(struct engine *e, const struct scope *scope,
     int rc = 0;
     for (uint32_t i = 0; i < result->n_outputs && !rc; i++) {
         const struct result_file *file = &result->outputs[i];
+        if (is_input(result, file->name))
+            continue;
         rc = task_file_place(scope, file->name, &place, error);
         const struct made_row row = {
             .workflow = e->run.row.workflow,

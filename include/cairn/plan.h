@@ -105,11 +105,12 @@ CAIRN_API const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i)
 /* ---- Files of tasks that are gone ---- */
 
 enum cairn_stale {
-    CAIRN_STALE_SAME,    /* it has the content that was recorded: it can be removed */
-    CAIRN_STALE_CHANGED, /* it has another content, or is a link: it stays */
-    CAIRN_STALE_USED,    /* a task makes it, or reads it by name: it stays */
-    CAIRN_STALE_REMOVED, /* it was removed now */
-    CAIRN_STALE_FAILED   /* it could not be removed, because of `problem` */
+    CAIRN_STALE_SAME,      /* it has the content that was recorded: it can be removed */
+    CAIRN_STALE_CHANGED,   /* it has another content, or is a link: it stays */
+    CAIRN_STALE_USED,      /* a task makes it, or reads it by name: it stays */
+    CAIRN_STALE_DIRECTORY, /* it is one, and may hold what was there before: it stays */
+    CAIRN_STALE_REMOVED,   /* it was removed now */
+    CAIRN_STALE_FAILED     /* it could not be removed, because of `problem` */
 };
 /* A declared output that a task made which the definition does not have any more. Its
  * strings live until the callback returns. */
@@ -119,7 +120,6 @@ struct cairn_stale_file {
     enum cairn_stale state;
     const char *user; /* of USED: the task ... */
     bool made;        /* ... and whether it makes the file; else it reads it */
-    bool directory;
     uint64_t size_bytes;
     const char *problem; /* of FAILED, else NULL */
 };

@@ -124,6 +124,7 @@ mistake '${{ tasks.g.file }}' 'must be tasks.X.status, tasks.X.outputs.KEY or ta
 mistake '${{ tasks.g.files.x }}' 'has nothing further in it'
 cat >long.yaml <<'END'
 name: long
+on_failure: continue
 tasks:
   m: {foreach: {i: {range: [1, 1500]}}, exec: [sh, -c, ': >"$1"', sh, '${{ env.f }}'], env: {f: 'o/a-long-name-so-that-the-variable-gets-longer-than-what-the-kernel-takes-for-one-which-is-a-lot-${{ i }}'}, outputs: ['${{ env.f }}']}
   arguments: {needs: [m], exec: [sh, -c, 'echo $#', sh, '${{ tasks.m.files }}']}

@@ -100,7 +100,8 @@ echo changed >a.txt
 rm f.txt && : >f.txt
 mv g.txt h.txt && ln -s h.txt g.txt
 exits 0 cairn clean --stale --dry-run kept.yaml
-is "$(LC_ALL=C sort out)" "$(printf 'd\ng h.txt')" 'a directory and a file can be removed'
+is "$(cat out)" 'g h.txt' 'a file can be removed'
+says 'kept the directory d of a' 'not a directory'
 says 'kept a.txt: it is not what a made any more' 'not what was changed'
 says 'kept b.txt of a: b makes it' 'not what another task makes'
 says 'kept c.txt of a: c reads it' 'not what another task reads'
@@ -110,10 +111,12 @@ says 'kept g.txt' 'not a link'
 says 'kept s.x of a: s[x=s.x] reads it' 'not what a member is made of'
 exits 0 cairn clean --stale --yes --json kept.yaml
 json_ok 'clean --json'
-is "$(grep -o '"state":"removed"' out | grep -c .)" 2 'two are removed'
-ok 'the directory with what is in it' test ! -e d -a ! -e 'g h.txt'
+is "$(grep -o '"state":"removed"' out | grep -c .)" 1 'one is removed'
+ok 'that one' test -e d/d/d.txt -a ! -e 'g h.txt'
 ok 'the others stay' test -e a.txt -a -e b.txt -a -e c.txt -a -e e.txt -a -e f.txt -a -e g.txt -a -e s.x
-rm -r .cairn ./*.txt s.x kept.yaml
+exits 0 cairn plan kept.yaml
+says 'the directory d was made by a, which is gone: remove it if nothing in it is needed'
+rm -r .cairn ./*.txt s.x d kept.yaml
 
 # ---- A directory that has grown, or in which the workflow makes something ----
 cat >dirs.yaml <<'END'
@@ -130,9 +133,31 @@ END
 echo mine >one/mine
 exits 0 cairn clean --stale --yes dirs.yaml
 ok 'a directory with a file of mine stays' test -e one/1 -a -e one/mine
+says 'kept one: it is not what a made any more'
 says 'kept two of a: b makes it'
 ok 'so does one in which a task makes a file' test -e two/2
 rm -r .cairn one two dirs.yaml
+cat >place.yaml <<'END'
+name: place
+tasks:
+  fmt: {run: 'echo formatted >>mine.c', inputs: [mine.c], outputs: [mine.c]}
+END
+echo mine >mine.c
+exits 0 cairn run place.yaml
+sed -i 's/  fmt.*/  b: {run: "true"}/' place.yaml
+exits 0 cairn clean --stale --yes place.yaml
+ok 'a file that was changed in place stays' test -e mine.c
+rm -r .cairn mine.c place.yaml
+cat >self.yaml <<'END'
+name: self
+tasks:
+  gen: {run: "sed 's/gen:.*/use: {run: exit}/' self.yaml >new.yaml", outputs: [new.yaml]}
+END
+exits 0 cairn run self.yaml
+exits 0 cairn clean --stale --yes new.yaml
+ok 'a workflow that a task made is not removed by itself' test -e new.yaml
+says 'kept new.yaml of gen: the workflow reads it'
+rm -r .cairn self.yaml new.yaml
 
 # ---- Other params, other runs, renamed tasks, another directory ----
 cat >days.yaml <<'END'
