@@ -151,6 +151,7 @@ support: $(BUILD)/tests/support.a $(SUPPORT_OBJECTS)
 $(foreach room,$(ROOMS),$(eval $(TESTS_$(room)): $(SHARED_$(room):%=$(BUILD)/tests/support/%.o)))
 $(filter %/check_spawn %/check_spawn_limit %/check_group_signal,$(UNIT_TESTS)): $(BUILD)/tests/support/spawner.o
 $(filter %/check_keeper %/check_keeper_engine %/check_keeper_file,$(UNIT_TESTS)): $(BUILD)/tests/support/keeper.o
+$(filter %/snapshot/check_bounds,$(UNIT_TESTS)): $(BUILD)/tests/support/store.o
 $(filter %/check_events %/check_events_follow,$(UNIT_TESTS)): $(BUILD)/tests/support/runs/events.o
 $(BUILD)/tests/%.o: OPT_MORE = $(TEST_OPT)
 $(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support.a
