@@ -5,6 +5,7 @@
 #define SERVER_CONNECTION_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define STALL_S 30 /* a reader that takes nothing */
 
@@ -13,6 +14,12 @@ struct connection;
 struct connection *connection_begin(struct connection **list, int fd, int64_t ms);
 /* NULL is none. Does not close its descriptor. */
 void connection_end(struct connection *connection);
+/* It has shown the token: it is not cut off to make room. */
+void connection_trust(struct connection *connection);
+/* For one that was put into the list last: where there are more than `each` of its peer
+ * that have not shown the token, or more than `all` connections, the oldest such one is
+ * cut off. */
+void connections_make_room(struct connection *list, size_t each, size_t all);
 /* From now on; 0: none, its request is being answered. */
 void connection_arm(struct connection *connection, int64_t ms);
 void connections_cut_off(struct connection *list, int64_t now);

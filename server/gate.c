@@ -150,6 +150,10 @@ static unsigned check_post(const struct knock *knock, const char **why)
 unsigned gate_check(const struct gate *gate, const struct knock *knock,
                     const char **why)
 {
+    /* Who reads another one of two than somebody before us would let it pass. */
+    *why = "a header is there twice that may be there once";
+    if (knock->twice)
+        return 400;
     *why = "this server is not called so (the header Host): see --allow-host";
     if (!knock->host ||
         (!is_allowed(gate, knock->host) && !is_ours(gate, knock, knock->host)))
@@ -160,6 +164,9 @@ unsigned gate_check(const struct gate *gate, const struct knock *knock,
     *why = "the token is required: Authorization: Bearer TOKEN";
     if (!has_token(gate, knock->authorization))
         return 401;
+    *why = "the address is " GATE_PATH ", without any %";
+    if (strchr(knock->path, '%'))
+        return 400;
     *why = "the address is " GATE_PATH;
     if (strcmp(knock->path, GATE_PATH) != 0)
         return 404;

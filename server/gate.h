@@ -17,10 +17,11 @@ struct gate {
     bool loopback; /* it listens there only */
 };
 
-/* Headers that are not there are NULL. */
+/* Headers that are not there are NULL. The path is as it was sent, not decoded. */
 struct knock {
     const char *method, *path, *host, *origin, *authorization;
     const char *content_type, *content_length, *accept;
+    const char *twice;   /* one that is there more than once, and may not be */
     const char *address; /* at which the connection arrived, as in a URL */
 };
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -47,6 +48,7 @@ struct http {
     struct exchange *exchanges;
     size_t bodies;
     int64_t swept_ms;
+    unsigned most;      /* connections */
     bool ending, woken; /* woken: the library has something to do at once */
 };
 
@@ -58,6 +60,14 @@ static void arm(struct MHD_Connection *handle, int64_t ms)
         mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (info && info->socket_context)
         connection_arm(info->socket_context, ms);
+}
+
+static void trust(struct MHD_Connection *handle)
+{
+    const union MHD_ConnectionInfo *info =
+        mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (info && info->socket_context)
+        connection_trust(info->socket_context);
 }
 
 static int socket_of(struct MHD_Connection *handle)
@@ -74,6 +84,9 @@ static void on_connection(void *context, struct MHD_Connection *handle, void **o
     struct http *http = context;
     if (code != MHD_CONNECTION_NOTIFY_CLOSED) {
         *own = connection_begin(&http->connections, socket_of(handle), REQUEST_MS);
+        if (*own)
+            connections_make_room(http->connections, http->most / 2,
+                                  http->most - http->most / 4);
         return;
     }
     connection_end(*own);
@@ -143,6 +156,41 @@ static void take_gone(struct http *http)
 static const char *header(struct MHD_Connection *handle, const char *name)
 {
     return mhd->lookup_connection_value(handle, MHD_HEADER_KIND, name);
+}
+
+/* Those of which nobody may read one, and somebody else another. */
+struct single {
+    unsigned seen;
+    const char *twice;
+};
+
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind,
+                                    const char *name, const char *value)
+{
+    static const char *const names[] = {
+        "Host",           "Origin",        "Authorization",        "Content-Type",
+        "Content-Length", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Session-Id",
+        "Mcp-Method",     "Mcp-Name"};
+    struct single *single = context;
+    (void)kind;
+    (void)value;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcasecmp(name, names[i]) != 0)
+            continue;
+        if (single->seen >> i & 1)
+            single->twice = names[i];
+        single->seen |= 1u << i;
+    }
+    return MHD_YES;
+}
+
+/* What an address stands for is not asked: %00 would end it for us, and for no other.
+ */
+static size_t keep_escapes(void *context, struct MHD_Connection *handle, char *text)
+{
+    (void)context;
+    (void)handle;
+    return strlen(text);
 }
 
 static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *response,
@@ -221,6 +269,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
                              const char *path, const char *method, void **own)
 {
     struct exchange *exchange = calloc(1, sizeof *exchange);
+    struct single single = {0, NULL};
     char address[64];
     const char *why;
     unsigned status;
@@ -237,6 +286,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
     *own = exchange;
     arm(handle, REQUEST_MS);
     listen_local_address(exchange->fd, address);
+    (void)mhd->get_connection_values(handle, MHD_HEADER_KIND, count_header, &single);
     status =
         gate_check(http->gate,
                    &(struct knock){.method = method,
@@ -247,8 +297,11 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
                                    .content_type = header(handle, "Content-Type"),
                                    .content_length = header(handle, "Content-Length"),
                                    .accept = header(handle, "Accept"),
+                                   .twice = single.twice,
                                    .address = address},
                    &why);
+    if (status == 0)
+        trust(handle);
     if (status == 0 && http->bodies > BODIES_BYTES) {
         status = 503;
         why = "too many requests are coming in: ask again later";
@@ -359,13 +412,15 @@ struct http *http_start(struct web *web, const struct gate *gate, int listening,
     http->web = web;
     http->gate = gate;
     http->gone = epoll_create1(EPOLL_CLOEXEC);
+    http->most = connections_max();
     http->daemon = mhd->start_daemon(
         MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
-        MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT,
-        connections_max(), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
+        MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT, http->most,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_END);
     if (http->daemon && http->gone >= 0)
         return http;
     http_stop(http);

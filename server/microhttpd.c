@@ -23,6 +23,7 @@ static const struct {
     SYMBOL(run_from_select),
     SYMBOL(get_connection_info),
     SYMBOL(lookup_connection_value),
+    SYMBOL(get_connection_values),
     SYMBOL(suspend_connection),
     SYMBOL(resume_connection),
     SYMBOL(create_response_from_buffer),

@@ -145,6 +145,16 @@ refused 403 'another origin on this machine' POST 'Origin: http://127.0.0.1:1'
 refused 403 'no origin' POST 'Origin: null'
 refused 403 'another scheme' POST "Origin: https://127.0.0.1:$port"
 refused 404 'another path' POST path=/
+for path in /mcp%00 /mcp%00/x /mc%70 /%6dcp; do
+    refused 400 "an address with %: $path" POST "path=$path"
+    ok 'and told' grep -q 'without any %' answer
+done
+refused 400 'two hosts' POST "Host: 127.0.0.1:$port" "Host: 127.0.0.1:$port"
+ok 'and told' grep -q 'there twice' answer
+refused 400 'two hosts, the second one of others' POST "Host: 127.0.0.1:$port" 'Host: evil.example'
+ok 'and told' grep -q 'there twice' answer
+refused 400 'two tokens' POST "Authorization: Bearer $token" "Authorization: Bearer $token"
+ok 'and told' grep -q 'there twice' answer
 refused 405 'another method' PUT
 refused 415 'no JSON by its type' POST 'Content-Type: text/plain'
 refused 406 'a client without streams' POST 'Accept: application/json'
@@ -480,5 +490,30 @@ is "${url%:*}" http://127.0.0.1 'an address that can be called'
 refused 400 'the one that is printed' POST
 refused 400 'localhost' POST "Host: localhost:$port" "Origin: http://localhost:$port"
 refused 403 'another name' POST "Host: evil.example:$port"
+stop
+
+# ---- Half-open connections ------------------------------------------------------
+# A hundred places: who has not shown the token makes room for those that come.
+listen=127.0.0.1:0
+rm -f url
+(
+    # shellcheck disable=SC3045 # dash and bash have it
+    ulimit -n 260
+    exec cairn mcp --listen "$listen" >url 2>mcp.err
+) &
+server=$!
+ok 'it listens' wait_for 10 test -s url
+port=$(sed 's|.*:\([0-9]*\)/mcp|\1|' url)
+token=$(cat .cairn/mcp.token)
+printf 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n' "$port" >half
+http -t 5 -n 120 "$port" <half >half.out 2>&1 &
+halves=$!
+full() { [ "$(find "/proc/$server/fd" -lname 'socket:*' | wc -l)" -ge 50 ]; }
+ok 'with half-open connections' wait_for 5 full
+build POST '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}'
+http -t 2 -n 3 "$port" <request >three
+is "$(grep -c '^HTTP/1.1 200' three)" 3 'shut nobody out who has the token'
+ok 'the oldest are gone' test "$(find "/proc/$server/fd" -lname 'socket:*' | wc -l)" -le 60
+wait $halves
 stop
 done_testing
