@@ -12,8 +12,6 @@
 /* Names the first process to the second one; tasks never see it, as all CAIRN_*. */
 static const char first_variable[] = "CAIRN_FIRST_PROCESS";
 
-extern char **environ;
-
 static bool inherits_orphans(void)
 {
     int subreaper = 0;
