@@ -80,7 +80,7 @@ static bool is_base64(struct str text)
         padding += c == '=';
         for_urls = for_urls || c == '-' || c == '_' || c == '.';
         if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
-            !(c >= '0' && c <= '9') && !memchr("+/-_.=", c, 6))
+            !(c >= '0' && c <= '9') && (c == 0 || !strchr("+/-_.=", c)))
             return false;
     }
     return n >= LEAST && lower && upper && digits && padding < 3 &&

@@ -184,7 +184,7 @@ static int take_moves(struct others *o)
                                     see_move, o, o->error);
     kept = first;
     for (size_t i = first; i < o->n && !rc; i++) {
-        struct look before, after, *look = &o->looks[i];
+        struct look before = {0}, after = {0}, *look = &o->looks[i];
         uint32_t trigger;
         rc = read_look(o, look->seq, &before, &trigger);
         if (rc > 0)

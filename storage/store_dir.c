@@ -409,7 +409,7 @@ int store_dir_furnish(const struct store_paths *paths, bool making,
 static bool is_leftover(const char *name, const struct stat *st)
 {
     enum { LONG_S = 3600 };
-    static const char *const starts[] = {"open.",    ".gitignore.", STORE_NOTE ".",
+    static const char *const starts[] = {"open.",    ".gitignore.", (STORE_NOTE "."),
                                          "outputs.", "files-",      "transcript-"};
     enum { LOCKED = 3 }; /* the first */
     size_t i = 0, n = sizeof starts / sizeof starts[0], length = strlen(name);

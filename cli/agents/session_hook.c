@@ -84,6 +84,7 @@ static char *read_stdin(size_t *n)
     *n = 0;
     while (text) {
         size_t want = *n < most ? room - *n : sizeof rest;
+        // cppcheck-suppress pointerOutOfBoundsCond; at most `room` bytes are kept
         char *to = *n < most ? text + *n : rest;
         if (value.ended && !more_is_there())
             return text;

@@ -595,7 +595,8 @@ static int set_value(struct cairn_attempt *attempt, const char *name, const char
         return error_nomem(error);
     }
     free(at->value);
-    *at = (struct set_value){key, copy};
+    at->name = key;
+    at->value = copy;
     attempt->n_values += new;
     attempt->values_bytes += bytes - before;
     return 0;
