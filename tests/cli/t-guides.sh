@@ -70,7 +70,7 @@ while read -r line; do
     case $line in
     *'kill -9'*) # as on a terminal, where the kill comes in the middle
         sh -c "$line" >out 2>err
-        wait_for 20 sh -c 'cairn status | grep -q "interrupted\|completed"'
+        wait_for 20 sh -c 'cairn status | head -n 1 | grep -q "interrupted$\|completed$"'
         ;;
     *) exits 0 sh -c "$line" ;;
     esac

@@ -126,13 +126,13 @@ cat >long.yaml <<'END'
 name: long
 on_failure: continue
 tasks:
-  m: {foreach: {i: {range: [1, 1500]}}, exec: [sh, -c, ': >"$1"', sh, '${{ env.f }}'], env: {f: 'o/a-long-name-so-that-the-variable-gets-longer-than-what-the-kernel-takes-for-one-which-is-a-lot-${{ i }}'}, outputs: ['${{ env.f }}']}
+  m: {foreach: {i: {range: [1, 600]}}, exec: [sh, -c, ': >"$1"', sh, '${{ env.f }}'], env: {f: 'o/a-long-name-so-that-the-variable-gets-longer-than-what-the-kernel-takes-for-one-which-is-a-lot-and-still-not-so-much-that-the-name-of-a-file-would-be-too-long-for-the-file-system-which-takes-255-bytes-here-as-elsewhere-or-so-it-is-said-by-its-manual-${{ i }}'}, outputs: ['${{ env.f }}']}
   arguments: {needs: [m], exec: [sh, -c, 'echo $#', sh, '${{ tasks.m.files }}']}
   variable: {needs: [m], env: {files: '${{ tasks.m.files }}'}, run: 'true'}
 END
 mkdir o
 exits 1 cairn run long.yaml -q
-logs arguments 1500 'as arguments they are many'
+logs arguments 600 'as arguments they are many'
 exits 0 cairn status --tasks
 says 'variable files is' 'a variable that is too long is named'
 
