@@ -157,8 +157,9 @@ struct cairn_files_searched {
  * MiB is looked at in pieces of that size, which overlap by 64 KiB. Memory: some 200
  * bytes for each version of a file, and at most some 10 MiB. CAIRN_EUSAGE: the pattern
  * cannot be used; CAIRN_EDAMAGED: something was told as damaged, and all else was
- * searched; CAIRN_ENOTFOUND: there are no files. The callback must not use the store; a
- * non-zero return stops. */
+ * searched; CAIRN_ELIMIT: the same, of checkpoints with too many files alone, or the
+ * pattern takes too long; CAIRN_ENOTFOUND: there are no files. The callback must not
+ * use the store; a non-zero return stops. */
 CAIRN_API int cairn_files_search(struct cairn_store *store, const char *session,
                                  const struct cairn_files_search *options,
                                  int (*each)(void *, const struct cairn_file_match *),

@@ -32,6 +32,7 @@ struct grep {
     size_t n, room;
     struct map known, contents; /* by key, and by the digest alone */
     bool *has_next;             /* of each step: it is not the end of a line */
+    uint64_t limited;           /* checkpoints with more files than are looked at */
     int (*each)(void *, const struct cairn_file_match *);
     void *context;
     struct cairn_files_searched *result;
@@ -148,6 +149,7 @@ static int collect_step(struct grep *g, uint32_t at)
     buf_release(&d.key);
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ELIMIT) {
         step->state = STEP_DAMAGED;
+        g->limited += rc == CAIRN_ELIMIT;
         rc = 0;
     }
     if (!rc && step->state == STEP_DAMAGED)
@@ -324,6 +326,10 @@ static int grep(struct grep *g)
         rc = search_version(g, &g->versions[i]);
     if (rc == GREP_STOP || rc < 0)
         return rc < 0 ? rc : 0;
+    if (g->limited && g->limited == g->result->damaged)
+        return error_set(g->error, CAIRN_ELIMIT,
+                         "some checkpoints have more files than can be searched, and "
+                         "all else was searched");
     return g->result->damaged
                ? error_set(g->error, CAIRN_EDAMAGED,
                            "something of the files is damaged, and all else was "
