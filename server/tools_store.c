@@ -96,7 +96,7 @@ static const struct tool rows[] = {
      .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT,
      VARIANTS(gc),
      PROPERTIES(gc_properties),
-     .shape = "dry_run:b runs:i kept_runs:i objects:i freed_bytes:i"},
+     .shape = "dry_run:b runs:i kept_runs:i sessions:i objects:i freed_bytes:i"},
     {.name = "checkpoint_prune",
      .title = "Delete old checkpoints",
      .about = "Deletes old checkpoints of runs or of a session. Without confirm: true "

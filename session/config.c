@@ -46,8 +46,9 @@ static void tell_number(struct setting_sink *sink, const char *name, uint32_t nu
 }
 
 static void tell_settings(struct setting_sink *sink,
-                          const struct session_settings *settings)
+                          const struct session_settings *settings, uint32_t days)
 {
+    char sessions[16] = "";
     const struct trigger_settings *is = &settings->triggers;
     struct trigger_settings usual = trigger_settings_default();
     tell_time(sink, "interval", is->interval_ns, usual.interval_ns);
@@ -61,6 +62,9 @@ static void tell_settings(struct setting_sink *sink,
     tell_number(sink, "keep-days", settings->keep.days);
     tell_text(sink, "keep-hourly", settings->keep.hourly ? STR("on") : STR(""));
     tell_text(sink, "keep-tag", settings->keep.tags);
+    if (days)
+        snprintf(sessions, sizeof sessions, "%ud", days);
+    tell_text(sink, KEEP_SESSIONS, str_of(sessions));
     tell_time(sink, "hook-timeout", settings->hook_limit_ns,
               session_settings_default().hook_limit_ns);
     for (unsigned kind = 0; kind < HOOK_KINDS; kind++) {
@@ -102,14 +106,17 @@ int cairn_session_config(struct cairn_store *store, const char *session,
     struct setting_sink sink = {each, context, 0};
     struct session_settings settings = {0};
     struct arena arena = ARENA_INIT;
+    uint32_t days = 0;
     int rc = live_read(&live, store, session, error);
+    if (!rc)
+        rc = keep_sessions_days(store, &days, error);
     if (!rc)
         settings = copy_settings(&live.settings, &arena);
     if (!rc && arena.failed)
         rc = error_nomem(error);
     rc = live_close(&live, rc, error);
     if (!rc)
-        tell_settings(&sink, &settings);
+        tell_settings(&sink, &settings, days);
     arena_release(&arena);
     return rc;
 }
@@ -169,7 +176,9 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
     if (!rc && strcmp(name, "files") == 0)
         rc = pending_forget(store, live.row.session, live.settings.later[SETTING_FILES],
                             &locked, error);
-    if (!rc)
+    if (!rc && strcmp(name, KEEP_SESSIONS) == 0)
+        rc = keep_sessions_set(store, value, error);
+    else if (!rc)
         rc = settings_set(&live.settings, str_of(name), buf_view(&stored), error);
     if (!rc) {
         buf_format(&said, "%s=%s", name, value);

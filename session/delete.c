@@ -10,6 +10,7 @@
 #include "session/session_int.h"
 
 #include "base/array.h"
+#include "base/decimal.h"
 #include "base/lock.h"
 #include "checkpoint/retain/retain.h"
 #include "storage/rows_event.h"
@@ -159,21 +160,46 @@ static void remove_index(struct cairn_store *store, uint64_t session)
     free(path);
 }
 
-int cairn_session_delete(struct cairn_store *store, const char *session,
-                         struct cairn_session_deleted *result,
-                         struct cairn_error *error)
+/* What was done last, and when; or when it began, if the log does not say. */
+static int note_time(void *context, const struct session_log_row *row)
+{
+    *(int64_t *)context = row->time_ns;
+    return 1;
+}
+
+static int last_change(struct live *live, int64_t *at, struct cairn_error *error)
+{
+    *at = live->row.started_ns;
+    int rc = store_each_session_log(live->store, live->row.session, INT64_MAX, true,
+                                    note_time, at, error);
+    return rc < 0 ? rc : 0;
+}
+
+/* Where somebody has come back to it meanwhile, it stays. */
+static int check_age(struct live *live, int64_t before_ns, struct cairn_error *error)
+{
+    int64_t at = 0;
+    int rc = last_change(live, &at, error);
+    return rc || at < before_ns
+               ? rc
+               : error_set(error, CAIRN_EBUSY, "something was done in it just now");
+}
+
+/* before_ns: only if nothing was done in it since; INT64_MAX: in any case. */
+static int delete_session(struct cairn_store *store, const char *session,
+                          int64_t before_ns, struct cairn_session_deleted *done,
+                          struct cairn_error *error)
 {
     struct live live;
-    struct cairn_session_deleted done = {0};
     bool locked = false, restoring = false;
-    if (!session)
-        return error_set(error, CAIRN_EUSAGE, "name the session that is to be deleted");
     int rc = live_write(&live, store, session, error);
     uint64_t number = live.row.session;
     if (!rc)
         rc = check_unused(&live, &locked, error);
+    if (!rc && before_ns != INT64_MAX)
+        rc = check_age(&live, before_ns, error);
     if (!rc)
-        rc = delete_all(&live, &done.checkpoints, &restoring, error);
+        rc = delete_all(&live, &done->checkpoints, &restoring, error);
     rc = live_close(&live, rc, error);
     if (!rc)
         remove_index(store, number);
@@ -181,11 +207,129 @@ int cairn_session_delete(struct cairn_store *store, const char *session,
         lock_drop(store_lock_file(store), place_of(number));
     if (restoring)
         pending_unlock(store);
+    done->session = number;
+    return rc;
+}
+
+int cairn_session_delete(struct cairn_store *store, const char *session,
+                         struct cairn_session_deleted *result,
+                         struct cairn_error *error)
+{
+    struct cairn_session_deleted done = {0};
+    if (!session)
+        return error_set(error, CAIRN_EUSAGE, "name the session that is to be deleted");
+    int rc = delete_session(store, session, INT64_MAX, &done, error);
     if (rc)
         return rc;
     store_empty_log(store);
-    done.session = number;
     if (result)
         *result = done;
     return 0;
+}
+
+/* ---- Sessions of agents, by age ---- */
+
+/* The setting of the store: a number of days. */
+int keep_sessions_days(struct cairn_store *store, uint32_t *days,
+                       struct cairn_error *error)
+{
+    char text[24] = "";
+    uint64_t number = 0;
+    int rc = store_setting(store, KEEP_SESSIONS, text, sizeof text, error);
+    *days = 0;
+    if (rc > 0 && str_to_u64(str_of(text), &number) && number <= KEEP_DAYS_MOST)
+        *days = (uint32_t)number;
+    return rc < 0 ? rc : 0;
+}
+
+int keep_sessions_set(struct cairn_store *store, const char *value,
+                      struct cairn_error *error)
+{
+    char text[24];
+    size_t n = strlen(value);
+    uint64_t days = 0;
+    if (strcmp(value, "off") == 0)
+        return store_drop_setting(store, KEEP_SESSIONS, error);
+    if (n < 2 || value[n - 1] != 'd' ||
+        !str_to_u64((struct str){value, n - 1}, &days) || days < 1 ||
+        days > KEEP_DAYS_MOST)
+        return error_set(error, CAIRN_EUSAGE,
+                         "'%.80s' is no value of " KEEP_SESSIONS ": give days, such as "
+                         "30d (1d to %dd), or off",
+                         value, KEEP_DAYS_MOST);
+    snprintf(text, sizeof text, "%" PRIu64, days);
+    return store_set_setting(store, KEEP_SESSIONS, text, error);
+}
+
+struct expiring {
+    struct branch_numbers agents; /* sessions, not branches */
+    uint64_t current;
+};
+
+static int list_agent(void *context, const struct session_row *row)
+{
+    static const char start[] = AGENT_SESSION_START;
+    struct expiring *e = context;
+    size_t n = sizeof start - 1;
+    if (row->session == e->current || row->name.len < n ||
+        memcmp(row->name.ptr, start, n) != 0)
+        return 0;
+    const struct branch_row number = {.branch = row->session};
+    return list_branch(&e->agents, &number);
+}
+
+static int look_at(struct cairn_store *store, const char *session, int64_t *at,
+                   int64_t *now, struct cairn_error *error)
+{
+    struct live live;
+    int rc = live_read(&live, store, session, error);
+    if (!rc)
+        rc = last_change(&live, at, error);
+    *now = live.now.utc_ns;
+    return live_close(&live, rc, error);
+}
+
+/* One that is damaged, or in use, stays, and hinders no other. */
+static int expire_one(struct cairn_store *store, uint64_t number, int64_t keep_ns,
+                      bool dry_run, struct cairn_session_expired *out,
+                      struct cairn_error *error)
+{
+    struct cairn_session_deleted done = {0};
+    char session[24];
+    int64_t at = 0, now = 0;
+    snprintf(session, sizeof session, "%" PRIu64, number);
+    int rc = look_at(store, session, &at, &now, error);
+    bool due = !rc && at < now - keep_ns;
+    out->due += due;
+    if (due && !dry_run)
+        rc = delete_session(store, session, now - keep_ns, &done, error);
+    out->deleted += due && !dry_run && !rc;
+    return rc == CAIRN_ENOMEM || rc == CAIRN_EIO ? rc : 0;
+}
+
+int cairn_session_expire(struct cairn_store *store, uint32_t most, bool dry_run,
+                         struct cairn_session_expired *result,
+                         struct cairn_error *error)
+{
+    struct cairn_session_expired out = {0};
+    struct expiring e = {.current = 0};
+    const struct cairn_page all = {.all = true, .oldest_first = true};
+    int64_t keep_ns = 0;
+    int rc = keep_sessions_days(store, &out.days, error);
+    if (!rc && out.days)
+        rc = keep_days(out.days, &keep_ns, error);
+    if (!rc && out.days) {
+        (void)current_session(store, &e.current, NULL);
+        rc = store_each_session(store, &all, list_agent, &e, NULL, error);
+        rc = rc == CAIRN_ENOMEM ? error_nomem(error) : rc == CAIRN_EDAMAGED ? 0 : rc;
+    }
+    out.agents = e.agents.n;
+    for (size_t i = 0; i < e.agents.n && !rc && (!most || out.deleted < most); i++)
+        rc = expire_one(store, e.agents.at[i], keep_ns, dry_run, &out, error);
+    free(e.agents.at);
+    if (out.deleted)
+        store_empty_log(store);
+    if (result)
+        *result = out;
+    return rc;
 }

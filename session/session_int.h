@@ -364,6 +364,15 @@ int session_hold(struct cairn_store *store, uint64_t session, bool *held,
                  struct cairn_error *error);
 void session_unhold(struct cairn_store *store, uint64_t session);
 
+/* The setting of the store by which sessions of agents go: days, 0: off. Setting it
+ * needs a write transaction. */
+#define KEEP_SESSIONS "keep-sessions"
+#define AGENT_SESSION_START "agent-" /* of the names of sessions that hooks make */
+int keep_sessions_days(struct cairn_store *store, uint32_t *days,
+                       struct cairn_error *error);
+int keep_sessions_set(struct cairn_store *store, const char *value,
+                      struct cairn_error *error);
+
 /* ---- opposed.c: beliefs of which at most one can be true ---- */
 
 /* As belief_contradictions, with the numbers of beliefs: of one, or of all (0). */

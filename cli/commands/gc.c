@@ -21,10 +21,17 @@ static void print_counts(const struct cairn_gc_result *result, bool dry_run)
         format_bytes(size, result->freed_bytes), dry_run ? "would be free" : "freed");
 }
 
-static int report_collected(const struct cairn_gc_result *result, bool dry_run)
+static int report_collected(const struct cairn_gc_result *result,
+                            const struct cairn_session_expired *sessions, bool dry_run)
 {
     struct doc doc;
+    uint64_t expired = dry_run ? sessions->due : sessions->deleted;
     if (!ui_json()) {
+        if (expired > 0)
+            out("%s %llu of %llu session%s of agents (keep-sessions is %ud)\n",
+                dry_run ? "would remove" : "removed", (unsigned long long)expired,
+                (unsigned long long)sessions->agents, plural(sessions->agents),
+                sessions->days);
         print_counts(result, dry_run);
         out_flush();
         if (result->damaged_runs > 0)
@@ -39,6 +46,7 @@ static int report_collected(const struct cairn_gc_result *result, bool dry_run)
     doc_count(&doc, "runs", result->runs);
     doc_count(&doc, "kept_runs", result->kept_runs);
     doc_count(&doc, "damaged_runs", result->damaged_runs);
+    doc_count(&doc, "sessions", expired);
     doc_count(&doc, "checkpoints", result->checkpoints);
     doc_count(&doc, "attempts", result->attempts);
     doc_count(&doc, "objects", result->objects);
@@ -61,13 +69,17 @@ int command_gc(struct settings *settings)
     struct cairn_error error = {0};
     int status = options.dry_run ? store_for_reading(settings, &store)
                                  : store_for_writing(settings, &store, false);
+    struct cairn_session_expired sessions = {0};
+    if (status == 0 &&
+        cairn_session_expire(store, 0, options.dry_run, &sessions, &error) != 0)
+        status = report_error(&error);
     if (status == 0 && cairn_gc(store, &options, &result, &error) != 0) {
         if (!ui_json() && result.runs > 0)
             print_counts(&result, options.dry_run);
         out_flush();
         status = report_error(&error);
     } else if (status == 0) {
-        status = report_collected(&result, options.dry_run);
+        status = report_collected(&result, &sessions, options.dry_run);
     }
     if (store && !options.dry_run)
         store_forget(store);

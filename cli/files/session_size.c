@@ -16,6 +16,7 @@ enum { MESSAGE_SHOWN = 60 };
 
 struct size_page {
     struct doc *doc; /* with --json */
+    const struct cairn_session_expired *old;
     uint64_t checkpoints, paths, damaged;
 };
 
@@ -102,6 +103,15 @@ static void print_parts(const struct cairn_session_size *size)
         format_bytes(shared, size->free_bytes));
 }
 
+static void print_old(const struct cairn_session_expired *old)
+{
+    if (old->days)
+        out("keep-sessions is %" PRIu32 "d: %" PRIu64 " of %" PRIu64
+            " session%s of agents %s older, and `cairn gc` deletes %s\n",
+            old->days, old->due, old->agents, plural(old->agents),
+            old->due == 1 ? "is" : "are", old->due == 1 ? "it" : "them");
+}
+
 static void print_checkpoint(const struct cairn_checkpoint_size *size, bool first)
 {
     char when[FORMAT_MAX], logical[FORMAT_MAX], added[FORMAT_MAX], alone[FORMAT_MAX];
@@ -134,9 +144,12 @@ static int each_part(void *context, const struct cairn_session_size *size)
     page->damaged = size->damaged;
     if (!page->doc) {
         print_parts(size);
+        print_old(page->old);
         return 0;
     }
     add_parts(page->doc, size);
+    doc_some(page->doc, "keep_sessions", page->old->days);
+    doc_count(page->doc, "old_sessions", page->old->due);
     doc_array(page->doc, "checkpoints");
     return 0;
 }
@@ -182,7 +195,8 @@ static int print_size(const struct settings *settings, struct cairn_store *store
                       const char *session)
 {
     struct doc doc = {0};
-    struct size_page page = {.doc = ui_json() ? &doc : NULL};
+    struct cairn_session_expired old = {0};
+    struct size_page page = {.doc = ui_json() ? &doc : NULL, .old = &old};
     struct cairn_error error = {0};
     uint32_t most = (uint32_t)settings->number[OPT_LIMIT];
     const struct cairn_size_request request = {.checkpoints = most,
@@ -193,7 +207,9 @@ static int print_size(const struct settings *settings, struct cairn_store *store
                                                .context = &page};
     if (page.doc)
         doc_begin(&doc);
-    int rc = cairn_session_size(store, session, &request, &error);
+    int rc = cairn_session_expire(store, 0, true, &old, &error);
+    if (rc == 0)
+        rc = cairn_session_size(store, session, &request, &error);
     int status = rc == 0 ? 0 : report_error(&error);
     if (page.doc && status == 0)
         status = end_document(&page);

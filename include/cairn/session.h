@@ -79,12 +79,27 @@ CAIRN_API int cairn_session_delete(struct cairn_store *store, const char *sessio
                                    struct cairn_session_deleted *result,
                                    struct cairn_error *error);
 
+struct cairn_session_expired {
+    uint32_t days;   /* the setting; 0: off, nothing is deleted */
+    uint64_t agents; /* sessions of agents that there were */
+    uint64_t due, deleted;
+};
+/* Deletes sessions that hooks of agents have made and in which nothing was done for as
+ * long as the setting "keep-sessions" says; not the current one, nor one in use. The
+ * oldest first, at most so many (0: all). So does each new session of an agent, one or
+ * two at a time. dry_run: only counts. */
+CAIRN_API int cairn_session_expire(struct cairn_store *store, uint32_t most,
+                                   bool dry_run, struct cairn_session_expired *result,
+                                   struct cairn_error *error);
+
 /* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
  * "off"), "files" (a directory, or "off": cairn/files.h), "settle" (a time, or "off":
  * cairn/watch.h), "redact" and "environment" (names of environment variables, with
  * commas, or "off": cairn/command.h, cairn/environment.h), "strategy" and "tools"
  * (cairn/agent.h), "size-budget" (a size such as 500M, or "off": cairn/size.h), the
- * rules "keep-..." (cairn/gc.h), each automatic trigger by name ("on", "off"). */
+ * rules "keep-..." (cairn/gc.h), "keep-sessions" (days such as 30d, or "off"; of the
+ * whole store, whichever session is named), each automatic trigger by name ("on",
+ * "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,
                                                const char *value, bool is_default),

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char own_start[] = "agent-";
+static const char own_start[] = AGENT_SESSION_START;
 
 /* Which one is meant: by name, and the directory of its files if it is to be made. */
 struct meant {
@@ -159,6 +159,8 @@ static int begin(struct live *live, const char *name, struct str files,
     return rc ? rc : live_put_row(live, error);
 }
 
+enum { AT_ONCE = 2 }; /* old sessions that are deleted with a new one */
+
 static int start(struct cairn_store *store, const struct meant *meant,
                  const struct cairn_agent_options *options,
                  const struct hook_event *event, struct agent_session *out,
@@ -181,6 +183,8 @@ static int start(struct cairn_store *store, const struct meant *meant,
     rc = live_close(&live, rc, error);
     buf_release(&files);
     free(home);
+    if (!rc && out->started) /* whatever is in the way of that waits for the next one */
+        (void)cairn_session_expire(store, AT_ONCE, false, NULL, NULL);
     return rc;
 }
 

@@ -139,4 +139,21 @@ exits 0 cairn session delete gone --yes
 exits 0 cairn session list
 exits 0 cairn checkpoint verify
 
+# ---- Sessions of agents, by age ----
+
+exits 0 cairn session start mine
+exits 2 cairn session config keep-sessions 30
+says 'give days, such as 30d'
+exits 0 cairn session config keep-sessions 30d
+exits 0 cairn session config keep-sessions --session texts
+is "$(cat out)" 30d 'it is of the whole store'
+exits 0 cairn session start agent-new --no-switch
+exits 0 cairn session size
+says '0 of 1 session of agents are older'
+exits 0 cairn session size --json
+is "$(json_get .keep_sessions)|$(json_get .old_sessions)" '30|0' 'as JSON, too'
+exits 0 cairn gc --json
+is "$(json_get .sessions)" 0 'none is due'
+exits 0 cairn session show agent-new
+
 done_testing
