@@ -295,7 +295,7 @@ exits 1 cairn run w.yaml
 exits 2 cairn resume --key key
 says 'leave out --key' 'going on with a run without a key: what to do'
 exits 2 cairn run w.yaml --key key
-says 'cairn run FILE --fresh'
+says 'cairn run w.yaml --fresh --key key'
 exits 1 cairn run w.yaml --fresh --key key
 exits 2 cairn status 1 --key key
 exits 0 cairn status 2 --key key

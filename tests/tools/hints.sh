@@ -102,8 +102,9 @@ while IFS= read -r text; do
     else
         in_copy "$text"
         status=$?
-        # Where nobody can be asked.
-        [ $status -ne 2 ] || ! grep -q 'needs --yes' "$work/err" || status=1
+        # Where nobody can be asked; a key that this command was not given; the files `out`
+        # and `err` of the test are in its session.
+        [ $status -ne 2 ] || ! grep -qE 'needs --yes|--key|nothing to redo' "$work/err" || status=1
     fi
     case $status in
     2 | 10 | 126 | 127) kind=BAD ;;
