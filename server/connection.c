@@ -90,11 +90,13 @@ void connections_make_room(struct connection *list, size_t each, size_t all)
         n++;
         if (at->trusted)
             continue;
-        oldest = at;
         of_peer += same;
+        if (at == list) /* trusted ones may leave no other */
+            continue;
+        oldest = at;
         oldest_of_peer = same ? at : oldest_of_peer;
     }
-    if (of_peer > each)
+    if (of_peer > each && oldest_of_peer)
         cut(oldest_of_peer);
     else if (n > all && oldest)
         cut(oldest);

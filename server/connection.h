@@ -4,8 +4,8 @@
 #ifndef SERVER_CONNECTION_H
 #define SERVER_CONNECTION_H
 
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define STALL_S 30 /* a reader that takes nothing */
 
