@@ -59,14 +59,14 @@ static bool is_json(struct str text)
     return token == JSON_END;
 }
 
-/* Of letters of both cases and digits, in whole groups of four; or, with its alphabet
- * for URLs, in parts with dots between them, as in JSON web tokens. A path or a word is
- * none. */
+/* Of letters of both cases and digits, in whole groups of four; in its alphabet for
+ * URLs, with dots between its parts, what begins as JSON objects do (JSON web tokens).
+ * Other words and paths look like it, too, and are none. */
 static bool is_base64(struct str text)
 {
     enum { LEAST = 24 };
     size_t n = 0, lower = 0, upper = 0, digits = 0, padding = 0;
-    bool for_urls = false;
+    bool of_json = text.len > 3 && memcmp(text.ptr, "eyJ", 3) == 0;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '\n' || c == '\r')
@@ -78,13 +78,13 @@ static bool is_base64(struct str text)
         upper += c >= 'A' && c <= 'Z';
         digits += c >= '0' && c <= '9';
         padding += c == '=';
-        for_urls = for_urls || c == '-' || c == '_' || c == '.';
         if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
-            !(c >= '0' && c <= '9') && (c == 0 || !strchr("+/-_.=", c)))
+            !(c >= '0' && c <= '9') &&
+            (c == 0 || !strchr(of_json ? "+/=-_." : "+/=", c)))
             return false;
     }
     return n >= LEAST && lower && upper && digits && padding < 3 &&
-           (for_urls || n % 4 == 0);
+           (of_json || n % 4 == 0);
 }
 
 /* ---- Refusing ---- */

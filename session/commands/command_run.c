@@ -8,6 +8,7 @@
 #include "process/pidfd.h"
 #include "process/runner.h"
 #include "process/slot_map.h"
+#include "secrets/outside.h"
 #include "session/commands/stream.h"
 #include "storage/store.h"
 
@@ -145,7 +146,11 @@ static int not_started(struct running *r)
         stream_give_up(&r->streams[i]);
     r->over = true;
     r->end->exit_code = r->request.exit_code;
-    spawn_describe_failure(&r->request, &r->end->failure);
+    struct buf said = BUF_INIT; /* it names the program */
+    spawn_describe_failure(&r->request, &said);
+    add_clean(r->job->redactor, buf_view(&said), &r->end->failure);
+    r->end->failure.failed |= said.failed;
+    buf_release(&said);
     int rc = buf_check(&r->end->failure, r->error);
     if (rc || r->request.exit_code > 0)
         return rc;

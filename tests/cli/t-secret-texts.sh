@@ -57,6 +57,7 @@ redacted() { # WHAT COMMAND...
 redacted 'the message' cairn checkpoint create "with $TOK in it, $TOK"
 redacted 'the message' cairn checkpoint create "$TOK"
 redacted 'the message' cairn checkpoint create "seen: {\"token\": \"$TOK\"}"
+redacted 'the message' cairn checkpoint create "word-2026-A_and-$TOK"
 redacted 'the message' cairn checkpoint create "/srv/a/long/path/to/$TOK/that/is/no/base64"
 redacted 'the reason' cairn branch abandon main --reason "no $TOK"
 redacted 'the field statement' cairn hypothesis add "with $TOK"
@@ -64,6 +65,10 @@ redacted 'the note' cairn checkpoint note "$first" "with $TOK"
 redacted 'the message' sh -c 'echo "with $TOK" | cairn session message add -'
 exits 10 cairn checkpoint note none "with $TOK"
 ok 'nothing is said of what was not stored' sh -c '! grep -q "taken out" err'
+
+exits 127 cairn exec -- "x-$TOK-y"
+exits 0 cairn command list --json
+ok 'a program that is not there is named without it' sh -c '! grep -q hunter2 out'
 
 # ---- A file ----
 exits 0 env -u TOK cairn session start "old-$TOK"

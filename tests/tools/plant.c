@@ -521,9 +521,9 @@ static void write_value(sqlite3_stmt *row, int column, const char *dir, unsigned
     size_t n = (size_t)sqlite3_column_bytes(row, column);
     snprintf(name, sizeof name, "%u.%d", number, column);
     char *path = join(dir, name), *content = NULL;
-    if (n >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0 &&
-        !(content = plain(data, n, &n)))
-        fail("cannot unpack", path);
+    /* What is compressed as the difference to something else stays as it is. */
+    if (n >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0)
+        content = plain(data, n, &n);
     write_file(path, content ? content : data, n);
     free(content);
     free(path);
