@@ -249,8 +249,10 @@ static const char *some_session(struct life *life, int *number)
         ++*number;
     if (!life->sessions[*number]) {
         must(life, RUN(life, "session", "start", names[*number]), "session start");
-        if (life->files)
-            must(life, RUN(life, "session", "config", "files", "p"), "files");
+        must(life,
+             RUN(life, "session", "config", "files", life->files ? "p" : "off",
+                 "--session", names[*number]),
+             "files");
         life->sessions[*number] = true;
     }
     return names[*number];
