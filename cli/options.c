@@ -382,7 +382,7 @@ static int take_operand(struct settings *settings, const struct command *command
 
 static bool is_number(const char *text)
 {
-    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+    return text[0] >= '1' && text[0] <= '9' && text[strspn(text, "0123456789")] == '\0';
 }
 
 static bool begins_with(const char *text, const char *begin)

@@ -285,6 +285,8 @@ exits 0 cairn rerun 2 a --no-wait --only
 exits 0 cairn complete --run 2 b
 exits 2 cairn status 1 --run 1
 says 'give the number of the run only once'
+exits 10 cairn plan 0
+exits 10 cairn log 0 a
 printf 'name: n\ntasks:\n  1: {run: "echo one"}\n  2: {run: "echo two"}\n' >digits.yaml
 exits 0 cairn run digits.yaml --store digits
 exits 0 cairn log 1 --store digits
