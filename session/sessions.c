@@ -267,12 +267,32 @@ int session_begin(struct live *live, const char *name, const struct moment *star
     return rc || !current ? rc : make_current(live, error);
 }
 
+/* A new session has no settings of its own: a secret of the current one is none of its
+ * names either. Where there is no current one, or it cannot be read, nothing is known. */
+static int check_against_current(struct cairn_store *store, const char *name,
+                                 struct cairn_error *error)
+{
+    struct live live;
+    struct clean taken;
+    struct outside_text text = {OUTSIDE_NAME, "the name of the session", str_of(name),
+                                NULL};
+    int rc = live_read(&live, store, NULL, NULL);
+    bool known = !rc;
+    if (known)
+        rc = live_take(&live, &text, &taken, error);
+    rc = live_close(&live, rc, error);
+    return known ? rc : 0;
+}
+
 int cairn_session_start(struct cairn_store *store, const char *name, bool current,
                         struct cairn_session_info *info, struct cairn_error *error)
 {
     struct live live;
     struct cairn_session_info told = {0};
-    int rc = live_begin(&live, store, true, error);
+    int rc = name ? check_against_current(store, name, error) : 0;
+    if (rc)
+        return rc;
+    rc = live_begin(&live, store, true, error);
     if (!rc)
         rc = session_begin(&live, name, &live.now, current, error);
     if (!rc)

@@ -23,6 +23,9 @@ exits 0 cairn checkpoint create first
 first=$(cat out)
 exits 0 cairn branch start other
 refused 'the name of the session' cairn session start "s-$TOK"
+run cairn session config redact TOK2
+exits 2 env TOK2=another-secret-value cairn session start 's-another-secret-value'
+says 'TOK2 is in the name of the session' 'one that only the current session declares'
 refused 'the name of the branch' cairn branch start "$TOK"
 refused 'the name of the branch' cairn checkpoint fork "$first" --name "$TOK"
 refused 'the name of the session' cairn checkpoint fork "$first" --to fork --name "$TOK"
