@@ -268,7 +268,8 @@ int session_begin(struct live *live, const char *name, const struct moment *star
 }
 
 /* A new session has no settings of its own: a secret of the current one is none of its
- * names either. Where there is no current one, or it cannot be read, nothing is known. */
+ * names either. Where there is no current one, or it cannot be read, nothing is known.
+ */
 static int check_against_current(struct cairn_store *store, const char *name,
                                  struct cairn_error *error)
 {
