@@ -15,7 +15,7 @@ tasks:
   a: {run: 'echo "$TOKEN=1" >>"$CAIRN_OUTPUT"', secrets: [TOKEN]}
 END
 exits 1 cairn run name.yaml
-says 'the name of a value has a secret in it' 'a name cannot be redacted: the task fails'
+says 'is in the name of a value' 'a name cannot be redacted: the task fails'
 ok 'and is not shown' sh -c '! grep -q s3cr3t out err'
 nothing_in_store 'a secret as the name of a value is not stored'
 cairn log a >out 2>&1
@@ -31,7 +31,7 @@ tasks:
 END
 run cairn run outside.yaml --no-wait
 exits 2 cairn complete 2 a --output "$TOKEN=1"
-says 'the name of a value has a secret in it' 'nor is it taken from outside'
+says 'is in the name of a value' 'nor is it taken from outside'
 nothing_in_store 'and not stored'
 
 # ---- A killed run ----
