@@ -82,6 +82,18 @@ static int search_line(struct searching *s, uint64_t branch)
     return 0;
 }
 
+/* The newest one of all branches. */
+static int search_branch(void *context, const struct branch_row *row)
+{
+    struct searching *s = context;
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
+                                     .stream = row->branch,
+                                     .first = s->found + 1,
+                                     .descending = true};
+    int rc = store_each_checkpoint(s->live->store, &range, see_row, s, s->error);
+    return rc < 0 ? rc : 0;
+}
+
 /* ---- The branch that was current at a time ---- */
 
 struct branch_search {
@@ -90,7 +102,7 @@ struct branch_search {
     uint64_t first, n; /* the lowest number of a branch of the session; how many */
     uint64_t from_seq; /* of a restore, and when that was: */
     int64_t started_ns;
-    uint64_t found; /* 0: none yet */
+    uint64_t found; /* 0: not known */
     struct cairn_error *error;
 };
 
@@ -123,12 +135,16 @@ static int see_move(void *context, const struct session_log_row *row)
         int rc = store_each_branch(b->live->store, b->live->row.session, see_branch, b,
                                    b->error);
         return rc < 0 ? rc : b->found != 0;
+    case VERB_STARTED:
+        b->found = b->first;
+        return 1;
     default:
         return 0;
     }
 }
 
-/* Back from the end of the log. A session of one branch needs no look at it. */
+/* Back from the end of the log; *branch 0: it does not say, since the session came from
+ * another store later. One of one branch needs no look at it. */
 static int branch_at(struct live *live, int64_t until_ns, uint64_t *branch,
                      struct cairn_error *error)
 {
@@ -141,7 +157,7 @@ static int branch_at(struct live *live, int64_t until_ns, uint64_t *branch,
         rc = store_each_session_log(live->store, live->row.session, INT64_MAX, true,
                                     see_move, &b, error);
     if (rc >= 0)
-        *branch = b.found ? b.found : b.first;
+        *branch = b.n > 1 ? b.found : b.first;
     return rc < 0 ? rc : 0;
 }
 
@@ -155,7 +171,9 @@ int moment_find_time(struct live *live, const struct cairn_moment *moment,
     if (!rc)
         rc = branch_at(live, s.until_ns, &branch, error);
     if (!rc)
-        rc = search_line(&s, branch);
+        rc = branch ? search_line(&s, branch)
+                    : store_each_branch(live->store, live->row.session, search_branch,
+                                        &s, error);
     if (!rc && !s.found)
         rc = error_set(error, CAIRN_ENOTFOUND,
                        "session %.*s had no checkpoint%s%.80s%s at that time or before",

@@ -196,6 +196,12 @@ is "$(believed now)" 0.3 'the present is the board as it is'
 is "$(believed "$undone")" 0.2 'what was is as it was'
 exits 0 cairn checkpoint at now
 says 'the board as it is now'
+# A session that came from another store: its log does not say, so the newest one counts.
+exits 0 cairn session export given-up.session
+CAIRN_STORE=$PWD/other exits 0 cairn session import given-up.session
+CAIRN_STORE=$PWD/other exits 0 cairn session switch given-up
+is "$(CAIRN_STORE=$PWD/other believed "$other")" 0.5 'what was known then is found after an import, too'
+is "$(CAIRN_STORE=$PWD/other believed now)" 0.3 'and the present is the branch that it was on'
 exits 0 cairn session switch times
 TZ=UTC-5
 export TZ
