@@ -233,7 +233,7 @@ PROVE_PRELOADS := $(patsubst tests/prove/preload/%.c,$(BUILD)/tests/prove/%.so,$
 $(PROVE_PROGRAMS): $(BUILD)/tests/prove/%: $$(wildcard tests/prove/%/*.[ch]) $(ALL_ROOMS)
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS) -ldl
-$(BUILD)/tests/prove/user $(BUILD)/tests/prove/outside $(BUILD)/tests/prove/files $(BUILD)/tests/prove/forgotten: $(BUILD)/tests/support/program.o $(BUILD)/tests/support/random.o
+$(BUILD)/tests/prove/user $(BUILD)/tests/prove/outside $(BUILD)/tests/prove/files $(BUILD)/tests/prove/agents $(BUILD)/tests/prove/forgotten: $(BUILD)/tests/support/program.o $(BUILD)/tests/support/random.o
 # This one asks the command's own questions in its own process.
 $(BUILD)/tests/prove/damage: $(BUILD)/tests/prove/command.o
 $(BUILD)/tests/prove/damage: ALL_LDFLAGS += $(SERVER_LIBS)

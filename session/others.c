@@ -14,11 +14,13 @@
 /* A checkpoint with files of the directory, or of one above or below it. */
 struct look {
     uint64_t seq, session;
+    int64_t time_ns;
     bool claims;         /* what it shows first, the session has done */
     bool moved;          /* what a restore after it has put there: `root` is that */
     struct digest root;  /* the tree */
     struct digest since; /* of a restore: what there was */
     struct str name;     /* of the root, as the setting `files` has it */
+    size_t order;        /* of several restores after one checkpoint; else 0 */
 };
 /* A state of a path that a session has made. */
 struct claim {
@@ -163,9 +165,25 @@ static int see_move(void *context, const struct session_log_row *row)
     struct reader in = reader_of(row->after.ptr, row->after.len);
     (void)read_varint(&in);
     uint64_t seq = read_varint(&in), taken = restored ? row->number : read_varint(&in);
-    if (in.failed || seq < o->files->since || !taken)
-        return 0;
-    return add_look(o, &(struct look){.seq = seq, .session = taken, .moved = true});
+    struct look move = {
+        .seq = seq, .session = taken, .time_ns = row->time_ns, .moved = true};
+    return in.failed || !taken ? 0 : add_look(o, &move);
+}
+
+/* The last checkpoint before the move, from `seq` on: of other sessions by the time, up
+ * to the next one of the session. */
+static uint64_t seq_of_move(const struct others *o, size_t n, const struct look *move,
+                            uint64_t seq)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct look *look = &o->looks[i];
+        if (look->seq <= seq)
+            continue;
+        if (look->session == o->files->session || look->time_ns > move->time_ns)
+            break;
+        seq = look->seq;
+    }
+    return seq;
 }
 
 static int by_seq(const void *a, const void *b)
@@ -173,28 +191,34 @@ static int by_seq(const void *a, const void *b)
     const struct look *x = a, *y = b;
     if (x->seq != y->seq)
         return x->seq < y->seq ? -1 : 1;
-    return (int)x->moved - (int)y->moved;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* What they have put into place comes behind the checkpoint before. */
 static int take_moves(struct others *o)
 {
     size_t first = o->n, kept;
+    uint64_t at = 0;
     int rc = store_each_session_log(o->live.store, o->files->session, 0, false,
                                     see_move, o, o->error);
     kept = first;
     for (size_t i = first; i < o->n && !rc; i++) {
-        struct look before = {0}, after = {0}, *look = &o->looks[i];
+        struct look before = {0}, after = {0}, *move = &o->looks[i];
         uint32_t trigger;
-        rc = read_look(o, look->seq, &before, &trigger);
+        uint64_t from = move->seq;
+        at = seq_of_move(o, first, move, from > at ? from : at);
+        if (at < o->files->since)
+            continue;
+        rc = read_look(o, from, &before, &trigger);
         if (rc > 0)
-            rc = read_look(o, look->session, &after, &trigger);
+            rc = read_look(o, move->session, &after, &trigger);
         if (rc > 0 && str_equal(before.name, buf_view(&o->files->root_name)) &&
             str_equal(after.name, before.name)) {
-            after.seq = before.seq;
+            after.seq = at;
             after.session = o->files->session;
             after.claims = after.moved = true;
             after.since = before.root;
+            after.order = kept;
             o->looks[kept++] = after;
         }
         rc = rc > 0 ? 0 : rc;

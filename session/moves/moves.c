@@ -91,7 +91,8 @@ int move_finish(struct move *m, const struct log_entry *entry)
 {
     int rc = m->files_only || m->messages_only ? 0 : put_target(m);
     if (!rc && m->state.has_files && !m->board_only && !m->messages_only)
-        rc = files_replace(&m->live, &m->state.files, m->seq, m->error);
+        rc = files_replace(&m->live, &m->state.files, m->since ? m->since : m->seq,
+                           m->error);
     if (!m->files_only && !m->board_only)
         m->live.message = m->state.messages.n;
     if (!rc)

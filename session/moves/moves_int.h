@@ -15,6 +15,7 @@ struct move {
     struct branch_row to;   /* and the one that is then; branch 0: to be made */
     struct captured before; /* the state that was there */
     uint64_t seq;           /* of the state that is taken up */
+    uint64_t since;         /* the checkpoint before that state was left, 0: `seq` */
     struct state_at state;
     bool read;
     uint64_t added, changed, removed;

@@ -262,6 +262,7 @@ static int abandon_empty(struct move *m)
 static int read_target(struct move *m, const struct move_search *search)
 {
     m->seq = search->at.seq;
+    m->since = m->seq > search->at.taken ? m->seq : search->at.taken;
     int rc = move_read_target(m);
     return rc ? rc : live_branch(&m->live, search->at.branch, &m->to, m->error);
 }
