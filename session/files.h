@@ -46,6 +46,7 @@ struct files_taken {
      * session's number. Set by files_replace, of a caller that wants it. */
     bool spare_others;
     uint64_t since, session;
+    uint64_t since_turn; /* of the log: restores before that do not count */
     bool locked, prepared, decided;
     bool back;   /* set by the caller: restore->back */
     bool looked; /* set by the caller: what would be done is to be told */

@@ -25,6 +25,8 @@ struct look {
 /* A state of a path that a session has made. */
 struct claim {
     uint64_t session, seq, state;
+    bool moved;   /* by a restore, or several one after the other: */
+    uint64_t was; /* the state before them */
 };
 struct claims {
     struct claim *at;
@@ -98,6 +100,7 @@ static int read_look(struct others *o, uint64_t seq, struct look *look,
     if (files && !rc) {
         *look = (struct look){.seq = seq,
                               .session = at.session,
+                              .time_ns = at.time_ns,
                               .root = head.root,
                               .name = head.root_name};
         *trigger = sections.trigger;
@@ -160,7 +163,8 @@ static int see_move(void *context, const struct session_log_row *row)
 {
     struct others *o = context;
     bool restored = row->verb == VERB_RESTORED;
-    if (!restored && row->verb != VERB_BACK && row->verb != VERB_FORWARD)
+    if ((!restored && row->verb != VERB_BACK && row->verb != VERB_FORWARD) ||
+        row->turn < o->files->since_turn)
         return 0;
     struct reader in = reader_of(row->after.ptr, row->after.len);
     (void)read_varint(&in);
@@ -305,12 +309,29 @@ static int is_there(struct others *o, const struct restore_change *change,
     return rc;
 }
 
+/* What restores one after the other have put there is what the last one has; nothing,
+ * where that is what was there before them. */
+static int add_claim(struct others *o, struct claims *claims, uint64_t was,
+                     uint64_t state)
+{
+    for (; o->look->moved && claims->n && claims->at[claims->n - 1].moved; claims->n--)
+        was = claims->at[claims->n - 1].was;
+    if (o->look->moved && was == state)
+        return 0;
+    struct claim *at = array_room(claims->at, claims->n, &claims->room, sizeof *at);
+    if (!at)
+        return error_nomem(o->error);
+    claims->at = at;
+    at[claims->n++] =
+        (struct claim){o->look->session, o->look->seq, state, o->look->moved, was};
+    return 0;
+}
+
 static int see_change(void *context, struct str path, const struct tree_entry *before,
                       const struct tree_entry *after)
 {
     struct others *o = context;
     struct str own;
-    (void)before;
     if (!own_path(o, path, &own))
         return o->path.failed ? error_nomem(o->error) : 0;
     const struct restore_change *change = restore_find_change(&o->files->restore, own);
@@ -319,14 +340,14 @@ static int see_change(void *context, struct str path, const struct tree_entry *b
     struct claims *claims = &o->claims[change - o->files->restore.changes];
     uint64_t state = state_of(after);
     int rc = was_shown(o, claims, state) ? 0 : is_there(o, change, state);
-    if (rc <= 0)
+    if (rc < 0)
         return rc;
-    struct claim *at = array_room(claims->at, claims->n, &claims->room, sizeof *at);
-    if (!at)
-        return error_nomem(o->error);
-    claims->at = at;
-    at[claims->n++] = (struct claim){o->look->session, o->look->seq, state};
-    return 0;
+    if (!rc) { /* nor is what restores had put there before */
+        while (o->look->moved && claims->n && claims->at[claims->n - 1].moved)
+            claims->n--;
+        return 0;
+    }
+    return add_claim(o, claims, state_of(before), state);
 }
 
 /* The same session's last look before it, or else anybody's. */

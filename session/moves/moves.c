@@ -87,12 +87,19 @@ static int put_branch(struct move *m)
     return live_put_row(&m->live, m->error);
 }
 
+int take_files(struct move *m)
+{
+    if (m->live.files)
+        m->live.files->since_turn = m->since_turn;
+    return files_replace(&m->live, &m->state.files, m->since ? m->since : m->seq,
+                         m->error);
+}
+
 int move_finish(struct move *m, const struct log_entry *entry)
 {
     int rc = m->files_only || m->messages_only ? 0 : put_target(m);
     if (!rc && m->state.has_files && !m->board_only && !m->messages_only)
-        rc = files_replace(&m->live, &m->state.files, m->since ? m->since : m->seq,
-                           m->error);
+        rc = take_files(m);
     if (!m->files_only && !m->board_only)
         m->live.message = m->state.messages.n;
     if (!rc)

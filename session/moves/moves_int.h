@@ -16,6 +16,7 @@ struct move {
     struct captured before; /* the state that was there */
     uint64_t seq;           /* of the state that is taken up */
     uint64_t since;         /* the checkpoint before that state was left, 0: `seq` */
+    uint64_t since_turn;    /* what is taken back, or done again; 0: nothing */
     struct state_at state;
     bool read;
     uint64_t added, changed, removed;
@@ -29,6 +30,8 @@ int move_begin(struct move *m, struct files_taken *files, struct cairn_store *st
 int move_end(struct move *m, int rc);
 /* Verifies and reads the state m->seq, which must be of the session. */
 int move_read_target(struct move *m);
+/* Its files are to become those that there are: files_replace. */
+int take_files(struct move *m);
 /* Makes it the present state, on the branch m->to (which is made if it has no number),
  * and logs it. */
 int move_finish(struct move *m, const struct log_entry *entry);

@@ -47,8 +47,7 @@ static int look_there(struct move *m, const struct cairn_restore_options *option
         *there = m->live.message == m->state.messages.n;
     if (options->n_paths && m->state.has_files &&
         m->live.settings.later[SETTING_FILES].len) {
-        rc = files_replace(&m->live, &m->state.files, m->since ? m->since : m->seq,
-                           m->error);
+        rc = take_files(m);
         *there = !rc && !m->live.files->decided;
     }
     return rc;

@@ -19,6 +19,7 @@ struct moved {            /* a row of it */
     uint64_t branch, seq; /* where it was before */
     uint64_t taken;       /* seq of the state that was taken up; 0: not known */
     bool changed;         /* since the move before */
+    uint64_t turn;        /* of the row */
 };
 struct move_search {
     bool forward;    /* what was undone is looked for; else what was done */
@@ -32,7 +33,9 @@ struct move_search {
 static bool read_moved(const struct session_log_row *row, struct moved *out)
 {
     struct reader in = reader_of(row->after.ptr, row->after.len);
-    *out = (struct moved){.branch = read_varint(&in), .seq = read_varint(&in)};
+    *out = (struct moved){.turn = row->turn};
+    out->branch = read_varint(&in);
+    out->seq = read_varint(&in);
     if (row->verb != VERB_RESTORED) {
         out->taken = read_varint(&in);
         out->changed = read_varint(&in) != 0;
@@ -262,6 +265,7 @@ static int abandon_empty(struct move *m)
 static int read_target(struct move *m, const struct move_search *search)
 {
     m->seq = search->at.seq;
+    m->since_turn = search->at.turn;
     m->since = m->seq > search->at.taken ? m->seq : search->at.taken;
     int rc = move_read_target(m);
     return rc ? rc : live_branch(&m->live, search->at.branch, &m->to, m->error);

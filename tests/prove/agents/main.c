@@ -302,6 +302,38 @@ static void go_back(struct life *life, unsigned k, bool all)
         judge(life, &before, &none, "taken back again");
 }
 
+/* There and back in the middle of it: that changes nothing of who has changed what. */
+static bool to_and_fro(struct life *life)
+{
+    const struct cairn_restore_options options = {.all = true};
+    struct cairn_error error = {0};
+    unsigned k = life->n ? below(life, life->n) : 0;
+    struct state got, beside;
+    if (life->n == 0 || life->n == MOMENTS || life->at[k].who != AGENT_A ||
+        !life->at[k].id[0])
+        return true;
+    trace(life, "to %s and back\n", life->at[k].id);
+    struct cairn_restored report = {0};
+    if (!did(life,
+             cairn_session_restore(life->store, "agent-aaaaaaaa", life->at[k].id,
+                                   &options, &report, &error),
+             "a restore", &error))
+        return false;
+    if (strcmp(report.branch, report.old_branch) == 0)
+        return true; /* nothing differed */
+    if (!did(life,
+             cairn_session_undo_restore(life->store, "agent-aaaaaaaa", &options, NULL,
+                                        &error),
+             "an undo", &error))
+        return false;
+    look(life, &got, &beside);
+    for (unsigned i = 0; i < PATHS; i++)
+        if (strcmp(got.text[i], life->now.text[i]) != 0)
+            wrong(life, life->lost, "there and back: %s is not as it was", paths[i]);
+    life->at[life->n++] = (struct look){.who = AGENT_A, .state = life->now};
+    return !life->wrong;
+}
+
 /* ---- One life ---- */
 
 static bool live(struct life *life)
@@ -316,18 +348,20 @@ static bool live(struct life *life)
         return false;
     bool good = true;
     for (uint32_t steps = 3 + below(life, 12); steps > 0 && good; steps--) {
-        uint32_t what = below(life, 8);
+        uint32_t what = below(life, 9);
         if (what < 3)
             good = tool(life, AGENT_A, true);
         else if (what < 6)
             good = tool(life, AGENT_B, true);
-        else
+        else if (what < 8)
             change(life, HAND);
+        else
+            good = to_and_fro(life);
     }
     unsigned k = life->n ? below(life, life->n) : 0;
-    while (k > 0 && life->at[k].who != AGENT_A)
+    while (k > 0 && (life->at[k].who != AGENT_A || !life->at[k].id[0]))
         k--;
-    bool goes = good && life->n && life->at[k].who == AGENT_A;
+    bool goes = good && life->n && life->at[k].who == AGENT_A && life->at[k].id[0];
     if (goes)
         go_back(life, k, below(life, 4) == 0);
     cairn_store_close(life->store);
