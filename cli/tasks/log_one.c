@@ -53,9 +53,11 @@ static void print_gap(struct output_stream *stream, uint64_t gap)
     format_bytes(size, gap);
     if (!stream->to_stderr)
         log_text_flush(&stream->text);
+    if (stream->one_place)
+        out("\n");
     if (stream->one_place || !stream->to_stderr) /* else two halves would be a line */
-        out("%s... %s of %s are missing here: see --output-limit of `cairn run`\n",
-            stream->one_place ? "\n" : "", size, what);
+        out("... %s of %s are missing here: see --output-limit of `cairn run`\n", size,
+            what);
     if (!stream->one_place)
         ui_warn("%s of %s are missing here: see --output-limit of `cairn run`", size,
                 what);
