@@ -174,18 +174,14 @@ static int see_move(void *context, const struct session_log_row *row)
     return in.failed || !taken ? 0 : add_look(o, &move);
 }
 
-/* The last checkpoint before the move, from `seq` on: of other sessions by the time, up
- * to the next one of the session. */
+/* The last checkpoint before the move, by the time; from `seq` on. */
 static uint64_t seq_of_move(const struct others *o, size_t n, const struct look *move,
                             uint64_t seq)
 {
     for (size_t i = 0; i < n; i++) {
         const struct look *look = &o->looks[i];
-        if (look->seq <= seq)
-            continue;
-        if (look->session == o->files->session || look->time_ns > move->time_ns)
-            break;
-        seq = look->seq;
+        if (look->seq > seq && look->time_ns <= move->time_ns)
+            seq = look->seq;
     }
     return seq;
 }
