@@ -52,6 +52,7 @@
         .name = "session", .also = "session_id", .kind = PROPERTY_TEXT, .empty = true, \
         .about = "Name or number of the debugging session (default: the current one)"  \
     }
+#define CONFIRM FLAG("confirm", "Do it; otherwise only what would be done is said")
 #define DIRECTORY                                                                \
     {                                                                            \
         .name = "directory", .also = "project_path", .kind = PROPERTY_DIRECTORY, \

@@ -157,6 +157,15 @@ static const struct property graph_properties[] = {
 
 static const struct variant cancel[] = {{NULL, "cancel -- {run*}"}};
 static const struct property cancel_properties[] = {RUN("The run"), DIRECTORY};
+static const struct variant clean[] = {
+    {NULL, "clean --stale --yes --param={params} --dry-run!{confirm} -- {file}"},
+};
+static const struct property clean_properties[] = {
+    TEXT("file", "The workflow file (default: that of the newest run)"),
+    PARAMS,
+    CONFIRM,
+    DIRECTORY,
+};
 
 /* ---- External tasks ---- */
 
@@ -337,6 +346,17 @@ static const struct tool rows[] = {
      VARIANTS(cancel),
      PROPERTIES(cancel_properties),
      .shape = "run:i action:s"},
+    {.name = "run_clean",
+     .title = "Remove outputs of tasks that are gone",
+     .about =
+         "Removes declared outputs whose task is gone from the workflow, where they "
+         "are as that task made them. Without confirm: true only says what would "
+         "go.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT,
+     VARIANTS(clean),
+     PROPERTIES(clean_properties),
+     .shape = "dry_run:b files:a"},
     {.name = "task_next",
      .title = "External tasks that can be done now",
      .about = "Lists the tasks of a run that somebody outside has to do, and that can "

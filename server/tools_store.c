@@ -2,8 +2,6 @@
 /* Tools about the store: what it holds, whether it is whole, what can go. */
 #include "server/properties.h"
 
-#define CONFIRM FLAG("confirm", "Do it; otherwise only what would be done is said")
-
 static const struct variant stats[] = {{NULL, "stats --"}};
 static const struct property only_directory[] = {DIRECTORY};
 static const struct variant verify[] = {{NULL, "checkpoint verify -- {checkpoint}"}};
