@@ -76,7 +76,8 @@ is "$status" 1 'with its own exit status'
 matches '^[0-9]+ lines were not shown: the reader of the output was too slow$' 'what is missing is told'
 n=$(sed -n 's/^\([0-9]*\) lines were not shown.*/\1/p' shown | awk '{ n += $1 } END { print n + 0 }')
 lines=$(grep -vc -e '^\[' -e 'not shown' shown) # without lines of progress
-ok 'all others are shown' test $((lines + n)) -ge $((700 * 22 + 3)) -a $((lines + n)) -lt $((700 * 22 + 30))
+# Of each task three: that it failed, the last 4 KiB of its output, what to type.
+ok 'all others are shown' test $((lines + n)) -ge $((700 * 3 + 3)) -a $((lines + n)) -lt $((700 * 3 + 30))
 says 'resume with: cairn resume' 'the last line is there'
 
 start --json much.yaml '2>/dev/null'
