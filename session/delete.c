@@ -13,6 +13,7 @@
 #include "base/decimal.h"
 #include "base/lock.h"
 #include "checkpoint/retain/retain.h"
+#include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
 #include "storage/rows_meta.h"
 #include "storage/store.h"
@@ -68,6 +69,84 @@ static int check_unused(struct live *live, bool *locked, struct cairn_error *err
                      "that is recorded; end that first",
                      (int)live->row.name.len, live->row.name.ptr,
                      ours ? "by this process, in a" : "by another process, in a");
+}
+
+/* ---- Needed ---- */
+
+/* The branches of other sessions, and the checkpoints that they begin with. */
+struct forked {
+    uint64_t session, seq;
+};
+struct forks {
+    struct forked *at;
+    size_t n, capacity;
+    uint64_t own; /* the session that is to go */
+};
+
+static int list_fork(void *context, const struct branch_row *row)
+{
+    struct forks *forks = context;
+    if (!row->from_seq || row->session == forks->own)
+        return 0;
+    struct forked *at = array_room(forks->at, forks->n, &forks->capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    forks->at = at;
+    at[forks->n++] = (struct forked){row->session, row->from_seq};
+    return 0;
+}
+
+static int note_stream(void *context, const struct checkpoint_row *row)
+{
+    *(uint64_t *)context = row->namespace_id == NAMESPACE_DEBUG ? row->stream : 0;
+    return 0;
+}
+
+static int note_session(void *context, const struct branch_row *row)
+{
+    *(uint64_t *)context = row->session;
+    return 0;
+}
+
+static int note_name(void *context, const struct session_row *row)
+{
+    snprintf(context, CAIRN_SESSION_NAME_MAX, "%.*s", (int)row->name.len,
+             row->name.ptr);
+    return 0;
+}
+
+static int refuse_needed(struct live *live, const struct forked *from,
+                         struct cairn_error *error)
+{
+    char name[CAIRN_SESSION_NAME_MAX] = "?";
+    (void)store_get_session(live->store, from->session, note_name, name, NULL);
+    return error_set(error, CAIRN_EUSAGE,
+                     "session %.*s is kept: session %s was forked from its checkpoint "
+                     "debug:%" PRIu64 "; delete that one first",
+                     (int)live->row.name.len, live->row.name.ptr, name, from->seq);
+}
+
+/* A fork's own line begins in this session: without that record it could not be read.
+ */
+static int check_unforked(struct live *live, struct cairn_error *error)
+{
+    struct forks forks = {.own = live->row.session};
+    int rc = store_each_branch(live->store, 0, list_fork, &forks, error);
+    if (rc == CAIRN_ENOMEM)
+        rc = error_nomem(error);
+    for (size_t i = 0; i < forks.n && !rc; i++) {
+        uint64_t stream = 0, session = 0;
+        rc = store_get_checkpoint(live->store, forks.at[i].seq, note_stream, &stream,
+                                  error);
+        if (!rc && stream)
+            rc = store_get_branch(live->store, stream, note_session, &session, error);
+        if (rc == CAIRN_ENOTFOUND)
+            rc = 0;
+        if (!rc && session == forks.own)
+            rc = refuse_needed(live, &forks.at[i], error);
+    }
+    free(forks.at);
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- Deleted ---- */
@@ -196,6 +275,8 @@ static int delete_session(struct cairn_store *store, const char *session,
     uint64_t number = live.row.session;
     if (!rc)
         rc = check_unused(&live, &locked, error);
+    if (!rc)
+        rc = check_unforked(&live, error);
     if (!rc && before_ns != INT64_MAX)
         rc = check_age(&live, before_ns, error);
     if (!rc)
@@ -278,11 +359,14 @@ static int list_agent(void *context, const struct session_row *row)
     return list_branch(&e->agents, &number);
 }
 
+/* *made: it is one that a hook has made, for which a person's has no strategy, whatever
+ * its name. */
 static int look_at(struct cairn_store *store, const char *session, int64_t *at,
-                   int64_t *now, struct cairn_error *error)
+                   int64_t *now, bool *made, struct cairn_error *error)
 {
     struct live live;
     int rc = live_read(&live, store, session, error);
+    *made = !rc && live.settings.later[SETTING_STRATEGY].len > 0;
     if (!rc)
         rc = last_change(&live, at, error);
     *now = live.now.utc_ns;
@@ -298,8 +382,9 @@ static int expire_one(struct cairn_store *store, uint64_t number, int64_t keep_n
     char session[24];
     int64_t at = 0, now = 0;
     snprintf(session, sizeof session, "%" PRIu64, number);
-    int rc = look_at(store, session, &at, &now, error);
-    bool due = !rc && at < now - keep_ns;
+    bool made = false;
+    int rc = look_at(store, session, &at, &now, &made, error);
+    bool due = !rc && made && at < now - keep_ns;
     out->due += due;
     if (due && !dry_run)
         rc = delete_session(store, session, now - keep_ns, &done, error);

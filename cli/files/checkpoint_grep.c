@@ -146,7 +146,7 @@ int command_checkpoint_grep(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct patterns patterns;
-    int status = patterns_take(&patterns, settings->text[OPT_PATHS], NULL, 0);
+    int status = patterns_take(&patterns, settings->text[OPT_PATHS]);
     if (status == 0)
         status = session_store(settings, STORE_READ, &store);
     if (status == 0)

@@ -3,18 +3,24 @@
 #ifndef CLI_FILES_PATTERNS_H
 #define CLI_FILES_PATTERNS_H
 
+#include "cli/options.h"
+
 #include <stddef.h>
 
 struct patterns {
     char *text;        /* heap */
-    const char **list; /* heap, into the text */
-    size_t n;
+    const char **list; /* heap, into the text, or to one of: */
+    char *files[OPERANDS_MAX];
+    size_t n, n_files;
 };
 /* "src,*.conf": divided at commas, but not at one with a backslash before it, which
- * stays for the pattern. NULL: none. Each of the `n` operands is one more. Returns an
- * exit status, after printing what is wrong. patterns_release in any case. */
-int patterns_take(struct patterns *patterns, const char *given,
-                  const char *const *operands, int n);
+ * stays for the pattern. NULL: none. Returns an exit status, after printing what is
+ * wrong. patterns_release in any case. */
+int patterns_take(struct patterns *patterns, const char *given);
+/* The operands from the `first` on: each is one file or directory, by its name, seen
+ * from the working directory, and no pattern. */
+int patterns_add_files(struct patterns *patterns, const struct settings *settings,
+                       struct cairn_store *store, int first);
 void patterns_release(struct patterns *patterns);
 
 #endif

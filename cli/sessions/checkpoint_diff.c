@@ -292,10 +292,11 @@ int command_checkpoint_diff(struct settings *settings)
                                         : STORE_READ;
     int status = check_usage(settings);
     if (status == 0)
-        status = patterns_take(&sides.patterns, settings->text[OPT_PATHS],
-                               settings->operands + 2, settings->n_operands - 2);
+        status = patterns_take(&sides.patterns, settings->text[OPT_PATHS]);
     if (status == 0)
         status = session_store(settings, use, &store);
+    if (status == 0)
+        status = patterns_add_files(&sides.patterns, settings, store, 2);
     if (status == 0)
         status = find_sides(settings, store, &sides);
     if (status == 0)

@@ -256,13 +256,14 @@ int command_checkpoint_restore(struct settings *settings)
     struct others others = {.at = NULL};
     struct patterns patterns;
     int status;
-    status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS],
-                           settings->operands + 1, settings->n_operands - 1);
-    options = options_of(settings, &patterns, &others);
+    status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS]);
     if (status == 0)
         status = session_store(settings, STORE_WRITE, &store);
     if (status == 0)
+        status = patterns_add_files(&patterns, settings, store, 1);
+    if (status == 0)
         status = checkpoint_operand(settings, store, 0);
+    options = options_of(settings, &patterns, &others);
     if (status == 0)
         status = restore(settings, store, &options, &others);
     hooks_run_and_close(store);

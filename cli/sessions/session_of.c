@@ -7,6 +7,7 @@
 #include "cli/ui.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,11 +92,18 @@ int session_store(struct settings *settings, enum store_use use,
 
 /* ---- The project ---- */
 
+/* Where HOME is not set (cron), as the system has it. */
+static const char *home_directory(void)
+{
+    const char *home = getenv("HOME");
+    const struct passwd *user = home && home[0] != '\0' ? NULL : getpwuid(geteuid());
+    return user ? user->pw_dir : home && home[0] != '\0' ? home : "/";
+}
+
 bool project_of(const struct cairn_store *store, char out[PATH_MAX])
 {
     static const char *const marks[] = {".git", "cairn.yaml", "cairn.yml",
                                         "cairn.json"};
-    const char *home = getenv("HOME");
     char here[PATH_MAX], path[PATH_MAX + 16], *name;
     if (!realpath(cairn_store_path(store), out) || !getcwd(here, sizeof here))
         return false;
@@ -111,7 +119,9 @@ bool project_of(const struct cairn_store *store, char out[PATH_MAX])
         if (access(path, F_OK) == 0)
             return true;
     }
-    return n > 0 && !(home && realpath(home, path) && strcmp(path, out) == 0);
+    /* The home directory, or one above it. */
+    return n > 0 && !(realpath(home_directory(), path) && strncmp(path, out, n) == 0 &&
+                      (path[n] == '\0' || path[n] == '/'));
 }
 
 /* ---- Checkpoints ---- */
@@ -168,8 +178,29 @@ int session_checkpoint_of(struct cairn_store *store, const char *session,
     return 0;
 }
 
+/* An id names one of any session, but for what --session says. */
+static int check_session(const struct settings *settings, struct cairn_store *store,
+                         const char *id)
+{
+    struct cairn_moment moment = {.id = id};
+    struct cairn_checkpoint_info info;
+    struct cairn_error error = {0};
+    int rc =
+        settings->given[OPT_SESSION] && id
+            ? cairn_session_at(store, session_option(settings), &moment, &info, &error)
+            : 0;
+    return rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE ? report_error(&error) : 0;
+}
+
 int checkpoint_operand(struct settings *settings, struct cairn_store *store, int n)
 {
+    int status =
+        check_session(settings, store,
+                      settings->operands[n] && is_plain_id(settings->operands[n])
+                          ? settings->operands[n]
+                          : NULL);
+    if (status != 0)
+        return status;
     return session_checkpoint_of(store, session_option(settings), settings->operands[n],
                                  settings->meant[settings->n_meant++],
                                  &settings->operands[n]);

@@ -43,6 +43,12 @@ run cairn session start other
 exits 10 cairn checkpoint show v1
 says 'session other has no' 'names are those of one session'
 exits 0 cairn checkpoint show v1 --session s
+for command in show 'delete --yes' 'label x' 'note x' verify; do
+    # shellcheck disable=SC2086
+    set -- $command
+    exits 10 cairn checkpoint "$1" 2 --session other ${2+"$2"}
+    says 'is not one of session other' "$1: an id of another session"
+done
 run cairn session switch s
 
 # Every command that takes one, in its own words.
@@ -75,6 +81,25 @@ is "$(cat a) $(test -e b || echo gone)" 'two gone' 'and it is back alone'
 exits 0 cairn checkpoint undo-restore
 exits 0 cairn checkpoint delete 'second thoughts' --yes
 exits 10 cairn checkpoint show 'second thoughts'
+
+# FILE is that file, from the working directory, and no pattern.
+mkdir -p src lib
+for f in a.c src/a.c lib/a.c '[id].js' i.js 'sp ' sp; do echo 1 >"$f"; done
+exits 0 cairn checkpoint create 'many of one name'
+for f in a.c src/a.c lib/a.c '[id].js' i.js 'sp ' sp; do echo 2 >"$f"; done
+cd src || exit 1
+exits 0 cairn checkpoint restore head ./a.c --yes
+cd ..
+is "$(cat src/a.c lib/a.c a.c | tr -d '\n')" 122 'the one in the working directory'
+exits 0 cairn checkpoint restore 'many of' '[id].js' 'sp ' --yes
+is "$(cat '[id].js' i.js 'sp ' sp | tr -d '\n')" 1212 'a name with signs of a pattern in it'
+exits 0 cairn checkpoint restore 'many of' src/../lib/a.c "$PWD/a.c" --yes
+is "$(cat lib/a.c a.c | tr -d '\n')" 11 'by other ways to it'
+(cd lib && cairn checkpoint diff 1 'many of' . >../out 2>../err)
+is "$(grep -c ' file ' out) $(grep -c lib/ out)" '2 2' 'the working directory'
+exits 2 cairn checkpoint restore head ../elsewhere --yes
+says 'is not below the directory'
+rm -r src lib '[id].js' i.js 'sp ' sp a.c
 
 # One comparison.
 echo five >a

@@ -139,6 +139,23 @@ exits 0 cairn session delete gone --yes
 exits 0 cairn session list
 exits 0 cairn checkpoint verify
 
+# What another session begins with stays.
+exits 0 cairn session start origin
+exits 0 cairn session config files .
+echo 1 >origin.txt
+exits 0 cairn checkpoint create 'a beginning'
+exits 0 cairn checkpoint fork head --to ../forked
+fork=$(cat out)
+echo 2 >origin.txt
+exits 0 cairn checkpoint create 'later'
+exits 2 cairn session delete origin --yes
+says "session $fork was forked from its checkpoint" 'the fork is named'
+exits 0 cairn checkpoint verify
+exits 0 cairn session delete "$fork" --yes
+exits 0 cairn session delete origin --yes
+exits 0 cairn checkpoint verify
+rm -rf ../forked origin.txt
+
 # ---- Sessions of agents, by age ----
 
 exits 0 cairn session start mine

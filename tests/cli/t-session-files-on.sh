@@ -41,6 +41,9 @@ says '`files` takes a directory, or off' 'there `on` says what to give'
 : >cairn.yaml
 exits 0 cairn session start with-workflow
 says "hold the files of $HOME," 'unless a workflow is at home there'
+mkdir -p "$top/above/home" && cd "$top/above" || exit 1
+exits 0 env HOME="$top/above/home" cairn session start above
+ok 'nor a directory above the home directory' sh -c '! grep -q "hold the files" err'
 cd "$top" || exit 1
 exits 0 cairn session start from-outside --store project/.cairn
 ok 'nor from outside of the project' sh -c '! grep -q "hold the files" err'
