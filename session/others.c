@@ -24,7 +24,8 @@ struct look {
 };
 /* A state of a path that a session has made. */
 struct claim {
-    uint64_t session, seq, state;
+    const struct look *at;
+    uint64_t session, state;
     bool moved;   /* by a restore, or several one after the other: */
     uint64_t was; /* the state before them */
 };
@@ -43,11 +44,10 @@ struct others {
     uint64_t *named;
     size_t n_names, room_names, room_named;
     struct buf path;
-    struct str prefix, inner; /* of the paths of the present look: see own_path */
-    const struct look *look;
-    uint64_t from; /* seq of the state that it is compared with */
-    bool active;   /* another session has been */
-    bool agent;    /* the session is an agent's */
+    struct str prefix, inner;       /* of the paths of the present look: see own_path */
+    const struct look *look, *from; /* that, and what it is compared with */
+    bool active;                    /* another session has been */
+    bool agent;                     /* the session is an agent's */
     struct cairn_error *error;
 };
 
@@ -259,7 +259,7 @@ static bool was_shown(const struct others *o, const struct claims *claims,
 {
     for (size_t i = 0; i < claims->n; i++)
         if (claims->at[i].session != o->look->session && claims->at[i].state == state &&
-            claims->at[i].seq > o->from)
+            claims->at[i].at > o->from)
             return true;
     return false;
 }
@@ -319,7 +319,7 @@ static int add_claim(struct others *o, struct claims *claims, uint64_t was,
         return error_nomem(o->error);
     claims->at = at;
     at[claims->n++] =
-        (struct claim){o->look->session, o->look->seq, state, o->look->moved, was};
+        (struct claim){o->look, o->look->session, state, o->look->moved, was};
     return 0;
 }
 
@@ -374,7 +374,7 @@ static int claim(struct others *o, const struct look *look)
     if (!before && !look->moved)
         return 0;
     o->look = look;
-    o->from = look->moved ? look->seq : before->seq;
+    o->from = look->moved ? look : before;
     o->inner = is_above(look->name, own) ? below(look->name, own) : STR("");
     o->prefix = is_above(own, look->name) ? below(own, look->name) : STR("");
     return snapshot_compare(o->live.store, look->moved ? &look->since : &before->root,

@@ -189,6 +189,36 @@ in_p cairn checkpoint undo-restore --session mine >out 2>err
 has m 2
 has own 1
 
+# ---- Another's checkpoint between the newest own one and the restore ----
+# Then none is made before it, and what it puts there is its own all the same.
+for kind in '' --all; do
+    begin
+    put g 0
+    tool $a put g 1
+    hook $b PreToolUse
+    restore 1 --yes ${kind:+"$kind"}
+    has g 0 "back${kind:+, with $kind}"
+    undo
+    has g 1 'the undo'
+    ok 'for which nobody is named' sh -c '! grep -q "changed since" err'
+    redo
+    is $status 0 'the redo'
+    has g 0 'forward again'
+    restore 2 --yes
+    has g 1 'restored forward'
+    undo
+    has g 0 'which is taken back'
+    hook $b PostToolUse # of a tool that all of that came within
+    put other o
+    hook $b PreToolUse
+    restore 2 --yes
+    has g 1 'also where that tool ends then'
+    ok 'nothing is kept beside' [ ! -e p/g.before-restore ]
+    has other o
+    undo
+    has g 0 'and that is taken back'
+done
+
 # ---- Killed in the middle ----
 if ! command -v strace >strace.out || ! strace -o strace.out true; then
     skip 'killed in the middle' 'there is no strace, or it may not trace'
