@@ -9,18 +9,22 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/os.h"
+#include "base/shell_word.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+/* Files are compared by where they really are: one may be named in several ways, by its
+ * absolute path, through `..`, or by a link. */
 struct search {
     struct stale_list *list;
     struct situation *s;
     const struct cairn_workflow *w;
     struct stale_limits limits;
     struct map by_path; /* index into the list */
-    uint32_t rows;      /* looked at, of tasks that are there */
+    uint64_t workflow;
+    uint32_t rows; /* looked at, of tasks that are there */
     struct cairn_error *error;
 };
 
@@ -53,6 +57,35 @@ static const char *full_path(struct search *search, struct str place)
     search->list->arena.failed |= path.failed;
     buf_release(&path);
     return text;
+}
+
+/* In the arena, with its NUL; what is not there stays as it is written. */
+static struct str real_path(struct arena *arena, const char *path)
+{
+    char *real = realpath(path, NULL);
+    struct str copy = arena_str(arena, str_of(real ? real : path));
+    free(real);
+    return copy;
+}
+
+/* No link on the way to it leads elsewhere than it did: it lies where its name says. */
+static bool is_in_place(struct search *search, const struct stale_file *file)
+{
+    struct arena arena = ARENA_INIT;
+    struct str root = search->w->definition.root;
+    struct buf written = BUF_INIT;
+    if (root.len && file->row.path.ptr[0] != '/') {
+        struct str real = real_path(&arena, root.ptr);
+        if (real.ptr)
+            buf_str(&written, real);
+        buf_byte(&written, '/');
+    }
+    buf_str(&written, file->row.path);
+    struct str real = real_path(&arena, file->path);
+    bool same = real.ptr && !written.failed && str_equal(real, buf_view(&written));
+    buf_release(&written);
+    arena_release(&arena);
+    return same;
 }
 
 static struct made_row copy_row(struct arena *arena, const struct made_row *row)
@@ -109,7 +142,9 @@ static int add_file(void *context, const struct made_row *row)
     if (!at)
         return error_nomem(search->error);
     list->at = at;
-    at[list->n] = (struct stale_file){.row = copy_row(&list->arena, row), .path = path};
+    at[list->n] = (struct stale_file){.row = copy_row(&list->arena, row),
+                                      .path = path,
+                                      .real = real_path(&list->arena, path)};
     if (list->arena.failed ||
         map_add(&search->by_path, at[list->n].row.path, list->n, NULL) < 0)
         return error_nomem(search->error);
@@ -169,14 +204,17 @@ static int use_place(struct uses *uses, uint32_t task, bool made)
     struct stale_list *list = uses->search->list;
     uint32_t value = task << 1 | made, known;
     struct str place = arena_str(&uses->arena, buf_view(&uses->place));
-    if (!place.ptr)
+    const char *full = place.ptr ? full_path(uses->search, place) : NULL;
+    if (full)
+        place = real_path(&uses->arena, full);
+    if (!full || !place.ptr)
         return error_nomem(uses->search->error);
     int rc = map_add(&uses->by_path, place, value, &known);
     if (rc < 0)
         return error_nomem(uses->search->error);
     /* What lies in a directory is a part of it. */
     for (uint32_t i = 0; uses->directories && i < list->n; i++) {
-        struct str dir = list->at[i].row.path;
+        struct str dir = list->at[i].real;
         if (list->at[i].row.kind == 'd' && place.len > dir.len &&
             place.ptr[dir.len] == '/' && memcmp(place.ptr, dir.ptr, dir.len) == 0) {
             list->at[i].state = STALE_USED;
@@ -293,12 +331,13 @@ static int find_uses(struct search *search)
             rc = use_sources(&uses, task);
     }
     for (uint32_t i = 0; i < list->n; i++)
-        if (str_equal(str_of(list->at[i].path), search->w->definition.file)) {
+        if (str_equal(list->at[i].real,
+                      real_path(&list->arena, search->w->definition.file.ptr))) {
             list->at[i].state = STALE_USED;
             list->at[i].user = "the workflow";
         }
     for (uint32_t i = 0; i < list->n && !rc; i++) {
-        uint32_t use = find_use(&uses, list->at[i].row.path);
+        uint32_t use = find_use(&uses, list->at[i].real);
         if (use == MAP_NONE)
             continue;
         list->at[i].state = STALE_USED;
@@ -332,6 +371,21 @@ static int use_made(void *context, const struct made_row *row)
     return search->limits.rows && ++search->rows == search->limits.rows;
 }
 
+/* What another workflow of the store has made under that name may be needed there. */
+static int use_elsewhere(void *context, const struct made_row *row)
+{
+    struct search *search = context;
+    uint32_t at = row->workflow == search->workflow
+                      ? MAP_NONE
+                      : map_get(&search->by_path, row->path);
+    if (at != MAP_NONE) {
+        search->list->at[at].state = STALE_USED;
+        search->list->at[at].user = "another workflow";
+        search->list->at[at].made = true;
+    }
+    return search->limits.rows && ++search->rows == search->limits.rows;
+}
+
 /* ---- All of it ---- */
 
 int stale_find(struct stale_list *list, struct situation *s,
@@ -347,6 +401,7 @@ int stale_find(struct stale_list *list, struct situation *s,
     int rc = store_workflow_id(store, w->definition.name, false, &id, &why);
     if (rc)
         return rc == CAIRN_ENOTFOUND ? 0 : error_set(error, rc, "%s", why.text);
+    search.workflow = id;
     struct made_search rows = {id, is_gone, add_file, &search};
     rc = store_each_made(store, &rows, error);
     if (!rc && list->n)
@@ -354,8 +409,14 @@ int stale_find(struct stale_list *list, struct situation *s,
     struct made_search others = {id, is_there, use_made, &search};
     if (!rc && list->n)
         rc = store_each_made(store, &others, error);
+    struct made_search elsewhere = {0, NULL, use_elsewhere, &search};
+    search.rows = 0;
+    if (!rc && list->n)
+        rc = store_each_made(store, &elsewhere, error);
     for (uint32_t i = 0; i < list->n && !rc; i++) {
         struct stale_file *file = &list->at[i];
+        if (file->state == STALE_SAME && !is_in_place(&search, file))
+            file->state = STALE_CHANGED;
         if (file->state == STALE_SAME &&
             !stale_is_same(file->path, &file->row, limits.bytes ? &bytes : NULL,
                            &ignored))
@@ -403,26 +464,32 @@ static uint32_t count_group(const struct stale_list *list, uint32_t first,
     return n;
 }
 
+/* What removes them, as it can be typed anywhere: a store may have several workflows.
+ */
+static const char *clean_command(const struct cairn_workflow *w, struct buf *out)
+{
+    buf_clear(out);
+    buf_text(out, "`cairn clean --stale ");
+    buf_shell_word(out, w->definition.file);
+    buf_byte(out, '`');
+    return out->failed ? "`cairn clean --stale FILE`" : out->data;
+}
+
 static void notice_group(struct situation *s, const struct stale_file *first,
-                         uint32_t n, struct buf *names)
+                         uint32_t n, struct buf *names, const char *command)
 {
     struct str group = group_of(first);
+    bool members = group.len < first->row.task.len;
     if (n > FILES_SHOWN)
         buf_format(names, " and %u more", n - FILES_SHOWN);
     if (n == 1)
-        situation_add_notice(
-            s, "%s was made by %.*s, which is gone; `cairn clean --stale` removes it",
-            names->data, (int)first->row.task.len, first->row.task.ptr);
-    else if (group.len == first->row.task.len)
-        situation_add_notice(
-            s,
-            "%s were made by %.*s, which is gone; `cairn clean --stale` removes them",
-            names->data, (int)group.len, group.ptr);
+        situation_add_notice(s, "%s was made by %.*s, which is gone; %s removes it",
+                             names->data, (int)first->row.task.len, first->row.task.ptr,
+                             command);
     else
-        situation_add_notice(s,
-                             "%s were made by members of %.*s that are gone; `cairn "
-                             "clean --stale` removes them",
-                             names->data, (int)group.len, group.ptr);
+        situation_add_notice(s, "%s were made by %s%.*s%s gone; %s removes them",
+                             names->data, members ? "members of " : "", (int)group.len,
+                             group.ptr, members ? " that are" : ", which is", command);
 }
 
 static void notice_directories(struct situation *s, const struct stale_list *list)
@@ -446,6 +513,7 @@ int situation_notice_stale(struct loader *l)
     struct stale_list list;
     struct stale_limits limits = {LOOKED_AT, ROWS, READ_BYTES};
     uint32_t groups = 0, others = 0;
+    struct buf command = BUF_INIT;
     int rc = stale_find(&list, l->s, l->w, l->store, limits, l->error);
     for (uint32_t i = 0, next; i < list.n && !rc; i = next) {
         struct buf names = BUF_INIT;
@@ -455,7 +523,7 @@ int situation_notice_stale(struct loader *l)
             break;
         uint32_t n = count_group(&list, i, &names, &next);
         if (groups++ < GROUPS_SHOWN)
-            notice_group(l->s, &list.at[i], n, &names);
+            notice_group(l->s, &list.at[i], n, &names, clean_command(l->w, &command));
         else
             others += n;
         if (names.failed)
@@ -464,11 +532,13 @@ int situation_notice_stale(struct loader *l)
     }
     if (others || (list.more && list.n))
         situation_add_notice(l->s,
-                             "and %s%u more files of tasks that are gone: `cairn clean "
-                             "--stale --dry-run` lists them",
-                             list.more ? "at least " : "", others ? others : 1);
+                             "and %s%u more files of tasks that are gone: with "
+                             "--dry-run %s lists them",
+                             list.more ? "at least " : "", others ? others : 1,
+                             clean_command(l->w, &command));
     if (!rc)
         notice_directories(l->s, &list);
+    buf_release(&command);
     stale_release(&list);
     return rc;
 }

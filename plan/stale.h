@@ -17,6 +17,7 @@ enum stale_state {
 struct stale_file {
     struct made_row row; /* who made it, and where it lies */
     const char *path;    /* that place, as a path that can be opened */
+    struct str real;     /* without links, `.` and `..` */
     uint8_t state;       /* enum stale_state */
     const char *user;    /* of USED: the task */
     bool made;           /* ... and it makes it */

@@ -168,6 +168,13 @@ static int look_at_row(struct cairn_store *store, const struct made_search *sear
     struct made_row row = {.workflow = search->workflow};
     struct str key = query_text(query, 0);
     const char *rest = key.ptr + w->prefix.len, *end = key.ptr + key.len;
+    if (!search->workflow) {
+        const char *dot = memchr(rest, '.', (size_t)(end - rest));
+        if (!dot)
+            return 0;
+        row.workflow = strtoull(rest, NULL, 10);
+        rest = dot + 1;
+    }
     const char *line = memchr(rest, '\n', (size_t)(end - rest));
     if (!line)
         return 0;
@@ -176,7 +183,7 @@ static int look_at_row(struct cairn_store *store, const struct made_search *sear
     if (!str_equal(buf_view(&w->task), row.task)) {
         buf_clear(&w->task);
         buf_str(&w->task, row.task);
-        w->wanted = search->wanted(search->context, row.task);
+        w->wanted = !search->workflow || search->wanted(search->context, row.task);
         w->passed = 0;
         if (buf_check(&w->task, error))
             return CAIRN_ENOMEM;
@@ -209,10 +216,13 @@ int store_each_made(struct cairn_store *store, const struct made_search *search,
     char prefix[64];
     struct made_walk w = {0};
     store_assert_open(store);
-    snprintf(prefix, sizeof prefix, "made.%" PRIu64 ".", search->workflow);
+    snprintf(prefix, sizeof prefix, "made.");
+    if (search->workflow)
+        snprintf(prefix, sizeof prefix, "made.%" PRIu64 ".", search->workflow);
     w.prefix = str_of(prefix);
     buf_str(&w.from, w.prefix);
-    buf_format(&w.to, "made.%" PRIu64 "/", search->workflow); /* '/' follows '.' */
+    buf_str(&w.to, (struct str){prefix, w.prefix.len - 1});
+    buf_byte(&w.to, '/'); /* follows '.' */
     int rc = buf_check(&w.from, error);
     if (!rc)
         rc = buf_check(&w.to, error);

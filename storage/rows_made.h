@@ -24,7 +24,7 @@ int store_drop_made(struct cairn_store *store, const struct made_row *row,
                     struct cairn_error *error);
 
 struct made_search {
-    uint64_t workflow;
+    uint64_t workflow; /* 0: every one, and all tasks are wanted */
     /* Whether the files of this task are wanted. Those of one that is not wanted are
      * passed over without being read, however many there are. */
     bool (*wanted)(void *context, struct str task);

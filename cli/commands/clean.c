@@ -157,6 +157,8 @@ int command_clean(struct settings *settings)
         return report_usage("clean", "give --stale: nothing else is removed");
     if (asks && !ui_can_ask())
         return report_usage("clean", "removing without a terminal needs --yes");
+    if (settings->n_operands == 0 && access("cairn.yaml", F_OK) == 0)
+        settings->operands[settings->n_operands++] = "cairn.yaml";
     int status = settings->given[OPT_DRY_RUN]
                      ? store_if_any(settings, 0, &store)
                      : store_for_writing(settings, &store, false);

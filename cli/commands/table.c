@@ -92,7 +92,8 @@ static const struct command command_table[] = {
      "member of a group, a task that was renamed), in any run, asks, and removes "
      "them. Only declared outputs that still have the recorded content are removed, "
      "and none that a task of the workflow makes, reads by name or is made of "
-     "(foreach); the others are named. Without FILE: the workflow of the newest run. "
+     "(foreach), nor that another workflow of the store has made; the others are "
+     "named. Without FILE: cairn.yaml, else the workflow of the newest run. "
      "Exit status 6: a run of the workflow is at work.",
      "  cairn clean --stale --dry-run\n  cairn clean --stale nightly.yaml --yes",
      "0 2 3 5 6 10 75",

@@ -37,7 +37,7 @@ says_not "are gone" 'nothing is gone: nothing is said'
 is "$(cat report.txt)" 500500 'the sum of eight parts'
 parts 4
 exits 0 cairn plan
-says 'part.5, part.6, part.7 and 1 more were made by members of convert that are gone; `cairn clean --stale` removes them' \
+says "part.5, part.6, part.7 and 1 more were made by members of convert that are gone; \`cairn clean --stale $PWD/parts.yaml\` removes them" \
     'plan names what the members that are gone have made'
 exits 0 cairn plan parts.yaml --fresh
 says 'were made by members of convert that are gone' 'so it does for a new run'
@@ -72,7 +72,7 @@ says_not 'are gone' 'a member that is back is not gone'
 is "$(cat report.txt)" 500500 'the sum of eight parts again'
 parts 7
 exits 0 cairn plan
-says 'part.8 was made by convert[part=8], which is gone; `cairn clean --stale` removes it' 'of one file: the task'
+says "part.8 was made by convert[part=8], which is gone; \`cairn clean --stale $PWD/parts.yaml\` removes it" 'of one file: the task'
 rm part.8
 exits 0 cairn plan
 says_not 'is gone' 'what is not there is not named'
@@ -219,4 +219,42 @@ says 'removed 200 files'
 is "$(find o -type f | grep -c .)" 0 'afterwards all of them'
 exits 10 cairn clean --stale --dry-run --store "$PWD/nowhere"
 
+# ---- One file by several names, and of several workflows ----
+mkdir -p ways && cd ways || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+mkdir s && ln -s . lk
+old='name: c\ntasks:\n  old: {run: echo r >r.out, outputs: [r.out]}\n'
+for new in 'cwd: s, run: echo r >../r.out, outputs: [../r.out]' "run: echo r >r.out, outputs: [$PWD/r.out]" \
+    'run: echo r >r.out, outputs: [s/../r.out]' 'run: echo r >r.out, outputs: [lk/r.out]' \
+    'cwd: s, inputs: [../r.out], run: cat ../r.out' "inputs: [$PWD/r.out], run: cat r.out" 'inputs: [lk/r.out], run: cat r.out'; do
+    rm -rf .cairn r.out
+    # shellcheck disable=SC2059
+    printf "$old" >c.yaml
+    run cairn run c.yaml
+    printf 'name: c\ntasks:\n  new: {%s}\n' "$new" >c.yaml
+    exits 0 cairn resume c.yaml
+    exits 0 cairn clean --stale --yes c.yaml
+    ok "it stays: $new" test -e r.out
+done
+rm -rf .cairn
+printf 'name: a\ntasks:\n  one: {run: echo same >sh.f, outputs: [sh.f]}\n  own: {run: echo o >own.f, outputs: [own.f]}\n  k: {run: ":"}\n' >a.yaml
+printf 'name: b\ntasks:\n  bb: {run: echo same >sh.f, outputs: [sh.f]}\n' >b.yaml
+run cairn run a.yaml
+run cairn run b.yaml
+sed -i -e /one:/d -e /own:/d a.yaml
+exits 0 cairn plan a.yaml
+says "clean --stale $PWD/a.yaml\`" 'the suggestion names the file'
+exits 0 cairn clean --stale --yes a.yaml
+is "$(ls ./*.f)" ./sh.f 'what another workflow has made stays'
+exits 0 cairn resume b.yaml
+says 'nothing to do' 'and is still whole there'
+# A directory that is a link by now leads to files of somebody else.
+mkdir v1 v2 && ln -s v1 current
+printf 'name: d\ntasks:\n  st: {run: echo ok >current/status, outputs: [current/status]}\n  k: {run: ":"}\n' >d.yaml
+run cairn run d.yaml
+ln -sfn v2 current
+echo ok >v2/status
+sed -i /st:/d d.yaml
+exits 0 cairn clean --stale --yes d.yaml
+ok 'a file behind a link stays' test -e v2/status
 done_testing
