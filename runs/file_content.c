@@ -221,8 +221,6 @@ static bool is_store(const FTSENT *entry)
 {
     char database[sizeof "/cairn.db" + PATH_MAX];
     struct stat st;
-    if (strcmp(entry->fts_name, ".cairn") == 0)
-        return true;
     if (entry->fts_info != FTS_D || entry->fts_pathlen > PATH_MAX)
         return false;
     snprintf(database, sizeof database, "%s/cairn.db", entry->fts_accpath);

@@ -2,7 +2,8 @@
 /* The forms of a secret. base64 (RFC 4648) of a longer text that has the secret in it:
  * which characters come out depends on how many bytes stand before it, modulo 3. The
  * characters at both ends also hold bits of what stands beside it, so they are left
- * out. Percent encoding: RFC 3986, section 2. JSON: as we write it. */
+ * out. Percent encoding: RFC 3986, section 2; of forms (`+` for a blank): WHATWG URL,
+ * section 5. JSON: as we write it. */
 #include "secrets/redact_int.h"
 
 #include "base/array.h"
@@ -43,12 +44,16 @@ static bool is_unreserved(char c)
            c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-static void add_percent_encoded(struct str value, const char *hex, struct buf *out)
+/* `blank`: what stands for one; 0: its code. */
+static void add_percent_encoded(struct str value, const char *hex, char blank,
+                                struct buf *out)
 {
     for (size_t i = 0; i < value.len; i++) {
         uint8_t byte = (uint8_t)value.ptr[i];
         if (is_unreserved(value.ptr[i]))
             buf_byte(out, byte);
+        else if (byte == ' ' && blank)
+            buf_byte(out, (uint8_t)blank);
         else {
             char code[3] = {'%', hex[byte >> 4], hex[byte & 15]};
             buf_add(out, code, sizeof code);
@@ -90,8 +95,10 @@ static void list_forms(struct form_list *list, struct str value)
     if (!str_equal(buf_view(&form), value))
         list_encoded(list, &form);
     buf_clear(&form);
-    for (unsigned i = 0; i < 2; i++) {
-        add_percent_encoded(value, i ? "0123456789ABCDEF" : "0123456789abcdef", &form);
+    bool blanks = memchr(value.ptr, ' ', value.len);
+    for (unsigned i = 0; i < (blanks ? 4 : 2); i++) {
+        add_percent_encoded(value, i % 2 ? "0123456789ABCDEF" : "0123456789abcdef",
+                            i / 2 ? '+' : 0, &form);
         list_encoded(list, &form);
     }
     buf_release(&form);

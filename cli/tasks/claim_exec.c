@@ -158,12 +158,26 @@ static void describe_failure(struct execution *x, int ended)
 
 /* ---- Reporting it ---- */
 
+/* The run has ended meanwhile, perhaps. Others need not wait for the end of the lease.
+ */
+static int answer_lost(const struct execution *x, const struct cairn_error *error)
+{
+    if (error->code == CAIRN_EUSAGE) {
+        give_back(x);
+        ui_warn(
+            "the answer of %s was not taken; %s is given back, and is offered again "
+            "when the run goes on",
+            x->claimed->task, x->claimed->task);
+    }
+    return report_error(error);
+}
+
 static int fail_task(const struct execution *x)
 {
     struct cairn_error error = {0};
     if (cairn_fail(x->store, x->claimed->run, x->claimed->task, x->claimed->token,
                    x->message, &error) != 0)
-        return report_error(&error);
+        return answer_lost(x, &error);
     return EXIT_TASK_FAILED;
 }
 

@@ -142,4 +142,30 @@ wait $pid
 is $? 0 'the next one was waited for'
 is "$(sed 1d next.out)" 'After no' 'and claimed'
 
+# The run ends while a step is done: the step is given back, not held by nobody.
+cat >two.yaml <<'END'
+name: two
+tasks:
+  x: {external: do x}
+  y: {external: do y}
+END
+rm -f over
+cairn run two.yaml >two.out 2>&1 &
+run_pid=$!
+there() { cairn next --json | grep -q '"y"'; }
+wait_for 20 there
+two=$(cairn status --json | sed 's/^{"run":\([0-9]*\).*/\1/')
+cairn claim --any "$two" --exec 'until [ -e over ]; do sleep 0.02; done; echo "{}"' >claim.out 2>&1 &
+pid=$!
+claimed() { cairn next "$two" --claimed --json | grep -q '"x"'; }
+ok 'x is claimed' wait_for 20 claimed
+exits 0 cairn fail "$two" y
+wait $run_pid
+: >over
+wait $pid
+is $? 2 'its answer is not taken'
+ok 'it says so, and that the step is given back' grep -q 'x is given back' claim.out
+run cairn resume "$two" --no-wait
+exits 0 cairn claim "$two" x
+rm -f over
 done_testing

@@ -16,7 +16,7 @@ static bool in_template(const struct tool *tool, const char *word)
     for (size_t i = 0; i < tool->n_variants; i++)
         for (const char *at = tool->variants[i].template;
              (at = strstr(at, "--")) != NULL; at += 2)
-            if (strncmp(at, word, n) == 0 && strchr("=?!", at[n]))
+            if (strncmp(at, word, n) == 0 && strchr("=?! ", at[n])) /* or the end */
                 return true;
     return strcmp(word, "--json") == 0 || strcmp(word, "--yes") == 0;
 }

@@ -62,7 +62,7 @@ static void percent(struct str text, bool upper, struct buf *out)
 
 /* ---- The oracle ---- */
 
-enum { FORMS = 20 + 12 }; /* 12 lines of at most 24 bytes */
+enum { FORMS = 24 + 12 }; /* 12 lines of at most 24 bytes */
 struct oracle {
     struct buf forms[64 * FORMS];
     size_t n;
@@ -107,6 +107,18 @@ static void oracle_encoded(struct oracle *oracle, struct str value)
         fixed_base64(value, i / 2, i % 2, &oracle->forms[oracle->n++]);
     percent(value, false, &oracle->forms[oracle->n++]);
     percent(value, true, &oracle->forms[oracle->n++]);
+    for (int upper = 0; upper < 2 && memchr(value.ptr, ' ', value.len); upper++) {
+        struct buf coded = BUF_INIT, *form = &oracle->forms[oracle->n++];
+        percent(value, upper, &coded);
+        for (size_t i = 0; i < coded.size; i++) /* as forms are sent */
+            if (coded.size - i >= 3 && memcmp(coded.data + i, "%20", 3) == 0) {
+                buf_byte(form, '+');
+                i += 2;
+            } else {
+                buf_byte(form, (uint8_t)coded.data[i]);
+            }
+        buf_release(&coded);
+    }
     json_escape(value, &oracle->forms[oracle->n++]);
 }
 
@@ -310,6 +322,7 @@ START_TEST(test_percent)
 {
     expect("se/ret+ 1", "x=se%2fret%2b%201&y", "x=" R "&y");
     expect("se/ret+ 1", "x=se%2Fret%2B%201&y", "x=" R "&y");
+    expect("se/ret+ 1", "x=se%2Fret%2B+1&y", "x=" R "&y");
     expect("a-b.c_d~", "a-b.c_d~", R);
     expect("p\xc3\xa4ssword", "p%C3%A4ssword", R);
 }
