@@ -226,6 +226,11 @@ static const struct {
       "put it into the background with `setsid cairn run FILE &`; `cairn watch` "
       "follows it"}},
     {"run", {"summary tasks", "`cairn status --tasks` lists the tasks of a run"}},
+    {"run",
+     {"secret secrets env",
+      "the values of secrets come from the environment: list their names under "
+      "`secrets` of the workflow; `env` of a task sets a variable"}},
+    {"run", {"timeout retries", "`timeout` and `retries` are keys of a task"}},
     {"run", {"list", "`cairn plan` lists the tasks of a workflow file"}},
     {"run",
      {"resume",
@@ -236,6 +241,11 @@ static const struct {
      {"from", "`cairn resume --from CHECKPOINT` starts a run from a checkpoint"}},
     {"run", {"undo", "`cairn undo RUN` takes back what a run did"}},
     {"run", {"reason", "`cairn explain TASK` says why a task runs or does not"}},
+    {"resume", {"failed", "`cairn resume` runs what failed and what is left"}},
+    {"rerun", {"failed", "`cairn resume` runs what failed and what is left"}},
+    {"fail", {"reason", "--message says why"}},
+    {"checkpoint create",
+     {"label", "--tag TAG, or afterwards `cairn checkpoint label head LABEL`"}},
     {"resume",
      {"dry-run",
       "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and why"}},
@@ -248,7 +258,7 @@ static const struct {
     struct meaning of;
 } everywhere[] = {
     {OPT_PARAM,
-     {"p e P var set params env extra-vars",
+     {"p e P var set params extra-vars",
       "a parameter of the workflow is set with --param NAME=VALUE"}},
     {OPT_TAG, {"tags", "--tag takes several, with commas between them: --tag A,B"}},
 };

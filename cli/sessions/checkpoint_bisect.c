@@ -246,6 +246,27 @@ static int report_found(struct bisect *b, const struct cairn_bisected *found)
 
 /* ---- The command ---- */
 
+static int pass_file(void *context, const struct cairn_file *file)
+{
+    (void)context;
+    (void)file;
+    return 1;
+}
+
+/* A command that looks at a file would find none, and every state bad. */
+static void warn_of_files(struct bisect *b, const struct settings *settings)
+{
+    struct cairn_files_summary summary = {0};
+    struct cairn_error error = {0};
+    if (cairn_files_list(b->store, settings->text[OPT_BAD], pass_file, NULL, &summary,
+                         &error) < 0)
+        return;
+    ui_warn("the command finds the board and the messages of each checkpoint, not its "
+            "files: read one with `cairn checkpoint cat --store \"$OLDPWD/.cairn\" "
+            "\"$CAIRN_CHECKPOINT:PATH\"`, or put all into a directory with `cairn "
+            "checkpoint fork CHECKPOINT DIR`");
+}
+
 static int search(struct bisect *b, const struct settings *settings)
 {
     struct cairn_bisected found = {0};
@@ -294,6 +315,8 @@ int command_checkpoint_bisect(struct settings *settings)
         status = checkpoint_option(settings, b.store, OPT_GOOD);
     if (status == 0)
         status = checkpoint_option(settings, b.store, OPT_BAD);
+    if (status == 0)
+        warn_of_files(&b, settings);
     if (status == 0)
         status = bisect_with(&b, settings);
     hooks_run_and_close(b.store);
