@@ -15,19 +15,20 @@
 struct look {
     uint64_t seq, session;
     int64_t time_ns;
-    bool claims;         /* what it shows first, the session has done */
-    bool moved;          /* what a restore after it has put there: `root` is that */
-    struct digest root;  /* the tree */
-    struct digest since; /* of a restore: what there was */
-    struct str name;     /* of the root, as the setting `files` has it */
-    size_t order;        /* of several restores after one checkpoint; else 0 */
+    bool claims;  /* what it shows first, the session has done, */
+    bool nobodys; /* or nobody known */
+    bool moved;   /* `root` is what a restore was to put there; what there was before
+                     is the look in front of it */
+    struct digest root; /* the tree */
+    struct str name;    /* of the root, as the setting `files` has it */
+    size_t order;       /* of several restores after one checkpoint; else 0 */
 };
 /* A state of a path that a session has made. */
 struct claim {
     const struct look *at;
-    uint64_t session, state;
-    bool moved;   /* by a restore, or several one after the other: */
-    uint64_t was; /* the state before them */
+    uint64_t session, state; /* session 0: nobody known */
+    bool moved;              /* by a restore, or several one after the other: */
+    uint64_t was;            /* the state before them */
 };
 struct claims {
     struct claim *at;
@@ -46,8 +47,10 @@ struct others {
     struct buf path;
     struct str prefix, inner;       /* of the paths of the present look: see own_path */
     const struct look *look, *from; /* that, and what it is compared with */
-    bool active;                    /* another session has been */
-    bool agent;                     /* the session is an agent's */
+    uint64_t by;                    /* who makes what differs; 0: nobody known */
+    bool of_left; /* what a restore has left is compared; else all other paths */
+    bool active;  /* another session has been */
+    bool agent;   /* the session is an agent's */
     struct cairn_error *error;
 };
 
@@ -139,7 +142,8 @@ static int take_look(struct others *o, uint64_t seq)
         !is_above(own, look.name))
         return 0;
     bool ours = look.session == o->files->session;
-    look.claims = !is_before(trigger) && seq > o->files->since;
+    look.claims = seq > o->files->since;
+    look.nobodys = is_before(trigger);
     o->active = o->active || (!ours && seq > o->files->since);
     o->agent = o->agent || (ours && is_of_agent(trigger));
     return add_look(o, &look);
@@ -169,9 +173,12 @@ static int see_move(void *context, const struct session_log_row *row)
     struct reader in = reader_of(row->after.ptr, row->after.len);
     (void)read_varint(&in);
     uint64_t seq = read_varint(&in), taken = restored ? row->number : read_varint(&in);
-    struct look move = {
-        .seq = seq, .session = taken, .time_ns = row->time_ns, .moved = true};
-    return in.failed || !taken ? 0 : add_look(o, &move);
+    struct look before = {.seq = seq, .time_ns = row->time_ns, .nobodys = true};
+    struct look move = {.seq = taken, .moved = true};
+    if (in.failed || !taken)
+        return 0;
+    int rc = add_look(o, &before);
+    return rc ? rc : add_look(o, &move);
 }
 
 /* The last checkpoint before the move, by the time; from `seq` on. */
@@ -194,31 +201,52 @@ static int by_seq(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* What they have put into place comes behind the checkpoint before. */
+/* Reads what there was before the move, and what it was to put there: 1 where both are
+ * known. */
+static int read_move(struct others *o, struct look *before, struct look *after)
+{
+    struct look read[2];
+    uint32_t trigger;
+    int rc = read_look(o, before->seq, &read[0], &trigger);
+    if (rc > 0)
+        rc = read_look(o, after->seq, &read[1], &trigger);
+    if (rc <= 0)
+        return rc;
+    before->root = read[0].root;
+    before->name = read[0].name;
+    after->root = read[1].root;
+    after->name = read[1].name;
+    return str_equal(before->name, buf_view(&o->files->root_name)) &&
+           str_equal(after->name, before->name);
+}
+
+/* Both come behind the checkpoint before the move. What is taken back, or done again,
+ * comes first: only what was changed after it counts. */
 static int take_moves(struct others *o)
 {
     size_t first = o->n, kept;
     uint64_t at = 0;
+    bool all = o->files->since_turn == 0;
     int rc = store_each_session_log(o->live.store, o->files->session, 0, false,
                                     see_move, o, o->error);
     kept = first;
-    for (size_t i = first; i < o->n && !rc; i++) {
-        struct look before = {0}, after = {0}, *move = &o->looks[i];
-        uint32_t trigger;
-        uint64_t from = move->seq;
-        at = seq_of_move(o, first, move, from > at ? from : at);
+    for (size_t i = first; i + 1 < o->n && !rc; i += 2) {
+        struct look before = o->looks[i], after = o->looks[i + 1];
+        uint64_t from = before.seq;
+        at = seq_of_move(o, first, &before, from > at ? from : at);
+        for (size_t k = 0; k < first && !all && i == first; k++)
+            o->looks[k].claims = o->looks[k].claims && o->looks[k].seq > at;
         if (at < o->files->since)
             continue;
-        rc = read_look(o, from, &before, &trigger);
-        if (rc > 0)
-            rc = read_look(o, move->session, &after, &trigger);
-        if (rc > 0 && str_equal(before.name, buf_view(&o->files->root_name)) &&
-            str_equal(after.name, before.name)) {
-            after.seq = at;
-            after.session = o->files->session;
-            after.claims = after.moved = true;
-            after.since = before.root;
-            after.order = kept;
+        rc = read_move(o, &before, &after);
+        if (rc > 0) {
+            before.seq = after.seq = at;
+            before.session = after.session = o->files->session;
+            before.claims = all || i > first;
+            after.claims = true;
+            before.order = kept;
+            after.order = kept + 1;
+            o->looks[kept++] = before;
             o->looks[kept++] = after;
         }
         rc = rc > 0 ? 0 : rc;
@@ -252,14 +280,13 @@ static uint64_t state_of(const struct tree_entry *entry)
     return hash | 1;
 }
 
-/* Another session's checkpoint has shown it, since the state that this was compared
- * with. */
+/* It was another session's already, since the state that this was compared with. */
 static bool was_shown(const struct others *o, const struct claims *claims,
                       uint64_t state)
 {
     for (size_t i = 0; i < claims->n; i++)
-        if (claims->at[i].session != o->look->session && claims->at[i].state == state &&
-            claims->at[i].at > o->from)
+        if (claims->at[i].session && claims->at[i].session != o->by &&
+            claims->at[i].state == state && claims->at[i].at > o->from)
             return true;
     return false;
 }
@@ -284,25 +311,73 @@ static bool own_path(struct others *o, struct str path, struct str *out)
     return !o->path.failed;
 }
 
-/* What a restore has put there may have been left to others. */
+static int state_in(struct others *o, const struct digest *root, struct str path,
+                    uint64_t *state)
+{
+    struct arena arena = ARENA_INIT;
+    struct tree_entry entry;
+    int rc = snapshot_find(o->live.store, root, path, &arena, &entry, o->error);
+    if (rc >= 0)
+        *state = state_of(rc ? &entry : NULL);
+    arena_release(&arena);
+    return rc < 0 ? rc : 0;
+}
+
+/* The state that was there after a restore: the next look says it. */
+static int state_after(struct others *o, const struct look *move,
+                       const struct restore_change *change, uint64_t *state)
+{
+    const struct look *next = move + 1, *end = o->looks + o->n;
+    while (next < end && !str_equal(next->name, move->name))
+        next++;
+    if (next < end)
+        return state_in(o, &next->root, change->path, state);
+    *state = state_of(&change->before);
+    return 0;
+}
+
+/* What a restore was to put there may have been left to others. */
 static int is_there(struct others *o, const struct restore_change *change,
                     uint64_t state)
 {
-    const struct look *next = o->look + 1, *end = o->looks + o->n;
-    struct arena arena = ARENA_INIT;
-    struct tree_entry entry;
-    if (!o->look->moved)
-        return 1;
-    while (next < end && !str_equal(next->name, o->look->name))
-        next++;
-    if (next == end)
-        return state_of(&change->before) == state;
-    const struct digest *root = next->moved ? &next->since : &next->root;
-    int rc = snapshot_find(o->live.store, root, change->path, &arena, &entry, o->error);
-    if (rc >= 0)
-        rc = state_of(rc ? &entry : NULL) == state;
-    arena_release(&arena);
-    return rc;
+    uint64_t is = state;
+    int rc = o->look->moved ? state_after(o, o->look, change, &is) : 0;
+    return rc ? rc : is == state;
+}
+
+/* The state that there was before a restore had come with one before it, which a
+ * restore does not leave. */
+static int was_moved(struct others *o, const struct look *move,
+                     const struct restore_change *change, uint64_t was)
+{
+    const struct look *with = move - 1;
+    uint64_t is = was;
+    for (const struct look *at = with; at-- > o->looks;) {
+        if (!str_equal(at->name, move->name))
+            continue;
+        int rc = state_in(o, &at->root, change->path, &is);
+        if (rc || is != was)
+            return rc ? rc : with->moved;
+        with = at;
+    }
+    return 0;
+}
+
+/* A restore has left it as it was, so that this is what the next state is to be
+ * compared with. */
+static int was_left(struct others *o, const struct look *move,
+                    const struct restore_change *change)
+{
+    uint64_t was = 0, put = 0, is = 0;
+    int rc = state_in(o, &move[-1].root, change->path, &was);
+    if (!rc)
+        rc = state_in(o, &move->root, change->path, &put);
+    if (!rc)
+        rc = state_after(o, move, change, &is);
+    if (rc || is != was || was == put)
+        return rc;
+    rc = was_moved(o, move, change, was);
+    return rc < 0 ? rc : !rc;
 }
 
 /* What restores one after the other have put there is what the last one has; nothing,
@@ -310,6 +385,11 @@ static int is_there(struct others *o, const struct restore_change *change,
 static int add_claim(struct others *o, struct claims *claims, uint64_t was,
                      uint64_t state)
 {
+    size_t kept = 0;
+    for (size_t i = 0; i < claims->n; i++) /* it was in the middle of doing this */
+        if (!o->by || claims->at[i].session || claims->at[i].at <= o->from)
+            claims->at[kept++] = claims->at[i];
+    claims->n = kept;
     for (; o->look->moved && claims->n && claims->at[claims->n - 1].moved; claims->n--)
         was = claims->at[claims->n - 1].was;
     if (o->look->moved && was == state)
@@ -318,8 +398,7 @@ static int add_claim(struct others *o, struct claims *claims, uint64_t was,
     if (!at)
         return error_nomem(o->error);
     claims->at = at;
-    at[claims->n++] =
-        (struct claim){o->look, o->look->session, state, o->look->moved, was};
+    at[claims->n++] = (struct claim){o->look, o->by, state, o->look->moved, was};
     return 0;
 }
 
@@ -335,6 +414,11 @@ static int see_change(void *context, struct str path, const struct tree_entry *b
         return 0;
     struct claims *claims = &o->claims[change - o->files->restore.changes];
     uint64_t state = state_of(after);
+    if (o->from->moved) {
+        int left = was_left(o, o->from, change);
+        if (left < 0 || (left == 1) != o->of_left)
+            return left < 0 ? left : 0;
+    }
     int rc = was_shown(o, claims, state) ? 0 : is_there(o, change, state);
     if (rc < 0)
         return rc;
@@ -346,14 +430,15 @@ static int see_change(void *context, struct str path, const struct tree_entry *b
     return add_claim(o, claims, state_of(before), state);
 }
 
-/* The same session's last look before it, or else anybody's. */
+/* The same session's last look before it, or else anybody's; what nobody has done, and
+ * restores, come after the last one of all. */
 static const struct look *look_before(const struct others *o, const struct look *look)
 {
     const struct look *any = NULL;
     for (const struct look *at = look; at-- > o->looks;) {
         if (!str_equal(at->name, look->name))
             continue;
-        if (at->session == look->session)
+        if (at->session == look->session || look->nobodys)
             return at;
         if (!any)
             any = at;
@@ -371,14 +456,21 @@ static int claim(struct others *o, const struct look *look)
 {
     const struct look *before = look_before(o, look);
     struct str own = buf_view(&o->files->root_name);
-    if (!before && !look->moved)
+    if (!before)
         return 0;
     o->look = look;
-    o->from = look->moved ? look : before;
+    o->from = before;
+    o->by = look->nobodys ? 0 : look->session;
     o->inner = is_above(look->name, own) ? below(look->name, own) : STR("");
     o->prefix = is_above(own, look->name) ? below(own, look->name) : STR("");
-    return snapshot_compare(o->live.store, look->moved ? &look->since : &before->root,
-                            &look->root, false, see_change, o, o->error);
+    o->of_left = false;
+    int rc = snapshot_compare(o->live.store, &before->root, &look->root, false,
+                              see_change, o, o->error);
+    if (rc || !before->moved)
+        return rc;
+    o->of_left = true;
+    return snapshot_compare(o->live.store, &before[-1].root, &look->root, false,
+                            see_change, o, o->error);
 }
 
 /* ---- What becomes of each change ---- */
@@ -424,10 +516,11 @@ static int choose(struct others *o, size_t i)
     if (now == state_of(&change->after)) /* but for its time */
         return 0;
     for (size_t k = 0; k < claims->n; k++) {
-        bool own = claims->at[k].session == o->files->session;
+        uint64_t by = claims->at[k].session;
+        bool own = by ? by == o->files->session : !o->agent;
         mine = mine || own;
         others = others || !own;
-        other = own ? other : claims->at[k].session;
+        other = own ? other : by;
     }
     if (!claims->n || claims->at[claims->n - 1].state != now) { /* nobody's */
         mine = mine || !o->agent;

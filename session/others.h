@@ -4,11 +4,12 @@
  *
  * Every checkpoint of any of these sessions shows the same files, at its time. A change
  * belongs to the session between whose successive checkpoints it came about; where that
- * holds for several, to the one whose checkpoint showed it first. What comes about
- * before an agent's tool, a prompt or a restore is nobody's, as nothing says that the
- * agent did it: where the session that restores is an agent's, that is of others;
- * otherwise it is its own, as is what no checkpoint has shown yet. What a session's own
- * restores have put into place is its own.
+ * holds for several, to the one whose checkpoint showed it first. What a checkpoint
+ * before an agent's tool, a prompt or a restore shows first is nobody's, as nothing
+ * says that the agent did it, unless it came within a tool of another one; so is what
+ * no checkpoint has shown yet. Where the session that restores is an agent's, that is
+ * of others; otherwise it is its own. What a session's own restores have put into place
+ * is its own; what they have left is what it was.
  *
  * Of a path that only the session has changed since everything goes back; what only
  * others have changed stays; what both have changed goes back, and what was there is

@@ -219,6 +219,68 @@ for kind in '' --all; do
     has g 0 'and that is taken back'
 done
 
+# ---- What a restore has left is not what came after it ----
+c=cccccccc-0000-4000-8000-000000000003
+begin
+hook $a PreToolUse
+hook $a PostToolUse
+tool $b put d 1
+restore 1 --yes
+has d 1
+hook $a Stop
+tool $c put c 1
+restore 1 --yes
+has d 1 'what a restore has left stays also at the next one'
+says "d was changed since by $B: it stays"
+ok 'nothing is kept beside it' [ ! -e p/d.before-restore ]
+has c 1
+tool $a put d 2
+restore 1 --yes
+has d '' 'what it has changed itself then goes'
+has d.before-restore 2 'with what was there beside it'
+undo
+has d 2
+has c 1
+
+# ---- Changed by nobody known, then by the session ----
+begin
+put b 0
+put x 0
+tool $a put b 1
+two=$(newest $A)
+tool $b put e 1
+put b user
+hook $a PreToolUse
+put b 2
+put x 1
+hook $b PreToolUse # within the tool
+put x 2
+hook $a PostToolUse
+listing >before
+restore "$two" --yes
+has b 1 'what nobody known and the session have changed goes back'
+has b.before-restore 2 'is kept beside'
+says 'b was changed since by nobody known, too: what was there is kept beside it'
+has x 0
+ok 'what another one has only seen within its tool is its own' [ ! -e p/x.before-restore ]
+has e 1
+undo
+listing >after
+ok 'and is taken back' cmp before after
+
+# ---- The same restore again and again, with a tool of another meanwhile ----
+begin
+put g 0
+tool $a put g 1
+hook $b PreToolUse
+restore 1 --yes
+hook $b PostToolUse
+undo
+restore 1 --yes
+undo
+has g 1 'the undo of the second one'
+ok 'with nothing beside' [ ! -e p/g.before-restore ]
+
 # ---- Killed in the middle ----
 if ! command -v strace >strace.out || ! strace -o strace.out true; then
     skip 'killed in the middle' 'there is no strace, or it may not trace'

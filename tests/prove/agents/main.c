@@ -204,7 +204,8 @@ static void judge(struct life *life, const struct state *want, const struct stat
 
 /* Who has claimed the path since: for each checkpoint after a tool, whether it was
  * another state at the one that the same agent had made before (or anybody, where that
- * is before all of this), and nobody else has claimed this state since. */
+ * is before all of this), and nobody else has claimed this state since. What one before
+ * a tool shows first is HAND's, if it was not in the middle of that. */
 static unsigned claimed(const struct life *life, unsigned k, unsigned path, bool *loose)
 {
     struct {
@@ -214,25 +215,29 @@ static unsigned claimed(const struct life *life, unsigned k, unsigned path, bool
     unsigned n = 0, all = 0;
     for (unsigned i = k + 1; i < life->n; i++) {
         const struct look *look = &life->at[i];
-        unsigned from = i - 1;
-        while (from > k && life->at[from].who != look->who)
+        unsigned from = i - 1, who = look->after ? look->who : HAND, kept = 0;
+        while (from > k && look->after && life->at[from].who != look->who)
             from--;
         if (life->at[from].who != look->who)
             from = i - 1;
         const char *text = look->state.text[path];
-        bool claims_it =
-            look->after && strcmp(text, life->at[from].state.text[path]) != 0;
+        bool claims_it = strcmp(text, life->at[from].state.text[path]) != 0;
         for (unsigned c = 0; c < n; c++)
-            if (claims[c].who != look->who && claims[c].at > from &&
+            if (claims[c].who != who && claims[c].who != HAND && claims[c].at > from &&
                 strcmp(claims[c].text, text) == 0)
                 claims_it = false;
         if (!claims_it)
             continue;
-        claims[n].who = look->who;
+        for (unsigned c = 0; c < n; c++)
+            if (who == HAND || claims[c].who != HAND || claims[c].at <= from)
+                claims[kept++] = claims[c];
+        n = kept;
+        claims[n].who = who;
         claims[n].at = i;
         claims[n++].text = text;
-        all |= look->who;
     }
+    for (unsigned c = 0; c < n; c++)
+        all |= claims[c].who;
     *loose = n == 0 || strcmp(claims[n - 1].text, life->now.text[path]) != 0;
     return all;
 }
@@ -251,7 +256,7 @@ static void expect(const struct life *life, unsigned k, bool all, struct state *
         const char *now = life->now.text[i], *then = life->at[k].state.text[i];
         bool loose;
         unsigned by = claimed(life, k, i, &loose);
-        bool others = (by & AGENT_B) || loose, mine = by & AGENT_A;
+        bool others = (by & (AGENT_B | HAND)) || loose, mine = by & AGENT_A;
         snprintf(want->text[i], TEXT, "%s", !all && others && !mine ? now : then);
         if (!all && others && mine && strcmp(now, then) != 0)
             snprintf(kept->text[i], TEXT, "%s", now);
