@@ -56,8 +56,9 @@ if unshare -pf --mount-proc true 2>/dev/null; then
     exits 1 unshare -pf --mount-proc cairn run
     is "$(cat zombies)" 0 'the first process of a container collects, too'
     exits 10 unshare -pf --mount-proc cairn status 77
-    # The leak sanitizer cannot do without /proc.
-    exits 0 env ASAN_OPTIONS=detect_leaks=0 unshare -mpf sh -c 'mount -t tmpfs none /proc && exec cairn status 1'
+    # Sanitizers themselves cannot do without /proc.
+    ldd "$BUILD/cairn" | grep -q libasan ||
+        exits 0 unshare -mpf sh -c 'mount -t tmpfs none /proc && exec cairn status 1'
     rm -f started go
     # shellcheck disable=SC2094
     unshare -pf --mount-proc cairn run wait.yaml >wait.out 2>&1 &

@@ -84,8 +84,10 @@ chmod 755 p/d p/locked
 echo 2 >p/f
 chmod 644 p/mode
 rm -r p/locked
-if [ "$(id -u)" -eq 0 ] && unshare -m mount -t tmpfs none /proc 2>/dev/null; then
-    exits 0 env ASAN_OPTIONS=detect_leaks=0 unshare -m sh -c 'mount -t tmpfs none /proc && exec cairn checkpoint restore 1 --yes'
+# Sanitizers themselves cannot do without /proc.
+if [ "$(id -u)" -eq 0 ] && ! ldd "$BUILD/cairn" | grep -q libasan &&
+    unshare -m mount -t tmpfs none /proc 2>/dev/null; then
+    exits 0 unshare -m sh -c 'mount -t tmpfs none /proc && exec cairn checkpoint restore 1 --yes'
     is "$(cat p/f p/mode p/locked/in)" "$(printf '1\n1\n1')" 'files are restored without /proc'
     is "$(stat -c %a p/mode p/d p/locked | tr '\n' ' ')" '600 500 500 ' 'with their modes'
     ok 'and nothing waits' [ ! -e .cairn/restore ]
