@@ -261,10 +261,15 @@ static void warn_of_files(struct bisect *b, const struct settings *settings)
     if (cairn_files_list(b->store, settings->text[OPT_BAD], pass_file, NULL, &summary,
                          &error) < 0)
         return;
+    char *store = realpath(cairn_store_path(b->store), NULL);
+    char *word = store ? shell_word(store) : NULL;
     ui_warn("the command finds the board and the messages of each checkpoint, not its "
-            "files: read one with `cairn checkpoint cat --store \"$OLDPWD/.cairn\" "
+            "files: read one with `cairn checkpoint cat --store %s "
             "\"$CAIRN_CHECKPOINT:PATH\"`, or put all into a directory with `cairn "
-            "checkpoint fork CHECKPOINT DIR`");
+            "checkpoint fork CHECKPOINT DIR`",
+            word ? word : "STORE");
+    free(word);
+    free(store);
 }
 
 static int search(struct bisect *b, const struct settings *settings)

@@ -194,4 +194,21 @@ exits 0 cairn checkpoint bisect --good "$(id_of 1)" --bad "$(id_of 32)" --check 
 is "$(cat out)" "$(id_of 13)" 'one whose content is damaged cannot be tried'
 says "$(id_of 32) is damaged: skipped"
 
+# Where checkpoints hold files, a command that looks for them would call all states bad.
+mkdir -p with-files/sub && cd with-files || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+run cairn session start files
+run cairn session config files .
+for i in 1 2 3 4 5 6; do
+    echo "$i" >>a
+    [ $i != 4 ] || echo OOPS >>a
+    run cairn checkpoint create "number $i"
+done
+cd sub || exit 1
+exits 0 cairn checkpoint bisect --good 1 --bad 6 -- grep -q 1 a
+says 'not its files' 'that is said'
+cat=$(sed -n 's/.*`\(cairn checkpoint cat --store .*PATH"\)`, or.*/\1/p' err | sed 's/PATH/a/')
+exits 0 cairn checkpoint bisect --good 1 --bad 6 -- sh -c "! $cat | grep -q OOPS"
+says 'number 4' 'and what is said to read them finds the first bad one'
+cd ../..
 done_testing
