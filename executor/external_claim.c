@@ -335,9 +335,8 @@ void cairn_claimed_free(struct cairn_claimed *handle)
 static int renew_claim(struct external_task *t, const char *token, int64_t lease_ms,
                        struct cairn_error *error)
 {
-    enum { GIVEN_BACK_MS = 1 }; /* which is possible in a run that has ended, too */
     int rc = external_task_check_token(t, token, error);
-    if (!rc && lease_ms > GIVEN_BACK_MS)
+    if (!rc && lease_ms) /* given back it can be in a run that has ended, too */
         rc = external_task_check_open(t, error);
     struct new_claim claim = {.token = t->claim->token,
                               .holder = t->claim->holder,
@@ -350,7 +349,7 @@ int cairn_renew(struct cairn_store *store, uint64_t run, const char *task,
                 const char *token, int64_t lease_ms, struct cairn_error *error)
 {
     struct external_task t = {.task = NODE_NONE};
-    int rc = check_lease(lease_ms, error);
+    int rc = lease_ms ? check_lease(lease_ms, error) : 0;
     if (!rc && !token)
         rc = error_set(error, CAIRN_EUSAGE, "a lease is renewed with its token");
     if (!rc)

@@ -141,14 +141,14 @@ int external_task_put_claim(const struct external_task *t,
 {
     char boot[37];
     os_boot_id(boot);
+    int64_t until = clock_boot_ns() + claim->lease_ms * 1000000;
     struct claim_row row = {.run = t->view.row.run,
                             .gen = t->view.row.gen,
                             .task = t->task,
                             .token = claim->token,
                             .holder = claim->holder,
                             .boot = str_of(boot),
-                            .until_boot_ns =
-                                clock_boot_ns() + claim->lease_ms * 1000000,
+                            .until_boot_ns = claim->lease_ms ? until : CLAIM_GIVEN_BACK,
                             .time_ns = claim->time_ns ? claim->time_ns : clock_utc_ns(),
                             .spent = claim->spent};
     return store_put_claim(t->view.store, &row, error);

@@ -31,7 +31,7 @@ int external_task_check_token(const struct external_task *t, const char *token,
 /* Stored by external_task_put_claim as the newest claim of the task. */
 struct new_claim {
     struct str token, holder;
-    int64_t lease_ms;
+    int64_t lease_ms; /* 0: given back */
     bool spent;
     int64_t time_ns; /* of the claim; 0: it is made now */
 };

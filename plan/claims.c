@@ -55,7 +55,8 @@ static int note_claim(void *context, const struct claim_row *row)
     claim->holder = arena_str(&r->claims->arena, row->holder);
     claim->time_ns = row->time_ns;
     claim->left_ms = row->spent ? 0 : lease_left_ms(r, row);
-    claim->lost = row->spent ? 0 : lost_before(row->token) + (claim->left_ms == 0);
+    bool ran_out = claim->left_ms == 0 && row->until_boot_ns != CLAIM_GIVEN_BACK;
+    claim->lost = row->spent ? 0 : lost_before(row->token) + ran_out;
     return 0;
 }
 

@@ -53,6 +53,8 @@ int store_command_taken(struct cairn_store *store, uint64_t id, bool *taken,
 
 /* ---- Claims of external tasks ---- */
 
+/* The end of a lease that was given back: such a lease did not run out. */
+#define CLAIM_GIVEN_BACK 0
 struct claim_row { /* the newest of a task */
     uint64_t run;
     uint32_t gen, task;

@@ -47,7 +47,7 @@ static int tell_environment(const struct cairn_claimed *claimed)
 /* The task can be claimed by others at once. */
 static void give_back(const struct execution *x)
 {
-    (void)cairn_renew(x->store, x->claimed->run, x->claimed->task, x->claimed->token, 1,
+    (void)cairn_renew(x->store, x->claimed->run, x->claimed->task, x->claimed->token, 0,
                       NULL);
 }
 

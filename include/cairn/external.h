@@ -59,7 +59,8 @@ CAIRN_API int cairn_claim_any(struct cairn_claimed **out, struct cairn_store *st
                               uint64_t run, int64_t lease_ms, const char *holder,
                               struct cairn_error *error);
 CAIRN_API void cairn_claimed_free(struct cairn_claimed *claimed);
-/* From now on the lease of a claim takes `lease_ms` (more than 0). EOWNED: the lease is
+/* From now on the lease of a claim takes `lease_ms`; 0 gives the task back, for others
+ * to claim, and does not count as a lease that ran out. EOWNED: the lease is
  * over, or the claim is void because something before the task ran again; EUSAGE: the
  * task was ended with this token. */
 CAIRN_API int cairn_renew(struct cairn_store *store, uint64_t run, const char *task,

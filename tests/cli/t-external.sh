@@ -376,4 +376,34 @@ mine="--store $PWD/.cairn"
 run cairn status 1 --tasks $mine
 matches 'completed +kill +1\.[1-9]' 'its time is that since it was claimed'
 cd ..
+
+# ---- What is given back has not run out ---------------------------------------------
+mkdir back && cd back || exit 1
+printf 'name: back\ntasks:\n  w: {external: do it}\n' >flow.yaml
+# shellcheck disable=SC2086 # several words
+{
+    mine="--store $PWD/.cairn"
+    run cairn run flow.yaml --no-wait $mine
+    run cairn claim 1 w --lease 1ms $mine
+    sleep 0.01
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        rm -f began
+        cairn claim --any --exec 'echo >began; exec sleep 60' $mine >back.out 2>back.err &
+        worker=$!
+        wait_for 10 test -s began
+        kill -TERM $worker
+        wait $worker
+    done
+    says_back() { grep -qF 'stopped; task w is given back' back.err; }
+    ok 'a command that is stopped gives its task back' says_back
+    exits 0 cairn next $mine
+    says 'w  do it  (1 lease ran out)' 'only the lease that ran out is counted'
+    exits 0 cairn claim 1 w $mine
+    ok 'nor does the token count what was given back' grep -qxE '[0-9a-f]{32}\.1' out
+    exits 0 cairn renew 1 w --token "$(cat out)" --lease 1ms $mine
+    sleep 0.01
+    exits 0 cairn next $mine
+    says '(2 leases ran out)' 'one that runs out later is counted again'
+}
+cd ..
 done_testing
