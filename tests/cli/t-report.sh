@@ -155,8 +155,8 @@ exits 0 cairn session start other
 exits 0 cairn checkpoint create 'of another session'
 other=$(cat out)
 exits 2 cairn report "$from" "$other"
-exits 2 cairn report "$from" --session other
-says 'is one of session slow *login*, not of other'
+exits 10 cairn report "$from" --session other
+says 'is not one of session other'
 exits 0 cairn report --session 'slow *login*'
 has '# Debugging session slow \*login\*'
 exits 0 cairn report
