@@ -15,31 +15,95 @@
 #include "base/shell_word.h"
 
 #include <dirent.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define NAME_IT "name the store with --store or CAIRN_STORE"
 
-static bool is_shared_by_group(const struct stat *st)
+static bool is_trusted(uid_t uid, uid_t owner)
 {
-    return (st->st_mode & S_IWGRP) && !os_is_private_group(st->st_gid, st->st_uid);
+    return uid == geteuid() || uid == 0 || uid == owner;
 }
 
-static bool others_write(const struct stat *st)
+/* ---- Who can write ---- */
+
+struct writers {
+    bool all;
+    char some[64]; /* a group or a user that can; "" if none */
+};
+
+static void note_group(struct writers *to, gid_t gid, uid_t owner, const char *by)
 {
-    return (st->st_mode & S_IWOTH) || is_shared_by_group(st);
+    if (!os_is_private_group(gid, owner))
+        snprintf(to->some, sizeof to->some, "group %ld%s", (long)gid, by);
+}
+
+/* An ACL as linux/posix_acl_xattr.h has it: the version, then a tag, rights and an id
+ * of 2, 2 and 4 bytes for each entry, in little endian. The group bits of the mode are
+ * its mask, which has the right to write here. */
+static void note_acl(struct writers *to, const unsigned char *acl, size_t size,
+                     const struct stat *st)
+{
+    static const char by[] = " by its ACL";
+    struct posix_acl_xattr_entry entry;
+    size_t at = sizeof(struct posix_acl_xattr_header);
+    if (size < at || acl[0] != POSIX_ACL_XATTR_VERSION || (size - at) % sizeof entry)
+        snprintf(to->some, sizeof to->some, "an unknown kind of ACL");
+    for (; !to->some[0] && at < size; at += sizeof entry) {
+        memcpy(&entry, acl + at, sizeof entry);
+        uint32_t id = le32toh(entry.e_id);
+        unsigned tag = le16toh(entry.e_tag);
+        if (!(le16toh(entry.e_perm) & ACL_WRITE))
+            continue;
+        if (tag == ACL_GROUP_OBJ)
+            note_group(to, st->st_gid, st->st_uid, "");
+        else if (tag == ACL_GROUP)
+            note_group(to, id, st->st_uid, by);
+        else if (tag == ACL_USER && !is_trusted(id, st->st_uid))
+            snprintf(to->some, sizeof to->some, "user %ld%s", (long)id, by);
+    }
+}
+
+/* Of the file that is open as `fd`, else of `path`, which is no link then. */
+static struct writers writers_of(int fd, const char *path, const struct stat *st)
+{
+    static const char name[] = "system.posix_acl_access";
+    unsigned char acl[16384];
+    struct writers is = {.all = st->st_mode & S_IWOTH};
+    if (!(st->st_mode & S_IWGRP))
+        return is;
+    ssize_t n = fd >= 0 ? fgetxattr(fd, name, acl, sizeof acl)
+                        : lgetxattr(path, name, acl, sizeof acl);
+    if (n >= 0)
+        note_acl(&is, acl, (size_t)n, st);
+    else if (errno == ENODATA || errno == ENOTSUP)
+        note_group(&is, st->st_gid, st->st_uid, "");
+    else
+        snprintf(is.some, sizeof is.some, "an ACL that cannot be read");
+    return is;
+}
+
+static bool is_any(const struct writers *writers)
+{
+    return writers->all || writers->some[0];
 }
 
 bool store_is_litter(const char *parent, const char *path)
 {
     struct stat st, in;
-    return lstat(path, &st) == 0 && st.st_uid != geteuid() && lstat(parent, &in) == 0 &&
-           others_write(&in);
+    if (lstat(path, &st) < 0 || st.st_uid == geteuid() || lstat(parent, &in) < 0)
+        return false;
+    struct writers writers = writers_of(-1, parent, &in);
+    return is_any(&writers);
 }
 
 /* ---- The place ---- */
@@ -54,24 +118,20 @@ static int refuse_owner(const char *path, const struct stat *st,
 }
 
 /* `can`: what they can do by that, and `else_` another way than the mode. */
-static int refuse_modes(const char *path, const struct stat *st, const char *can,
+static int refuse_modes(const char *path, const struct stat *st,
+                        const struct writers *writers, const char *can,
                         const char *else_, struct cairn_error *error)
 {
-    char who[48] = "everybody";
-    bool all = st->st_mode & S_IWOTH, group = is_shared_by_group(st);
     struct buf word = BUF_INIT;
     buf_shell_word(&word, str_of(path));
-    if (!all)
-        snprintf(who, sizeof who, "group %ld", (long)st->st_gid);
     int rc = buf_check(&word, error);
     if (!rc)
         rc = error_set(error, CAIRN_EUSAGE,
-                       "others can write to %s (mode %04o, %s)%s: `chmod %s %s`%s",
-                       path, (unsigned)st->st_mode & 07777, who, can,
-                       !all    ? "g-w"
-                       : group ? "go-w"
-                               : "o-w",
-                       word.data, else_);
+                       "others can write to %s (mode %04o, %s)%s: `chmod %s%s-w %s`%s",
+                       path, (unsigned)st->st_mode & 07777,
+                       writers->all ? "everybody" : writers->some, can,
+                       writers->some[0] ? "g" : "", writers->all ? "o" : "", word.data,
+                       else_);
     buf_release(&word);
     return rc;
 }
@@ -90,11 +150,12 @@ static int judge_above(const char *store, const char *path, struct cairn_error *
                          "else in the place of %s: if you trust them, " NAME_IT
                          "; if not, name another one",
                          path, (long)st.st_uid, store);
-    if (!others_write(&st))
+    struct writers writers = writers_of(-1, path, &st);
+    if (!is_any(&writers))
         return 1;
     return st.st_mode & S_ISVTX
                ? 0
-               : refuse_modes(path, &st,
+               : refuse_modes(path, &st, &writers,
                               ", so they can put a store in the place of yours",
                               " (or +t); or, if you trust them, " NAME_IT, error);
 }
@@ -125,8 +186,10 @@ static int judge_target(const char *path, const struct stat *st,
 {
     if (st->st_uid != geteuid())
         return refuse_owner(path, st, error);
-    if (others_write(st))
-        return refuse_modes(path, st, "", "; or, if you trust them, " NAME_IT, error);
+    struct writers writers = writers_of(-1, path, st);
+    if (is_any(&writers))
+        return refuse_modes(path, st, &writers, "", "; or, if you trust them, " NAME_IT,
+                            error);
     return judge_all_above(path, error);
 }
 
@@ -159,11 +222,6 @@ int store_trust_place(const char *path, struct cairn_error *error)
 }
 
 /* ---- What lies below ---- */
-
-static bool is_trusted(uid_t uid, uid_t owner)
-{
-    return uid == geteuid() || uid == 0 || uid == owner;
-}
 
 static int refuse_entry(const char *path, const char *name, uid_t uid,
                         struct cairn_error *error)
@@ -221,8 +279,11 @@ static int judge_live(const struct store_paths *paths, uid_t owner,
         rc = error_sys(error, errno, "cannot look at %s", paths->live);
     else if (!is_trusted(st.st_uid, owner))
         rc = refuse_entry(paths->dir, "live", st.st_uid, error);
-    else if (others_write(&st))
-        rc = refuse_modes(paths->live, &st, "", "", error);
+    if (!rc) {
+        struct writers writers = writers_of(fd, NULL, &st);
+        if (is_any(&writers))
+            rc = refuse_modes(paths->live, &st, &writers, "", "", error);
+    }
     if (!rc)
         return judge_entries(fd, paths->live, owner, error);
     close(fd);
@@ -232,14 +293,17 @@ static int judge_live(const struct store_paths *paths, uid_t owner,
 int store_trust_files(const struct store_paths *paths, struct cairn_error *error)
 {
     struct stat st;
+    struct writers writers = {0};
     int fd, rc;
     rc = open_directory(paths->dir, O_NOFOLLOW, &fd, error);
     if (rc || fd < 0)
         return rc;
     if (fstat(fd, &st) < 0)
         rc = error_sys(error, errno, "cannot look at %s", paths->dir);
+    else
+        writers = writers_of(fd, NULL, &st);
     /* Whoever names a store that others can write to trusts them, too. */
-    if (rc || others_write(&st)) {
+    if (rc || is_any(&writers)) {
         close(fd);
         return rc;
     }

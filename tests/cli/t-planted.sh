@@ -178,6 +178,55 @@ done
 place 755 $other:$other && try_run 0 && works 'root in the directory of another user, as in a container'
 place 2775 $other:$other && try_run 0 && works 'with their private group'
 
+# ---- Rights that an ACL gives: the group bits of the mode are its mask then ----
+
+acl() {
+    "$BUILD/tests/tools/acl" access "$@"
+}
+# acl_place OWNER:GROUP GROUP MASK [u|g ID PERM]...: a place with this ACL.
+acl_place() {
+    place 755 "$1"
+    shift
+    acl . "$@" && try_run $victim
+}
+mkdir "$base/acl" && acl "$base/acl" 5 7 u $other 7 2>/dev/null
+if [ $? -eq 77 ]; then
+    skip 'rights that an ACL gives' 'this file system has no ACLs'
+else
+    own=$victim:$victim
+    acl_place $own 5 7 u $other 7 && refused 'an ACL lets another user write' "mode 0775, user $other by its ACL"
+    ok 'the remedy is named' grep -qF "\`chmod g-w $base/place\`" "$base/err"
+    chmod g-w . && try_run $victim && works 'which takes the right from the mask'
+    acl_place 0:0 5 7 u $other 7 && refused 'so may it not in a directory of root' "user $other by its ACL"
+    acl_place $own 5 5 u $other 7 g $shared 7 && works 'what the mask takes away does not count'
+    acl_place $own 7 7 u $other 5 g $shared 5 && works 'nor does reading, beside a private group that writes'
+    acl_place $own 5 7 g $shared 7 && refused 'nor may another group' "group $shared by its ACL"
+    acl_place $own 5 7 u $victim 7 u 0 7 g $victim 7 g 0 7 && works 'the user, root and private groups may'
+    acl_place $victim:$shared 7 7 u $victim 7 && refused "the directory's own group may not" "group $shared)"
+    acl_place $victim:$shared 5 7 u $victim 7 && works 'but where only the mask has the right, nobody else has it'
+    place 755 $own && acl . 5 7 u $other 7 && chmod +t . && try_run $victim && works 'where nobody else can rename: the sticky bit'
+    acl_place $own 5 7 u $other 7
+    mkdir -m 1777 in && cd in && cp ../planted.yaml . && try_run $victim
+    refused 'nor in a directory above' "$base/place (mode 0775, user $other by its ACL)"
+    place 755 $own && try_run $victim && acl .cairn 5 7 u $other 7
+    try $victim cairn status
+    is "$status" 2 'a store that an ACL lets another user write into'
+    ok 'says so' grep -qF "/.cairn (mode 0775, user $other by its ACL)" "$base/err"
+    try $victim cairn status --store .cairn
+    is "$status" 0 'named, it is trusted'
+    place 755 $own && try_run $victim && acl .cairn/live 5 7 u $other 7
+    try $victim cairn run --fresh planted.yaml --store .cairn
+    is "$status" 2 'live/ that an ACL lets another user write into is refused by name, too'
+    # A default ACL, which new files take over, as far as the mode that they are made with has it.
+    place 755 $own && "$BUILD/tests/tools/acl" default . 7 7 u $other 7 g $shared 7
+    printf '%s\n' 'name: p' 'tasks:' '  a: {run: "umask 0; find .cairn -perm /077 -print; echo n=1 >>$CAIRN_OUTPUT"}' >planted.yaml
+    try_run $victim && works 'a default ACL'
+    as $victim cairn session start s >/dev/null 2>&1 && as $victim cairn search one >/dev/null 2>&1
+    is "$(as $victim cairn log a 2>/dev/null)$(find .cairn -perm /077)" '' 'gives nobody rights in the store'
+    as $victim mkdir elsewhere && rm -rf .cairn && as $victim ln -s elsewhere .cairn && try_run $victim
+    refused 'but in a directory that was made without cairn' "/elsewhere (mode 0775, user $other by its ACL)"
+fi
+
 # ---- Their own directory, in which others can write, or could ----
 
 place 755 $victim:$victim

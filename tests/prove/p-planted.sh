@@ -3,7 +3,8 @@
 # store with an interrupted run, sessions and an index has, and of those that it can have,
 # each kind of object; and a .cairn that another user makes and removes all the time. No
 # command hangs or crashes, what a link leads to is as it was, what belongs to another user
-# is refused by its name, and no secret comes where others can read it.
+# is refused by its name, and no secret comes where others can read it. Where the kernel
+# lets another user make a file by an ACL, whatever its entries, no store is used.
 set -u
 unset CAIRN_STORE
 other=61002 victim=61001
@@ -15,8 +16,8 @@ fi
 kinds='directory link loop fifo hardlink other'
 mknod null c 1 3 2>/dev/null && rm null && kinds="$kinds device"
 # Few of the trials in the short form: every STEPth, from one that the seed chooses.
-step=11 races=15
-[ "$LEVEL" != full ] || { step=1 races=300; }
+step=11 races=15 acls=30 tried=0 shut=0
+[ "$LEVEL" != full ] || { step=1 races=300 acls=600; }
 
 wrong() {
     bad=$((bad + 1))
@@ -158,7 +159,7 @@ if command -v setpriv >/dev/null; then
         mkdir -p .cairn/live; rmdir .cairn/live .cairn; ln -s "$1/trap" .cairn; rm -f .cairn
         mkdir .cairn; touch .cairn/lock; rm -rf .cairn; done' sh "$top" >/dev/null 2>&1 &
     planter=$!
-    said=../said
+    said=../said back=$PWD
     cd "$top/all" || exit 1
     for race in $(seq "$races"); do
         as $victim timeout -s KILL 20 cairn session start "s$race" >../said 2>&1
@@ -179,11 +180,29 @@ if command -v setpriv >/dev/null; then
     done
     rm -f "$top/on"
     wait $planter
-    cd "$OLDPWD" || exit 1
+
+    # Random ACLs: the kernel says whether another user can write, cairn what it makes of it.
+    for round in $(seq "$acls"); do
+        rm -rf ../acl && mkdir ../acl && chown $victim:$((victim + round % 2)) ../acl && cd ../acl || exit 1
+        # shellcheck disable=SC2046
+        "$BUILD/tests/tools/acl" access . $(awk -v seed="$SEED$round" -v ids="u $victim u $other u 0 g $victim g $other g 0" '
+            BEGIN { srand(seed); printf "%d %d", rand() * 8, rand() * 2 < 1 ? 7 : rand() * 8; n = split(ids, w)
+                    for (i = 1; i < n; i += 2) if (rand() * 3 < 1) printf " %s %s %d", w[i], w[i + 1], rand() * 8 }') 2>../said
+        [ $? -ne 77 ] || break
+        tried=$((tried + 1))
+        as $victim cairn session start s >../said 2>&1
+        status=$?
+        [ $status = 0 ] || [ $status = 2 ] || wrong "ACL $round: exit $status"
+        if as $other sh -c ': >planted' 2>/dev/null; then
+            shut=$((shut + 1))
+            [ $status = 2 ] || wrong "ACL $round: another user can write, and a store was made"
+        fi
+    done
+    cd "$back" || exit 1
     rm -rf "$top"
     [ $((made + left)) -gt 0 ] || wrong 'no race was run'
 else
     echo 'skip|a .cairn that another user makes and removes all the time|there is no setpriv'
 fi
-echo "figure|G13|each kind of object in the place of each file of a store, and a .cairn that others make and remove|$tries objects for $n_names names, $refused of other users; $made stores made and $left refused in races|0|0|0|$bad"
+echo "figure|G13|each kind of object in the place of each file of a store, and a .cairn that others make and remove, and random ACLs|$tries objects for $n_names names, $refused of other users; $made stores made and $left refused in races; $tried ACLs, $shut that let others write|0|0|0|$bad"
 [ $bad -eq 0 ]
