@@ -35,16 +35,15 @@ static void print_advice(const struct display *display,
     if (!display->stored)
         return;
     if (display->checked > 0)
-        say_always("%u task%s interrupted and must not run twice; %s check decides: "
-                   "cairn resume %llu%s",
-                   display->checked, display->checked == 1 ? " was" : "s were",
+        say_always("%u task%s must not run twice; %s check decides: cairn resume "
+                   "%llu%s",
+                   display->checked, display->checked == 1 ? "" : "s",
                    display->checked == 1 ? "its" : "their", run, display->hint);
     if (unknown > 0)
-        say_always(
-            "%u task%s interrupted and must not run twice; decide: cairn resolve "
-            "%llu TASK done|failed|rerun%s  (cairn status %llu%s)",
-            unknown, unknown == 1 ? " was" : "s were", run, display->hint, run,
-            display->hint);
+        say_always("%u task%s must not run twice; decide: cairn resolve %llu TASK "
+                   "done|failed|rerun%s  (cairn status %llu%s)",
+                   unknown, unknown == 1 ? "" : "s", run, display->hint, run,
+                   display->hint);
     if (result->state == CAIRN_RUN_FAILED && result->attempts == 0 &&
         display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do &&
         !display->undo && result->exit_status != 0)

@@ -94,14 +94,15 @@ static int offer_task(struct engine *e, uint32_t task, struct cairn_error *error
     return rc;
 }
 
-/* It has done its work before an edit skipped it: somebody decides, or its check. */
+/* It has done its work, before an edit skipped it or what it needs ran again: somebody
+ * decides, or its check. */
 static int ask_about(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     struct intent none = {.task = task};
     struct ending *ending = turn_draft_ending(e, &none, error);
     if (!ending)
         return CAIRN_ENOMEM;
-    buf_text(&ending->text, "it has completed before an edit skipped it");
+    buf_text(&ending->text, "it has completed before, and must not run twice");
     settle_unknown(e, ending);
     if (!graph_def(e->request.graph, task)->check.len || e->request.mode == MODE_SETTLE)
         return 0;

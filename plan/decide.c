@@ -144,6 +144,14 @@ static bool reads_the_same(const struct judge *j, uint32_t task)
     return !j->in->evidence || j->in->evidence[task] == EVIDENCE_GOOD;
 }
 
+/* It has done its work, and only what it needs is another: somebody decides, or its
+ * check. `finally` belongs to each end of a run. */
+static bool asks_before_again(const struct judged_task *v)
+{
+    return v->def->once && !v->def->finally && v->recorded == CAIRN_COMPLETED &&
+           v->needs & FATE_ANEW;
+}
+
 static enum cairn_reason completed_reason(struct judge *j, const struct judged_task *v)
 {
     const struct decide_input *in = j->in;
@@ -153,6 +161,8 @@ static enum cairn_reason completed_reason(struct judge *j, const struct judged_t
         return CAIRN_REASON_CHANGED;
     if (is_asked(j, v->task))
         return CAIRN_REASON_ASKED;
+    if (asks_before_again(v))
+        return CAIRN_REASON_UPSTREAM;
     if (!reads_the_same(j, v->task))
         return evidence_reason(in->evidence[v->task]);
     if (v->needs & FATE_ANEW)
@@ -281,8 +291,9 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
               (uint16_t)((go == GO_YES ? FATE_WILL : FATE_MAY) | risk | waits), cause);
 }
 
-/* It completed before an edit skipped it, and must not run twice. Where it is not sure
- * that it can start now it is asked about when it can (executor/intents.c). */
+/* It has completed, and must not run twice: an edit had skipped it, or what it needs
+ * runs again. Where it is not sure that it can start now it is asked about when it can
+ * (executor/intents.c). */
 static void judge_put_back_task(struct judge *j, const struct judged_task *v)
 {
     uint16_t *fate = &j->out->fate[v->task];
@@ -393,8 +404,13 @@ static void judge_task(struct judge *j, uint32_t task)
         settle_as(j, task, reason, fate_of_outcome(v.recorded), NODE_NONE);
     } else if (outcome_is_skipped(v.recorded))
         judge_skipped_task(j, &v, reason);
-    else
+    else {
         judge_open_task(j, &v, reason);
+        out->ask[task] =
+            out->reason[task] == CAIRN_REASON_UPSTREAM && asks_before_again(&v);
+        if (out->ask[task])
+            judge_put_back_task(j, &v);
+    }
     /* What needs it has seen another outcome of it, or none, and needs what it needs.
      */
     if (out->fate[task] & FATE_BAD && out->reset[task] && !is_out_again(j, &v))
@@ -522,9 +538,10 @@ int decide(const struct decide_input *input, struct decisions *out,
     d.fate = calloc(input->graph->n_nodes, sizeof *d.fate);
     d.reset = calloc(d.n, 1);
     d.aside = calloc(d.n, 1);
+    d.ask = calloc(d.n, 1);
     d.reason = calloc(d.n, 1);
     d.cause = calloc(d.n, sizeof *d.cause);
-    int rc = d.fate && d.reset && d.aside && d.reason && d.cause
+    int rc = d.fate && d.reset && d.aside && d.ask && d.reason && d.cause
                  ? fingerprint_both(&judge, error)
                  : error_nomem(error);
     if (!rc && judge_all(&judge))
@@ -543,6 +560,7 @@ void decisions_release(struct decisions *d)
     free(d->fate);
     free(d->reset);
     free(d->aside);
+    free(d->ask);
     free(d->reason);
     free(d->cause);
     *d = (struct decisions){0};

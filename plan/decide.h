@@ -108,10 +108,12 @@ struct decisions {
     uint8_t *aside; /* [n_tasks] would run, but was not chosen; with
                        one, all of `finally` is, too */
     uint32_t n_aside;
-    uint8_t *reset;                   /* [n_tasks] what is recorded counts no more */
-    uint8_t *reason;                  /* [n_tasks] enum cairn_reason */
-    uint32_t *cause;                  /* [n_tasks] node that the reason, or the
-                                         uncertainty, comes from, or NODE_NONE */
+    uint8_t *ask;    /* [n_tasks] has completed, must not run twice, and what it needs
+                        runs again: it is asked about when it can start */
+    uint8_t *reset;  /* [n_tasks] what is recorded counts no more */
+    uint8_t *reason; /* [n_tasks] enum cairn_reason */
+    uint32_t *cause; /* [n_tasks] node that the reason, or the
+                        uncertainty, comes from, or NODE_NONE */
     uint32_t changed, added, removed; /* against `old`: tasks */
     uint32_t kept;                    /* changed, but stay done (CAIRN_KEEP) */
 };

@@ -257,19 +257,36 @@ static const char *describe_upstream(const struct cairn_plan *plan, uint32_t tas
                        "something it needs runs again", arena);
 }
 
+static const char *describe_asked_about(const struct cairn_plan *plan, uint32_t task,
+                                        struct arena *arena)
+{
+    const char *upstream = describe_upstream(plan, task, arena);
+    struct buf text = BUF_INIT;
+    if (!plan->situation.decisions.ask[task])
+        return upstream;
+    buf_format(
+        &text, "%s; it has completed and must not run twice: %s when it can start",
+        upstream,
+        graph_def(&plan->workflow->graph, task)->check.len ? "its check decides"
+                                                           : "it is asked about");
+    return keep_text(arena, &text, upstream);
+}
+
 /* Recorded without its end, or with the end of an earlier graph of the run. */
 static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
 {
     const struct situation *s = &plan->situation;
     uint8_t mark = situation_mark(s, task);
     bool check = graph_def(&plan->workflow->graph, task)->check.len;
-    bool put_back = s->present.old_task[task] == NODE_NONE ||
-                    situation_is_put_back(s, plan->workflow, task);
-    if (mark && put_back)
-        return check ? "it ran before an edit took it out or skipped it, and it must "
-                       "not run twice; its check decides"
-                     : "it ran before an edit took it out or skipped it, and it must "
-                       "not run twice; decide with `cairn resolve RUN TASK`";
+    uint32_t old = s->present.old_task[task];
+    bool put_back =
+        mark && (old == NODE_NONE || situation_is_put_back(s, plan->workflow, task));
+    bool asked = old != NODE_NONE && s->recorded.kept[old].completed &&
+                 s->present.states.outcome[task] == CAIRN_UNKNOWN;
+    if (put_back || asked)
+        return check ? "it ran before, and must not run twice; its check decides"
+                     : "it ran before, and must not run twice; decide with `cairn "
+                       "resolve RUN TASK`";
     if (lost_result(s, task))
         return check ? "its stored result is damaged or gone, and it must not run "
                        "twice; its check decides"
@@ -338,8 +355,8 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
         return "it was cancelled last time";
     case CAIRN_REASON_SKIPPED:
         return situation_is_put_back(s, plan->workflow, task)
-                   ? "it ran before an edit skipped it, and it must not run twice: it "
-                     "is asked about when it can start"
+                   ? "it has completed before, and must not run twice: it is asked "
+                     "about when it can start"
                    : "it was skipped last time because something it needs did not "
                      "complete";
     case CAIRN_REASON_INTERRUPTED:
@@ -365,7 +382,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_KEPT:
         return describe_kept(plan, task, arena);
     case CAIRN_REASON_UPSTREAM:
-        return describe_upstream(plan, task, arena);
+        return describe_asked_about(plan, task, arena);
     case CAIRN_REASON_UNDONE:
         return "it was undone";
     case CAIRN_REASON_UNKNOWN:
@@ -397,6 +414,9 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     const struct task_def *def = graph_def(&plan->workflow->graph, task);
     uint32_t cause = d->cause[task];
     uint16_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
+    if (d->ask[task])
+        return def->check.len ? "if its check fails, and the run is resumed then"
+                              : "if somebody decides so";
     if (def->kind == TASK_EXTERNAL)
         return "if somebody does it";
     if (def->finally && d->reason[task] == CAIRN_REASON_UPSTREAM)

@@ -426,6 +426,8 @@ static struct change state_to_start_from(const struct situation *s,
     struct change change = recorded_state(s, task);
     if (unknown && !was_unknown)
         change.outputs = before.outputs;
+    else if (s->decisions.ask[task])
+        change.outcome = CAIRN_PENDING; /* state_is_put_back */
     else if (!unknown && reset && situation_is_put_back(s, w, task))
         change = (struct change){
             .task = task, .attempts = before.number, .outputs = before.outputs};

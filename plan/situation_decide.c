@@ -284,11 +284,12 @@ static int decide_as_is(struct loader *l)
     const struct graph *g = &l->w->graph;
     struct decisions d = {.n = g->n_tasks,
                           .fate = calloc(g->n_nodes, sizeof *d.fate),
+                          .ask = calloc(g->n_tasks, 1),
                           .reset = calloc(g->n_tasks, 1),
                           .reason = calloc(g->n_tasks, 1),
                           .cause = calloc(g->n_tasks, sizeof *d.cause)};
     s->decisions = d;
-    if (!d.fate || !d.reset || !d.reason || !d.cause)
+    if (!d.fate || !d.ask || !d.reset || !d.reason || !d.cause)
         return error_nomem(l->error);
     for (uint32_t task = 0; task < g->n_tasks; task++)
         if (!outcome_is_skipped(s->present.states.outcome[task]) &&
@@ -320,7 +321,7 @@ static void notice_repeats(struct loader *l)
     for (uint32_t task = 0; s->recorded.exists && task < g->n_tasks; task++) {
         bool runs = graph_def(g, task)->once &&
                     s->decisions.fate[task] & (FATE_WILL | FATE_MAY);
-        const char *why = runs ? why_again(s, task) : NULL;
+        const char *why = runs && !s->decisions.ask[task] ? why_again(s, task) : NULL;
         if (why && n++ < SHOWN)
             situation_add_notice(
                 s,

@@ -43,6 +43,13 @@ static uint8_t recorded_mark(const struct recorded *r, const struct attempt_row 
     return attempt_mark(row, &r->recovery);
 }
 
+/* What completed before it was recorded as waiting to be asked about. */
+static bool is_asked_about(const struct recorded *r, const struct attempt_row *row)
+{
+    return state_is_put_back(&r->states, row->task) &&
+           row->number <= r->states.attempts[row->task] && !attempt_is_open(row);
+}
+
 static int mark_attempt(void *context, const struct attempt_row *row)
 {
     struct situation *s = context;
@@ -55,7 +62,8 @@ static int mark_attempt(void *context, const struct attempt_row *row)
         r->last_named = row->checkpoint;
     if (attempt_never_started(row))
         return 0;
-    r->marks[row->task] = recorded_mark(r, row);
+    if (!is_asked_about(r, row))
+        r->marks[row->task] = recorded_mark(r, row);
     struct kept_as *kept = &r->kept[row->task];
     kept->newest =
         row->gen == r->row.gen && !row->ended_ns && !(row->flags & ATTEMPT_UNDO);

@@ -228,7 +228,8 @@ int situation_load_put_back(struct loader *l)
     int rc = wanted ? 0 : error_nomem(l->error);
     for (uint32_t task = 0; task < n && !rc; task++) {
         rc = mark_recorded_put_back(l, task);
-        wanted[task] = has_past && was_put_back(l, task);
+        wanted[task] = was_put_back(l, task) &&
+                       (has_past || l->s->present.old_task[task] != NODE_NONE);
         n_wanted += wanted[task];
     }
     if (!rc && n_wanted)

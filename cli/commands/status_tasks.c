@@ -121,7 +121,7 @@ static void print_unknown(struct task_listing *listing,
 {
     char *word = shell_word(task->id);
     if (listing->unknown++ == 0)
-        out("unknown (interrupted, and must not run twice):\n");
+        out("unknown (must not run twice):\n");
     if (listing->unknown <= FAILED_SHOWN && task->check && listing->live)
         out("  %s\n    its check decides\n", task->id);
     else if (listing->unknown <= FAILED_SHOWN && task->check)

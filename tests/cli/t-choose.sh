@@ -164,10 +164,13 @@ exits 1 cairn run once.yaml
 rm bad
 exits 0 cairn rerun a --only
 exits 0 cairn plan
-says 'pay must not run twice if interrupted; it has completed, and runs again now (upstream'
-ok 'one that has not completed needs no word' test "$(grep -c 'must not run twice' err)" = 1
+is "$(planned)" never 'the plan does not say that it will run'
+exits 8 cairn resume
+says 'decide: cairn resolve' 'it is asked about'
+exits 0 cairn explain pay
+says 'it ran before, and must not run twice; decide' 'explain says why'
+exits 0 cairn resolve 10 pay 'done'
 exits 0 cairn resume
-says 'pay must not run twice if interrupted; it has completed, and runs again now (upstream'
 exits 0 cairn rerun never --only
 exits 0 cairn resume
 ok 'said once' test "$(grep -c 'must not run twice' err)" = 0

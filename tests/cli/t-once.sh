@@ -218,7 +218,7 @@ END2
     mv back.yaml.full back.yaml
     exits 0 cairn explain pay
     case $off in
-    *pay*) says 'it ran before an edit took it out or skipped it' 'explain says why' ;;
+    *pay*) says 'it ran before, and must not run twice' 'explain says why' ;;
     *) says 'pay may run' 'explain does not say that it will run' ;;
     esac
     exits 8 cairn resume
@@ -269,6 +269,113 @@ END2
     says 'nothing to do' 'and all is settled'
     exits 0 cairn checkpoint verify
 done
+
+# It has completed, and what it needs runs again: it is asked about (or its check) when it
+# can start; so is one that counts as done because a person has decided so.
+for how in completed decided check; do
+    rm -rf .cairn ran at in go
+    echo 1 >in
+    touch go
+    cat >again.yaml <<END2
+name: again
+tasks:
+  fetch: {run: 'cp in got', inputs: in, outputs: got}
+  pay: {needs: fetch, inputs: got, once: true, run: 'echo pay >>ran; echo receipt=5 >>"\$CAIRN_OUTPUT"; touch at; [ -e go ] || sleep 60'$([ $how != check ] || echo ", check: 'grep -q pay ran'")}
+  ship: {needs: pay, run: 'echo ship >>ran'}
+finally:
+  tell: {once: true, run: 'echo tell >>ran'}
+END2
+    if [ $how = decided ]; then
+        rm go
+        crash again.yaml
+        exits 0 cairn resolve 1 pay 'done'
+        touch go
+        exits 0 cairn resume
+    else
+        exits 0 cairn run again.yaml
+    fi
+    exits 0 cairn resume
+    says 'nothing to do' "$how: at rest"
+    echo 2 >in
+    exits 0 cairn plan
+    is "$(planned)" fetch "$how: the plan does not say that it will pay again"
+    matches 'may +pay .*fetch, which it needs, runs again; it has completed and must not run twice' "$how: it says why"
+    is "$(grep -c 'pay.*runs again now' err)" 0 "$how: nor that it runs again now"
+    exits 0 cairn explain pay
+    says 'pay may run' "$how: explain says the same"
+    if [ $how != check ]; then
+        exits 8 cairn resume
+        says 'decide: cairn resolve 1 TASK done|failed|rerun' "$how: it stops there and asks"
+        exits 8 cairn resume
+        exits 0 cairn explain pay
+        [ $how = decided ] || says 'it ran before, and must not run twice; decide' "$how: explain says why"
+        exits 0 cairn resolve 1 pay 'done'
+    fi
+    exits 0 cairn resume
+    is "$(count pay ran)" 1 "$how: it has paid once"
+    is "$(grep -c ship ran)" 2 "$how: what needs it has run again"
+    exits 0 cairn resume
+    says 'nothing to do' "$how: then all is settled"
+    exits 0 cairn rerun pay
+    is "$(count pay ran)" 2 "$how: whoever names it means it"
+    exits 0 cairn checkpoint verify
+done
+# What is decided holds, and what comes between does not make it pay: a kill, a part of the
+# run, another failure.
+cat >again.yaml <<'END2'
+name: again
+tasks:
+  fetch: {run: 'cp in got; [ ! -e hold ] || { touch at; while :; do sleep 0.02; done; }', inputs: in, outputs: got}
+  pay: {needs: fetch, once: true, run: 'echo pay >>ran'}
+  z: {needs: fetch, run: '[ ! -e bad ]'}
+END2
+for between in 'kill' part failure; do
+    rm -rf .cairn ran at hold bad
+    echo 1 >in
+    exits 0 cairn run again.yaml
+    echo 2 >in
+    case $between in
+    kill)
+        touch hold
+        cairn resume >resume.out 2>&1 &
+        pid=$!
+        wait_for 20 test -e at
+        kill -9 $pid
+        wait $pid 2>/dev/null
+        rm hold
+        ;;
+    part) exits 0 cairn resume z ;;
+    failure)
+        touch bad
+        sed -i '/^  z:/d; s/^  pay:/  z: {needs: fetch, run: "[ ! -e bad ]"}\n  pay:/; s/needs: fetch, once/needs: [fetch, z], once/' again.yaml
+        exits 0 cairn rerun fetch --only
+        exits 1 cairn resume -j1
+        rm bad
+        ;;
+    esac
+    exits 8 cairn resume
+    exits 0 cairn resolve 1 pay rerun
+    is "$(count pay ran)" 1 "$between: it has paid once until it is decided"
+    exits 0 cairn resume
+    is "$(count pay ran)" 2 "$between: it runs again, since that was decided"
+    exits 0 cairn resume
+    says 'nothing to do' "$between: and that is all"
+done
+# Left out by its own condition for a while, without an edit.
+cat >out.yaml <<'END2'
+name: out
+tasks:
+  x: {run: 'echo v=$(cat in) >>"$CAIRN_OUTPUT"', inputs: in}
+  pay: {needs: x, if: "tasks.x.outputs.v == 'yes'", once: true, run: 'echo pay >>ran'}
+END2
+rm -rf .cairn ran
+echo yes >in
+exits 0 cairn run out.yaml
+echo no >in
+exits 0 cairn resume
+echo yes >in
+exits 8 cairn resume
+is "$(count pay ran)" 1 'left out and back: it has paid once'
 
 # In a run that forks from the one in which it completed, too.
 cat >fork.yaml <<'END2'

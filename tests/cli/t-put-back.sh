@@ -54,7 +54,7 @@ for signal in KILL TERM; do
     kill -$signal $pid
     let_end
     exits 0 cairn plan
-    matches 'may +pay .*it ran before an edit skipped it' "$signal: plan knows"
+    matches 'may +pay .*it has completed before, and must not run twice' "$signal: plan knows"
     exits 0 cairn status --tasks
     matches 'not run +pay' "$signal: nobody has been asked yet"
     is_asked_about "$signal"

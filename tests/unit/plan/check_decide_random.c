@@ -299,6 +299,12 @@ static uint8_t consult(struct oracle *o, uint32_t task)
         o->waits[task] = true;
         return *v = *v == WILL_RUN && !moving ? WAITS : MAY_RUN;
     }
+    /* It has done its work, and what it needs is another: somebody is asked. */
+    if (states.outcome[task] == CAIRN_COMPLETED && def->once && !def->finally &&
+        moving && !(marks[task] & MARK_UNDOING)) {
+        o->waits[task] = true;
+        return *v = MAY_RUN;
+    }
     o->risk[task] =
         states.outcome[task] == CAIRN_FAILED && evidence[task] == EVIDENCE_GOOD;
     return *v;
