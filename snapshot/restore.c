@@ -50,8 +50,9 @@ static int open_stage(struct restore *r)
 {
     struct stat root, store = {.st_uid = geteuid()}, stage;
     const char *dir = cairn_store_path(r->store);
-    bool near = r->fd < 0 || (fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
-                              root.st_dev == store.st_dev);
+    bool near = !r->scratch &&
+                (r->fd < 0 || (fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
+                               root.st_dev == store.st_dev));
     if (near)
         buf_format(&r->stage_path, "%s/%s", dir, r->stage_name);
     else
@@ -149,6 +150,8 @@ static int stage_file(struct restore *r, const char *name, struct str path,
         w.size = entry->size;
     else if (!rc)
         rc = snapshot_content(r->store, entry, write_part, &w, r->error);
+    if (rc == CAIRN_EDAMAGED)
+        error_context(r->error, "%.200s", path.ptr);
     if (!rc &&
         ((w.resize && ftruncate(w.fd, (off_t)w.size) != 0) ||
          fchmod(w.fd, entry->mode) != 0 || set_times(w.fd, entry->mtime_ns) != 0))
@@ -575,7 +578,7 @@ int restore_apply(struct restore *r)
     if (!r->n)
         return 0;
     int rc = apply_all(r);
-    if (!rc && (syncfs(r->fd) != 0 || syncfs(r->stage) != 0))
+    if (!rc && !r->scratch && (syncfs(r->fd) != 0 || syncfs(r->stage) != 0))
         rc = error_sys(r->error, errno, "syncing %s", r->root);
     r->applying = rc != 0;
     if (!rc)

@@ -62,6 +62,8 @@ struct restore {
     const char *like; /* a directory whose files are cloned where they have the content
                          that is to come (restore_clone.c), or NULL; of the caller */
     int like_fd;      /* -1: not open */
+    bool scratch;     /* the directory is one that is thrown away: files are staged in
+                         it, and nothing is synced; of the caller */
     bool back;        /* what the restore that it takes back had kept beside goes */
     bool again;       /* it was begun before */
     bool applying;    /* begun, and not finished */
@@ -96,7 +98,8 @@ int restore_check_before(struct restore *restore);
 int restore_prepare(struct restore *restore, bool again);
 /* Sets the counts of what is to be done. */
 void restore_count(struct restore *restore);
-/* Durable when it returns 0. After an error it is to be finished later. */
+/* Durable when it returns 0, unless it is `scratch`. After an error it is to be
+ * finished later. */
 int restore_apply(struct restore *restore);
 /* Instead of restore_open where the directory is gone: only restore_give_up and
  * restore_close come after it. */

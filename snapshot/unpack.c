@@ -211,11 +211,12 @@ static int set_mode(struct unpack *u)
 }
 
 static int write_tree(struct unpack *u, const char *root, const struct digest *tree,
-                      const char *like)
+                      const char *like, bool scratch)
 {
     struct restore restore;
     int rc = restore_open(&restore, u->store, root, NULL, tree, NULL, u->error);
     restore.like = like;
+    restore.scratch = scratch;
     if (!rc)
         rc = restore_prepare(&restore, false);
     if (!rc)
@@ -237,11 +238,24 @@ int unpack_write(struct unpack *u, const struct digest *tree, const char *like)
     if (!rc && mkdirat(u->fd, u->work, 0777) != 0)
         rc = error_sys(u->error, errno, "making a directory in %s", u->above.data);
     if (!rc)
-        rc = write_tree(u, root.data, tree, like);
+        rc = write_tree(u, root.data, tree, like, false);
     if (!rc)
         rc = set_mode(u);
     buf_release(&root);
     return rc;
+}
+
+int unpack_scratch(struct cairn_store *store, const char *directory,
+                   const struct digest *tree, struct cairn_error *error)
+{
+    struct unpack u = {.store = store, .path = directory, .fd = -1, .error = error};
+    int empty = is_empty(AT_FDCWD, directory);
+    if (empty < 0)
+        return error_sys(error, errno, "the directory %s", directory);
+    return empty ? write_tree(&u, directory, tree, NULL, true)
+                 : error_set(error, CAIRN_EUSAGE,
+                             "%s is not empty: give the path of an empty directory",
+                             directory);
 }
 
 /* ---- Into place ---- */

@@ -38,4 +38,10 @@ int unpack_place(struct unpack *unpack, const char *file, struct str content);
 int unpack_clear(struct unpack *unpack);
 void unpack_close(struct unpack *unpack);
 
+/* Without all that: a tree in an empty directory that is thrown away later. Nothing is
+ * synced, and after an error some of it may be there. CAIRN_EUSAGE: it is not empty;
+ * CAIRN_EDAMAGED. */
+int unpack_scratch(struct cairn_store *store, const char *directory,
+                   const struct digest *tree, struct cairn_error *error);
+
 #endif

@@ -284,11 +284,12 @@ static const struct command store_table[] = {
      "-- COMMAND [ARG]...",
      "find the first checkpoint whose state makes a command fail",
      "Tries states between a good checkpoint and a bad one that it led to, over "
-     "branches, and prints the first bad one. Each is put into a new store in an empty "
-     "directory, in which COMMAND runs, with CAIRN_STORE, CAIRN_SESSION and "
-     "CAIRN_CHECKPOINT set: exit 0 means good, 125 that it cannot be tried, up to 127 "
-     "bad; a signal, or more than 127, stops. This store is only read. The files of "
-     "the checkpoints are not in that directory.",
+     "branches, and prints the first bad one. For each there is a new directory with "
+     "its files and a store, in which COMMAND runs, with CAIRN_STORE, CAIRN_SESSION "
+     "and CAIRN_CHECKPOINT set: exit 0 means good, 125 that it cannot be tried, up to "
+     "127 bad; a signal, or more than 127, stops. This store is only read, and the "
+     "working directory stays as it is.",
+     "  cairn checkpoint bisect --good 12 --bad 57 -- make test\n"
      "  cairn checkpoint bisect --good 12 --bad 57 -- sh -c '! cairn belief show b3'",
      "0 1 2 5 7 10 75",
      0,

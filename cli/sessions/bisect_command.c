@@ -38,7 +38,7 @@ int bisect_command_prepare(struct bisect_command *command, char *const *argv)
 {
     char *here = NULL;
     bool relative = argv[0][0] != '/' && strchr(argv[0], '/');
-    *command = (struct bisect_command){.argv = argv};
+    *command = (struct bisect_command){.argv = argv, .relative = relative};
     if (relative && !(here = getcwd(NULL, 0)))
         return refuse(EXIT_SYSTEM, CAIRN_EIO, "cannot look for", argv[0], errno);
     if (!relative)
@@ -90,6 +90,22 @@ static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
     return sys;
 }
 
+/* One with a slash in its name is that of the directory in which it is to run, where
+ * there is one, else that from where we are. */
+static const char *find_program(const struct bisect_command *command,
+                                const char *directory)
+{
+    bool own = false;
+    int fd = command->relative
+                 ? open(directory, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : -1;
+    if (fd >= 0) {
+        own = faccessat(fd, command->argv[0], X_OK, AT_EACCESS) == 0;
+        close(fd);
+    }
+    return own ? command->argv[0] : command->program;
+}
+
 static int start(const struct bisect_command *command, const char *directory, int held,
                  pid_t *child)
 {
@@ -107,8 +123,8 @@ static int start(const struct bisect_command *command, const char *directory, in
     if (sys == 0)
         sys = set_attributes(&attributes, &command->before);
     if (sys == 0)
-        sys = posix_spawnp(child, command->program, &files, &attributes, command->argv,
-                           environ);
+        sys = posix_spawnp(child, find_program(command, directory), &files, &attributes,
+                           command->argv, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     return sys;

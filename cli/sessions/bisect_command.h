@@ -8,7 +8,8 @@
 
 struct bisect_command {
     char *const *argv;
-    char *program;     /* argv[0], from where we are if it is a relative path; heap */
+    char *program; /* argv[0], from where we are if it is a relative path; heap */
+    bool relative;
     sigset_t expected; /* signals that stop us, and SIGCHLD: blocked meanwhile */
     sigset_t before;
 };

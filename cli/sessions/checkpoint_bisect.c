@@ -26,7 +26,9 @@ struct bisect {
     struct doc *doc; /* `document` with --json; its array of steps is open */
     struct doc document;
     struct ids skipped, candidates;
-    int status; /* what went wrong was reported; 0: nothing */
+    bool files;      /* one of the two given ones holds files */
+    bool told_names; /* that of some files there are the names alone */
+    int status;      /* what went wrong was reported; 0: nothing */
 };
 
 static bool add_id(struct ids *ids, const char *id)
@@ -54,6 +56,25 @@ static bool set_variables(const struct bisect *b, const char *path, const char *
     return set;
 }
 
+/* Of what returned rc, which it returns, too. What cannot be tried is skipped, with a
+ * warning. */
+static int report_state(struct bisect *b, int rc, struct cairn_error *error, bool *fits)
+{
+    size_t used = strlen(error->text);
+    *fits = rc == 0;
+    if (*fits)
+        return 0;
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND) {
+        ui_warn("%s", error->text);
+        return 0;
+    }
+    if (rc == CAIRN_EIO)
+        snprintf(error->text + used, sizeof error->text - used,
+                 "; set TMPDIR to a directory with room for the files of a checkpoint");
+    b->status = report_error(error);
+    return rc;
+}
+
 /* A code of the library; *fits is false if the state cannot be tried. */
 static int make_store(struct bisect *b, const char *id, bool *fits)
 {
@@ -69,20 +90,51 @@ static int make_store(struct bisect *b, const char *id, bool *fits)
     if (rc == 0)
         rc = cairn_session_copy(b->store, id, store, NULL, &info, &error);
     hooks_run_and_close(store);
-    *fits = rc == 0;
-    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND) {
-        ui_warn("%s", error.text);
+    if (rc == 0 && !set_variables(b, path, info.name, id)) {
+        error = (struct cairn_error){.code = CAIRN_ENOMEM, .text = "out of memory"};
+        rc = CAIRN_ENOMEM;
+    }
+    return report_state(b, rc, &error, fits);
+}
+
+/* ---- The files ---- */
+
+/* Whether the checkpoint holds files, also where they cannot be read. */
+static bool holds_files(struct cairn_store *store, const char *id)
+{
+    return cairn_files_list(store, id, NULL, NULL, NULL, NULL) != CAIRN_ENOTFOUND;
+}
+
+/* As make_store; *laid_out: the checkpoint holds files, and they are in the directory.
+ */
+static int lay_out_files(struct bisect *b, const char *id, bool *laid_out, bool *fits)
+{
+    struct cairn_files_summary summary = {0};
+    struct cairn_error error = {0};
+    int rc = cairn_files_unpack(b->store, id, b->scratch.probe, &summary, &error);
+    *laid_out = rc == 0;
+    if (rc == CAIRN_ENOTFOUND) {
+        *fits = true;
+        if (b->files)
+            ui_warn("%s holds no files: the command runs in an empty directory", id);
         return 0;
     }
-    if (rc == 0 && set_variables(b, path, info.name, id))
-        return 0;
-    if (rc == 0)
-        error = (struct cairn_error){.code = CAIRN_ENOMEM, .text = "out of memory"};
-    b->status = report_error(&error);
-    return error.code;
+    if (summary.left_out > 0 && !b->told_names) {
+        ui_warn("%s has only the names of %" PRIu64
+                " files, which the command does not "
+                "find: `cairn checkpoint files %s` shows why",
+                id, summary.left_out, id);
+        b->told_names = true;
+    }
+    return report_state(b, rc, &error, fits);
 }
 
 /* ---- One probe ---- */
+
+struct tried {
+    struct command_end end;
+    bool files; /* were in the directory */
+};
 
 static const char *verdict_word(enum cairn_verdict verdict)
 {
@@ -114,8 +166,9 @@ static void tell_before(const struct cairn_probe *probe)
 }
 
 static void tell_after(struct bisect *b, const struct cairn_probe *probe,
-                       const struct command_end *end, enum cairn_verdict verdict)
+                       const struct tried *tried, enum cairn_verdict verdict)
 {
+    const struct command_end *end = &tried->end;
     char how[FORMAT_MAX];
     bool ran = end->code >= 0 || end->signal > 0;
     if (ran)
@@ -134,25 +187,29 @@ static void tell_after(struct bisect *b, const struct cairn_probe *probe,
     else
         doc_null(b->doc, "exit_code");
     doc_some(b->doc, "signal", (uint64_t)end->signal);
+    doc_bool(b->doc, "files", tried->files);
     doc_end(b->doc);
 }
 
 /* Leaves b->status and returns a code of the library if it cannot be done. */
 static int run_probe(struct bisect *b, const struct cairn_probe *probe,
-                     struct command_end *end, enum cairn_verdict *verdict)
+                     struct tried *tried, enum cairn_verdict *verdict)
 {
     bool fits;
     int rc;
     b->status = scratch_next(&b->scratch, probe->number);
     if (b->status != 0)
         return CAIRN_EIO;
-    rc = make_store(b, probe->id, &fits);
+    rc = lay_out_files(b, probe->id, &tried->files, &fits);
+    if (rc == 0 && fits)
+        rc = make_store(b, probe->id, &fits);
     if (rc != 0 || !fits)
         return rc;
-    b->status = bisect_command_run(&b->command, b->scratch.probe, b->scratch.fd, end);
+    b->status =
+        bisect_command_run(&b->command, b->scratch.probe, b->scratch.fd, &tried->end);
     if (b->status != 0)
         return CAIRN_EIO;
-    *verdict = verdict_of(end);
+    *verdict = verdict_of(&tried->end);
     return 0;
 }
 
@@ -160,16 +217,16 @@ static int probe_state(void *context, const struct cairn_probe *probe,
                        enum cairn_verdict *verdict)
 {
     struct bisect *b = context;
-    struct command_end end = {.code = -1};
+    struct tried tried = {.end.code = -1};
     int rc = 0;
     if (!probe->damaged) {
         tell_before(probe);
-        rc = run_probe(b, probe, &end, verdict);
+        rc = run_probe(b, probe, &tried, verdict);
         scratch_empty(&b->scratch);
     }
     if (rc != 0)
         return rc;
-    tell_after(b, probe, &end, *verdict);
+    tell_after(b, probe, &tried, *verdict);
     if (*verdict != CAIRN_VERDICT_SKIP || add_id(&b->skipped, probe->id))
         return 0;
     b->status = cairn_exit_status(CAIRN_ENOMEM);
@@ -206,6 +263,7 @@ static int print_document(struct bisect *b, const struct cairn_bisected *found)
     doc_count(b->doc, "probes", found->probes);
     doc_bool(b->doc, "stopped", found->stopped);
     doc_bool(b->doc, "bad_untested", found->bad_untested);
+    doc_bool(b->doc, "good_untested", found->good_untested);
     return doc_print(b->doc);
 }
 
@@ -228,6 +286,10 @@ static void explain(const struct bisect *b, const struct cairn_bisected *found)
         ui_warn("no probe was bad, and %s, which was given as bad, was not tried: "
                 "--check tries it first",
                 found->first_bad);
+    if (found->good_untested)
+        ui_warn("no probe was good, and %s, which was given as good, was not tried: "
+                "--check tries it first",
+                found->last_good);
 }
 
 static int report_found(struct bisect *b, const struct cairn_bisected *found)
@@ -245,32 +307,6 @@ static int report_found(struct bisect *b, const struct cairn_bisected *found)
 }
 
 /* ---- The command ---- */
-
-static int pass_file(void *context, const struct cairn_file *file)
-{
-    (void)context;
-    (void)file;
-    return 1;
-}
-
-/* A command that looks at a file would find none, and every state bad. */
-static void warn_of_files(struct bisect *b, const struct settings *settings)
-{
-    struct cairn_files_summary summary = {0};
-    struct cairn_error error = {0};
-    if (cairn_files_list(b->store, settings->text[OPT_BAD], pass_file, NULL, &summary,
-                         &error) < 0)
-        return;
-    char *store = realpath(cairn_store_path(b->store), NULL);
-    char *word = store ? shell_word(store) : NULL;
-    ui_warn("the command finds the board and the messages of each checkpoint, not its "
-            "files: read one with `cairn checkpoint cat --store %s "
-            "\"$CAIRN_CHECKPOINT:PATH\"`, or put all into a directory with `cairn "
-            "checkpoint fork CHECKPOINT DIR`",
-            word ? word : "STORE");
-    free(word);
-    free(store);
-}
 
 static int search(struct bisect *b, const struct settings *settings)
 {
@@ -321,7 +357,8 @@ int command_checkpoint_bisect(struct settings *settings)
     if (status == 0)
         status = checkpoint_option(settings, b.store, OPT_BAD);
     if (status == 0)
-        warn_of_files(&b, settings);
+        b.files = holds_files(b.store, settings->text[OPT_GOOD]) ||
+                  holds_files(b.store, settings->text[OPT_BAD]);
     if (status == 0)
         status = bisect_with(&b, settings);
     hooks_run_and_close(b.store);

@@ -57,6 +57,16 @@ CAIRN_API int cairn_files_tar(struct cairn_store *store, const char *id,
                               void *context, struct cairn_files_summary *summary,
                               struct cairn_error *error);
 
+/* All of it in a directory, which is there and empty, and which can be thrown away: it
+ * is no durable copy (nothing is synced), and after an error some of it may be there.
+ * Modes and times as in an archive. The store is only read. CAIRN_ENOTFOUND: no such
+ * checkpoint, or it holds no files; CAIRN_EUSAGE: the directory is not empty;
+ * CAIRN_EDAMAGED; CAIRN_EIO. */
+CAIRN_API int cairn_files_unpack(struct cairn_store *store, const char *id,
+                                 const char *directory,
+                                 struct cairn_files_summary *summary,
+                                 struct cairn_error *error);
+
 /* What differs between the files of two states. */
 struct cairn_file_change {
     const char *change; /* "added", "removed", "changed", "renamed", "copied" */

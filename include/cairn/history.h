@@ -66,6 +66,8 @@ struct cairn_bisected {
                             stopped; 0: good_fails or bad_passes */
     bool bad_untested;   /* one is found, and it is the one given as bad, which was not
                             tried */
+    bool good_untested;  /* one is found, and the one before it is that given as good,
+                            which was not tried */
     uint32_t probes, skipped;
     /* The newest checkpoint that is known to be good, and the oldest one behind it that
      * is known to be bad: the first bad one, if `candidates` is 1. */

@@ -117,8 +117,9 @@ static int tell(struct bisect *b,
         return rc;
     memcpy(b->result.last_good, entry.id, sizeof entry.id);
     b->result.candidates = wrong ? 0 : b->state.bad - b->state.good;
-    b->result.bad_untested =
-        !b->checked && b->result.candidates == 1 && b->state.bad + 1 == b->line.n;
+    bool found = !b->checked && b->result.candidates == 1;
+    b->result.bad_untested = found && b->state.bad + 1 == b->line.n;
+    b->result.good_untested = found && b->state.good == 0;
     for (size_t at = b->state.good + 1; at <= b->state.bad && !rc; at++) {
         rc = line_describe(b->store, b->sha, &b->line.at[at], &entry, b->error);
         if (!rc && !stopped)

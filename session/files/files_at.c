@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of a checkpoint, for people and programs. */
 #include "session/files/files_int.h"
+#include "snapshot/unpack.h"
 
 static int find_snapshot(struct files_reading *r, const char *id)
 {
@@ -106,6 +107,18 @@ int cairn_files_list(struct cairn_store *store, const char *id,
     if (rc == CAIRN_ENOMEM)
         error_nomem(error);
     return files_close(&r, rc < 0 ? rc : 0);
+}
+
+int cairn_files_unpack(struct cairn_store *store, const char *id, const char *directory,
+                       struct cairn_files_summary *summary, struct cairn_error *error)
+{
+    struct files_reading r;
+    int rc = files_open(&r, store, id, error);
+    if (!rc)
+        rc = unpack_scratch(store, directory, &r.head.root, error);
+    if (!rc && summary)
+        *summary = files_summary(&r);
+    return files_close(&r, rc);
 }
 
 /* ---- One of them ---- */

@@ -62,6 +62,19 @@ is "$(json_get .bad_untested)" false 'one that was tried'
 exits 0 cairn checkpoint bisect --good "$(id_of 1)" --bad "$(id_of 20)" -- ./bad.sh 19
 ok 'where a probe was bad nothing is said' sh -c '! grep -q "no probe was bad" err'
 
+
+# ---- The one that was given as good was never tried ----
+exits 0 cairn checkpoint bisect --good "$(id_of 4)" --bad "$(id_of 20)" -- ./bad.sh 5
+says "no probe was good, and $(id_of 4), which was given as good, was not tried: --check" 'that no probe was good is told'
+exits 0 cairn checkpoint bisect --good "$(id_of 4)" --bad "$(id_of 20)" --json -- ./bad.sh 3
+is "$(json_get .good_untested) $(json_get .bad_untested)" 'true false' 'as JSON, too'
+exits 0 cairn checkpoint bisect --check --good "$(id_of 4)" --bad "$(id_of 20)" --json -- ./bad.sh 5
+is "$(json_get .good_untested)" false 'one that was tried'
+exits 0 cairn checkpoint bisect --good "$(id_of 4)" --bad "$(id_of 5)" --json -- ./bad.sh 5
+is "$(json_get .good_untested) $(json_get .bad_untested) $(json_get .probes)" 'true true 0' 'of two that are neighbours neither was tried'
+exits 0 cairn checkpoint bisect --good "$(id_of 4)" --bad "$(id_of 20)" --json -- ./bad.sh 6
+is "$(json_get .good_untested)" false 'where a probe was good nothing is said'
+
 # ---- What the command gets ----
 cat >show.sh <<'END'
 {
@@ -194,21 +207,4 @@ exits 0 cairn checkpoint bisect --good "$(id_of 1)" --bad "$(id_of 32)" --check 
 is "$(cat out)" "$(id_of 13)" 'one whose content is damaged cannot be tried'
 says "$(id_of 32) is damaged: skipped"
 
-# Where checkpoints hold files, a command that looks for them would call all states bad.
-mkdir -p with-files/sub && cd with-files || exit 1
-export CAIRN_STORE="$PWD/.cairn"
-run cairn session start files
-run cairn session config files .
-for i in 1 2 3 4 5 6; do
-    echo "$i" >>a
-    [ $i != 4 ] || echo OOPS >>a
-    run cairn checkpoint create "number $i"
-done
-cd sub || exit 1
-exits 0 cairn checkpoint bisect --good 1 --bad 6 -- grep -q 1 a
-says 'not its files' 'that is said'
-cat=$(sed -n 's/.*`\(cairn checkpoint cat --store .*PATH"\)`, or.*/\1/p' err | sed 's/PATH/a/')
-exits 0 cairn checkpoint bisect --good 1 --bad 6 -- sh -c "! $cat | grep -q OOPS"
-says 'number 4' 'and what is said to read them finds the first bad one'
-cd ../..
 done_testing
