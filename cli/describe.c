@@ -8,6 +8,8 @@
 #include "cli/ui.h"
 
 #include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 const char *run_state_text(const struct cairn_run_info *run)
 {
@@ -156,6 +158,55 @@ const char *resume_words(struct cairn_store *store, const struct cairn_run_info 
     snprintf(words, sizeof words, "cairn resume %llu%s", (unsigned long long)run->run,
              hint);
     return words;
+}
+
+char *file_operand(const char *file)
+{
+    char here[PATH_MAX], *word, *text = NULL;
+    size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+    if (n > 0 && strncmp(file, here, n) == 0 && file[n] == '/')
+        file += n + 1;
+    if (strcmp(file, "cairn.yaml") == 0)
+        return strdup("");
+    word = shell_word(file);
+    if (!word || asprintf(&text, " %s", word) < 0)
+        text = NULL;
+    free(word);
+    return text;
+}
+
+static int add_given_param(void *context, const char *name, const char *value)
+{
+    char *text = NULL, *word = NULL;
+    if (asprintf(&text, "%s=%s", name, value) < 0)
+        return 1;
+    word = shell_word(text);
+    bool failed = !word || fprintf(context, " --param %s", word) < 0;
+    free(word);
+    free(text);
+    return failed;
+}
+
+char *fresh_words(struct cairn_store *store, uint64_t run, const char *hint)
+{
+    struct cairn_run_info info;
+    char *text = NULL, *file = NULL;
+    size_t length = 0;
+    FILE *out = cairn_run_get(store, run, &info, NULL) == 0 && info.file[0]
+                    ? open_memstream(&text, &length)
+                    : NULL;
+    if (!out)
+        return NULL;
+    file = file_operand(info.file);
+    fprintf(out, "cairn run%s", file ? file : " FILE");
+    int rc = cairn_run_params(store, run, add_given_param, out, NULL);
+    fprintf(out, " --fresh%s", hint);
+    free(file);
+    if (fclose(out) != 0 || rc != 0 || !text) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 struct unfinished {

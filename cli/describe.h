@@ -23,6 +23,11 @@ char *params_text(struct cairn_store *store, uint64_t run);
  * it has functions of a program. Valid until the next call. */
 const char *resume_words(struct cairn_store *store, const struct cairn_run_info *run,
                          const char *hint);
+/* " FILE" as one types it here, "" if cairn finds it without; heap or NULL. */
+char *file_operand(const char *file);
+/* What begins a new run of the same file and parameters; heap, NULL: that is not known.
+ */
+char *fresh_words(struct cairn_store *store, uint64_t run, const char *hint);
 /* Whether it has. */
 bool run_needs_program(struct cairn_store *store, const struct cairn_run_info *run);
 /* Hands a line on each run that is left unfinished and is not live, but for `but` (0:

@@ -126,6 +126,7 @@ void result_print(uint64_t sequence, const struct cairn_run_result *result)
     doc_count(&doc, "unsaved", result->unsaved);
     doc_count(&doc, "lost_outputs", result->lost_outputs);
     doc_count(&doc, "not_chosen", result->not_chosen);
+    doc_count(&doc, "gone", result->gone);
     doc_bool(&doc, "damaged", result->damaged);
     doc_number(&doc, "exit_status", result->exit_status);
     doc_print(&doc);

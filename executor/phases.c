@@ -4,7 +4,12 @@
 #include "executor/attempt/adopt.h"
 #include "executor/attempt/failure.h"
 #include "executor/attempt/undo.h"
+
+#include "base/os.h"
+#include "graph/members.h"
 #include "storage/rows_event.h"
+
+#include <fcntl.h>
 
 /* ---- Failures ---- */
 
@@ -202,6 +207,34 @@ static uint32_t count_aside(const struct engine *e)
     return n;
 }
 
+/* Failed members that stand for a file which is gone. */
+static uint32_t count_gone(const struct engine *e)
+{
+    const struct graph *g = e->request.graph;
+    struct str root = g->definition->root;
+    uint32_t n = 0;
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        const struct task_def *def = graph_def(g, task);
+        bool gone = false;
+        if (e->progress.states.outcome[task] != CAIRN_FAILED)
+            continue;
+        for (uint32_t k = 0; k < def->n_foreach; k++) {
+            const struct foreach_key *key = &def->foreach[k];
+            struct str value = key->values[member_value(def, graph_member(g, task), k)];
+            struct buf path = BUF_INIT;
+            if (key->source != FOREACH_GLOB)
+                continue;
+            if (root.len && value.len && value.ptr[0] != '/')
+                buf_format(&path, "%.*s/", (int)root.len, root.ptr);
+            buf_str(&path, value);
+            gone |= !path.failed && path.data && !os_is_there(AT_FDCWD, path.data);
+            buf_release(&path);
+        }
+        n += gone;
+    }
+    return n;
+}
+
 /* All that was chosen has ended. */
 static bool choice_is_done(const struct engine *e, const struct cairn_run_result *r)
 {
@@ -243,5 +276,6 @@ void phases_fill_result(const struct engine *e, enum cairn_run_state state,
     r->waiting = e->progress.sched.offered;
     r->failed_undos = e->undoing.failed;
     r->not_chosen = count_aside(e) + count_failed_before(e);
+    r->gone = tally.failed && state == CAIRN_RUN_FAILED ? count_gone(e) : 0;
     r->exit_status = exit_status(e, r, count_unhandled(e));
 }

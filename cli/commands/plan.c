@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *will_name(enum cairn_will will)
 {
@@ -194,22 +193,6 @@ static int print_text(const struct cairn_plan *plan, struct plan_shown *shown)
         free(notice);
     }
     return report_plan_check(plan);
-}
-
-/* " FILE" as one types it here, "" if cairn finds it without; heap or NULL. */
-static char *file_operand(const char *file)
-{
-    char here[PATH_MAX], *word, *text = NULL;
-    size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
-    if (n > 0 && strncmp(file, here, n) == 0 && file[n] == '/')
-        file += n + 1;
-    if (strcmp(file, "cairn.yaml") == 0)
-        return strdup("");
-    word = shell_word(file);
-    if (!word || asprintf(&text, " %s", word) < 0)
-        text = NULL;
-    free(word);
-    return text;
 }
 
 /* Who gave no FILE may have thought of a new run. */

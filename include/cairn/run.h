@@ -168,6 +168,8 @@ struct cairn_run_result {
                              what they were given */
     uint32_t lost_outputs; /* attempts whose output could not be kept */
     uint32_t not_chosen;   /* tasks that wait because they were not among `tasks` */
+    uint32_t gone; /* failed members of a `glob` whose file is not there any more: this
+                      run keeps them, so that resuming it fails again */
 };
 
 /* A callback whose time limit and grace are over fails its attempt, and one that has

@@ -64,6 +64,25 @@ exits 0 cairn run hostile.yaml --param 'word=$(touch pwned); `touch pwned`; "'
 is "$(cat word.out)" '$(touch pwned); `touch pwned`; "' 'a parameter reaches the task as it is'
 ok 'and is not run' test ! -e pwned
 
+# ---- A file is gone that a member of the run stands for ----
+mkdir 'g h'
+touch 'g h/a' 'g h/b'
+cat >'gone it.yaml' <<'END'
+name: gone
+params: {word: none}
+tasks:
+  m: {foreach: {f: {glob: 'g h/*'}}, run: 'cat "$f"; test -e go && test "$word" = "a b"'}
+END
+exits 1 cairn run 'gone it.yaml' --param 'word=a b' -k
+matches 'resume with: cairn resume [0-9]*$' 'nothing is gone yet'
+rm 'g h/b'
+touch go
+exits 1 cairn resume
+matches 'gone: put it back and resume with: cairn resume [0-9]*, or begin a new run with: ' 'the last line says what helps'
+sed -n 's/.* a new run with: //p' err >hinted
+exits 0 sh ./hinted
+rm go
+
 # ---- Lists that a run has recorded, and that are others now ----
 mkdir in
 touch in/a in/b in/c
