@@ -117,6 +117,20 @@ static int not_known_yet(const struct name *name, struct cairn_error *error)
     }
 }
 
+/* Of names, a line for each: the first one with a blank or a pattern in it. */
+static void note_split(const struct scope *scope, struct str names)
+{
+    while (scope->split && !scope->split->len && names.len) {
+        const char *end = memchr(names.ptr, '\n', names.len);
+        struct str line = {names.ptr, end ? (size_t)(end - names.ptr) : names.len};
+        for (size_t i = 0; i < line.len; i++)
+            if (strchr(" \t*?[", line.ptr[i]))
+                *scope->split = line;
+        names.ptr += line.len + (end != NULL);
+        names.len -= line.len + (end != NULL);
+    }
+}
+
 static int look_up(void *context, const struct name *name, struct value *out,
                    struct cairn_error *error)
 {
@@ -145,9 +159,11 @@ static int look_up(void *context, const struct name *name, struct value *out,
     case NAME_RUN_ID:
     case NAME_RUN_ATTEMPT:
     case NAME_RUN_STATUS:
-        if (scope->lookup)
-            return scope->lookup(scope->context, name, out, error);
-        return not_known_yet(name, error);
+        rc = scope->lookup ? scope->lookup(scope->context, name, out, error)
+                           : not_known_yet(name, error);
+        if (!rc && name->kind == NAME_TASK_FILES && out->type == VALUE_TEXT)
+            note_split(scope, out->text);
+        return rc;
     }
     if (!rc)
         *out = value;

@@ -14,6 +14,8 @@ struct scope {
     uint32_t member;
     name_lookup *lookup;
     void *context;
+    struct str *split; /* NULL, or where the first name of ${{ tasks.X.files }} is put
+                          that a shell would make other words of where it splits */
 };
 /* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the
  * wrong kind. */

@@ -197,6 +197,74 @@ static bool find_shell(const char *path, char *out, size_t size)
     }
 }
 
+/* ---- Words that values are split into ---- */
+
+/* Whether `$name` or `${name` stands there. */
+static bool is_use(struct str text, size_t at, struct str name)
+{
+    size_t from = at + 1 + (at + 1 < text.len && text.ptr[at + 1] == '{');
+    size_t end = from + name.len;
+    return end <= text.len && memcmp(text.ptr + from, name.ptr, name.len) == 0 &&
+           (end == text.len || !is_name(text.ptr[end]));
+}
+
+/* NAME= at the begin of a command, or `case`, before it. */
+static bool keeps_whole(struct str text, size_t at)
+{
+    size_t from = at;
+    if (at > 0 && text.ptr[at - 1] == '=') {
+        from = at - 1;
+        while (from > 0 && is_name(text.ptr[from - 1]))
+            from--;
+        while (from > 0 && is_blank(text.ptr[from - 1]))
+            from--;
+        return from == 0 || strchr("\n;&|({", text.ptr[from - 1]);
+    }
+    while (from > 0 && is_blank(text.ptr[from - 1]))
+        from--;
+    return from >= 4 && memcmp(text.ptr + from - 4, "case", 4) == 0 &&
+           (from == 4 || !is_name(text.ptr[from - 5]));
+}
+
+bool shell_splits(struct str text, struct str name)
+{
+    enum { DEPTH = 32 };
+    bool quoted[DEPTH] = {false};
+    uint32_t depth = 0;
+    if (!text.len || memmem(text.ptr, text.len, "IFS=", 4))
+        return false;
+    for (size_t i = 0; i < text.len && depth + 1 < DEPTH; i++) {
+        char c = text.ptr[i], next = i + 1 < text.len ? text.ptr[i + 1] : 0;
+        bool begins = i == 0 || strchr(" \t\n;(", text.ptr[i - 1]);
+        const char *end = NULL;
+        if (c == '\\')
+            i++;
+        else if (c == '"' && quoted[depth])
+            depth--;
+        else if (c == '"')
+            quoted[++depth] = true;
+        else if (c == '$' && next == '(') {
+            quoted[++depth] = false;
+            i++;
+        } else if (quoted[depth])
+            continue;
+        else if (c == '(')
+            quoted[++depth] = false;
+        else if (c == ')')
+            depth -= depth > 0;
+        else if (c == '<' && next == '<')
+            return false;
+        else if (c == '\'' || (c == '#' && begins)) {
+            end = memchr(text.ptr + i + 1, c == '#' ? '\n' : c, text.len - i - 1);
+            if (!end)
+                return false;
+            i = (size_t)(end - text.ptr);
+        } else if (c == '$' && is_use(text, i, name) && !keeps_whole(text, i))
+            return true;
+    }
+    return false;
+}
+
 bool direct_shell(const char *path)
 {
     char found[PATH_MAX], real[PATH_MAX];

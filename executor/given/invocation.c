@@ -152,6 +152,50 @@ static int add_expanded(struct strings *s, const struct scope *scope, struct str
     return rc;
 }
 
+static bool is_split_by(struct str text, const struct str *shell, uint32_t n,
+                        struct str name)
+{
+    static const char *const splitting[] = {"sh", "bash", "dash", "ksh", "ash"};
+    struct str program = n ? shell[0] : STR("sh");
+    const char *slash = program.len ? memrchr(program.ptr, '/', program.len) : NULL;
+    bool splits = false;
+    if (slash)
+        program =
+            (struct str){slash + 1, (size_t)(program.ptr + program.len - slash) - 1};
+    for (size_t i = 0; i < sizeof splitting / sizeof splitting[0]; i++)
+        splits |= str_equal(program, str_of(splitting[i]));
+    return splits && shell_splits(text, name);
+}
+
+/* An entry of `env`. Names of files that the shell would take apart are given to no
+ * task: it would read other files, or none, and end well. */
+static int add_entry(struct strings *s, const struct scope *scope,
+                     const struct key_value *entry, struct cairn_error *error)
+{
+    const struct task_def *def = scope->def;
+    struct str split = STR(""), name = entry->key;
+    struct scope watched = *scope;
+    watched.split = &split;
+    int rc = add_expanded(s, &watched, name, entry->value, error);
+    if (rc || !split.len)
+        return rc;
+    bool run = is_split_by(def->run, def->shell, def->n_shell, name);
+    bool check = is_split_by(def->check, def->side_shell, def->n_side_shell, name);
+    bool undo = is_split_by(def->undo, def->side_shell, def->n_side_shell, name);
+    if (!run && !check && !undo)
+        return 0;
+    return error_set(
+        error, CAIRN_EWORKFLOW,
+        "`$%.*s` in `%s` is split at blanks, and one of its files is named "
+        "`%.*s`: write `exec` with ${{ tasks.X.files }} as an argument (of "
+        "a script: \"$@\"), or read \"$%.*s\" line by line",
+        (int)name.len, name.ptr,
+        run     ? "run"
+        : check ? "check"
+                : "undo",
+        (int)(split.len < 200 ? split.len : 200), split.ptr, (int)name.len, name.ptr);
+}
+
 /* One for each line of ${{ tasks.X.files }}. */
 static int add_files(struct strings *s, const struct scope *scope, struct str text,
                      struct cairn_error *error)
@@ -294,7 +338,7 @@ static int add_variables(struct strings *s, struct cairn_error *error)
         rc = add_variable(s, def->foreach[k].name,
                           def->foreach[k].values[member_value(def, scope->member, k)]);
     for (uint32_t i = 0; i < def->n_env && !rc; i++)
-        rc = add_expanded(s, scope, def->env[i].key, def->env[i].value, error);
+        rc = add_entry(s, scope, &def->env[i], error);
     if (!rc)
         rc = add_secrets(s, def->secrets, def->n_secrets);
     return rc ? rc : add_told(s);

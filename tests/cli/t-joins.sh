@@ -62,6 +62,31 @@ says "printf '<%s>' one.txt 'two 2.txt' - 'grid x1'" 'a plan shows them once the
 exits 0 cairn run files.yaml --param without=2
 logs all '<one.txt><two 2.txt><-><grid x1><grid y1>' 'members that a condition left out have none'
 
+# ---- Names that a shell would take apart ----
+echo wrong >two
+cat >split.yaml <<'END'
+name: split
+on_failure: continue
+tasks:
+  one: {run: 'echo one >one.txt; echo two >"two 2.txt"', outputs: [one.txt, 'two 2.txt']}
+  cat: {needs: [one], env: {names: '${{ tasks.one.files }}'}, run: 'cat $names || true'}
+  inner: {needs: [one], env: {names: '-u ${{ tasks.one.files }}'}, run: 'echo "$(cat ${names} 2>&1)"'}
+  check: {needs: [one], env: {names: '${{ tasks.one.files }}'}, run: 'true', check: 'ls $names'}
+  quoted: {needs: [one], env: {names: '${{ tasks.one.files }}'}, run: 'n=$names; printf "%s\n" "$n" "$names" | while IFS= read -r f; do cat "$f"; done'}
+  single: {needs: [one], env: {names: '${{ tasks.one.files }}'}, run: "echo '$names' # $names"}
+  args: {needs: [one], exec: [sh, -c, 'cat "$@"', x, '${{ tasks.one.files }}']}
+END
+exits 1 cairn run split.yaml
+says '`$names` in `run` is split at blanks, and one of its files is named `two 2.txt`: write `exec`' 'a shell that would split them is not started'
+is "$(sed -n 's/^FAILED \([a-z]*\) .*/\1/p' err | sort | tr '\n' ' ')" 'cat check inner ' 'those that split, and no others'
+exits 0 cairn status --tasks
+logs quoted "$(printf 'one\ntwo\none\ntwo')" 'line by line they are whole'
+logs args "$(printf 'one\ntwo')" 'and as arguments'
+logs single '$names' 'in single quotes it is no value'
+sed -i 's/two 2/two_2/g' split.yaml
+exits 0 cairn run split.yaml --fresh
+logs cat "$(printf 'one\ntwo')" 'names without blanks are split as before'
+
 # ---- A member goes, comes, fails; a kill between ----
 cat >grow.yaml <<'END'
 name: grow

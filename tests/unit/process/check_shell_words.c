@@ -229,6 +229,49 @@ START_TEST(test_shell)
 }
 END_TEST
 
+START_TEST(test_split)
+{
+    static const char *const split[] = {"cat $f",
+                                        "cat ${f}",
+                                        "cat ${f%x}",
+                                        "for x in $f; do",
+                                        "x=\"$(cat $f)\"",
+                                        "a \"b\" $f",
+                                        "make F=$f",
+                                        "echo \"$(a \"b\" $f)\"",
+                                        "# it's\ncat $f",
+                                        "echo \\\\$f\\\"",
+                                        "(cd x; cat $f)",
+                                        "a=1; b $f",
+                                        "$f",
+                                        "echo 'a' $f 'b'",
+                                        "echo \"it's\"; $f",
+                                        "case a in b) cat $f"};
+    static const char *const whole[] = {"cat \"$f\"",
+                                        "cat '$f'",
+                                        "x=$f",
+                                        "x=1\ny=$f; z=$f",
+                                        "# $f",
+                                        "cat $ff ${ff} $fa",
+                                        "cat \\$f",
+                                        "case $f in",
+                                        "cat <<E\n$f\nE",
+                                        "IFS=x; cat $f",
+                                        "echo \"a $f b\"",
+                                        "echo \"$(cat \"$f\")\"",
+                                        "echo \"$((1)) $f\"",
+                                        "",
+                                        "f",
+                                        "cat 'it $f",
+                                        "$",
+                                        "${"};
+    for (size_t i = 0; i < sizeof split / sizeof split[0]; i++)
+        ck_assert_msg(shell_splits(str_of(split[i]), STR("f")), "%s", split[i]);
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        ck_assert_msg(!shell_splits(str_of(whole[i]), STR("f")), "%s", whole[i]);
+}
+END_TEST
+
 static void remove_dir(void)
 {
     remove_tree(help_dir);
@@ -245,6 +288,7 @@ int main(void)
     tcase_add_test(tests, test_limits);
     tcase_add_test(tests, test_same_as_dash);
     tcase_add_test(tests, test_shell);
+    tcase_add_test(tests, test_split);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
