@@ -21,9 +21,9 @@ struct direct_values {
 uint32_t direct_words(struct str text, const struct direct_values *values,
                       struct buf *out);
 
-/* Whether the text has `$name` where a shell splits its value into words: not in quotes,
- * nor as the value of an assignment. False from a here-document on, and where the text
- * sets IFS. */
+/* Whether the text has `$name` where a shell splits its value into words: not in
+ * quotes, nor as the value of an assignment. False from a here-document on, and where
+ * the text sets IFS. */
 bool shell_splits(struct str text, struct str name);
 
 /* Is the `sh` that this PATH leads to a dash? Of others it is not known what they do
