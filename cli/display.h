@@ -15,7 +15,7 @@ struct display {
     bool starts; /* tell when a task starts */
     enum show_output output;
     const char *hint; /* " --store DIR" or "" */
-    char *fresh; /* heap: "cairn run FILE --fresh", for a result with `gone` */
+    char *fresh;      /* heap: "cairn run FILE --fresh", for a result with `gone` */
     struct live tasks;
     struct block block;
     struct rate rate;

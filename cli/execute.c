@@ -250,8 +250,7 @@ static int carry_out(struct settings *settings, struct work *work)
             (void)each_unfinished(work->store, store_hint(settings), result.run,
                                   show_notice, &display);
         if (result.gone > 0 && work->store)
-            display.fresh =
-                fresh_words(work->store, result.run, store_hint(settings));
+            display.fresh = fresh_words(work->store, result.run, store_hint(settings));
         display_result(&display, &result);
         free(display.fresh);
         failure_watch_end(&watch);

@@ -92,13 +92,12 @@ static void print_summary(struct display *display,
     else if (result->not_chosen > 0 && result->exit_status == 0)
         say_always("run: what was chosen is done: %s in %s", counts, took);
     else if (display->stored && display->fresh)
-        say_always("run%s %s: %s in %s; %s gone: put %s back and resume with: cairn "
-                   "resume%s%s, or begin a new run with: %s",
-                   number, state_text(result), counts, took,
-                   result->gone == 1 ? "the file of a member is"
-                                     : "files of members are",
-                   result->gone == 1 ? "it" : "them", number, display->hint,
-                   display->fresh);
+        say_always(
+            "run%s %s: %s in %s; %s gone: put %s back and resume with: cairn "
+            "resume%s%s, or begin a new run with: %s",
+            number, state_text(result), counts, took,
+            result->gone == 1 ? "the file of a member is" : "files of members are",
+            result->gone == 1 ? "it" : "them", number, display->hint, display->fresh);
     else if (display->stored)
         say_always("run%s %s: %s in %s; resume with: cairn resume%s%s", number,
                    state_text(result), counts, took, number, display->hint);
