@@ -164,12 +164,10 @@ struct cairn_run_result {
     bool end_unsaved;     /* the end of the run could not be stored; resuming is safe */
     bool damaged;         /* damaged records were found and skipped */
     int exit_status;      /* 0, 1, 7, 8 or 9; where several hold: 8, 9, 1, 7 */
-    uint32_t left_behind; /* callbacks that had not ended: they may still run, and use
-                             what they were given */
+    uint32_t left_behind; /* callbacks that may still run, and use what they got */
     uint32_t lost_outputs; /* attempts whose output could not be kept */
     uint32_t not_chosen;   /* tasks that wait because they were not among `tasks` */
-    uint32_t gone; /* failed members of a `glob` whose file is not there any more: this
-                      run keeps them, so that resuming it fails again */
+    uint32_t gone; /* failed members of a `glob` whose file is gone */
 };
 
 /* A callback whose time limit and grace are over fails its attempt, and one that has
