@@ -167,7 +167,7 @@ struct cairn_run_result {
     uint32_t left_behind; /* callbacks that may still run, and use what they got */
     uint32_t lost_outputs; /* attempts whose output could not be kept */
     uint32_t not_chosen;   /* tasks that wait because they were not among `tasks` */
-    uint32_t gone; /* failed members of a `glob` whose file is gone */
+    uint32_t gone;         /* failed members of a `glob` whose file is gone */
 };
 
 /* A callback whose time limit and grace are over fails its attempt, and one that has
