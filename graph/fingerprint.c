@@ -5,11 +5,12 @@
  *              order; of params those that the task takes, of foreach the keys
  *   task:      digest of its task_def, its foreach values, and its needs in the order
  *              of their text: the id of one task, or the digest of the values of a
- *              whole group, or of the ids of a part of one
+ *              whole group, or of the ids of a part of one; then the ids of the
+ *              members whose files it is given, in their order
  *
  * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
- * once, undo, finally, needs_all, what a check warns of, and the order of needs or
- * foreach values do not count.
+ * once, undo, finally, needs_all, what a check warns of, and the order of needs do not
+ * count; nor does that of foreach values, but for whom they put files in order.
  *
  * Fingerprints are never stored: they are computed of the definition that a run has
  * stored and of the one that is there now, and compared. So this encoding may change
@@ -18,6 +19,7 @@
  * older version of the binary form: what that version does not have reads as empty. */
 #include "graph/fingerprint_int.h"
 
+#include "graph/definition_text.h"
 #include "graph/members.h"
 #include "graph/task_fields.h"
 
@@ -170,6 +172,15 @@ static int encode_barrier(const struct graph *g, uint32_t barrier, struct buf *o
     return !rc && def->n_picked ? encode_members(g, barrier, out) : rc;
 }
 
+/* Groups that a task_def names in texts: only the files of one can be asked for. */
+struct joined {
+    struct arena arena;
+    uint32_t *defs;
+    int n;
+    struct node_range last; /* of them, and the digest of its ids */
+    struct digest digest;
+};
+
 struct hasher {
     const struct graph *graph;
     struct sha256 *sha;
@@ -227,14 +238,52 @@ int sort_needs(const struct task_def *def, struct named_need **out)
     return 0;
 }
 
+static void find_joined(const struct hasher *h, const struct task_def *def,
+                        struct joined *joined)
+{
+    const struct definition *d = h->graph->definition;
+    *joined = (struct joined){.arena = ARENA_INIT};
+    if (may_ask_for_values(d, def) && def->kind != TASK_CALL)
+        joined->n = definition_values_of(d, def, &joined->arena, &joined->defs);
+}
+
+static void digest_range(struct hasher *h, struct node_range range, struct digest *out)
+{
+    sha256_begin(h->sha);
+    for (uint32_t i = 0; i < range.n; i++) {
+        const char *id = h->graph->id[node_at(range, i)];
+        sha256_add(h->sha, id, strlen(id) + 1);
+    }
+    sha256_end(h->sha, out);
+}
+
+/* Members of a whole group have one digest, made once. */
+static void add_joined(struct hasher *h, uint32_t task, struct joined *joined)
+{
+    for (int i = 0; i < joined->n; i++) {
+        struct node_range range = graph_referred(h->graph, task, joined->defs[i]);
+        bool same = range.at == joined->last.at && range.first == joined->last.first &&
+                    range.n == joined->last.n;
+        if (range.n < 2)
+            continue;
+        if (!same)
+            digest_range(h, range, &joined->digest);
+        joined->last = range;
+        buf_byte(&h->scratch, 'f');
+        buf_add(&h->scratch, joined->digest.bytes, DIGEST_SIZE);
+    }
+}
+
 static int hash_def(struct hasher *h, uint32_t index)
 {
     const struct graph *g = h->graph;
     const struct task_def *def = &g->definition->defs[index];
     struct digest base;
     struct named_need *sorted;
+    struct joined joined;
     if (sort_needs(def, &sorted))
         return CAIRN_ENOMEM;
+    find_joined(h, def, &joined);
     buf_clear(&h->scratch);
     encode_def(g->definition, def, &h->scratch);
     hash_scratch(h, &base);
@@ -246,11 +295,14 @@ static int hash_def(struct hasher *h, uint32_t index)
             buf_lstr(&h->scratch, def->foreach[k].values[member_value(def, m, k)]);
         for (uint32_t j = 0; j < def->n_needs; j++)
             add_need(h, g->needs[g->need_start[task] + sorted[j].index]);
+        add_joined(h, task, &joined);
         if (!h->scratch.failed)
             hash_scratch(h, &h->out[task]);
     }
+    bool no_memory = h->scratch.failed || joined.n < 0;
     free(sorted);
-    return h->scratch.failed ? CAIRN_ENOMEM : 0;
+    arena_release(&joined.arena);
+    return no_memory ? CAIRN_ENOMEM : 0;
 }
 
 int graph_fingerprints(const struct graph *graph, struct digest *out,

@@ -64,6 +64,21 @@ bool graph_any_dependent(const struct graph *graph, uint32_t node,
 int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
                 struct cairn_error *error);
 
+/* ---- graph_needs.c ---- */
+
+/* The tasks that tasks.X stands for in the texts of `task`: the member that it needs, a
+ * task without foreach, the part of the group that it needs, or all members. */
+struct node_range {
+    const uint32_t *at; /* [n] of the graph; NULL: [first, first + n) */
+    uint32_t first, n;
+};
+static inline uint32_t node_at(struct node_range range, uint32_t i)
+{
+    return range.at ? range.at[i] : range.first + i;
+}
+struct node_range graph_referred(const struct graph *graph, uint32_t task,
+                                 uint32_t def);
+
 /* ---- match.c ---- */
 
 /* Task by id, NODE_NONE if there is none. */

@@ -110,3 +110,25 @@ int building_resolve(struct building *b, uint32_t task, const struct need *need,
     assert(*node < graph->n_nodes);
     return 0;
 }
+
+/* One member, or part, that is needed is meant, even beside its whole group; with
+ * several of them only the group can be. */
+struct node_range graph_referred(const struct graph *g, uint32_t task, uint32_t def)
+{
+    const struct task_def *own = graph_def(g, task);
+    uint32_t member = NODE_NONE, n = 0;
+    for (uint32_t i = 0; i < own->n_needs; i++)
+        if (own->needs[i].target == def && own->needs[i].n_bindings) {
+            member = g->needs[g->need_start[task] + i];
+            n++;
+        }
+    if (n == 1 && graph_is_barrier(g, member)) {
+        uint32_t first = g->need_start[member];
+        return (struct node_range){.at = &g->needs[first],
+                                   .n = g->need_start[member + 1] - first};
+    }
+    if (n == 1)
+        return (struct node_range){.first = member, .n = 1};
+    return (struct node_range){.first = g->first[def],
+                               .n = g->first[def + 1] - g->first[def]};
+}

@@ -163,7 +163,7 @@ static const char *describe_change(const struct cairn_plan *plan, uint32_t task,
     if (definition_changes(plan, task, name_change, &list, NULL))
         list.text.failed = true;
     if (list.text.size == 0)
-        buf_text(&list.text, "the members of a group it needs");
+        buf_text(&list.text, "the members of a group it needs, or their order,");
     buf_text(&list.text, " changed");
     return keep_text(arena, &list.text, "its definition changed");
 }

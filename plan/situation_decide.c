@@ -161,7 +161,7 @@ static bool is_condition_settled(struct loader *l, uint32_t task, const uint16_t
     int n = condition_referred(&l->w->definition, def, &scratch, &defs);
     bool yes = n >= 0;
     for (int i = 0; i < n && yes; i++) {
-        struct node_range range = lookup_referred(&l->w->graph, task, defs[i]);
+        struct node_range range = graph_referred(&l->w->graph, task, defs[i]);
         for (uint32_t k = 0; k < range.n && yes; k++)
             yes = settle_status(l, node_at(range, k), fate[node_at(range, k)], aside);
     }

@@ -77,7 +77,7 @@ static int check_values_for(struct loader *l, const struct value_sources *source
     uint32_t def = g->def_of[task];
     int lost = 0;
     for (uint32_t i = 0; i < sources->n[def]; i++) {
-        struct node_range range = lookup_referred(g, task, sources->defs[def][i]);
+        struct node_range range = graph_referred(g, task, sources->defs[def][i]);
         for (uint32_t k = 0; k < range.n; k++) {
             int rc = check_result(l, node_at(range, k));
             if (rc < 0)

@@ -64,29 +64,7 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
     return rc;
 }
 
-/* ---- Which task is meant ---- */
-
-/* One member, or part, that is needed is meant, even beside its whole group; with
- * several of them only the group can be. */
-struct node_range lookup_referred(const struct graph *g, uint32_t task, uint32_t def)
-{
-    const struct task_def *own = graph_def(g, task);
-    uint32_t member = NODE_NONE, n = 0;
-    for (uint32_t i = 0; i < own->n_needs; i++)
-        if (own->needs[i].target == def && own->needs[i].n_bindings) {
-            member = g->needs[g->need_start[task] + i];
-            n++;
-        }
-    if (n == 1 && graph_is_barrier(g, member)) {
-        uint32_t first = g->need_start[member];
-        return (struct node_range){.at = &g->needs[first],
-                                   .n = g->need_start[member + 1] - first};
-    }
-    if (n == 1)
-        return (struct node_range){.first = member, .n = 1};
-    return (struct node_range){.first = g->first[def],
-                               .n = g->first[def + 1] - g->first[def]};
-}
+/* ---- What other tasks say ---- */
 
 /* How a group stands: as its barrier would. Members that were excluded are left out,
  * if others are left. */
@@ -238,7 +216,7 @@ static int ask_task(const struct asker *a, const struct name *name, struct value
     if (def == MAP_NONE)
         return error_set(error, CAIRN_EWORKFLOW, "there is no task `%.*s`",
                          (int)name->first.len, name->first.ptr);
-    struct node_range range = lookup_referred(l->graph, a->task, def);
+    struct node_range range = graph_referred(l->graph, a->task, def);
     if (name->kind == NAME_TASK_OUTPUT)
         return find_output(l, range, name, out, error);
     if (name->kind == NAME_TASK_FILES)

@@ -46,17 +46,4 @@ int lookup_name(void *asker, const struct name *name, struct value *out,
 /* The scope of a task's texts. `asker` must live as long as the scope. */
 struct scope lookup_scope(const struct asker *asker);
 
-/* The tasks that tasks.X stands for in the texts of `task`: the member that it needs, a
- * task without foreach, the part of the group that it needs, or all members. */
-struct node_range {
-    const uint32_t *at; /* [n] of the graph; NULL: [first, first + n) */
-    uint32_t first, n;
-};
-static inline uint32_t node_at(struct node_range range, uint32_t i)
-{
-    return range.at ? range.at[i] : range.first + i;
-}
-struct node_range lookup_referred(const struct graph *graph, uint32_t task,
-                                  uint32_t def);
-
 #endif

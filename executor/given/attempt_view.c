@@ -324,7 +324,7 @@ static int ask(void *context, const struct name *name, struct value *out,
                        : MAP_NONE;
     int rc = 0;
     if (def != MAP_NONE) {
-        struct node_range range = lookup_referred(&v->graph, v->task, def);
+        struct node_range range = graph_referred(&v->graph, v->task, def);
         for (uint32_t i = 0; i < range.n && !rc; i++)
             rc = put_back(v, node_at(range, i), error);
     }

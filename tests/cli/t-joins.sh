@@ -62,6 +62,30 @@ says "printf '<%s>' one.txt 'two 2.txt' - 'grid x1'" 'a plan shows them once the
 exits 0 cairn run files.yaml --param without=2
 logs all '<one.txt><two 2.txt><-><grid x1><grid y1>' 'members that a condition left out have none'
 
+# ---- The order of members is that of the files ----
+cat >order.yaml <<'END'
+name: order
+tasks:
+  m: {foreach: {i: [a, b, c], k: [x, y]}, run: 'echo "$i$k" >"$i$k"', outputs: ['${{ i }}${{ k }}']}
+  join: {needs: [m], exec: [cat, '${{ tasks.m.files }}']}
+  part: {needs: ['m[k=x]'], env: {f: '${{ tasks.m.files }}'}, run: 'echo $f'}
+  each: {foreach: {i: [a, b, c]}, needs: ['m[i=${{ i }},k=x]'], exec: [cat, '${{ tasks.m.files }}']}
+  count: {needs: [m], run: 'echo done'}
+END
+exits 0 cairn run order.yaml
+sed -i 's/i: \[a, b, c\], k/i: [c, a, b], k/' order.yaml
+is "$(planned)" 'join part' 'the order has changed: what is given the files runs again, and nothing else'
+exits 0 cairn plan
+says 'the members of a group it needs, or their order, changed' 'the plan says why'
+exits 0 cairn resume
+logs join "$(printf 'cx\ncy\nax\nay\nbx\nby')" 'in their new order'
+logs part 'cx ax bx' 'of a part, too'
+sed -i 's/k: \[x, y\]/k: [y, x]/; s/echo done/echo Done/' order.yaml
+is "$(planned)" 'join count' 'of the second key; a part with one value of it has the same order'
+exits 0 cairn resume
+sed -i 's/echo Done/echo done/' order.yaml
+is "$(planned)" count 'an edit of another task changes nothing for them'
+
 # ---- Names that a shell would take apart ----
 echo wrong >two
 cat >split.yaml <<'END'

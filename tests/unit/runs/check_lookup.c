@@ -76,7 +76,7 @@ static void expect_range(const char *asking, const char *def, const char *first,
                          uint32_t n)
 {
     uint32_t index = map_get(&definition.by_id, str_of(def));
-    struct node_range range = lookup_referred(&graph, task(asking), index);
+    struct node_range range = graph_referred(&graph, task(asking), index);
     ck_assert_uint_eq(range.first, task(first));
     ck_assert_uint_eq(range.n, n);
 }
