@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Warnings of what only a shell would do: `~`, `$NAME` and `*` where nothing expands
- * them, words of the shell and several words in one where a program is started without
- * one, and `[[` for a shell that may not have it. All of it is valid, and fails late.
+/* Warnings of what only a shell would do: `~`, `$NAME`, `$(COMMAND)` and `*` where
+ * nothing expands them, words of the shell and several words in one where a program is
+ * started without one, and `[[` for a shell that may not have it. All of it is valid,
+ * and fails late.
  */
 #include "workflow/parse_refs_int.h"
 
@@ -37,11 +38,45 @@ static bool is_home(struct str text)
     return text.len > 0 && text.ptr[0] == '~' && (text.len == 1 || text.ptr[1] == '/');
 }
 
+/* $(COMMAND), or a pair of backquotes; ptr NULL: there is none. */
+static struct str find_command(struct str text)
+{
+    uint32_t depth = 0;
+    for (size_t i = 0; i + 1 < text.len; i++) {
+        const char *at = text.ptr + i, *end = NULL;
+        size_t left = text.len - i;
+        if (at[0] == '`')
+            end = memchr(at + 1, '`', left - 1);
+        for (size_t k = 1; at[0] == '$' && at[1] == '(' && !end && k < left; k++) {
+            depth += at[k] == '(';
+            depth -= at[k] == ')';
+            end = depth ? NULL : at + k;
+        }
+        if (end > at + 1)
+            return (struct str){at, (size_t)(end - at) + 1};
+        depth = 0;
+    }
+    return (struct str){NULL, 0};
+}
+
+/* In backquotes, which those of a command are already. */
+struct quoted {
+    const char *mark;
+    struct str text;
+};
+
+static struct quoted quote(struct str text)
+{
+    return (struct quoted){text.ptr[0] == '`' ? "" : "`", text};
+}
+
+#define QUOTED(q) (q).mark, SHOWN((q).text), (q).mark
+
 static struct str what_stays(struct str text)
 {
     const char *at = is_home(text) ? text.ptr : find_variable(text);
     if (!at)
-        return (struct str){NULL, 0};
+        return find_command(text);
     size_t left = (size_t)(text.ptr + text.len - at), n = 1;
     while (at[0] == '$' && n < left &&
            (is_upper(at[n]) || at[n] == '{' || (at[n] >= '0' && at[n] <= '9')))
@@ -58,9 +93,9 @@ void warn_of_path(struct parser *p, const struct node *node, const char *key,
     bool output = strcmp(key, "outputs") == 0;
     if (stays.ptr)
         parse_warn(p, node->at,
-                   "`%.*s` is not expanded in `%s`: write the path itself, or give it "
-                   "as ${{ params.NAME }}",
-                   SHOWN(stays), key);
+                   "%s%.*s%s is not expanded in `%s`: write the path itself, or give "
+                   "it as ${{ params.NAME }}",
+                   QUOTED(quote(stays)), key);
     else if (dollar && !template_has(text))
         parse_warn(
             p, node->at,
@@ -85,9 +120,24 @@ void warn_of_env(struct parser *p, const struct node *node, struct str name,
     if (home)
         text = (struct str){text.ptr + 1, text.len - 1};
     parse_warn(p, node->at,
-               "`%.*s` stays as it is: nothing expands the values of `env`; set it in "
-               "`run`, as in `%.*s=\"%s%.*s\"`",
-               SHOWN(stays), SHOWN(name), home ? "$HOME" : "", SHOWN(text));
+               "%s%.*s%s stays as it is: nothing expands the values of `env`; set it "
+               "in `run`, as in `%.*s=\"%s%.*s\"`",
+               QUOTED(quote(stays)), SHOWN(name), home ? "$HOME" : "", SHOWN(text));
+}
+
+void warn_of_param(struct parser *p, const struct node *node, struct str name,
+                   struct str text)
+{
+    struct str stays = what_stays(text);
+    bool home = is_home(text);
+    if (!stays.ptr)
+        return;
+    if (home)
+        text = (struct str){text.ptr + 1, text.len - 1};
+    parse_warn(p, node->at,
+               "%s%.*s%s stays as it is: nothing expands the values of `params`; give "
+               "it when the run begins: --param %.*s=\"%s%.*s\"",
+               QUOTED(quote(stays)), SHOWN(name), home ? "$HOME" : "", SHOWN(text));
 }
 
 /* ---- A program that is started without a shell ---- */
@@ -124,7 +174,9 @@ static void warn_of_argument(struct parser *p, const struct node *item,
                              struct str program, struct str text)
 {
     struct str stays = what_stays(text);
-    if (!IS_ONE_OF(program, own_text) && stays.ptr == text.ptr && stays.len)
+    if (stays.ptr != text.ptr || (stays.len && stays.ptr[0] == '`'))
+        stays = find_command(text);
+    if (!IS_ONE_OF(program, own_text) && stays.len && stays.ptr[0] != '`')
         parse_warn(
             p, item->at,
             "`%.*s` is not expanded in `exec`, which starts the program without a "

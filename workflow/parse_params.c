@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Params: `name: default`, or typed, and the values given for one run. The type only
  * decides what is accepted; a value stays the text that it was written as. */
+#include "workflow/parse_refs_int.h"
 #include "workflow/parse_top_int.h"
 
 #include "base/identifier.h"
@@ -288,6 +289,8 @@ int read_params(struct parser *p, const struct node *map)
     for (const struct node *key = map ? map->first : NULL; key && !rc;
          key = key->next->next) {
         rc = read_param(p, key, &params[n]);
+        if (!rc)
+            warn_of_param(p, key->next, params[n].pair.key, params[n].pair.value);
         known = known && !rc;
         n += !rc;
         rc = parse_go_on(p, rc);

@@ -28,11 +28,13 @@ int check_string(struct parser *p, const struct node *node, struct str key,
 void warn_of_other_form(struct parser *p, const struct node *node, struct str text,
                         const char *instead);
 /* Warn of what only a shell would do (parse_habits.c): in a path of `key`, a value of
- * env, the items of exec, and `[[` in a text for a shell without it. */
+ * env or params, the items of exec, and `[[` in a text for a shell without it. */
 void warn_of_path(struct parser *p, const struct node *node, const char *key,
                   struct str text);
 void warn_of_env(struct parser *p, const struct node *node, struct str name,
                  struct str text);
+void warn_of_param(struct parser *p, const struct node *node, struct str name,
+                   struct str text);
 void warn_of_exec(struct parser *p, const struct node *list, struct str program);
 void warn_of_bash(struct parser *p, const struct node *node, struct str text,
                   struct str shell);

@@ -197,7 +197,23 @@ outputs: [$x/y]|`$` stays as it is in `outputs`: write ${{ NAME }}
 inputs: ['${HOME}/x']|`${HOME}` is not expanded in `inputs`
 env: {PATH: '$HOME/bin:$PATH'}|set it in `run`, as in `PATH="$HOME/bin:$PATH"`
 env: {A: ~/x}|set it in `run`, as in `A="$HOME/x"`
+env: {A: '$(date +%F)'}|`$(date +%F)` stays as it is: nothing expands the values of `env`; set it in `run`, as in `A="$(date +%F)"`
+env: {A: 'x `date`'}|: `date` stays as it is: nothing expands the values of `env`
+cwd: 'a/$(uname -m)'|`$(uname -m)` is not expanded in `cwd`: write the path itself
+outputs: ['`hostname`.log']|: `hostname` is not expanded in `outputs`
+inputs: ['$(echo $(echo x)).c']|`$(echo $(echo x))` is not expanded in `inputs`
 END
+for default in '$(date +%F)' '{default: $(date +%F)}'; do
+    printf 'name: w\nparams: {day: %s}\ntasks: {a: {run: "true"}}\n' "$default" >written.yaml
+    exits 0 cairn validate written.yaml
+    says 'warning: written.yaml:2:' "$default: a warning with its place"
+    says '`$(date +%F)` stays as it is: nothing expands the values of `params`; give it when the run begins: --param day="$(date +%F)"' "$default: what helps"
+done
+printf 'name: w\nparams: {a: "a$b", b: "$5 (five)", c: "`", d: "$(x", e: "(x) $", f: "``"}\nenv: {A: "`date`"}\ntasks: {a: {run: "true"}}\n' >written.yaml
+exits 0 cairn validate written.yaml
+is "$(grep -c 'written.yaml:2:.*stays as it is' err)" 0 'params with a dollar and a backquote'
+says 'written.yaml:3:' 'the env of a workflow'
+
 while IFS='|' read -r key meant; do
     warned "$key"
     matches "warning: written.yaml:5:[0-9]+: " "$key: a warning with its place"
@@ -206,11 +222,12 @@ done <<'END'
 exec: [ls -l]|write each word as an item, or `run: ls -l`
 exec: [ls, '*.c']|`*.c` is not expanded in `exec`
 exec: [echo, $HOME]|`$HOME` is not expanded in `exec`
+exec: [echo, 'x$(date)']|`$(date)` is not expanded in `exec`
 exec: [cd, /tmp]|`cd` is a word of the shell and no program: use `run`, or `cwd: DIR`
 exec: [source, x]|`source` is a word of the shell
 run: if [[ -f x ]]; then echo; fi|5:13: `[[` is of bash, and `sh` may not have it
 END
-for fine in "exec: [find, ., -name, '*.c']" "exec: [sh, -c, '\$HOME']" "exec: ['./my prog', a]" \
+for fine in "exec: [find, ., -name, '*.c']" "exec: [sh, -c, '\$HOME']" "exec: [sh, -c, 'x \$(y)']" "exec: [say, 'see \`x\`']" "exec: ['./my prog', a]" \
     'run: grep "[[ x" f' "exec: [echo, '\${{ params.x }}*']"; do
     warned "$fine"
     ok "$fine: no warning" sh -c '! grep -q warning err'
