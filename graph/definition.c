@@ -2,10 +2,11 @@
 /* Life of a definition, and finding names in it. */
 #include "graph/definition.h"
 
-#include <stdlib.h>
-
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "cairn/outcome.h"
+
+#include <stdlib.h>
 
 void definition_init(struct definition *definition)
 {
@@ -118,4 +119,23 @@ int definition_params(const struct definition *definition, struct buf *text,
     }
     int rc = buf_check(text, error);
     return rc ? rc : sha256_of(text->data, text->size, digest, error);
+}
+
+/* The names of outcomes and states of runs, as every text, JSON and condition has them.
+ */
+
+const char *cairn_outcome_name(enum cairn_outcome outcome)
+{
+    static const char *const names[] = {"pending", "completed", "failed",
+                                        "skipped", "cancelled", "undone",
+                                        "unknown", "excluded"};
+    return (unsigned)outcome < sizeof names / sizeof names[0] ? names[outcome]
+                                                              : "unknown";
+}
+
+const char *cairn_run_state_name(enum cairn_run_state state)
+{
+    static const char *const names[] = {"unfinished", "completed", "failed",
+                                        "cancelled", "undone"};
+    return (unsigned)state < sizeof names / sizeof names[0] ? names[state] : "unknown";
 }

@@ -29,9 +29,11 @@ struct key_value {
 };
 
 enum task_kind { TASK_RUN = 1, TASK_EXEC = 2, TASK_CALL = 3, TASK_EXTERNAL = 4 };
+
 enum task_when { WHEN_SUCCESS = 0, WHEN_FAILED = 1, WHEN_ALWAYS = 2 };
 
 enum foreach_source { FOREACH_LIST = 1, FOREACH_RANGE, FOREACH_GLOB, FOREACH_LINES };
+
 struct foreach_key {
     struct str name;
     uint8_t source;
@@ -125,7 +127,9 @@ struct task_def {
 };
 
 enum on_failure { ON_FAILURE_STOP = 0, ON_FAILURE_CONTINUE = 1, ON_FAILURE_UNDO = 2 };
+
 enum undo_scope { UNDO_FAILED = 0, UNDO_ANCESTORS = 1, UNDO_ALL = 2 };
+
 enum on_crash { ON_CRASH_KILL = 0, ON_CRASH_ADOPT = 1 };
 
 struct pool {
@@ -159,7 +163,7 @@ struct definition {
     struct str *notes; /* [n_notes] members of glob and lines that are new or gone on
                           disk, which does not change a run that is resumed */
     uint32_t n_notes;
-    /* Every distinct text with ${{ }} and every condition, parsed (definition_text.c).
+    /* Every distinct text with ${{ }} and every condition, parsed (text_expand.c).
      */
     struct map by_text;
     struct text_template *templates;
@@ -169,7 +173,6 @@ struct definition {
 void definition_init(struct definition *definition);
 /* Frees all that the definition holds, and leaves it as after definition_init. */
 void definition_release(struct definition *definition);
-
 /* Index of a param, UINT32_MAX if there is none. */
 uint32_t definition_param(const struct definition *definition, struct str name);
 /* Index into def->foreach, UINT32_MAX if there is none. */
@@ -183,12 +186,14 @@ bool task_def_wants_group(const struct definition *definition,
                           const struct task_def *def);
 /* Does any task? */
 bool definition_wants_groups(const struct definition *definition);
+
 /* An excluded member of a group counts for it as a skipped one does. */
 static inline bool task_def_needs_all(const struct definition *definition,
                                       const struct task_def *def)
 {
     return def->needs_all || definition->all_need_all;
 }
+
 /* True if the sorted names have this one. */
 bool names_have(const struct str *sorted, uint32_t n, struct str name);
 /* Whether a task lists the secret. */

@@ -43,11 +43,20 @@
  *     secrets   list of names, sorted, none twice, among the definition's [2]
  *     params    list of names, sorted, none twice, among the definition's [2]
  *     picked    list of places in the product, ascending, each as the distance [3]
- *     open keys a byte for each need: bit k, the target's key k is open [4]
- */
+ *     open keys a byte for each need: bit k, the target's key k is open [4] */
 #include "graph/definition_codec.h"
 
+#include "graph/definition.h"
+#include "graph/members.h"
 #include "graph/task_fields.h"
+#include "graph/text_expand.h"
+
+#include "base/identifier.h"
+#include "base/limits.h"
+#include "base/reader.h"
+
+/* The start of the binary form. */
+#define DEFINITION_MAGIC "CAIRNDEF"
 
 static void put_texts(struct buf *out, const struct str *texts, uint32_t n)
 {
@@ -243,4 +252,472 @@ int definition_encode(const struct definition *definition, struct buf *out,
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i], version);
     return buf_check(out, error);
+}
+
+/* Reading back what definition_codec.c describes and writes. Nothing is trusted: every
+ * count is checked against the bytes that are left before anything of that size is
+ * allocated, every number against its meaning.
+ *
+ * Anything wrong sets reader.failed, after which everything reads as zero or empty, so
+ * that one check at the end of each loop step is enough. */
+
+struct decoder {
+    struct reader reader;
+    struct definition *out;
+    uint64_t version;
+    uint32_t n_defs;        /* how many there will be */
+    struct str shell_bytes; /* of the last shell, which is mostly that of the next */
+    struct str *shell;
+    uint32_t n_shell;
+};
+
+static bool has_failed(const struct decoder *d)
+{
+    return d->reader.failed || d->out->arena.failed;
+}
+
+static void fail_unless(struct decoder *d, bool condition)
+{
+    if (!condition)
+        d->reader.failed = true;
+}
+
+static uint64_t get_number(struct decoder *d, uint64_t most)
+{
+    uint64_t value = read_varint(&d->reader);
+    fail_unless(d, value <= most);
+    return d->reader.failed ? 0 : value;
+}
+
+/* Text becomes ids, arguments, environments and paths: no NUL. */
+static struct str get_text(struct decoder *d)
+{
+    struct str text = read_lstr(&d->reader);
+    fail_unless(d, !text.len || !memchr(text.ptr, 0, text.len));
+    return arena_str(&d->out->arena, text);
+}
+
+/* A count of items that take at least `least` bytes each, and room for them. */
+static void *get_list(struct decoder *d, size_t least, size_t size, uint32_t *n)
+{
+    uint64_t count = get_number(d, reader_left(&d->reader) / least);
+    fail_unless(d, count < UINT32_MAX);
+    if (d->reader.failed)
+        count = 0;
+    void *list = arena_take(&d->out->arena, count, size);
+    *n = list ? (uint32_t)count : 0;
+    return list;
+}
+
+static struct str *get_texts(struct decoder *d, uint32_t *n)
+{
+    struct str *texts = get_list(d, 1, sizeof *texts, n);
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
+        texts[i] = get_text(d);
+    return texts;
+}
+
+/* Sorted, none twice. */
+static struct str *get_names(struct decoder *d, uint32_t *n)
+{
+    struct str *names = get_texts(d, n);
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++) {
+        fail_unless(d, names[i].len > 0);
+        if (i && !has_failed(d))
+            fail_unless(d, str_compare(names[i - 1], names[i]) < 0);
+    }
+    return names;
+}
+
+static struct key_value *get_pairs(struct decoder *d, bool unique, uint32_t *n)
+{
+    struct key_value *pairs = get_list(d, 2, sizeof *pairs, n);
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++) {
+        pairs[i].key = get_text(d);
+        pairs[i].value = get_text(d);
+        fail_unless(d, pairs[i].key.len > 0);
+        if (i && !has_failed(d))
+            fail_unless(d,
+                        str_compare(pairs[i - 1].key, pairs[i].key) < (unique ? 0 : 1));
+    }
+    return pairs;
+}
+
+static struct str *get_shell(struct decoder *d, uint32_t *n)
+{
+    struct reader *r = &d->reader;
+    const char *start = (const char *)r->at;
+    size_t len = d->shell_bytes.len;
+    if (!r->failed && len && len <= reader_left(r) &&
+        memcmp(start, d->shell_bytes.ptr, len) == 0) {
+        (void)read_bytes(r, len);
+    } else {
+        d->shell = get_texts(d, &d->n_shell);
+        d->shell_bytes = (struct str){start, (size_t)((const char *)r->at - start)};
+    }
+    *n = d->n_shell;
+    return d->shell;
+}
+
+/* The values of a range follow from its spec, and foreach_key_find relies on that. */
+static bool values_match(const struct foreach_key *key)
+{
+    int64_t from, to;
+    if (key->source != FOREACH_RANGE)
+        return true;
+    if (!foreach_range(key->spec, &from, &to))
+        return false;
+    uint64_t n = to < from ? 0 : (uint64_t)to - (uint64_t)from + 1;
+    if (n != key->n)
+        return false;
+    for (uint32_t i = 0; i < key->n; i++)
+        if (foreach_key_find(key, key->values[i]) != i)
+            return false;
+    return true;
+}
+
+static void get_foreach(struct decoder *d, struct task_def *def)
+{
+    uint32_t n;
+    struct foreach_key *keys = get_list(d, 4, sizeof *keys, &n);
+    fail_unless(d, n <= LIMIT_FOREACH_KEYS);
+    if (has_failed(d))
+        return;
+    def->foreach = keys;
+    for (uint32_t k = 0; k < n && !has_failed(d); k++) {
+        struct str name = get_text(d);
+        fail_unless(d, str_is_key(name) && task_def_key(def, name) == UINT32_MAX);
+        keys[k].name = name;
+        keys[k].source = read_byte(&d->reader);
+        keys[k].spec = get_text(d);
+        keys[k].values = get_texts(d, &keys[k].n);
+        fail_unless(d,
+                    keys[k].source >= FOREACH_LIST && keys[k].source <= FOREACH_LINES);
+        if (!has_failed(d))
+            fail_unless(d, values_match(&keys[k]));
+        def->n_foreach = k + 1;
+    }
+}
+
+static void get_needs(struct decoder *d, struct task_def *def)
+{
+    uint32_t n;
+    struct need *needs = get_list(d, 3, sizeof *needs, &n);
+    for (uint32_t i = 0; i < n && !has_failed(d); i++) {
+        needs[i].text = get_text(d);
+        needs[i].target = (uint32_t)get_number(d, d->n_defs - 1);
+        struct key_value *bindings =
+            get_list(d, 1, sizeof *bindings, &needs[i].n_bindings);
+        for (uint32_t k = 0; k < needs[i].n_bindings && !has_failed(d); k++)
+            bindings[k].value = get_text(d);
+        needs[i].bindings = needs[i].n_bindings ? bindings : NULL;
+    }
+    def->needs = needs;
+    def->n_needs = n;
+}
+
+static void get_picked(struct decoder *d, struct task_def *def)
+{
+    uint64_t next = 0;
+    def->picked = get_list(d, 1, sizeof *def->picked, &def->n_picked);
+    fail_unless(d, def->n_picked <= LIMIT_TASKS);
+    for (uint32_t i = 0; i < def->n_picked && !has_failed(d); i++) {
+        uint64_t more = get_number(d, UINT64_MAX);
+        fail_unless(d, !__builtin_add_overflow(next, more, &def->picked[i]) &&
+                           def->picked[i] < UINT64_MAX);
+        next = def->picked[i] + 1;
+    }
+}
+
+static void get_open_keys(struct decoder *d, struct task_def *def)
+{
+    for (uint32_t i = 0; i < def->n_needs && !has_failed(d); i++)
+        def->needs[i].open = read_byte(&d->reader);
+}
+
+static uint16_t *get_codes(struct decoder *d, uint32_t most, uint32_t *n)
+{
+    uint16_t *codes = get_list(d, 1, sizeof *codes, n);
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
+        codes[i] = (uint16_t)get_number(d, most);
+    return codes;
+}
+
+static int32_t get_signed(struct decoder *d)
+{
+    uint64_t number = get_number(d, UINT32_MAX);
+    int64_t half = (int64_t)(number / 2);
+    return (int32_t)(number % 2 ? -half - 1 : half);
+}
+
+static uint8_t get_byte(struct decoder *d, uint32_t most)
+{
+    uint8_t byte = read_byte(&d->reader);
+    fail_unless(d, byte <= most);
+    return d->reader.failed ? 0 : byte;
+}
+
+static void get_flags(struct decoder *d, struct task_def *def)
+{
+    uint8_t bits = read_byte(&d->reader), known = 0;
+    for (const struct task_flag *flag = task_flags; flag->bit; flag++) {
+        *(bool *)((char *)def + flag->at) = bits & flag->bit;
+        known |= flag->bit;
+    }
+    fail_unless(d, (bits & ~known) == 0);
+}
+
+/* Names of the workflow's secrets that a task lists. */
+static struct str *get_secrets(struct decoder *d, uint32_t *n)
+{
+    const struct definition *out = d->out;
+    struct str *names = get_names(d, n);
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
+        fail_unless(d, names_have(out->secrets, out->n_secrets, names[i]));
+    return names;
+}
+
+static struct str *get_params(struct decoder *d, uint32_t *n)
+{
+    struct str *names = get_names(d, n);
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
+        fail_unless(d, definition_param(d->out, names[i]) != UINT32_MAX);
+    return names;
+}
+
+static void get_field(struct decoder *d, struct task_def *def,
+                      const struct task_field *field)
+{
+    void *at = (char *)def + field->at;
+    uint32_t *n = (uint32_t *)(void *)((char *)def + field->n_at);
+    switch ((enum field_shape)field->shape) {
+    case FIELD_TEXT:
+        *(struct str *)at = get_text(d);
+        break;
+    case FIELD_TEXTS:
+        *(struct str **)at = get_texts(d, n);
+        break;
+    case FIELD_SHELL:
+        *(struct str **)at = get_shell(d, n);
+        break;
+    case FIELD_SECRETS:
+        *(struct str **)at = get_secrets(d, n);
+        break;
+    case FIELD_PARAMS:
+        *(struct str **)at = get_params(d, n);
+        break;
+    case FIELD_PAIRS:
+        *(struct key_value **)at = get_pairs(d, false, n);
+        break;
+    case FIELD_BYTE:
+        *(uint8_t *)at = get_byte(d, field->most);
+        break;
+    case FIELD_BOOL:
+        *(bool *)at = get_byte(d, 1) == 1;
+        break;
+    case FIELD_FLAGS:
+        get_flags(d, def);
+        break;
+    case FIELD_NUMBER:
+    case FIELD_PERMILLE:
+        *(uint32_t *)at = (uint32_t)get_number(d, field->most);
+        break;
+    case FIELD_TIME:
+        *(int64_t *)at = (int64_t)get_number(d, INT64_MAX);
+        break;
+    case FIELD_CODES:
+        *(uint16_t **)at = get_codes(d, field->most, n);
+        break;
+    case FIELD_INDEX: /* index + 1; 0 wraps round to UINT32_MAX: none */
+        *(uint32_t *)at = (uint32_t)get_number(d, d->out->n_pools) - 1;
+        break;
+    case FIELD_SIGNED:
+        *(int32_t *)at = get_signed(d);
+        break;
+    case FIELD_FOREACH:
+        get_foreach(d, def);
+        break;
+    case FIELD_NEEDS:
+        get_needs(d, def);
+        break;
+    case FIELD_PICKED:
+        get_picked(d, def);
+        break;
+    case FIELD_OPEN_KEYS:
+        get_open_keys(d, def);
+        break;
+    case FIELD_END:
+        break;
+    }
+}
+
+/* What the fields must be like together. */
+static void check_fields(struct decoder *d, const struct task_def *def)
+{
+    fail_unless(d, def->kind >= TASK_RUN);
+    fail_unless(d, def->kind != TASK_RUN || def->n_shell > 0);
+    fail_unless(d, def->kind != TASK_EXEC || def->n_argv > 0);
+    fail_unless(d, def->kind != TASK_EXTERNAL ||
+                       (d->version >= 2 && def->external.len > 0));
+    fail_unless(d, def->check_min_permille <= def->check_warn_permille);
+    fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
+    fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
+    fail_unless(d, def->own_params || def->n_params == 0);
+    fail_unless(d, d->version >= 4 || (!def->needs_all && !def->apart));
+}
+
+/* A text that the task does not have is empty, not NULL. */
+static void get_fields(struct decoder *d, struct task_def *def)
+{
+    for (const struct task_field *field = task_fields; field->shape; field++)
+        if (field->since <= d->version && field->kinds & 1U << def->kind)
+            get_field(d, def, field);
+        else if (field->shape == FIELD_TEXT)
+            *(struct str *)(void *)((char *)def + field->at) = STR("");
+    if (!has_failed(d))
+        check_fields(d, def);
+}
+
+static int get_task(struct decoder *d, uint32_t index)
+{
+    struct task_def *def = &d->out->defs[index];
+    get_fields(d, def);
+    fail_unless(d, task_id_is_good(def->id));
+    if (index > 0) /* those of `finally` are the last ones */
+        fail_unless(d, def->finally || !d->out->defs[index - 1].finally);
+    if (has_failed(d))
+        return 0;
+    int rc = task_def_finish(d->out, def, NULL);
+    if (rc == CAIRN_ENOMEM)
+        return rc;
+    fail_unless(d, rc == 0);
+    int added = map_add(&d->out->by_id, def->id, index, NULL);
+    fail_unless(d, added == 1);
+    return added < 0 ? added : 0;
+}
+
+static int get_tasks(struct decoder *d)
+{
+    enum { LEAST = 16 }; /* bytes of the shortest task */
+    struct definition *out = d->out;
+    uint32_t n;
+    int rc = 0;
+    out->defs = get_list(d, LEAST, sizeof *out->defs, &n);
+    fail_unless(d, n <= LIMIT_TASKS);
+    if (has_failed(d))
+        return 0;
+    d->n_defs = n;
+    out->defs_capacity = n;
+    if (map_reserve(&out->by_id, n))
+        return CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < n && !has_failed(d) && !rc; i++) {
+        out->n_defs = i + 1;
+        rc = get_task(d, i);
+    }
+    return rc;
+}
+
+/* Some keys of a group are open, not all of them, and what is open has no value. */
+static void check_open_keys(struct decoder *d, const struct need *need,
+                            const struct task_def *target)
+{
+    uint32_t all = (1U << target->n_foreach) - 1;
+    fail_unless(d, (need->open & ~all) == 0 && (!need->open || need->open != all));
+    for (uint32_t k = 0; k < need->n_bindings; k++)
+        fail_unless(d, !(need->open >> k & 1) || need->bindings[k].value.len == 0);
+}
+
+/* Bindings have the shape of their targets, which may come after them. Nothing in
+ * `finally` is needed from outside of it, nor needs what is outside. */
+static void check_bindings(struct decoder *d)
+{
+    struct definition *out = d->out;
+    for (uint32_t i = 0; i < out->n_defs; i++)
+        for (uint32_t j = 0; j < out->defs[i].n_needs; j++) {
+            struct need *need = &out->defs[i].needs[j];
+            const struct task_def *target = &out->defs[need->target];
+            bool whole = need->n_bindings == 0;
+            fail_unless(d, whole || need->n_bindings == target->n_foreach);
+            fail_unless(d, target->finally == out->defs[i].finally);
+            fail_unless(d, !whole || !need->open);
+            if (has_failed(d))
+                return;
+            check_open_keys(d, need, target);
+            for (uint32_t k = 0; k < need->n_bindings; k++)
+                need->bindings[k].key = target->foreach[k].name;
+        }
+}
+
+static void get_policy(struct decoder *d)
+{
+    struct definition *out = d->out;
+    if (d->version < 2)
+        return;
+    out->undo_scope = read_byte(&d->reader);
+    out->on_crash = read_byte(&d->reader);
+    out->deadline_ms = (int64_t)get_number(d, INT64_MAX);
+    out->secrets = get_names(d, &out->n_secrets);
+    if (d->version >= 4)
+        out->all_need_all = get_byte(d, 1) == 1;
+    fail_unless(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
+    fail_unless(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
+    fail_unless(d, out->n_secrets <= LIMIT_SECRETS);
+}
+
+static int get_definition(struct decoder *d)
+{
+    struct definition *out = d->out;
+    out->name = get_text(d);
+    out->file = get_text(d);
+    out->root = get_text(d);
+    out->params = get_pairs(d, true, &out->n_params);
+    out->jobs = (uint32_t)get_number(d, LIMIT_JOBS);
+    out->on_failure = read_byte(&d->reader);
+    fail_unless(d, out->on_failure <=
+                       (d->version < 2 ? ON_FAILURE_CONTINUE : ON_FAILURE_UNDO));
+    out->pools = get_list(d, 2, sizeof *out->pools, &out->n_pools);
+    for (uint32_t i = 0; i < out->n_pools && !has_failed(d); i++) {
+        out->pools[i].name = get_text(d);
+        out->pools[i].limit = (uint32_t)get_number(d, UINT32_MAX);
+        fail_unless(d, out->pools[i].limit > 0);
+    }
+    get_policy(d);
+    int rc = has_failed(d) ? 0 : get_tasks(d);
+    if (!rc && !has_failed(d))
+        check_bindings(d);
+    if (!rc && !has_failed(d))
+        out->all_need_all =
+            (d->version < 4 || out->all_need_all) && definition_wants_groups(out);
+    return rc;
+}
+
+static int get_all(struct decoder *d, struct cairn_error *error)
+{
+    struct str start = read_bytes(&d->reader, DEFINITION_MAGIC_BYTES);
+    d->version = read_varint(&d->reader);
+    if (d->reader.failed ||
+        memcmp(start.ptr, DEFINITION_MAGIC, DEFINITION_MAGIC_BYTES) != 0)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the stored workflow definition is no such thing");
+    if (d->version < 1 || d->version > DEFINITION_VERSION)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the stored workflow definition has the unknown version %llu",
+                         (unsigned long long)d->version);
+    if (get_definition(d) || d->out->arena.failed)
+        return error_nomem(error);
+    if (!reader_done(&d->reader))
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the stored workflow definition is damaged");
+    return definition_prepare(d->out, error);
+}
+
+int definition_decode(struct str bytes, struct definition *out,
+                      struct cairn_error *error)
+{
+    struct decoder decoder = {.reader = reader_of(bytes.ptr, bytes.len), .out = out};
+    definition_init(out);
+    int rc = get_all(&decoder, error);
+    if (rc)
+        definition_release(out);
+    return rc;
 }

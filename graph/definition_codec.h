@@ -5,8 +5,6 @@
 
 #include "graph/definition.h"
 
-/* The start of the binary form. */
-#define DEFINITION_MAGIC "CAIRNDEF"
 enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 4 };
 
 /* Canonical binary form (docs/definition-format.md): the same definition always

@@ -5,6 +5,11 @@
 
 #include "graph/graph.h"
 
+struct words {
+    const struct str *words;
+    uint32_t n;
+};
+
 /* Fingerprints (fingerprint.c): what changes the meaning of a task. [n_tasks], in the
  * caller's memory. They are compared, never stored. */
 int graph_fingerprints(const struct graph *graph, struct digest *out,

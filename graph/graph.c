@@ -1,14 +1,479 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiling a definition: numbering, ids, edges, topological order, critical path. */
-#include "graph/graph.h"
-
-#include "base/limits.h"
-#include "graph/cycle.h"
+/* Every node that still waits has a need that still waits, so walking such needs must
+ * come back to a node seen before: that closes a cycle. */
 #include "graph/graph_int.h"
+
+#include "graph/graph.h"
 #include "graph/members.h"
+#include "graph/text_expand.h"
+
+#include "base/array.h"
+#include "base/limits.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+/* A need of a member of `def`. */
+struct part_values {
+    const struct task_def *def;
+    uint32_t member;
+    const struct need *need;
+};
+
+/* A graph while it is built. */
+struct building {
+    struct graph *graph;
+    struct parts parts;
+    struct buf scratch;
+    struct cairn_error *error;
+};
+
+static uint32_t unmet_need(const struct graph *graph, const uint32_t *waiting,
+                           uint32_t node)
+{
+    for (uint32_t e = graph->need_start[node]; e < graph->need_start[node + 1]; e++)
+        if (waiting[graph->needs[e]])
+            return graph->needs[e];
+    return node; /* not reached: see the top of the file */
+}
+
+static void describe_cycle(const struct graph *graph, const uint32_t *path, uint32_t n,
+                           struct buf *out)
+{
+    /* With the longest id once more at the end, the rest of the message and a usual
+     * path this fits into an error. */
+    enum { ROOM = 560 };
+    for (uint32_t i = 0; i < n; i++) {
+        if (out->size + strlen(graph->id[path[i]]) > ROOM) {
+            buf_format(out, "... (%u more) -> ", n - i);
+            break;
+        }
+        buf_format(out, "%s -> ", graph->id[path[i]]);
+    }
+    buf_text(out, graph->id[path[0]]);
+}
+
+/* `waiting` holds, per node, the needs that a topological sort could not meet; at least
+ * one is not 0. Returns CAIRN_EWORKFLOW with the whole cycle, as far as the text holds.
+ */
+static int cycle_report(const struct graph *graph, const uint32_t *waiting,
+                        struct cairn_error *error)
+{
+    const struct definition *d = graph->definition;
+    uint32_t *seen = calloc(graph->n_nodes, sizeof *seen); /* step + 1 */
+    uint32_t *path = malloc(((size_t)graph->n_nodes + 1) * sizeof *path);
+    struct buf text = BUF_INIT;
+    uint32_t node = 0, steps = 0;
+    if (!seen || !path) {
+        free(seen);
+        free(path);
+        return error_nomem(error);
+    }
+    while (!waiting[node])
+        node++;
+    while (!seen[node]) {
+        path[steps] = node;
+        seen[node] = ++steps;
+        node = unmet_need(graph, waiting, node);
+    }
+    uint32_t start = seen[node] - 1;
+    describe_cycle(graph, path + start, steps - start, &text);
+    struct position at = graph_def(graph, node)->at;
+    error_set(
+        error, CAIRN_EWORKFLOW,
+        "%.*s:%u:%u: these tasks need each other in a circle (a -> b: a needs b):\n"
+        "  %s\nremove one of these needs",
+        (int)d->file.len, d->file.ptr, at.line, at.column,
+        text.failed ? "" : text.data);
+    free(seen);
+    free(path);
+    buf_release(&text);
+    return CAIRN_EWORKFLOW;
+}
+
+/* The members of a group are sorted once for each set of keys that needs bind, so that
+ * a part is found by its values in the time of a binary search. */
+
+/* CAIRN_ENOMEM. Without partial needs nothing is made. */
+static int parts_open(struct parts *parts, const struct definition *d)
+{
+    bool any = false;
+    *parts = (struct parts){.definition = d};
+    for (uint32_t i = 0; i < d->n_defs && !any; i++)
+        for (uint32_t j = 0; j < d->defs[i].n_needs && !any; j++)
+            any = need_is_partial(&d->defs[i].needs[j]);
+    if (!any)
+        return 0;
+    parts->first = malloc(d->n_defs * sizeof *parts->first);
+    for (uint32_t i = 0; parts->first && i < d->n_defs; i++)
+        parts->first[i] = NODE_NONE;
+    return parts->first ? 0 : CAIRN_ENOMEM;
+}
+
+static void parts_release(struct parts *parts)
+{
+    for (uint32_t i = 0; i < parts->n_groups; i++)
+        free(parts->groups[i].at);
+    free(parts->groups);
+    free(parts->first);
+    free(parts->at);
+    *parts = (struct parts){0};
+}
+
+static bool is_open(uint8_t open, uint32_t key)
+{
+    return open >> key & 1;
+}
+
+/* ---- Groups, sorted ---- */
+
+static uint64_t place_of_member(const struct task_def *def, uint8_t open,
+                                uint32_t member)
+{
+    uint64_t place = 0;
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        if (!is_open(open, k))
+            place = place * def->foreach[k].n + member_value(def, member, k);
+    return place;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed_member *x = a, *y = b;
+    int order = (x->place > y->place) - (x->place < y->place);
+    return order ? order : (x->member > y->member) - (x->member < y->member);
+}
+
+static int add_group(struct parts *parts, uint32_t target, uint8_t open)
+{
+    const struct task_def *def = &parts->definition->defs[target];
+    struct part_group *groups =
+        array_room(parts->groups, parts->n_groups, &parts->groups_room, sizeof *groups);
+    if (!groups)
+        return CAIRN_ENOMEM;
+    parts->groups = groups;
+    struct part_group group = {.target = target,
+                               .open = open,
+                               .next = parts->first[target],
+                               .n = def->members};
+    group.at = malloc(((size_t)group.n + 1) * sizeof *group.at);
+    if (!group.at)
+        return CAIRN_ENOMEM;
+    for (uint32_t m = 0; m < group.n; m++)
+        group.at[m] =
+            (struct placed_member){place_of_member(def, open, m), m, NODE_NONE};
+    qsort(group.at, group.n, sizeof *group.at, by_place);
+    parts->first[target] = parts->n_groups;
+    parts->groups[parts->n_groups++] = group;
+    return 0;
+}
+
+static uint32_t find_group(const struct parts *parts, uint32_t target, uint8_t open)
+{
+    uint32_t at = parts->first[target];
+    while (at != NODE_NONE && parts->groups[at].open != open)
+        at = parts->groups[at].next;
+    return at;
+}
+
+/* ---- Parts ---- */
+
+/* CAIRN_ENOTFOUND: one of the keys has no such value. */
+static int place_of_need(const struct parts *parts, const struct part_values *v,
+                         uint64_t *place)
+{
+    const struct task_def *target = &parts->definition->defs[v->need->target];
+    struct buf text = BUF_INIT;
+    int rc = 0;
+    *place = 0;
+    for (uint32_t k = 0; k < target->n_foreach && !rc; k++) {
+        if (is_open(v->need->open, k))
+            continue;
+        buf_clear(&text);
+        text_expand_fixed(parts->definition, v->def, v->member,
+                          v->need->bindings[k].value, &text);
+        uint32_t index =
+            text.failed ? 0 : foreach_key_find(&target->foreach[k], buf_view(&text));
+        if (index == UINT32_MAX)
+            rc = CAIRN_ENOTFOUND;
+        *place = *place * target->foreach[k].n + index;
+    }
+    if (text.failed)
+        rc = CAIRN_ENOMEM;
+    buf_release(&text);
+    return rc;
+}
+
+/* The first member of that place, or UINT32_MAX. */
+static uint32_t find_place(const struct part_group *group, uint64_t place)
+{
+    uint32_t low = 0, high = group->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (group->at[middle].place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < group->n && group->at[low].place == place ? low : UINT32_MAX;
+}
+
+static int add_part(struct parts *parts, uint32_t index, uint32_t first)
+{
+    struct part_group *group = &parts->groups[index];
+    struct part *at = array_room(parts->at, parts->n, &parts->room, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    parts->at = at;
+    uint32_t end = first;
+    while (end < group->n && group->at[end].place == group->at[first].place)
+        end++;
+    group->at[first].part = parts->n;
+    parts->at[parts->n++] = (struct part){index, first, end - first};
+    return 0;
+}
+
+/* The number of the part, a new one where it is needed first. CAIRN_ENOTFOUND: it has
+ * no members; CAIRN_ENOMEM. */
+static int parts_find(struct parts *parts, const struct part_values *v, uint32_t *part)
+{
+    uint64_t place = 0;
+    uint32_t index = find_group(parts, v->need->target, v->need->open);
+    int rc = place_of_need(parts, v, &place);
+    if (!rc && index == NODE_NONE) {
+        index = parts->n_groups;
+        rc = add_group(parts, v->need->target, v->need->open);
+    }
+    if (rc)
+        return rc;
+    uint32_t first = find_place(&parts->groups[index], place);
+    if (first == UINT32_MAX)
+        return CAIRN_ENOTFOUND;
+    if (parts->groups[index].at[first].part == NODE_NONE)
+        rc = add_part(parts, index, first);
+    *part = parts->groups[index].at[first].part;
+    return rc;
+}
+
+/* Appends its id: `a[py=1]`. */
+static void part_id(const struct parts *parts, uint32_t part, struct buf *out)
+{
+    const struct part_group *group = &parts->groups[parts->at[part].group];
+    const struct task_def *def = &parts->definition->defs[group->target];
+    uint32_t member = part_members(parts, part)->member;
+    const char *before = "[";
+    buf_str(out, def->id);
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        if (is_open(group->open, k))
+            continue;
+        buf_text(out, before);
+        buf_str(out, def->foreach[k].name);
+        buf_byte(out, '=');
+        buf_str(out, def->foreach[k].shown[member_value(def, member, k)]);
+        before = ",";
+    }
+    buf_byte(out, ']');
+}
+
+/* Where needs lead to: a task, a member, a whole group, a part of one. */
+
+static int missing_member(const struct building *b, const struct need *need,
+                          const struct task_def *def, uint32_t member)
+{
+    const struct definition *d = b->graph->definition;
+    const struct task_def *target = &d->defs[need->target];
+    struct buf id = BUF_INIT;
+    member_id(def, member, &id);
+    int rc = error_set(b->error, CAIRN_EWORKFLOW,
+                       "%.*s:%u:%u: `%s` needs `%.*s`, but `%.*s` has no such member\n"
+                       "give both tasks the same foreach values, or need the whole "
+                       "group with `%.*s`",
+                       (int)d->file.len, d->file.ptr, need->at.line, need->at.column,
+                       id.failed ? "" : id.data, (int)need->text.len, need->text.ptr,
+                       (int)target->id.len, target->id.ptr, (int)target->id.len,
+                       target->id.ptr);
+    buf_release(&id);
+    return rc;
+}
+
+static int find_part(struct building *b, const struct part_values *values,
+                     uint32_t *part)
+{
+    int rc = parts_find(&b->parts, values, part);
+    if (rc == CAIRN_ENOTFOUND)
+        return missing_member(b, values->need, values->def, values->member);
+    return rc ? error_nomem(b->error) : 0;
+}
+
+/* Numbers the barriers of the parts that are needed, in the order of the needs, behind
+ * all other nodes. */
+static int building_number_parts(struct building *b)
+{
+    struct graph *graph = b->graph;
+    const struct definition *d = graph->definition;
+    uint32_t part;
+    if (parts_open(&b->parts, d))
+        return error_nomem(b->error);
+    for (uint32_t i = 0; i < d->n_defs && b->parts.first; i++)
+        for (uint32_t j = 0; j < d->defs[i].n_needs; j++)
+            for (uint32_t m = 0;
+                 need_is_partial(&d->defs[i].needs[j]) && m < d->defs[i].members; m++) {
+                struct part_values values = {&d->defs[i], m, &d->defs[i].needs[j]};
+                int rc = find_part(b, &values, &part);
+                if (rc)
+                    return rc;
+            }
+    graph->n_parts = b->parts.n;
+    graph->n_nodes += b->parts.n;
+    return 0;
+}
+
+/* The one member that a need with values for all keys leads to. */
+static int resolve_member(struct building *b, uint32_t task, const struct need *need,
+                          uint32_t *node)
+{
+    const struct graph *graph = b->graph;
+    const struct task_def *def = graph_def(graph, task);
+    struct str values[LIMIT_FOREACH_KEYS];
+    size_t ends[LIMIT_FOREACH_KEYS];
+    buf_clear(&b->scratch);
+    for (uint32_t k = 0; k < need->n_bindings; k++) {
+        text_expand_fixed(graph->definition, def, graph_member(graph, task),
+                          need->bindings[k].value, &b->scratch);
+        ends[k] = b->scratch.size;
+    }
+    if (b->scratch.failed)
+        return error_nomem(b->error);
+    for (uint32_t k = 0; k < need->n_bindings; k++) {
+        size_t start = k ? ends[k - 1] : 0;
+        values[k] = (struct str){b->scratch.data + start, ends[k] - start};
+    }
+    uint32_t member = member_find(&graph->definition->defs[need->target], values);
+    if (member == UINT32_MAX)
+        return missing_member(b, need, def, graph_member(graph, task));
+    *node = graph->first[need->target] + member;
+    return 0;
+}
+
+static int resolve_part(struct building *b, uint32_t task, const struct need *need,
+                        uint32_t *node)
+{
+    const struct graph *graph = b->graph;
+    struct part_values values = {graph_def(graph, task), graph_member(graph, task),
+                                 need};
+    uint32_t part = 0;
+    int rc = find_part(b, &values, &part);
+    *node = graph->n_nodes - graph->n_parts + part;
+    return rc;
+}
+
+/* The node that the need of a task leads to. */
+static int building_resolve(struct building *b, uint32_t task, const struct need *need,
+                            uint32_t *node)
+{
+    const struct graph *graph = b->graph;
+    if (need_is_partial(need))
+        return resolve_part(b, task, need, node);
+    if (need->bindings)
+        return resolve_member(b, task, need, node);
+    *node = graph->definition->defs[need->target].n_foreach
+                ? graph->barrier[need->target]
+                : graph->first[need->target];
+    assert(*node < graph->n_nodes);
+    return 0;
+}
+
+/* Whether a compiled graph is what graph.h says. Takes time in proportion to the graph,
+ * so only debug builds and tests ask. */
+
+static bool numbers_match(const struct graph *g)
+{
+    const struct definition *d = g->definition;
+    uint32_t tasks = 0, barriers = 0;
+    for (uint32_t i = 0; i < d->n_defs; i++) {
+        if (g->first[i] != tasks)
+            return false;
+        tasks += d->defs[i].members;
+        if (g->barrier[i] == NODE_NONE)
+            continue;
+        barriers++;
+        if (!graph_is_barrier(g, g->barrier[i]) || g->barrier[i] >= g->n_nodes ||
+            g->def_of[g->barrier[i]] != i)
+            return false;
+    }
+    return g->first[d->n_defs] == tasks && g->n_tasks == tasks &&
+           g->n_nodes == tasks + barriers + g->n_parts;
+}
+
+/* Each has members, of its own group alone. */
+static bool parts_match(const struct graph *g)
+{
+    for (uint32_t node = g->n_nodes - g->n_parts; node < g->n_nodes; node++) {
+        if (g->need_start[node] == g->need_start[node + 1])
+            return false;
+        for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+            if (graph_is_barrier(g, g->needs[e]) ||
+                g->def_of[g->needs[e]] != g->def_of[node])
+                return false;
+    }
+    return true;
+}
+
+static bool rows_are_whole(const struct graph *g, const uint32_t *start,
+                           const uint32_t *row)
+{
+    bool whole = start[0] == 0 && start[g->n_nodes] == g->n_edges;
+    for (uint32_t node = 0; node < g->n_nodes && whole; node++)
+        whole = start[node] <= start[node + 1];
+    for (uint32_t e = 0; e < g->n_edges && whole; e++)
+        whole = row[e] < g->n_nodes;
+    return whole;
+}
+
+/* Dependents stand in the order of their numbers, so each edge is the next one of its
+ * row. `next` is 0 for every node. */
+static bool users_mirror_needs(const struct graph *g, uint32_t *next)
+{
+    for (uint32_t node = 0; node < g->n_nodes; node++)
+        for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
+            uint32_t need = g->needs[e];
+            uint32_t at = g->dependent_start[need] + next[need]++;
+            if (at >= g->dependent_start[need + 1] || g->dependents[at] != node)
+                return false;
+        }
+    return true;
+}
+
+/* Every node once, behind all that it needs. `place`: 0 for every node. */
+static bool order_is_topological(const struct graph *g, uint32_t *place)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t node = g->order[i];
+        if (node >= g->n_nodes || place[node])
+            return false;
+        for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+            if (!place[g->needs[e]])
+                return false;
+        place[node] = i + 1;
+    }
+    return true;
+}
+
+bool graph_consistent(const struct graph *g)
+{
+    uint32_t *next = calloc((size_t)g->n_nodes + 1, sizeof *next);
+    uint32_t *place = calloc((size_t)g->n_nodes + 1, sizeof *place);
+    bool good =
+        !next || !place || /* without memory nothing is known to be wrong */
+        (numbers_match(g) && rows_are_whole(g, g->need_start, g->needs) &&
+         rows_are_whole(g, g->dependent_start, g->dependents) && parts_match(g) &&
+         users_mirror_needs(g, next) && order_is_topological(g, place));
+    free(next);
+    free(place);
+    return good;
+}
+
+/* Compiling a definition: numbering, ids, edges, topological order, critical path. */
 
 void graph_release(struct graph *graph)
 {
@@ -311,4 +776,26 @@ bool graph_any_dependent(const struct graph *g, uint32_t node,
                 return true;
     }
     return false;
+}
+
+/* One member, or part, that is needed is meant, even beside its whole group; with
+ * several of them only the group can be. */
+struct node_range graph_referred(const struct graph *g, uint32_t task, uint32_t def)
+{
+    const struct task_def *own = graph_def(g, task);
+    uint32_t member = NODE_NONE, n = 0;
+    for (uint32_t i = 0; i < own->n_needs; i++)
+        if (own->needs[i].target == def && own->needs[i].n_bindings) {
+            member = g->needs[g->need_start[task] + i];
+            n++;
+        }
+    if (n == 1 && graph_is_barrier(g, member)) {
+        uint32_t first = g->need_start[member];
+        return (struct node_range){.at = &g->needs[first],
+                                   .n = g->need_start[member + 1] - first};
+    }
+    if (n == 1)
+        return (struct node_range){.first = member, .n = 1};
+    return (struct node_range){.first = g->first[def],
+                               .n = g->first[def + 1] - g->first[def]};
 }

@@ -35,7 +35,7 @@ struct graph {
 int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error);
 void graph_release(struct graph *graph);
-/* True if the numbers, the rows and the order are as described above (graph_check.c).
+/* True if the numbers, the rows and the order are as described above (graph.c).
  */
 bool graph_consistent(const struct graph *graph);
 
@@ -64,7 +64,7 @@ bool graph_any_dependent(const struct graph *graph, uint32_t node,
 int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
                 struct cairn_error *error);
 
-/* ---- graph_needs.c ---- */
+/* ---- Where needs lead to ---- */
 
 /* The tasks that tasks.X stands for in the texts of `task`: the member that it needs, a
  * task without foreach, the part of the group that it needs, or all members. */

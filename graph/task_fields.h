@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of a task_def, each described once, in task_fields.c. What has to treat
  * all of them walks one of the lists here: the binary form (definition_codec.c,
- * definition_decode.c), fingerprints (fingerprint.c), the texts of differences
- * (difference.c) and the search for ${{ }} (definition_text.c). */
+ * definition_codec.c), fingerprints (fingerprint.c), the texts of differences
+ * (fingerprint.c) and the search for ${{ }} (text_expand.c). */
 #ifndef GRAPH_TASK_FIELDS_H
 #define GRAPH_TASK_FIELDS_H
 

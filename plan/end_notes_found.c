@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "graph/match.h"
 #include "plan/ended_files.h"
-#include "runs/noted_ends.h"
+#include "runs/run_tasks.h"
 #include "storage/store.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "plan/decide.h"
 #include "runs/lookup.h"
-#include "runs/output_index.h"
+#include "runs/outputs.h"
 #include "secrets/secrets.h"
 
 struct evidence_source {

@@ -10,7 +10,7 @@
 #include "plan/situation.h"
 #include "runs/lookup.h"
 #include "runs/run_tasks.h"
-#include "runs/run_workflow.h"
+#include "runs/stored.h"
 #include "secrets/outside.h"
 #include "storage/rows_command.h"
 #include "storage/rows_run.h"

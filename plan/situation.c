@@ -9,7 +9,7 @@
 #include "checkpoint/trust.h"
 #include "graph/definition_codec.h"
 #include "graph/match.h"
-#include "runs/moved_store.h"
+#include "runs/stored.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"

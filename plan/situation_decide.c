@@ -6,8 +6,8 @@
 
 #include "base/os.h"
 #include "cairn/plan.h"
-#include "graph/definition_text.h"
 #include "graph/match.h"
+#include "graph/text_expand.h"
 #include "plan/choice.h"
 #include "plan/stop.h"
 #include "storage/rows_run.h"

@@ -4,7 +4,7 @@
  * task whose result cannot be read does not stay finished if it is needed. */
 #include "plan/situation_int.h"
 
-#include "graph/definition_text.h"
+#include "graph/text_expand.h"
 #include "plan/choice.h"
 
 #include <stdlib.h>

@@ -16,29 +16,20 @@ struct keeper_halves {
     bool start_good, end_good;
     bool damaged; /* something that was written is not what was written */
 };
+
 /* 1: read, 0: there is no such file, <0 error. */
 int keeper_read(const struct attempt_id *id, struct keeper_halves *halves,
                 struct cairn_error *error);
 /* What the file says of a keeper that is, or counts as, dead. */
 void keeper_apply_file(struct keeper *keeper, const struct keeper_halves *halves);
-/* Takes the attempt so that nobody starts it: an errno, EEXIST if somebody has it. */
-int keeper_claim_empty(const struct attempt_id *id);
 /* Is this name in live_dir the claim of an attempt of the run? Then *id is that. */
 bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
                      struct attempt_id *id);
-
-/* By token and by session. `held`: the keeper is our zombie, its number is its own. */
-int keeper_end_rest(const struct keeper *keeper, const char *store_id, bool held,
-                    struct cairn_error *error);
-
 /* 1: the keeper that took the attempt has its file open, wherever it lives: in another
  * PID namespace, too. 0: it does not, <0 error. */
 int keeper_has_file(const struct attempt_id *id, struct cairn_error *error);
 /* Can a keeper be found here by its number, if it lives? */
 bool keeper_number_is_ours(const struct keep_start *start);
-
-/* The part of a claim that its attempt tells. */
-void keeper_start_fill(struct keep_start *start, const struct attempt_id *id);
 
 /* What keepers of one spawner are made with. */
 struct keeper_maker {
@@ -46,6 +37,7 @@ struct keeper_maker {
     bool in_file;  /* image_fd is not a memory file: such may not be executed here */
     uint64_t salt; /* of the epoch of its keepers (keeper_file.h); 0: none yet */
 };
+
 /* As child_clone. 0: there is no process, the request says why. */
 pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
                    struct spawn_request *request, int null_fd);

@@ -10,6 +10,7 @@
 struct leftovers {
     uint32_t found, ended, survived;
 };
+
 /* Ends what a dead run left behind: processes whose environment has CAIRN_TOKEN with
  * the store id and run, and groups recorded in its slot file (same boot, leader's start
  * time right). TERM, up to grace_ms, KILL. Never by pid alone: each is held by a pidfd

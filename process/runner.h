@@ -16,7 +16,6 @@
 #define PROCESS_RUNNER_H
 
 #include "process/keeper.h"
-#include "process/reap.h"
 #include "process/spawner.h"
 
 #include <sys/epoll.h>

@@ -1,4 +1,366 @@
 /* SPDX-License-Identifier: MIT */
+/* Why a process could not be started, in words. */
+#include "process/spawner.h"
+
+#include "process/child_int.h"
+#include "process/keeper_int.h"
+#include "process/pidfd.h"
+
+#include "base/clock.h"
+#include "base/os.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- Missing interpreters ---- */
+
+struct script {
+    char file[PATH_MAX];
+    char interpreter[PATH_MAX]; /* that its first line names */
+    char argument[256];         /* the first word behind that */
+};
+
+/* False: it has no such line. */
+static bool read_first_line(int dir, struct script *script)
+{
+    char head[PATH_MAX];
+    struct stat st;
+    int fd = openat(dir, script->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    ssize_t n = regular ? pread(fd, head, sizeof head - 1, 0) : -1;
+    close(fd);
+    if (n < 3 || memcmp(head, "#!", 2) != 0)
+        return false;
+    head[n] = 0;
+    char *name = head + 2 + strspn(head + 2, " \t");
+    size_t len = strcspn(name, " \t\n");
+    const char *rest = name + len + strspn(name + len, " \t");
+    snprintf(script->argument, sizeof script->argument, "%.*s",
+             (int)strcspn(rest, " \t\n"), rest);
+    name[len] = 0;
+    snprintf(script->interpreter, sizeof script->interpreter, "%s", name);
+    return *name != 0;
+}
+
+/* Interpreters may be scripts themselves: the kernel follows five. */
+static bool lacks_interpreter(int dir, struct script *script)
+{
+    for (int i = 0; i < 5 && read_first_line(dir, script); i++) {
+        if (!os_is_there(dir, script->interpreter))
+            return true;
+        memcpy(script->file, script->interpreter, sizeof script->file);
+    }
+    return false;
+}
+
+/* The file that a command without a slash is, as exec looks for it. */
+static bool find_in_path(int dir, const char *path, const char *name, char *out)
+{
+    for (const char *at = path; at && *name; at = *at ? at + 1 : NULL) {
+        size_t len = strcspn(at, ":");
+        int n = snprintf(out, PATH_MAX, "%.*s%s%s", (int)len, at, len ? "/" : "", name);
+        if (n < PATH_MAX && faccessat(dir, out, X_OK, AT_EACCESS) == 0)
+            return true;
+        at += len;
+    }
+    return false;
+}
+
+static void describe_interpreter(const char *name, const struct script *script,
+                                 struct buf *text)
+{
+    size_t len = strlen(script->interpreter);
+    bool ends_in_return = len && script->interpreter[len - 1] == '\r';
+    if (ends_in_return)
+        buf_format(text,
+                   "cannot execute %s: the first line of %s ends with a carriage "
+                   "return; save the file with the line ends of Unix (LF)",
+                   name, script->file);
+    else
+        buf_format(text,
+                   "cannot execute %s: the interpreter %s that the first line of %s "
+                   "names is missing; install it, or correct that line",
+                   name, script->interpreter, script->file);
+}
+
+/* Exec tells of a missing interpreter in the same words as of a missing command. */
+static void describe_not_found(const struct spawn_request *request, const char *name,
+                               struct buf *text)
+{
+    struct script script;
+    int dir =
+        request->cwd ? open(request->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    snprintf(script.file, sizeof script.file, "%s", name);
+    bool found = strchr(name, '/')
+                     ? os_is_there(dir, name)
+                     : find_in_path(dir, request->path, name, script.file);
+    if (!found)
+        buf_format(text,
+                   "command not found: %s; install it, or correct the name or PATH",
+                   name);
+    else if (lacks_interpreter(dir, &script))
+        describe_interpreter(name, &script, text);
+    else
+        buf_format(text,
+                   "cannot execute %s: it is there, but the interpreter or loader that "
+                   "it asks for is missing",
+                   name);
+    if (dir >= 0)
+        close(dir);
+}
+
+/* ---- Scripts that a shell, or env, could not start ---- */
+
+static bool ends_with_env(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash && strcmp(slash, "/env") == 0;
+}
+
+/* `#!/usr/bin/env NAME`: env looks for it in PATH, and the kernel knows nothing of it.
+ */
+static bool env_lacks_program(int dir, const char *path, struct script *script)
+{
+    char file[PATH_MAX];
+    if (!path || !ends_with_env(script->interpreter) || script->argument[0] == 0 ||
+        script->argument[0] == '-' || strchr(script->argument, '=') ||
+        find_in_path(dir, path, script->argument, file))
+        return false;
+    snprintf(script->interpreter, sizeof script->interpreter, "%s", script->argument);
+    return true;
+}
+
+/* False: it is not a script, or nothing is wrong with its first line. */
+static bool describe_script(int dir, const char *path, struct str word,
+                            struct buf *text)
+{
+    char name[PATH_MAX];
+    struct script script, first;
+    if (word.len == 0 || word.len >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)word.len, word.ptr);
+    memcpy(script.file, name, word.len + 1);
+    if (!strchr(name, '/') && !find_in_path(dir, path, name, script.file))
+        return false;
+    first = script;
+    if (lacks_interpreter(dir, &script)) {
+        describe_interpreter(name, &script, text);
+        return true;
+    }
+    if (!read_first_line(dir, &first) || !env_lacks_program(dir, path, &first))
+        return false;
+    describe_interpreter(name, &first, text);
+    return true;
+}
+
+/* Words that may be commands: the first, and all with a slash. */
+static bool describe_words(int dir, const char *path, const char *line,
+                           struct buf *text)
+{
+    static const char ends[] = " \t\n;&|()<>`'\"";
+    enum { WORDS = 64 };
+    const char *at = line + strspn(line, ends);
+    bool found = false;
+    for (int i = 0; i < WORDS && *at && !found; i++) {
+        struct str word = {at, strcspn(at, ends)};
+        if (i == 0 || memchr(word.ptr, '/', word.len))
+            found = describe_script(dir, path, word, text);
+        at += word.len;
+        at += strspn(at, ends);
+    }
+    return found;
+}
+
+void spawn_describe_not_found(const struct spawn_request *request, struct buf *text)
+{
+    int dir =
+        request->cwd ? open(request->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    bool found = false;
+    char *const *argv = request->otherwise ? request->otherwise : request->argv;
+    for (char *const *argument = argv; argument && *argument && !found; argument++)
+        found = describe_words(dir, request->path, *argument, text);
+    if (dir >= 0)
+        close(dir);
+}
+
+void spawn_describe_failure(const struct spawn_request *request, struct buf *text)
+{
+    const char *name = (request->other ? request->otherwise : request->argv)[0];
+    if (request->exit_code == 127)
+        describe_not_found(request, name, text);
+    else if (request->error == E2BIG)
+        buf_format(
+            text,
+            "cannot execute %s: its arguments and environment together are longer "
+            "than the kernel takes (getconf ARG_MAX)",
+            name);
+    else if (request->exit_code == 126)
+        buf_format(text, "cannot execute %s: %s; is it executable (chmod +x)?", name,
+                   strerrordesc_np(request->error));
+    else if (request->stage && strcmp(request->stage, "chdir") == 0)
+        buf_format(text, "cannot change to its directory %s: %s",
+                   request->cwd ? request->cwd : ".", strerrordesc_np(request->error));
+    else
+        buf_format(text, "cannot start a process (%s): %s",
+                   request->stage ? request->stage : "spawn",
+                   strerrordesc_np(request->error));
+}
+
+/* What the end of a child means, before the caller has looked at it: may the next one
+ * start in its place, and what is noted of it. */
+
+/* What is no file has no bytes for anybody. */
+static void look_at_values(struct spawn_end *end, const char *path)
+{
+    struct stat st;
+    if (!path) {
+        end->values = VALUES_NONE;
+    } else if (lstat(path, &st)) {
+        end->values = errno == ENOENT ? VALUES_MISSING : VALUES_UNKNOWN;
+    } else if (!S_ISREG(st.st_mode)) {
+        end->values = VALUES_NO_FILE;
+    } else {
+        end->values = st.st_size ? VALUES_SOME : VALUES_NONE;
+        end->values_bytes = (uint64_t)st.st_size;
+    }
+}
+
+struct spawn_end spawn_end_look(const struct spawn_request *request)
+{
+    struct spawn_end end = {0};
+    end.known = !pidfd_wait(request->pidfd, WNOHANG | WNOWAIT, &end.info, &end.usage) &&
+                end.info.si_pid != 0;
+    if (end.known)
+        look_at_values(&end, request->quiet_file);
+    return end;
+}
+
+static bool can_be_read(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool can = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+    if (fd >= 0)
+        close(fd);
+    return can;
+}
+
+static bool left_outputs(const char *outputs)
+{
+    for (; outputs && *outputs; outputs += strlen(outputs) + 1)
+        if (!can_be_read(outputs))
+            return false;
+    return true;
+}
+
+bool spawn_end_lets_next_start(const struct spawn_end *end,
+                               const struct spawn_request *request)
+{
+    if (request->ahead != SPAWN_AHEAD_IF_GOOD)
+        return request->ahead == SPAWN_AHEAD;
+    return end->known && end->info.si_code == CLD_EXITED && end->info.si_status == 0 &&
+           end->values == VALUES_NONE && left_outputs(request->outputs);
+}
+
+void spawn_end_note(const struct spawn_end *end, const struct spawn_request *request,
+                    const struct end_notes *notes)
+{
+    const struct slot *slot = request->slot;
+    /* The file was there before the start. Where it is gone, the store may have been
+     * moved, and what the task wrote by path is nowhere. */
+    if (!notes || request->note == NOTE_NONE || !end->known ||
+        end->values == VALUES_UNKNOWN || end->values == VALUES_MISSING)
+        return;
+    bool exited = end->info.si_code == CLD_EXITED;
+    struct end_note note = {
+        .gen = slot->gen,
+        .task = slot->task,
+        .attempt = slot->attempt,
+        .slot = (uint32_t)(slot - request->slots->slots->slot),
+        .flags = atomic_load(&request->note_flags) |
+                 (request->otherwise && !request->other ? NOTE_AS_SHELL : 0),
+        .exit_code = exited ? end->info.si_status : -1,
+        .signal = exited ? 0 : end->info.si_status,
+        .started_ns = request->started_ns,
+        .ended_ns = request->ended_ns,
+        .cpu_us = usage_cpu_us(&end->usage),
+        .values_bytes = end->values_bytes,
+        .basis = request->basis,
+        .inputs = request->inputs};
+    (void)end_notes_write(notes, request->note, &note);
+}
+
+/* The end of a process. The leader of a group is a zombie until it is reaped here, and
+ * as long as it is one its number means nobody else: the group is ended and the slot
+ * cleared before that, so the guard never holds a number that may have been given out
+ * again. */
+
+static void group_signal(pid_t pid, int signal)
+{
+    if (pid > 1) /* 0 and 1 would mean everybody */
+        (void)kill(-pid, signal);
+}
+
+void process_signal(pid_t pid, int signal)
+{
+    group_signal(pid, signal);
+}
+
+/* Until its exec a child counts as using the engine's memory, and the kernel keeps that
+ * as its peak. So a figure that is not above the engine's own says nothing: 0. */
+static int64_t peak_of(const struct rusage *usage)
+{
+    struct rusage own;
+    if (getrusage(RUSAGE_SELF, &own) || usage->ru_maxrss <= own.ru_maxrss)
+        return 0;
+    return usage->ru_maxrss;
+}
+
+int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *end,
+                 struct cairn_error *error)
+{
+    siginfo_t info;
+    struct rusage usage;
+    assert(pid > 1);
+    int sys = pidfd_wait(pidfd, WNOHANG | WNOWAIT, &info, NULL);
+    if (!sys && info.si_pid == 0)
+        return error_set(error, CAIRN_EIO, "process %d has not ended yet", (int)pid);
+    if (!sys)
+        group_signal(pid, SIGKILL);
+    if (slot)
+        atomic_store(&slot->pid, 0);
+    if (!sys)
+        sys = pidfd_wait(pidfd, 0, &info, &usage);
+    close(pidfd);
+    /* What the signal has reached is there until somebody has collected it. */
+    bool left_behind = !sys && (kill(-pid, 0) == 0 || errno == EPERM);
+    if (sys)
+        return error_sys(error, sys,
+                         "the end of process %d was collected by somebody else (does "
+                         "this program ignore SIGCHLD or wait for any child?)",
+                         (int)pid);
+    end->left_behind = left_behind;
+    end->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
+    end->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+    end->cpu_us = usage_cpu_us(&usage);
+    end->peak_kib = peak_of(&usage);
+    return 0;
+}
+
 /* The spawner: threads that start every process of an engine.
  *
  * They are threads of their own for two reasons: the parent-death signal fires when the
@@ -16,23 +378,6 @@
  * processor that its child has just left.
  * The caller has other work: while enough is waiting here, it may ask not to be woken
  * (spawner_rest) and hears of many starts and ends at once. */
-#include "process/spawner.h"
-#include "process/child_int.h"
-#include "process/keeper_int.h"
-
-#include "base/clock.h"
-
-#include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define WAKE UINT64_MAX /* marks wake_fd among the watched */
 

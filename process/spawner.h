@@ -7,14 +7,18 @@
  * signal handling, and execs (child.c). One that is `attached` gets no group.
  *
  *   spawner_submit -> spawner_collect: it has started, or says why not
- *                  -> spawner_collect: its child has ended -> process_reap (reap.h)
- *                  -> spawner_go_on: the next one may start */
+ *                  -> spawner_collect: its child has ended -> process_reap
+ *                  -> spawner_go_on: the next one may start
+ *
+ * The end of a process that the spawner started, and signals until then. */
 #ifndef PROCESS_SPAWNER_H
 #define PROCESS_SPAWNER_H
 
+#include "base/error.h"
 #include "base/str.h"
 #include "process/end_notes.h"
 #include "process/slot_map.h"
+#include "process/slots.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -76,6 +80,7 @@ struct spawn_request {
 };
 
 struct spawner;
+
 /* Starts its threads. At most `limit` children are alive at once (0: any number);
  * further requests wait in the spawner, and the next one starts as soon as a child
  * ends, without waiting for the caller if that child's `ahead` allows it: so hand in a
@@ -96,20 +101,43 @@ void spawner_go_on(struct spawner *spawner, uint64_t ticket);
 void spawner_recall(struct spawner *spawner);
 /* Readable (eventfd) when spawner_collect has something. */
 int spawner_fd(const struct spawner *spawner);
+
 /* Until its next spawner_collect, which comes by itself soon, the caller is not woken
  * for each child: not by one that has started, and with REST_ENDS not by the end of one
  * whose place is filled again either, as long as `low` requests are left to start. */
 enum spawner_rest { REST_NOT, REST_STARTS, REST_ENDS };
+
 void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low);
 void spawner_submit(struct spawner *spawner, struct spawn_request *request);
 /* A list (by next) of requests that are done or whose child has ended, in order, each
  * once; NULL if none. Never blocks. */
 struct spawn_request *spawner_collect(struct spawner *spawner);
-
-/* spawn_failure.c: why a request did not become a running task, for people. */
+/* Why a request did not become a running task, for people. */
 void spawn_describe_failure(const struct spawn_request *request, struct buf *text);
 /* Of a command that was started and ended with 127: a script that it names may have a
  * wrong first line. Appends nothing if none has. */
 void spawn_describe_not_found(const struct spawn_request *request, struct buf *text);
+
+struct process_end {
+    int exit_code; /* -1 if signalled */
+    int signal;    /* 0 if it exited */
+    int64_t cpu_us;
+    int64_t peak_kib; /* 0: unknown. Until exec a child counts as large as the engine,
+                         so a smaller peak than the engine's own cannot be told */
+    bool left_behind; /* there was more in its group than itself, which was ended */
+    bool unknown;     /* set by the caller where process_reap has failed */
+};
+
+/* For a child whose pidfd is readable: ends what is left of its group (SIGKILL), clears
+ * the slot, reaps it and closes the pidfd. CAIRN_EIO if the kernel has no such child
+ * any more (somebody else reaped it). */
+int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *end,
+                 struct cairn_error *error);
+/* Right after process_reap has said `left_behind`: appends the names of those that are
+ * still to be seen, "sleep, node and 3 more". Nothing if there are none any more. What
+ * had ended by itself, and was not collected by its new parent, is left out. */
+void left_behind_names(pid_t group, struct buf *names);
+/* Signals the whole group of an unreaped child. */
+void process_signal(pid_t pid, int signal);
 
 #endif

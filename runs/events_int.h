@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log's inside: events.c puts rows in order, events_show.c puts one row into
- * words, events_names.c names the tasks. */
+/* The audit log's inside. */
 #ifndef RUNS_EVENTS_INT_H
 #define RUNS_EVENTS_INT_H
 
@@ -23,7 +22,7 @@ struct task_names {
         struct graph graph;
     } graphs[2]; /* the one that was used last comes first */
 };
-void task_names_release(struct task_names *names);
+
 /* *id is NULL where the generation has no such task; `limit` (may be NULL): number of
  * its tasks. */
 int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char **id,
@@ -41,11 +40,6 @@ struct event_display {
     bool stopped, cut;
     struct cairn_error *error;
 };
-/* Shows a row as one event, or as one for each task in its list. The rows are the
- * caller's own: no query is open while the callback runs. */
-int show_start(struct event_display *display, const struct attempt_row *row);
-int show_end(struct event_display *display, const struct attempt_row *row);
-int show_event(struct event_display *display, const struct event_row *row);
 
 /* cairn_events with the number of keys that are held at a time; event.turn becomes the
  * last turn that was wholly shown. Releases what the display holds. */

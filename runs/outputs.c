@@ -1,17 +1,384 @@
 /* SPDX-License-Identifier: MIT */
-/* Inputs are looked at before an attempt starts, outputs when it has ended well, both
- * when it is decided whether the task runs again; outputs that an interrupted attempt
- * made are removed before it is repeated. */
+/* Content of files, as digests. */
 #include "runs/outputs.h"
 
 #include "base/clock.h"
 #include "base/os.h"
+#include "base/reader.h"
+#include "base/sha256.h"
+#include "storage/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What looking at a file costs besides reading it, in bytes. */
+enum { FILE_COST = 4096 };
+
+static struct file_sign file_sign_of(const struct stat *st);
+
+static bool is_stopped(const struct file_reader *reader)
+{
+    return reader->stop && atomic_load(reader->stop);
+}
+
+static int refuse_stopped(const char *name, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_ESTOPPED, "stopped while %s was read", name);
+}
+
+/* False: it is more than may be read now. */
+static bool spend(struct file_reader *reader, uint64_t bytes)
+{
+    if (!reader->limited)
+        return true;
+    if (reader->left < FILE_COST || reader->left - FILE_COST < bytes)
+        return false;
+    reader->left -= FILE_COST + bytes;
+    return true;
+}
+
+/* ---- Files ---- */
+
+struct content { /* of one file */
+    struct sha256 *sha;
+    char *chunk;
+    uint64_t size, most;
+};
+
+enum { CHUNK_BYTES = 256 * 1024 };
+
+/* 1: there may be more, 0: that was all, -1: errno. */
+static int add_chunk(struct content *c, int fd)
+{
+    uint64_t left = c->most - c->size;
+    ssize_t n = read(fd, c->chunk, left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES);
+    if (n < 0)
+        return errno == EINTR ? 1 : -1;
+    sha256_add(c->sha, c->chunk, (size_t)n);
+    c->size += (uint64_t)n;
+    return n > 0;
+}
+
+static int read_all(struct content *c, int fd, const char *name,
+                    const struct file_reader *reader, struct cairn_error *error)
+{
+    int more = 1;
+    while (more > 0 && !is_stopped(reader))
+        more = add_chunk(c, fd);
+    return more < 0   ? error_sys(error, errno, "cannot read %s", name)
+           : more > 0 ? refuse_stopped(name, error)
+                      : 0;
+}
+
+/* Of a file that grows all the time, what there was at first: the change shows later.
+ * Some files have content though they say that they have no size (/proc). */
+static uint64_t most_to_read(const struct stat *st)
+{
+    enum { LEAST = 1 << 20 };
+    return st->st_size > LEAST ? (uint64_t)st->st_size : LEAST;
+}
+
+static int hash_file(int fd, const struct stat *st, const char *name,
+                     const struct file_reader *reader, struct result_file *file,
+                     struct cairn_error *error)
+{
+    struct content c = {sha256_new(), malloc(CHUNK_BYTES), 0, most_to_read(st)};
+    int rc = c.sha && c.chunk ? 0 : error_nomem(error);
+    if (!rc) {
+        sha256_begin(c.sha);
+        rc = read_all(&c, fd, name, reader, error);
+        sha256_end(c.sha, &file->digest);
+        file->size = c.size;
+    }
+    sha256_free(c.sha);
+    free(c.chunk);
+    return rc;
+}
+
+static int hash_and_note(int fd, const struct stat *st, const char *name,
+                         const struct file_reader *reader, struct result_file *file,
+                         struct cairn_error *error)
+{
+    int64_t now_ns = clock_utc_ns();
+    int rc = hash_file(fd, st, name, reader, file, error);
+    if (!rc && reader->digests && (uint64_t)st->st_size == file->size)
+        file_digests_note(reader->digests, st, now_ns, &file->digest);
+    return rc;
+}
+
+static bool is_known(const struct file_reader *reader, const struct stat *st,
+                     struct result_file *file)
+{
+    if (!reader->digests || !file_digests_find(reader->digests, st, &file->digest))
+        return false;
+    file->size = (uint64_t)st->st_size;
+    return true;
+}
+
+/* What another thread is reading is likely to be known when that is done. */
+static int hash_unknown(int fd, const struct stat *st, const char *name,
+                        struct file_reader *reader, struct result_file *file,
+                        struct cairn_error *error)
+{
+    if (!spend(reader, (uint64_t)st->st_size))
+        return FILE_LONG;
+    if (reader->limited || !reader->digests)
+        return hash_and_note(fd, st, name, reader, file, error);
+    file_digests_begin(reader->digests, st, reader->stop);
+    int rc = is_known(reader, st, file)
+                 ? 0
+                 : hash_and_note(fd, st, name, reader, file, error);
+    file_digests_end(reader->digests, st);
+    return rc;
+}
+
+/* Sets the digest and the size; of what is no regular file both stay. */
+static int hash_path(const char *path, const char *name, struct file_reader *reader,
+                     struct result_file *file, struct cairn_error *error)
+{
+    struct stat st;
+    int rc = 0;
+    /* O_NONBLOCK: a fifo with nobody at its other end must not stop us. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return error_sys(error, errno, "cannot open %s", name);
+    if (fstat(fd, &st) < 0)
+        rc = error_sys(error, errno, "cannot look at %s", name);
+    else if (S_ISREG(st.st_mode) && !is_known(reader, &st, file))
+        rc = hash_unknown(fd, &st, name, reader, file, error);
+    close(fd);
+    return rc;
+}
+
+/* ---- Directories ---- */
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* A walk through a directory, or through the one that a link leads to: what it found,
+ * as bytes to be hashed. Links in it count by where they point: they may lead to
+ * anything, such as the root of the file system. */
+struct walk {
+    struct file_reader *reader; /* NULL: only `seen` is wanted */
+    struct buf content; /* of each entry its path, its kind, and the digest of its
+                           content, or where a symbolic link points */
+    struct buf seen;    /* of each its path, its kind and its sign */
+    uint64_t size;
+    int64_t changed_ns;
+    struct stat own[2]; /* the files that stdout and stderr of this process are */
+};
+
+static char kind_of(const FTSENT *entry)
+{
+    switch (entry->fts_info) {
+    case FTS_F:
+        return 'f';
+    case FTS_D:
+        return 'd';
+    case FTS_SL:
+    case FTS_SLNONE:
+        return 'l';
+    default:
+        return 'o';
+    }
+}
+
+static void add_seen(struct walk *w, const FTSENT *entry, size_t skip)
+{
+    struct file_sign sign = file_sign_of(entry->fts_statp);
+    int64_t changed_ns = timespec_ns(&entry->fts_statp->st_ctim);
+    buf_lstr(&w->seen, str_of(entry->fts_path + skip));
+    buf_byte(&w->seen, (uint8_t)kind_of(entry));
+    buf_add(&w->seen, sign.bytes, sizeof sign.bytes);
+    if (changed_ns > w->changed_ns)
+        w->changed_ns = changed_ns;
+}
+
+static int add_content(struct walk *w, const FTSENT *entry, size_t skip,
+                       struct cairn_error *error)
+{
+    struct result_file file = {0};
+    char target[4096], kind = kind_of(entry);
+    int rc = 0;
+    if (kind == 'f')
+        rc = hash_path(entry->fts_accpath, entry->fts_path, w->reader, &file, error);
+    buf_lstr(&w->content, str_of(entry->fts_path + skip));
+    buf_byte(&w->content, (uint8_t)kind);
+    if (kind == 'l') {
+        ssize_t n = readlink(entry->fts_accpath, target, sizeof target);
+        buf_lstr(&w->content, (struct str){target, n > 0 ? (size_t)n : 0});
+    }
+    buf_add(&w->content, file.digest.bytes, sizeof file.digest.bytes);
+    w->size += file.size;
+    return rc;
+}
+
+/* A store below the directory, the one of this run too, changes with every step, and
+ * says nothing about what the task reads. */
+static bool is_store(const FTSENT *entry)
+{
+    char database[sizeof "/cairn.db" + PATH_MAX];
+    struct stat st;
+    if (entry->fts_info != FTS_D || entry->fts_pathlen > PATH_MAX)
+        return false;
+    snprintf(database, sizeof database, "%s/cairn.db", entry->fts_accpath);
+    return lstat(database, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Nor does the file that `cairn run >log` writes. */
+static bool is_own_output(const struct walk *w, const FTSENT *entry)
+{
+    const struct stat *st = entry->fts_statp;
+    for (int i = 0; i < 2; i++)
+        if (entry->fts_info == FTS_F && S_ISREG(w->own[i].st_mode) &&
+            st->st_ino == w->own[i].st_ino && st->st_dev == w->own[i].st_dev)
+            return true;
+    return false;
+}
+
+/* What is seen of an entry was seen before its content is read. */
+static int walk_entry(struct walk *w, const FTSENT *entry, size_t skip,
+                      struct cairn_error *error)
+{
+    if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+        entry->fts_info == FTS_NS)
+        return error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
+    if (entry->fts_info == FTS_DP)
+        return 0;
+    add_seen(w, entry, skip);
+    if (!w->reader || entry->fts_level <= 0)
+        return 0;
+    if (is_stopped(w->reader))
+        return refuse_stopped(entry->fts_path, error);
+    return spend(w->reader, 0) ? add_content(w, entry, skip, error) : FILE_LONG;
+}
+
+static int walk_directory(const char *path, struct walk *w, struct cairn_error *error)
+{
+    char *roots[] = {(char *)(uintptr_t)path, NULL};
+    int rc = 0;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    if (!walk)
+        return error_sys(error, errno, "cannot read %s", path);
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        (void)fstat(fd, &w->own[fd - STDOUT_FILENO]);
+    FTSENT *entry;
+    errno = 0;
+    while (!rc && (entry = fts_read(walk))) {
+        if (entry->fts_level > 0 && (is_store(entry) || is_own_output(w, entry)))
+            (void)fts_set(walk, entry, FTS_SKIP);
+        else
+            rc = walk_entry(w, entry, strlen(path), error);
+        errno = 0;
+    }
+    if (!rc && errno)
+        rc = error_sys(error, errno, "cannot read %s", path);
+    fts_close(walk);
+    return rc                  ? rc
+           : w->content.failed ? error_nomem(error)
+                               : buf_check(&w->seen, error);
+}
+
+static int hash_directory(const char *path, struct file_reader *reader,
+                          struct result_file *file, struct cairn_error *error)
+{
+    struct walk w = {.reader = reader};
+    int rc = walk_directory(path, &w, error);
+    if (!rc)
+        rc = sha256_of(w.content.data, w.content.size, &file->digest, error);
+    if (!rc)
+        rc = sha256_of(w.seen.data, w.seen.size, &file->seen, error);
+    file->size += w.size;
+    if (w.changed_ns > file->changed_ns)
+        file->changed_ns = w.changed_ns;
+    buf_release(&w.content);
+    buf_release(&w.seen);
+    return rc;
+}
+
+static bool directory_sign(const char *path, struct file_sign *sign)
+{
+    struct walk w = {0};
+    struct digest seen;
+    bool good = walk_directory(path, &w, NULL) == 0 &&
+                sha256_of(w.seen.data, w.seen.size, &seen, NULL) == 0;
+    buf_release(&w.seen);
+    sign->kind = 'd';
+    if (good)
+        memcpy(sign->bytes, seen.bytes, sizeof sign->bytes);
+    return good;
+}
+
+bool file_sign_at(int at, const char *path, const char *whole, struct file_sign *sign)
+{
+    struct stat st;
+    if (fstatat(at, path, &st, 0) < 0)
+        return false;
+    if (S_ISDIR(st.st_mode))
+        return directory_sign(whole, sign);
+    *sign = file_sign_of(&st);
+    return true;
+}
+
+int file_changed(const char *path, int64_t *changed_ns, struct cairn_error *error)
+{
+    struct stat st;
+    struct walk w = {0};
+    int rc = 0;
+    if (stat(path, &st) < 0)
+        return os_is_missing(errno)
+                   ? error_set(error, CAIRN_ENOTFOUND, "%s is missing", path)
+                   : error_sys(error, errno, "cannot look at %s", path);
+    if (S_ISDIR(st.st_mode))
+        rc = walk_directory(path, &w, error);
+    buf_release(&w.seen);
+    *changed_ns = timespec_ns(&st.st_ctim);
+    if (w.changed_ns > *changed_ns)
+        *changed_ns = w.changed_ns;
+    return rc;
+}
+
+/* ---- What is recorded of a file ---- */
+
+/* The two halves of it. `file` has its kind before the second. */
+static void file_take_times(const struct stat *st, struct result_file *file)
+{
+    file->kind = S_ISDIR(st->st_mode) ? 'd' : 'f';
+    file->mtime_ns = timespec_ns(&st->st_mtim);
+    file->ctime_ns = file->changed_ns = timespec_ns(&st->st_ctim);
+    file->inode = st->st_ino;
+}
+
+static int file_take_content(const char *path, struct file_reader *reader,
+                             struct result_file *file, struct cairn_error *error)
+{
+    return file->kind == 'd' ? hash_directory(path, reader, file, error)
+                             : hash_path(path, path, reader, file, error);
+}
+
+/* Times before the content: a change while it is read shows as a change later. */
+int file_take(const char *path, struct file_reader *reader, struct result_file *file,
+              struct cairn_error *error)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return error_sys(error, errno, "cannot look at %s", path);
+    file_take_times(&st, file);
+    return file_take_content(path, reader, file, error);
+}
+
+/* Inputs are looked at before an attempt starts, outputs when it has ended well, both
+ * when it is decided whether the task runs again; outputs that an interrupted attempt
+ * made are removed before it is repeated. */
 
 int files_begin(struct files *f, const struct scope *scope, bool inputs,
                 struct cairn_error *error)
@@ -373,4 +740,229 @@ bool outputs_untouched(const struct scope *scope, const struct result_file *reco
             same++;
     files_release(&f);
     return same == n;
+}
+
+static const char magic[8] = {'c', 'a', 'i', 'r', 'n', 'o', 'u', 't'};
+
+enum {
+    NAME_BYTES = 16, /* of a result's digest */
+    HEAD_BYTES = NAME_BYTES + 4,
+    SIGN_BYTES = 33,
+    MOST_BYTES = 64 << 20
+};
+
+/* ---- Signs ---- */
+
+static void put_u64(uint8_t *at, uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        at[i] = (uint8_t)(number >> (8 * i));
+}
+
+/* Of what is no directory. */
+static struct file_sign file_sign_of(const struct stat *st)
+{
+    struct file_sign sign = {.kind = 'f'};
+    put_u64(sign.bytes, (uint64_t)st->st_size);
+    put_u64(sign.bytes + 8, (uint64_t)timespec_ns(&st->st_mtim));
+    put_u64(sign.bytes + 16, (uint64_t)timespec_ns(&st->st_ctim));
+    put_u64(sign.bytes + 24, st->st_ino);
+    return sign;
+}
+
+struct file_sign output_sign(const struct result_file *file)
+{
+    struct file_sign sign = {.kind = file->kind};
+    if (file->kind == 'd') {
+        memcpy(sign.bytes, file->seen.bytes, sizeof sign.bytes);
+        return sign;
+    }
+    put_u64(sign.bytes, file->size);
+    put_u64(sign.bytes + 8, (uint64_t)file->mtime_ns);
+    put_u64(sign.bytes + 16, (uint64_t)file->ctime_ns);
+    put_u64(sign.bytes + 24, file->inode);
+    return sign;
+}
+
+/* ---- The table ---- */
+
+void output_index_release(struct output_index *index)
+{
+    buf_release(&index->entries);
+    free(index->table);
+    *index = (struct output_index){0};
+}
+
+static size_t first_place(const struct output_index *index, const void *name)
+{
+    size_t number;
+    memcpy(&number, name, sizeof number); /* of a SHA-256: as good as any hash */
+    return number & (index->capacity - 1);
+}
+
+/* Where the entry of that name stands, or where it would. */
+static uint32_t *find_place(const struct output_index *index, const void *name)
+{
+    size_t i = first_place(index, name);
+    while (index->table[i] &&
+           memcmp(index->entries.data + index->table[i], name, NAME_BYTES) != 0)
+        i = (i + 1) & (index->capacity - 1);
+    return &index->table[i];
+}
+
+static bool make_room(struct output_index *index, size_t n)
+{
+    size_t capacity = index->capacity ? index->capacity : 64;
+    while (capacity < 2 * n)
+        capacity *= 2;
+    if (capacity == index->capacity)
+        return true;
+    struct output_index wider = *index;
+    wider.capacity = capacity;
+    wider.table = calloc(capacity, sizeof *wider.table);
+    if (!wider.table)
+        return false;
+    for (size_t i = 0; i < index->capacity; i++)
+        if (index->table[i])
+            *find_place(&wider, index->entries.data + index->table[i]) =
+                index->table[i];
+    free(index->table);
+    index->table = wider.table;
+    index->capacity = capacity;
+    return true;
+}
+
+/* The entry stands at the end of `entries`; a later one of the same name counts. */
+static void note_place(struct output_index *index, size_t at)
+{
+    uint32_t *place = find_place(index, index->entries.data + at);
+    index->n += *place == 0;
+    *place = (uint32_t)at;
+}
+
+static bool begin_entries(struct output_index *index, size_t bytes)
+{
+    if (!index->entries.size)
+        buf_add(&index->entries, magic, sizeof magic);
+    return index->entries.size + bytes <= MOST_BYTES && !index->entries.failed &&
+           make_room(index, index->n + 1);
+}
+
+void output_index_add(struct output_index *index, const struct digest *result,
+                      const struct result_file *outputs, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (file_time_is_coarse(&outputs[i]))
+            return; /* they are always read */
+    if (!n || n > MOST_BYTES / SIGN_BYTES ||
+        !begin_entries(index, HEAD_BYTES + (size_t)n * SIGN_BYTES))
+        return;
+    size_t at = index->entries.size;
+    buf_add(&index->entries, result->bytes, NAME_BYTES);
+    buf_u32(&index->entries, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct file_sign sign = output_sign(&outputs[i]);
+        buf_byte(&index->entries, sign.kind);
+        buf_add(&index->entries, sign.bytes, sizeof sign.bytes);
+    }
+    if (index->entries.failed)
+        return;
+    note_place(index, at);
+    index->grown = true;
+}
+
+static uint32_t count_at(const struct output_index *index, size_t at)
+{
+    struct reader in = reader_of(index->entries.data + at + NAME_BYTES, 4);
+    return read_u32(&in);
+}
+
+bool output_index_find(const struct output_index *index, const struct digest *result,
+                       uint32_t n, uint32_t i, struct file_sign *sign)
+{
+    uint32_t at = index->n ? *find_place(index, result->bytes) : 0;
+    if (!at || count_at(index, at) != n)
+        return false;
+    assert(i < n);
+    const char *from = index->entries.data + at + HEAD_BYTES + (size_t)i * SIGN_BYTES;
+    sign->kind = (uint8_t)from[0];
+    memcpy(sign->bytes, from + 1, sizeof sign->bytes);
+    return true;
+}
+
+void output_index_copy(struct output_index *index, const struct output_index *from,
+                       const struct digest *result)
+{
+    uint32_t at = from->n ? *find_place(from, result->bytes) : 0;
+    size_t bytes = at ? HEAD_BYTES + (size_t)count_at(from, at) * SIGN_BYTES : 0;
+    if (!at || !begin_entries(index, bytes))
+        return;
+    size_t to = index->entries.size;
+    buf_add(&index->entries, from->entries.data + at, bytes);
+    if (!index->entries.failed)
+        note_place(index, to);
+}
+
+/* ---- The file ---- */
+
+char *output_index_path(struct cairn_store *store, uint64_t workflow)
+{
+    char *path;
+    if (!store || store_key(store) || !workflow ||
+        asprintf(&path, "%s/outputs.%llu", cairn_store_path(store),
+                 (unsigned long long)workflow) < 0)
+        return NULL;
+    return path;
+}
+
+/* Whether the bytes before the last 32 have them for their digest. */
+static bool is_whole(const struct buf *file)
+{
+    struct digest digest;
+    size_t n = file->size - DIGEST_SIZE;
+    return file->size >= sizeof magic + DIGEST_SIZE &&
+           memcmp(file->data, magic, sizeof magic) == 0 &&
+           sha256_of(file->data, n, &digest, NULL) == 0 &&
+           memcmp(file->data + n, digest.bytes, DIGEST_SIZE) == 0;
+}
+
+/* Entries from `at` on; false: they are cut off, or there is no memory. */
+static bool note_entries(struct output_index *index)
+{
+    size_t at = sizeof magic;
+    while (index->entries.size - at >= HEAD_BYTES) {
+        size_t bytes = HEAD_BYTES + (size_t)count_at(index, at) * SIGN_BYTES;
+        if (bytes > index->entries.size - at || !make_room(index, index->n + 1))
+            return false;
+        note_place(index, at);
+        at += bytes;
+    }
+    return at == index->entries.size;
+}
+
+void output_index_load(struct output_index *index, const char *path)
+{
+    output_index_release(index);
+    if (os_read_plain(path, MOST_BYTES + DIGEST_SIZE, &index->entries, NULL) == 0 &&
+        is_whole(&index->entries)) {
+        index->entries.size -= DIGEST_SIZE;
+        if (note_entries(index))
+            return;
+    }
+    output_index_release(index);
+}
+
+/* Not synced: what is cut off does not have its digest. */
+void output_index_save(struct output_index *index, const char *path)
+{
+    struct digest digest;
+    size_t n = index->entries.size;
+    if (!n || index->entries.failed ||
+        sha256_of(index->entries.data, n, &digest, NULL) != 0)
+        return;
+    buf_add(&index->entries, digest.bytes, DIGEST_SIZE);
+    if (!index->entries.failed &&
+        os_replace_file(path, 0600, buf_view(&index->entries), NULL) == 0)
+        index->grown = false;
+    index->entries.size = n;
 }

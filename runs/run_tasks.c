@@ -1,20 +1,200 @@
 /* SPDX-License-Identifier: MIT */
+/* The names of reasons, as every text and JSON shows them. */
 #include "runs/run_tasks.h"
 
+#include "runs/marks.h"
+#include "runs/owner.h"
+#include "runs/stored.h"
+
+#include "base/error.h"
+#include "cairn/checkpoint.h"
+#include "cairn/plan.h"
 #include "cairn/runs.h"
+#include "checkpoint/find.h"
 #include "graph/match.h"
 #include "graph/skip_cause.h"
 #include "process/keeper.h"
+#include "process/live.h"
 #include "process/slot_map.h"
-#include "runs/attempts.h"
-#include "runs/marks.h"
-#include "runs/noted_ends.h"
-#include "runs/owner.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+
+const char *cairn_reason_name(enum cairn_reason reason)
+{
+    static const char *const names[] = {
+        "done",    "never-ran", "failed",    "cancelled", "skipped",      "interrupted",
+        "damaged", "changed",   "output",    "upstream",  "kept",         "input",
+        "secret",  "undone",    "unknown",   "excluded",  "need-skipped", "handled",
+        "adopted", "asked",     "not-chosen"};
+    return (unsigned)reason < sizeof names / sizeof names[0] ? names[reason]
+                                                             : "unknown";
+}
+
+static bool has_size(const char *path, uint64_t bytes)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           (uint64_t)st.st_size == bytes;
+}
+
+/* In the file of its slot, or moved to one of its own. */
+static bool has_values(struct cairn_store *store, uint64_t run,
+                       const struct end_note *note)
+{
+    char path[LIVE_PATH];
+    struct attempt_id id = {
+        store_live_dir(store),      run, note->gen, note->task, note->attempt,
+        live_store(store_id(store))};
+    live_path(path, sizeof path, id.live_dir, live_of_attempt(LIVE_VALUES, &id));
+    if (has_size(path, note->values_bytes))
+        return true;
+    live_path(path, sizeof path, id.live_dir,
+              live_of_values(run, note->slot, id.store));
+    return has_size(path, note->values_bytes);
+}
+
+bool noted_end_counts(struct cairn_store *store, uint64_t run,
+                      const struct end_note *note)
+{
+    return !(note->flags & NOTE_STOPPED) &&
+           (!note->values_bytes || has_values(store, run, note));
+}
+
+/* Attempts of a task. */
+
+/* ---- Finding a task in every definition that its run has had ---- */
+
+/* Calls `each` for every generation of the run that has the task, oldest first. */
+int attempts_each_generation(struct cairn_store *store, const struct stored_run *v,
+                             const char *task,
+                             int (*each)(void *, const struct task_place *),
+                             void *context, struct cairn_error *error)
+{
+    int rc = 0;
+    uint32_t found = 0;
+    for (uint32_t gen = 1; gen <= v->row.gen && !rc; gen++) {
+        struct task_place place = {.gen = gen};
+        rc = generation_find_task(store, &v->row, gen, task, &place.task, error);
+        if (rc == CAIRN_ENOTFOUND && gen < v->row.gen)
+            rc = 0; /* an earlier definition that is lost has nothing to say */
+        else if (!rc && place.task != NODE_NONE) {
+            found++;
+            rc = each(context, &place);
+        }
+    }
+    if (!rc && !found)
+        return run_no_task(v->row.run, task, error);
+    return rc;
+}
+
+/* ---- Attempts ---- */
+
+struct attempt_lister {
+    struct cairn_store *store;
+    uint64_t run;
+    int (*each)(void *, const struct cairn_attempt_info *);
+    void *context;
+    bool stopped;
+    struct cairn_error *error;
+};
+
+static int show_attempt(void *context, const struct attempt_row *row)
+{
+    struct attempt_lister *l = context;
+    struct buf text = BUF_INIT;
+    if (attempt_never_started(row))
+        return 0;
+    buf_str(&text, row->text);
+    struct cairn_attempt_info info = {.attempt = row->number,
+                                      .open = attempt_is_open(row),
+                                      .outcome = row->outcome,
+                                      .exit_code = row->exit_code,
+                                      .signal = row->signal,
+                                      .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+                                      .started_ns = row->started_ns ? row->started_ns
+                                                                    : row->intent_ns,
+                                      .ended_ns = row->ended_ns,
+                                      .cpu_ms = row->cpu_us / 1000,
+                                      .peak_kib = row->peak_kib,
+                                      .stdout_bytes = row->out_bytes,
+                                      .stderr_bytes = row->err_bytes,
+                                      .text = text.size ? text.data : NULL,
+                                      .merged = row->flags & ATTEMPT_MERGED,
+                                      .undo = row->flags & ATTEMPT_UNDO,
+                                      .check = row->flags & ATTEMPT_CHECK,
+                                      .external = row->flags & ATTEMPT_EXTERNAL};
+    l->stopped = l->each(l->context, &info) != 0;
+    buf_release(&text);
+    return l->stopped;
+}
+
+static int show_generation(void *context, const struct task_place *place)
+{
+    struct attempt_lister *l = context;
+    if (l->stopped)
+        return 0;
+    return store_each_attempt(l->store, l->run, place->gen, place->task, show_attempt,
+                              l, l->error);
+}
+
+int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
+                   int (*each)(void *, const struct cairn_attempt_info *),
+                   void *context, struct cairn_error *error)
+{
+    struct stored_run v;
+    int rc = stored_run_open(&v, store, run, false, error);
+    if (rc)
+        return rc;
+    struct attempt_lister l = {store, v.row.run, each, context, false, error};
+    rc = attempts_each_generation(store, &v, task, show_generation, &l, error);
+    stored_run_release(&v);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- How long they took ---- */
+
+void attempt_times_add(struct attempt_times *t, const struct attempt_row *row)
+{
+    bool undo = row->flags & ATTEMPT_UNDO;
+    int64_t started_ns = row->started_ns ? row->started_ns : row->intent_ns;
+    if (t->over) {
+        t->latest = 0;
+        t->latest_ns = 0;
+        t->parted = true;
+    }
+    t->over = undo || (!attempt_is_open(row) && row->outcome == CAIRN_COMPLETED);
+    t->rows++;
+    if (undo || !started_ns || !row->ended_ns)
+        return;
+    t->ended++;
+    t->all_ns += row->ended_ns - started_ns;
+    if (t->latest++ == 0)
+        t->latest_started_ns = started_ns;
+    t->latest_ns += row->ended_ns - started_ns;
+}
+
+void attempt_times_prepend(struct attempt_times *t, const struct attempt_times *before)
+{
+    if (!before->rows)
+        return;
+    if (!t->rows) {
+        *t = *before;
+        return;
+    }
+    t->rows += before->rows;
+    t->ended += before->ended;
+    t->all_ns += before->all_ns;
+    if (!t->parted && !before->over && before->latest) {
+        t->latest += before->latest;
+        t->latest_ns += before->latest_ns;
+        t->latest_started_ns = before->latest_started_ns;
+    }
+    t->parted |= before->over || before->parted;
+}
 
 struct newest {
     uint32_t number;
@@ -352,5 +532,188 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
     free(l.newest);
     free(running);
     stored_run_release(&v);
+    return rc;
+}
+
+/* What a checkpoint says of tasks: how each ended, and what it has told. The values of
+ * a run are those of its newest checkpoints. */
+
+/* A checkpoint of a run, and the graph that its states are of. */
+struct past {
+    struct outcomes at;
+    struct definition definition;
+    struct graph graph;
+};
+
+static void past_close(struct past *past)
+{
+    graph_release(&past->graph);
+    definition_release(&past->definition);
+    outcomes_release(&past->at);
+}
+
+static int past_open(struct past *past, struct cairn_store *store, const char *id,
+                     struct cairn_error *error)
+{
+    uint64_t seq;
+    int rc = checkpoint_find(store, id, &seq, error);
+    if (!rc)
+        rc = outcomes_rebuild(store, seq, &past->at, NULL, error);
+    if (rc)
+        return rc;
+    rc = graph_load(store, &past->at.graph, &past->definition, &past->graph, error);
+    if (rc) {
+        outcomes_release(&past->at);
+        return rc;
+    }
+    if (past->graph.n_tasks == past->at.states.n)
+        return 0;
+    error_set(error, CAIRN_EDAMAGED,
+              "checkpoint %s is of %u tasks, its definition of %u", id,
+              past->at.states.n, past->graph.n_tasks);
+    past_close(past);
+    return CAIRN_EDAMAGED;
+}
+
+/* ---- Outcomes ---- */
+
+int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
+                           int (*each)(void *, const char *task,
+                                       enum cairn_outcome outcome, uint32_t attempts),
+                           void *context, struct cairn_error *error)
+{
+    struct past past;
+    int rc = past_open(&past, store, id, error);
+    if (rc)
+        return rc;
+    for (uint32_t task = 0; task < past.graph.n_tasks; task++)
+        if (each(context, past.graph.id[task], past.at.states.outcome[task],
+                 past.at.states.attempts[task]))
+            break;
+    past_close(&past);
+    return 0;
+}
+
+/* ---- Values ---- */
+
+struct value_lister {
+    struct cairn_store *store;
+    const struct graph *graph;
+    const struct states *states;
+    int (*each)(void *, const struct cairn_value_info *);
+    void *context;
+    bool ended; /* the caller wants no more */
+    struct cairn_error damaged;
+};
+
+/* One that cannot be read is told at the end, and the others are listed. */
+static int note_damage(struct value_lister *l, uint32_t task, int rc,
+                       const struct cairn_error *why, struct cairn_error *error)
+{
+    const char *id = l->graph->id[task];
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND)
+        return error_set(error, rc, "task %s: %s", id, why->text);
+    if (!l->damaged.code)
+        error_set(&l->damaged, CAIRN_EDAMAGED, "the values of task %s: %s", id,
+                  why->text);
+    return 0;
+}
+
+static int list_task(struct value_lister *l, uint32_t task, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct cairn_error why = {0};
+    struct result result;
+    if (l->states->outcome[task] != CAIRN_COMPLETED || !l->states->outputs ||
+        digest_is_none(&l->states->outputs[task]))
+        return 0;
+    int rc = result_load(l->store, &l->states->outputs[task], &arena, &result, &why);
+    if (rc)
+        rc = note_damage(l, task, rc, &why, error);
+    else
+        for (uint32_t i = 0; i < result.n_values && !l->ended && !rc; i++) {
+            struct cairn_value_info info = {
+                .task = l->graph->id[task],
+                .node = task,
+                .name = arena_text(&arena, result.values[i].key),
+                .value = arena_text(&arena, result.values[i].value)};
+            if (arena.failed)
+                rc = error_nomem(error);
+            else
+                l->ended = l->each(l->context, &info) != 0;
+        }
+    arena_release(&arena);
+    return rc;
+}
+
+/* Of `only`, or of all with NODE_NONE. */
+static int list_values(struct value_lister *l, uint32_t only, struct cairn_error *error)
+{
+    int rc = 0;
+    if (only != NODE_NONE)
+        rc = list_task(l, only, error);
+    for (uint32_t task = 0;
+         only == NODE_NONE && task < l->graph->n_tasks && !l->ended && !rc; task++)
+        rc = list_task(l, task, error);
+    if (!rc && l->damaged.code)
+        rc = error_set(error, CAIRN_EDAMAGED, "%s", l->damaged.text);
+    return rc;
+}
+
+static int list_stored(struct value_lister *l, const struct stored_run *run,
+                       const char *task, struct cairn_error *error)
+{
+    uint32_t only = NODE_NONE;
+    l->graph = &run->graph;
+    l->states = &run->recovery.states;
+    if (task)
+        only = graph_find(l->graph, str_of(task));
+    if (task && (only == NODE_NONE || only >= l->graph->n_tasks))
+        return run_no_task(run->row.run, task, error);
+    return list_values(l, only, error);
+}
+
+int cairn_values(struct cairn_store *store, uint64_t run, const char *task,
+                 int (*each)(void *, const struct cairn_value_info *), void *context,
+                 struct cairn_error *error)
+{
+    struct value_lister l = {.store = store, .each = each, .context = context};
+    struct stored_run stored;
+    int rc = stored_run_open(&stored, store, run, true, error);
+    if (rc)
+        return rc;
+    rc = list_stored(&l, &stored, task, error);
+    stored_run_release(&stored);
+    return rc;
+}
+
+struct value_teller { /* for a caller that gets no number of the task */
+    int (*each)(void *, const char *task, const char *name, const char *value);
+    void *context;
+};
+
+static int tell_value(void *context, const struct cairn_value_info *info)
+{
+    const struct value_teller *t = context;
+    return t->each(t->context, info->task, info->name, info->value);
+}
+
+int cairn_checkpoint_values(struct cairn_store *store, const char *id,
+                            int (*each)(void *, const char *task, const char *name,
+                                        const char *value),
+                            void *context, struct cairn_error *error)
+{
+    struct value_teller teller = {each, context};
+    struct value_lister l = {.store = store, .each = tell_value, .context = &teller};
+    struct past past;
+    int rc = past_open(&past, store, id, error);
+    if (rc)
+        return rc;
+    l.graph = &past.graph;
+    l.states = &past.at.states;
+    rc = list_values(&l, NODE_NONE, error);
+    past_close(&past);
     return rc;
 }

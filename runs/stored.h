@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* What the store keeps of a run: its row, the definitions that it has had, its recorded
  * states. Reads only; each call is a part of the caller's transaction where it has one.
- */
+ *
+ *
+ * Where a store was when its runs began. A run records the path of its file; when the
+ * project has been moved or copied with the store in it, that path leads to where it
+ * was, or is a copy of. So the store notes what directories it has been in, and the
+ * file of a run that lay below one of these is looked for below the one it is in now.
+ *
+ *
+ * A workflow file that has not changed is not parsed again when its run is continued.
+ * When a run begins, the store notes for its workflow the hash of everything that the
+ * parser read: the file, its path, the params, the version of cairn; and the digest of
+ * the resulting definition, which is among the objects.
+ *
+ * Only where the definition depends on nothing else: not where the file names members
+ * by glob or lines, nor where it gave warnings, which are shown each time. Not in a
+ * store with a key: whoever cannot make its HMACs must not choose what runs. */
 #ifndef RUNS_STORED_H
 #define RUNS_STORED_H
 
@@ -10,6 +25,7 @@
 #include "runs/result.h"
 #include "storage/rows_parent.h"
 #include "storage/rows_run.h"
+#include "workflow/workflow.h"
 
 /* The row of a run (0: that of run_choose), with its texts in the arena.
  * CAIRN_ENOTFOUND. */
@@ -22,7 +38,6 @@ int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *a
 int run_no_checkpoint(uint64_t run, struct cairn_error *error);
 /* CAIRN_ENOTFOUND: none of the run's definitions has a task of this id. */
 int run_no_task(uint64_t run, const char *id, struct cairn_error *error);
-
 /* The digest of the definition that a generation of the run has. CAIRN_ENOTFOUND. */
 int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen,
               struct digest *digest, struct cairn_error *error);
@@ -47,6 +62,7 @@ struct past_definition {
     struct definition definition;
     struct graph graph;
 };
+
 /* CAIRN_ENOTFOUND, CAIRN_EDAMAGED. */
 int past_definition_load(struct past_definition *past, struct cairn_store *store,
                          const struct run_row *row, uint32_t gen,
@@ -58,12 +74,10 @@ void past_definition_release(struct past_definition *past);
 int past_task(struct past_definition *past, struct cairn_store *store,
               const struct run_row *row, uint32_t gen, uint32_t task,
               const struct graph *graph, uint32_t *found, struct cairn_error *error);
-
 /* The result that an object of the pool holds, in the arena. CAIRN_ENOTFOUND,
  * CAIRN_EDAMAGED. */
 int result_load(struct cairn_store *store, const struct digest *digest,
                 struct arena *arena, struct result *result, struct cairn_error *error);
-
 /* *task: the number of a task in a generation, or NODE_NONE. Builds no graph. */
 int generation_find_task(struct cairn_store *store, const struct run_row *row,
                          uint32_t gen, const char *id, uint32_t *task,
@@ -78,6 +92,7 @@ struct stored_run {
     struct graph graph;
     bool recovered, loaded; /* `recovery`, and `definition` and `graph`, are valid */
 };
+
 /* run 0: that of run_choose. Without `graph`, only row and recovery are loaded. On
  * failure there is nothing to release. CAIRN_ENOTFOUND, CAIRN_EDAMAGED, CAIRN_EUSAGE.
  */
@@ -98,5 +113,30 @@ int run_choose(struct cairn_store *store, uint64_t *run, struct cairn_error *err
 /* A run that was begun or went on inside this attempt and was cancelled, or 0. */
 int run_cancelled_inside(struct cairn_store *store, const struct run_parent *parent,
                          uint64_t *run, struct cairn_error *error);
+
+/* Notes where the store is, within a write transaction. */
+int moved_store_note(struct cairn_store *store, struct cairn_error *error);
+/* The path at which the file of a run is now: the recorded one, unless the store has
+ * moved and there is such a file below where it is. 1 it is there, 0 it is gone, <0
+ * error. In a store with a key it has not moved: the note is not under its HMACs.
+ * CAIRN_ENOTFOUND: the store is a copy, and there is such a file only where it was
+ * copied from, where a store is that has it. */
+int moved_store_find(struct cairn_store *store, const struct run_row *row,
+                     struct buf *path, struct cairn_error *error);
+/* Where a directory that a run recorded is now, in the same way; the recorded path if
+ * there is none below where the store is. */
+int moved_store_directory(struct cairn_store *store, const struct run_row *row,
+                          struct str recorded, struct buf *path,
+                          struct cairn_error *error);
+
+/* Within the transaction that puts the definition into the store; `row` has the graph's
+ * digest and the params. */
+int parse_cache_note(const struct cairn_workflow *workflow, struct cairn_store *store,
+                     const struct run_row *row, struct cairn_error *error);
+
+/* The definition that is stored with a run, whatever its file says now. The caller
+ * frees it. CAIRN_EDAMAGED, CAIRN_EUSAGE (see run_trust). */
+int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
+                    const struct run_row *row, struct cairn_error *error);
 
 #endif

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What a task passes on: the file named by $CAIRN_OUTPUT, and the answer of a check.
- * Pure: works on bytes. Both come from a task, so nothing in them is trusted. */
+ * Pure: works on bytes. Both come from a task, so nothing in them is trusted.
+ *
+ * Files with values ($CAIRN_OUTPUT) that attempts of a dead owner have left in the live
+ * directory. Where the workflow has secrets they may hold some, as nobody has redacted
+ * them. */
 #ifndef RUNS_VALUES_H
 #define RUNS_VALUES_H
 
 #include "graph/definition.h"
+#include "storage/rows_run.h"
 
 /* Lines `key=value`, or a value of several lines:
  *
@@ -42,8 +47,15 @@ struct verdict {
     bool passed, warned; /* against min and warn, inclusive */
     char text[256];      /* why not, or what to warn of; "" if fine */
 };
+
 /* Confidence in words: whole percent, cut, not rounded (0.849 is 84 %). */
 void verdict_of(int exit_code, struct str out, uint32_t min_permille,
                 uint32_t warn_permille, struct verdict *verdict);
+
+/* Removes those of a run whose workflow has secrets, but for those of attempts under
+ * keepers, which the next owner takes over. The caller owns the workflow. */
+void live_values_remove(struct cairn_store *store, const struct run_row *row);
+/* The same for every run that nobody works on, and for runs that are gone. */
+void live_values_sweep(struct cairn_store *store);
 
 #endif

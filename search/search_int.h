@@ -9,7 +9,7 @@
 #include "cairn/search.h"
 #include "storage/search/searchdb.h"
 
-/* ---- words.c: texts as words; pure ---- */
+/* ---- Texts as words; pure ---- */
 
 enum { WORD_BYTES = 64 };
 /* The next run of letters, digits and bytes beyond ASCII, with A to Z made small, cut
@@ -40,7 +40,7 @@ int vector_of(struct str title, struct str body, struct searchdb_vector *out,
 int64_t vector_near(const struct searchdb_vector *query, const int8_t *vector,
                     uint32_t square);
 
-/* ---- expression.c: what a person asks, for FTS5; pure ---- */
+/* ---- What a person asks, for FTS5; pure ---- */
 
 enum { PHRASES_MOST = 64 };
 struct phrases {
@@ -57,14 +57,14 @@ int phrases_expression(const struct phrases *phrases, struct buf *out,
                        struct cairn_error *error);
 void phrases_release(struct phrases *phrases);
 
-/* ---- snippet.c; pure ---- */
+/* ---- The part of a text that is shown; pure ---- */
 
 /* The part of a text that has most words of the query, in one line, with [ and ] around
  * each. Appends. */
 int snippet_make(struct str text, struct str query, struct buf *out,
                  struct cairn_error *error);
 
-/* ---- rank.c: several lists as one; pure ---- */
+/* ---- Several lists as one; pure ---- */
 
 /* Words, parts of words, vectors, and what a service says, if one is used. */
 enum { RANK_LISTS = 4, RANK_DEPTH = 200 };
@@ -91,7 +91,7 @@ void rank_fuse(const struct rank_list lists[RANK_LISTS],
 /* By score, and of equal ones the newest first. */
 void rank_order(struct fused *fused, size_t n);
 
-/* ---- lists.c: what the index finds for a text ---- */
+/* ---- What the index finds for a text ---- */
 
 /* The entries of the projects that are searched, by number. Those that are not wanted
  * for another reason still say how rare a word is. */
@@ -109,7 +109,7 @@ struct scope {
 int rank_texts(struct searchdb *index, const struct scope *scope, struct str text,
                struct rank_list lists[2], struct cairn_error *error);
 
-/* ---- entry.c: what is indexed ---- */
+/* ---- catch_up.c: what is indexed ---- */
 
 /* Views during the call that gets it. */
 struct text_entry {
@@ -160,7 +160,7 @@ bool source_knows(const struct text_source *source, struct str key);
 
 /* What cannot be read is left out by all of them: `verify` names damage.
  *
- * source_session.c: the session and its board; one item. */
+ * source.c: the session and its board; one item. */
 int source_session(struct text_source *source, uint64_t session);
 int source_item(struct text_source *source, uint64_t session, const char *id);
 /* The directory that a session is about: that of its files, or the home of the store.
@@ -168,17 +168,17 @@ int source_item(struct text_source *source, uint64_t session, const char *id);
 int source_session_project(struct text_source *source, uint64_t session,
                            struct buf *out);
 
-/* source_message.c: those behind `after`, up to *last. */
+/* source.c: those behind `after`, up to *last. */
 int source_messages(struct text_source *source, uint64_t session, uint64_t after,
                     uint64_t *last);
 int source_message(struct text_source *source, uint64_t session, uint64_t n);
 
-/* source_checkpoint.c: what a checkpoint of a session says; labels and notes. */
+/* source.c: what a checkpoint of a session says; labels and notes. */
 int source_checkpoint(struct text_source *source, uint64_t seq);
 int source_notes(struct text_source *source);
 int source_note(struct text_source *source, uint64_t seq, uint32_t n);
 
-/* source_run.c: a run, its tasks and their logs. */
+/* source.c: a run, its tasks and their logs. */
 int source_run(struct text_source *source, uint64_t run);
 int source_run_itself(struct text_source *source, uint64_t run);
 int source_task(struct text_source *source, uint64_t run, uint32_t task);
@@ -191,7 +191,7 @@ int source_log(struct text_source *source, const struct log_place *place);
 /* The directory of its workflow file. CAIRN_ENOTFOUND */
 int source_run_project(struct text_source *source, uint64_t run, struct buf *out);
 
-/* source_file.c: files of checkpoints of a session behind one (0: all), that differ
+/* source.c: files of checkpoints of a session behind one (0: all), that differ
  * from those of the one before; where that ended is kept in `place`. */
 struct file_place {
     uint64_t seq;
@@ -224,7 +224,7 @@ int catch_up(struct catching *c);
 /* Is it? Reads two rows of the store. */
 int catch_up_is_current(struct catching *c, bool *current);
 
-/* catch_units.c: the units of a session, of a run, and that of all notes. `again`: what
+/* catch_up.c: the units of a session, of a run, and that of all notes. `again`: what
  * was read before is read again. */
 int catch_session(struct catching *c, uint64_t session, bool again);
 int catch_run(struct catching *c, uint64_t run);
@@ -232,7 +232,7 @@ int catch_notes(struct catching *c);
 /* The number behind a text that a name begins with; 0: it has another one. */
 uint64_t unit_number(struct str name, const char *start);
 
-/* unit.c: one unit of the index against what the store has of it. */
+/* catch_up.c: one unit of the index against what the store has of it. */
 struct unit;
 int unit_begin(struct catching *c, const char *name, struct unit **out);
 /* What the index has of it. Left out where only new entries are put: then it is marked

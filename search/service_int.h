@@ -31,19 +31,17 @@ struct http_request {
     size_t answer_most;
     bool direct; /* by no proxy, whatever the environment says */
 };
+
 /* 0: there is an answer, and its status. 1: none, and why. CAIRN_ENOMEM */
 int http_post(const struct http_request *request, struct buf *answer, long *status,
               char why[SERVICE_WHY], struct cairn_error *error);
 
-/* ---- answer.c: the door to jansson ---- */
+/* ---- service.c: the door to jansson ---- */
 
 struct answer {
     size_t n, numbers; /* vectors that are expected; numbers of each, 0: any */
     float *at;         /* [n * numbers], of the caller, who frees it; NULL before */
 };
-/* 0; 1: it is no answer to the request, and why. CAIRN_ENOMEM */
-int answer_read(struct answer *answer, struct str json, char why[SERVICE_WHY],
-                struct cairn_error *error);
 
 /* ---- service.c ---- */
 
@@ -55,27 +53,14 @@ struct service {
     char why[SERVICE_WHY]; /* not empty: it has failed, and is not asked again */
     struct cairn_error *error;
 };
-/* A vector as it is kept: small whole numbers, and the square of its length. */
-struct service_vector {
-    uint32_t numbers, square;
-    int8_t at[SERVICE_NUMBERS_MOST];
-};
+
 /* CAIRN_EUSAGE: a URL, model or key that cannot be used. */
 int service_check(const struct cairn_search_service *wanted, struct cairn_error *error);
 int service_begin(struct service *service, struct cairn_store *store,
                   const struct cairn_search_service *wanted, struct cairn_error *error);
 void service_end(struct service *service);
-/* What the service is given of a text: without secrets, cut. Appends. */
-int service_text(const struct service *service, struct str title, struct str body,
-                 struct buf *out);
-/* 0; 1: it failed, and `why` says so. */
-int service_ask(struct service *service, const struct str *texts, size_t n,
-                struct service_vector *out);
-/* More is nearer. Vectors of another length are as far as can be. */
-int64_t service_near(const struct service_vector *a, struct str kept);
-struct str service_kept(const struct service_vector *vector, struct buf *out);
 
-/* ---- embed.c: one more list ---- */
+/* ---- service.c: one more list ---- */
 
 struct embedding {
     struct service service;
@@ -88,6 +73,7 @@ struct embedding {
     uint64_t known; /* entries of the scope that have a vector now */
     struct cairn_error *error;
 };
+
 /* Sorted; empty where the service has failed. */
 int embed_rank(struct embedding *embedding, struct rank_list *list);
 

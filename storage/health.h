@@ -14,6 +14,7 @@ enum log_health {
     LOG_ENDS_EARLY, /* its last transaction is cut off, or perhaps the log itself */
     LOG_LOST        /* committed transactions can no longer be read */
 };
+
 enum log_health store_log_health(struct cairn_store *store);
 
 /* Checks the checksums of all rows that are neither checkpoints, objects nor runs. */
@@ -22,6 +23,7 @@ struct bad_row {
     uint64_t run; /* of a command or claim */
     bool hmac;    /* only its HMAC is wrong: it was made with another key */
 };
+
 int store_verify_rows(struct cairn_store *store,
                       int (*bad)(void *, const struct bad_row *), void *context,
                       struct cairn_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of `meta`: the settings of the store (its id, and what schema.c, rows_gc.c and
- * runs/parse_cache.c note), the key under which values of secrets are hashed, and the
+ * runs/stored.c note), the key under which values of secrets are hashed, and the
  * tallies of rows (rows_lost.h). In a write transaction the tally that is being changed
  * is kept in the handle, and written when another one is, or before the commit.
  *

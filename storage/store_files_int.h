@@ -58,16 +58,15 @@ int store_trust_files(const struct store_paths *paths, struct cairn_error *error
  * there, but what it wrote is gone. Call it before SQLite makes a new WAL. */
 int store_check_files(const struct store_paths *paths, enum db_journal journal,
                       struct cairn_error *error);
+
 /* What SQLite will roll back by a rollback journal that was left behind; false if there
  * is none, or it was not complete yet. */
 struct store_journal {
     uint32_t saved;  /* pages that it holds */
     uint32_t before; /* pages of the database before; 0: all of it is rolled back */
 };
+
 bool store_journal_read(const struct store_paths *paths, struct store_journal *journal);
-/* What the marker says about the log: nothing was committed yet; something was. */
-#define STORE_LOG_EMPTY "log empty"
-#define STORE_LOG_BEGUN "log begun"
 /* What the marker says of its writers' syncs. Only with all of them a transaction is on
  * the disk before the next one. */
 bool store_was_synced(const struct store_paths *paths);
@@ -75,15 +74,12 @@ bool store_was_synced(const struct store_paths *paths);
 bool store_log_begun(const struct store_paths *paths);
 /* Whether the database itself, without its log, holds the last commit that the marker
  * notes: then another program has transferred the log, and nothing is lost
- * (store_marker_read.c). */
+ * (store_marker.c). */
 bool store_holds_last_commit(const struct store_paths *paths);
 /* Whether the database with its log lacks that commit, though each commit was synced
  * before it was noted, in this place and since the last boot: then the end of the log
  * is lost. False where it cannot be told. */
 bool store_lost_last_commit(const struct store_paths *paths);
-/* The line of a marker that is made now; "" where that cannot be told. */
-enum { STORE_MARKER_HERE = 96 };
-void store_marker_here(const struct store_paths *paths, char line[STORE_MARKER_HERE]);
 /* The state of the log; nobody may be writing to it. */
 enum log_health store_judge_log(const struct store_paths *paths);
 /* Refuses a store whose log was damaged while it had no live writer: SQLite would

@@ -182,7 +182,7 @@ int store_connect(struct cairn_store *store, struct db **out,
 /* Replaces a poisoned connection, under the write lock. */
 int store_reopen(struct cairn_store *store, struct cairn_error *error);
 
-/* ---- store_marker_read.c, store_marker.c: for a store with a WAL ---- */
+/* ---- store_marker.c: for a store with a WAL ---- */
 
 #define STORE_LAST_COMMIT "last " /* begins the marker's line about the last commit */
 #define STORE_COMMITS "commits"   /* setting, see LAST_COUNT */

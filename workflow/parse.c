@@ -5,7 +5,7 @@
 #include "workflow/parse_top_int.h"
 
 #include "base/limits.h"
-#include "graph/definition_text.h"
+#include "graph/text_expand.h"
 
 enum { GRACE_MS = 10000, CHECK_MIN = 700, CHECK_WARN = 850 };
 

@@ -4,7 +4,7 @@
 #include "workflow/parse_known_int.h"
 
 #include "base/limits.h"
-#include "graph/definition_text.h"
+#include "graph/text_expand.h"
 #include "workflow/scalar.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "base/os.h"
 #include "base/shell_word.h"
 #include "graph/definition.h"
-#include "graph/definition_text.h"
 #include "graph/members.h"
+#include "graph/text_expand.h"
 #include "workflow/parse.h"
 
 #include <errno.h>

@@ -24,14 +24,14 @@ struct cairn_workflow {
     char *name, *file, *root; /* parse_options; NULL if built in memory */
     struct cairn_param *params;
     size_t n_params;
-    bool digested; /* the digest of the definition is known (runs/parse_cache.c) */
+    bool digested; /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
 };
 
 /* An empty one, for cairn_workflow_free; NULL: out of memory. */
 struct cairn_workflow *workflow_make(void);
 /* The two halves of cairn_workflow_load: reading the file, and parsing what was read.
- * Between them a definition that is known already may be put in (runs/parse_cache.h).
+ * Between them a definition that is known already may be put in (runs/stored.h).
  * `recorded`: NULL, or where the members of glob and lines come from. */
 int workflow_read(struct cairn_workflow **out, const char *path,
                   const struct cairn_param *params, size_t n_params,

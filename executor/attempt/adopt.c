@@ -272,7 +272,7 @@ static int find_keeper(struct engine *e, struct orphan *orphan,
     return 0;
 }
 
-/* They were there when the note was read (runs/noted_ends.c), but could not be moved.
+/* They were there when the note was read (runs/run_tasks.c), but could not be moved.
  */
 static bool values_are_gone(const struct engine *e, const struct orphan *orphan)
 {

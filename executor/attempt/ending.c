@@ -10,7 +10,7 @@
 #include "executor/state/job_disk.h"
 #include "executor/state/pipes.h"
 #include "executor/state/report.h"
-#include "process/reap.h"
+#include "process/spawner.h"
 
 #include <errno.h>
 

@@ -7,7 +7,7 @@
 #include "executor/attempt/launch.h"
 #include "executor/state/report.h"
 
-#include "runs/moved_store.h"
+#include "runs/stored.h"
 #include "storage/rows_attempt.h"
 
 #include <stdlib.h>

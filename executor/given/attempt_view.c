@@ -2,9 +2,9 @@
 #include "executor/given/attempt_view.h"
 
 #include "graph/match.h"
-#include "runs/attempts.h"
 #include "runs/marks.h"
-#include "runs/moved_store.h"
+#include "runs/run_tasks.h"
+#include "runs/stored.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_event.h"
 #include "storage/store.h"

@@ -4,9 +4,8 @@
 
 #include "base/clock.h"
 #include "graph/definition_codec.h"
-#include "runs/moved_store.h"
 #include "runs/owner.h"
-#include "runs/parse_cache.h"
+#include "runs/stored.h"
 #include "secrets/declared.h"
 #include "secrets/outside.h"
 #include "storage/object.h"

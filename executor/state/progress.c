@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/backoff.h"
 #include "base/clock.h"
-#include "graph/definition_text.h"
+#include "graph/text_expand.h"
 #include "plan/stop.h"
 #include "storage/rows_attempt.h"
 

@@ -8,7 +8,7 @@
 #include "executor/state/turn.h"
 #include "plan/sched.h"
 #include "runs/lookup.h"
-#include "runs/output_index.h"
+#include "runs/outputs.h"
 
 struct engine;
 

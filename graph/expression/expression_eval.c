@@ -1,10 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* Evaluating: one pass over the code with a stack of values. Jumps only lead forward,
- * so it ends. What is never reached is never looked up. */
+/* Parts of paths, by their bytes. */
 #include "graph/expression/expression_int.h"
 
 #include <assert.h>
 #include <stdio.h>
+
+static size_t without_slashes(struct str path, size_t n)
+{
+    while (n && path.ptr[n - 1] == '/')
+        n--;
+    return n;
+}
+
+/* Where the base name begins that ends at `end`. */
+static size_t base_start(struct str path, size_t end)
+{
+    while (end && path.ptr[end - 1] != '/')
+        end--;
+    return end;
+}
+
+struct str path_basename(struct str path)
+{
+    size_t end = without_slashes(path, path.len), start = base_start(path, end);
+    if (!end)
+        return path.len ? STR("/") : path;
+    return (struct str){path.ptr + start, end - start};
+}
+
+struct str path_dirname(struct str path)
+{
+    size_t start = base_start(path, without_slashes(path, path.len));
+    if (!start)
+        return path.len && path.ptr[0] == '/' ? STR("/") : STR(".");
+    size_t end = without_slashes(path, start);
+    return end ? (struct str){path.ptr, end} : STR("/");
+}
+
+struct str path_stem(struct str path)
+{
+    struct str base = path_basename(path);
+    size_t first = 0, dot = base.len;
+    while (first < base.len && base.ptr[first] == '.')
+        first++;
+    while (dot > first && base.ptr[dot - 1] != '.')
+        dot--;
+    if (dot <= first || dot == base.len)
+        return base;
+    return (struct str){base.ptr, dot - 1};
+}
+
+/* Evaluating: one pass over the code with a stack of values. Jumps only lead forward,
+ * so it ends. What is never reached is never looked up. */
 
 struct machine {
     const struct expression *expression;
@@ -364,4 +411,129 @@ int expression_evaluate(const struct expression *expression, name_lookup *lookup
     if (!rc)
         *out = operand.value;
     return rc;
+}
+
+/* ${{ }} in text: finding it, and putting values in. */
+
+static const char opening[] = "${{";
+
+enum { OPENING = 3, CLOSING = 2 };
+
+size_t template_start(struct str text, size_t from)
+{
+    if (from >= text.len)
+        return SIZE_MAX;
+    const char *at = memmem(text.ptr + from, text.len - from, opening, OPENING);
+    return at ? (size_t)(at - text.ptr) : SIZE_MAX;
+}
+
+bool template_has(struct str text)
+{
+    return template_start(text, 0) != SIZE_MAX;
+}
+
+size_t template_end(struct str text, size_t from)
+{
+    bool quoted = false;
+    for (size_t i = from; i + 1 < text.len; i++) {
+        if (text.ptr[i] == '\'')
+            quoted = !quoted;
+        else if (!quoted && text.ptr[i] == '}' && text.ptr[i + 1] == '}')
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static int no_end(struct str text, size_t start, struct expression_error *error)
+{
+    struct str rest = {text.ptr + start, text.len - start};
+    bool quote = memmem(rest.ptr, rest.len, "}}", CLOSING) != NULL;
+    return expression_fail(error, start, OPENING,
+                           quote ? "`${{` without `}}`: what stands in '...' does not "
+                                   "count, and a quote is open"
+                                 : "`${{` without `}}`");
+}
+
+/* ---- Parsing ---- */
+
+static int add_piece(struct buf *pieces, struct piece piece)
+{
+    buf_add(pieces, &piece, sizeof piece);
+    return pieces->failed ? CAIRN_ENOMEM : 0;
+}
+
+static int parse_one(struct arena *arena, struct str text, size_t start, size_t *end,
+                     struct piece *out, struct expression_error *error)
+{
+    size_t from = start + OPENING, close = template_end(text, from);
+    if (close == SIZE_MAX)
+        return no_end(text, start, error);
+    *out = (struct piece){.at = start};
+    *end = close + CLOSING;
+    int rc = expression_parse(arena, (struct str){text.ptr + from, close - from},
+                              &out->expression, error);
+    if (rc == CAIRN_EWORKFLOW && error)
+        error->at += from;
+    return rc;
+}
+
+static int parse_pieces(struct arena *arena, struct str text, struct buf *pieces,
+                        struct expression_error *error)
+{
+    size_t done = 0;
+    int rc = 0;
+    while (done < text.len && !rc) {
+        size_t start = template_start(text, done);
+        size_t literal = (start == SIZE_MAX ? text.len : start) - done;
+        struct piece piece = {.text = {text.ptr + done, literal}, .at = done};
+        if (literal)
+            rc = add_piece(pieces, piece);
+        done += literal;
+        if (rc || start == SIZE_MAX)
+            break;
+        rc = parse_one(arena, text, start, &done, &piece, error);
+        if (!rc)
+            rc = add_piece(pieces, piece);
+    }
+    return rc;
+}
+
+int template_parse(struct arena *arena, struct str text, struct text_template *out,
+                   struct expression_error *error)
+{
+    struct buf pieces = BUF_INIT;
+    int rc = parse_pieces(arena, text, &pieces, error);
+    size_t n = pieces.size / sizeof(struct piece);
+    struct piece *kept = rc ? NULL : arena_take(arena, n, sizeof *kept);
+    if (!rc && !kept)
+        rc = CAIRN_ENOMEM;
+    if (!rc) {
+        if (n)
+            memcpy(kept, pieces.data, pieces.size);
+        *out = (struct text_template){(uint32_t)n, kept};
+    }
+    buf_release(&pieces);
+    return rc;
+}
+
+/* ---- Expanding ---- */
+
+int template_expand(const struct text_template *template, name_lookup *lookup,
+                    void *context, struct buf *out, struct cairn_error *error)
+{
+    for (uint32_t i = 0; i < template->n; i++) {
+        const struct piece *piece = &template->pieces[i];
+        struct operand operand;
+        if (!piece->expression) {
+            buf_str(out, piece->text);
+            continue;
+        }
+        int rc = expression_run(piece->expression, lookup, context, &operand, error);
+        if (!rc)
+            rc = expression_missing(piece->expression, &operand, error);
+        if (rc)
+            return rc;
+        value_append(&operand.value, out);
+    }
+    return buf_check(out, error);
 }

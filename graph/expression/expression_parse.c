@@ -1,7 +1,237 @@
 /* SPDX-License-Identifier: MIT */
+/* What parsing makes: the code of an expression, and the operators that wait. */
+#include "graph/expression/expression_int.h"
+
+#include <assert.h>
+
+enum waiting_kind {
+    WAIT_OPEN, /* ( */
+    WAIT_CONTAINS,
+    WAIT_DEFAULT,
+    WAIT_PATH, /* basename, dirname, stem */
+    WAIT_OR,   /* from here on: an operator, those that bind more loosely first */
+    WAIT_AND,
+    WAIT_COMPARE,
+    WAIT_NOT
+};
+
+struct waiting {
+    enum waiting_kind kind;
+    uint8_t operation;
+    bool comma;     /* of a function: its second argument has begun */
+    uint32_t index; /* instruction whose jump is not known yet */
+    size_t at, length;
+};
+
+enum { MOST_WAITING = 4 * (LIMIT_EXPRESSION_DEPTH + 1) };
+
+struct expression_parser {
+    struct str text;
+    size_t at;
+    struct buf code, names; /* of struct instruction, struct name */
+    struct waiting waiting[MOST_WAITING];
+    uint32_t n_waiting, depth;
+    bool complete; /* the last thing read ended an operand */
+    struct expression_error *error;
+};
+
+/* ---- The code. All return 0 or CAIRN_ENOMEM. ---- */
+
+/* ---- What waits ---- */
+
+/* ---- The code ---- */
+
+static uint32_t code_size(const struct expression_parser *p)
+{
+    return (uint32_t)(p->code.size / sizeof(struct instruction));
+}
+
+static int parser_emit(struct expression_parser *p,
+                       const struct instruction *instruction)
+{
+    buf_add(&p->code, instruction, sizeof *instruction);
+    return p->code.failed ? CAIRN_ENOMEM : 0;
+}
+
+static int parser_emit_operation(struct expression_parser *p, enum operation operation,
+                                 const struct waiting *from)
+{
+    return parser_emit(p, &(struct instruction){.operation = (uint8_t)operation,
+                                                .at = (uint32_t)from->at,
+                                                .length = (uint32_t)from->length});
+}
+
+/* Emits a jump that `waiting` will give its aim: what is emitted next, once
+ * parser_aim_jump is called. */
+static int parser_emit_jump(struct expression_parser *p, enum operation operation,
+                            struct waiting *waiting)
+{
+    waiting->index = code_size(p);
+    return parser_emit_operation(p, operation, waiting);
+}
+
+static void parser_aim_jump(struct expression_parser *p, const struct waiting *waiting)
+{
+    struct instruction *code = (struct instruction *)(void *)p->code.data;
+    assert(waiting->index < code_size(p));
+    code[waiting->index].index = code_size(p);
+}
+
+static int emit_operand(struct expression_parser *p, size_t length, struct value value,
+                        bool doubled)
+{
+    struct instruction instruction = {.operation = OP_VALUE,
+                                      .doubled = doubled,
+                                      .at = (uint32_t)p->at,
+                                      .length = (uint32_t)length,
+                                      .value = value};
+    p->at += length;
+    p->complete = true;
+    return parser_emit(p, &instruction);
+}
+
+/* A value that is written in the next `length` bytes. */
+static int parser_emit_value(struct expression_parser *p, size_t length,
+                             struct value value)
+{
+    return emit_operand(p, length, value, false);
+}
+
+/* The same of a text; `doubled`: it has '' for each quote, which parser_keep undoes. */
+static int parser_emit_text(struct expression_parser *p, size_t length, struct str text,
+                            bool doubled)
+{
+    struct value value = {.type = VALUE_TEXT, .text = text};
+    return emit_operand(p, length, value, doubled);
+}
+
+/* ---- What waits ---- */
+
+static int parser_push(struct expression_parser *p, struct waiting waiting)
+{
+    bool nests = waiting.kind < WAIT_OR || waiting.kind == WAIT_NOT;
+    if (p->n_waiting == MOST_WAITING || (nests && p->depth == LIMIT_EXPRESSION_DEPTH))
+        return expression_fail(p->error, waiting.at, waiting.length,
+                               "nested more than %d deep", LIMIT_EXPRESSION_DEPTH);
+    p->depth += nests;
+    p->waiting[p->n_waiting++] = waiting;
+    p->complete = false;
+    return 0;
+}
+
+static struct waiting *parser_top(struct expression_parser *p)
+{
+    return p->n_waiting ? &p->waiting[p->n_waiting - 1] : NULL;
+}
+
+/* Completes the operators on top that bind at least as tightly as `kind`. */
+static int parser_reduce(struct expression_parser *p, enum waiting_kind kind)
+{
+    int rc = 0;
+    while (!rc && parser_top(p) && parser_top(p)->kind >= kind) {
+        struct waiting done = *parser_top(p);
+        p->n_waiting--;
+        assert(done.kind != WAIT_NOT || p->depth > 0);
+        p->depth -= done.kind == WAIT_NOT;
+        rc = parser_emit_operation(p, (enum operation)done.operation, &done);
+        if (!rc && (done.kind == WAIT_OR || done.kind == WAIT_AND))
+            parser_aim_jump(p, &done);
+    }
+    return rc;
+}
+
+/* ---- The result ---- */
+
+/* Texts with doubled quotes become texts of their own. */
+static int copy_texts(struct arena *arena, struct instruction *code, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct value *value = &code[i].value;
+        if (!code[i].doubled)
+            continue;
+        char *copy = arena_text(arena, value->text);
+        size_t kept = 0;
+        if (!copy)
+            return CAIRN_ENOMEM;
+        for (size_t k = 0; k < value->text.len; k++) {
+            copy[kept++] = value->text.ptr[k];
+            k += value->text.ptr[k] == '\'';
+        }
+        value->text = (struct str){copy, kept};
+        code[i].doubled = false;
+    }
+    return 0;
+}
+
+/* The finished expression, in the arena. */
+static int parser_keep(struct arena *arena, struct expression_parser *p,
+                       const struct expression **out)
+{
+    assert(p->n_waiting == 0 && p->depth == 0 && p->complete);
+    struct expression *e = arena_take(arena, 1, sizeof *e);
+    struct instruction *code =
+        arena_take(arena, code_size(p), sizeof(struct instruction));
+    size_t n_names = p->names.size / sizeof(struct name);
+    struct name *names = arena_take(arena, n_names, sizeof *names);
+    if (!e || !code || !names)
+        return CAIRN_ENOMEM;
+    *e = (struct expression){p->text, code, names, code_size(p), (uint32_t)n_names};
+    memcpy(code, p->code.data, p->code.size);
+    if (n_names)
+        memcpy(names, p->names.data, p->names.size);
+    *out = e;
+    return copy_texts(arena, code, e->n);
+}
+
+/* What a status is compared with. */
+
+static bool is_jump(const struct instruction *i)
+{
+    return i->operation == OP_AND || i->operation == OP_OR ||
+           i->operation == OP_DEFAULT;
+}
+
+/* Something else may be on the stack when code[at] begins: the value of a jump. */
+static bool is_aimed_at(const struct expression *e, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (is_jump(&e->code[i]) && e->code[i].index == at)
+            return true;
+    return false;
+}
+
+static const struct name *status_at(const struct expression *e, uint32_t at)
+{
+    const struct name *name = &e->names[e->code[at].index];
+    if (e->code[at].operation != OP_NAME)
+        return NULL;
+    return name->kind == NAME_TASK_STATUS || name->kind == NAME_RUN_STATUS ? name
+                                                                           : NULL;
+}
+
+bool expression_status_compared(const struct expression *e, uint32_t *from,
+                                struct status_compared *out)
+{
+    for (uint32_t i = *from < 2 ? 2 : *from; i < e->n; i++) {
+        const struct instruction *code = e->code;
+        if ((code[i].operation != OP_EQUAL && code[i].operation != OP_UNEQUAL) ||
+            is_aimed_at(e, i - 1) || is_aimed_at(e, i))
+            continue;
+        uint32_t value = code[i - 1].operation == OP_VALUE ? i - 1 : i - 2;
+        uint32_t name = value == i - 1 ? i - 2 : i - 1;
+        if (code[value].operation != OP_VALUE || code[name].operation != OP_NAME ||
+            code[value].value.type != VALUE_TEXT || !status_at(e, name))
+            continue;
+        *out = (struct status_compared){status_at(e, name), code[value].value.text,
+                                        code[value].at, code[value].length};
+        *from = i + 1;
+        return true;
+    }
+    return false;
+}
+
 /* Parsing: what is read where. Either an operand comes next, or, behind a complete one,
  * an operator; the text is read once, from left to right. */
-#include "graph/expression/expression_parser.h"
 
 static int fail_here(const struct expression_parser *p, size_t length, const char *text)
 {
@@ -69,6 +299,7 @@ struct function {
     enum waiting_kind kind;
     enum operation operation;
 };
+
 static const struct function functions[] = {
     {"contains", "contains(TEXT, PART)", WAIT_CONTAINS, OP_CONTAINS},
     {"default", "default(VALUE, INSTEAD)", WAIT_DEFAULT, OP_DEFAULT},
@@ -76,6 +307,7 @@ static const struct function functions[] = {
     {"dirname", "dirname(PATH)", WAIT_PATH, OP_DIRNAME},
     {"stem", "stem(PATH)", WAIT_PATH, OP_STEM},
 };
+
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 static const struct function *function_named(struct str word)
@@ -188,6 +420,7 @@ struct infix {
     enum waiting_kind kind;
     enum operation operation;
 };
+
 /* Longer ones before their beginnings. */
 static const struct infix infixes[] = {
     {"||", WAIT_OR, OP_OR},

@@ -287,7 +287,7 @@ static void reap_task(struct keeper_state *keeper)
     keeper->end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     keeper->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     keeper->end.cpu_us = usage_cpu_us(&usage);
-    /* Until its exec it counted as large as we are: see reap.c. */
+    /* Until its exec it counted as large as we are: see spawner.c. */
     if (getrusage(RUSAGE_SELF, &own) == 0 && usage.ru_maxrss > own.ru_maxrss)
         keeper->end.peak_kib = usage.ru_maxrss;
 }

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-/* As in storage/sqlite/sql_stats.c, which has nanoseconds. */
+/* As in storage/sqlite/sql.c, which has nanoseconds. */
 const double stat_times[STAT_TIMES] = {0.001, 0.01, 0.1,  1,     10,
                                        60,    600,  3600, 21600, 86400};
 const double stat_sizes[STAT_SIZES] = {1024,   4096,    16384,  65536,

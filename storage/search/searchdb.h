@@ -125,7 +125,7 @@ int searchdb_count(struct searchdb *index, uint64_t *docs, struct cairn_error *e
  * once. */
 int searchdb_merge(struct searchdb *index, struct cairn_error *error);
 
-/* ---- Vectors of a service (embedded.c) ---- */
+/* ---- Vectors of a service (searchdb.c) ---- */
 
 /* What they are of: if it is not what they were of, all go. */
 int searchdb_use_model(struct searchdb *index, struct str model,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of sessions, and the setting that says which one is the current. */
 #include "storage/sessions/rows_session.h"
-
 #include "storage/rows_meta.h"
 #include "storage/sessions/rows_checked_int.h"
 
@@ -12,8 +11,8 @@
 
 /* ---- Writing ---- */
 
-static int check_name(struct cairn_store *store, const struct session_row *row,
-                      struct cairn_error *error)
+static int check_session_name(struct cairn_store *store, const struct session_row *row,
+                              struct cairn_error *error)
 {
     int64_t other = 0;
     int rc = db_get_int(store->db, SQL_FIND_SESSION,
@@ -32,8 +31,8 @@ static int no_session(uint64_t session, struct cairn_error *error)
                      (unsigned long long)session);
 }
 
-static int put_row(struct cairn_store *store, enum sql_id id, uint64_t session,
-                   const struct session_row *row, struct cairn_error *error)
+static int put_session(struct cairn_store *store, enum sql_id id, uint64_t session,
+                       const struct session_row *row, struct cairn_error *error)
 {
     return checked_put(store, id,
                        VALUES(value_number(session), value_text(clean_str(row->name)),
@@ -51,12 +50,12 @@ int store_put_session(struct cairn_store *store, struct session_row *row,
     enum sql_id id = session ? SQL_SET_SESSION : SQL_ADD_SESSION;
     store_assert_writing(store);
     assert(row->name.len);
-    int rc = check_name(store, row, error);
+    int rc = check_session_name(store, row, error);
     if (!rc && !session)
         rc = checked_next_number(store, SQL_LAST_SESSION, "session", &session, error);
     if (rc)
         return rc;
-    rc = put_row(store, id, session, row, error);
+    rc = put_session(store, id, session, row, error);
     if (!rc)
         row->session = session;
     return rc == CAIRN_ENOTFOUND ? no_session(session, error) : rc;
@@ -67,8 +66,8 @@ int store_restore_session(struct cairn_store *store, const struct session_row *r
 {
     store_assert_writing(store);
     assert(row->session && row->name.len);
-    int rc = check_name(store, row, error);
-    return rc ? rc : put_row(store, SQL_ADD_SESSION, row->session, row, error);
+    int rc = check_session_name(store, row, error);
+    return rc ? rc : put_session(store, SQL_ADD_SESSION, row->session, row, error);
 }
 
 /* ---- Reading ---- */
@@ -89,7 +88,7 @@ static void session_from(const struct checked *rows, struct session_row *row)
 }
 
 /* All of them, to see whether one is damaged. */
-static int look_at_all(struct checked *rows, struct cairn_error *error)
+static int check_sessions(struct checked *rows, struct cairn_error *error)
 {
     return checked_look(rows, SQL_EACH_SESSION_ASC, VALUES(value_int(-1), value_int(0)),
                         error);
@@ -114,7 +113,7 @@ int store_get_session(struct cairn_store *store, uint64_t session, session_row_f
     }
     checked_stop(&rows);
     if (!rc)
-        rc = look_at_all(&rows, error);
+        rc = check_sessions(&rows, error);
     rc = checked_result(&rows, rc, error);
     return rc ? rc : no_session(session, error);
 }
@@ -265,4 +264,463 @@ int store_current_session(struct cairn_store *store, uint64_t *session,
     return error_set(error, CAIRN_EDAMAGED,
                      "the setting " CURRENT_SESSION " of the store is damaged: it is "
                      "no number of a session; `cairn doctor` tells more");
+}
+
+/* Rows of branches. The table is read whole where branches of one session are asked
+ * for: see rows_checked_int.h. */
+
+/* ---- Writing ---- */
+
+static int check_branch_name(struct cairn_store *store, const struct branch_row *row,
+                             struct cairn_error *error)
+{
+    int64_t other = 0;
+    int rc =
+        db_get_int(store->db, SQL_FIND_BRANCH,
+                   VALUES(value_number(row->session), value_text(clean_str(row->name))),
+                   &other, error);
+    if (rc == CAIRN_ENOTFOUND || (!rc && (uint64_t)other == row->branch))
+        return 0;
+    return rc ? rc
+              : error_set(error, CAIRN_EUSAGE,
+                          "session %llu has a branch %.*s already: take another name",
+                          (unsigned long long)row->session, (int)row->name.len,
+                          row->name.ptr);
+}
+
+static int no_branch(uint64_t branch, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_ENOTFOUND, "there is no branch %llu",
+                     (unsigned long long)branch);
+}
+
+static int put_branch(struct cairn_store *store, enum sql_id id, uint64_t branch,
+                      const struct branch_row *row, struct cairn_error *error)
+{
+    const struct sql_value values[] = {value_number(branch),
+                                       value_number(row->session),
+                                       value_text(clean_str(row->name)),
+                                       value_int(row->status),
+                                       value_number(row->from_seq),
+                                       value_int(row->started_ns),
+                                       value_text(clean_str(row->reason))};
+    enum { ALL = sizeof values / sizeof values[0] };
+    int rc =
+        tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUM, values, 1, error);
+    if (!rc)
+        rc = checked_put(store, id, values, ALL, error);
+    return rc ? rc : tally_put_row(store, TALLY_BRANCHES, 0, values, ALL, error);
+}
+
+int store_put_branch(struct cairn_store *store, struct branch_row *row,
+                     struct cairn_error *error)
+{
+    uint64_t branch = row->branch;
+    enum sql_id id = branch ? SQL_SET_BRANCH : SQL_ADD_BRANCH;
+    store_assert_writing(store);
+    assert(row->session && row->name.len);
+    int rc = check_branch_name(store, row, error);
+    if (!rc && !branch)
+        rc = checked_next_number(store, SQL_LAST_BRANCH, "branch", &branch, error);
+    if (rc)
+        return rc;
+    rc = put_branch(store, id, branch, row, error);
+    if (!rc)
+        row->branch = branch;
+    return rc == CAIRN_ENOTFOUND ? no_branch(branch, error) : rc;
+}
+
+int store_restore_branch(struct cairn_store *store, const struct branch_row *row,
+                         struct cairn_error *error)
+{
+    store_assert_writing(store);
+    assert(row->branch && row->session && row->name.len);
+    int rc = check_branch_name(store, row, error);
+    return rc ? rc : put_branch(store, SQL_ADD_BRANCH, row->branch, row, error);
+}
+
+int store_each_lost_branch(struct cairn_store *store,
+                           int (*each)(void *, uint64_t branch, uint64_t session),
+                           void *context, struct cairn_error *error)
+{
+    store_assert_open(store);
+    return db_each_pair(store->db, SQL_EACH_LOST_BRANCH, each, context, error);
+}
+
+/* ---- Reading ---- */
+
+static void branch_from(const struct checked *rows, struct branch_row *row)
+{
+    const struct sql_value *v = rows->values;
+    *row = (struct branch_row){.branch = (uint64_t)v[BRANCH_BRANCH_AT].integer,
+                               .session = (uint64_t)v[BRANCH_SESSION_AT].integer,
+                               .name = clean_stored(v[BRANCH_NAME_AT].bytes),
+                               .status = (uint8_t)v[BRANCH_STATUS_AT].integer,
+                               .from_seq = (uint64_t)v[BRANCH_FROM_SEQ_AT].integer,
+                               .started_ns = v[BRANCH_STARTED_NS_AT].integer,
+                               .reason = clean_stored(v[BRANCH_REASON_AT].bytes)};
+}
+
+/* All of them, to see whether one is damaged or missing. */
+static int check_branches(struct checked *rows, struct cairn_error *error)
+{
+    struct row_tally found;
+    int rc = store_begin_read(rows->store, error); /* both see one moment */
+    if (rc)
+        return rc;
+    rc = checked_look(rows, SQL_EACH_BRANCH, NO_VALUES, error);
+    if (!rc)
+        rc = store_tally_rows(rows->store, TALLY_BRANCHES, 0, &found, error);
+    if (!rc && !rows->damaged[0])
+        rc = store_tally_compare(rows->store, TALLY_BRANCHES, 0, &found, error);
+    store_end_read(rows->store);
+    return checked_result(rows, rc, error);
+}
+
+/* Where it is not found, it may be one whose number is damaged. */
+int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *got,
+                     void *context, struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_branches};
+    assert(got);
+    int rc = checked_start(&rows, SQL_GET_BRANCH, VALUES(value_number(branch)), error);
+    if (!rc)
+        rc = checked_step(&rows, error);
+    if (rc > 0) {
+        struct branch_row row;
+        branch_from(&rows, &row);
+        rc = got(context, &row);
+        checked_stop(&rows);
+        return rc < 0 ? rc : 0;
+    }
+    checked_stop(&rows);
+    if (!rc)
+        rc = check_branches(&rows, error);
+    return rc ? rc : no_branch(branch, error);
+}
+
+static int each_branch(struct checked *rows, uint64_t session, struct row_tally *found,
+                       branch_row_fn *each, void *context, struct cairn_error *error)
+{
+    int rc;
+    while ((rc = checked_step(rows, error)) > 0) {
+        struct branch_row row;
+        branch_from(rows, &row);
+        tally_add(found, rows->values[BRANCH_SUM_AT].bytes);
+        if (session && row.session != session)
+            continue;
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    return rc;
+}
+
+int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
+                      void *context, struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_branches};
+    struct row_tally found = {0};
+    assert(each);
+    int rc = store_begin_read(store, error); /* both see one moment */
+    if (rc)
+        return rc;
+    rc = checked_start(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
+    if (!rc)
+        rc = each_branch(&rows, session, &found, each, context, error);
+    checked_stop(&rows);
+    if (!rc && !rows.damaged[0])
+        rc = store_tally_compare(store, TALLY_BRANCHES, 0, &found, error);
+    store_end_read(store);
+    return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}
+
+/* Rows of items. */
+
+int store_put_item(struct cairn_store *store, const struct item_row *row,
+                   struct cairn_error *error)
+{
+    const struct sql_value values[] = {value_number(row->session), value_int(row->kind),
+                                       value_int(row->n), value_blob(row->body)};
+    enum { KEY = 3, ALL = 4 };
+    assert(row->session);
+    int rc = tally_drop_rows(store, TALLY_ITEMS, row->session, SQL_ITEM_SUM, values,
+                             KEY, error);
+    if (!rc)
+        rc = store_write_summed(store, SQL_PUT_ITEM, values, ALL, error);
+    return rc ? rc
+              : tally_put_row(store, TALLY_ITEMS, row->session, values, ALL, error);
+}
+
+void store_item_tally(struct cairn_store *store, const struct item_row *row,
+                      struct row_tally *tally)
+{
+    struct value_sum sum;
+    values_sum(store->sha,
+               VALUES(value_number(row->session), value_int(row->kind),
+                      value_int(row->n), value_blob(row->body)),
+               &sum);
+    tally_add(tally, value_sum_view(&sum));
+}
+
+int store_drop_item(struct cairn_store *store, uint64_t session, uint8_t kind,
+                    uint32_t n, struct cairn_error *error)
+{
+    const struct sql_value key[] = {value_number(session), value_int(kind),
+                                    value_int(n)};
+    int rc = tally_drop_rows(store, TALLY_ITEMS, session, SQL_ITEM_SUM, key, 3, error);
+    return rc ? rc : store_write(store, SQL_DROP_ITEM, key, 3, error);
+}
+
+/* Calls for rows until one is of another session. */
+static int each_item(struct checked *rows, uint64_t session, struct row_tally *found,
+                     item_row_fn *each, void *context, struct cairn_error *error)
+{
+    int rc;
+    while ((rc = checked_step(rows, error)) > 0) {
+        const struct sql_value *v = rows->values;
+        struct item_row row = {.session = (uint64_t)v[ITEM_SESSION_AT].integer,
+                               .kind = (uint8_t)v[ITEM_KIND_AT].integer,
+                               .n = (uint32_t)v[ITEM_N_AT].integer,
+                               .body = v[ITEM_BODY_AT].bytes};
+        if (row.session != session)
+            return 0;
+        tally_add(found, v[ITEM_SUM_AT].bytes);
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    return rc;
+}
+
+int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
+                    void *context, struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_items};
+    const struct sql_value bound[] = {value_number(session)};
+    struct row_tally found = {0};
+    assert(each);
+    int rc = store_begin_read(store, error); /* both see one moment */
+    if (rc)
+        return rc;
+    rc = checked_look(&rows, SQL_ITEM_BEFORE, bound, 1, error);
+    if (!rc) {
+        rc = checked_start(&rows, SQL_EACH_ITEM, bound, 1, error);
+        if (!rc)
+            rc = each_item(&rows, session, &found, each, context, error);
+        checked_stop(&rows);
+    }
+    if (!rc && !rows.damaged[0])
+        rc = store_tally_compare(store, TALLY_ITEMS, session, &found, error);
+    store_end_read(store);
+    return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}
+
+/* Rows of the logs of sessions. */
+
+int store_put_session_log(struct cairn_store *store, const struct session_log_row *row,
+                          struct cairn_error *error)
+{
+    const struct sql_value values[] = {
+        value_number(row->session), value_number(row->turn), value_int(row->n),
+        value_int(row->time_ns),    value_int(row->verb),    value_int(row->kind),
+        value_number(row->number),  value_blob(row->before), value_blob(row->after)};
+    enum { ALL = sizeof values / sizeof values[0] };
+    assert(row->session && row->turn);
+    int rc = store_write_summed(store, SQL_PUT_SESSION_LOG, values, ALL, error);
+    return rc ? rc : tally_put_row(store, TALLY_LOG, row->session, values, ALL, error);
+}
+
+/* No bytes stand for none. They are not NULL, so that no row of an event has the shape
+ * of one of a log: a rescue tells tables apart by shapes where nothing else is left. */
+static struct str bytes_or_none(struct str bytes)
+{
+    return bytes.len ? bytes : (struct str){NULL, 0};
+}
+
+static void log_from(const struct checked *rows, struct session_log_row *row)
+{
+    const struct sql_value *v = rows->values;
+    *row = (struct session_log_row){
+        .session = (uint64_t)v[SESSION_LOG_SESSION_AT].integer,
+        .turn = (uint64_t)v[SESSION_LOG_TURN_AT].integer,
+        .n = (uint32_t)v[SESSION_LOG_N_AT].integer,
+        .time_ns = v[SESSION_LOG_TIME_NS_AT].integer,
+        .verb = (uint8_t)v[SESSION_LOG_VERB_AT].integer,
+        .kind = (uint8_t)v[SESSION_LOG_KIND_AT].integer,
+        .number = (uint64_t)v[SESSION_LOG_NUMBER_AT].integer,
+        .before = bytes_or_none(v[SESSION_LOG_BEFORE_AT].bytes),
+        .after = bytes_or_none(v[SESSION_LOG_AFTER_AT].bytes)};
+}
+
+/* ---- Single rows, to compare keys ---- */
+
+struct log_key {
+    uint64_t turn; /* 0: there is no such row of the session */
+    uint32_t n;
+};
+
+static bool same_key(struct log_key a, struct log_key b)
+{
+    return a.turn == b.turn && (a.turn == 0 || a.n == b.n);
+}
+
+/* The key of the one row that a statement finds, if it is of this session. */
+static int find_key(struct checked *rows, enum sql_id id, const struct sql_value *bound,
+                    size_t n, uint64_t session, struct log_key *key,
+                    struct cairn_error *error)
+{
+    *key = (struct log_key){0};
+    int rc = checked_start(rows, id, bound, n, error);
+    if (!rc)
+        rc = checked_step(rows, error);
+    if (rc > 0) {
+        struct session_log_row row;
+        log_from(rows, &row);
+        if (row.session == session)
+            *key = (struct log_key){row.turn, row.n};
+    }
+    checked_stop(rows);
+    return rc < 0 ? rc : 0;
+}
+
+/* The first or last row of a session, once the row beside it was looked at. */
+static int find_end(struct checked *rows, bool last, uint64_t session,
+                    struct log_key *key, struct cairn_error *error)
+{
+    const struct sql_value bound[] = {value_number(session)};
+    const struct sql_value beside[] = {value_int(bound[0].integer + (last ? 1 : -1))};
+    enum sql_id id = last ? SQL_LAST_SESSION_LOG : SQL_FIRST_SESSION_LOG;
+    enum sql_id other = last ? SQL_FIRST_SESSION_LOG : SQL_LAST_SESSION_LOG;
+    int rc =
+        bound[0].integer == INT64_MAX ? 0 : checked_look(rows, other, beside, 1, error);
+    return rc ? rc : find_key(rows, id, bound, 1, session, key, error);
+}
+
+/* ---- A list ---- */
+
+/* From behind a turn on, or back from it. */
+struct log_list {
+    struct checked rows;
+    uint64_t session, from;
+    bool back;
+    struct log_key edge; /* the highest that was handed out; going back, the lowest */
+};
+
+static int is_cut(const struct log_list *list, uint64_t turn, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the log of session %llu is damaged beside turn %llu: run `cairn "
+                     "doctor`",
+                     (unsigned long long)list->session, (unsigned long long)turn);
+}
+
+/* Where the place of the bound has no row of the session on one side, it must be at
+ * that end of the session. */
+static int check_start(struct log_list *list, struct cairn_error *error)
+{
+    struct checked *rows = &list->rows;
+    const struct sql_value bound[] = {value_number(list->session),
+                                      value_number(list->from)};
+    struct log_key below, above, end;
+    int rc =
+        find_key(rows, SQL_SESSION_LOG_BELOW, bound, 2, list->session, &below, error);
+    if (!rc)
+        rc = find_key(rows, SQL_SESSION_LOG_ABOVE, bound, 2, list->session, &above,
+                      error);
+    for (int last = 0; last <= 1 && !rc; last++) {
+        struct log_key beyond = last ? above : below, inside = last ? below : above;
+        if (beyond.turn)
+            continue;
+        rc = find_end(rows, last, list->session, &end, error);
+        if (!rc && !rows->damaged[0] && !same_key(end, inside))
+            rc = is_cut(list, list->from, error);
+    }
+    return rc;
+}
+
+static int each_row(struct log_list *list, session_log_row_fn *each, void *context,
+                    struct cairn_error *error)
+{
+    int rc;
+    while ((rc = checked_step(&list->rows, error)) > 0) {
+        struct session_log_row row;
+        log_from(&list->rows, &row);
+        if (!list->back || row.turn != list->edge.turn) /* within a turn n grows */
+            list->edge.n = row.n;
+        list->edge.turn = row.turn;
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    return rc;
+}
+
+/* A list ends at a row that says that it is of another session. */
+static int check_end(struct log_list *list, struct cairn_error *error)
+{
+    struct log_key end = {0};
+    int rc = find_end(&list->rows, !list->back, list->session, &end, error);
+    bool within =
+        end.turn && (list->back ? end.turn <= list->from : end.turn > list->from);
+    if (rc || list->rows.damaged[0] || !within || same_key(end, list->edge))
+        return rc;
+    return is_cut(list, list->edge.turn, error);
+}
+
+static int each_turn(struct log_list *list, session_log_row_fn *each, void *context,
+                     struct cairn_error *error)
+{
+    struct row_tally found;
+    int rc = check_start(list, error);
+    /* Who only asks for what came after something he has seen before does so often. */
+    bool counted = (list->back || list->from == 0) && !list->rows.damaged[0];
+    if (!rc && counted)
+        rc =
+            store_tally_rows(list->rows.store, TALLY_LOG, list->session, &found, error);
+    if (!rc && counted)
+        rc = store_tally_compare(list->rows.store, TALLY_LOG, list->session, &found,
+                                 error);
+    if (rc)
+        return rc;
+    rc = checked_start(
+        &list->rows, list->back ? SQL_EACH_SESSION_LOG_DESC : SQL_EACH_SESSION_LOG_ASC,
+        VALUES(value_number(list->session), value_number(list->from)), error);
+    if (!rc)
+        rc = each_row(list, each, context, error);
+    checked_stop(&list->rows);
+    return rc ? rc : check_end(list, error);
+}
+
+int store_each_session_log(struct cairn_store *store, uint64_t session, uint64_t after,
+                           bool newest_first, session_log_row_fn *each, void *context,
+                           struct cairn_error *error)
+{
+    struct log_list list = {.rows = {.store = store, .table = &checked_logs},
+                            .session = session,
+                            .from = after > INT64_MAX ? INT64_MAX : after,
+                            .back = newest_first};
+    assert(each);
+    int rc = store_begin_read(store, error); /* all of it is of one moment */
+    if (rc)
+        return rc;
+    rc = each_turn(&list, each, context, error);
+    store_end_read(store);
+    return rc > 0 ? 0 : checked_result(&list.rows, rc, error);
+}
+
+/* ---- The last turn ---- */
+
+int store_last_session_turn(struct cairn_store *store, uint64_t session, uint64_t *turn,
+                            struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_logs};
+    struct log_key last = {0};
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = find_end(&rows, true, session, &last, error);
+    store_end_read(store);
+    *turn = last.turn;
+    return checked_result(&rows, rc, error);
 }

@@ -70,7 +70,7 @@ int store_current_session(struct cairn_store *store, uint64_t *session,
 int store_set_current_session(struct cairn_store *store, uint64_t session,
                               struct cairn_error *error);
 
-/* ---- rows_branch.c ---- */
+/* ---- rows_session.c ---- */
 
 enum { BRANCH_ROW_ACTIVE = 1 };
 enum { BRANCH_GOES_ON = 1 }; /* a status; what others mean is of session/ */
@@ -102,7 +102,7 @@ int store_each_lost_branch(struct cairn_store *store,
 int store_restore_branch(struct cairn_store *store, const struct branch_row *row,
                          struct cairn_error *error);
 
-/* ---- rows_item.c ---- */
+/* ---- rows_session.c ---- */
 
 struct item_row {
     uint64_t session;
@@ -126,7 +126,7 @@ struct row_tally;
 void store_item_tally(struct cairn_store *store, const struct item_row *row,
                       struct row_tally *tally);
 
-/* ---- rows_session_log.c ---- */
+/* ---- rows_session.c ---- */
 
 /* Verbs (of session/, which has all) that say what became of items, by which they are
  * made again: put and removed, of the item `number`; a checkpoint of that number was

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by db.c, db_error.c, statement.c and phrases.c: the only files that know
- * SQLite. */
+/* Shared by db.c and statement.c, the only files that know SQLite. */
 #ifndef STORAGE_SQLITE_DB_INT_H
 #define STORAGE_SQLITE_DB_INT_H
 

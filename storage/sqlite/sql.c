@@ -2,10 +2,27 @@
 /* The texts. A filter is a statement of its own where it needs an index, and else
  * `(?n = 0 OR column = ?n)`, where the query reads in the order of row ids anyway. A
  * limit of -1 is no limit. */
-#include "storage/sqlite/sql_int.h"
+#include "storage/sqlite/sql.h"
 
 #include <assert.h>
 #include <stddef.h>
+
+/* The lists of columns in sql.h, as text. */
+#define FIRST_COLUMN(name, column) #column
+#define NEXT_COLUMN(name, column) ", " #column
+
+/* i: the sessions that have items, l: those that have a log, m: those with messages.
+ * Each is found by one seek in the index from the one before. */
+#define SESSIONS_SEEN                                                          \
+    "i(session) AS (SELECT min(session) FROM item UNION ALL "                  \
+    "SELECT (SELECT min(session) FROM item WHERE session > i.session) FROM i " \
+    "WHERE i.session IS NOT NULL), "                                           \
+    "l(session) AS (SELECT min(session) FROM session_log UNION ALL "           \
+    "SELECT (SELECT min(session) FROM session_log WHERE session > l.session) " \
+    "FROM l WHERE l.session IS NOT NULL), "                                    \
+    "m(session) AS (SELECT min(session) FROM message UNION ALL "               \
+    "SELECT (SELECT min(session) FROM message WHERE session > m.session) "     \
+    "FROM m WHERE m.session IS NOT NULL)"
 
 /* secure_delete: what is deleted is overwritten, in pages that become free, too. That
  * writes each such page once more, and is what a person means who deletes. */
@@ -13,6 +30,7 @@
     "PRAGMA cell_size_check = ON;" \
     "PRAGMA temp_store = MEMORY;"  \
     "PRAGMA cache_size = -8000;"
+
 const char sql_settings[] = SETTINGS;
 const char sql_settings_writer[] = SETTINGS "PRAGMA secure_delete = ON;";
 const char sql_sync_full[] = "PRAGMA synchronous = FULL";
@@ -23,28 +41,32 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 
 #define CHECKPOINT_COLUMNS \
     "SELECT " CHECKPOINT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM checkpoint "
+
 /* namespace, stream (or workflow), first, last, limit, offset. Of a workflow, whose
  * streams interleave with others, only the numbers are sorted. */
 #define EACH_CHECKPOINT                               \
     CHECKPOINT_COLUMNS "WHERE seq BETWEEN ?3 AND ?4 " \
                        "AND (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2) "
+
 #define EACH_STREAM                                                                   \
     CHECKPOINT_COLUMNS "WHERE namespace = ?1 AND stream = ?2 AND seq BETWEEN ?3 AND " \
                        "?4 "
+
 #define EACH_WORKFLOW                                                \
     CHECKPOINT_COLUMNS                                               \
     "WHERE seq IN (SELECT seq FROM checkpoint WHERE namespace = ?1 " \
     "AND stream IN (SELECT run FROM run WHERE workflow = ?2) "       \
     "AND seq BETWEEN ?3 AND ?4 "
-
 /* Those of a namespace, or of a session, wherever they are among the others: of each
  * stream, which is found by one seek in the index, only as many as are wanted. */
 #define LAST_SEQ "9223372036854775807"
 #define NEXT_STREAM "(SELECT min(stream) FROM checkpoint WHERE namespace = ?1 "
+
 #define STREAMS                                                      \
     "WITH RECURSIVE streams(stream) AS (SELECT " NEXT_STREAM         \
     ") UNION ALL SELECT " NEXT_STREAM "AND stream > s.stream) FROM " \
     "streams s WHERE s.stream IS NOT NULL) "
+
 #define EACH_SESSION_CHECKPOINT(ORDER)                                            \
     CHECKPOINT_COLUMNS                                                            \
     "WHERE seq IN (" STREAMS                                                      \
@@ -61,6 +83,7 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
         FIRST_COLUMN,   \
         NEXT_COLUMN) " FROM run r LEFT JOIN workflow w ON w.id = r.workflow "
 #define EACH_RUN RUN_COLUMNS "WHERE (?1 IS NULL OR r.params = ?1) "
+
 #define EACH_WORKFLOW_RUN \
     RUN_COLUMNS "WHERE r.workflow = ?1 AND (?2 IS NULL OR r.params = ?2) "
 
@@ -69,11 +92,13 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 
 #define TOMBSTONE_COLUMNS \
     "SELECT " TOMBSTONE_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM tombstone "
+
 #define COMMAND_COLUMNS \
     "SELECT " COMMAND_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM command "
 #define CLAIM_COLUMNS "SELECT " CLAIM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM claim "
 #define OBJECT_COLUMNS "SELECT id, digest, size, codec, data, base FROM object "
 #define EVENT_COLUMNS "SELECT " EVENT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM event "
+
 #define SESSION_COLUMNS \
     "SELECT " SESSION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session "
 #define BRANCH_COLUMNS "SELECT " BRANCH_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM branch "
@@ -89,6 +114,36 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
     "SELECT (SELECT min(run) FROM event WHERE run > e.run) FROM e "   \
     "WHERE e.run IS NOT NULL)"
 
+#define SESSION_LOG_COLUMNS \
+    "SELECT " SESSION_LOG_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session_log "
+
+#define ANNOTATION_COLUMNS \
+    "SELECT " ANNOTATION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM annotation "
+
+#define MESSAGE_COLUMNS \
+    "SELECT " MESSAGE_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM message "
+
+/* Of checkpoints that are still there. */
+#define OF_CHECKPOINTS                                                                 \
+    "WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = " \
+    "annotation.seq AND c.namespace = ?1 AND c.stream = ?2)"
+
+/* A clock that was set back makes no negative time. */
+#define TIME_SUMS(x)                                                \
+    "count(*), CAST(total(max(" x ", 0)) AS INTEGER), "             \
+    "total(" x " <= 1000000), total(" x " <= 10000000), "           \
+    "total(" x " <= 100000000), total(" x " <= 1000000000), "       \
+    "total(" x " <= 10000000000), total(" x " <= 60000000000), "    \
+    "total(" x " <= 600000000000), total(" x " <= 3600000000000), " \
+    "total(" x " <= 21600000000000), total(" x " <= 86400000000000)"
+
+#define SIZE_SUMS(x)                                                       \
+    "count(*), CAST(total(" x ") AS INTEGER), total(" x " <= 1024), "      \
+    "total(" x " <= 4096), total(" x " <= 16384), total(" x " <= 65536), " \
+    "total(" x " <= 262144), total(" x " <= 1048576), total(" x " <= 4194304)"
+#define TOTAL(x) "CAST(total(" x ") AS INTEGER)"
+
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): each has its name */
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
     [SQL_BEGIN_READ] = "BEGIN",
@@ -555,16 +610,197 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_DELETE_COMMANDS] =
         "DELETE FROM command WHERE id IN (SELECT id FROM command WHERE run = ?1 "
         "ORDER BY id LIMIT ?2) RETURNING 1",
+
+    /* ---- Logs, annotations and messages of sessions ---- */
+
+    [SQL_PUT_SESSION_LOG] =
+        "INSERT INTO session_log(session, turn, n, time_ns, verb, kind, number, "
+        "before, after, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SQL_EACH_SESSION_LOG_ASC] =
+        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn > ?2 ORDER BY turn, n",
+    [SQL_EACH_SESSION_LOG_DESC] =
+        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn <= ?2 ORDER BY turn DESC, n",
+    [SQL_SESSION_LOG_BELOW] = SESSION_LOG_COLUMNS
+    "WHERE session = ?1 AND turn <= ?2 ORDER BY turn DESC, n DESC LIMIT 1",
+    [SQL_SESSION_LOG_ABOVE] =
+        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn > ?2 ORDER BY turn, n LIMIT 1",
+    [SQL_LAST_SESSION_LOG] =
+        SESSION_LOG_COLUMNS "WHERE session <= ?1 "
+                            "ORDER BY session DESC, turn DESC, n DESC LIMIT 1",
+    [SQL_FIRST_SESSION_LOG] =
+        SESSION_LOG_COLUMNS "WHERE session >= ?1 ORDER BY session, turn, n LIMIT 1",
+    [SQL_SESSION_LOG_SUMS] = "SELECT sum FROM session_log WHERE session = ?1",
+    [SQL_DELETE_SESSION_LOG] = "DELETE FROM session_log WHERE session = ?1",
+    [SQL_DELETE_MESSAGES] = "DELETE FROM message WHERE session = ?1",
+    [SQL_PUT_ANNOTATION] = "INSERT INTO annotation(seq, n, time_ns, kind, severity, "
+                           "text, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [SQL_DROP_ANNOTATION] = "DELETE FROM annotation WHERE seq = ?1 AND n = ?2",
+    [SQL_DROP_ANNOTATIONS] = "DELETE FROM annotation " OF_CHECKPOINTS,
+    /* It goes on with the next checkpoint: see rows_checked_int.h. */
+    [SQL_EACH_ANNOTATION] = ANNOTATION_COLUMNS "WHERE seq >= ?1 ORDER BY seq, n",
+    [SQL_ANNOTATION_BEFORE] =
+        ANNOTATION_COLUMNS "WHERE seq < ?1 ORDER BY seq DESC, n DESC LIMIT 1",
+
+    [SQL_ANNOTATION_SUM] = "SELECT sum FROM annotation WHERE seq = ?1 AND n = ?2",
+    [SQL_ANNOTATION_SUMS] = "SELECT sum FROM annotation",
+    [SQL_DROPPED_ANNOTATION_SUMS] = "SELECT sum FROM annotation " OF_CHECKPOINTS,
+    /* Sessions that rows have, or settings about rows (rows_lost.h). */
+    [SQL_EACH_TALLIED] =
+        "WITH RECURSIVE " SESSIONS_SEEN " "
+        "SELECT session FROM (SELECT session FROM i UNION SELECT session FROM l "
+        "UNION SELECT session FROM m UNION SELECT session FROM session "
+        "UNION SELECT CAST(substr(key, 11) AS INTEGER) FROM meta "
+        "WHERE key GLOB 'rows item *' "
+        "UNION SELECT CAST(substr(key, 18) AS INTEGER) FROM meta "
+        "WHERE key GLOB 'rows session_log *' "
+        "UNION SELECT CAST(substr(key, 14) AS INTEGER) FROM meta "
+        "WHERE key GLOB 'rows message *') WHERE session IS NOT NULL ORDER BY 1",
+
+    [SQL_PUT_MESSAGE] =
+        "INSERT INTO message(session, n, parent, position, time_ns, role, form, "
+        "tokens_in, tokens_out, total_in, total_out, prompt, reply, size, model, file, "
+        "origin, object, body, chain, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+    [SQL_GET_MESSAGE] = MESSAGE_COLUMNS "WHERE session = ?1 AND n = ?2",
+    [SQL_EACH_MESSAGE] =
+        MESSAGE_COLUMNS "WHERE session = ?1 AND n > ?2 ORDER BY n LIMIT ?3",
+    [SQL_FIND_MESSAGE] = "SELECT n FROM message WHERE session = ?1 AND origin = ?2 "
+                         "AND length(origin) > 0 LIMIT 1",
+    [SQL_LAST_MESSAGE] = "SELECT ifnull(max(n), 0) FROM message WHERE session = ?1",
+    [SQL_MESSAGE_SUMS] = "SELECT sum FROM message WHERE session = ?1",
+    [SQL_EACH_MESSAGE_SESSION] = "WITH RECURSIVE " SESSIONS_SEEN " "
+                                 "SELECT session FROM m WHERE session IS NOT NULL",
+    [SQL_EACH_MESSAGE_USED] = "SELECT session, n, object FROM message "
+                              "WHERE length(object) > 0 AND form <> 4",
+
+    [SQL_ALL_SESSION_LOG] = SESSION_LOG_COLUMNS,
+    [SQL_ALL_ANNOTATION] = ANNOTATION_COLUMNS,
+    [SQL_ALL_MESSAGE] = MESSAGE_COLUMNS,
+
+    [SQL_KEEP_SESSION_LOG] =
+        "INSERT OR IGNORE INTO session_log SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "?9, ?10 WHERE true RETURNING 1",
+    [SQL_KEEP_ANNOTATION] =
+        "INSERT OR IGNORE INTO annotation SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 "
+        "WHERE true RETURNING 1",
+    [SQL_KEEP_MESSAGE] =
+        "INSERT OR IGNORE INTO message SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21 WHERE true "
+        "RETURNING 1",
+
+    /* ---- The index of a search ---- */
+
+    [SQL_INDEX_GET_META] = "SELECT value FROM meta WHERE key = ?1",
+    [SQL_INDEX_PUT_META] = "INSERT OR REPLACE INTO meta(key, value) VALUES(?1, ?2)",
+    [SQL_INDEX_ADD_PROJECT] = "INSERT OR IGNORE INTO project(path) VALUES(?1)",
+    [SQL_INDEX_GET_PROJECT] = "SELECT id FROM project WHERE path = ?1",
+    [SQL_INDEX_EACH_PROJECT] = "SELECT id, path FROM project ORDER BY id",
+    [SQL_INDEX_GET_UNIT] = "SELECT id, stamp, open FROM unit WHERE name = ?1",
+    [SQL_INDEX_ADD_UNIT] = "INSERT OR IGNORE INTO unit(name, stamp, open) "
+                           "VALUES(?1, x'', 1)",
+    [SQL_INDEX_SET_UNIT] = "UPDATE unit SET stamp = ?2, open = ?3 WHERE id = ?1",
+    [SQL_INDEX_DROP_UNIT] = "DELETE FROM unit WHERE id = ?1",
+    [SQL_INDEX_EACH_UNIT] = "SELECT id, name, stamp, open FROM unit ORDER BY name",
+    [SQL_INDEX_EACH_KEY] = "SELECT id, key, hash FROM doc WHERE unit = ?1",
+    [SQL_INDEX_GET_DOC] = "SELECT key, section, project, time_ns, hash, title, body "
+                          "FROM doc WHERE id = ?1",
+    [SQL_INDEX_PUT_DOC] =
+        "INSERT INTO doc(unit, key, section, project, time_ns, hash, title, body) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id",
+    [SQL_INDEX_DROP_DOC] = "DELETE FROM doc WHERE id = ?1",
+    [SQL_INDEX_COUNT_DOCS] = "SELECT count(*) FROM doc",
+    [SQL_INDEX_PUT_TAG] = "INSERT OR IGNORE INTO tag(tag, doc) VALUES(?1, ?2)",
+    [SQL_INDEX_DROP_TAGS] = "DELETE FROM tag WHERE doc = ?1",
+    [SQL_INDEX_EACH_TAGGED] = "SELECT doc FROM tag WHERE tag = ?1",
+    [SQL_INDEX_PUT_WORDS] = "INSERT INTO words(rowid, title, body) VALUES(?1, ?2, ?3)",
+    [SQL_INDEX_DROP_WORDS] = "INSERT INTO words(words, rowid, title, body) "
+                             "VALUES('delete', ?1, ?2, ?3)",
+    [SQL_INDEX_FIND_WORDS] = "SELECT cairn_phrases(words) FROM words "
+                             "WHERE words MATCH ?1 LIMIT 1",
+    [SQL_INDEX_MERGE_WORDS] = "INSERT INTO words(words) VALUES('optimize')",
+    [SQL_INDEX_PUT_GRAMS] = "INSERT INTO grams(rowid, text) VALUES(?1, ?2)",
+    [SQL_INDEX_DROP_GRAMS] =
+        "INSERT INTO grams(grams, rowid, text) VALUES('delete', ?1, ?2)",
+    [SQL_INDEX_FIND_GRAMS] = "SELECT cairn_phrases(grams) FROM grams "
+                             "WHERE grams MATCH ?1 LIMIT 1",
+    [SQL_INDEX_MERGE_GRAMS] = "INSERT INTO grams(grams) VALUES('optimize')",
+    [SQL_INDEX_GET_VECTORS] = "SELECT data FROM vectors WHERE block = ?1",
+    [SQL_INDEX_PUT_VECTORS] =
+        "INSERT OR REPLACE INTO vectors(block, data) VALUES(?1, ?2)",
+    [SQL_INDEX_EACH_VECTORS] = "SELECT block, data FROM vectors ORDER BY block",
+    [SQL_INDEX_CLEAR_EMBEDDED] = "DELETE FROM embedded",
+    [SQL_INDEX_CLEAR_EMBEDDINGS] = "DELETE FROM embedding",
+    [SQL_INDEX_HAS_EMBEDDING] =
+        "SELECT EXISTS(SELECT 1 FROM embedding WHERE text = ?1)",
+    [SQL_INDEX_PUT_EMBEDDING] =
+        "INSERT OR REPLACE INTO embedding(text, data) VALUES(?1, ?2)",
+    [SQL_INDEX_PUT_EMBEDDED] =
+        "INSERT OR REPLACE INTO embedded(doc, text) VALUES(?1, ?2)",
+    [SQL_INDEX_EACH_EMBEDDED] = "SELECT e.doc, v.data FROM embedded e CROSS JOIN "
+                                "embedding v WHERE v.text = e.text ORDER BY e.doc",
+    [SQL_INDEX_DROP_EMBEDDING] =
+        "DELETE FROM embedding WHERE text = (SELECT text FROM embedded WHERE doc = ?1) "
+        "AND (SELECT count(*) FROM embedded e WHERE e.text = embedding.text) = 1",
+    [SQL_INDEX_DROP_EMBEDDED] = "DELETE FROM embedded WHERE doc = ?1",
+
+    /* ---- Rows, counted: a text, a key, and numbers (storage/counts/rows_stats.h) ----
+     */
+
+    [SQL_STAT_CONTENTS] = "SELECT '', 0, count(*), " TOTAL("size") ", " TOTAL(
+        "length(data)") " FROM object",
+    [SQL_STAT_RUNS] =
+        "SELECT w.name, r.state, count(*) FROM run r "
+        "JOIN workflow w ON w.id = r.workflow GROUP BY 1, 2 ORDER BY 1, 2",
+    /* event_kind 1: a word says how the run began. */
+    [SQL_STAT_RUN_STARTS] =
+        "SELECT substr(CAST(data AS TEXT), 1, "
+        "instr(CAST(data AS TEXT) || ' ', ' ') - 1), 0, count(*) FROM event "
+        "WHERE kind = 1 GROUP BY 1 ORDER BY 1",
+    [SQL_STAT_RUN_TIMES] = "SELECT w.name, 0, " TIME_SUMS(
+        "r.ended_ns - r.started_ns") " FROM run r JOIN workflow w ON w.id = "
+                                     "r.workflow WHERE r.ended_ns > 0 "
+                                     "GROUP BY 1 ORDER BY 1",
+    [SQL_STAT_ATTEMPTS] =
+        "SELECT w.name, CASE WHEN a.duration_ns IS NULL THEN -1 "
+        "WHEN a.flags & 1 THEN -2 WHEN a.flags & 2 THEN -3 "
+        "ELSE ifnull(a.outcome, 0) END, " TIME_SUMS("a.duration_ns") ", " TOTAL(
+            "a.cpu_us") ", " TOTAL("ifnull(a.out_bytes, 0) + ifnull(a.err_bytes, "
+                                   "0)") " FROM attempt a JOIN run r ON r.run = "
+                                         "a.run "
+                                         "JOIN workflow w ON w.id = r.workflow "
+                                         "GROUP BY 1, 2 ORDER BY 1, 2",
+    [SQL_STAT_WAITS] = "SELECT w.name, 0, " TIME_SUMS(
+        "a.wait_ns") " FROM attempt a JOIN run r ON r.run = a.run JOIN workflow w ON "
+                     "w.id = r.workflow WHERE a.wait_ns IS NOT NULL "
+                     "GROUP BY 1 ORDER BY 1",
+    [SQL_STAT_CHECKPOINTS] = "SELECT '', namespace, " SIZE_SUMS(
+        "length(record)") " FROM checkpoint GROUP BY 2 ORDER BY 2",
+    [SQL_STAT_DELETED] =
+        "SELECT '', namespace, " TOTAL("count") " FROM tombstone GROUP BY 2 ORDER BY 2",
+    [SQL_STAT_QUARANTINED] = "SELECT '', 0, count(*) FROM quarantine WHERE seq > 0",
+    [SQL_STAT_EVENTS] = "SELECT '', kind, count(*) FROM event GROUP BY 2 ORDER BY 2",
+    [SQL_STAT_SESSIONS] =
+        "SELECT '', ended_ns > 0, count(*) FROM session GROUP BY 2 ORDER BY 2",
+    [SQL_STAT_SESSION_TIMES] =
+        "SELECT '', 0, " TIME_SUMS("ended_ns - started_ns") " FROM session "
+                                                            "WHERE ended_ns > 0 "
+                                                            "HAVING count(*) > 0",
+    /* item_kind 7 and 8: commands and checks. */
+    [SQL_STAT_COMMANDS] = "SELECT body, kind, n FROM item WHERE kind IN (7, 8)",
+    [SQL_STAT_ITEMS] = "SELECT '', kind, count(*) FROM item GROUP BY 2 ORDER BY 2",
+    /* session_verb 4: `after` is the trigger of a checkpoint. 17: messages. */
+    [SQL_STAT_SESSION_LOG] =
+        "SELECT CASE verb WHEN 4 THEN CAST(after AS TEXT) "
+        "ELSE '' END, verb, count(*) "
+        "FROM session_log WHERE verb <> 17 GROUP BY 1, 2 ORDER BY 1, 2",
+    [SQL_STAT_MESSAGES] = "SELECT '', role, count(*), " TOTAL("tokens_in") ", " TOTAL(
+        "tokens_out") ", " TOTAL("size") " FROM message GROUP BY 2 ORDER BY 2",
 };
+
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
 
 const char *sql_text(enum sql_id id)
 {
-    assert((unsigned)id < SQL_COUNT);
-    const char *const *const parts[] = {texts, sql_session_texts, sql_stats_texts,
-                                        sql_index_texts};
-    const char *text = NULL;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && !text; i++)
-        text = parts[i][id];
-    assert(text);
-    return text;
+    assert((unsigned)id < SQL_COUNT && texts[id]);
+    return texts[id];
 }

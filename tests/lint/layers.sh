@@ -144,7 +144,7 @@ found=$(
     door '<tpl\.h>' 'checkpoint/payload\.c'
     door '<zstd[a-z_]*\.h>' 'storage/pool/frame\.c'
     door '<yaml\.h>' 'workflow/yaml\.c'
-    door '<jansson\.h>' '(cli/json_in|server/json_value|search/answer)\.c'
+    door '<jansson\.h>' '(cli/json_in|server/json_value|search/service)\.c'
     door '<curl/.*' 'search/http\.c'
     door '<microhttpd\.h>' 'server/microhttpd\.h'
     door '<openssl/.*' 'base/sha256\.c'

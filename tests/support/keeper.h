@@ -8,7 +8,6 @@
 #include "process/guard.h"
 #include "process/keeper_file.h"
 #include "process/leftovers.h"
-#include "process/reap.h"
 #include "process/spawner.h"
 
 #include "tests/support/process.h"

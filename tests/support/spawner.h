@@ -3,7 +3,6 @@
 #ifndef TESTS_SUPPORT_SPAWNER_H
 #define TESTS_SUPPORT_SPAWNER_H
 
-#include "process/reap.h"
 #include "process/spawner.h"
 #include "tests/support/process.h"
 

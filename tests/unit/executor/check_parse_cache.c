@@ -2,7 +2,7 @@
 /* A workflow file that has not changed is not parsed again: when it is not, that the
  * same comes of it, and all that must make it be parsed. */
 #include "graph/definition_codec.h"
-#include "runs/run_workflow.h"
+#include "runs/stored.h"
 #include "tests/support/outside.h"
 #include "workflow/workflow.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Compiling definitions: numbering, edges, order, cycles, limits. */
 #include "base/limits.h"
-#include "graph/cycle.h"
+#include "graph/graph_int.h"
 
 #include "tests/support/graph.h"
 

@@ -2,7 +2,6 @@
 /* Texts and conditions of tasks: where their values come from, what has none, what is
  * remembered, and which tasks they refer to. The definition is made by hand. */
 #include "graph/definition.h"
-#include "graph/definition_text.h"
 #include "graph/text_expand.h"
 #include "tests/support/suite.h"
 

@@ -3,7 +3,6 @@
  * are killed, and nothing that they started may live on. */
 #include "process/guard.h"
 #include "process/leftovers.h"
-#include "process/reap.h"
 #include "process/spawner.h"
 
 #include "tests/support/process.h"

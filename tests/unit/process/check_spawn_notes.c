@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The spawner notes how a child ended before the next one starts in its place. */
-#include "process/reap.h"
 #include "process/spawner.h"
 
 #include "tests/support/process.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Times of a task's attempts, added up in one look at the rows of each generation. */
-#include "runs/attempts.h"
+#include "runs/run_tasks.h"
 
 #include "cairn/outcome.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Notes of how outputs looked: what is found again, and what damage does to it. */
-#include "runs/output_index.h"
+#include "runs/outputs.h"
 
 #include "base/os.h"
 #include "tests/support/suite.h"

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "graph/definition.h"
 #include "graph/definition_codec.h"
-#include "graph/definition_text.h"
 #include "graph/members.h"
 #include "graph/text_expand.h"
 #include "tests/support/suite.h"

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT */
+/* cairn_gc: what nothing refers to any more, and what dead owners left that may hold
+ * secrets. */
+#include "runs/stored.h"
+#include "runs/values.h"
+
+#include "cairn/gc.h"
+#include "checkpoint/gc/gc.h"
+#include "checkpoint/repair/repair.h"
+#include "graph/graph.h"
+#include "storage/rows_run.h"
+
+int cairn_gc(struct cairn_store *store, const struct cairn_gc_options *options,
+             struct cairn_gc_result *result, struct cairn_error *error)
+{
+    int rc = checkpoint_gc(store, &payload_kinds, options, result, error);
+    if (!rc && !(options && options->dry_run))
+        live_values_sweep(store);
+    return rc;
+}
+
 /* cairn_store_repair: the repair of stores (checkpoint/repair/repair.c), which gets
  * from here the functions that read definitions. */
-#include "graph/graph.h"
-#include "runs/stored.h"
-
-#include "checkpoint/repair/repair.h"
-#include "storage/rows_run.h"
 
 static int keep_params(struct run_row *row, const struct definition *definition,
                        struct arena *arena, struct cairn_error *error)
