@@ -297,8 +297,8 @@ static int use_sources(struct uses *uses, uint32_t task)
     return rc;
 }
 
-/* Its own name, or an output in whose directory it lies. */
-static uint32_t find_use(const struct uses *uses, struct str path)
+/* Its own name, or an output or input in whose directory it lies. */
+static uint32_t find_use(const struct uses *uses, struct str path, bool *inside)
 {
     uint32_t use = map_get(&uses->by_path, path);
     while (use == MAP_NONE && path.len) {
@@ -307,8 +307,7 @@ static uint32_t find_use(const struct uses *uses, struct str path)
         path.len -= path.len > 0;
         if (path.len)
             use = map_get(&uses->by_path, path);
-        if (use != MAP_NONE && !(use & 1))
-            use = MAP_NONE; /* a directory that is read may hold anything */
+        *inside = use != MAP_NONE;
     }
     return use;
 }
@@ -337,10 +336,12 @@ static int find_uses(struct search *search)
             list->at[i].user = "the workflow";
         }
     for (uint32_t i = 0; i < list->n && !rc; i++) {
-        uint32_t use = find_use(&uses, list->at[i].real);
+        bool inside = false;
+        uint32_t use = find_use(&uses, list->at[i].real, &inside);
         if (use == MAP_NONE)
             continue;
-        list->at[i].state = STALE_USED;
+        list->at[i].read = inside && !(use & 1) && list->at[i].state == STALE_SAME;
+        list->at[i].state = list->at[i].read ? list->at[i].state : STALE_USED;
         list->at[i].user = g->id[use >> 1];
         list->at[i].made = use & 1;
     }
@@ -423,6 +424,9 @@ int stale_find(struct stale_list *list, struct situation *s,
             file->state = STALE_CHANGED;
         if (file->state == STALE_SAME && file->row.kind == 'd')
             file->state = STALE_DIRECTORY;
+        file->read &= file->state == STALE_SAME;
+        if (file->read)
+            file->state = STALE_USED;
     }
     map_release(&search.by_path);
     return rc;
@@ -508,6 +512,24 @@ static void notice_directories(struct situation *s, const struct stale_list *lis
         situation_add_notice(s, "and %u more such directories", n - FILES_SHOWN);
 }
 
+/* They stay, since a task reads them; but it may read too much. */
+static void notice_read(struct situation *s, const struct stale_list *list)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct made_row *row = &list->at[i].row;
+        if (list->at[i].read && n++ < FILES_SHOWN)
+            situation_add_notice(s,
+                                 "%.*s was made by %.*s, which is gone, and %s reads "
+                                 "the directory in which it lies: remove it if it does "
+                                 "not belong there",
+                                 (int)row->path.len, row->path.ptr, (int)row->task.len,
+                                 row->task.ptr, list->at[i].user);
+    }
+    if (n > FILES_SHOWN)
+        situation_add_notice(s, "and %u more such files", n - FILES_SHOWN);
+}
+
 int situation_notice_stale(struct loader *l)
 {
     struct stale_list list;
@@ -538,6 +560,8 @@ int situation_notice_stale(struct loader *l)
                              clean_command(l->w, &command));
     if (!rc)
         notice_directories(l->s, &list);
+    if (!rc)
+        notice_read(l->s, &list);
     buf_release(&command);
     stale_release(&list);
     return rc;

@@ -12,7 +12,8 @@ enum stale_state {
     STALE_SAME,      /* with the recorded content */
     STALE_DIRECTORY, /* the same, of a directory: it may hold what was there before */
     STALE_CHANGED,   /* with another one: it is somebody else's now */
-    STALE_USED       /* a task of the definition makes it, or reads it by name */
+    STALE_USED       /* a task of the definition makes it, or reads it, by its name or
+                        with its directory */
 };
 struct stale_file {
     struct made_row row; /* who made it, and where it lies */
@@ -21,6 +22,8 @@ struct stale_file {
     uint8_t state;       /* enum stale_state */
     const char *user;    /* of USED: the task */
     bool made;           /* ... and it makes it */
+    bool read;           /* ... and it reads the directory in which it lies, with the
+                            content that was recorded */
 };
 struct stale_list {
     struct arena arena; /* of the texts */

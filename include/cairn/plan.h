@@ -107,7 +107,7 @@ CAIRN_API const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i)
 enum cairn_stale {
     CAIRN_STALE_SAME,      /* it has the content that was recorded: it can be removed */
     CAIRN_STALE_CHANGED,   /* it has another content, or is a link: it stays */
-    CAIRN_STALE_USED,      /* a task makes it, or reads it by name: it stays */
+    CAIRN_STALE_USED,      /* a task makes it, or reads it: it stays */
     CAIRN_STALE_DIRECTORY, /* it is one, and may hold what was there before: it stays */
     CAIRN_STALE_REMOVED,   /* it was removed now */
     CAIRN_STALE_FAILED     /* it could not be removed, because of `problem` */

@@ -137,6 +137,28 @@ says 'kept one: it is not what a made any more'
 says 'kept two of a: b makes it'
 ok 'so does one in which a task makes a file' test -e two/2
 rm -r .cairn one two dirs.yaml
+cat >read.yaml <<'END'
+name: read
+tasks:
+  sum: {needs: [m], run: 'cat d/sub/* >sum.txt', inputs: [d/sub/, other], outputs: [sum.txt]}
+  m: {foreach: {i: ['1', '2', '3', '4', '5', '6']}, run: 'mkdir -p d/sub; echo "$i" >"d/sub/$i"; echo >"d/$i"', outputs: ['d/sub/${{ i }}', 'd/${{ i }}']}
+END
+mkdir other
+exits 0 cairn run read.yaml
+sed -i "s/, '2', '3', '4', '5', '6'//" read.yaml
+exits 0 cairn plan read.yaml
+says 'd/sub/2 was made by m[i=2], which is gone, and sum reads the directory in which it lies: remove it if it does not belong there' \
+    'a file in a directory that a task reads is named'
+says 'and 2 more such files'
+exits 0 cairn clean --stale --yes read.yaml
+says 'kept d/sub/3 of m[i=3]: sum reads it' 'and stays'
+says 'removed 5 files'
+is "$(ls d/sub | tr '\n' ' ')" '1 2 3 4 5 6 ' 'all of them'
+is "$(ls d | tr '\n' ' ')" '1 sub ' 'what lies beside that directory does not'
+rm -r d/sub/[2-6]
+exits 0 cairn plan read.yaml
+says_not 'which is gone' 'nothing is named any more'
+rm -r .cairn d other sum.txt read.yaml
 cat >place.yaml <<'END'
 name: place
 tasks:
