@@ -3,6 +3,7 @@
 #include "runs/stored.h"
 
 #include "base/reader.h"
+#include "base/shell_word.h"
 #include "cairn/runs.h"
 #include "checkpoint/trust.h"
 #include "graph/definition_codec.h"
@@ -609,6 +610,22 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
     return rc < 0 ? rc : 0;
 }
 
+/* A run is known by its params, so it cannot go on with others. */
+static int refuse_other_params(const struct run_row *row, const char *path,
+                               struct cairn_error *error)
+{
+    struct buf file = BUF_INIT;
+    struct cairn_error why = *error;
+    buf_shell_word(&file, str_of(path));
+    int rc = error_set(error, CAIRN_EUSAGE,
+                       "%s\nrun %llu goes on with the params that it has: take back "
+                       "that edit, or begin a new run with `cairn run %s --fresh`",
+                       why.text, (unsigned long long)row->run,
+                       file.failed ? "FILE" : file.data);
+    buf_release(&file);
+    return rc;
+}
+
 static int load_file(struct cairn_workflow **out, const char *path,
                      struct cairn_store *store, const struct run_row *row,
                      struct cairn_error *error)
@@ -622,7 +639,7 @@ static int load_file(struct cairn_workflow **out, const char *path,
         return rc;
     rc = load_unless_unchanged(out, path, store, row, params, n, error);
     free_params(params, n);
-    return rc;
+    return rc == CAIRN_EUSAGE && error ? refuse_other_params(row, path, error) : rc;
 }
 
 int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,

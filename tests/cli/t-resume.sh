@@ -232,4 +232,22 @@ is "$(json_get .excluded)" 1 'after a resume it is skipped by its condition, as 
 is "$(json_get .skipped)" 2 'what needs it is skipped, too'
 exits 0 cairn resume
 says 'nothing to do' 'and that is settled'
+
+# An edit of the params that the run was begun with: it is refused, with what helps.
+cat >params.yaml <<'END'
+name: params
+params: {a: 1, b: 2}
+tasks: {t: {run: 'echo "$a" >a.out; test -e go'}}
+END
+exits 1 cairn run params.yaml
+touch go
+for params in 'a: 1' 'a: 1, c: 2' 'a: 1, b: {choices: [5, 6]}' 'a: 1, b: 2, c: {}'; do
+    sed -i "s/^params.*/params: {$params}/" params.yaml
+    exits 2 cairn resume 2
+    says 'run 2 goes on with the params that it has: take back that edit, or begin a new run' "$params"
+done
+sed -i 's/^params.*/params: {a: 1}/' params.yaml
+exits 2 cairn resume 2
+sed -n 's/.*new run with `\(.*\)`.*/\1/p' err >hinted
+exits 0 sh ./hinted
 done_testing
