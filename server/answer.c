@@ -67,6 +67,9 @@ void answer_init(struct answer *answer, const struct call *call)
         return;
     if (text)
         text_put(&answer->problem, text);
+    else if (call->left)
+        text_put(&answer->problem,
+                 "the client has closed its side: the wait was ended");
     else if (call->err.n > 0)
         text_put(&answer->problem, text_get(&call->err));
     else

@@ -11,6 +11,19 @@
 #include <unistd.h>
 
 #define GRACE_MS 5000
+#define LOOK_MS 1000
+
+/* Calls that run, and all with those that wait for a place; of one of several clients.
+ */
+static const struct {
+    size_t running, all, running_of_one, all_of_one;
+} limits[LANES] = {
+    [LANE_QUICK] = {CALLS_RUNNING, CALLS_RUNNING + 256, 6, 70},
+    [LANE_LONG] = {CALLS_RUNNING, CALLS_RUNNING + 256, 6, 70},
+    /* One without a place would wait for those that wait: it is refused. */
+    [LANE_AWAIT] = {CALLS_AWAITING, CALLS_AWAITING, CALLS_AWAITING / 2,
+                    CALLS_AWAITING / 2},
+};
 
 int64_t clock_ms(void)
 {
@@ -54,27 +67,39 @@ static size_t call_bytes(const struct call *call)
     return n;
 }
 
-static size_t count_of(const struct call *list, const struct call *like)
+/* Those of a lane; client: only its own, NULL: of all. */
+static size_t count_of(const struct call *list, enum call_lane lane,
+                       const struct client *client)
 {
     size_t n = 0;
     for (; list; list = list->next)
-        n += list->reply.client == like->reply.client;
+        n += list->lane == lane && (!client || list->reply.client == client);
     return n;
+}
+
+static bool is_full(const struct calls *calls, const struct call *call)
+{
+    enum call_lane lane = call->lane;
+    const struct client *client = call->reply.client;
+    size_t all =
+        count_of(calls->running, lane, NULL) + count_of(calls->waiting, lane, NULL);
+    size_t of_one =
+        count_of(calls->running, lane, client) + count_of(calls->waiting, lane, client);
+    return all >= limits[lane].all ||
+           (calls->shared && of_one >= limits[lane].all_of_one);
 }
 
 bool calls_add(struct calls *calls, struct call *call)
 {
     size_t bytes = call_bytes(call);
-    if (calls->n_waiting >= CALLS_WAITING ||
-        bytes > CALLS_WAITING_BYTES - calls->waiting_bytes ||
-        (calls->each_waiting && count_of(calls->waiting, call) >= calls->each_waiting))
+    if (is_full(calls, call) ||
+        bytes > CALLS_WAITING_BYTES - calls->waiting_bytes[call->lane])
         return false;
     call->next = NULL;
     call->began_ms = call->told_ms = clock_ms();
     *calls->waiting_end = call;
     calls->waiting_end = &call->next;
-    calls->n_waiting++;
-    calls->waiting_bytes += bytes;
+    calls->waiting_bytes[call->lane] += bytes;
     return true;
 }
 
@@ -84,8 +109,7 @@ static struct call *take_waiting(struct calls *calls, struct call **at)
     *at = call->next;
     if (!*at)
         calls->waiting_end = at;
-    calls->n_waiting--;
-    calls->waiting_bytes -= call_bytes(call);
+    calls->waiting_bytes[call->lane] -= call_bytes(call);
     call->next = NULL;
     return call;
 }
@@ -146,6 +170,25 @@ void calls_cancel(struct calls *calls, const struct whose *whose)
     }
 }
 
+/* All of them run: there is no queue in this lane. One that was asked for last has had
+ * the time to look once for what it waits for. */
+void calls_hang_up(struct calls *calls, int64_t *until_ms)
+{
+    int64_t now = clock_ms();
+    for (struct call *call = calls->running; call; call = call->next) {
+        int64_t due = call->began_ms + LOOK_MS;
+        if (call->lane != LANE_AWAIT || call->left)
+            continue;
+        if (now >= due) {
+            call->left = true;
+            end_child(call);
+            due = call->deadline_ms;
+        }
+        if (due < *until_ms)
+            *until_ms = due;
+    }
+}
+
 static void check_time(struct call *call, int64_t now)
 {
     if (call->deadline_ms == 0 || now < call->deadline_ms)
@@ -168,11 +211,10 @@ static void finish(struct calls *calls, struct call *call)
         call->finish(calls->server, call);
 }
 
-static void remove_running(struct calls *calls, struct call **at)
+static void remove_running(struct call **at)
 {
     struct call *call = *at;
     *at = call->next;
-    calls->n_running--;
     call_free(call);
 }
 
@@ -197,15 +239,25 @@ static void start_call(struct calls *calls, struct call *call)
     call->deadline_ms = call->time_limit_ms ? clock_ms() + call->time_limit_ms : 0;
     call->next = calls->running;
     calls->running = call;
-    calls->n_running++;
+}
+
+static size_t count_starting(const struct call *list)
+{
+    size_t n = 0;
+    for (; list; list = list->next)
+        n += list->starts;
+    return n;
 }
 
 /* What a client changes is carried out one after the other, as it came. */
 static bool can_start(const struct calls *calls, const struct call *call)
 {
-    if (calls->n_running >= CALLS_RUNNING ||
-        (call->starts && calls->n_detached + calls->n_running >= CALLS_DETACHED) ||
-        (calls->each_running && count_of(calls->running, call) >= calls->each_running))
+    enum call_lane lane = call->lane;
+    if (count_of(calls->running, lane, NULL) >= limits[lane].running ||
+        (call->starts &&
+         calls->n_detached + count_starting(calls->running) >= CALLS_DETACHED) ||
+        (calls->shared && count_of(calls->running, lane, call->reply.client) >=
+                              limits[lane].running_of_one))
         return false;
     for (const struct call *other = calls->running; call->ordered && other;
          other = other->next)
@@ -267,7 +319,7 @@ static bool let_go(struct calls *calls, struct call **at)
     call->status = -1;
     finish(calls, call);
     calls_detach(calls, call);
-    remove_running(calls, at);
+    remove_running(at);
     return true;
 }
 
@@ -284,7 +336,7 @@ static bool serve_call(struct calls *calls, struct call **at)
     }
     call->status = child_reap(&call->child);
     finish(calls, call);
-    remove_running(calls, at);
+    remove_running(at);
     return false;
 }
 

@@ -11,13 +11,17 @@
 
 #include <poll.h>
 
-#define CALLS_RUNNING 8
-#define CALLS_WAITING 256
+/* Calls of one lane never take the places of another: see `limits` in call.c. */
+enum call_lane {
+    LANE_QUICK,
+    LANE_LONG,  /* work that can take long */
+    LANE_AWAIT, /* nothing but waiting for what others do */
+    LANES
+};
+#define CALLS_RUNNING 8 /* of the first two lanes, each */
+#define CALLS_AWAITING 64
 #define CALLS_WAITING_BYTES ((size_t)16 << 20)
 #define CALLS_DETACHED 64
-/* Of one of several clients. */
-#define CALLS_EACH_RUNNING 6
-#define CALLS_EACH_WAITING 64
 #define CALL_OUTPUT_BYTES ((size_t)4 << 20)
 #define CALL_ERRORS_BYTES ((size_t)16 << 10)
 
@@ -65,6 +69,7 @@ struct call {
     char *progress;          /* JSON: the token under which it is told how far it is */
     int64_t began_ms, told_ms;
     int64_t time_limit_ms;
+    enum call_lane lane;
     bool starts;  /* answers with its first line, and goes on */
     bool ordered; /* not beside another one that is */
 
@@ -73,14 +78,15 @@ struct call {
     size_t input_done;
     int64_t deadline_ms; /* monotonic; 0: none */
     bool signalled, killed, cancelled, timed_out, too_large;
+    bool left;  /* ended, because its client will ask for nothing more */
     int status; /* exit status, when `finish` is called; -1: it goes on */
 };
 
 struct calls {
     struct call *running, *waiting, **waiting_end;
-    size_t n_running, n_waiting, waiting_bytes;
-    size_t each_running, each_waiting; /* so many of one client; 0: as many as of all */
-    int detached[CALLS_DETACHED];      /* pidfds of runs that go on */
+    size_t waiting_bytes[LANES];
+    bool shared;                  /* by several clients, none of which may have all */
+    int detached[CALLS_DETACHED]; /* pidfds of runs that go on */
     size_t n_detached;
     struct server *server;
 };
@@ -88,16 +94,19 @@ struct calls {
 void calls_init(struct calls *calls, struct server *server);
 struct call *call_new(void); /* NULL: out of memory */
 void call_free(struct call *call);
-/* Takes the call, which is started when there is room. False: too many wait; the call
- * stays the caller's. */
+/* Takes the call, which is started when there is room. False: there are too many; the
+ * call stays the caller's. */
 bool calls_add(struct calls *calls, struct call *call);
 /* Whether such a call waits or runs. */
 bool calls_has(const struct calls *calls, const struct whose *whose);
 /* Ends such calls, which are never answered then. */
 void calls_cancel(struct calls *calls, const struct whose *whose);
+/* Ends those that only wait, which are answered: the client will ask for nothing more.
+ * After calls_poll; lowers *until_ms, too. */
+void calls_hang_up(struct calls *calls, int64_t *until_ms);
 /* Starts what can be. Returns how many descriptors were added to fds, which has room
  * for CALLS_FDS; lowers *until_ms to the next time when something is due. */
-#define CALLS_FDS (CALLS_RUNNING * 4 + CALLS_DETACHED)
+#define CALLS_FDS ((2 * CALLS_RUNNING + CALLS_AWAITING) * 4 + CALLS_DETACHED)
 size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms);
 /* After poll: reads, writes, reaps, and finishes calls. */
 void calls_serve(struct calls *calls);

@@ -22,7 +22,7 @@
 #define IDLE_MS 60000    /* between requests */
 #define ALIVE_MS 20000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
-#define OWN_FDS 160 /* of calls and files */
+#define OWN_FDS (CALLS_FDS + 32) /* of calls and files */
 
 static const struct microhttpd *mhd; /* from http_start on */
 

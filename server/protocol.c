@@ -92,7 +92,11 @@ void server_start_call(struct server *server, struct call *call)
         return;
     else
         server_error(server, &call->reply, ERROR_BUSY,
-                     "too many calls wait: ask again when some are answered", NULL);
+                     call->lane == LANE_AWAIT
+                         ? "too many calls wait for something to do: ask again when "
+                           "some are answered, or without \"wait\""
+                         : "too many calls wait: ask again when some are answered",
+                     NULL);
     call_free(call);
 }
 

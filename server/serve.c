@@ -130,6 +130,8 @@ static bool turn(struct server *server, struct stdio *stdio, struct input *input
     struct pollfd fds[2 + SERVER_FDS];
     int64_t until = INT64_MAX;
     size_t n = 2 + server_poll(server, fds + 2, &until);
+    if (input->closed) /* what was asked for last has been started */
+        calls_hang_up(&server->calls, &until);
     fds[0] = (struct pollfd){input->closed ? -1 : STDIN_FILENO, POLLIN, 0};
     fds[1] = (struct pollfd){STDOUT_FILENO, left_to_write(stdio) > 0 ? POLLOUT : 0, 0};
     if (input->closed && calls_idle(&server->calls) && left_to_write(stdio) == 0)

@@ -33,8 +33,7 @@ static enum serve_end serve_at(const struct serve_options *options,
     struct http *http;
     enum serve_end end;
     server_init(&server, options);
-    server.calls.each_running = CALLS_EACH_RUNNING;
-    server.calls.each_waiting = CALLS_EACH_WAITING;
+    server.calls.shared = true;
     web_init(&web, &server);
     http = http_start(&web, &gate, place->fd, why);
     if (!http)

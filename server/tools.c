@@ -288,6 +288,21 @@ static void unknown_tool(struct server *server, struct reply *reply, const char 
     text_release(&text);
 }
 
+/* What only waits has the option --wait in its command line. Operands stand behind
+ * `--`.
+ */
+static enum call_lane lane_of(const struct call *call)
+{
+    const struct arguments *arguments = &call->arguments;
+    for (size_t i = 0; i < arguments->n && arguments->argv[i]; i++) {
+        if (strcmp(arguments->argv[i], "--") == 0)
+            break;
+        if (strncmp(arguments->argv[i], "--wait=", 7) == 0)
+            return LANE_AWAIT;
+    }
+    return call->tool->hints & HINT_SLOW ? LANE_LONG : LANE_QUICK;
+}
+
 void tools_call(struct server *server, struct request *request)
 {
     const char *name = value_text(value_member(request->params, "name"));
@@ -304,12 +319,13 @@ void tools_call(struct server *server, struct request *request)
     call->finish = finish_tool;
     call->arguments.read_only = server->options->read_only;
     call->starts = tool->starts;
-    /* A run that was started has its number before the next change begins. */
-    call->ordered = !(tool->hints & (HINT_READ_ONLY | HINT_SLOW));
     if (arguments_make(&call->arguments, tool,
                        value_member(request->params, "arguments"),
                        server->options->nearest) ||
         call->arguments.failed) {
+        call->lane = lane_of(call);
+        /* A run that was started has its number before the next change begins. */
+        call->ordered = call->lane == LANE_QUICK && !(tool->hints & HINT_READ_ONLY);
         server_start_call(server, call);
         return;
     }

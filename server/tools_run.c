@@ -372,7 +372,6 @@ static const struct tool rows[] = {
               "token is needed to complete it. With any: true, the next one that can "
               "be done.",
      .set = TOOLSET_TASK,
-     .hints = HINT_SLOW,
      .by = "any",
      VARIANTS(claim),
      PROPERTIES(claim_properties),

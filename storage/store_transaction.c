@@ -247,3 +247,8 @@ uint32_t store_data_version(struct cairn_store *store)
         return UINT32_MAX;
     return (uint32_t)version;
 }
+
+uint32_t cairn_store_changes(struct cairn_store *store)
+{
+    return store_data_version(store);
+}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking for a task only reads; the claim chooses again, in its own transaction. */
+/* Looking for a task only reads; the claim chooses again, in its own transaction. Who
+ * waits looks again at once when a lease ends, soon after anything was stored, and now
+ * and then: the process of a run may be gone, which stores nothing. */
 #include "cli/tasks/claim_any.h"
 
 #include "cli/describe.h"
@@ -12,14 +14,65 @@
 #include "cli/tasks/task_step.h"
 #include "cli/ui.h"
 
-enum { POLL_FIRST_MS = 100, POLL_MOST_MS = 1000 };
+#include <poll.h>
+#include <signal.h>
+
+/* A look that takes long, in a large run, is made less often: it must not be all that a
+ * busy machine does. */
+enum { CHANGE_MS = 50, LOOK_MOST_MS = 1000, LOOK_COSTS = 20 };
 
 struct any_claim {
     struct settings *settings;
     struct cairn_store *store;
     struct cairn_run_info run;
     struct cairn_claimed *claimed; /* NULL: none yet */
+    int64_t lease_end_ms;          /* the next one; INT64_MAX: none */
 };
+
+/* ---- Signals while it waits ---- */
+
+/* They come while it sleeps and at no other time, so that nothing is claimed of which
+ * nobody hears. */
+static volatile sig_atomic_t came;
+static sigset_t while_asleep;
+
+static void on_signal(int number)
+{
+    came = number;
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction before;
+        sigaction(numbers[i], NULL, &before);
+        if (before.sa_handler == SIG_IGN)
+            continue;
+        sigaction(numbers[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
+        sigaddset(&held, numbers[i]);
+    }
+    sigprocmask(SIG_BLOCK, &held, &while_asleep);
+}
+
+static void end_by_signal(void)
+{
+    out_flush();
+    signal((int)came, SIG_DFL);
+    raise((int)came);
+    sigprocmask(SIG_SETMASK, &while_asleep, NULL);
+}
+
+static void sleep_or_signal(int64_t ms)
+{
+    struct timespec t = {.tv_sec = (time_t)(ms / 1000),
+                         .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)ppoll(NULL, 0, &t, &while_asleep);
+}
+
+/* ---- Looking ---- */
 
 /* Why there is none, and whether one may come by waiting. */
 struct nothing {
@@ -28,11 +81,18 @@ struct nothing {
     char text[400];
 };
 
-static int count_offer(void *context, const struct cairn_next_info *info)
+struct offers {
+    bool free;
+    int64_t left_ms; /* of the lease that ends first */
+};
+
+static int add_offer(void *context, const struct cairn_next_info *info)
 {
-    uint32_t *free_ones = context;
-    *free_ones += !info->claimed;
-    return *free_ones > 0;
+    struct offers *offers = context;
+    offers->free = !info->claimed;
+    if (info->claimed && info->lease_left_ms < offers->left_ms)
+        offers->left_ms = info->lease_left_ms;
+    return offers->free;
 }
 
 static int report_nothing(const struct nothing *why)
@@ -78,11 +138,13 @@ static int look_why(const struct any_claim *a, struct nothing *why)
 static int try_claim(struct any_claim *a)
 {
     struct cairn_error error = {0};
-    uint32_t free_ones = 0;
+    struct offers offers = {.left_ms = INT64_MAX};
     if (cairn_run_get(a->store, a->run.run, &a->run, &error) != 0 ||
-        cairn_next(a->store, a->run.run, false, count_offer, &free_ones, &error) != 0)
+        cairn_next(a->store, a->run.run, true, add_offer, &offers, &error) != 0)
         return report_error(&error);
-    if (free_ones == 0)
+    a->lease_end_ms =
+        offers.left_ms < INT64_MAX ? now_ms() + offers.left_ms : INT64_MAX;
+    if (!offers.free)
         return 0;
     if (cairn_claim_any(&a->claimed, a->store, a->run.run,
                         (int64_t)a->settings->number[OPT_LEASE],
@@ -91,23 +153,39 @@ static int try_claim(struct any_claim *a)
     return 0;
 }
 
+/* Until it is worth while to look again, or `until`. */
+static void wait_for_change(const struct any_claim *a, uint32_t seen, int64_t began,
+                            int64_t until)
+{
+    int64_t now = now_ms(), cost = now - began;
+    int64_t again = now + LOOK_MOST_MS, soonest = now + LOOK_COSTS * cost;
+    until = a->lease_end_ms < until ? a->lease_end_ms : until;
+    until = again < until ? again : until;
+    while (now < until && !came &&
+           (now < soonest || cairn_store_changes(a->store) == seen)) {
+        sleep_or_signal(until - now < CHANGE_MS ? until - now : CHANGE_MS);
+        now = now_ms();
+    }
+}
+
 static int claim_one(struct any_claim *a)
 {
     int64_t until = now_ms() + (int64_t)a->settings->number[OPT_WAIT];
-    int64_t pause = POLL_FIRST_MS;
     for (;;) {
         struct nothing why;
+        uint32_t seen = cairn_store_changes(a->store);
+        int64_t began = now_ms();
         int status = try_claim(a);
         if (status != 0 || a->claimed)
             return status;
         status = look_why(a, &why);
         if (status != 0)
             return status;
-        int64_t left = until - now_ms();
-        if (left <= 0 || !why.may_come)
+        if (came && !ui_json())
+            return EXIT_STOPPED;
+        if (!why.may_come || now_ms() >= until || came)
             return report_nothing(&why);
-        sleep_ms(left < pause ? left : pause);
-        pause = pause * 2 < POLL_MOST_MS ? pause * 2 : POLL_MOST_MS;
+        wait_for_change(a, seen, began, until);
     }
 }
 
@@ -133,6 +211,8 @@ int claim_any(struct settings *settings)
 {
     struct any_claim a = {.settings = settings};
     int status = store_for_writing(settings, &a.store, false);
+    if (settings->given[OPT_WAIT])
+        catch_signals();
     if (status == 0)
         status = run_operand(settings, 0, a.store, &a.run);
     if (status == 0)
@@ -141,6 +221,8 @@ int claim_any(struct settings *settings)
         status = claim_exec(settings, a.store, a.claimed);
     else if (status == 0)
         status = print_claimed(&a);
+    if (came && !a.claimed)
+        end_by_signal();
     cairn_claimed_free(a.claimed);
     cairn_store_close(a.store);
     return status;

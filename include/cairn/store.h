@@ -61,6 +61,9 @@ CAIRN_API bool cairn_store_is_fork(const struct cairn_store *store);
  * removed, replaced (also by a repair) or moved: of what is done in the new one from
  * then on nothing is seen by this handle. */
 CAIRN_API bool cairn_store_is_current(const struct cairn_store *store);
+/* Another value whenever another process, or another handle, has committed something to
+ * the store. Cheap: for who waits for something, to be asked at least 50 ms apart. */
+CAIRN_API uint32_t cairn_store_changes(struct cairn_store *store);
 
 /* Which part of a list to return. Zero: the newest ten. */
 struct cairn_page {

@@ -79,11 +79,11 @@ says 'longer than 2 MiB'
 exits 7 cairn resume 1 --no-wait
 
 # The lease is shorter than the work: it is renewed.
-exits 0 cairn claim --any --lease 300ms --exec 'sleep 1'
+exits 0 cairn claim --any --lease 1s --exec 'sleep 2'
 exits 7 cairn claim --any
 says 'before it goes on: cairn resume 1' 'then a task of cairn is next'
 exits 0 cairn resume 1 --no-wait
-exits 10 cairn claim --any --wait 1h
+exits 10 cairn claim --any --wait 1m
 says 'run 1 is completed' 'no waiting for what does not come'
 
 # ---- A claim that is lost; a signal ----
@@ -141,6 +141,36 @@ exits 0 cairn complete "$number" first --token "$token" --output answer=no
 wait $pid
 is $? 0 'the next one was waited for'
 is "$(sed 1d next.out)" 'After no' 'and claimed'
+
+# ---- Who waits comes before those that ask later --------------------------------------
+printf 'name: short\ntasks:\n  s: {external: short}\n' >short.yaml
+exits 7 cairn run short.yaml --no-wait
+short=$(cairn status --json | sed 's/^{"run":\([0-9]*\).*/\1/')
+exits 0 cairn claim "$short" s --lease 1600ms
+cairn claim --any "$short" --wait 1m --lease 1h >next.out 2>&1 &
+pid=$!
+sleep 2
+exits 7 cairn claim --any "$short"
+wait $pid
+is $? 0 'one that waits gets the task when the lease of its holder ends'
+token=$(sed 's/ .*//;q' next.out)
+cairn claim --any "$short" --wait 1m --lease 1h >next.out 2>&1 &
+pid=$!
+sleep 2.6
+exits 0 cairn renew "$short" s --token "$token" --lease 1ms
+sleep 0.4
+exits 7 cairn claim --any "$short"
+wait $pid
+is $? 0 'and when it is given back'
+
+# A signal ends a wait, and takes nothing along.
+cairn claim --any "$short" --wait 1m --json >next.out 2>/dev/null &
+pid=$!
+sleep 0.3
+kill -TERM $pid
+wait $pid
+is $? 143 'a signal ends a wait'
+json_ok "and what is said is whole" next.out
 
 # The run ends while a step is done: the step is given back, not held by nobody.
 cat >two.yaml <<'END'
