@@ -1,4 +1,5 @@
 # shellcheck shell=sh disable=SC2016
+# make: long
 # Runs in PID namespaces of their own, as in containers, and systems without a /proc: what
 # cannot be looked at is not taken for dead.
 . "$TESTS/cli/tap.sh"

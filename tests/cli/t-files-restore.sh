@@ -1,3 +1,4 @@
+# make: long
 # Going back to the files of a checkpoint: everything as it was, what was there kept in a
 # checkpoint, nothing outside touched, all or nothing whenever it is killed. Every
 # command is a process of its own.

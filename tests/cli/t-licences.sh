@@ -1,3 +1,4 @@
+# make: not-sanitize
 # What `make demo` shows, on few and on all licences.
 . "$TESTS/cli/tap.sh"
 demo="$root/examples/licences/demo.sh"

@@ -1,3 +1,4 @@
+# make: long
 # cairn mcp --listen: who may come in, sessions, streams that are read again, both eras of
 # the protocol, clients that are slow, half there or many, and ends of either side.
 . "$TESTS/cli/tap.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=sh disable=SC2016
+# make: long
 # Who may end what: a run leaves alone what belongs to the owner of another one.
 . "$TESTS/cli/tap.sh"
 

@@ -1,4 +1,5 @@
 # shellcheck shell=sh disable=SC2154
+# make: long
 # Checkpoints after edits of files have settled, whoever edits them: what is an edit and
 # what is none, two that watch at once, restores, and that nothing is done while nothing
 # happens. What is not to happen is waited for; what is to happen has a long limit.

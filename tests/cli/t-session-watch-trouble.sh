@@ -1,4 +1,5 @@
 # shellcheck shell=sh disable=SC2154
+# make: long
 # Watching files where the system cannot tell all of it: a full queue, no more watches, a
 # directory that goes, comes back, is another one, is unmounted or may not be read; and
 # very many directories.

@@ -1,3 +1,4 @@
+# make: not-sanitize
 # The setting size-budget of a session: told once when more is stored than it says, and
 # nothing is deleted because of it. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: long
 # Every key of the workflow file and every default: changing it changes what happens. The
 # list of what was tried here is held against the schema, so that no key comes without.
 # shellcheck disable=SC2016

@@ -1,4 +1,5 @@
 # shellcheck shell=sh disable=SC2154
+# make: long not-sanitize
 # plan = explain = run, and the same answer however it runs: tests/flow/flow.h. The
 # program speaks TAP itself; FLOW_SEED repeats what it printed.
 set -u

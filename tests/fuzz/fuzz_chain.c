@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=store_check_pages */
 /* Several records of one run in a store, with hashes, seqs and parent digests put right
  * (but where the input says otherwise), so that rebuilding, recovering, verifying and
  * listing work on records that are sound to all appearance.

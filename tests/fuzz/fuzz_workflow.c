@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=glob_expand,os_read_regular */
 /* A workflow file, YAML or JSON, as `cairn validate` takes it: parsed, expanded (with
  * small limits), compiled to a graph; and encoded and read back.
  *

@@ -19,7 +19,7 @@ dirs="$(sed -n 's|^\([a-z]*\):.*|\1|p' "$root/tests/lint/rooms" | tr '\n' ' ')cl
 copy_all() {
     # shellcheck disable=SC2086
     mkdir -p whole/build/tests whole/tests &&
-        (cd "$root" && tar -cf - Makefile VERSION $dirs include docs examples tests/unit tests/support tests/tools tests/lint) |
+        (cd "$root" && tar -cf - Makefile mk VERSION $dirs include docs examples tests/unit tests/support tests/tools tests/lint) |
             (cd whole && tar -xf -) || return
     # Objects built for a sanitizer or for coverage cannot be linked with ours.
     if [ -f "$BUILD/base/str.o" ] && ! nm "$BUILD/base/str.o" | grep -q '__[a-z]*san_\|gcov'; then

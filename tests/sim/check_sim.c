@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan */
 /* The real scheduler under a fake clock and a fake runner, over random workflows with
  * groups, pools, priorities, `when`, conditions, external tasks, `finally`, retries,
  * failures and cancelled tasks. After every step the scheduler must be consistent; in

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT
- *
- * bombs: what is small and unfolds to much, or cannot be.
+/* SPDX-License-Identifier: MIT */
+/* make: all-rooms */
+/* bombs: what is small and unfolds to much, or cannot be.
  *
  *   bombs files KIND    adds a checkpoint to the current session of .cairn, which must
  *                       have one with files: its files are of that kind. With the

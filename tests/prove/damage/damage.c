@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: with-command */
 /* damage ORIGINAL SCRATCH FILE HOW FROM STEP SEED REPAIRS
  *
  * Damages FILE (a name inside the store ORIGINAL) at every STEP-th byte from FROM on,

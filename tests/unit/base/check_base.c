@@ -6,7 +6,8 @@
 #include "base/reader.h"
 #include "base/sha256.h"
 
-#include "tests/support/graph.h"
+#include "tests/support/random.h"
+#include "tests/support/suite.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>

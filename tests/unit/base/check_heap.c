@@ -4,7 +4,8 @@
 #include "base/heap.h"
 #include "base/utf8.h"
 
-#include "tests/support/graph.h"
+#include "tests/support/random.h"
+#include "tests/support/suite.h"
 
 struct entry {
     uint32_t key, value;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* Files, machine identity and locks (base/os.h). */
 #include "base/clock.h"
 #include "base/lock.h"

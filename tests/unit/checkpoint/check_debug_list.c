@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: all-rooms */
 /* Checkpoints of sessions through the public calls: listed beside those of runs, got,
  * deleted, pruned around, and exported as heads. */
 #include "tests/support/sessions/sections.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: all-rooms */
 /* cairn_gc: which runs are removed and what is kept. */
 #include "base/lock.h"
 #include "cairn/run.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: all-rooms */
 /* Exported heads, through the library. (The command: t-checkpoint-head.sh.) */
 #include "tests/support/checkpoint.h"
 

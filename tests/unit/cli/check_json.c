@@ -3,7 +3,7 @@
  * that a terminal would obey, and base64 for what is not UTF-8. */
 #include "cli/json.h"
 
-#include "tests/support/graph.h"
+#include "tests/support/random.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* What is durable before something else happens: an intent before its task starts, an
  * outcome before it is reported and before a task that needs it starts. Each test looks
  * through another handle from inside a run, at the very moment at which the order could

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Whole runs of tasks that are functions of the program: outcomes that they report at
  * once or later, retries, and a stop between or during calls. */
 #include "tests/support/engine.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* A second run after the workflow was edited, or after what a task made was changed:
  * what the plan says, and which tasks run again. */
 #include "tests/support/engine.h"

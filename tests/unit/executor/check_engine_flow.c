@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Whole runs of workflows with conditions: `when`, `if`, handled failures, what a
  * failure stops, and `finally`. */
 #include "tests/support/engine.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Whole runs: checks, `once`, and what tasks read (inputs, secrets). */
 #include "tests/support/engine.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=owned_run_load not-valgrind */
 /* Whole runs with a runner that fails, or tells of an end only after a wish to stop has
  * come; and a wish that comes while a run begins. No processes: the fake runner,
- * between which and the engine a few calls are caught. (Makefile: --wrap) */
+ * between which and the engine a few calls are caught. (wrap above) */
 #include "executor/engine.h"
 #include "executor/state/engine.h"
 #include "storage/rows_command.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Whole runs that are stopped, reach their deadline or wait, and the exit statuses. */
 #include "tests/support/engine.h"
 

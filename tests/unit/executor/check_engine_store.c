@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Whole runs and their store: files that are removed under a live run, who owns a
  * workflow, cancelling, damaged records. (check_full_disk.c has full disks.) */
 #include "tests/support/engine.h"

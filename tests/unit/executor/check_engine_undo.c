@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Whole runs that take back what they did: `on_failure: undo` and cairn_undo. */
 #include "tests/support/engine.h"
 

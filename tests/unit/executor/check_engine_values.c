@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Whole runs: the values that tasks pass on. */
 #include "tests/support/engine.h"
 

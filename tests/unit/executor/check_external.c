@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* External tasks: who gets one, what completing and failing them does, with and without
  * an owner, and what is refused. */
 #include "storage/store.h"

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=malloc,calloc,realloc,strdup,strndup,ZSTD_createCCtx */
+/* make: wrap=ZSTD_createDCtx,EVP_MD_CTX_new,sqlite3_prepare_v3,sqlite3_step */
+/* make: wrap=sqlite3_exec,sqlite3_bind_int64,sqlite3_bind_blob64 */
+/* make: wrap=sqlite3_wal_checkpoint_v2,open,stat,fstat,mkdir,fsync,rename */
+/* make: wrap=unlink,write,read long not-quick not-valgrind */
 /* Every call that the library makes to the allocator, to SQLite and to the system fails
  * in turn, once or from then on, while a store is written and looked at. Never a crash;
  * an error is told; and afterwards the store is whole and holds all that was
  * acknowledged.
  *
  * The linker puts the __wrap_ functions of this file between the library and the rest
- * (Makefile: --wrap), so what SQLite does by itself is not touched. */
+ * (wrap above), so what SQLite does by itself is not touched. */
 #include "executor/engine.h"
 #include "tests/support/engine.h"
 #include "tests/support/fake_runner.h"

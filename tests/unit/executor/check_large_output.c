@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=store_put_object */
 /* Output that is too large to be stored: it is lost and named, and everything else is
- * saved. The store is made to take it for too large (Makefile: --wrap). */
+ * saved. The store is made to take it for too large (wrap above). */
 #include "tests/support/engine.h"
 
 #include "storage/object.h"

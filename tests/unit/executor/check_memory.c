@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-quick */
 /* Every allocation refused in turn, in this process: what the library then returns is
  * CAIRN_ENOMEM or the same as ever, and (with sanitizers) nothing leaks.
  * tests/prove/p-memory.sh does it to the whole command. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=os_read_plain */
 /* Memory or descriptors are short just when the values of an attempt that ended well
  * are read. That is no failure of the task: the run is given up, and the next one takes
- * the end over, so nothing runs twice. The reading is made to fail (Makefile: --wrap).
+ * the end over, so nothing runs twice. The reading is made to fail (wrap above).
  */
 #include "tests/support/engine.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan */
 /* The recorder: checkpoints of work that the program carries out itself. */
 #include "tests/support/engine.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Unknown tasks and their resolution, undoing from outside, and what everything waits
  * for. */
 #include "tests/support/outside.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* What a run records of its tasks and its params: the messages of attempts, and the
  * params as they were given. A run without a store records nothing. */
 #include "tests/support/engine.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* The guard. "Engines" are this very program, started with the argument `engine`; they
  * are killed, and nothing that they started may live on. */
 #include "process/guard.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* Keepers: how tasks end under them, and who may start. */
 #include "tests/support/keeper.h"
 #include "tests/support/suite.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* Keepers of engines that die. "Engines" are this very program, started with the
  * argument `engine`; they are killed, and their tasks must go on, once each, and be
  * found with the truth. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* The files of keepers: what is believed of them, and what goes with them. */
 #include "tests/support/keeper.h"
 #include "tests/support/suite.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* What a dead run left behind is found by token or by slot, and nobody else is hurt. */
 #include "process/leftovers.h"
 #include "process/slot_map.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Starting processes and collecting their end. check_spawn_limit.c has how many live at
  * once, and what starts ahead of the caller. */
 #include "tests/support/spawner.h"

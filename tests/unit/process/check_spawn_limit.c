@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* The spawner with a limit: how many processes live at once, which of those that wait
  * start before the caller has looked at an end, and a caller that rests. */
 #include "tests/support/spawner.h"

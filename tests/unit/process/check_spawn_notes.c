@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* The spawner notes how a child ended before the next one starts in its place. */
 #include "process/spawner.h"
 

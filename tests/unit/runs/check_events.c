@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan */
 /* The audit log (runs/events.c), from rows made by hand. */
 #include "tests/support/old_store.h"
 #include "tests/support/remove_tree.h"

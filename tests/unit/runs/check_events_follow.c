@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan */
 /* The audit log, followed while it grows, and read in parts. */
 #include "tests/support/runs/events.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=malloc,calloc,realloc */
 /* Each allocation refused in turn while an index is made and searched: CAIRN_ENOMEM, or
  * what is found without any, until nothing is refused any more; and the next search
  * finds all. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=malloc,calloc,realloc */
 /* Each allocation refused in turn: CAIRN_ENOMEM, and the output is left alone, until
  * nothing is refused any more. */
 #include "session/board/cascade.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* Random rules and trees, by what `git check-ignore` and `git ls-files` say of them.
  * The trees of a repository lie side by side in its root, each with rules of its own in
  * some of its directories; the root has rules for all of them. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* The life of a store (storage/store*.c): opening, the write lock, the marker, and what
  * a killed process leaves. Its rows are in check_rows.c, faults in
  * check_store_faults.c. */

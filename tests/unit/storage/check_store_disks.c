@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan not-valgrind */
 /* Stores on disks and in directories that are full or read-only. */
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"

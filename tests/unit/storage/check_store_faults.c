@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: all-rooms wrap=pread tsan not-valgrind */
 /* Stores that are not for us, damaged ones, failing disks, and network file systems. */
 #include "base/os.h"
 #include "cairn/repair.h"
@@ -266,7 +267,7 @@ static ssize_t no_read(int fd, void *bytes, size_t n, off64_t at)
     return -1;
 }
 
-static int log_reads_fail; /* our own reads of files (Makefile: --wrap) */
+static int log_reads_fail; /* our own reads of files (wrap above) */
 
 ssize_t __real_pread(int fd, void *bytes, size_t n, off_t at);
 ssize_t __wrap_pread(int fd, void *bytes, size_t n, off_t at);

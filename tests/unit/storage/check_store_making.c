@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* The making of a store: cut off before every single step of it, and where there is no
  * room for one. */
 #include "base/lock.h"

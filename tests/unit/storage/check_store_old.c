@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* The store of an older release: read as it is, migrated by the first writer, also
  * while older processes work with it. */
 #include "storage/health.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* References to other tasks in large workflows: which are refused, compared with a slow
  * model, and that checking them does not take time as their number squared. */
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: tsan */
 /* Workflows built in memory: what is accepted, what is refused with which words, and
  * what can be looked at afterwards. */
 #include "base/limits.h"

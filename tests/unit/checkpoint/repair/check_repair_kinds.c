@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* Repairing a store with two namespaces: a session (tests/support/session.h) beside a
  * run. What is lost of one leaves the other as it was, byte for byte. */
 #include "tests/support/session.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: all-rooms */
 /* Deleting single checkpoints: which may be deleted, and that the store still verifies.
  */
 #include "storage/rows_checkpoint.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: all-rooms */
 /* What deleted ranges leave behind: any checkpoint may go, and those that stay can be
  * rebuilt across the gap as before. */
 #include "checkpoint/change_int.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: all-rooms */
 /* Verifying everything that is stored, and one checkpoint. */
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: wrap=malloc,calloc,realloc */
 /* Each allocation refused in turn while it is counted what takes room: CAIRN_ENOMEM and
  * nothing is told, until nothing is refused any more. */
 #include "cairn/size.h"

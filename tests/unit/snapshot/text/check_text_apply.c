@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* Random trees, and patches from one to the next: `git apply` and `patch -p1` must make
  * exactly the next of them, and no file may take more lines than GNU diff --minimal
  * finds. One tree has many files, so that few programs are started. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
 /* Edits: they make one text the other, and are no more than are needed. */
 #include "snapshot/text/hunks.h"
 

@@ -1,0 +1,156 @@
+# Installing, measuring, fuzzing and reading over the code.
+
+# ---- Installing ---------------------------------------------------------------
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+DOCDIR ?= $(PREFIX)/share/doc/cairn
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+LIB_LINKS := libcairn.so.$(SOVERSION) libcairn.so
+DOC_FILES := LICENSE README.md CHANGELOG.md $(wildcard docs/*)
+DOC_FILES := $(filter-out docs/man,$(DOC_FILES))
+PUBLIC_HEADERS := $(wildcard include/cairn/*.h)
+INSTALLED = $(BINDIR)/cairn $(LIBDIR)/libcairn.a $(LIBDIR)/libcairn.so.$(VERSION) \
+  $(addprefix $(LIBDIR)/,$(LIB_LINKS)) $(INCLUDEDIR)/cairn.h $(PKGCONFIGDIR)/cairn.pc \
+  $(PUBLIC_HEADERS:include/%=$(INCLUDEDIR)/%) $(MANDIR)/man1/cairn.1 $(COMPLETIONDIR)/cairn $(ZSHDIR)/_cairn $(FISHDIR)/cairn.fish $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
+
+.PHONY: install uninstall
+install: all ## install under DESTDIR and PREFIX
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCLUDEDIR)/cairn $(PKGCONFIGDIR) \
+	  $(MANDIR)/man1 $(COMPLETIONDIR) $(ZSHDIR) $(FISHDIR) $(DOCDIR))
+	install -m 755 $(BUILD)/cairn $(DESTDIR)$(BINDIR)/cairn
+	install -m 644 $(BUILD)/libcairn.a $(DESTDIR)$(LIBDIR)/libcairn.a
+	install -m 755 $(BUILD)/libcairn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libcairn.so.$(VERSION)
+	ln -sf libcairn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libcairn.so.$(SOVERSION)
+	ln -sf libcairn.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libcairn.so
+	install -m 644 include/cairn.h $(DESTDIR)$(INCLUDEDIR)/cairn.h
+	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(INCLUDEDIR)/cairn
+	$(PC_FILE) >$(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
+	chmod 644 $(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
+	install -m 644 docs/man/cairn.1 $(DESTDIR)$(MANDIR)/man1/cairn.1
+	install -m 644 cli/completion.bash $(DESTDIR)$(COMPLETIONDIR)/cairn
+	sed 's|@COMPLETION@|$(COMPLETIONDIR)/cairn|' cli/completion.zsh >$(DESTDIR)$(ZSHDIR)/_cairn
+	sed 's|@COMPLETION@|$(COMPLETIONDIR)/cairn|' cli/completion.fish >$(DESTDIR)$(FISHDIR)/cairn.fish
+	chmod 644 $(DESTDIR)$(ZSHDIR)/_cairn $(DESTDIR)$(FISHDIR)/cairn.fish
+	install -m 644 $(DOC_FILES) $(DESTDIR)$(DOCDIR)
+	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig || true; fi
+uninstall: ## remove what install put there
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	@rmdir $(DESTDIR)$(DOCDIR) $(DESTDIR)$(INCLUDEDIR)/cairn 2>/dev/null || true
+
+# ---- Benchmarks -----------------------------------------------------------------
+BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+$(BENCHES): DEPENDENCIES = -MMD -MP -MF $@.d
+$(BENCHES): $(BUILD)/%: %.c $(ALL_ROOMS)
+	$(from_sources)
+$(BUILD)/bench/peers $(BUILD)/bench/snapshot: $(BUILD)/%: $$(call sources_in,%) bench/bench.h $(ALL_ROOMS)
+	$(from_sources)
+.PHONY: bench-peers bench-snapshot bench-search
+bench-search: all $(BUILD)/bench/search ## searches of 10,000 and 100,000 texts
+	@BUILD='$(BUILD)' $(BUILD)/bench/search
+bench-snapshot: all $(BUILD)/bench/snapshot ## snapshots of files beside git, restic and borg
+	@BUILD='$(BUILD)' $(BUILD)/bench/snapshot
+bench-peers: all $(BUILD)/bench/peers ## cairn beside make, ninja, parallel, Snakemake
+	@BUILD='$(BUILD)' $(BUILD)/bench/peers
+bench: all $(BENCHES) ## measure; one line per figure
+	@for b in $(BENCHES); do BUILD='$(BUILD)' $$b || exit; done
+	@for b in $(wildcard bench/*.sh); do BUILD='$(BUILD)' sh $$b || exit; done
+
+demo: all ## run the licences example, kill it, resume it
+	@sh examples/licences/demo.sh $(BUILD)/cairn
+
+# ---- Fuzzing ------------------------------------------------------------------
+# One program per tests/fuzz/fuzz_X.c (libFuzzer, so clang), with the library compiled
+# anew under sanitizers. FUZZ_TPL=path/to/tpl.c puts libtpl's source (1.6) into them, so
+# that the sanitizers see it, too.
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 600
+FUZZ_JOBS ?= 2
+FUZZ_TPL ?=
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/fuzz_%)
+FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -O1 $(FUZZ_FLAGS) \
+  -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SOURCES) $(SERVER_SOURCES))
+$(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<
+$(FUZZ_OBJECTS): $(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+$(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/process/helper_image.o
+	@rm -f $@
+	$(call say,AR,$@)$(AR) rcs $@ $^
+$(FUZZ_PROGRAMS): $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) \
+  $(BUILD)/fuzz/internal.a $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o)
+	$(call say,CCLD,$@)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/fuzz/internal.a \
+	  $(filter-out -fsanitize=%,$(ALL_LDFLAGS)) $(FUZZ_LIBS)
+-include $(FUZZ_OBJECTS:.o=.d)
+
+RUN_FUZZ = BUILD='$(BUILD)' FUZZ_JOBS='$(FUZZ_JOBS)' sh tests/fuzz/run.sh
+.PHONY: fuzz fuzz-short fuzz-corpus fuzz-programs fuzz-programs-if-possible
+fuzz-programs: $(FUZZ_PROGRAMS)
+prove prove-short: fuzz-programs-if-possible
+fuzz-programs-if-possible: $(BUILD)/process/helper_image.o # else p-fuzz says what is missing
+	@mkdir -p $(BUILD)/fuzz
+	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+	  $(FUZZ_CC) -w -x c -fsanitize=fuzzer,address -o $(BUILD)/fuzz/probe - 2>/dev/null || exit 0; \
+	  $(MAKE) --no-print-directory fuzz-programs
+fuzz: fuzz-programs ## feed hostile bytes to every decoder, FUZZ_SECONDS (600) to each
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(RUN_FUZZ)
+fuzz-short: fuzz-programs ## the same for 10 seconds each
+	@FUZZ_SECONDS=10 $(RUN_FUZZ)
+fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
+	@FUZZ_SECONDS=0 $(RUN_FUZZ)
+
+# ---- Reading over the code ----------------------------------------------------
+SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server include examples tests bench
+# What npm has installed is not ours.
+C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null))
+SH_FILES := bootstrap.sh .ci/run mk/needs.sh $(sort $(shell find tests examples bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
+.PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
+# More checks, or with a minus fewer: '-clang-analyzer-*' takes out what takes nearly all
+# of the time, following paths.
+TIDY_CHECKS ?=
+lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellcheck and the project's own rules
+clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES))
+# Where an object is new, its source or a header of it is.
+$(BUILD)/tidy/%.ok: %.c .clang-tidy $(BUILD)/%.o
+	@mkdir -p $(@D)
+	$(call say,TIDY,$<)clang-tidy --quiet $(if $(TIDY_CHECKS),'--checks=$(TIDY_CHECKS)') $< -- $(ALL_CFLAGS) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
+	@touch $@
+cppcheck:
+	$(call say,CHECK,cppcheck)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
+	  --enable=warning,performance,portability --suppress=missingIncludeSystem \
+	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)
+# gcc follows every path through a file; its findings are errors. Two kinds are left to
+# AddressSanitizer and valgrind, since gcc 12 loses what a structure holds on to
+# (malloc-leak) and what was set through a pointer into an array (uninitialized).
+ANALYZER = -O1 -fanalyzer -Werror -Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value
+.PHONY: analyze
+ANALYZED = $(patsubst %.c,$(BUILD)/analyze/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES))
+analyze: $(ANALYZED) ## gcc -fanalyzer
+-include $(ANALYZED:.ok=.d)
+$(BUILD)/analyze/%.ok: %.c
+	@mkdir -p $(@D)
+	$(call say,ANALYZE,$<)gcc $(ALL_CFLAGS) $(ANALYZER) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h \
+	  -MMD -MP -MF $(@:.ok=.d) -MT $@ -c -o $(@:.ok=.o) $<
+	@touch $@
+shellcheck:
+	$(call say,CHECK,shellcheck)shellcheck $(SH_FILES)
+lint-rules: all
+	@for rule in tests/lint/*.sh; do BUILD='$(BUILD)' sh $$rule || exit; done
+.PHONY: figures
+figures: all ## the shape of the tree in numbers (needs universal-ctags)
+	@BUILD='$(BUILD)' sh tests/tools/figures.sh
+format: ## clang-format every C file
+	$(call say,FORMAT,$(words $(C_FILES)) files)clang-format -i $(C_FILES)
+format-check: ## complain about files that `make format` would change
+	$(call say,FORMAT,$(words $(C_FILES)) files)clang-format --dry-run -Werror $(C_FILES)
