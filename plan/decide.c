@@ -106,6 +106,14 @@ static bool is_unknown(const struct judge *j, const struct judged_task *v)
            (v->def->once && v->mark & MARK_OUTLIVED && !will_adopt(j, v));
 }
 
+/* Any task that `finally` runs after ends anew. */
+static uint32_t first_anew(const struct judge *j)
+{
+    return j->first_will != NODE_NONE  ? j->first_will
+           : j->first_may != NODE_NONE ? j->first_may
+                                       : j->first_turned;
+}
+
 static enum cairn_reason pending_reason(const struct judge *j,
                                         const struct judged_task *v)
 {
@@ -119,8 +127,7 @@ static enum cairn_reason pending_reason(const struct judge *j,
     if (v->mark & MARK_INTERRUPTED)
         return CAIRN_REASON_INTERRUPTED;
     /* It waits for what it needs, or was about to start. */
-    bool waited =
-        v->def->finally && (j->first_will != NODE_NONE || j->first_may != NODE_NONE);
+    bool waited = v->def->finally && first_anew(j) != NODE_NONE;
     if (v->mark & MARK_RESET && waited)
         return CAIRN_REASON_UPSTREAM;
     if (v->mark & MARK_RESET)
@@ -324,8 +331,8 @@ static uint8_t outcome_of_bad(const struct judge *j, uint32_t task)
 static void judge_skipped_task(struct judge *j, const struct judged_task *v,
                                enum cairn_reason reason)
 {
-    if (v->def->finally && j->first_will == NODE_NONE && j->first_may == NODE_NONE &&
-        !(v->needs & FATE_ANEW) && !v->changed && !v->put_back) {
+    if (v->def->finally && first_anew(j) == NODE_NONE && !(v->needs & FATE_ANEW) &&
+        !v->changed && !v->put_back) {
         settle_as(j, v->task,
                   v->recorded == CAIRN_EXCLUDED ? CAIRN_REASON_EXCLUDED
                                                 : CAIRN_REASON_NEED_SKIPPED,
@@ -345,8 +352,8 @@ static uint16_t fate_of_outcome(uint8_t outcome)
     return outcome == CAIRN_FAILED ? FATE_FAILED : FATE_COMPLETED;
 }
 
-/* What belongs to `finally` runs after everything else, so also if anything else runs.
- */
+/* What belongs to `finally` runs after everything else, so also if anything else runs,
+ * or ends in another way without running. */
 static void add_finally_needs(const struct judge *j, struct judged_task *v)
 {
     bool stands = v->recorded == CAIRN_COMPLETED || v->mark & MARK_OUTLIVED ||
@@ -357,6 +364,8 @@ static void add_finally_needs(const struct judge *j, struct judged_task *v)
         v->needs |= FATE_WILL;
     else if (j->first_may != NODE_NONE)
         v->needs |= FATE_MAY;
+    else if (j->first_turned != NODE_NONE)
+        v->needs |= FATE_TURNED;
 }
 
 static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
@@ -419,7 +428,7 @@ static void judge_task(struct judge *j, uint32_t task)
         out->fate[task] |= FATE_EXCLUDED;
     if (v.def->finally && out->cause[task] == NODE_NONE &&
         out->reason[task] == CAIRN_REASON_UPSTREAM)
-        out->cause[task] = j->first_will != NODE_NONE ? j->first_will : j->first_may;
+        out->cause[task] = first_anew(j);
 }
 
 static void count_task(struct judge *j, uint32_t task)
@@ -436,6 +445,8 @@ static void count_task(struct judge *j, uint32_t task)
         j->first_will = task;
     if (may && j->first_may == NODE_NONE)
         j->first_may = task;
+    if (out->fate[task] & FATE_TURNED && j->first_turned == NODE_NONE)
+        j->first_turned = task;
 }
 
 /* In topological order; those of `finally`, which only need each other, last. */
@@ -533,8 +544,11 @@ int decide(const struct decide_input *input, struct decisions *out,
            struct cairn_error *error)
 {
     struct decisions d = {.n = input->graph->n_tasks};
-    struct judge judge = {
-        .in = input, .out = &d, .first_will = NODE_NONE, .first_may = NODE_NONE};
+    struct judge judge = {.in = input,
+                          .out = &d,
+                          .first_will = NODE_NONE,
+                          .first_may = NODE_NONE,
+                          .first_turned = NODE_NONE};
     d.fate = calloc(input->graph->n_nodes, sizeof *d.fate);
     d.reset = calloc(d.n, 1);
     d.aside = calloc(d.n, 1);

@@ -10,7 +10,7 @@ struct judge {
     struct decisions *out;
     struct digest *now, *then; /* fingerprints; NULL when the graphs are the same */
     bool any_open;
-    uint32_t first_will, first_may; /* for `finally` */
+    uint32_t first_will, first_may, first_turned; /* for `finally` */
 };
 
 /* Where the run stops at failures: after the tasks are judged, takes back what an

@@ -242,10 +242,14 @@ static const char *describe_upstream(const struct cairn_plan *plan, uint32_t tas
                                      struct arena *arena)
 {
     const struct decisions *d = &plan->situation.decisions;
-    if (graph_def(&plan->workflow->graph, task)->finally)
+    uint32_t cause = d->cause[task];
+    bool finally = graph_def(&plan->workflow->graph, task)->finally;
+    if (finally && cause != NODE_NONE && d->fate[cause] & FATE_TURNED)
+        return about_cause(plan, task, "%s does not run now, and it runs after that",
+                           "other tasks do not run now", arena);
+    if (finally)
         return about_cause(plan, task, "%s runs again, and it runs after that",
                            "other tasks run again", arena);
-    uint32_t cause = d->cause[task];
     if (cause != NODE_NONE && d->fate[cause] & FATE_TURNED &&
         only_passes_on(plan, cause))
         return about_cause(plan, task, "something that %s waits for runs again",

@@ -123,4 +123,32 @@ rm hold log
 echo 3 >in
 exits 0 cairn resume
 is "$(cat log)" 'e 3 3' 'an interrupted one waits for what runs before the skipped steps'
+
+# Nothing runs, but a task is skipped now: `finally` runs, as it does in a new run.
+mkdir finally && cd finally || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >f.yaml <<'END'
+name: f
+tasks:
+  a: {run: echo a >a, outputs: [a]}
+  b: {needs: a, run: 'true'}
+finally:
+  last: {env: {s: '${{ tasks.a.status }}', f: "${{ default(tasks.a.files, 'no file') }}"}, run: 'echo "$s, $f" >>ran'}
+  seldom: {if: "tasks.b.status == 'skipped'", run: echo seldom >>ran}
+END
+exits 0 cairn run f.yaml
+sed -i "s/  a: {/&if: 'false', /" f.yaml
+exits 0 cairn plan
+matches '^run +last +. does not run now, and it runs after that' 'plan says so'
+matches '^may +seldom ' 'of one whose condition may be met now, too'
+exits 0 cairn explain last
+says 'does not run now, and it runs after that' 'so does explain'
+exits 0 cairn resume
+exits 0 cairn resume
+says 'nothing to do' 'then all is settled'
+sort ran >sorted
+exits 0 cairn run f.yaml --fresh
+is "$(tail -n 2 ran | sort)" "$(grep -v '^completed' sorted)" 'the same as of a new run'
+grep -v '^completed' sorted >anew
+is "$(cat anew)" "$(printf 'seldom\nskipped, no file')" 'with what holds now'
 done_testing

@@ -140,6 +140,17 @@ static bool others_run(struct oracle *o)
     return any;
 }
 
+static bool others_turn(struct oracle *o)
+{
+    bool any = false;
+    for (uint32_t t = 0; t < graph.n_tasks; t++)
+        if (!graph_def(&graph, t)->finally) {
+            consult(o, t);
+            any |= o->turned[t];
+        }
+    return any;
+}
+
 static bool others_wait(struct oracle *o)
 {
     bool any = false;
@@ -158,8 +169,12 @@ static void see_others(struct oracle *o, uint32_t task, struct needs_seen *needs
         states.outcome[task] == CAIRN_COMPLETED || marks[task] & MARK_OUTLIVED ||
         (states.outcome[task] == CAIRN_FAILED && handled(states.outcome, task));
     bool sure = false;
-    if (!graph_def(&graph, task)->finally || !begun || !others_run(o))
+    if (!graph_def(&graph, task)->finally || !begun)
         return;
+    if (!others_run(o)) {
+        needs->turned |= others_turn(o);
+        return;
+    }
     for (uint32_t t = 0; t < graph.n_tasks; t++)
         sure |= !graph_def(&graph, t)->finally && consult(o, t) == WILL_RUN;
     needs->will |= sure;
@@ -171,7 +186,7 @@ static uint8_t stands(struct oracle *o, uint32_t task, const struct needs_seen *
 {
     const struct task_def *def = graph_def(&graph, task);
     bool moving = needs->waits || needs->may || needs->will || needs->turned;
-    bool after = def->finally && others_run(o);
+    bool after = def->finally && (others_run(o) || others_turn(o));
     switch (states.outcome[task]) {
     case CAIRN_COMPLETED:
         return marks[task] & MARK_UNDOING || evidence[task] != EVIDENCE_GOOD ||
