@@ -73,23 +73,28 @@ static int complete_externally(struct engine *e, const struct command_row *row,
 struct claim_time {
     uint32_t task;
     int64_t time_ns;
+    bool found;
 };
 
 static int take_claim_time(void *context, const struct claim_row *row)
 {
     struct claim_time *claim = context;
+    claim->found |= row->task == claim->task;
     if (row->task == claim->task && row->sum_ok && row->spent)
         claim->time_ns = row->time_ns;
     return 0;
 }
 
 /* When somebody began to do it: when it was claimed. Else nothing is known but when it
- * was reported. What cannot be read is no reason not to take the report. */
+ * was reported. What cannot be read is no reason not to take the report; without any
+ * claim it is void (stale_claims.c): 0. */
 static int64_t begun_externally(const struct engine *e, const struct command_row *row)
 {
-    struct claim_time claim = {row->task, 0};
-    (void)store_each_claim(e->request.store, e->run.row.run, row->gen, take_claim_time,
-                           &claim, NULL);
+    struct claim_time claim = {row->task, 0, false};
+    int rc = store_each_claim(e->request.store, e->run.row.run, row->gen,
+                              take_claim_time, &claim, NULL);
+    if (!rc && !claim.found)
+        return 0;
     return claim.time_ns > 0 && claim.time_ns < row->time_ns ? claim.time_ns
                                                              : row->time_ns;
 }
@@ -105,7 +110,8 @@ static struct ending *draft_external(struct engine *e, const struct command_row 
         engine_break(e);
         return NULL;
     }
-    ending->row.started_ns = begun_externally(e, row);
+    int64_t begun_ns = begun_externally(e, row);
+    ending->row.started_ns = begun_ns ? begun_ns : row->time_ns;
     ending->row.flags |= ATTEMPT_EXTERNAL;
     return ending;
 }
@@ -148,6 +154,10 @@ static bool end_external(struct engine *e, const struct command_row *row, uint32
         return false;
     if (task == NODE_NONE || e->progress.sched.state[task] != OFFERED) {
         log_command(e, row, task, "refused: the task cannot be done now");
+        return true;
+    }
+    if (begun_externally(e, row) == 0) {
+        log_command(e, row, task, "refused: it was another question (edited)");
         return true;
     }
     struct ending *ending = draft_external(e, row, task);

@@ -24,6 +24,7 @@ struct command_wait {
     int64_t until_ns;
     int64_t pause_ns;
     bool taken;
+    bool kept; /* the run has ended: it counts when that goes on */
 };
 
 /* The definition is read again each time: meanwhile another owner may have stored a
@@ -57,6 +58,10 @@ static int wait_or_settle(struct command_wait *w, struct cairn_error *error)
         pause_longer(w);
         return 0;
     }
+    w->kept = w->command->verb == COMMAND_COMPLETE &&
+              (w->row.state == CAIRN_RUN_FAILED || w->row.state == CAIRN_RUN_CANCELLED);
+    if (w->kept)
+        return 0;
     rc = settle_ourselves(w, error);
     if (rc != CAIRN_EOWNED)
         return rc;
@@ -67,7 +72,7 @@ static int wait_or_settle(struct command_wait *w, struct cairn_error *error)
 static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
 {
     int rc = store_command_taken(w->store, w->command->id, &w->taken, error);
-    while (!rc && !w->taken && clock_mono_ns() < w->until_ns) {
+    while (!rc && !w->taken && !w->kept && clock_mono_ns() < w->until_ns) {
         rc = wait_or_settle(w, error);
         if (!rc)
             rc = store_command_taken(w->store, w->command->id, &w->taken, error);
@@ -76,7 +81,7 @@ static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
         error_context(error, "it is stored and counts when the run goes on, but");
         return rc;
     }
-    if (w->taken)
+    if (w->taken || w->kept)
         return 0;
     return error_set(
         error, CAIRN_EBUSY,
@@ -182,5 +187,5 @@ int command_wait(struct cairn_store *store, const struct queued_command *command
                              .pause_ns = FIRST_NS};
     int rc = wait_until_taken(&w, error);
     arena_release(&w.arena);
-    return rc ? rc : command_outcome(store, command, error);
+    return rc || !w.taken ? rc : command_outcome(store, command, error);
 }

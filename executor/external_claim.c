@@ -336,7 +336,8 @@ static int renew_claim(struct external_task *t, const char *token, int64_t lease
                        struct cairn_error *error)
 {
     int rc = external_task_check_token(t, token, error);
-    if (!rc && lease_ms) /* given back it can be in a run that has ended, too */
+    /* Given back it can be in a run that has ended, too. */
+    if (!rc && lease_ms && !external_task_is_late(t))
         rc = external_task_check_open(t, error);
     struct new_claim claim = {.token = t->claim->token,
                               .holder = t->claim->holder,

@@ -163,7 +163,8 @@ static int put_report(struct external_task *t, const struct external_report *r,
 {
     struct buf data = BUF_INIT;
     int rc = r->token ? external_task_check_token(t, r->token, error) : 0;
-    if (!rc)
+    bool kept = r->verb == COMMAND_COMPLETE && r->token && external_task_is_late(t);
+    if (!rc && !kept)
         rc = external_task_check_open(t, error);
     if (!rc && !r->token)
         rc = r->lost ? check_lost(t, error) : check_unclaimed(t, error);

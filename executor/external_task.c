@@ -106,6 +106,14 @@ int external_task_check_open(struct external_task *t, struct cairn_error *error)
     return rc;
 }
 
+bool external_task_is_late(const struct external_task *t)
+{
+    const struct run_view *v = &t->view;
+    return !v->live &&
+           (v->row.state == CAIRN_RUN_FAILED || v->row.state == CAIRN_RUN_CANCELLED) &&
+           v->states.outcome[t->task] == CAIRN_PENDING;
+}
+
 int external_task_refuse_taken(const struct external_task *t, struct cairn_error *error)
 {
     int64_t left = (t->claim->left_ms + 999) / 1000;

@@ -21,6 +21,10 @@ int external_task_open(struct external_task *t, struct cairn_store *store, uint6
 void external_task_release(struct external_task *t);
 /* CAIRN_EUSAGE if it cannot be done now; CAIRN_EOWNED if somebody has just ended it. */
 int external_task_check_open(struct external_task *t, struct cairn_error *error);
+/* Has the run ended, by something else, while somebody did the task? That it
+ * is done, with the token, is kept then, and counts when the run goes on. (A failure is
+ * not: it would end the run again at once.) */
+bool external_task_is_late(const struct external_task *t);
 /* Returns CAIRN_EOWNED, with the holder's name in the error. */
 int external_task_refuse_taken(const struct external_task *t,
                                struct cairn_error *error);

@@ -16,21 +16,23 @@
 #include <stdlib.h>
 
 /* The claims of one generation of the run's graph. */
+struct open_claim {
+    uint32_t task; /* in its numbers */
+    bool spent;    /* only a report that nobody has taken yet can be void then */
+};
 struct open_claims {
-    uint32_t *tasks; /* in its numbers */
+    struct open_claim *at;
     size_t n, capacity;
 };
 
 static int add_claim(void *context, const struct claim_row *row)
 {
     struct open_claims *open = context;
-    if (row->spent)
-        return 0;
-    uint32_t *tasks = array_room(open->tasks, open->n, &open->capacity, sizeof *tasks);
-    if (!tasks)
+    struct open_claim *at = array_room(open->at, open->n, &open->capacity, sizeof *at);
+    if (!at)
         return CAIRN_ENOMEM;
-    open->tasks = tasks;
-    open->tasks[open->n++] = row->task;
+    open->at = at;
+    open->at[open->n++] = (struct open_claim){row->task, row->spent};
     return 0;
 }
 
@@ -88,14 +90,41 @@ static int drop_claim(struct engine *e, const struct graph *then, uint32_t gen,
     return store_drop_claim(e->request.store, e->run.row.run, gen, task, error);
 }
 
+/* A report that came when the run had ended. Without its claim it is refused. */
+static int has_report(const struct engine *e, uint32_t gen, uint32_t task, bool *has,
+                      struct cairn_error *error)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row = {0};
+    int rc;
+    do {
+        buf_clear(&data);
+        rc = store_next_command(e->request.store, e->run.row.run, row.id, &row, &data,
+                                error);
+        if (rc == CAIRN_EDAMAGED && row.id) {
+            rc = 0; /* nobody will carry it out */
+            continue;
+        }
+        *has = !rc && row.id && row.gen == gen && row.task == task &&
+               (row.verb == COMMAND_COMPLETE || row.verb == COMMAND_FAIL);
+    } while (!rc && row.id && !*has);
+    buf_release(&data);
+    return rc;
+}
+
 static int drop_stale(struct engine *e, const struct open_claims *open, uint32_t gen,
                       const struct graph *then, struct cairn_error *error)
 {
     struct generations g = {0};
     int rc = compare_generations(e, then, &g, error);
     for (size_t i = 0; i < open->n && !rc; i++) {
-        uint32_t task = open->tasks[i];
-        if (task < then->n_tasks && is_stale(e, &g, task))
+        uint32_t task = open->at[i].task;
+        bool counts = !open->at[i].spent;
+        if (task >= then->n_tasks || !is_stale(e, &g, task))
+            continue;
+        if (!counts)
+            rc = has_report(e, gen, task, &counts, error);
+        if (!rc && counts)
             rc = drop_claim(e, then, gen, task, error);
     }
     free(g.now);
@@ -138,6 +167,6 @@ int stale_claims_drop(struct engine *e, struct cairn_error *error)
         if (!rc && open.n)
             rc = drop_of_generation(e, &open, gen, error);
     }
-    free(open.tasks);
+    free(open.at);
     return rc;
 }

@@ -69,7 +69,9 @@ CAIRN_API int cairn_renew(struct cairn_store *store, uint64_t run, const char *t
 /* Completes an external task with values for later tasks, or fails it. `token` is that
  * of the claim, or NULL for a task that was never claimed. EOWNED: the lease has
  * expired or someone else holds the task. Durable when it returns 0, as cairn_resolve.
- */
+ * A task that was claimed before its run failed or was cancelled can be completed with
+ * its token: that counts when the run goes on, unless the task was edited, or what it
+ * needs ends anew. */
 CAIRN_API int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,
                              const char *token, const struct cairn_param *values,
                              size_t n_values, struct cairn_error *error);

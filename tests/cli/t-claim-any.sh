@@ -172,29 +172,50 @@ wait $pid
 is $? 143 'a signal ends a wait'
 json_ok "and what is said is whole" next.out
 
-# The run ends while a step is done: the step is given back, not held by nobody.
+# The run ends while a step is done: its answer is kept, and counts when the run goes on.
 cat >two.yaml <<'END'
 name: two
 tasks:
   x: {external: do x}
   y: {external: do y}
+  z: {needs: x, env: {A: "${{ tasks.x.outputs.a }}"}, run: 'echo "$A" >>z.txt'}
 END
-rm -f over began
+rm -f over began z.txt
 cairn run two.yaml >two.out 2>&1 &
 run_pid=$!
 there() { cairn next --json | grep -q '"y"'; }
 wait_for 20 there
 two=$(cairn status --json | sed 's/^{"run":\([0-9]*\).*/\1/')
-cairn claim --any "$two" --exec 'echo >began; until [ -e over ]; do sleep 0.02; done; echo "{}"' >claim.out 2>&1 &
+cairn claim --any "$two" --lease 1s --exec 'echo >began; until [ -e over ]; do sleep 0.02; done; echo "{\"a\": 5}"' >claim.out 2>&1 &
 pid=$!
 ok 'x is claimed' wait_for 20 test -s began
 exits 0 cairn fail "$two" y
 wait $run_pid
+sleep 1.5
 : >over
 wait $pid
-is $? 2 'its answer is not taken'
-ok 'it says so, and that the step is given back' grep -q 'x is given back' claim.out
-run cairn resume "$two" --no-wait
+is $? 0 'its answer is taken, and its lease was renewed meanwhile'
+exits 2 cairn claim "$two" x
+exits 7 cairn resume "$two" --no-wait
+is "$(cat z.txt)" 5 'it counts when the run goes on, and nobody does it again'
+exits 0 cairn claim "$two" y
+token=$(sed 's/ .*//;q' out)
+exits 0 cairn complete "$two" y --token "$token"
+
+# What is edited meanwhile is another question.
+exits 7 cairn run two.yaml --no-wait --fresh
+two=$(cairn status --json | sed 's/^{"run":\([0-9]*\).*/\1/')
 exits 0 cairn claim "$two" x
-rm -f over
+token=$(sed 's/ .*//;q' out)
+exits 0 cairn fail "$two" y
+exits 1 cairn resume "$two"
+exits 2 cairn fail "$two" x --token "$token"
+says 'go on with it first' 'a failure would end the run again at once'
+exits 0 cairn complete "$two" x --token "$token" --output a=6
+exits 2 cairn complete "$two" x --token "$token" --output a=7
+sed 's/do x/do X/' two.yaml >other.yaml && mv other.yaml two.yaml
+exits 7 cairn resume "$two" --no-wait
+exits 0 cairn next "$two"
+says 'do X' 'the answer to the old one does not answer it'
+is "$(cat z.txt)" 5 'nothing went on with it'
 done_testing
