@@ -185,4 +185,47 @@ logs arguments 600 'as arguments they are many'
 exits 0 cairn status --tasks
 says 'variable files is' 'a variable that is too long is named'
 
+# ---- After each edit a resume ends as a new run in another directory does ----
+mkdir -p edits fresh
+cat >edits/e.yaml <<'END'
+name: edits
+params: {p: one}
+tasks:
+  src: {run: 'echo "v=$p" >>"$CAIRN_OUTPUT"; echo src >src', outputs: [src]}
+  two: {run: 'echo v=two >>"$CAIRN_OUTPUT"; echo 2 >two', outputs: [two]}
+  g: {foreach: {i: [a, b, c]}, needs: [src], env: {V: '${{ tasks.src.outputs.v }}'}, run: 'echo "$i $V" >"g.$i"', outputs: ['g.${{ i }}']}
+  h: {foreach: {i: [a, b, c]}, needs: ['g[i=${{ i }}]'], exec: [sh, -euc, 'sed "s/^/h /" "$1" >"h.$i"', x, '${{ tasks.g.files }}'], outputs: ['h.${{ i }}']}
+  all: {needs: [g, h, two], exec: [sh, -euc, 'cat "$@" >all', x, '${{ tasks.h.files }}', '${{ tasks.g.files }}', '${{ tasks.two.files }}'], outputs: [all]}
+finally:
+  last: {env: {s: '${{ tasks.g.status }} ${{ tasks.two.status }}', f: "${{ default(tasks.g.files, '-') }}"}, run: 'echo "$s" "$f" >last'}
+END
+same_as_fresh() { # NAME
+    (cd edits && CAIRN_STORE=$PWD/.cairn cairn resume 1) >out 2>err
+    went=$?
+    rm -rf fresh/.cairn fresh/*
+    cp edits/e.yaml fresh/
+    (cd fresh && CAIRN_STORE=$PWD/.cairn cairn run e.yaml) >fresh.out 2>&1
+    is "$went $(cat edits/all edits/last)" "$? $(cat fresh/all fresh/last)" "$1: as a new run"
+}
+(cd edits && CAIRN_STORE=$PWD/.cairn cairn run e.yaml) >out 2>&1
+is "$(tr '\n' ' ' <edits/all)" 'h a one h b one h c one a one b one c one 2 ' 'what a run makes'
+while IFS='|' read -r name edit; do
+    sed -i "$edit" edits/e.yaml
+    same_as_fresh "$name"
+done <<'END'
+a member is renamed|s/\[a, b, c\]/[a, d, c]/
+the members of both are in another order|s/\[a, d, c\]/[c, a, d]/
+those of one are|/^  h:/s/\[c, a, d\]/[d, c, a]/
+a member is added in the middle|s/\[\(c\|d\), /&e, /
+one is removed|s/, a/ /
+nothing is changed|s/^$//
+another need gives the value|/^  g:/s/src/two/g
+the need and what is read of it go|/^  g:/{s/needs: .two., //; s/env: {[^}]*}}[^}]*}, //; s/ .V"/"/}
+a group is named otherwise|s/^  g:/  gg:/; s/tasks\.g\./tasks.gg./g; s/\[g, h/[gg, h/; s/'g\[/'gg[/
+its output is|s/g\.\$i/G.$i/; s/g\.\$.. i/G.\${{ i/
+a joined task is skipped|s/^  two: {/&if: 'false', /; s/, two\]/]/; s/, '\${{ tasks.two.files }}'//
+a group is removed|/^  h:/d; s/, h\]/]/; s/'\${{ tasks.h.files }}', //
+the joined files come in another way|/^  all:/s/exec: .*\(outputs\)/env: {f: '${{ tasks.gg.files }}'}, run: 'cat $f >all', \1/
+a key is named otherwise|/^  gg:/{s/{i:/{k:/; s/\$i/$k/g; s/{ i }/{ k }/}
+END
 done_testing
