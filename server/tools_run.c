@@ -307,7 +307,8 @@ static const struct tool rows[] = {
     {.name = "run_resolve",
      .title = "Decide an unknown outcome",
      .about = "Decides what became of a task that must not run twice and was "
-              "interrupted. Look first: nothing of it can be found out by cairn.",
+              "interrupted, or had completed before what it needs ran again. Look "
+              "first: nothing of it can be found out by cairn.",
      .set = TOOLSET_RUN,
      .hints = HINT_DESTRUCTIVE,
      VARIANTS(resolve),
