@@ -367,8 +367,9 @@ static void notice_unseen(struct loader *l)
         situation_add_notice(
             s,
             "%.*s declares no `inputs`: a change of what it reads does "
-            "not run it again, `cairn rerun %.*s` does",
-            (int)id.len, id.ptr, (int)id.len, id.ptr);
+            "not run it again, `cairn rerun --run %llu %.*s` does",
+            (int)id.len, id.ptr, (unsigned long long)s->recorded.row.run, (int)id.len,
+            id.ptr);
     }
 }
 

@@ -149,7 +149,7 @@ echo 'int main(void) { return 1; }' >src/main.c
 exits 1 cairn run pipeline.yaml --fresh
 echo 'int main(void) { return 0; }' >src/main.c
 exits 0 cairn plan
-says 'build declares no `inputs`: a change of what it reads does not run it again, `cairn rerun build` does' 'without inputs the plan says so'
+says 'build declares no `inputs`: a change of what it reads does not run it again, `cairn rerun --run 9 build` does' 'without inputs the plan says so'
 exits 1 cairn resume
 says 'build declares no `inputs`' 'and resume'
 exits 0 cairn rerun build

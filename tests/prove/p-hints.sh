@@ -21,9 +21,9 @@ if ! unshare -m true 2>/dev/null; then
     exit 0
 fi
 for name in $names; do
-    mkdir "$name"
+    mkdir "t-$name"
     # shellcheck disable=SC2030,SC2031 # of this test
-    (cd "$name" && CAIRN_STORE=$PWD/.cairn && export CAIRN_STORE &&
+    (cd "t-$name" && CAIRN_STORE=$PWD/.cairn && export CAIRN_STORE &&
         timeout "$PART_TIMEOUT" sh "$TESTS/cli/t-$name.sh") >"log.$name" 2>&1
 done
 touch hints/log

@@ -30,7 +30,8 @@ trap 'rm -rf "$work"' EXIT
 commands=$dir/commands
 [ -s "$commands" ] || cairn help all 2>/dev/null | awk '/^  [a-z]/ { print $1 }' | sort -u >"$commands"
 awk -v list="$commands" '
-function take(text) { if (text !~ /[$]/ && !(text in seen)) { seen[text] = 1; print text } }
+# Not: with variables, or a control character in a name, which is shown as ^J.
+function take(text) { if (text !~ /[$]|\^[A-Z]/ && !(text in seen)) { seen[text] = 1; print text } }
 # Up to what ends a phrase, outside of quotes.
 function phrase(text,   i, c, quote) {
     for (i = 1; i <= length(text); i++) {
