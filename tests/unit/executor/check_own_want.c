@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: wrap=os_read_plain */
+/* make: wrap=os_read_plain not-quick */
 /* Memory or descriptors are short just when the values of an attempt that ended well
  * are read. That is no failure of the task: the run is given up, and the next one takes
  * the end over, so nothing runs twice. The reading is made to fail (wrap above).
