@@ -58,6 +58,13 @@ static const struct meaning commands[] = {
     {"all", "`cairn run` runs the whole workflow file"},
     {"test", "`cairn run test` runs the task or group of that name"},
     {"tail", "`cairn log TASK --follow` prints what a task writes"},
+    {"get", "`cairn runs` lists runs, `cairn status` shows the newest one"},
+    {"apply", "`cairn run FILE` runs a workflow file"},
+    {"prune", "did you mean `cairn checkpoint prune`? `cairn gc` removes old runs"},
+    {"session prune", "`cairn checkpoint prune --session NAME --keep-last N` deletes "
+                      "old checkpoints of a session"},
+    {"journal", "`cairn events` lists what happened in a run"},
+    {"schedule cron", "start `cairn run FILE` from cron or a timer"},
     {"history", "`cairn runs` lists runs, `cairn checkpoint list` checkpoints"},
     {"dag dot", "`cairn graph` draws the tasks"},
     {"approve done", "`cairn complete RUN TASK` says that an external task is done"},
@@ -91,7 +98,7 @@ static const struct meaning commands[] = {
     {"submit trigger dispatch", "`cairn run` runs a workflow file"},
     {"unlock",
      "a lock ends with the process that holds it: `cairn resume` goes on with the run"},
-    {"outputs results", "`cairn values` shows what tasks have told"},
+    {"outputs results", "`cairn values` shows the values that tasks wrote"},
     {"rm delete remove",
      "`cairn gc` removes old runs, `cairn checkpoint delete ID` a checkpoint"},
     {"edit", "the workflow file is yours to edit; `cairn validate` checks it"},
@@ -101,10 +108,11 @@ static const struct meaning commands[] = {
               "has finished"},
 };
 
+/* A row is also found by the whole of its words: those of a command of a group. */
 const char *command_meant(const char *word)
 {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (row_has(commands[i].words, word))
+        if (row_has(commands[i].words, word) || strcmp(commands[i].words, word) == 0)
             return commands[i].meant;
     return NULL;
 }
@@ -189,9 +197,7 @@ static const struct {
       "finished; `cairn resume --force` goes on from a checkpoint that is labelled "
       "broken"}},
     {"run", {"forcerun R", "`cairn rerun TASK...` runs finished tasks again"}},
-    {"run",
-     {"rerun-incomplete",
-      "`cairn run` runs again what was interrupted, without being told"}},
+    {"run", {"rerun-incomplete", "`cairn run` runs again what was interrupted anyway"}},
     {"run", {"rerun-failed failed", "`cairn resume` runs again what failed"}},
     {"run", {"cores", "how many tasks run at once is -j N"}},
     {"run", {"until target", "`cairn run FILE TASK` runs that task and what it needs"}},
@@ -243,13 +249,61 @@ static const struct {
     {"run", {"reason", "`cairn explain TASK` says why a task runs or does not"}},
     {"resume", {"failed", "`cairn resume` runs what failed and what is left"}},
     {"rerun", {"failed", "`cairn resume` runs what failed and what is left"}},
-    {"fail", {"reason", "--message says why"}},
+    {"fail", {"reason", "did you mean --message?"}},
     {"checkpoint create",
      {"label", "--tag TAG, or afterwards `cairn checkpoint label head LABEL`"}},
     {"resume",
      {"dry-run",
       "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and why"}},
-    {"status", {"follow watch", "`cairn watch` follows a run"}},
+    {"status", {"follow watch f w", "`cairn watch` follows a run"}},
+    {"runs", {"follow watch f w", "`cairn watch` follows a run"}},
+    {"status", {"failed", "did you mean --state failed?"}},
+    {"runs", {"failed", "did you mean --state failed?"}},
+    {"runs", {"all a", "--limit N lists more"}},
+    {"status", {"short s porcelain", "`cairn runs` prints a line for each run"}},
+    {"status",
+     {"last latest", "the newest run is the default; --run N shows another one"}},
+    {"log",
+     {"last latest", "the newest run is the default; --run N shows another one"}},
+    {"log", {"tail lines n", "for the last lines: cairn log TASK | tail -n 20"}},
+    {"events", {"tail lines n", "for the last lines: cairn events | tail -n 20"}},
+    {"watch", {"n", "did you mean --interval?"}},
+    {"plan", {"dry-run n", "`cairn plan` runs nothing: leave this out"}},
+    {"plan", {"why reason", "reasons are printed anyway; more: cairn explain TASK"}},
+    {"validate", {"f file", "give the file alone: cairn validate FILE"}},
+    {"validate",
+     {"lint strict dry-run n schema", "`cairn validate FILE` makes all checks: leave "
+                                      "this out"}},
+    {"graph", {"f file", "give the file alone: cairn graph FILE"}},
+    {"graph", {"dot mermaid", "did you mean --format?"}},
+    {"graph", {"svg png T", "to make a picture: cairn graph --format dot | dot -Tsvg"}},
+    {"init",
+     {"force f overwrite", "an existing file is never replaced: name another "
+                           "one with `cairn init FILE`"}},
+    {"shell", {"c command", "write the command after --: cairn shell TASK -- COMMAND"}},
+    {"shell",
+     {"i t it tty interactive", "a shell is interactive anyway: leave this "
+                                "out"}},
+    {"claim", {"worker owner", "did you mean --holder?"}},
+    {"claim", {"timeout ttl", "did you mean --lease?"}},
+    {"claim", {"next", "did you mean --any?"}},
+    {"gc", {"keep keep-last", "did you mean --keep-runs?"}},
+    {"checkpoint prune", {"older-than", "did you mean --keep-days?"}},
+    {"checkpoint create",
+     {"m message", "write it without the option: cairn checkpoint create MESSAGE"}},
+    {"checkpoint diff", {"name-only name-status", "did you mean --stat?"}},
+    {"session start",
+     {"name n", "write it without the option: cairn session start NAME"}},
+    {"session switch", {"c create", "`cairn session start NAME` starts a new session"}},
+    {"branch switch", {"c create b", "`cairn branch start NAME` starts a new branch"}},
+    {"branch start",
+     {"b c", "write the name without the option: cairn branch start NAME"}},
+    {"evidence add",
+     {"hypothesis for supports", "write the hypothesis first: cairn evidence add "
+                                 "HYPOTHESIS TEXT"}},
+    {"note add", {"m message", "write it without the option: cairn note add TEXT"}},
+    {"mcp", {"port p host", "did you mean --listen HOST:PORT?"}},
+    {"mcp", {"stdio", "`cairn mcp` uses stdin and stdout anyway: leave this out"}},
 };
 
 /* Those that all commands with an option have, which is meant. */
@@ -261,6 +315,22 @@ static const struct {
      {"p e P var set params extra-vars",
       "a parameter of the workflow is set with --param NAME=VALUE"}},
     {OPT_TAG, {"tags", "--tag takes several, with commas between them: --tag A,B"}},
+    {OPT_FOLLOW, {"f w watch", "did you mean --follow?"}},
+    {OPT_FOLLOW_RUN, {"f w watch", "did you mean --follow?"}},
+    {OPT_DRY_RUN, {"n dryrun just-print", "did you mean --dry-run?"}},
+    {OPT_PREVIEW, {"n dryrun just-print", "did you mean --dry-run?"}},
+    {OPT_LIMIT, {"n l last tail lines max-count", "did you mean --limit?"}},
+    {OPT_HITS, {"n limit max-count top-k", "did you mean --hits?"}},
+    {OPT_LAST, {"n limit tail", "did you mean --last?"}},
+    {OPT_REPAIR, {"fix", "did you mean --repair?"}},
+    {OPT_MESSAGE, {"m", "did you mean --message?"}},
+    {OPT_REASON, {"m message", "did you mean --reason?"}},
+    {OPT_PATCH, {"p", "did you mean --patch?"}},
+    {OPT_IGNORE_CASE, {"i", "did you mean --ignore-case?"}},
+    {OPT_ONLY_STATES, {"status", "did you mean --state?"}},
+    {OPT_YES, {"y f force assume-yes", "did you mean --yes?"}},
+    {OPT_HELP,
+     {"y yes assume-yes", "it does not ask for confirmation: leave this out"}},
 };
 
 const char *option_meant(const char *command, const char *option)

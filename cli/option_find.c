@@ -63,7 +63,8 @@ static const char *nearest_option(const struct command *command, const char *wor
     return nearest.best;
 }
 
-int option_unknown(const struct command *command, const char *name, size_t n)
+int option_unknown(const struct command *command, const char *name, size_t n,
+                   bool has_value)
 {
     const struct command *owner;
     const char *best, *meant;
@@ -79,20 +80,20 @@ int option_unknown(const struct command *command, const char *name, size_t n)
     else if (command && meant)
         report_usage(command->name, "`cairn %s` has no option --%s: %s", command->name,
                      word, meant);
-    else if (command && owner && strcmp(word, "fresh") == 0)
+    else if (command && strcmp(word, "fresh") == 0)
         report_usage(
             command->name,
             "`cairn %s` has no option --fresh; to start over: cairn run --fresh "
             "FILE",
             command->name);
-    else if (owner)
-        report_usage(command ? command->name : NULL,
-                     "there is no option --%s here: it belongs after `cairn %s`", word,
-                     owner->name);
+    else if (!command && owner)
+        report_usage(NULL, "give the command before its options: cairn COMMAND --%s",
+                     word);
     else if ((best = nearest_option(command, word)))
         report_usage(command ? command->name : NULL,
                      "there is no option --%s: did you mean --%s?", word, best);
-    else if (command && command_takes(command, OPT_PARAM))
+    else if (has_value && command && !owner && command_takes(command, OPT_PARAM) &&
+             command_takes(command, OPT_CHECK_OUTPUTS))
         report_usage(command->name,
                      "there is no option --%s; a parameter of the workflow is set with "
                      "--param %s=VALUE",

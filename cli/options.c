@@ -318,7 +318,7 @@ static int take_long(struct settings *settings, const struct command *command,
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
     enum option_id id = option_find(command, name, n);
     if (id == OPT_NONE)
-        return option_unknown(command, name, n);
+        return option_unknown(command, name, n, equals || (next && *next != '-'));
     return take_option(settings, command, id, equals ? equals + 1 : NULL, next);
 }
 

@@ -250,8 +250,11 @@ bool option_taken(const struct command *command, enum option_id id);
 enum option_id option_find(const struct command *command, const char *name, size_t n);
 /* What the functions that take arguments return after they printed what is wrong. */
 #define ARGUMENT_REFUSED (-1)
-/* Reports that there is no such option, with the nearest; ARGUMENT_REFUSED. */
-int option_unknown(const struct command *command, const char *name, size_t n);
+/* Reports that there is no such option, with the nearest; ARGUMENT_REFUSED.
+ * `has_value`: the argument that follows may be its value, so that it may be meant for
+ * a parameter. */
+int option_unknown(const struct command *command, const char *name, size_t n,
+                   bool has_value);
 void settings_init(struct settings *settings);
 void settings_release(struct settings *settings);
 /* Takes the arguments of one command. With `command` NULL only global options are

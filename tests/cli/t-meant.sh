@@ -44,7 +44,7 @@ hypothesis rejct|`cairn hypothesis reject`
 flow.yaml|to run that file: cairn run flow.yaml
 run --dry-run|cairn plan
 run --forceall|cairn run FILE --fresh
-run --rerun-incomplete|without being told
+run --rerun-incomplete|runs again what was interrupted anyway
 run --until|cairn run FILE TASK
 run -R|cairn rerun TASK
 run --cores 4|-j N
@@ -64,8 +64,67 @@ run --force|cairn run FILE --fresh
 run -V|cairn --version
 -v|cairn --version
 completion bash|is installed with cairn
+undo --yes|it does not ask for confirmation
+undo -y|it does not ask for confirmation
+branch switch main --yes|it does not ask for confirmation
+prune --yes|`cairn checkpoint prune`
+checkpoint prune --yes|it does not ask for confirmation
+session prune --yes|cairn checkpoint prune --session NAME --keep-last N
+--yes undo|cairn COMMAND --yes
+evidence add x --hypothesis h1|cairn evidence add HYPOTHESIS TEXT
+checkpoint delete 1 --force|did you mean --yes?
+session delete s -f|did you mean --yes?
+clean --force|did you mean --yes?
+clean -n|did you mean --dry-run?
+log --last|the newest run is the default
+log --tail 20|cairn log TASK | tail -n 20
+log -n 20|cairn log TASK | tail -n 20
+log -f|did you mean --follow?
+events -f|did you mean --follow?
+events --tail 5|cairn events | tail -n 20
+validate --lint|makes all checks
+validate --strict|makes all checks
+plan --dry-run|runs nothing
+status -w|cairn watch
+status --failed|--state failed
+runs --all|--limit N
+runs -n 5|did you mean --limit?
+runs --status failed|did you mean --state?
+checkpoint list -n 5|did you mean --limit?
+checkpoint list --last 5|did you mean --limit?
+checkpoint restore 1 -y|did you mean --yes?
+checkpoint create -m x|cairn checkpoint create MESSAGE
+checkpoint diff --name-only|did you mean --stat?
+checkpoint prune --older-than 7d|did you mean --keep-days?
+session list -n 5|did you mean --limit?
+session start --name x|cairn session start NAME
+session switch -c x|cairn session start NAME
+branch switch -c x|cairn branch start NAME
+note add -m x|cairn note add TEXT
+hypothesis reject h1 -m x|did you mean --reason?
+fail 1 x -m y|did you mean --message?
+graph --dot|did you mean --format?
+graph --svg|dot -Tsvg
+init --force|cairn init FILE
+shell -it x|a shell is interactive anyway
+shell x -c ls|cairn shell TASK -- COMMAND
+claim x --worker w|did you mean --holder?
+claim --next|did you mean --any?
+gc --keep 5|did you mean --keep-runs?
+doctor --fix|did you mean --repair?
+search x --limit 5|did you mean --hits?
+mcp --port 80|did you mean --listen
+apply -f x|cairn run FILE
+cron|from cron or a timer
 export|did you mean `cairn checkpoint export` or `cairn session export`?
 END
+# An option of another command, or a flag, says nothing of what is meant here.
+for typed in 'run --limit 3' 'stats --all' 'cancel --force' 'gc --format x' 'session list --all' \
+    'run --debug' 'validate --tree' 'graph --tree x' 'complete --status ok'; do
+    # shellcheck disable=SC2086
+    exits 2 cairn $typed
+    ok "$typed: nothing is guessed" sh -c '! grep -q "belongs\|mean\|--param" err'
+done
 for typed in 'loop' 'run --dya 2' 'run --only-this' 'hypothesis forget'; do # no letters in common
     # shellcheck disable=SC2086
     exits 2 cairn $typed
