@@ -6,10 +6,13 @@
 #define MINUTE_NS 60000000000ll
 #define RETRY_NS 1000000000ll
 #define RETRY_MOST_NS (5 * MINUTE_NS)
-#define STEADY_MOST_NS (60 * MINUTE_NS)
+#define STEADY_MOST_NS (5 * MINUTE_NS)
+#define STEADY_QUIET_NS (30 * RETRY_NS)
 
 void settle_note(struct settle *settle, int64_t now_ns)
 {
+    if (now_ns - settle->last_ns > settle->settle_ns) /* else it is the same change */
+        settle->gap_ns = now_ns - settle->last_ns;
     if (!settle->changed)
         settle->first_ns = now_ns;
     settle->changed = true;
@@ -19,6 +22,17 @@ void settle_note(struct settle *settle, int64_t now_ns)
 static int64_t later_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* When a file that alone grows is stored: at a long pause in it, which ends what a
+ * person typed, or when its time has come, for a log. */
+static int64_t steady_time(const struct settle *settle)
+{
+    int64_t quiet = SETTLE_GAPS * settle->gap_ns;
+    if (settle->gap_ns > STEADY_MOST_NS || quiet < STEADY_QUIET_NS)
+        quiet = STEADY_QUIET_NS;
+    quiet += settle->last_ns;
+    return quiet < settle->steady_until_ns ? quiet : settle->steady_until_ns;
 }
 
 int64_t settle_wait(const struct settle *settle, int64_t now_ns)
@@ -32,6 +46,8 @@ int64_t settle_wait(const struct settle *settle, int64_t now_ns)
     if (settle->n_made == SETTLE_A_MINUTE)
         at = later_of(at, settle->made_ns[0] + MINUTE_NS);
     at = later_of(at, settle->not_before_ns);
+    if (settle->steady >= SETTLE_STEADY)
+        at = later_of(at, steady_time(settle));
     return at > now_ns ? at - now_ns : 0;
 }
 
@@ -70,20 +86,16 @@ void settle_end(struct settle *settle, enum settle_end how, int64_t began_ns,
 bool settle_note_steady(struct settle *settle, bool steady, int64_t now_ns)
 {
     int64_t pause = settle->settle_ns;
-    settle->rest_ns = settle->not_before_ns;
     settle->steady = steady ? settle->steady + 1 : 0;
     for (unsigned i = SETTLE_STEADY; i <= settle->steady && pause < STEADY_MOST_NS; i++)
         pause *= 2;
     if (pause > STEADY_MOST_NS)
         pause = STEADY_MOST_NS;
-    if (settle->steady >= SETTLE_STEADY)
-        settle->not_before_ns = later_of(settle->rest_ns, now_ns + pause);
+    settle->steady_until_ns = now_ns + pause;
     return settle->steady == SETTLE_STEADY;
 }
 
 void settle_end_steady(struct settle *settle)
 {
-    if (settle->steady >= SETTLE_STEADY)
-        settle->not_before_ns = settle->rest_ns;
     settle->steady = 0;
 }

@@ -13,7 +13,8 @@ enum {
     SETTLE_LATEST_TIMES = 10, /* after so many times settle_ns, though edits go on */
     SETTLE_A_MINUTE = 20,     /* checkpoints at most */
     SETTLE_PAUSE_TIMES = 10,  /* as long as one took, before the next */
-    SETTLE_STEADY = 4         /* in a row for a file that only grows: then less often */
+    SETTLE_STEADY = 4,        /* in a row for a file that only grows: then less often */
+    SETTLE_GAPS = 4           /* as long as between its last steps: it has stopped */
 };
 
 struct settle {
@@ -26,7 +27,8 @@ struct settle {
     unsigned failures; /* in a row */
     int64_t not_before_ns;
     unsigned steady; /* in a row that were made since one file alone had grown */
-    int64_t rest_ns; /* not_before_ns without regard to that */
+    int64_t steady_until_ns; /* before which such a file waits, unless it has stopped */
+    int64_t gap_ns;          /* between the last two changes that were apart */
 };
 
 void settle_note(struct settle *settle, int64_t now_ns);
@@ -41,8 +43,10 @@ void settle_end(struct settle *settle, enum settle_end how, int64_t began_ns,
                 int64_t now_ns);
 /* Behind settle_end: whether it was made since the same file as the last time, and no
  * other, has grown a little again, soon after that. After SETTLE_STEADY of these in a
- * row the next one comes after twice the time `settle`, then four times, ... up to an
- * hour: something writes a log. True: they become fewer from now on. */
+ * row the next one comes after twice the time `settle`, then four times, ... up to 5
+ * minutes: something writes a log. If the file has stopped growing (for 30 seconds, and
+ * SETTLE_GAPS times as long as between its last steps) it is stored at once, so what a
+ * person typed last does not wait. True: they become fewer from now on. */
 bool settle_note_steady(struct settle *settle, bool steady, int64_t now_ns);
 /* Something else has changed: that is stored as ever. */
 void settle_end_steady(struct settle *settle);

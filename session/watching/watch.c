@@ -367,7 +367,8 @@ static void note_steady(struct cairn_watch *watch, bool steady, int64_t now)
     if (settle_note_steady(&watch->settle, steady, now))
         note(watch, "steady", watch->steady.data,
              "this file alone changes, and grows all the time: checkpoints of it alone "
-             "are made less and less often, in the end every hour; what is in "
+             "are made less and less often, at least every 5 minutes and when it "
+             "stops; what is in "
              ".cairnignore is not stored at all");
 }
 

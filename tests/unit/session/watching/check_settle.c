@@ -114,36 +114,62 @@ START_TEST(test_a_part_of_the_time)
 }
 END_TEST
 
-/* One that is written all the time: each comes later, until something else changes. */
+/* A file grows every `period_s` seconds, `steps` times: how often it is stored, and how
+ * long after its last step. */
+static int grow(struct settle *settle, int64_t period_s, int steps, int64_t *after_s)
+{
+    int64_t now = 1000 * S, last = 0;
+    int n = 0, step = 0;
+    for (; step < steps || settle->changed; now += S) {
+        if (step < steps && (now / S) % period_s == 0) {
+            settle_note(settle, now);
+            settle_note(settle, now + S / 100); /* the same write */
+            last = now;
+            step++;
+        }
+        if (settle_wait(settle, now + S / 2) > 0)
+            continue;
+        settle_begin(settle);
+        settle_end(settle, SETTLE_MADE, now, now);
+        n++;
+        ck_assert(settle_note_steady(settle, true, now) == (n == SETTLE_STEADY));
+    }
+    *after_s = (now - last) / S;
+    return n;
+}
+
+/* A log is stored less and less often; what a person typed soon after the last key. */
 START_TEST(test_a_file_that_grows)
 {
-    struct settle settle = {.settle_ns = 2 * S};
-    int64_t now = 100 * S, wait = 0;
-    for (int i = 1; i <= 30; i++) {
-        settle_begin(&settle);
-        settle_end(&settle, SETTLE_MADE, now, now);
-        ck_assert(settle_note_steady(&settle, true, now) == (i == SETTLE_STEADY));
-        settle_note(&settle, now + S);
-        wait = settle_wait(&settle, now + S) + S;
-        if (i < SETTLE_STEADY)
-            ck_assert_int_eq(wait, 3 * S);
-        else if (i < SETTLE_STEADY + 10)
-            ck_assert_int_eq(wait, (2 * S) << (i - SETTLE_STEADY + 1));
-        else
-            ck_assert_int_eq(wait, 3600 * S);
-        now += wait;
+    static const struct {
+        int64_t period_s;
+        int steps, most;
+        int64_t after_s;
+    } files[] = {
+        {3, 3, 3, 4},           {3, 200, 12, 33},       {3, 28800, 24 * 12 + 12, 33},
+        {10, 360, 12 + 12, 44}, {40, 90, 12 + 12, 165}, {40, 2160, 24 * 12 + 12, 165},
+        {600, 20, 20, 34},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct settle settle = {.settle_ns = 2 * S};
+        int64_t after_s = 0;
+        int n = grow(&settle, files[i].period_s, files[i].steps, &after_s);
+        ck_assert_msg(n <= files[i].most && after_s <= files[i].after_s,
+                      "every %d s: %d checkpoints, the last after %d s",
+                      (int)files[i].period_s, n, (int)after_s);
     }
-    now += S;
+}
+END_TEST
+
+/* Another edit is stored as if nothing had grown before. */
+START_TEST(test_another_edit_beside_a_file_that_grows)
+{
+    struct settle settle = {.settle_ns = 2 * S};
+    int64_t after_s = 0, now = 1340 * S;
+    grow(&settle, 3, 100, &after_s);
+    settle_note(&settle, now);
+    ck_assert_int_ge(settle_wait(&settle, now), 30 * S);
     settle_end_steady(&settle);
-    ck_assert_int_eq(settle_wait(&settle, now), 0);
-    settle_begin(&settle);
-    settle_note(&settle, now);
-    ck_assert_int_eq(settle_wait(&settle, now), 2 * S);
-    settle_begin(&settle);
-    settle_end(&settle, SETTLE_MADE, now, now);
-    ck_assert(!settle_note_steady(&settle, true, now));
-    ck_assert_int_eq(settle_wait(&settle, now), INT64_MAX);
-    settle_note(&settle, now);
     ck_assert_int_eq(settle_wait(&settle, now), 2 * S);
 }
 END_TEST
@@ -167,6 +193,7 @@ int main(void)
     tcase_add_test(c, test_failures);
     tcase_add_test(c, test_a_part_of_the_time);
     tcase_add_test(c, test_a_file_that_grows);
+    tcase_add_test(c, test_another_edit_beside_a_file_that_grows);
     tcase_add_test(c, test_long_times);
     suite_add_tcase(suite, c);
     return help_run(suite);
