@@ -168,6 +168,7 @@ void attempt_times_add(struct attempt_times *t, const struct attempt_row *row)
     }
     t->over = undo || (!attempt_is_open(row) && row->outcome == CAIRN_COMPLETED);
     t->rows++;
+    t->started += !undo;
     if (undo || !started_ns || !row->ended_ns)
         return;
     t->ended++;
@@ -186,6 +187,7 @@ void attempt_times_prepend(struct attempt_times *t, const struct attempt_times *
         return;
     }
     t->rows += before->rows;
+    t->started += before->started;
     t->ended += before->ended;
     t->all_ns += before->all_ns;
     if (!t->parted && !before->over && before->latest) {
@@ -453,7 +455,8 @@ static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
             .outcome = unknown ? CAIRN_UNKNOWN : outcome,
             .running = pending && (live ? running[task] : a->kept),
             .interrupted = interrupted && !unknown && !(a->kept && !live),
-            .attempts = a->number,
+            .attempts = a->times.started,
+            .attempt = a->number,
             .started_ns = a->started_ns,
             .ended_ns = a->ended_ns,
             .attempts_ms = a->times.ended ? a->times.all_ns / 1000000 : -1,

@@ -34,7 +34,8 @@ int attempts_each_generation(struct cairn_store *store, const struct stored_run 
 
 /* How long the attempts of a task took that have ended, without those at its undo. */
 struct attempt_times {
-    uint32_t rows, ended;
+    uint32_t rows; /* with those at its undo */
+    uint32_t started, ended;
     int64_t all_ns; /* of all that have ended */
     /* Of the newest, and those that failed right before it: when the first began. */
     uint32_t latest;

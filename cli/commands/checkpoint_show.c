@@ -38,7 +38,7 @@ static void print_task(struct task_values *with, const struct cairn_task_info *t
 {
     out("  %-11s  %s", cairn_outcome_name(task->outcome), task->id);
     if (task->attempts > 1)
-        out("%*s  %u attempts", name_gap(width, task->id, strlen(task->id)), "",
+        out("%*s  attempt %u", name_gap(width, task->id, strlen(task->id)), "",
             task->attempts);
     out("\n");
     told_values_print(&with->values, task->id);

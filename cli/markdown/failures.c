@@ -23,7 +23,7 @@ struct failure {
     bool known; /* that attempt, with that end */
     enum cairn_outcome outcome;
     bool running;
-    uint32_t attempts;
+    uint32_t newest;
     int64_t ended_ns;
 };
 
@@ -108,7 +108,7 @@ static int see_task(void *context, const struct cairn_task_info *task)
             continue;
         failure->outcome = task->outcome;
         failure->running = task->running;
-        failure->attempts = task->attempts;
+        failure->newest = task->attempt;
         failure->ended_ns = task->ended_ns;
     }
     return 0;
@@ -150,13 +150,13 @@ static void put_now(FILE *file, const struct failure *failure)
     if (!failure->known) {
         fputs("; what became of it is not in this store", file);
     } else if (failure->running) {
-        fprintf(file, "; attempt %u is running", failure->attempts);
+        fprintf(file, "; attempt %u is running", failure->newest);
     } else if (failure->outcome == CAIRN_FAILED) {
         fputs("; still failed", file);
-        if (failure->attempts > failure->attempt)
-            fprintf(file, " in attempt %u", failure->attempts);
+        if (failure->newest > failure->attempt)
+            fprintf(file, " in attempt %u", failure->newest);
     } else if (failure->outcome == CAIRN_COMPLETED) {
-        fprintf(file, "; *completed in attempt %u*, ", failure->attempts);
+        fprintf(file, "; *completed in attempt %u*, ", failure->newest);
         put_time(file, failure->ended_ns);
     } else {
         fprintf(file, "; now %s", cairn_outcome_name(failure->outcome));

@@ -91,7 +91,7 @@ static struct picked *add_picked(struct picking *p, const char *id)
 static int pick(void *context, const struct cairn_task_info *task)
 {
     struct picking *p = context;
-    if (!is_meant(p, task) || task->attempts == 0)
+    if (!is_meant(p, task) || task->attempt == 0)
         return 0;
     uint32_t *place = place_of(p, task->node);
     struct picked *picked = place && *place ? &p->at[*place - 1] : NULL;
@@ -104,7 +104,7 @@ static int pick(void *context, const struct cairn_task_info *task)
     bool failed = p->log->settings->given[OPT_FAILED];
     bool only_undo = failed && task->outcome != CAIRN_FAILED;
     uint32_t undo = failed ? task->failed_undo : 0;
-    uint32_t attempt = only_undo ? undo : task->attempts;
+    uint32_t attempt = only_undo ? undo : task->attempt;
     if (picked->attempt != attempt)
         *picked = (struct picked){.id = picked->id, .attempt = attempt};
     picked->failed_undo = undo;

@@ -77,7 +77,7 @@ struct cairn_task_info {
     bool running;                 /* an attempt is open and the run is live, or the
                                      attempt has outlived its cairn (on_crash: adopt) */
     bool interrupted;             /* an attempt is open, and does not run */
-    uint32_t attempts;            /* started so far */
+    uint32_t attempts;            /* started so far, without those at its undo */
     int64_t started_ns, ended_ns; /* of the newest attempt */
     int64_t attempts_ms;          /* of all attempts that have ended; -1: none has */
     uint32_t latest; /* attempts that have ended: the newest, and those that
@@ -90,6 +90,8 @@ struct cairn_task_info {
     bool check;           /* it has a check, which decides on resume if it is unknown */
     uint32_t failed_undo; /* newest failed attempt at its undo, 0: none */
     const char *cause;    /* of a skipped task: the one because of which, or NULL */
+    uint32_t attempt;     /* the number of the newest one (those at its undo have
+                             numbers, too), 0: none */
 };
 
 /* Every task of a run in file order. */

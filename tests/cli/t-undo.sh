@@ -198,6 +198,28 @@ ok 'as the owner says' wait_for 20 grep -q 'stopping: when the `finally` tasks h
 released
 is "$(undone)" 'f ' 'and so it does'
 
+# ---- What was undone and done again: attempts at the undo are no attempts ----
+mkdir again && cd again || exit 1
+cat >again.yaml <<'END2'
+name: again
+tasks:
+  a: {run: 'echo "this is $CAIRN_ATTEMPT"', undo: 'true'}
+  b: {run: 'true', needs: [a]}
+END2
+exits 0 cairn run again.yaml
+run=$(cairn status --json | sed 's/^{"run":\([0-9]*\).*/\1/')
+attempts() { cairn status --tasks --json >out; json_get '.tasks[0].attempts'; }
+is "$(attempts)" 1 'one attempt'
+exits 0 cairn undo "$run"
+is "$(attempts)" 1 'undone: it stays one'
+exits 0 cairn resume "$run"
+is "$(attempts)" 2 'done again: two'
+exits 0 cairn status --tasks
+matches 'completed    a  .* in 2 attempts$'
+exits 0 cairn log --all
+says 'this is 3' 'its log is that of the newest, whatever its number'
+cd ..
+
 # ---- Killed in the middle of an undo: the task is unknown, and counts once ----
 mkdir cut && cd cut || exit 1
 cat >cut.yaml <<'END2'
