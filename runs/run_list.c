@@ -5,6 +5,7 @@
 #include "base/reader.h"
 #include "cairn/runs.h"
 #include "process/slot_map.h"
+#include "runs/moved_store.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "storage/rows_run.h"
@@ -56,6 +57,16 @@ static bool is_open(struct cairn_store *store, uint64_t run)
            state != CAIRN_RUN_COMPLETED;
 }
 
+/* Where it is now; as it was recorded if it is nowhere. */
+static void show_file(struct cairn_store *store, const struct run_row *row, char *out,
+                      size_t size)
+{
+    struct buf path = BUF_INIT;
+    bool there = moved_store_find(store, row, &path, NULL) == 1;
+    copy_text(out, size, there ? buf_view(&path) : row->file);
+    buf_release(&path);
+}
+
 static int fill_info(struct cairn_store *store, const struct run_row *row,
                      const struct recovery *recovery, struct cairn_run_info *info,
                      struct cairn_error *error)
@@ -78,7 +89,7 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
     info->parent_open = parent.run && is_open(store, parent.run);
     copy_text(info->parent_task, sizeof info->parent_task, str_of(parent.id));
     copy_text(info->workflow, sizeof info->workflow, row->workflow_name);
-    copy_text(info->file, sizeof info->file, row->file);
+    show_file(store, row, info->file, sizeof info->file);
     copy_text(info->owner_host, sizeof info->owner_host, row->owner_host);
     show_params(info->params, sizeof info->params, row->params_text);
     if (recovery) {

@@ -18,7 +18,8 @@ extern "C" {
 struct cairn_run_info {
     uint64_t run;
     char workflow[256];
-    char file[4096];   /* absolute path, "" for one built in memory */
+    char file[4096];   /* absolute path, where it is now if the project was
+                         moved with its store; "" for one built in memory */
     char params[1024]; /* "name=value ..." for display, cut if longer */
     enum cairn_run_state state;
     bool live; /* owned by a running process now */

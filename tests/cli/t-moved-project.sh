@@ -22,8 +22,16 @@ cd second || exit 1
 exits 0 cairn plan
 says 'started from' 'it is said where the file is now'
 is "$(planned)" e 'moved: only what had failed'
+exits 0 cairn status
+says "$PWD/flows/w.yaml" 'the file is named where it is'
+exits 0 cairn status flows/w.yaml
+exits 0 cairn runs --json
+is "$(json_get '.runs[0].file')" "$PWD/flows/w.yaml" 'in the list of runs, too'
 touch flows/mended
-exits 0 cairn resume
+exits 0 cairn resume flows/w.yaml
+ok 'nothing is said of another place' sh -c '! grep -q "goes on there" err'
+exits 0 cairn plan
+says 'cairn run flows/w.yaml' 'what begins a new run is the file that is here'
 is "$(tail -n 1 flows/where)" "$PWD/flows" 'and it runs where it is now'
 is "$(wc -l <flows/ran)" 22 'nothing else ran again'
 exits 0 cairn resume
