@@ -5,7 +5,6 @@
 #include "base/reader.h"
 #include "cairn/runs.h"
 #include "process/slot_map.h"
-#include "runs/moved_store.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "storage/rows_run.h"
