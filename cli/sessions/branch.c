@@ -92,10 +92,19 @@ int command_branch_switch(struct settings *settings)
     return status;
 }
 
+static int take_branch(void *context, const struct cairn_branch_info *info)
+{
+    struct cairn_branch_info *branch = context;
+    if (strcmp(info->name, branch->name) == 0)
+        *branch = *info;
+    return 0;
+}
+
 static int abandon_branch(const struct settings *settings, struct cairn_store *store,
                           const char *reason)
 {
     const char *name = settings->operands[0];
+    struct cairn_branch_info branch = {0};
     struct cairn_error error = {0};
     struct doc doc;
     if (cairn_branch_abandon(store, session_option(settings), name, reason, &error) !=
@@ -105,10 +114,15 @@ static int abandon_branch(const struct settings *settings, struct cairn_store *s
         say("branch %s is abandoned; its checkpoints stay", name);
         return 0;
     }
+    /* As it was stored: without the values of secrets. */
+    snprintf(branch.name, sizeof branch.name, "%s", name);
+    if (cairn_branch_list(store, session_option(settings), take_branch, &branch,
+                          &error) != 0)
+        return report_error(&error);
     doc_begin(&doc);
-    doc_text(&doc, "name", name);
+    doc_text(&doc, "name", branch.name);
     doc_text(&doc, "status", "abandoned");
-    doc_text(&doc, "reason", reason);
+    doc_text(&doc, "reason", branch.reason);
     return doc_print(&doc);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int command_checkpoint_label(struct settings *settings)
@@ -38,13 +39,38 @@ int command_checkpoint_label(struct settings *settings)
     return doc_print(&doc);
 }
 
+/* The text as it was stored: without the values of secrets. */
+static int take_text(void *context, const struct cairn_annotation *annotation)
+{
+    char **text = context;
+    if (annotation->label)
+        return 0;
+    free(*text);
+    *text = strdup(annotation->text);
+    return *text ? 0 : CAIRN_ENOMEM;
+}
+
+static int print_note(const char *id, const char *text, const char *severity)
+{
+    struct doc doc;
+    if (!ui_json()) {
+        say("checkpoint %s has a note", id);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "checkpoint", id);
+    doc_text(&doc, "text", text);
+    doc_text(&doc, "severity", severity ? severity : "info");
+    return doc_print(&doc);
+}
+
 static int add_note(struct settings *settings, struct texts *texts)
 {
     static const char *const severities[] = {"info", "warning", "critical"};
     const char *text = NULL, *severity = NULL;
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    struct doc doc;
+    char *stored = NULL;
     int status = texts_take(texts, settings->operands[1], &text);
     if (settings->given[OPT_SEVERITY])
         severity = severities[settings->number[OPT_SEVERITY]];
@@ -55,18 +81,14 @@ static int add_note(struct settings *settings, struct texts *texts)
     const char *id = settings->operands[0];
     if (status == 0 && cairn_checkpoint_note(store, id, text, severity, &error) != 0)
         status = report_error(&error);
+    if (status == 0 &&
+        cairn_checkpoint_annotations(store, id, take_text, &stored, &error) != 0)
+        status = report_error(&error);
     hooks_run_and_close(store);
-    if (status != 0)
-        return status;
-    if (!ui_json()) {
-        say("checkpoint %s has a note", id);
-        return 0;
-    }
-    doc_begin(&doc);
-    doc_text(&doc, "checkpoint", id);
-    doc_text(&doc, "text", text);
-    doc_text(&doc, "severity", severity ? severity : "info");
-    return doc_print(&doc);
+    if (status == 0)
+        status = print_note(id, stored, severity);
+    free(stored);
+    return status;
 }
 
 int command_checkpoint_note(struct settings *settings)

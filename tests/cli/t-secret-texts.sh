@@ -65,6 +65,11 @@ redacted 'the message' cairn checkpoint create "/srv/a/long/path/to/$TOK/that/is
 redacted 'the reason' cairn branch abandon main --reason "no $TOK"
 redacted 'the field statement' cairn hypothesis add "with $TOK"
 redacted 'the note' cairn checkpoint note "$first" "with $TOK"
+redacted 'the note' cairn checkpoint note "$first" "again with $TOK" --json
+says '"text":"again with [REDACTED]"' 'printed as it was stored'
+exits 0 cairn branch start fourth
+redacted 'the reason' cairn branch abandon other --reason "never $TOK" --json
+says '"reason":"never [REDACTED]"' 'likewise'
 redacted 'the message' sh -c 'echo "with $TOK" | cairn session message add -'
 exits 10 cairn checkpoint note none "with $TOK"
 ok 'nothing is said of what was not stored' sh -c '! grep -q "taken out" err'
