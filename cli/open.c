@@ -243,20 +243,14 @@ int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run)
     return rc == 0 ? 0 : report_error(&error);
 }
 
-bool run_is_file(const struct settings *settings, int n)
-{
-    const char *text = settings->n_operands > n ? settings->operands[n] : "";
-    return strspn(text, "0123456789") < strlen(text) && access(text, F_OK) == 0;
-}
-
 int run_number(const struct settings *settings, int n, struct cairn_store *store,
                uint64_t *run)
 {
     *run = 0;
     if (settings->n_operands <= n)
         return 0;
-    if (!run_is_file(settings, n))
-        return number_operand(settings, n, "run", run) ? 0 : EXIT_USAGE;
+    if (!operand_is_file(settings, n))
+        return number_operand(settings, n, run) ? 0 : EXIT_USAGE;
     const char *file = settings->operands[n];
     int status = newest_run_of(store, file, run);
     if (status != 0 || *run != 0)
@@ -309,12 +303,23 @@ static int find_task(void *context, const struct cairn_task_info *task)
     return 1;
 }
 
-void run_before_tasks(struct settings *settings, struct cairn_store *store)
+/* The n-th operand is the number of a run, and no task of the newest one. */
+static bool is_run(const struct settings *settings, int n, struct cairn_store *store)
 {
-    const char *name = settings->operands[0];
-    if (operand_may_be_run(settings) &&
-        cairn_run_tasks(store, 0, find_task, &name, NULL) == 0 && name)
+    const char *name = settings->operands[n];
+    return operand_may_be_run(settings, n) &&
+           cairn_run_tasks(store, 0, find_task, &name, NULL) == 0 && name;
+}
+
+void run_among_tasks(struct settings *settings, struct cairn_store *store)
+{
+    int last = settings->n_operands - 1;
+    if (is_run(settings, 0, store))
         operand_as_run(settings);
+    else if (last > 0 && is_run(settings, last, store)) {
+        operand_to_front(settings, last);
+        operand_as_run(settings);
+    }
 }
 
 void print_warnings(const struct cairn_workflow *workflow)

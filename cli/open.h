@@ -28,9 +28,6 @@ void store_forget(struct cairn_store *store);
 
 /* The newest run of a workflow file; 0: it has none. */
 int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run);
-/* Whether the n-th operand, which names a run, is a workflow file: it stands for its
- * newest run. */
-bool run_is_file(const struct settings *settings, int n);
 /* The number of the run named by the n-th operand; 0 without that. */
 int run_number(const struct settings *settings, int n, struct cairn_store *store,
                uint64_t *run);
@@ -46,9 +43,9 @@ int open_run_number(struct settings *settings, struct cairn_store **store,
 int run_option(struct settings *settings, struct cairn_store *store,
                struct cairn_run_info *info);
 
-/* Takes a number before the names of tasks as --run has it, unless the newest run has a
- * task of this name. */
-void run_before_tasks(struct settings *settings, struct cairn_store *store);
+/* Takes a number before or behind the names of tasks as --run has it, unless the newest
+ * run has a task of this name. */
+void run_among_tasks(struct settings *settings, struct cairn_store *store);
 
 /* Whether there is a cairn.yaml here. */
 bool default_workflow_exists(void);

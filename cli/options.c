@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void settings_init(struct settings *settings)
@@ -41,14 +42,33 @@ static bool parse_number(const char *text, uint64_t *out)
     return errno == 0 && *end == '\0';
 }
 
-bool number_operand(const struct settings *settings, int n, const char *kind,
-                    uint64_t *out)
+static bool is_digits(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+bool number_operand(const struct settings *settings, int n, uint64_t *out)
 {
     const char *text = settings->operands[n];
+    const struct command *command = command_find(settings->command);
     if (parse_number(text, out) && *out >= 1 && *out <= INT64_MAX)
         return true;
-    report_usage(settings->command,
-                 "'%s' is not the number of a %s: numbers start at 1", text, kind);
+    bool path = strpbrk(text, "/.");
+    char *word = shell_word(text);
+    if (is_digits(text))
+        report_usage(settings->command,
+                     "'%s' is not the number of a run: numbers start at 1", text);
+    else if (strstr(command->operands, "TASK"))
+        report_usage(settings->command,
+                     "'%s' is neither the number of a run nor a workflow file: cairn "
+                     "%s %s",
+                     text, command->name, command->operands);
+    else
+        report_usage(settings->command,
+                     "'%s' is neither the number of a run nor a workflow file%s%s",
+                     text, word && !path ? "; for a task: cairn explain " : "",
+                     word && !path ? word : "");
+    free(word);
     return false;
 }
 
@@ -405,6 +425,14 @@ static int run_as_operand(struct settings *settings, const struct command *comma
     return 0;
 }
 
+void operand_to_front(struct settings *settings, int n)
+{
+    const char *text = settings->operands[n];
+    memmove(settings->operands + 1, settings->operands,
+            (size_t)n * sizeof *settings->operands);
+    settings->operands[0] = text;
+}
+
 void operand_as_run(struct settings *settings)
 {
     take_value(settings, OPT_RUN, settings->operands[0]);
@@ -414,11 +442,31 @@ void operand_as_run(struct settings *settings)
     settings->operands[settings->n_operands] = NULL;
 }
 
-bool operand_may_be_run(const struct settings *settings)
+bool operand_may_be_run(const struct settings *settings, int n)
 {
-    return settings->n_operands > 0 && !settings->given[OPT_RUN] &&
-           is_number(settings->operands[0]) && strlen(settings->operands[0]) < 19 &&
-           access(settings->operands[0], F_OK) != 0;
+    return settings->n_operands > n && !settings->given[OPT_RUN] &&
+           is_number(settings->operands[n]) && strlen(settings->operands[n]) < 19 &&
+           access(settings->operands[n], F_OK) != 0;
+}
+
+bool operand_is_file(const struct settings *settings, int n)
+{
+    struct stat st;
+    return settings->n_operands > n && !is_digits(settings->operands[n]) &&
+           stat(settings->operands[n], &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+/* The only number behind a task, as in `claim review 3`; 0: there is none. */
+static int run_behind(const struct settings *settings)
+{
+    int found = 0;
+    for (int i = 1; i < settings->n_operands; i++)
+        if (operand_may_be_run(settings, i)) {
+            if (found != 0)
+                return 0;
+            found = i;
+        }
+    return found != 0 && !is_digits(settings->operands[0]) ? found : 0;
 }
 
 /* Commands take both; what may be a task's name is left to the command. */
@@ -426,9 +474,18 @@ static int settle_run(struct settings *settings, const struct command *command)
 {
     const char *operands = command->operands;
     bool first = begins_with(operands, "RUN") || begins_with(operands, "[RUN]");
+    bool one = begins_with(operands, "RUN") || begins_with(operands, "[RUN] TASK") ||
+               begins_with(operands, "TASK [FILE]") ||
+               begins_with(operands, "[TASK [NAME]]");
+    int behind = 0;
     if (first && settings->given[OPT_RUN])
         return run_as_operand(settings, command);
-    if (!command_takes(command, OPT_RUN) || first || !operand_may_be_run(settings))
+    if (one && !(first && operand_is_file(settings, 0)))
+        behind = run_behind(settings);
+    operand_to_front(settings, behind);
+    if (behind != 0 && !first)
+        operand_as_run(settings);
+    if (!command_takes(command, OPT_RUN) || first || !operand_may_be_run(settings, 0))
         return 0;
     if (begins_with(operands, "[FILE]") ||
         (begins_with(operands, "TASK [FILE]") && settings->n_operands > 1 &&

@@ -262,13 +262,15 @@ void settings_release(struct settings *settings);
  * or ARGUMENT_REFUSED. */
 int settings_parse(struct settings *settings, const struct command *command, int argc,
                    char **argv);
-/* Whether the first operand may be the number of a run, in the place of --run; takes it
- * for that. */
-bool operand_may_be_run(const struct settings *settings);
+/* Whether the n-th operand may be the number of a run, in the place of --run. */
+bool operand_may_be_run(const struct settings *settings, int n);
+/* Moves the n-th operand to the front; takes the first one for --run. */
+void operand_to_front(struct settings *settings, int n);
 void operand_as_run(struct settings *settings);
-/* The n-th operand as a decimal number of a kind ("run") from 1; prints
- * what is wrong otherwise. */
-bool number_operand(const struct settings *settings, int n, const char *kind,
-                    uint64_t *out);
+/* Whether the n-th operand, which names a run, is a workflow file: it stands for its
+ * newest run. A task may well have a directory of its name. */
+bool operand_is_file(const struct settings *settings, int n);
+/* The n-th operand as the number of a run; prints what is wrong otherwise. */
+bool number_operand(const struct settings *settings, int n, uint64_t *out);
 
 #endif

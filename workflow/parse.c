@@ -4,6 +4,7 @@
 #include "workflow/parse_common_int.h"
 #include "workflow/parse_top_int.h"
 
+#include "base/identifier.h"
 #include "base/limits.h"
 #include "graph/text_expand.h"
 
@@ -99,6 +100,18 @@ static int read_keys(struct parser *p, const struct node *const found[])
     return rc;
 }
 
+static int refuse_github_jobs(const struct parser *p, const struct node *key)
+{
+    const struct node *first = key->next->first;
+    struct str name = first && str_is_id(first->text) ? first->text : STR("NAME");
+    return diagnose(&p->diagnostic, key->at,
+                    "`jobs` is the number of tasks that run at the same time; a job of "
+                    "GitHub Actions is a task here: `tasks: {%.*s: {needs: [OTHER], "
+                    "run: CMD}}`; docs/coming-from.md shows a whole workflow in both "
+                    "forms",
+                    SHOWN(name));
+}
+
 static int read_top(struct parser *p, const struct node *root)
 {
     struct str names[TOP_KEYS];
@@ -118,6 +131,8 @@ static int read_top(struct parser *p, const struct node *root)
                                   "found by"));
     if (rc)
         return rc;
+    if (found[JOBS] && value_of(found[JOBS])->kind == NODE_MAP)
+        return refuse_github_jobs(p, found[JOBS]);
     if (!found[TASKS])
         return diagnose(&p->diagnostic, root->at,
                         "the workflow has no tasks; write them under `tasks`");

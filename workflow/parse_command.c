@@ -12,33 +12,70 @@
 
 /* ---- Texts for a shell ---- */
 
-/* NAME of the first `${{ NAME }}`, without what stands before its last point; "name" if
- * it is no name. */
-static struct str variable_of(struct str text)
+/* The first expression, without the blanks around it. */
+static struct str first_expression(struct str text)
 {
     const char *at = memmem(text.ptr, text.len, "${{", 3), *end = text.ptr + text.len;
-    size_t n = 0;
-    for (at += 3; at < end && *at == ' ';)
+    at += 3;
+    const char *close = memmem(at, (size_t)(end - at), "}}", 2);
+    end = close ? close : end;
+    while (at < end && *at == ' ')
         at++;
-    for (const char *c = at; c < end && *c != ' ' && *c != '}'; c++) {
-        n = *c == '.' ? 0 : n + 1;
-        at = *c == '.' ? c + 1 : at;
+    while (at < end && end[-1] == ' ')
+        end--;
+    return (struct str){at, (size_t)(end - at)};
+}
+
+static bool is_plain(struct str text)
+{
+    enum { SHOWN_WHOLE = 120 };
+    return text.len > 0 && text.len <= SHOWN_WHOLE && !memchr(text.ptr, '\n', text.len);
+}
+
+/* What to write for an expression. A param, a key or a variable has its name in the
+ * environment; everything else needs a variable in `env`. */
+static void name_variable(char *out, size_t size, const char *key, struct str text)
+{
+    const char *point = memchr(text.ptr, '.', text.len);
+    const char *last = memrchr(text.ptr, '.', text.len);
+    size_t n = point ? (size_t)(point - text.ptr) : text.len;
+    struct str root = {text.ptr, n}, rest = {text.ptr + n, text.len - n}, name = text;
+    if (last)
+        name = (struct str){last + 1, (size_t)(text.ptr + text.len - last) - 1};
+    bool is_name = str_is_env_name(name);
+    bool github = str_equal(root, STR("needs")) || str_equal(root, STR("steps"));
+    bool task = github || str_equal(root, STR("tasks"));
+    if (is_name && !task && !str_equal(root, STR("run")) && str_is_id(root)) {
+        snprintf(out, size, "write \"$%.*s\"", SHOWN(name));
+        return;
     }
-    struct str name = {at, n};
-    return str_is_env_name(name) ? name : STR("name");
+    if (github)
+        root = STR("tasks");
+    if (!is_plain(text))
+        root = STR("..."), rest = STR("");
+    if (!is_name)
+        name = STR("name");
+    char quote = memchr(rest.ptr, '"', rest.len) ? '\'' : '"';
+    snprintf(out, size,
+             "write `env: {%.*s: %c${{ %.*s%.*s }}%c}` in the task, and \"$%.*s\" in "
+             "`%s`",
+             SHOWN(name), quote, (int)root.len, root.ptr, (int)rest.len, rest.ptr,
+             quote, SHOWN(name), key);
 }
 
 static int refuse_references(struct parser *p, const struct node *node, const char *key,
                              struct str text)
 {
+    char instead[400];
     warn_of_other_form(p, node, text,
                        "values come as environment variables, as \"$name\"");
     if (!template_has(text))
         return 0;
+    name_variable(instead, sizeof instead, key, first_expression(text));
     return diagnose(&p->diagnostic, place_of_reference(p, node, text),
                     "the text of `%s` is never rewritten: values come as environment "
-                    "variables, so write \"$%.*s\" instead of ${{ }}",
-                    key, SHOWN(variable_of(text)));
+                    "variables, so %s instead of ${{ }}",
+                    key, instead);
 }
 
 static int read_shell_text(struct parser *p, const struct node *node, const char *key,

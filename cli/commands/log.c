@@ -146,7 +146,7 @@ int command_log(struct settings *settings)
     if (status == 0)
         status = store_for_reading(settings, &log.store);
     if (status == 0) {
-        run_before_tasks(settings, log.store);
+        run_among_tasks(settings, log.store);
         log.task = settings->operands[0];
     }
     if (status == 0)

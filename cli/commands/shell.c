@@ -36,15 +36,15 @@ static int read_operands(struct shell *shell)
     shell->task = settings->operands[n - 1];
     if (settings->rest && !settings->rest[0])
         return report_usage("shell", "there is no command behind --");
-    if (n == 2 && !run_is_file(settings, 0) && !settings->rest &&
+    if (n == 2 && !operand_is_file(settings, 0) && !settings->rest &&
         settings->operands[0][strspn(settings->operands[0], "0123456789")] != '\0')
         return report_usage("shell",
                             "'%s' is not the number of a run; put -- before a command: "
                             "cairn shell '%s' -- %s",
                             settings->operands[0], settings->operands[0],
                             settings->operands[1]);
-    if (n == 2 && !run_is_file(settings, 0) &&
-        !number_operand(settings, 0, "run", &shell->run))
+    if (n == 2 && !operand_is_file(settings, 0) &&
+        !number_operand(settings, 0, &shell->run))
         return EXIT_USAGE;
     if (ui_json() && !settings->given[OPT_PRINT])
         return report_usage("shell",

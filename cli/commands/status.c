@@ -328,9 +328,8 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
     char text[160];
     uint64_t number = 0;
     int rc;
-    bool file = run_is_file(settings, 0);
-    if (settings->n_operands > 0 && !file &&
-        !number_operand(settings, 0, "run", &number))
+    bool file = operand_is_file(settings, 0);
+    if (settings->n_operands > 0 && !file && !number_operand(settings, 0, &number))
         return EXIT_USAGE;
     if (!store)
         return answer_can_resume(number, CAIRN_ENOTFOUND,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/tasks/choose.h"
 
+#include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/unknown_task.h"
@@ -97,7 +98,13 @@ int choose_check(struct cairn_workflow *workflow,
         if (!choose_is_pattern(name) &&
             cairn_workflow_find(workflow, name) == UINT32_MAX &&
             !choose_has_tasks(workflow, name))
-            return unknown_task(workflow, name);
+            return is_number(name) && options->start == CAIRN_START_RESUME
+                       ? report_failure(EXIT_NOT_FOUND,
+                                        cairn_code_name(CAIRN_ENOTFOUND),
+                                        "there is no task %s in %s; the number of a "
+                                        "run is given with --run %s",
+                                        name, cairn_workflow_name(workflow), name)
+                       : unknown_task(workflow, name);
     }
     return 0;
 }

@@ -54,7 +54,7 @@ int command_rerun(struct settings *settings)
         status = store_for_writing(settings, &store, false);
     tuning_options(settings, &options);
     if (status == 0 && settings->n_operands > 1)
-        run_before_tasks(settings, store);
+        run_among_tasks(settings, store);
     options.n_tasks = (size_t)settings->n_operands;
     if (status == 0)
         status = run_option(settings, store, &run);

@@ -13,7 +13,7 @@
 
 int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run)
 {
-    if (!run_is_file(settings, 0) && !number_operand(settings, 0, "run", run))
+    if (!operand_is_file(settings, 0) && !number_operand(settings, 0, run))
         return EXIT_USAGE;
     int status = store_for_writing(settings, store, false);
     return status == 0 ? run_number(settings, 0, *store, run) : status;

@@ -108,7 +108,7 @@ int command_values(struct settings *settings)
     struct cairn_run_info run = {0};
     int status = store_for_reading(settings, &store);
     if (status == 0)
-        run_before_tasks(settings, store);
+        run_among_tasks(settings, store);
     if (status == 0)
         status = run_option(settings, store, &run);
     if (status == 0)

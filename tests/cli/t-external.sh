@@ -320,7 +320,7 @@ says 'undone build'
 exits 10 cairn complete never-ran.yaml ask
 says 'has no run yet'
 exits 2 cairn complete no-such-file ask
-says 'is not the number of a run'
+says 'is neither the number of a run'
 
 # ---- A step that ends each of its workers -----------------------------------------
 mkdir lost && cd lost || exit 1

@@ -234,6 +234,30 @@ for key in script cmds commands; do
     written 'name: w' "tasks: {a: {$key: x}}"
     says 'did you mean `run`?' "$key: run"
 done
+written 'name: w' 'jobs:' '  build:' '    runs-on: ubuntu-latest' '    steps: [{run: make}]'
+says 'written.yaml:2:1: `jobs` is the number of tasks that run at the same time; a job of GitHub Actions is a task here: `tasks: {build: {needs: [OTHER], run: CMD}}`; docs/coming-from.md' 'jobs of GitHub'
+ok 'jobs of GitHub: one mistake' sh -c '! grep -q "mistakes" err'
+written 'name: w' 'jobs: {a: {runs-on: x}, b: {needs: a}}' 'tasks: {a: {run: "true"}}'
+says '2:1: `jobs` is the number of tasks' 'beside tasks'
+while IFS='|' read -r expression meant; do
+    task "check: 'echo \${{ $expression }}'"
+    says "so write $meant" "$expression: $meant"
+done <<'END'
+params.day|"$day"
+part|"$part"
+env.HOME|"$HOME"
+tasks.a.outputs.y|`env: {y: "${{ tasks.a.outputs.y }}"}` in the task, and "$y" in `check`
+needs.a.outputs.y|`env: {y: "${{ tasks.a.outputs.y }}"}` in the task, and "$y" in `check`
+run.id|`env: {id: "${{ run.id }}"}` in the task, and "$id" in `check`
+default(tasks.a.outputs.y, 0)|`env: {name: "${{ default(tasks.a.outputs.y, 0) }}"}` in the task, and "$name" in `check`
+params.day == "x"|`env: {name: '${{ params.day == "x" }}'}` in the task
+END
+task "check: 'echo \${{'"
+says 'never rewritten' 'no expression'
+written 'name: w' 'tasks:' '  a: {run: "true"}' '  b:' '    needs: [a]' '    run: echo ${{ tasks.a.outputs.y }}'
+says 'env: {y: "${{ tasks.a.outputs.y }}"}` in the task, and "$y" in `run`' 'run'
+printf 'name: w\ntasks:\n  a: {run: "true"}\n  b: {needs: [a], env: {y: "${{ tasks.a.outputs.y }}"}, run: "true"}\n' >written.yaml
+exits 0 cairn validate written.yaml # that form
 written 'name: w' 'on: push' 'tasks: {a: {run: "true"}}'
 says 'leave it out' 'on'
 
@@ -359,6 +383,31 @@ is "$(json_get .run)" 1 'that run'
 exits 7 cairn resume --run 2 --no-wait
 exits 0 cairn rerun 2 a --no-wait --only
 exits 0 cairn complete --run 2 b
+# The number behind the task, in the other order.
+exits 7 cairn run --no-wait --fresh
+for typed in 'explain a 1' 'log a 1' 'values a 1' 'shell a 1 -- true' 'claim b 3' 'rerun a 1 --only --no-wait'; do
+    # shellcheck disable=SC2086
+    exits 0 cairn $typed
+done
+mkdir b # a directory of the name of a task is no workflow file
+exits 6 cairn complete b 3
+says 'has task b' 'complete: the claim'
+exits 2 cairn resolve b 1 rerun
+says 'the outcome of task b is not unknown' 'a directory is no workflow file'
+rmdir b
+exits 2 cairn undo b 1
+says 'task b cannot be undone'
+exits 10 cairn explain a 6
+says 'there is no run 6' 'explain: the run'
+exits 10 cairn resume a 1 --no-wait
+says '--run 1' 'resume: how a run is named'
+exits 2 cairn claim b x
+says "'b' is neither the number of a run nor a workflow file: cairn claim RUN TASK"
+for typed in status watch events next 'checkpoint head'; do
+    # shellcheck disable=SC2086
+    exits 2 cairn $typed a
+    says 'for a task: cairn explain a' "$typed: what shows a task"
+done
 exits 2 cairn status 1 --run 1
 says 'give the number of the run only once'
 exits 10 cairn plan 0
