@@ -12,8 +12,11 @@
 #include "cli/ui.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CHANGES_SHOWN 20
 
@@ -145,6 +148,21 @@ static void print_plan(const struct cairn_plan *plan)
     }
     if (listed > shown)
         say("  ... and %u more", listed - shown);
+}
+
+void say_elsewhere(const struct cairn_store *store, const struct cairn_run_info *run)
+{
+    const char *project = cairn_store_project(store), *slash = strrchr(run->file, '/');
+    size_t n = project ? strlen(project) : 0;
+    if (!slash || n <= 1 ||
+        (strncmp(run->file, project, n) == 0 && run->file[n] == '/'))
+        return;
+    char *directory =
+        strndup(run->file, slash == run->file ? 1 : (size_t)(slash - run->file));
+    if (directory && access(directory, F_OK) == 0)
+        say("cairn: run %llu is one of %s, and goes on there",
+            (unsigned long long)run->run, directory);
+    free(directory);
 }
 
 /* Comparing times only saves making the plan, which costs as much as the run's own;

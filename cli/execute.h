@@ -11,6 +11,10 @@ void tuning_options(const struct settings *settings, struct cairn_run_options *o
 /* Says what will run, with the reasons. */
 void announce_plan(struct settings *settings, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options);
+/* Says where a run goes on that is of another project: one that was copied with a link
+ * to its store in it has the runs of the other, and so has one with a key that was
+ * copied. */
+void say_elsewhere(const struct cairn_store *store, const struct cairn_run_info *run);
 /* If the file of the run to resume or to fork from was changed since that run started,
  * prints what will run and why. */
 void announce_changes(struct settings *settings, struct cairn_workflow *workflow,

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *will_name(enum cairn_will will)
 {
@@ -201,10 +202,12 @@ static void say_what_begins(const struct settings *settings, struct cairn_store 
 {
     struct cairn_run_info run = {0};
     if (ui_json() || settings->given[OPT_RUN] || settings->given[OPT_FROM] ||
-        settings->given[OPT_RERUN] || settings->n_operands > 0 ||
-        cairn_plan_run(plan) == 0 ||
-        cairn_run_get(store, cairn_plan_run(plan), &run, NULL) != 0 ||
-        run.state != CAIRN_RUN_COMPLETED || run.live || !run.file[0])
+        settings->n_operands > 0 || cairn_plan_run(plan) == 0 ||
+        cairn_run_get(store, cairn_plan_run(plan), &run, NULL) != 0)
+        return;
+    say_elsewhere(store, &run);
+    if (settings->given[OPT_RERUN] || run.state != CAIRN_RUN_COMPLETED || run.live ||
+        access(run.file, F_OK) != 0)
         return;
     char *file = file_operand(run.file);
     bool some = cairn_plan_will(plan) + cairn_plan_may(plan) > 0;

@@ -10,8 +10,6 @@
 #include "cli/tasks/choose.h"
 #include "cli/ui.h"
 
-#include <string.h>
-
 /* Sets the start; `run` gets the run whose workflow is meant. */
 static int choose_start(struct settings *settings, struct cairn_store *store,
                         struct cairn_run_options *options, struct cairn_run_info *run)
@@ -40,21 +38,6 @@ static int choose_start(struct settings *settings, struct cairn_store *store,
     if (cairn_run_get(store, checkpoint.run, run, &error) != 0)
         return report_error(&error);
     return 0;
-}
-
-/* A project that was copied with a link to its store in it has the runs of the other.
- */
-static void say_elsewhere(const struct cairn_store *store,
-                          const struct cairn_run_info *run)
-{
-    const char *project = cairn_store_project(store), *slash = strrchr(run->file, '/');
-    size_t n = project ? strlen(project) : 0;
-    if (!slash || n <= 1 ||
-        (strncmp(run->file, project, n) == 0 && run->file[n] == '/'))
-        return;
-    say("cairn: run %llu is one of %.*s, and goes on there",
-        (unsigned long long)run->run, slash == run->file ? 1 : (int)(slash - run->file),
-        run->file);
 }
 
 int command_resume(struct settings *settings)

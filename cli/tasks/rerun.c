@@ -18,6 +18,7 @@ static int load_workflow(struct cairn_store *store, const struct cairn_run_info 
     if (cairn_workflow_of_run(workflow, store, run->run, &from_file, &error) != 0)
         return report_error(&error);
     print_warnings(*workflow);
+    say_elsewhere(store, run);
     if (!from_file && run->file[0])
         say("cairn: %s is gone; using the definition stored with run %llu", run->file,
             (unsigned long long)run->run);

@@ -141,4 +141,72 @@ cp -a linked copied
 touch linked/go
 (cd copied && cairn resume) >out 2>err
 says "run 1 is one of $top/linked, and goes on there" 'where it goes on is said'
+cd "$top" || exit 1
+
+# ---- What is printed of a run names the file that it goes on with here ----
+# names_here [FILE]: the last output names nothing of the original, and FILE if given.
+names_here()
+{
+    ok "$tap_name: names nothing of the original" test -z "$(cat out err |
+        grep -v 'was started from' | grep "$top/origin")"
+    [ $# = 0 ] || says "$1" "$tap_name: but the file here"
+}
+mkdir -p origin/.cairn
+printf 'name: w\ntasks:\n  a: {run: "date +%%s%%N >made; pwd", outputs: made}\n' \
+    >origin/w.yaml
+(cd origin && cairn run w.yaml) >out 2>err
+cp -a origin replica
+was=$(cat origin/made)
+cd replica || exit 1
+exits 0 cairn plan
+names_here '`cairn run w.yaml` begins a new run'
+exits 0 cairn status
+names_here "file        $top/replica/w.yaml"
+exits 0 cairn status w.yaml
+names_here
+exits 0 cairn status --json
+is "$(json_get .file)" "$top/replica/w.yaml" 'so does JSON'
+exits 0 cairn plan w.yaml
+names_here 'run 1 of this file is completed'
+exits 0 cairn doctor
+names_here
+exits 0 cairn explain a
+names_here
+exits 0 cairn rerun a
+names_here
+exits 0 cairn resume
+names_here
+cd ..
+cp -a origin replica2
+cd replica2 || exit 1
+exits 0 cairn resume
+names_here
+rm w.yaml
+exits 0 cairn plan
+names_here
+ok 'no command names a file that is gone' test -z "$(grep 'begins a new run' err)"
+cd ..
+is "$(cat origin/made)" "$was" 'and the original is as it was'
+rm -r replica
+mv origin replica
+cd replica || exit 1
+rm w.yaml
+cairn resume >out 2>err
+ok 'a directory that is gone is not where a run goes on' test -z "$(grep 'goes on there' err)"
+cd ..
+
+# With a key the recorded path is used, and that is said by each that goes on.
+head -c 32 /dev/urandom >key
+chmod 600 key
+mkdir -p signed/.cairn
+printf 'name: w\ntasks:\n  a: {run: pwd}\n' >signed/w.yaml
+(cd signed && cairn --key ../key run w.yaml) >out 2>err
+cp -a signed forged
+cd forged || exit 1
+for command in plan resume 'rerun a'; do
+    # shellcheck disable=SC2086 # words
+    exits 0 cairn --key ../key $command
+    says "run 1 is one of $top/signed, and goes on there" "$command: says where it goes on"
+done
+cd ..
 done_testing
