@@ -202,6 +202,8 @@ static int delete_settings(struct live *live, struct cairn_error *error)
     int rc = drop_setting(store, "size", session, error);
     if (!rc)
         rc = drop_setting(store, "merges", session, error);
+    if (!rc)
+        rc = drop_setting(store, "from", session, error);
     if (!rc && store_current_session(store, &current, NULL) == 0 && current == session)
         rc = store_set_current_session(store, 0, error);
     return rc;

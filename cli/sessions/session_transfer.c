@@ -58,6 +58,15 @@ static void note_session(void *context, uint64_t number, const char *from,
     }
 }
 
+static void note_changed(void *context, const char *here, const char *name)
+{
+    (void)context;
+    ui_warn(
+        "%s was changed here since it was imported, and stays as it is: what is new "
+        "is in %s, which goes on from it",
+        here, name);
+}
+
 static int end_document(struct transfer *t)
 {
     doc_end(t->doc);
@@ -97,7 +106,8 @@ static int report_end(struct transfer *t, int rc, const struct cairn_error *erro
         t->result.sessions, t->result.sessions == 1 ? "" : "s", t->result.checkpoints,
         t->result.checkpoints == 1 ? "" : "s", t->import ? "imported" : "written");
     if (t->result.skipped > 0)
-        say("skipped: %" PRIu64 " that are here already", t->result.skipped);
+        say("skipped: %" PRIu64 " that are here already, or were deleted here",
+            t->result.skipped);
     if (rc == 0)
         return status;
     ui_warn("%s", error->text);
@@ -117,7 +127,7 @@ static int write_bytes(void *context, const char *bytes, size_t n)
 
 static int export_sessions(struct transfer *t, const struct settings *settings)
 {
-    struct cairn_transfer_calls calls = {note_refused, note_session, t};
+    struct cairn_transfer_calls calls = {note_refused, note_session, t, NULL};
     struct cairn_error error = {0};
     int status = 0;
     if (strcmp(t->file, "-") != 0)
@@ -154,7 +164,7 @@ static int64_t read_bytes(void *context, char *bytes, size_t n)
 
 static int import_sessions(struct transfer *t)
 {
-    struct cairn_transfer_calls calls = {note_refused, note_session, t};
+    struct cairn_transfer_calls calls = {note_refused, note_session, t, note_changed};
     struct cairn_error error = {0};
     int rc = cairn_session_import(t->store, read_bytes, t, &calls, &t->result, &error);
     return report_end(t, rc, &error);

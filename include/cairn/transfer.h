@@ -18,8 +18,9 @@ extern "C" {
 struct cairn_transfer {
     uint64_t sessions;    /* that were written, or made */
     uint64_t checkpoints; /* likewise */
-    uint64_t skipped;     /* of an import: checkpoints that are there already */
-    uint64_t refused;     /* what was damaged or not known, each named */
+    uint64_t
+        skipped; /* of an import: checkpoints that are there already, or were deleted */
+    uint64_t refused; /* what was damaged or not known, each named */
 };
 /* What an import or export says meanwhile. Each may be NULL. */
 struct cairn_transfer_calls {
@@ -29,6 +30,9 @@ struct cairn_transfer_calls {
      */
     void (*session)(void *context, uint64_t number, const char *from, const char *name);
     void *context;
+    /* Of an import, before that: a session of this name was changed here since it was
+     * imported, so what is new is in the one that `name` names. */
+    void (*changed)(void *context, const char *here, const char *name);
 };
 
 /* Writes a session, or all (`all`), with the present state and every checkpoint:
@@ -48,8 +52,9 @@ CAIRN_API int cairn_session_export(
  * number is put behind a name that is taken), its branches, messages, tags, times and
  * states; each checkpoint is a new record with one more tag, "from:" and its id in the
  * file, and without a link to a task, whose run stays behind. What is there already, as
- * itself or from an earlier import, is skipped; a session of which all checkpoints are
- * there is not made again. Each session is one transaction. CAIRN_EUSAGE: it is no such
+ * itself or from an earlier import, is skipped. Of a session that was imported before,
+ * what is new is added to it; if it was changed since, to a new session, which
+ * `changed` says. Each session is one transaction. CAIRN_EUSAGE: it is no such
  * file; CAIRN_ENEWER. */
 CAIRN_API int cairn_session_import(
     struct cairn_store *store, int64_t (*read)(void *context, char *bytes, size_t n),

@@ -28,6 +28,7 @@ struct exporting {
         uint64_t seq, branch;
     } * places;
     size_t n_places, places_capacity;
+    struct session_turn turn;          /* the last one */
     struct digest last[SECTION_NODES]; /* of each kind: written last; zeros: none */
     struct node_set nodes;   /* of files: all that they refer to is written, too */
     struct node_set written; /* with files, as contents */
@@ -139,6 +140,10 @@ static int write_session(struct exporting *e)
     line_time(&e->line, "started", row->started_ns);
     line_time(&e->line, "ended", row->ended_ns);
     line_number(&e->line, "branch", row->branch);
+    if (e->turn.turn) {
+        line_number(&e->line, "turn", e->turn.turn);
+        line_time(&e->line, "turn_time", e->turn.time_ns);
+    }
     return write_line(e);
 }
 
@@ -398,6 +403,10 @@ static int write_parts(struct exporting *e)
 {
     struct cairn_error why = {0};
     int rc = list_session(e);
+    if (!rc)
+        rc = left_out(
+            e, session_turn_find(e->store, e->live.row.session, 0, &e->turn, &why),
+            &why);
     if (!rc)
         rc = write_session(e);
     for (size_t i = 0; i < e->n_places && !rc; i++)

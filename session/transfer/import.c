@@ -96,14 +96,16 @@ struct known_list {
     struct cairn_error *error;
 };
 
-static int add_known(struct known_list *list, struct str id, uint64_t seq)
+static int add_known(struct known_list *list, struct str id,
+                     const struct sections_at *here)
 {
     struct known_record *at =
         array_room(list->at, list->n, &list->capacity, sizeof *at);
     if (!at)
         return error_nomem(list->error);
     list->at = at;
-    at[list->n].seq = seq;
+    at[list->n].seq = here->ref.seq;
+    at[list->n].session = here->session;
     snprintf(at[list->n++].id, sizeof at->id, "%.*s",
              (int)(id.len < CAIRN_ID_MAX ? id.len : CAIRN_ID_MAX - 1), id.ptr);
     return 0;
@@ -120,7 +122,7 @@ static int note_record(void *context, const struct checkpoint_row *row)
     int rc = sections_read(list->store, list->sha, row->seq, &arena, &said, &at, &why);
     if (!rc) {
         checkpoint_id(NAMESPACE_DEBUG, row->seq, &at.ref.digest, id);
-        rc = add_known(list, str_of(id), row->seq);
+        rc = add_known(list, str_of(id), &at);
     } else if (rc == CAIRN_EDAMAGED) {
         arena_release(&arena);
         return 0;
@@ -128,7 +130,7 @@ static int note_record(void *context, const struct checkpoint_row *row)
     for (uint32_t i = 0; i < said.n_tags && !rc; i++) {
         struct str tag = said.tags[i];
         if (tag.len > 5 && memcmp(tag.ptr, "from:", 5) == 0)
-            rc = add_known(list, (struct str){tag.ptr + 5, tag.len - 5}, row->seq);
+            rc = add_known(list, (struct str){tag.ptr + 5, tag.len - 5}, &at);
     }
     arena_release(&arena);
     return rc && rc != CAIRN_ENOMEM ? error_set(list->error, rc, "%s", why.text) : rc;
@@ -160,7 +162,7 @@ static int load_known(struct importing *im)
 
 static int check_header(struct importing *im, const struct line *line)
 {
-    struct str type;
+    struct str type, store;
     uint64_t version;
     if (!line_get_text(line, "type", &type) || !str_equal(type, STR("cairn-export")) ||
         !line_get_number(line, "version", &version))
@@ -171,6 +173,8 @@ static int check_header(struct importing *im, const struct line *line)
                          "the file has version %llu, which this release does not know: "
                          "use the cairn that wrote it",
                          (unsigned long long)version);
+    if (line_get_text(line, "store", &store) && store.len < sizeof im->origin)
+        snprintf(im->origin, sizeof im->origin, "%.*s", (int)store.len, store.ptr);
     return 0;
 }
 
@@ -295,6 +299,8 @@ int cairn_session_import(struct cairn_store *store,
     struct file file = {.in = {.read = read, .context = context}, .sha = sha256_new()};
     int rc = im.sha && file.sha ? load_known(&im) : error_nomem(im.error);
     if (!rc)
+        rc = import_load_origins(&im);
+    if (!rc)
         rc = redactor_of_workflows(store, &im.redactor, im.error);
     if (!rc) {
         sha256_begin(file.sha);
@@ -302,6 +308,7 @@ int cairn_session_import(struct cairn_store *store,
     }
     free(file.in.room);
     free(im.known);
+    free(im.origins);
     redactor_free(im.redactor);
     sha256_free(im.sha);
     sha256_free(file.sha);

@@ -52,7 +52,8 @@ static uint64_t made_here(const struct session_import *s, uint64_t made)
     return s->newest + 1;
 }
 
-static int put_merge(struct importing *im, const struct session_merge *merge)
+static int put_merge(struct importing *im, const struct session_merge *merge,
+                     const struct session_merges *known)
 {
     struct session_import *s = &im->session;
     const struct file_branch *branch = import_branch_of(s, merge->branch),
@@ -67,16 +68,29 @@ static int put_merge(struct importing *im, const struct session_merge *merge)
                                  .head = head_here(s, merge, branch->from),
                                  .into = into->here,
                                  .made = made_here(s, merge->made)};
+    for (size_t i = 0; i < known->n; i++)
+        if (known->at[i].branch == here.branch && known->at[i].head == here.head &&
+            known->at[i].into == here.into && known->at[i].made == here.made)
+            return 0;
     return here.head ? live_log_merge(&s->live, &here, im->error) : 0;
 }
 
 int import_put_merges(struct importing *im)
 {
     struct session_import *s = &im->session;
-    int rc = 0;
+    struct session_merges known = {0};
+    struct cairn_error why = {0};
+    int rc = !s->continued || !s->n_merges
+                 ? 0
+                 : store_load_merges(im->store, s->live.row.session, &known, &why);
+    if (rc == CAIRN_EDAMAGED)
+        rc = 0; /* of what is lost, those of the file are noted again */
+    else if (rc)
+        rc = error_set(im->error, rc, "%s", why.text);
     for (size_t i = 0; i < s->n_merges && !rc; i++)
-        rc = put_merge(im, &s->merges[i]);
-    if (rc || !s->n_merges)
+        rc = put_merge(im, &s->merges[i], &known);
+    session_merges_release(&known);
+    if (rc || !s->n_merges || !s->live.turn)
         return rc;
     return store_note_merges(im->store, s->live.row.session, s->live.turn, im->error);
 }

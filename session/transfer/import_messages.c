@@ -144,6 +144,9 @@ static int take_message(struct importing *im, const struct line *line,
         return nomem ? error_nomem(im->error) : damaged(why, "it is not complete");
     }
     row->session = s->live.row.session;
+    if (s->continued && row->n <= s->live.last_message)
+        return 0; /* no message is ever changed */
+    s->n_added += s->continued;
     int rc = put_body(im, m, why);
     if (!rc)
         rc = check_place(im, m, why);
@@ -161,7 +164,7 @@ int import_message(struct importing *im, const struct line *line)
     struct cairn_error why = {0};
     char what[40];
     if (s->known && !s->made)
-        return 0;
+        return s->recognized ? 0 : import_look_at_message(im, line);
     s->n_messages++;
     int rc = s->made ? 0 : import_make_session(im);
     if (!rc)
@@ -191,7 +194,8 @@ int import_mend_messages(struct importing *im)
                          "message %llu, and the file has %llu",
                          s->file_name, (unsigned long long)s->last_message,
                          (unsigned long long)s->n_messages);
-    s->live.last_message = s->last_message;
+    if (s->live.last_message < s->last_message)
+        s->live.last_message = s->last_message;
     s->live.message = 0;
     int rc = live_put_row(&s->live, im->error);
     return rc ? rc

@@ -40,9 +40,13 @@ int import_session_begin(struct importing *im, const struct line *line)
     else
         copy_name(s->file_name, name);
     memcpy(s->name, s->file_name, sizeof s->name);
+    if (!line_get_number(line, "turn", &s->turn) ||
+        !line_get_time(line, "turn_time", &s->turn_ns))
+        s->turn = 0; /* of an older cairn */
+    s->refused = im->result.refused;
     int rc = live_begin(&s->live, im->store, true, im->error);
     s->open = true;
-    return rc;
+    return rc ? rc : import_recognize(im);
 }
 
 static const struct seq_pair *seq_here(const struct session_import *s, uint64_t file)
@@ -144,11 +148,48 @@ static uint64_t start_here(const struct session_import *s,
     return from ? from->here : 0;
 }
 
+struct named_branch {
+    const char *name;
+    struct branch_row *row;
+};
+
+static int match_branch(void *context, const struct branch_row *row)
+{
+    const struct named_branch *named = context;
+    if (!str_equal(clean_str(row->name), str_of(named->name)))
+        return 0;
+    *named->row = *row;
+    return 1;
+}
+
+/* Of a session that goes on: 1 the branch of this name is there, and becomes what it
+ * is in the file; 0 it is new. */
+static int mend_branch(struct importing *im, struct file_branch *branch)
+{
+    struct session_import *s = &im->session;
+    struct branch_row row = {0};
+    struct named_branch named = {branch->name, &row};
+    int rc = !s->continued ? 0
+                           : store_each_branch(im->store, s->live.row.session,
+                                               match_branch, &named, im->error);
+    if (rc < 0 || !row.branch)
+        return rc < 0 ? rc : 0;
+    row.name = clean_stored(str_of(branch->name));
+    row.status = branch->status;
+    row.reason = clean_stored(str_of(branch->reason));
+    rc = store_put_branch(im->store, &row, im->error);
+    branch->here = row.branch;
+    return rc ? rc : 1;
+}
+
 /* The session's first branch is there since it was made, under another name. */
 static int make_branch(struct importing *im, struct file_branch *branch)
 {
     struct session_import *s = &im->session;
-    bool first = true;
+    int there = mend_branch(im, branch);
+    if (there)
+        return there < 0 ? there : 0;
+    bool first = !s->continued;
     for (size_t i = 0; i < s->n_branches; i++)
         first = first && !s->branches[i].here;
     struct branch_row row = {.branch = first ? s->live.row.branch : 0,
@@ -329,6 +370,8 @@ static int skip(struct importing *im, const struct file_record *record,
                 const struct known_record *known)
 {
     im->session.known = true;
+    im->session.known_session = known->session;
+    im->session.known_seq = known->seq;
     im->result.skipped++;
     return note_seq(im, record, known->seq);
 }
@@ -344,6 +387,10 @@ static int take_record(struct importing *im, struct file_record *record)
     }
     if (known)
         return skip(im, record, known);
+    if (s->continued && record->seq <= s->seen) { /* it was deleted here */
+        im->result.skipped++;
+        return 0;
+    }
     int rc = verify_record(im, record, &why);
     if (rc)
         return import_left_out(im, rc, record->id, &why);
@@ -411,13 +458,31 @@ int import_present(struct importing *im, const struct line *line)
 
 /* ---- The end ---- */
 
+/* Of a session that goes on: from the items that it has to those of the file. */
+static int replace_board(struct session_import *s, struct cairn_error *error)
+{
+    struct board_changes changes = {0};
+    int rc = live_load_board(&s->live, error);
+    if (!rc)
+        rc = boards_compare(&s->live.board, &s->present.board, &changes, error);
+    if (!rc)
+        rc = live_put_changes(&s->live, &changes, true, error);
+    free(changes.at);
+    s->live.message =
+        s->present.messages.n <= s->live.last_message ? s->present.messages.n : 0;
+    if (!rc && s->n_added)
+        rc = message_log(&s->live, s->n_added, error);
+    return rc ? rc : live_put_row(&s->live, error);
+}
+
 /* The present state, or where that is damaged the newest one. */
 static int fill_board(struct importing *im)
 {
     struct session_import *s = &im->session;
     uint64_t seq = s->newest_there ? s->newest_there : s->newest;
     for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
-        s->live.numbers[kind] = s->numbers[kind];
+        if (s->live.numbers[kind] < s->numbers[kind])
+            s->live.numbers[kind] = s->numbers[kind];
     if (s->has_present && s->last_message < s->present.messages.n)
         s->last_message = s->present.messages.n;
     int rc = import_mend_messages(im);
@@ -429,8 +494,10 @@ static int fill_board(struct importing *im)
         if (rc)
             return rc;
     }
-    return s->has_present ? live_take_state(&s->live, &s->present, im->error)
-                          : live_put_row(&s->live, im->error);
+    if (!s->has_present)
+        return live_put_row(&s->live, im->error);
+    return s->continued ? replace_board(s, im->error)
+                        : live_take_state(&s->live, &s->present, im->error);
 }
 
 static int finish(struct importing *im)
@@ -438,7 +505,7 @@ static int finish(struct importing *im)
     struct session_import *s = &im->session;
     int rc = s->made || s->known ? 0 : import_make_session(im);
     if (rc || !s->made)
-        return rc;
+        return rc || s->recognized ? rc : import_compare(im);
     for (size_t i = 0; i < s->n_branches && !rc; i++)
         rc = s->branches[i].here ? 0 : make_branch(im, &s->branches[i]);
     if (!rc)
@@ -469,6 +536,8 @@ int import_session_end(struct importing *im, int rc)
     uint64_t number = 0;
     if (!rc && s->open)
         rc = finish(im);
+    if (!rc && s->open)
+        rc = import_note_origin(im);
     if (!rc && s->made) {
         number = s->live.row.session;
         copy_name(name, clean_str(s->live.row.name));
@@ -478,6 +547,8 @@ int import_session_end(struct importing *im, int rc)
     if (!rc && number) {
         im->result.sessions++;
         im->result.checkpoints += s->n_made;
+        if (s->changed[0] && im->calls && im->calls->changed)
+            im->calls->changed(im->calls->context, s->changed, name);
         if (im->calls && im->calls->session)
             im->calls->session(im->calls->context, number, s->file_name, name);
     }
