@@ -2,6 +2,7 @@
 /* cairn checkpoint blame-file: in which checkpoint each line of a file came to be. */
 #include "cli/events/hooks.h"
 #include "cli/files/commands.h"
+#include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -14,8 +15,11 @@
 
 struct blaming {
     struct doc *doc; /* with --json */
-    char *path;      /* heap */
-    uint64_t line;   /* 0: all */
+    struct cairn_store *store;
+    const struct settings *settings;
+    const char *at; /* a checkpoint, or NULL */
+    char *path;     /* as it was given; heap */
+    uint64_t line;  /* 0: all */
 };
 
 /* ---- Text ---- */
@@ -107,27 +111,35 @@ static bool split_operand(struct blaming *b, const char *operand)
     return true;
 }
 
+static int blame_path(void *context, const char *path, struct cairn_error *error)
+{
+    struct blaming *b = context;
+    if (b->doc) {
+        doc_discard(b->doc);
+        doc_begin(b->doc);
+        doc_text(b->doc, "path", path);
+        doc_array(b->doc, "lines");
+    }
+    return cairn_files_blame(b->store, session_option(b->settings), b->at, path,
+                             b->line, each_line, b, error);
+}
+
 static int blame(const struct settings *settings, struct cairn_store *store,
                  struct blaming *b)
 {
     char id[CAIRN_ID_MAX];
-    const char *at = NULL;
     struct doc doc = {0};
     struct cairn_error error = {0};
     int status = 0;
     if (settings->given[OPT_AT])
         status = session_checkpoint_of(store, session_option(settings),
-                                       settings->text[OPT_AT], id, &at);
+                                       settings->text[OPT_AT], id, &b->at);
     if (status != 0)
         return status;
     b->doc = ui_json() ? &doc : NULL;
-    if (b->doc) {
-        doc_begin(&doc);
-        doc_text(&doc, "path", b->path);
-        doc_array(&doc, "lines");
-    }
-    int rc = cairn_files_blame(store, session_option(settings), at, b->path, b->line,
-                               each_line, b, &error);
+    b->store = store;
+    b->settings = settings;
+    int rc = file_by_name(settings, store, b->path, blame_path, b, &error);
     if (!b->doc)
         return rc == 0 ? 0 : report_error(&error);
     if (rc != 0 && rc != CAIRN_EDAMAGED) {

@@ -3,6 +3,7 @@
 #include "cli/events/hooks.h"
 #include "cli/files/commands.h"
 #include "cli/files/files.h"
+#include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -196,26 +197,39 @@ static char *split_operand(char *operand)
     return colon + 1;
 }
 
+struct content {
+    struct cairn_store *store;
+    const char *id;
+    struct cut cut;
+};
+
+static int read_content(void *context, const char *path, struct cairn_error *error)
+{
+    struct content *content = context;
+    return cairn_files_read(content->store, content->id, path, print_part,
+                            &content->cut, error);
+}
+
 static int print_content(const struct settings *settings, struct cairn_store *store,
                          char *operand)
 {
-    struct cut cut = {.n = 0};
+    struct content content = {.store = store};
     struct cairn_error error = {0};
     char id[CAIRN_ID_MAX];
-    const char *wanted, *path = settings->operands[1];
+    const char *path = settings->operands[1];
     if (!path)
         path = split_operand(operand);
     if (!path)
         return report_usage(settings->command,
                             "give a checkpoint and a path: `cairn checkpoint cat "
                             "42:src/main.c`");
-    int status =
-        session_checkpoint_of(store, session_option(settings), operand, id, &wanted);
+    int status = session_checkpoint_of(store, session_option(settings), operand, id,
+                                       &content.id);
     if (status != 0)
         return status;
-    int rc = cairn_files_read(store, wanted, path, print_part, &cut, &error);
-    if (cut.n > 0)
-        show_part(&cut, "", 0);
+    int rc = file_by_name(settings, store, path, read_content, &content, &error);
+    if (content.cut.n > 0)
+        show_part(&content.cut, "", 0);
     return rc == 0 ? 0 : report_error(&error);
 }
 

@@ -3,12 +3,15 @@
 #include "cli/events/hooks.h"
 #include "cli/files/commands.h"
 #include "cli/files/files.h"
+#include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 struct listing {
+    struct cairn_store *store;
+    const struct settings *settings;
     struct doc *doc; /* with --json */
     bool branches;   /* these are told, too */
     uint64_t n;
@@ -59,20 +62,30 @@ static int each_version(void *context, const struct cairn_file_version *version)
     return 0;
 }
 
+static int log_path(void *context, const char *path, struct cairn_error *error)
+{
+    struct listing *listing = context;
+    if (listing->doc) {
+        doc_discard(listing->doc);
+        doc_begin(listing->doc);
+        doc_text(listing->doc, "path", path);
+        doc_array(listing->doc, "versions");
+    }
+    return cairn_files_log(listing->store, session_option(listing->settings), path,
+                           listing->branches, listing->settings->number[OPT_NEWEST],
+                           each_version, listing, error);
+}
+
 static int log_file(const struct settings *settings, struct cairn_store *store)
 {
     struct doc doc = {0};
-    struct listing listing = {.doc = ui_json() ? &doc : NULL,
+    struct listing listing = {.store = store,
+                              .settings = settings,
+                              .doc = ui_json() ? &doc : NULL,
                               .branches = settings->given[OPT_ALL_BRANCHES]};
     struct cairn_error error = {0};
-    if (listing.doc) {
-        doc_begin(&doc);
-        doc_text(&doc, "path", settings->operands[0]);
-        doc_array(&doc, "versions");
-    }
-    int rc = cairn_files_log(store, session_option(settings), settings->operands[0],
-                             listing.branches, settings->number[OPT_NEWEST],
-                             each_version, &listing, &error);
+    int rc = file_by_name(settings, store, settings->operands[0], log_path, &listing,
+                          &error);
     if (!listing.doc)
         return rc == 0 ? 0 : report_error(&error);
     if (rc != 0 && rc != CAIRN_EDAMAGED) {

@@ -97,6 +97,36 @@ static char *literal(const char *path)
     return pattern;
 }
 
+/* Its path below the root, or NULL: it is not there. */
+static const char *below(const char *root, const char *operand, char path[2 * PATH_MAX])
+{
+    size_t n = strlen(root);
+    bool is = n > 0 && resolve(operand, path) && strncmp(path, root, n) == 0 &&
+              (path[n] == '/' || path[n] == '\0');
+    return is ? path + n : NULL;
+}
+
+int file_by_name(const struct settings *settings, struct cairn_store *store,
+                 const char *operand,
+                 int (*call)(void *context, const char *path,
+                             struct cairn_error *error),
+                 void *context, struct cairn_error *error)
+{
+    char root[PATH_MAX], path[2 * PATH_MAX];
+    struct cairn_error other = {0};
+    find_root(settings, store, root);
+    const char *seen = below(root, operand, path);
+    if (!seen || seen[0] == '\0' || strcmp(seen + 1, operand) == 0)
+        return call(context, operand, error);
+    int rc = call(context, seen + 1, error);
+    if (rc != CAIRN_ENOTFOUND)
+        return rc;
+    int second = call(context, operand, &other);
+    if (second != 0 && second != CAIRN_ENOTFOUND)
+        *error = other;
+    return second == CAIRN_ENOTFOUND ? rc : second;
+}
+
 int patterns_add_files(struct patterns *patterns, const struct settings *settings,
                        struct cairn_store *store, int first)
 {
@@ -104,16 +134,15 @@ int patterns_add_files(struct patterns *patterns, const struct settings *setting
     if (first >= settings->n_operands)
         return 0;
     find_root(settings, store, root);
-    size_t n = strlen(root);
     for (int i = first; i < settings->n_operands; i++) {
         const char *operand = settings->operands[i];
-        if (n == 0 || !resolve(operand, path) || strncmp(path, root, n) != 0 ||
-            (path[n] != '/' && path[n] != '\0'))
+        const char *seen = below(root, operand, path);
+        if (!seen)
             return report_usage(
                 settings->command,
                 "%s is not below the directory of the session's files%s%s", operand,
-                n > 0 ? ", " : "", root);
-        char *pattern = literal(path + n);
+                root[0] != '\0' ? ", " : "", root);
+        char *pattern = literal(seen);
         if (!pattern)
             return out_of_memory();
         patterns->files[patterns->n_files++] = pattern;

@@ -23,4 +23,13 @@ int patterns_add_files(struct patterns *patterns, const struct settings *setting
                        struct cairn_store *store, int first);
 void patterns_release(struct patterns *patterns);
 
+/* Calls with the path of a file in its session: as it is seen from the working
+ * directory; where no such file is known (CAIRN_ENOTFOUND), as it is, from the top of
+ * the session's files. Returns what the call did; of two failures the first. */
+int file_by_name(const struct settings *settings, struct cairn_store *store,
+                 const char *operand,
+                 int (*call)(void *context, const char *path,
+                             struct cairn_error *error),
+                 void *context, struct cairn_error *error);
+
 #endif

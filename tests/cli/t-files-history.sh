@@ -520,4 +520,41 @@ else
     skip 'a file on a terminal' 'there is no script(1)'
 fi
 
+# ---- By their names from the working directory ----
+mkdir -p named/src/src
+printf 'top\n' >named/src/add.c
+printf 'deep\n' >named/src/src/twice.c
+printf 'twice\n' >named/src/twice.c
+run cairn session start named
+run cairn session config files named
+run cairn checkpoint create one
+printf 'more\n' >>named/src/add.c
+run cairn checkpoint create two
+two=$(cat out)
+cd named/src || exit 1
+for way in "cat $two add.c" "cat $two:add.c" "cat $two:./add.c" "cat $two:$PWD/add.c" "cat $two:src/add.c" "cat $two src/../add.c"; do
+    # shellcheck disable=SC2086 # words
+    exits 0 cairn checkpoint $way
+    is "$(tr '\n' ' ' <out)" 'top more ' "checkpoint $way: from the working directory, or the top"
+done
+exits 0 cairn checkpoint cat "$two:src/twice.c"
+is "$(cat out)" deep 'what lies below the working directory comes first'
+for path in add.c ../src/add.c src/add.c; do
+    exits 0 cairn checkpoint log "$path"
+    is "$(awk 'NR > 1 { print $4 }' out | tr '\n' ' ')" 'changed added ' "log $path"
+    is "$(get .path cairn checkpoint log "$path")" src/add.c 'JSON names it from the top'
+    exits 0 cairn checkpoint blame-file "$path"
+    is "$(grep -c . out)" "$(cairn checkpoint blame-file src/add.c | grep -c .)" "blame-file $path"
+    is "$(get .path cairn checkpoint blame-file "$path")" src/add.c 'JSON names it, too'
+done
+exits 0 cairn checkpoint blame-file add.c:2
+exits 10 cairn checkpoint blame-file add.c:9
+says '2 lines' 'the file that there is is meant'
+exits 10 cairn checkpoint cat "$two:none.c"
+says 'none.c'
+exits 10 cairn checkpoint log none.c
+exits 10 cairn checkpoint log none.c --json
+exits 0 cairn checkpoint diff "$two~1" "$two" add.c
+cd ../..
+
 done_testing
