@@ -25,7 +25,8 @@ static const struct command file_table[] = {
      "CHECKPOINT:PATH | CHECKPOINT PATH",
      "print a file as it was at a checkpoint",
      "Prints the content of one file that the checkpoint holds, after verifying it. "
-     "PATH is what `cairn checkpoint files` prints. " CHECKPOINT_NAMES,
+     "PATH is seen from the working directory, or what `cairn checkpoint files` "
+     "prints. " CHECKPOINT_NAMES,
      "  cairn checkpoint cat 42:src/main.c > main.c.before",
      EXITS,
      1,
@@ -37,8 +38,10 @@ static const struct command file_table[] = {
      "list the versions of one file over the checkpoints of a session",
      "Lists in which checkpoints a file, directory or link was added, changed or "
      "removed, or its mode alone was changed, newest first. These are the checkpoints "
-     "that led to the present state; with --all those of every branch. PATH is what "
-     "`cairn checkpoint files` prints. `cairn checkpoint cat ID:PATH` prints a "
+     "that led to the present state; with --all those of every branch. PATH is seen "
+     "from "
+     "the working directory, or what `cairn checkpoint files` prints. `cairn "
+     "checkpoint cat ID:PATH` prints a "
      "version. "
      "Damaged checkpoints are named, with exit status 5.",
      "  cairn checkpoint log src/main.c -n 5",

@@ -108,6 +108,15 @@ static void print_failure(const struct cairn_task_failure *failure)
     }
 }
 
+/* The id that the tag of an import says, or NULL: it is another tag. */
+static const char *imported_from(const char *tag)
+{
+    static const char from[] = "from:";
+    const char *id =
+        strncmp(tag, from, sizeof from - 1) == 0 ? tag + sizeof from - 1 : "";
+    return is_session_checkpoint(id) ? id : NULL;
+}
+
 static void print_told(const struct cairn_session_checkpoint_info *info)
 {
     out("trigger   %s%s\n", info->trigger, info->significant ? ", significant" : "");
@@ -118,6 +127,9 @@ static void print_told(const struct cairn_session_checkpoint_info *info)
         out("%s%s", i > 0 ? ", " : "", info->tags[i]);
     if (info->n_tags > 0)
         out("\n");
+    for (size_t i = 0; i < info->n_tags; i++)
+        if (imported_from(info->tags[i]))
+            out("imported  it was %s there\n", imported_from(info->tags[i]));
     if (info->failure)
         print_failure(info->failure);
 }
@@ -184,6 +196,11 @@ static int tell(void *context, const struct cairn_session_checkpoint_info *info)
     doc_array(told->doc, "tags");
     for (size_t i = 0; i < info->n_tags; i++)
         doc_text(told->doc, NULL, info->tags[i]);
+    doc_end(told->doc);
+    doc_array(told->doc, "imported_from");
+    for (size_t i = 0; i < info->n_tags; i++)
+        if (imported_from(info->tags[i]))
+            doc_text(told->doc, NULL, imported_from(info->tags[i]));
     doc_end(told->doc);
     doc_count(told->doc, "items", info->items);
     failure_document(told->doc, info->failure);

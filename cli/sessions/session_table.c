@@ -294,7 +294,9 @@ static const struct command session_table[] = {
      "Makes the sessions of a file that `cairn session export` wrote (- for stdin). "
      "Prints their names. Everything is verified first: what is damaged or not known "
      "is refused and named, the rest is imported, and the exit status is 5. What is "
-     "here already is skipped.",
+     "here already is skipped; of a session that was imported before, what is new is "
+     "added to it, or to a new session if it was changed here since. Checkpoints that "
+     "have another number here are named.",
      "  cairn session import slow-login.cairn",
      EXITS,
      1,

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -25,6 +26,10 @@ struct transfer {
     struct doc *doc; /* with --json; its array of sessions is open */
     char **refused;  /* heap, and so are they */
     size_t n_refused;
+    struct renumbered {
+        char was[CAIRN_ID_MAX], id[CAIRN_ID_MAX];
+    } * renumbered; /* checkpoints of the session that is being imported; heap */
+    size_t n_renumbered;
     struct cairn_transfer result;
 };
 
@@ -42,6 +47,59 @@ static void note_refused(void *context, const char *text)
     t->n_refused += refused[t->n_refused] != NULL;
 }
 
+static void note_checkpoint(void *context, const char *was, const char *id)
+{
+    struct transfer *t = context;
+    struct renumbered *at =
+        realloc(t->renumbered, (t->n_renumbered + 1) * sizeof *t->renumbered);
+    if (!at) {
+        out_incomplete();
+        return;
+    }
+    t->renumbered = at;
+    at += t->n_renumbered++;
+    snprintf(at->was, sizeof at->was, "%s", was);
+    snprintf(at->id, sizeof at->id, "%s", id);
+}
+
+static uint64_t number_of(const char *id)
+{
+    return strtoull(id + strlen("debug:"), NULL, 10);
+}
+
+/* Whoever has noted a number would go back to another checkpoint with it. One line for
+ * those that have moved by as much. */
+static void say_numbers(const struct transfer *t, const char *name)
+{
+    const struct renumbered *at = t->renumbered;
+    for (size_t i = 0, n = 1; i < t->n_renumbered; i += n, n = 1) {
+        uint64_t was = number_of(at[i].was), is = number_of(at[i].id);
+        while (i + n < t->n_renumbered && number_of(at[i + n].was) == was + n &&
+               number_of(at[i + n].id) == is + n)
+            n++;
+        if (was == is)
+            continue;
+        if (n == 1)
+            say("%s: debug:%" PRIu64 " is debug:%" PRIu64 " here", name, was, is);
+        else
+            say("%s: debug:%" PRIu64 " to debug:%" PRIu64 " are debug:%" PRIu64
+                " to debug:%" PRIu64 " here",
+                name, was, was + n - 1, is, is + n - 1);
+    }
+}
+
+static void add_numbers(struct transfer *t)
+{
+    doc_array(t->doc, "made");
+    for (size_t i = 0; i < t->n_renumbered; i++) {
+        doc_object(t->doc, NULL);
+        doc_text(t->doc, "was", t->renumbered[i].was);
+        doc_text(t->doc, "checkpoint", t->renumbered[i].id);
+        doc_end(t->doc);
+    }
+    doc_end(t->doc);
+}
+
 static void note_session(void *context, uint64_t number, const char *from,
                          const char *name)
 {
@@ -52,10 +110,15 @@ static void note_session(void *context, uint64_t number, const char *from,
         doc_text(t->doc, "name", name);
         if (t->import)
             doc_text(t->doc, "was", from[0] != '\0' ? from : NULL);
+        if (t->import)
+            add_numbers(t);
         doc_end(t->doc);
     } else if (t->import) {
         out("%s\n", name);
+        out_flush();
+        say_numbers(t, name);
     }
+    t->n_renumbered = 0;
 }
 
 static void note_changed(void *context, const char *here, const char *name)
@@ -127,7 +190,7 @@ static int write_bytes(void *context, const char *bytes, size_t n)
 
 static int export_sessions(struct transfer *t, const struct settings *settings)
 {
-    struct cairn_transfer_calls calls = {note_refused, note_session, t, NULL};
+    struct cairn_transfer_calls calls = {note_refused, note_session, t, NULL, NULL};
     struct cairn_error error = {0};
     int status = 0;
     if (strcmp(t->file, "-") != 0)
@@ -164,7 +227,8 @@ static int64_t read_bytes(void *context, char *bytes, size_t n)
 
 static int import_sessions(struct transfer *t)
 {
-    struct cairn_transfer_calls calls = {note_refused, note_session, t, note_changed};
+    struct cairn_transfer_calls calls = {note_refused, note_session, t, note_checkpoint,
+                                         note_changed};
     struct cairn_error error = {0};
     int rc = cairn_session_import(t->store, read_bytes, t, &calls, &t->result, &error);
     return report_end(t, rc, &error);
@@ -190,6 +254,7 @@ static void release(struct transfer *t)
     for (size_t i = 0; i < t->n_refused; i++)
         free(t->refused[i]);
     free(t->refused);
+    free(t->renumbered);
     target_release(&t->target);
     if (t->fd > STDIN_FILENO)
         close(t->fd);

@@ -312,6 +312,10 @@ static int append_record(struct importing *im, struct file_record *record,
     arena_release(&arena);
     if (rc)
         return rc;
+    char id[CAIRN_ID_MAX];
+    checkpoint_id(NAMESPACE_DEBUG, ref.seq, &ref.digest, id);
+    if (im->calls && im->calls->checkpoint)
+        im->calls->checkpoint(im->calls->context, record->id, id);
     struct log_entry entry = {.verb = VERB_CHECKPOINT, .number = ref.seq};
     s->newest = ref.seq;
     if (record->branch == s->branch)

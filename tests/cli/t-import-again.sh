@@ -165,6 +165,37 @@ exits 0 two cairn checkpoint list --session thin --json
 is "$(grep -o '"message":"state .' out | tr -dc '0-9\n' | tr '\n' ' ')" '5 4 3 1 ' \
     'what was deleted does not come back'
 
+# Checkpoints that have another number here are named.
+exits 0 one cairn session start renumbered
+for n in 1 2 3; do
+    one cairn note add "number $n" >out 2>err
+    exits 0 one cairn checkpoint create "state $n"
+    [ "$n" != 1 ] || first=$(cat out)
+done
+last=$(cat out)
+two cairn session start ahead >out 2>err
+for n in 1 2; do
+    two cairn note add "ahead $n" >out 2>err
+    exits 0 two cairn checkpoint create "ahead $n"
+done
+newest=$(cut -d - -f 1 <out | cut -d : -f 2)
+f=$(echo "$first" | sed 's/debug:\(.*\)-.*/\1/')
+carry renumbered
+says "renumbered: debug:$f to debug:$((f + 2)) are debug:$((newest + 1)) to debug:$((newest + 3)) here"
+is "$(cat out)" renumbered 'stdout has the name alone'
+exits 0 two cairn checkpoint show "$((newest + 3))"
+says "imported  it was $last there"
+exits 0 two cairn checkpoint show "$((newest + 3))" --json
+is "$(json_get '.imported_from[0]')" "$last" 'JSON has that, too'
+exits 0 one cairn checkpoint create more --tag from:here
+more=$(cat out)
+one cairn session export --session renumbered s.cairn 2>err
+exits 0 two cairn session import s.cairn --json
+is "$(json_get '.sessions[0].made[0].was')" "$more" 'JSON of an import has the ids of what is new'
+says '"made":[{"was":'
+exits 0 two cairn session import s.cairn -q
+silent_on out
+
 # What was deleted here is imported again.
 exits 0 two cairn session delete bare --yes
 carry bare
