@@ -83,6 +83,7 @@ static int find_auto_run(struct loader *l)
         rc = run_trust(l->store, &l->s->recorded.row, l->error);
         if (rc == CAIRN_EUSAGE)
             rc = 0;
+        l->s->recorded.completed_run = l->s->recorded.row.run;
         l->s->recorded.row = (struct run_row){0};
     }
     return rc ? rc : situation_leave_to_other_task(l);

@@ -154,7 +154,8 @@ static int find_by_words(struct live *live, struct str name, uint64_t *seq,
                : error_set(
                      error, CAIRN_ENOTFOUND,
                      "session %.*s has no checkpoint '%.*s': give an id, a label, "
-                     "a tag, how a message begins, a branch, head, head~2, or a "
+                     "a tag, how a message begins (3 bytes or more), a branch, head, "
+                     "head~2, or a "
                      "time such as '2 hours ago' (`cairn checkpoint list` shows "
                      "them)",
                      (int)live->row.name.len, live->row.name.ptr, (int)name.len,

@@ -222,13 +222,15 @@ static void say_what_resumes(const struct settings *settings, struct cairn_store
                              const struct cairn_plan *plan)
 {
     struct cairn_run_info run = {0};
-    uint64_t number = 0;
-    if (ui_json() || !store || settings->given[OPT_FRESH] || settings->n_params > 0 ||
-        !settings->workflow_file || settings->n_operands != 1 ||
-        cairn_plan_run(plan) != 0 ||
-        newest_run_of(store, settings->workflow_file, &number) != 0 || number == 0 ||
-        cairn_run_get(store, number, &run, NULL) != 0 ||
-        run.state != CAIRN_RUN_COMPLETED || run.live)
+    uint64_t number = cairn_plan_completed(plan);
+    if (ui_json() || number == 0 || !settings->workflow_file ||
+        settings->n_operands != 1 || cairn_run_get(store, number, &run, NULL) != 0 ||
+        run.live)
+        return;
+    char *file = realpath(settings->workflow_file, NULL);
+    bool same = file && strcmp(file, run.file) == 0; /* not one of the same name */
+    free(file);
+    if (!same)
         return;
     say("run %llu of this file is completed: `cairn resume %llu` runs only what has "
         "changed (`cairn plan --run %llu`)",

@@ -153,10 +153,17 @@ static bool is_plain_id(const char *text)
     return digits[0] != '\0' && digits[n] == '\0';
 }
 
+enum { DIGITS_LEAST = 4 }; /* of a digest */
+
+static bool has_digits(const char *text, size_t least)
+{
+    size_t n = strspn(text, "0123456789abcdef");
+    return n >= least && text[n] == '\0';
+}
+
 bool looks_like_checkpoint(const char *text)
 {
-    return is_plain_id(text) ||
-           (text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0');
+    return is_plain_id(text) || has_digits(text, DIGITS_LEAST);
 }
 
 int session_checkpoint_of(struct cairn_store *store, const char *session,
@@ -170,10 +177,11 @@ int session_checkpoint_of(struct cairn_store *store, const char *session,
         return 0;
     if (cairn_session_at(store, session, &moment, &info, &error) == 0)
         snprintf(id, CAIRN_ID_MAX, "%s", info.id);
-    else if (!looks_like_checkpoint(text))
+    else if (has_digits(text, DIGITS_LEAST) ||
+             (has_digits(text, 1) && session_newest(store, session, id, NULL) != 0))
+        return 0; /* of the digest of a run's, perhaps; or there is no session */
+    else
         return report_error(&error);
-    else /* digits of the digest of a run's, perhaps */
-        return 0;
     *out = id;
     return 0;
 }

@@ -36,6 +36,12 @@ exits 2 cairn checkpoint show second
 says '2 messages' 'a beginning that two messages have names none'
 exits 10 cairn checkpoint show se
 says "has no checkpoint 'se'" 'nor do two letters'
+says 'how a message begins (3 bytes or more)' 'and how many are needed is said'
+for command in 'show a1' 'restore a1 --yes' 'diff a1' 'cat a1:f' 'delete a1 --yes'; do
+    # shellcheck disable=SC2086 # words
+    exits 10 cairn checkpoint $command
+    says "has no checkpoint 'a1': give an id, a label, a tag" "$command: names of all kinds are offered, whatever letters it has"
+done
 exits 2 cairn checkpoint show '2025-13-99 12:00'
 says 'position 6' 'what is wrong in a time is shown'
 exits 2 cairn checkpoint show ''

@@ -64,6 +64,17 @@ is "$(awk '$1 == "run" { print $2 }' out)" b 'these are what resume runs'
 exits 0 cairn plan cairn.yaml
 says 'a new run: 2 of 2 tasks will run'
 says "run $number of this file is completed: \`cairn resume $number\` runs only what has changed (\`cairn plan --run $number\`)" 'with its file: what would run less'
+printf 'name: params\nparams: {e: 3}\ntasks:\n  a: {run: "echo $e"}\n' >params.yaml
+exits 0 cairn run params.yaml
+first=$(sed -n 's/^run \([0-9]*\) of params.*/\1/p' err)
+exits 0 cairn run params.yaml --param e=5
+second=$(sed -n 's/^run \([0-9]*\) of params.*/\1/p' err)
+exits 0 cairn plan params.yaml
+says "run $first of this file is completed" 'of several it is the run with these params'
+exits 0 cairn plan params.yaml --param e=5
+says "run $second of this file is completed"
+exits 0 cairn plan params.yaml --param e=7
+ok 'of new params there is none' sh -c '! grep -q "is completed" err'
 exits 0 cairn plan cairn.yaml --fresh
 ok 'not where a new run was asked for' sh -c '! grep -q "is completed" err'
 exits 0 cairn plan cairn.yaml --json
