@@ -2,9 +2,7 @@
 /* The lines of a file, in order. */
 #include "session/transfer/transfer_int.h"
 
-#include "base/array.h"
 #include "base/limits.h"
-#include "storage/rows_checkpoint.h"
 #include "storage/store.h"
 
 #include <stdio.h>
@@ -86,78 +84,6 @@ static int next_line(struct importing *im, struct reading *in, struct str *line)
     }
 }
 
-/* ---- What is there already ---- */
-
-struct known_list {
-    struct known_record *at;
-    size_t n, capacity;
-    struct sha256 *sha;
-    struct cairn_store *store;
-    struct cairn_error *error;
-};
-
-static int add_known(struct known_list *list, struct str id,
-                     const struct sections_at *here)
-{
-    struct known_record *at =
-        array_room(list->at, list->n, &list->capacity, sizeof *at);
-    if (!at)
-        return error_nomem(list->error);
-    list->at = at;
-    at[list->n].seq = here->ref.seq;
-    at[list->n].session = here->session;
-    snprintf(at[list->n++].id, sizeof at->id, "%.*s",
-             (int)(id.len < CAIRN_ID_MAX ? id.len : CAIRN_ID_MAX - 1), id.ptr);
-    return 0;
-}
-
-static int note_record(void *context, const struct checkpoint_row *row)
-{
-    struct known_list *list = context;
-    struct arena arena = ARENA_INIT;
-    struct sections said;
-    struct sections_at at;
-    struct cairn_error why = {0};
-    char id[CAIRN_ID_MAX];
-    int rc = sections_read(list->store, list->sha, row->seq, &arena, &said, &at, &why);
-    if (!rc) {
-        checkpoint_id(NAMESPACE_DEBUG, row->seq, &at.ref.digest, id);
-        rc = add_known(list, str_of(id), &at);
-    } else if (rc == CAIRN_EDAMAGED) {
-        arena_release(&arena);
-        return 0;
-    }
-    for (uint32_t i = 0; i < said.n_tags && !rc; i++) {
-        struct str tag = said.tags[i];
-        if (tag.len > 5 && memcmp(tag.ptr, "from:", 5) == 0)
-            rc = add_known(list, (struct str){tag.ptr + 5, tag.len - 5}, &at);
-    }
-    arena_release(&arena);
-    return rc && rc != CAIRN_ENOMEM ? error_set(list->error, rc, "%s", why.text) : rc;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    return strcmp(((const struct known_record *)a)->id,
-                  ((const struct known_record *)b)->id);
-}
-
-static int load_known(struct importing *im)
-{
-    struct known_list list = {.sha = im->sha, .store = im->store, .error = im->error};
-    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG};
-    int rc = store_begin_read(im->store, im->error);
-    if (rc)
-        return rc;
-    rc = store_each_checkpoint(im->store, &range, note_record, &list, im->error);
-    store_end_read(im->store);
-    if (list.n)
-        qsort(list.at, list.n, sizeof *list.at, by_id);
-    im->known = list.at;
-    im->n_known = list.n;
-    return rc < 0 ? rc : 0;
-}
-
 /* ---- The parts ---- */
 
 static int check_header(struct importing *im, const struct line *line)
@@ -205,6 +131,7 @@ struct file {
     struct reading in;
     struct sha256 *sha; /* over the lines so far */
     bool ended;
+    bool changed; /* since it was written, as its end says */
 };
 
 static void check_end(struct importing *im, struct file *file, const struct line *line)
@@ -217,6 +144,8 @@ static void check_end(struct importing *im, struct file *file, const struct line
     if (!line_get_number(line, "lines", &lines) ||
         !line_get_digest(line, "sha256", &wanted) || lines != im->line - 1 ||
         !digest_equal(&found, &wanted))
+        file->changed = true;
+    if (file->changed)
         import_refuse(im, "the file is not as it was written: what was changed is "
                           "named above, or is a name or a time");
 }
@@ -283,7 +212,8 @@ static int take_lines(struct importing *im, struct file *file)
     if (!rc && !file->ended)
         import_refuse(im, "the file ends early, behind line %llu",
                       (unsigned long long)im->line);
-    return import_session_end(im, rc);
+    rc = import_session_end(im, rc);
+    return !rc && file->changed ? import_forget_origins(im) : rc;
 }
 
 int cairn_session_import(struct cairn_store *store,
@@ -297,9 +227,12 @@ int cairn_session_import(struct cairn_store *store,
                            .calls = calls,
                            .error = error ? error : &own};
     struct file file = {.in = {.read = read, .context = context}, .sha = sha256_new()};
-    int rc = im.sha && file.sha ? load_known(&im) : error_nomem(im.error);
-    if (!rc)
-        rc = import_load_origins(&im);
+    int rc =
+        im.sha && file.sha ? store_begin_read(store, im.error) : error_nomem(im.error);
+    if (!rc) {
+        rc = import_load_known(&im);
+        store_end_read(store);
+    }
     if (!rc)
         rc = redactor_of_workflows(store, &im.redactor, im.error);
     if (!rc) {
@@ -309,6 +242,7 @@ int cairn_session_import(struct cairn_store *store,
     free(file.in.room);
     free(im.known);
     free(im.origins);
+    free(im.noted);
     redactor_free(im.redactor);
     sha256_free(im.sha);
     sha256_free(file.sha);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "storage/rows_checkpoint.h"
 #include "storage/rows_meta.h"
 #include "storage/sessions/rows_message.h"
 #include "storage/store.h"
@@ -83,26 +84,97 @@ static int note_session(void *context, const struct session_row *row)
     return 0;
 }
 
-int import_load_origins(struct importing *im)
+static int load_origins(struct importing *im)
 {
     struct origin_list list = {.im = im};
     struct cairn_error why = {0};
     struct cairn_page page = {.all = true};
-    int rc = store_begin_read(im->store, im->error);
-    if (rc)
-        return rc;
-    rc = store_each_session(im->store, &page, note_session, &list, NULL, &why);
+    free(im->origins);
+    im->origins = NULL;
+    im->n_origins = 0;
+    int rc = store_each_session(im->store, &page, note_session, &list, NULL, &why);
     size_t n = 0;
     for (size_t i = 0; i < im->n_origins && rc >= 0; i++) {
         rc = read_origin(im->store, im->origins[i].session, &im->origins[n], &why);
         n += rc > 0;
     }
     im->n_origins = n;
-    store_end_read(im->store);
     if (rc == CAIRN_EDAMAGED)
         return 0; /* these are not recognized */
     return rc < 0 ? error_set(im->error, rc, "%s", why.text) : 0;
 }
+
+/* ---- Checkpoints that are here ---- */
+
+struct known_list {
+    struct known_record *at;
+    size_t n, capacity;
+    struct sha256 *sha;
+    struct cairn_store *store;
+    struct cairn_error *error;
+};
+
+static int add_known(struct known_list *list, struct str id,
+                     const struct sections_at *here)
+{
+    struct known_record *at =
+        array_room(list->at, list->n, &list->capacity, sizeof *at);
+    if (!at)
+        return error_nomem(list->error);
+    list->at = at;
+    at[list->n].seq = here->ref.seq;
+    at[list->n].session = here->session;
+    snprintf(at[list->n++].id, sizeof at->id, "%.*s",
+             (int)(id.len < CAIRN_ID_MAX ? id.len : CAIRN_ID_MAX - 1), id.ptr);
+    return 0;
+}
+
+static int note_record(void *context, const struct checkpoint_row *row)
+{
+    struct known_list *list = context;
+    struct arena arena = ARENA_INIT;
+    struct sections said;
+    struct sections_at at;
+    struct cairn_error why = {0};
+    char id[CAIRN_ID_MAX];
+    int rc = sections_read(list->store, list->sha, row->seq, &arena, &said, &at, &why);
+    if (!rc) {
+        checkpoint_id(NAMESPACE_DEBUG, row->seq, &at.ref.digest, id);
+        rc = add_known(list, str_of(id), &at);
+    } else if (rc == CAIRN_EDAMAGED) {
+        arena_release(&arena);
+        return 0;
+    }
+    for (uint32_t i = 0; i < said.n_tags && !rc; i++) {
+        struct str tag = said.tags[i];
+        if (tag.len > 5 && memcmp(tag.ptr, "from:", 5) == 0)
+            rc = add_known(list, (struct str){tag.ptr + 5, tag.len - 5}, &at);
+    }
+    arena_release(&arena);
+    return rc && rc != CAIRN_ENOMEM ? error_set(list->error, rc, "%s", why.text) : rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct known_record *)a)->id,
+                  ((const struct known_record *)b)->id);
+}
+
+int import_load_known(struct importing *im)
+{
+    struct known_list list = {.sha = im->sha, .store = im->store, .error = im->error};
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG};
+    free(im->known);
+    int rc = store_each_checkpoint(im->store, &range, note_record, &list, im->error);
+    if (list.n)
+        qsort(list.at, list.n, sizeof *list.at, by_id);
+    im->known = list.at;
+    im->n_known = list.n;
+    im->version = store_data_version(im->store);
+    return rc < 0 ? rc : load_origins(im);
+}
+
+/* ---- Where a session is from ---- */
 
 struct row_here {
     char name[CAIRN_SESSION_NAME_MAX];
@@ -276,8 +348,8 @@ int import_compare(struct importing *im)
     if (lacks || s->lacks_messages)
         import_refuse(im,
                       "session %s: not all that it has is here, and nothing of it was "
-                      "imported, since its checkpoints are: make a new one there "
-                      "(`cairn checkpoint create`), and export it again",
+                      "imported, since its checkpoints are: make a new checkpoint of "
+                      "it where the file is from, and export it again",
                       s->file_name);
     return 0;
 }
@@ -301,5 +373,26 @@ int import_note_origin(struct importing *im)
     snprintf(text, sizeof text,
              "%s %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRIu64, im->origin,
              s->number, s->turn, s->turn_ns, here, seq > s->seen ? seq : s->seen);
-    return rc ? rc : store_set_setting(im->store, key, text, im->error);
+    uint64_t *noted =
+        rc ? NULL
+           : array_room(im->noted, im->n_noted, &im->noted_capacity, sizeof *noted);
+    if (!noted)
+        return rc ? rc : error_nomem(im->error);
+    im->noted = noted;
+    noted[im->n_noted++] = s->live.row.session;
+    return store_set_setting(im->store, key, text, im->error);
+}
+
+/* A turn that was changed would have the next file taken for an older one. */
+int import_forget_origins(struct importing *im)
+{
+    char key[KEY_BYTES];
+    int rc = im->n_noted ? store_begin(im->store, -1, im->error) : 0;
+    if (rc || !im->n_noted)
+        return rc;
+    for (size_t i = 0; i < im->n_noted && !rc; i++) {
+        key_of(im->noted[i], key);
+        rc = store_drop_setting(im->store, key, im->error);
+    }
+    return store_end(im->store, rc, im->error);
 }

@@ -46,6 +46,8 @@ int import_session_begin(struct importing *im, const struct line *line)
     s->refused = im->result.refused;
     int rc = live_begin(&s->live, im->store, true, im->error);
     s->open = true;
+    if (!rc && store_data_version(im->store) != im->version) /* others were at work */
+        rc = import_load_known(im);
     return rc ? rc : import_recognize(im);
 }
 

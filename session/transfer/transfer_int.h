@@ -94,6 +94,9 @@ struct importing {
     char origin[64]; /* the store of the file */
     struct origin *origins;
     size_t n_origins;
+    uint32_t version; /* of the store, when these and the known ones were read */
+    uint64_t *noted;  /* sessions whose origin this import has noted */
+    size_t n_noted, noted_capacity;
     struct session_import session;
     const struct cairn_transfer_calls *calls;
     struct cairn_transfer result;
@@ -142,8 +145,9 @@ struct session_turn {
 int session_turn_find(struct cairn_store *store, uint64_t session, uint64_t turn,
                       struct session_turn *out, struct cairn_error *error);
 
-/* Reads what sessions were imported before, and from where. */
-int import_load_origins(struct importing *im);
+/* Reads which checkpoints are here, and what sessions were imported before, and from
+ * where; within a transaction. */
+int import_load_known(struct importing *im);
 /* What is here of the session that begins: whether nothing is new (`known`), whether
  * what is new goes to an earlier import (`continued`) or to a new session (`made`,
  * `changed`). Of one that was not noted, its checkpoints say it. */
@@ -155,6 +159,8 @@ int import_compare(struct importing *im);
 int import_look_at_message(struct importing *im, const struct line *line);
 /* How far it has been imported: the last thing that is done. */
 int import_note_origin(struct importing *im);
+/* Takes back what this import has noted. */
+int import_forget_origins(struct importing *im);
 
 /* ---- import_session.c ---- */
 

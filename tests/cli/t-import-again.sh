@@ -130,7 +130,7 @@ exits 0 two cairn checkpoint verify
 two cairn session export --session both back.cairn 2>err
 exits 5 one cairn session import back.cairn
 says 'both: not all that it has is here'
-says 'cairn checkpoint create' 'with what helps'
+says 'make a new checkpoint of it where the file is from' 'with what helps'
 exits 0 two cairn checkpoint create 'for them' --session both
 two cairn session export --session both back.cairn 2>err
 exits 0 one cairn session import back.cairn
@@ -195,6 +195,35 @@ is "$(json_get '.sessions[0].made[0].was')" "$more" 'JSON of an import has the i
 says '"made":[{"was":'
 exits 0 two cairn session import s.cairn -q
 silent_on out
+
+# Another process imports the same file meanwhile.
+mkdir race
+mkfifo feed
+CAIRN_STORE=$PWD/race/.cairn cairn session import - <feed >late.out 2>late.err &
+pid=$!
+exec 3>feed
+head -n 1 s.cairn >&3
+ok 'an import waits' wait_for 20 test -e race/.cairn/cairn.db
+sleep 0.2
+CAIRN_STORE=$PWD/race/.cairn exits 0 cairn session import s.cairn
+tail -n +2 s.cairn >&3
+exec 3>&-
+wait $pid
+is "$? $(cat late.out)" '0 ' 'what it has imported is skipped'
+CAIRN_STORE=$PWD/race/.cairn exits 0 cairn session list --json
+is "$(json_get .total)" 1 'and nothing is made twice'
+
+# A turn that was changed in the file hides no later work.
+mkdir changed
+one cairn session export --session bare bare.cairn 2>err
+one cairn session export --all all.cairn 2>err
+sed 's/"turn":[0-9]*/"turn":1000000/' all.cairn >x.cairn
+CAIRN_STORE=$PWD/changed/.cairn exits 5 cairn session import x.cairn
+says 'not as it was written'
+exits 0 one cairn note add 'after that' --session bare
+exits 0 one cairn session export --session bare bare.cairn
+CAIRN_STORE=$PWD/changed/.cairn exits 0 cairn session import bare.cairn
+is "$(cat out)" bare-2 'it is not taken for an older file'
 
 # What was deleted here is imported again.
 exits 0 two cairn session delete bare --yes
