@@ -103,6 +103,13 @@ sweep() { # NAME COMMAND...
 CAIRN_STORE=$PWD/elsewhere
 make_store
 cairn session export elsewhere.cairn -q
+{
+    cairn note remove n1 -q
+    cairn session message add 'later' -q
+    cairn branch merge other -q
+    cairn checkpoint create 'later' -q
+    cairn session export later.cairn -q
+} >/dev/null 2>&1
 CAIRN_STORE=$store
 make_store
 # Some that a prune takes; and a copy whose settings let them go with the next one.
@@ -128,6 +135,15 @@ sweep 'a branch' cairn branch switch other
 sweep 'an undo' cairn session undo
 sweep 'a start' cairn session start another
 sweep 'an import' cairn session import elsewhere.cairn
+reset
+cairn session import elsewhere.cairn -q >/dev/null
+mv keep plain
+cp -a "$store" keep
+export CAIRN_SESSION=main-2
+sweep 'an import of what is new' cairn session import later.cairn
+unset CAIRN_SESSION
+rm -rf keep
+mv plain keep
 TMPDIR=$PWD/tmp sweep 'a bisect' cairn checkpoint bisect --good debug:1 --bad debug:3 -- false
 printf 'figure|G1 G2 G10|commands of sessions, killed before each system call and made to fail|%s trials|%s|0|0|%s\n' \
     "$tries" "$lost" "$other"
