@@ -227,14 +227,22 @@ static int make_apart(struct importing *im, const struct row_here *here)
     return import_make_session(im);
 }
 
-static int go_on(struct importing *im, uint64_t session)
+/* One that is damaged is left alone, like one that was changed. */
+static int go_on(struct importing *im, uint64_t session, const struct row_here *here)
 {
     struct session_import *s = &im->session;
+    struct cairn_error why = {0};
     char number[24];
     snprintf(number, sizeof number, "%" PRIu64, session);
-    int rc = live_find(&s->live, number, im->error);
+    int rc = live_find(&s->live, number, &why);
+    if (!rc)
+        rc = live_load_board(&s->live, &why);
     s->made = s->continued = rc == 0;
-    return rc;
+    if (rc != CAIRN_EDAMAGED)
+        return rc ? error_set(im->error, rc, "%s", why.text) : 0;
+    (void)live_close(&s->live, rc, &why);
+    rc = live_begin(&s->live, im->store, true, im->error);
+    return rc ? rc : make_apart(im, here);
 }
 
 static int recognize_origin(struct importing *im, const struct origin *o,
@@ -250,7 +258,7 @@ static int recognize_origin(struct importing *im, const struct origin *o,
     if (rc)
         return rc;
     s->seen = o->seq;
-    return last == o->here ? go_on(im, o->session) : make_apart(im, here);
+    return last == o->here ? go_on(im, o->session, here) : make_apart(im, here);
 }
 
 /* A file of this store says what one of its sessions was at a turn. One that was never

@@ -468,12 +468,13 @@ int import_present(struct importing *im, const struct line *line)
 static int replace_board(struct session_import *s, struct cairn_error *error)
 {
     struct board_changes changes = {0};
-    int rc = live_load_board(&s->live, error);
-    if (!rc)
-        rc = boards_compare(&s->live.board, &s->present.board, &changes, error);
+    int rc = boards_compare(&s->live.board, &s->present.board, &changes, error);
     if (!rc)
         rc = live_put_changes(&s->live, &changes, true, error);
     free(changes.at);
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++)
+        if (s->live.numbers[kind] < s->present.board.lists[kind].last)
+            s->live.numbers[kind] = s->present.board.lists[kind].last;
     s->live.message =
         s->present.messages.n <= s->live.last_message ? s->present.messages.n : 0;
     if (!rc && s->n_added)

@@ -138,6 +138,29 @@ is "$(cat out)" both-2 'with a checkpoint it is brought'
 exits 0 one cairn note list --session both-2
 says 'done here'
 
+# Numbers go on behind those of the file; and one that is damaged here is left alone.
+exits 0 one cairn session start numbers
+exits 0 one cairn note add one
+carry numbers
+exits 0 one cairn note add two
+exits 0 one cairn note add removed
+exits 0 one cairn note remove n3
+carry numbers
+is "$(two cairn note list --session numbers --json | tr '{' '\n' | grep -c '"text"')" 2 'two notes'
+cp -a two twin
+exits 0 two cairn note add here --session numbers
+is "$(cat out)" n4 'no number is given twice'
+exits 0 one cairn note add three
+one cairn session export --session numbers numbers.cairn 2>err
+CAIRN_STORE=$PWD/twin/.cairn
+"$BUILD/tests/tools/sql" twin/.cairn/cairn.db "DELETE FROM item WHERE session = (SELECT session FROM session WHERE name = 'numbers') AND n = 1" >sql.out 2>&1
+cat sql.out
+exits 0 cairn session import numbers.cairn
+is "$(cat out)" numbers-2 'damaged: what is new is in another one'
+exits 0 cairn note list --session numbers-2
+says three
+unset CAIRN_STORE
+
 # A copy of the store is another place, and its session is, too.
 cp -a one three
 CAIRN_STORE=$PWD/three/.cairn exits 0 cairn note add 'in the copy' --session older
