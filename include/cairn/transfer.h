@@ -33,8 +33,8 @@ struct cairn_transfer_calls {
     /* Of an import, before that. A checkpoint of the session was made: its id in the
      * file, its id in the store. */
     void (*checkpoint)(void *context, const char *was, const char *id);
-    /* Likewise. A session of this name was changed here since it was imported, so what
-     * is new is in the one that `name` names. */
+    /* Likewise. A session of this name was changed here since it was imported, or is
+     * damaged, so what is new is in the one that `name` names. */
     void (*changed)(void *context, const char *here, const char *name);
 };
 
