@@ -117,7 +117,7 @@ _cairn_options()
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
     'checkpoint fork') printf '%s\n' --name --to --session ;;
     'checkpoint restore') printf '%s\n' --yes --dry-run --paths --board-only --files-only --messages-only \
-        --all --force --session ;;
+        --all --force --finish --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
     'session start') printf '%s\n' --no-switch ;;
     'session list') printf '%s\n' --limit --offset ;;

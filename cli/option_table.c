@@ -375,6 +375,8 @@ static const struct option option_table[OPT_NONE] = {
                          "also take back what other sessions, or nobody known, have "
                          "changed since",
                          0, 0, 0},
+    [OPT_FINISH] = {"finish", 0, OPTION_FLAG, NULL,
+                    "finish a restore that was interrupted, and nothing else", 0, 0, 0},
     [OPT_FORK_NAME] = {"name", 0, OPTION_TEXT, "NAME",
                        "the name of the new branch, or with --to of the new session", 0,
                        0, 0},

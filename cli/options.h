@@ -135,6 +135,7 @@ enum option_id {
     OPT_MESSAGES_ONLY,
     OPT_RESTORED_PATHS,
     OPT_RESTORE_ALL,
+    OPT_FINISH,
     OPT_FORK_NAME,
     OPT_FORK_TO,
     OPT_FORCE,

@@ -223,7 +223,7 @@ static int take_locked(struct files_taken *files, struct files_known *known,
 {
     int rc = files->locked ? 0 : pending_lock(known->store, error);
     files->locked = rc == 0;
-    if (!rc)
+    if (!rc && !files->looking)
         rc = pending_finish(known->store, true, known->session, buf_view(&known->name),
                             error);
     return rc ? rc : take_tracked(files, known, error);

@@ -27,6 +27,8 @@ enum { FILES_WANTED = 1 };
 struct files_taken {
     bool in_transaction; /* set before: they are only looked at by a capture, which puts
                             what is little of them itself */
+    bool looking; /* set before: nothing of them is replaced, also what an earlier
+                     restore has left unfinished */
     bool taken;
     bool tracked; /* the session has files: `snapshot` is set */
     struct snapshot snapshot;

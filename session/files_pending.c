@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/files_pending.h"
 
+#include "base/array.h"
 #include "base/decimal.h"
 #include "base/lock.h"
 #include "base/os.h"
+#include "base/reader.h"
+#include "session/files.h"
+#include "session/session_int.h"
 #include "snapshot/unpack.h"
 #include "storage/rows_meta.h"
 #include "storage/store.h"
@@ -488,6 +492,73 @@ static void begun_close(struct begun *begun)
     arena_release(&begun->arena);
 }
 
+/* ---- What it is, in words ---- */
+
+/* The checkpoints that the last moves of a session went to. */
+struct move_targets {
+    uint64_t seqs[8];
+    size_t n;
+};
+
+static int see_move(void *context, const struct session_log_row *row)
+{
+    struct move_targets *targets = context;
+    struct reader in = reader_of(row->after.ptr, row->after.len);
+    uint64_t seq = row->number;
+    switch ((enum session_verb)row->verb) {
+    case VERB_BACK:
+    case VERB_FORWARD:
+    case VERB_SWITCHED:
+    case VERB_BRANCHED:
+        (void)read_varint(&in);
+        (void)read_varint(&in);
+        seq = read_varint(&in);
+        break;
+    case VERB_RESTORED:
+        break;
+    default:
+        return 0;
+    }
+    if (!in.failed && seq)
+        targets->seqs[targets->n++] = seq;
+    return targets->n == sizeof targets->seqs / sizeof targets->seqs[0];
+}
+
+static int copy_name(void *context, const struct session_row *row)
+{
+    struct pending_told *told = context;
+    snprintf(told->name, sizeof told->name, "%.*s", (int)row->name.len, row->name.ptr);
+    return 0;
+}
+
+/* The name of its session, and the checkpoint whose files these are, as far as they
+ * are known. */
+static int name_target(struct cairn_store *store, const struct pending *pending,
+                       struct pending_told *told, struct cairn_error *error)
+{
+    struct move_targets targets = {.n = 0};
+    struct sha256 *sha = sha256_new();
+    if (!sha)
+        return error_nomem(error);
+    snprintf(told->name, sizeof told->name, "%llu",
+             (unsigned long long)pending->session);
+    (void)store_get_session(store, pending->session, copy_name, told, NULL);
+    (void)store_each_session_log(store, pending->session, INT64_MAX, true, see_move,
+                                 &targets, NULL);
+    for (size_t i = 0; i < targets.n && !told->seq; i++) {
+        struct arena arena = ARENA_INIT;
+        struct sections sections = {0};
+        int rc =
+            sections_read(store, sha, targets.seqs[i], &arena, &sections, NULL, NULL);
+        const struct section_ref *files = rc ? NULL : files_section(&sections);
+        if (files && digest_equal(&files->digest, &pending->snapshots[1]))
+            told->seq = targets.seqs[i];
+        arena_release(&arena);
+    }
+    sha256_free(sha);
+    return 0;
+}
+
 /* ---- Finishing ---- */
 
 /* Who finishes it. */
@@ -507,6 +578,26 @@ static bool same_directory(struct str a, struct str b)
            (longer.len == shorter.len || longer.ptr[shorter.len] == '/');
 }
 
+static void say_kept(void *context, const char *path, const char *what)
+{
+    store_say(context, "%s %s", path, what);
+}
+
+/* Says that it is finished, and what that has done. */
+static void say_finished(struct cairn_store *store, const struct pending *pending,
+                         uint64_t placed)
+{
+    char id[CAIRN_ID_MAX] = "files";
+    struct pending_told told = {.session = pending->session};
+    (void)name_target(store, pending, &told, NULL);
+    if (told.seq)
+        checkpoint_number(NAMESPACE_DEBUG, told.seq, id);
+    store_say(store,
+              "the restore of %s (session %s) that was interrupted is finished now: "
+              "%llu files, links and directories were put into place",
+              id, told.name, (unsigned long long)placed);
+}
+
 /* *others: it hinders no other session. */
 static int finish(struct cairn_store *store, const struct pending *pending,
                   const struct finisher *who, bool *others, struct cairn_error *error)
@@ -514,10 +605,17 @@ static int finish(struct cairn_store *store, const struct pending *pending,
     struct begun begun;
     int rc = begun_open(&begun, store, pending, false, error);
     bool opened = !rc;
+    uint64_t all = 0, placed = 0;
+    begun.restore.told = say_kept;
+    begun.restore.context = store;
+    if (!rc)
+        restore_count_placed(&begun.restore, &all, &placed);
     if (!rc)
         rc = restore_prepare(&begun.restore, true);
     if (!rc)
         rc = carry_out(store, &begun.restore, pending->name, error);
+    if (!rc)
+        say_finished(store, pending, all - placed);
     *others =
         begun.lost || (opened && who->session && who->session != pending->session &&
                        !same_directory(who->files, begun.heads[0].root_name));
@@ -641,6 +739,85 @@ static int finish_unlocked(struct cairn_store *store, int what,
     (void)fork_finish(store, NULL); /* what hinders it hinders nobody else */
     rc = finish_pending(store, who, error);
     pending_unlock(store);
+    return rc;
+}
+
+/* ---- What is not finished ---- */
+
+struct asides {
+    uint64_t *sessions; /* heap */
+    size_t n, room;
+    bool failed;
+};
+
+static int note_aside(void *context, struct str key)
+{
+    struct asides *asides = context;
+    uint64_t session;
+    size_t n = sizeof setting; /* with the dash */
+    if (key.len <= n || !str_to_u64((struct str){key.ptr + n, key.len - n}, &session))
+        return 0;
+    uint64_t *at = array_room(asides->sessions, asides->n, &asides->room, sizeof *at);
+    asides->failed = !at;
+    if (!at)
+        return 1;
+    asides->sessions = at;
+    at[asides->n++] = session;
+    return 0;
+}
+
+struct telling {
+    struct finisher who;
+    pending_fn *each;
+    void *context;
+};
+
+static int tell_one(struct cairn_store *store, uint64_t aside,
+                    const struct telling *telling, struct cairn_error *error)
+{
+    struct pending pending;
+    struct begun begun;
+    int rc = read_pending(store, aside, &pending, error);
+    if (rc <= 0) {
+        pending_release(&pending);
+        return rc;
+    }
+    struct pending_told told = {.session = pending.session, .aside = aside != 0};
+    rc = begun_open(&begun, store, &pending, true, error);
+    told.lost = begun.lost;
+    bool concerns =
+        !rc && (!telling->who.session || telling->who.session == pending.session ||
+                same_directory(telling->who.files, begun.heads[0].root_name));
+    if (concerns) {
+        restore_count_placed(&begun.restore, &told.files, &told.placed);
+        rc = name_target(store, &pending, &told, error);
+    }
+    begun_close(&begun);
+    pending_release(&pending);
+    return rc || !concerns ? rc : telling->each(telling->context, &told);
+}
+
+/* Another process, or a call of this handle, is about it. */
+static bool is_going_on(struct cairn_store *store)
+{
+    return store_holds(store, LOCK_RESTORE) ||
+           lock_held(store_lock_file(store), LOCK_RESTORE, NULL) > 0;
+}
+
+int pending_each(struct cairn_store *store, bool locked, uint64_t session,
+                 struct str files, pending_fn *each, void *context,
+                 struct cairn_error *error)
+{
+    const struct telling telling = {{session, files}, each, context};
+    struct asides asides = {.n = 0};
+    bool going_on = !locked && is_going_on(store);
+    int rc = store_each_setting(store, "restore-", note_aside, &asides, error);
+    rc = asides.failed ? error_nomem(error) : rc < 0 ? rc : 0;
+    if (!rc && !going_on)
+        rc = tell_one(store, 0, &telling, error);
+    for (size_t i = 0; i < asides.n && !rc; i++)
+        rc = tell_one(store, asides.sessions[i], &telling, error);
+    free(asides.sessions);
     return rc;
 }
 

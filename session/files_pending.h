@@ -5,6 +5,7 @@
 #ifndef SESSION_FILES_PENDING_H
 #define SESSION_FILES_PENDING_H
 
+#include "cairn/session.h"
 #include "snapshot/restore.h"
 
 /* One restore at a time in a store: CAIRN_EBUSY. */
@@ -27,6 +28,21 @@ int pending_carry_out(struct cairn_store *store, struct restore *restore,
  */
 int pending_finish(struct cairn_store *store, bool locked, uint64_t session,
                    struct str files, struct cairn_error *error);
+
+struct pending_told {
+    uint64_t session;
+    char name[CAIRN_SESSION_NAME_MAX]; /* of the session, or its number */
+    uint64_t seq;           /* of the checkpoint whose files come; 0: not known */
+    uint64_t files, placed; /* that differ; of these, in place */
+    bool lost;              /* the directory is not there */
+    bool aside;
+};
+typedef int pending_fn(void *context, const struct pending_told *told);
+/* What is not finished, and no other process is about (`locked`: the caller has the
+ * lock): of that session, or of the directory that `files` means; session 0: all. */
+int pending_each(struct cairn_store *store, bool locked, uint64_t session,
+                 struct str files, pending_fn *each, void *context,
+                 struct cairn_error *error);
 
 /* In a transaction: what is not finished of that session, whose files are in the
  * directory that `files` means ("": nowhere), will not be. What was taken out of its

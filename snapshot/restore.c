@@ -377,11 +377,6 @@ int restore_prepare(struct restore *r, bool again)
 
 /* ---- Into place ---- */
 
-static bool is_left(const struct restore_change *change)
-{
-    return change->before.kind == TREE_LEFT_OUT || change->after.kind == TREE_LEFT_OUT;
-}
-
 /* Directories of ours in which entries change. One that was begun may have given them
  * the mode that they are to have. */
 static int allow_writing(struct restore *r, const struct restore_change *change)
@@ -427,7 +422,7 @@ static int remove_old(struct restore *r, size_t i)
     const char *name;
     char staged[24];
     struct stat st;
-    if (!change->before.kind || is_left(change) ||
+    if (!change->before.kind || restore_is_left(change) ||
         (change->after.kind &&
          is_directory(&change->before) == is_directory(&change->after)))
         return 0;
@@ -510,7 +505,7 @@ static int put_new(struct restore *r, size_t i)
     const struct restore_change *change = &r->changes[i];
     const char *name;
     char staged[24];
-    if (!change->after.kind || is_left(change))
+    if (!change->after.kind || restore_is_left(change))
         return 0;
     int parent = place_parent(r, change->path, &name);
     if (parent < 0)
@@ -534,7 +529,7 @@ static int put_new(struct restore *r, size_t i)
 static int finish_directory(struct restore *r, const struct restore_change *change)
 {
     const char *name;
-    if (!is_directory(&change->after) || is_left(change))
+    if (!is_directory(&change->after) || restore_is_left(change))
         return 0;
     int parent = place_parent(r, change->path, &name);
     return parent < 0 ? place_error(r, errno, change->path, "opening the directory of")
@@ -546,13 +541,12 @@ void restore_count(struct restore *r)
     for (size_t i = 0; i < r->n; i++) {
         const struct restore_change *change = &r->changes[i];
         bool had = change->before.kind != 0, has = change->after.kind != 0;
-        bool left = is_left(change);
-        bool only_below = is_directory(&change->before) && is_directory(&change->after);
+        bool left = restore_is_left(change);
         r->counts.left += left;
         r->counts.beside += change->choice == RESTORE_BESIDE;
         r->counts.added += !left && !had;
         r->counts.removed += !left && !has;
-        r->counts.changed += !left && had && has && !only_below;
+        r->counts.changed += restore_counts(change) && had && has;
     }
 }
 

@@ -37,6 +37,7 @@ struct restore_change {
     bool staged;                     /* its content waits */
     uint8_t choice;                  /* enum restore_choice */
     const char *by; /* who else has changed it, or NULL; of the caller */
+    bool kept;      /* what was there is kept beside it */
 };
 struct restore_counts {
     uint64_t added, changed, removed; /* files, links and directories */
@@ -98,6 +99,9 @@ int restore_check_before(struct restore *restore);
 int restore_prepare(struct restore *restore, bool again);
 /* Sets the counts of what is to be done. */
 void restore_count(struct restore *restore);
+/* How many files, links and directories differ, and how many of them are in place, as
+ * kind, size, mode and time say. */
+void restore_count_placed(struct restore *restore, uint64_t *all, uint64_t *placed);
 /* Durable when it returns 0, unless it is `scratch`. After an error it is to be
  * finished later. */
 int restore_apply(struct restore *restore);

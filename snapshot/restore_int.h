@@ -11,6 +11,20 @@ static inline bool tree_is_locked(const struct tree_entry *entry)
     return entry->kind == TREE_DIRECTORY && (entry->mode & 0300) != 0300;
 }
 
+/* Of one side only the name is known: nothing is done. */
+static inline bool restore_is_left(const struct restore_change *change)
+{
+    return change->before.kind == TREE_LEFT_OUT || change->after.kind == TREE_LEFT_OUT;
+}
+
+/* It is one of those that are counted: a directory that is on both sides is not. */
+static inline bool restore_counts(const struct restore_change *change)
+{
+    bool both =
+        change->before.kind == TREE_DIRECTORY && change->after.kind == TREE_DIRECTORY;
+    return !restore_is_left(change) && !both;
+}
+
 /* A file or link comes in the place of a directory. */
 static inline bool restore_replaces(const struct restore_change *change)
 {

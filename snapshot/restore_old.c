@@ -104,6 +104,39 @@ static const struct tree_entry *known_as(struct restore *r, const char *name,
     return is_entry(r, r->stage, name, st, &change->before) ? &change->before : NULL;
 }
 
+static bool is_placed(struct restore *r, const struct restore_change *change)
+{
+    const struct tree_entry *after = &change->after;
+    const char *name;
+    struct stat st;
+    int parent = r->fd < 0 ? -1 : place_parent(r, change->path, &name);
+    if (r->fd < 0)
+        return false;
+    if (parent < 0 || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return !after->kind;
+    if (after->kind == TREE_DIRECTORY)
+        return S_ISDIR(st.st_mode);
+    if (after->kind == TREE_LINK)
+        return S_ISLNK(st.st_mode) && link_is(parent, name, after);
+    return tree_is_file(after) && S_ISREG(st.st_mode) &&
+           (uint64_t)st.st_size == after->size &&
+           (st.st_mode & TREE_MODE_BITS) == after->mode &&
+           st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec ==
+               after->mtime_ns;
+}
+
+void restore_count_placed(struct restore *r, uint64_t *all, uint64_t *placed)
+{
+    *all = *placed = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        if (!restore_counts(&r->changes[i]))
+            continue;
+        ++*all;
+        *placed += is_placed(r, &r->changes[i]);
+    }
+    place_forget(r);
+}
+
 /* ---- Keeping it ---- */
 
 /* "x.before-restore", or with a number behind it, as long as a name may be. */
@@ -116,7 +149,20 @@ static void name_kept(char out[TREE_NAME_BYTES + 1], const char *name, unsigned 
              name, end);
 }
 
-static int keep(struct restore *r, int from, const char *name, struct str path)
+/* What was there is beside the path. *why: whose change it is; NULL: it is known. */
+static void tell_kept(struct restore *r, struct str path, const char *beside,
+                      const char *why)
+{
+    char what[TREE_NAME_BYTES + 128];
+    if (!why || !r->told)
+        return;
+    snprintf(what, sizeof what, "%s: what was there is kept beside it, as %s", why,
+             beside);
+    r->told(r->context, path.ptr, what);
+}
+
+static int keep(struct restore *r, int from, const char *name, struct str path,
+                const char *why)
 {
     char beside[TREE_NAME_BYTES + 1];
     const char *last;
@@ -129,57 +175,79 @@ static int keep(struct restore *r, int from, const char *name, struct str path)
     }
     if (sys)
         return place_error(r, sys, path, "keeping what was changed in the place of");
+    tell_kept(r, path, beside, why);
     return 0;
 }
 
 int old_keep(struct restore *r, int from, const char *name, struct str path)
 {
-    int rc = keep(r, from, name, path);
-    if (rc || r->fd < 0)
-        return rc;
-    r->counts.kept++;
-    if (r->told)
-        r->told(r->context, path.ptr,
-                "was changed meanwhile: what was there is kept "
-                "beside it, as .before-restore");
-    return 0;
+    int rc = keep(r, from, name, path, "was changed meanwhile");
+    if (!rc && r->fd >= 0)
+        r->counts.kept++;
+    return rc;
+}
+
+/* The directory in which an entry is kept beside the path, under that name; or -1. */
+static int find_kept(struct restore *r, struct str path, const struct tree_entry *entry,
+                     char beside[TREE_NAME_BYTES + 1])
+{
+    const char *last;
+    struct stat st;
+    int parent = place_parent(r, path, &last);
+    for (unsigned i = 1; parent >= 0; i++) {
+        name_kept(beside, last, i);
+        if (fstatat(parent, beside, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            return -1;
+        if (is_entry(r, parent, beside, &st, entry))
+            break;
+    }
+    return parent;
 }
 
 void old_forget_kept(struct restore *r, const struct restore_change *change)
 {
     char beside[TREE_NAME_BYTES + 1];
-    const char *last;
-    struct stat st;
-    int parent = place_parent(r, change->path, &last);
-    for (unsigned i = 1; parent >= 0; i++) {
-        name_kept(beside, last, i);
-        if (fstatat(parent, beside, &st, AT_SYMLINK_NOFOLLOW) != 0)
-            return;
-        if (is_entry(r, parent, beside, &st, &change->after)) {
-            (void)unlinkat(parent, beside, 0);
-            return;
-        }
-    }
+    int parent = find_kept(r, change->path, &change->after, beside);
+    if (parent >= 0)
+        (void)unlinkat(parent, beside, 0);
 }
 
-int old_dispose(struct restore *r, size_t change)
+/* What was to be kept, and was, by the restore that did not end. */
+static void tell_again(struct restore *r, struct restore_change *change,
+                       const char *why)
+{
+    char beside[TREE_NAME_BYTES + 1];
+    if (change->kept || find_kept(r, change->path, &change->before, beside) < 0)
+        return;
+    change->kept = true;
+    tell_kept(r, change->path, beside, why);
+}
+
+int old_dispose(struct restore *r, size_t i)
 {
     char name[24];
     struct stat st;
-    staged_name(name, change);
+    struct restore_change *change = &r->changes[i];
+    const char *others = r->again ? "was changed since by another session, too" : NULL;
+    staged_name(name, i);
     if (fstatat(r->stage, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0
-                               : place_error(r, errno, r->changes[change].path,
-                                             "looking at what was in the place of");
-    const struct restore_change *at = &r->changes[change];
-    const struct tree_entry *is = known_as(r, name, &st, at);
+                               : place_error(r, errno, change->path,
+                                             "looking at what was in the "
+                                             "place of");
+    const struct tree_entry *is = known_as(r, name, &st, change);
     if (!is)
-        return old_keep(r, r->stage, name, at->path);
-    if (is == &at->before && at->choice == RESTORE_BESIDE)
-        return keep(r, r->stage, name, at->path);
+        return old_keep(r, r->stage, name, change->path);
+    if (is == &change->before && change->choice == RESTORE_BESIDE) {
+        int rc = keep(r, r->stage, name, change->path, others);
+        change->kept = !rc;
+        return rc;
+    }
+    if (others && change->choice == RESTORE_BESIDE && r->fd >= 0)
+        tell_again(r, change, others);
     if (unlinkat(r->stage, name, 0) == 0 || errno == ENOENT)
         return 0;
-    return place_error(r, errno, r->changes[change].path, "deleting the old file of");
+    return place_error(r, errno, change->path, "deleting the old file of");
 }
 
 /* ---- What an earlier one has left ---- */

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool store_holds(const struct cairn_store *store, int64_t offset)
 {
@@ -81,6 +82,21 @@ void store_add_notice(struct cairn_store *store, const char *format, ...)
     const struct buf *all = &store->notices;
     if (n > 0 && !(all->size && memmem(all->data, all->size, text, size)))
         buf_add(&store->notices, text, size);
+}
+
+void store_say(struct cairn_store *store, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    if (!store->notice)
+        return;
+    va_start(arguments, format);
+    int n = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (n < 0)
+        return;
+    store->notice(store->notice_context, text);
+    free(text);
 }
 
 void cairn_store_on_notice(struct cairn_store *store,

@@ -140,6 +140,29 @@ int store_whole_setting(struct cairn_store *store, const char *key, char **text,
                   : rc;
 }
 
+int store_each_setting(struct cairn_store *store, const char *prefix,
+                       int (*each)(void *context, struct str key), void *context,
+                       struct cairn_error *error)
+{
+    struct query query;
+    char end[64];
+    size_t n = strlen(prefix);
+    assert(n > 0 && n < sizeof end);
+    store_assert_open(store);
+    memcpy(end, prefix, n + 1);
+    end[n - 1]++;
+    int rc =
+        query_start(&query, store->db, SQL_EACH_META_RANGE,
+                    VALUES(value_text(str_of(prefix)), value_text(str_of(end))), error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = each(context, query_text(&query, 0));
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc;
+}
+
 /* ---- The key for values of secrets ---- */
 
 enum { KEY_BYTES = 32, CHECK_BYTES = 8, KEY_HEX = 2 * (KEY_BYTES + CHECK_BYTES) };

@@ -5,6 +5,7 @@
 #define STORAGE_ROWS_META_H
 
 #include "base/error.h"
+#include "base/str.h"
 #include "cairn/store.h"
 
 /* The text of a setting into `out`, cut off where it does not fit. 1 there is one, 0
@@ -19,6 +20,10 @@ int store_sound_setting(struct cairn_store *store, const char *key, char *out,
 /* The same whole, however long it is: on the heap, NULL where there is none. */
 int store_whole_setting(struct cairn_store *store, const char *key, char **text,
                         struct cairn_error *error);
+/* The keys of settings that begin with a prefix, in their order. */
+int store_each_setting(struct cairn_store *store, const char *prefix,
+                       int (*each)(void *context, struct str key), void *context,
+                       struct cairn_error *error);
 /* These need a write transaction. */
 int store_set_setting(struct cairn_store *store, const char *key, const char *text,
                       struct cairn_error *error);

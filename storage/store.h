@@ -109,6 +109,9 @@ void store_end_read(struct cairn_store *store);
  * Without memory it is lost. */
 void store_add_notice(struct cairn_store *store, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same at once, whole and each time; not in a transaction. */
+void store_say(struct cairn_store *store, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Turns of sessions that this handle has committed, for hooks. What is noted beyond
  * STORE_DONE_MOST, or without memory, is lost. */
 enum { STORE_DONE_MOST = 4096 };

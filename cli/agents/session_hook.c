@@ -315,7 +315,10 @@ static int open_for_writing(struct hooking *hooking, struct cairn_error *error)
              cairn_store_path(hooking->store));
     cairn_store_close(hooking->store);
     hooking->store = NULL;
-    return open_here(hooking, false, error);
+    int rc = open_here(hooking, false, error);
+    if (rc == 0)
+        store_listen(hooking->store);
+    return rc;
 }
 
 /* One that somebody has named may have been made for other work. */

@@ -9,6 +9,7 @@
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
 #include "cli/ui.h"
+#include "cli/unfinished_restore.h"
 
 #include <string.h>
 
@@ -299,6 +300,11 @@ int command_checkpoint_list(struct settings *settings)
         status = report_error(&error);
     if (status == 0)
         status = list_checkpoints(settings, store, session.session);
+    if (status == 0) {
+        out_flush();
+        say_unfinished_restores(store, settings->text[OPT_ONLY_SESSION],
+                                !settings->given[OPT_ONLY_SESSION]);
+    }
     cairn_store_close(store);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
+#include "cli/unfinished_restore.h"
 
 struct findings_report {
     struct doc *doc; /* with --json */
@@ -44,9 +45,17 @@ static void add_unfinished(void *context, const char *text)
     each_finding(context, &finding);
 }
 
-/* Runs that were interrupted, stopped, or have failed: nothing is wrong with the store,
- * but nobody should have to look for them. */
-static int look_at_runs(struct settings *settings, struct findings_report *report)
+static void add_restore(void *context, const char *text, const char *remedy)
+{
+    const struct cairn_finding finding = {
+        .health = CAIRN_HEALTH_WARN, .what = "restore", .text = text, .remedy = remedy};
+    each_finding(context, &finding);
+}
+
+/* Runs that were interrupted, stopped, or have failed, and restores of files that were
+ * interrupted: nothing is wrong with the store, but nobody should have to look for
+ * them. */
+static int look_at_unfinished(struct settings *settings, struct findings_report *report)
 {
     struct cairn_store_options options = {.path = store_path(settings),
                                           .read_only = true,
@@ -57,6 +66,8 @@ static int look_at_runs(struct settings *settings, struct findings_report *repor
         return report_error(&error);
     int status =
         each_unfinished(store, store_hint(settings), 0, add_unfinished, report);
+    if (status == 0)
+        status = each_unfinished_restore(store, add_restore, report);
     cairn_store_close(store);
     return status;
 }
@@ -80,7 +91,8 @@ int command_doctor(struct settings *settings)
             doc_discard(&doc);
         return report_error(&error);
     }
-    int status = rc == 0 ? look_at_runs(settings, &report) : cairn_exit_status(rc);
+    int status =
+        rc == 0 ? look_at_unfinished(settings, &report) : cairn_exit_status(rc);
     if (rc == 0 && status != 0) {
         if (report.doc)
             doc_discard(&doc);

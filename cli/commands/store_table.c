@@ -182,7 +182,7 @@ static const struct command store_table[] = {
      {OPT_SEQ, OPT_TAGGED, OPT_SECTION, OPT_SESSION, OPT_NONE},
      command_checkpoint_at},
     {"checkpoint restore",
-     "CHECKPOINT [FILE]...",
+     "[CHECKPOINT [FILE]...]",
      "put a session back to a checkpoint",
      "Verifies a checkpoint of the session, makes one of the present state, and puts "
      "the board and the files back to what they were (the files where the checkpoint "
@@ -193,8 +193,9 @@ static const struct command store_table[] = {
      "checkpoint showed it first, and a change that an agent's session has not shown "
      "is "
      "not that agent's. What both have changed goes back, and what was there is kept "
-     "beside it; --all takes everything back. If it is interrupted, the next command "
-     "of the session finishes it. Work "
+     "beside it; --all takes everything back. If it is interrupted, commands that read "
+     "say so, and --finish finishes it; so does the next command that writes to a "
+     "session. Each file that was changed meanwhile is named, and kept beside. Work "
      "goes on on a new branch; the one before stays. Asks on a terminal; elsewhere "
      "--yes is required. "
      "`cairn checkpoint undo-restore` takes it back. With FILE, or --paths, only these "
@@ -202,10 +203,10 @@ static const struct command store_table[] = {
      "  cairn checkpoint restore 42 --dry-run\n  cairn checkpoint restore 42 --yes\n"
      "  cairn checkpoint restore 42 --paths 'src,*.conf' --yes",
      "0 2 5 10 75",
-     1,
+     0,
      OPERANDS_MAX,
      {OPT_YES, OPT_DRY_RUN, OPT_RESTORED_PATHS, OPT_BOARD_ONLY, OPT_FILES_ONLY,
-      OPT_MESSAGES_ONLY, OPT_RESTORE_ALL, OPT_FORCE, OPT_SESSION, OPT_NONE},
+      OPT_MESSAGES_ONLY, OPT_RESTORE_ALL, OPT_FORCE, OPT_FINISH, OPT_SESSION, OPT_NONE},
      command_checkpoint_restore},
     {"checkpoint label",
      "CHECKPOINT LABEL",

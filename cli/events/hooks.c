@@ -4,6 +4,7 @@
 #include "cli/events/event_document.h"
 #include "cli/format.h"
 #include "cli/ui.h"
+#include "cli/unfinished_restore.h"
 
 #include <unistd.h>
 
@@ -61,5 +62,7 @@ void hooks_run(struct cairn_store *store)
 void hooks_run_and_close(struct cairn_store *store)
 {
     hooks_run(store);
+    if (store)
+        say_own_unfinished_restores(store);
     cairn_store_close(store);
 }

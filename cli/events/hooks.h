@@ -8,7 +8,7 @@
 /* Runs them, with their output on stderr, and tells which have failed: it changes no
  * exit status. `store` may be NULL. */
 void hooks_run(struct cairn_store *store);
-/* The same, and closes the store. */
+/* The same; says which restores of the session are not finished; closes the store. */
 void hooks_run_and_close(struct cairn_store *store);
 
 #endif

@@ -10,6 +10,7 @@
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
+#include "cli/unfinished_restore.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -249,6 +250,16 @@ static int restore(const struct settings *settings, struct cairn_store *store,
     return status;
 }
 
+static int finish(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    int status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0)
+        status = finish_restores(store, session_option(settings));
+    hooks_run_and_close(store);
+    return status;
+}
+
 int command_checkpoint_restore(struct settings *settings)
 {
     struct cairn_store *store = NULL;
@@ -256,6 +267,16 @@ int command_checkpoint_restore(struct settings *settings)
     struct others others = {.at = NULL};
     struct patterns patterns;
     int status;
+    if (settings->given[OPT_FINISH] == (settings->n_operands > 0))
+        return report_usage(
+            settings->command,
+            settings->n_operands > 0
+                ? "--finish goes on with the checkpoint that was being "
+                  "restored: give no other one"
+                : "name a checkpoint to restore; `cairn checkpoint list` "
+                  "shows those that there are");
+    if (settings->given[OPT_FINISH])
+        return finish(settings);
     status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS]);
     if (status == 0)
         status = session_store(settings, STORE_WRITE, &store);

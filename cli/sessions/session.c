@@ -11,6 +11,7 @@
 #include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
+#include "cli/unfinished_restore.h"
 
 #include <fts.h>
 #include <inttypes.h>
@@ -259,6 +260,8 @@ static int show_session(struct cairn_store *store, const char *session)
     doc_begin(&doc);
     session_document(&doc, &info);
     status = context_offer(&doc, store, number);
+    if (status == 0)
+        status = unfinished_restores_document(&doc, store, number);
     doc_object(&doc, "board");
     if (status == 0)
         status = board_page(store, number, &doc);

@@ -5,6 +5,7 @@
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/ui.h"
+#include "cli/unfinished_restore.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -35,9 +36,10 @@ static void look_for_fork(const struct settings *settings,
 
 const char *session_option(const struct settings *settings)
 {
-    if (settings->given[OPT_SESSION])
-        return settings->text[OPT_SESSION];
-    return session_variable();
+    const char *session =
+        settings->given[OPT_SESSION] ? settings->text[OPT_SESSION] : session_variable();
+    unfinished_restores_of(session);
+    return session;
 }
 
 int session_operand(const struct settings *settings, const char **session)
@@ -47,6 +49,7 @@ int session_operand(const struct settings *settings, const char **session)
                             "give only one of SESSION and --session");
     *session =
         settings->n_operands > 0 ? settings->operands[0] : session_option(settings);
+    unfinished_restores_of(*session);
     return 0;
 }
 

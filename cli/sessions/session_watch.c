@@ -81,7 +81,10 @@ static int open_writer(const struct watch *watch, struct cairn_store **writer,
                        struct cairn_error *error)
 {
     const struct cairn_store_options options = {.path = store_path(watch->settings)};
-    return cairn_store_open(writer, &options, error);
+    int rc = cairn_store_open(writer, &options, error);
+    if (rc == 0)
+        store_listen(*writer);
+    return rc;
 }
 
 /* What has not changed since the last checkpoint is not stored again: nor is it tried

@@ -94,6 +94,32 @@ CAIRN_API int cairn_session_redo_restore(struct cairn_store *store, const char *
                                          struct cairn_restored *report,
                                          struct cairn_error *error);
 
+/* ---- Restores that were interrupted ---- */
+
+/* A restore of files that was decided, and whose process ended before all of them were
+ * in place; also that of a branch which was switched to, or of one that was begun at a
+ * checkpoint. */
+struct cairn_unfinished_restore {
+    uint64_t session;
+    char name[CAIRN_SESSION_NAME_MAX]; /* of the session */
+    bool current;                      /* the session is that of the store */
+    char id[CAIRN_ID_MAX];  /* the checkpoint ("debug:7") that has the files, or "" */
+    uint64_t files, placed; /* files, links and directories that come; are in place */
+    bool lost;              /* their directory is not there */
+};
+/* Those of a session and of others with files in its directory; `all`: every one of the
+ * store. Not those that a process is about. Returns what `each` returns unless that is
+ * 0; it must not use the store. */
+CAIRN_API int cairn_restore_unfinished(
+    struct cairn_store *store, const char *session, bool all,
+    int (*each)(void *, const struct cairn_unfinished_restore *), void *context,
+    struct cairn_error *error);
+/* Finishes them, as the next call does that writes to a session. What was changed since
+ * is kept beside its place: cairn_store_on_notice says which. CAIRN_EIO,
+ * CAIRN_EDAMAGED, CAIRN_EUSAGE: it cannot be finished, and why. */
+CAIRN_API int cairn_restore_finish(struct cairn_store *store, const char *session,
+                                   struct cairn_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -44,7 +44,9 @@ CAIRN_API int cairn_store_open(struct cairn_store **out,
 /* Closes the store; every other handle made from it must be closed before. */
 CAIRN_API void cairn_store_close(struct cairn_store *store);
 /* From then on `notice` is called behind each commit of what was changed in a text
- * before it was stored: secrets that were taken out of it. The text, for people, lives
+ * before it was stored: secrets that were taken out of it; and when a call finishes a
+ * restore of files that was interrupted, of that and of each file that was changed
+ * since and is kept beside its place. The text, for people, lives
  * during the call, in which the store must not be used. NULL: nobody is called. */
 CAIRN_API void cairn_store_on_notice(struct cairn_store *store,
                                      void (*notice)(void *context, const char *text),

@@ -341,7 +341,7 @@ static int compare_trees(struct diffing *d, const struct digest *from,
 static int compare_with_now(struct diffing *d, const char *session,
                             const struct digest *from)
 {
-    struct files_taken files = {0};
+    struct files_taken files = {.looking = true};
     if (store_read_only(d->store))
         return error_set(d->error, CAIRN_EUSAGE,
                          "comparing with the files as they are needs a store that can "

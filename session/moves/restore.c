@@ -2,9 +2,12 @@
 /* Going back to a checkpoint. */
 #include "session/moves/moves_int.h"
 
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
 #include "session/board/status.h"
+#include "session/files_pending.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +170,32 @@ static void count_files(const struct files_taken *files, struct cairn_restored *
     told->files_beside = files->counts.beside;
 }
 
+static int refuse_unfinished(void *context, const struct pending_told *told)
+{
+    char id[CAIRN_ID_MAX] = "files", word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
+    if (told->aside)
+        return 0;
+    if (told->seq)
+        checkpoint_number(NAMESPACE_DEBUG, told->seq, id);
+    return error_set(context, CAIRN_EUSAGE,
+                     "a restore of %s was interrupted, and would be finished first: "
+                     "`cairn checkpoint restore --finish --session %s` does that",
+                     id, shell_word_in(word, sizeof word, str_of(told->name)));
+}
+
+/* Nothing is done: what is not finished stays so, and its contents where they wait. */
+static int begin_look(struct cairn_store *store, struct files_taken *files,
+                      struct cairn_error *error)
+{
+    files->looking = true;
+    if (store_read_only(store) || store_key(store))
+        return 0; /* the transaction is refused */
+    int rc = pending_lock(store, error);
+    files->locked = rc == 0;
+    return rc ? rc
+              : pending_each(store, true, 0, STR(""), refuse_unfinished, error, error);
+}
+
 int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
                  bool back, const char *id, const struct cairn_restore_options *given,
                  struct cairn_restored *report, struct cairn_error *error)
@@ -185,9 +214,12 @@ int restore_with(struct cairn_store *store, const char *session, restore_fn *mak
         rc = take_paths(options, &files, &texts, error);
     if (rc)
         return rc;
-    do
-        rc = restore_once(store, session, &files, make, id, options, &told, error);
-    while (files_wanted(&files, &rc, store, session, error));
+    if (options->dry_run)
+        rc = begin_look(store, &files, error);
+    if (!rc)
+        do
+            rc = restore_once(store, session, &files, make, id, options, &told, error);
+        while (files_wanted(&files, &rc, store, session, error));
     bool looked = rc == LOOKED;
     if (looked && files.prepared)
         restore_count(&files.restore);

@@ -1,10 +1,89 @@
-# A restore that was killed, and whose directory then went away, hinders its own session
-# alone, and what the message says helps. A restore without /proc.
+# A restore that was killed is shown, finished by nothing that reads, and finished with
+# each file named that was changed since. One whose directory then went away hinders its
+# own session alone, and what the message says helps. A restore without /proc.
 . "$TESTS/cli/tap.sh"
 
 if ! command -v strace >strace.out || ! strace -o strace.out true; then
     skip 'a directory that went away' 'there is no strace, or it may not trace'
 else
+    # ---- It is shown, and finished by what says so ----
+    # Two of six files are in place.
+    half() {
+        rm -rf .cairn p q
+        mkdir -p p/sub
+        run cairn session start half
+        run cairn session config files p
+        for file in a b c d e sub/f; do echo v1 >"p/$file"; done
+        run cairn checkpoint create one
+        for file in a b c d e sub/f; do echo v2 $file >"p/$file"; done
+        run cairn checkpoint create two
+        strace -f -o strace.out -e trace=renameat2 -e inject=renameat2:signal=KILL:when=3 \
+            cairn checkpoint restore 1 --yes >out 2>err
+        ok 'the restore was killed' grep -q 'killed by SIGKILL' strace.out
+        find p -type f -exec cat {} + | sort >files.then
+    }
+    half
+    where='the restore of debug:1 (session half) was interrupted: 2 of 6 files'
+    for command in 'checkpoint diff' 'checkpoint diff 2 --stat' 'checkpoint diff --worktree' 'session show' \
+        'session list' 'session log' 'branch list' 'note list' 'checkpoint list' 'checkpoint list --session half' \
+        'checkpoint files 1' 'session show half'; do
+        exits 0 cairn $command
+        says "$where" "cairn $command says that it is not finished"
+        says '`cairn checkpoint restore --finish --session half` finishes it' 'and what finishes it'
+    done
+    exits 0 cairn checkpoint diff 1 --stat
+    matches ' c$' 'and a comparison is with the files as they are'
+    exits 0 cairn session show --json
+    is "$(json_get '.unfinished_restores[0].checkpoint' out)" debug:1 'the session has it as JSON'
+    is "$(json_get '.unfinished_restores[0].placed' out)" 2 'with how far it has come'
+    exits 0 cairn doctor
+    matches "warn *restore *the restore of debug:1" 'so does doctor'
+    matches 'remedy: cairn checkpoint restore --finish --session half'
+    exits 2 cairn checkpoint restore 2 --dry-run
+    says 'would be finished first' 'a dry run does nothing'
+    exits 0 cairn checkpoint verify
+    find p -type f -exec cat {} + | sort >files.got
+    ok 'nothing of that has touched a file' cmp files.then files.got
+
+    # The user works on, in a file that is in place and in two that are not, and finishes.
+    in_place=$(grep -lx v1 p/a p/b p/c p/d p/e p/sub/f | head -n 1)
+    echo mine >>"$in_place"
+    echo mine >>p/d
+    echo mine >>p/sub/f
+    exits 0 cairn checkpoint restore --finish
+    says 'the restore of debug:1 (session half) that was interrupted is finished now'
+    for file in "$in_place" p/d p/sub/f; do
+        says "${file#p/} was changed meanwhile: what was there is kept beside it, as ${file##*/}.before-restore" "$file is named"
+        is "$(cat "$file"; tail -n 1 "$file.before-restore")" "$(printf 'v1\nmine')" 'and kept'
+    done
+    is "$(cat p/b p/c p/e)" "$(printf 'v1\nv1\nv1')" 'all others are restored'
+    exits 0 cairn session show
+    ok 'then nothing is said any more' test ! -s err
+    exits 0 cairn doctor
+    ok 'nor by doctor' sh -c '! grep -q "the restore of" out'
+    exits 0 cairn checkpoint restore --finish
+    says 'nothing to finish'
+    exits 2 cairn checkpoint restore
+    exits 2 cairn checkpoint restore 1 --finish
+
+    # A command that writes says that it has finished it.
+    half
+    echo mine >p/d
+    exits 0 cairn note add 'a note'
+    says 'the restore of debug:1 (session half) that was interrupted is finished now'
+    says 'd was changed meanwhile: what was there is kept beside it, as d.before-restore'
+    is "$(cat p/d p/d.before-restore)" "$(printf 'v1\nmine')" 'and has kept what was changed'
+    half
+    echo mine >p/d
+    echo '{"session_id":"x","hook_event_name":"UserPromptSubmit","prompt":"go","cwd":"'"$PWD/p"'"}' >hook.json
+    cairn session hook <hook.json >out 2>err
+    says 'd was changed meanwhile' 'so does the hook of an agent'
+
+    # A restore that is going on is none that was interrupted.
+    half
+    run cairn checkpoint restore --finish --json
+    json_ok 'finishing it as JSON'
+
     # A restore of session one is decided, and nothing of it done; two has other files.
     killed() {
         rm -rf .cairn p q away
