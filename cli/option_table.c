@@ -161,9 +161,10 @@ static const struct option option_table[OPT_NONE] = {
                         1, UINT32_MAX, 0},
     [OPT_DRY_RUN] = {"dry-run", 0, OPTION_FLAG, NULL, "only show what would be done", 0,
                      0, 0},
-    [OPT_STALE] = {"stale", 0, OPTION_FLAG, NULL,
-                   "outputs of tasks that are gone from the workflow (required)", 0, 0,
-                   0},
+    [OPT_STALE] =
+        {"stale", 0, OPTION_FLAG, NULL,
+         "outputs of tasks that are gone from the workflow or skipped now (required)",
+         0, 0, 0},
     [OPT_NO_WAIT] = {"no-wait", 0, OPTION_FLAG, NULL,
                      "end with exit status 7 once only external tasks are left", 0, 0,
                      0},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn_clean_stale: files of tasks that are gone, removed. Nothing else in cairn
- * removes a file of the user's, so each is looked at right before: it has the recorded
- * content, and the definition has no use for it. While that goes on the workflow is
- * owned, so that no run makes the file anew. */
+/* cairn_clean_stale: files of tasks that are gone or skipped now, removed. Nothing else
+ * in cairn removes a file of the user's, so each is looked at right before: it has the
+ * recorded content, and the definition has no use for it. While that goes on the
+ * workflow is owned, so that no run makes the file anew. */
 #include "cairn/plan.h"
 #include "plan/stale.h"
 #include "runs/owner.h"
@@ -81,14 +81,15 @@ static int clean_all(struct cleaning *c, bool remove)
     return rc < 0 ? rc : 0;
 }
 
-/* What is not there any more is nobody's. */
+/* What is not there any more is nobody's. A directory that stays was shown, and is the
+ * user's from now on: it is not named again. */
 static int forget_removed(struct cleaning *c)
 {
     int rc = store_begin(c->store, -1, c->error);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < c->list.n && !rc; i++)
-        if (c->removed[i])
+        if (c->removed[i] || c->list.at[i].state == STALE_DIRECTORY)
             rc = store_drop_made(c->store, &c->list.at[i].row, c->error);
     for (uint32_t i = 0; i < c->list.n_missing && !rc; i++)
         rc = store_drop_made(c->store, &c->list.missing[i], c->error);
@@ -102,12 +103,19 @@ static int clean(struct cleaning *c, struct cairn_workflow *workflow,
     int rc = situation_load(&s, workflow, c->store, options, c->error);
     if (rc)
         return rc;
-    rc = stale_find(&c->list, &s, workflow, c->store, (struct stale_limits){0},
-                    c->error);
+    bool *skipped = stale_decided_skips(&s);
+    const struct stale_scene scene = {.workflow = workflow,
+                                      .store = c->store,
+                                      .situation = &s,
+                                      .lookup = &s.present.lookup,
+                                      .skipped = skipped};
+    rc = skipped ? stale_find(&c->list, &scene, (struct stale_limits){0}, c->error)
+                 : error_nomem(c->error);
     if (!rc)
         rc = clean_all(c, remove);
     if (!rc && remove && !s.present.root_gone)
         rc = forget_removed(c);
+    free(skipped);
     free(c->removed);
     stale_release(&c->list);
     situation_release(&s);

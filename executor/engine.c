@@ -17,6 +17,7 @@
 #include "executor/state/report.h"
 
 #include "base/limits.h"
+#include "plan/stale.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
@@ -105,6 +106,43 @@ static void report_notices(struct engine *e)
         report(e, CAIRN_EVENT_NOTICE, situation_notice(&e->run.situation, i));
 }
 
+static void tell_stale(void *context, const char *text)
+{
+    struct engine *e = context;
+    audit_event(e, EVENT_NOTICE, 0, UINT32_MAX, str_of(text));
+    report(e, CAIRN_EVENT_NOTICE, text);
+}
+
+/* What this run had made of tasks that are skipped now, as it was not known when it
+ * began. In a run that did not complete they may run yet. */
+static int report_stale(struct engine *e, struct cairn_error *error)
+{
+    const struct situation *s = &e->run.situation;
+    const struct graph *g = e->request.graph;
+    struct cairn_error why = {0};
+    bool any = false;
+    if (e->request.mode != MODE_RUN || !e->request.store || !s->recorded.exists ||
+        e->saving.degraded)
+        return 0;
+    bool *skipped = stale_decided_skips(s);
+    if (!skipped)
+        return error_nomem(error);
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        bool now = outcome_is_skipped(e->progress.states.outcome[task]);
+        skipped[task] = now && !skipped[task];
+        any |= skipped[task];
+    }
+    const struct stale_scene scene = {.workflow = e->request.workflow,
+                                      .store = e->request.store,
+                                      .situation = s,
+                                      .lookup = &e->progress.lookup,
+                                      .skipped = skipped,
+                                      .only_skipped = true};
+    int rc = any ? stale_tell(&scene, tell_stale, e, &why) : 0;
+    free(skipped);
+    return rc == CAIRN_ENOMEM ? error_nomem(error) : 0; /* it is only a notice */
+}
+
 /* How many tasks run; a range where it depends on what happens. */
 static const char *count_to_run(const struct decisions *d, char text[64])
 {
@@ -187,7 +225,10 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
         return rc;
     }
     enum cairn_run_state state = phases_final_state(e);
-    rc = engine_commit_end(e, state, error);
+    if (state == CAIRN_RUN_COMPLETED)
+        rc = report_stale(e, error);
+    if (!rc)
+        rc = engine_commit_end(e, state, error);
     if (rc)
         return rc;
     /* What was noted and only an undo has looked at is for the next run. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of tasks that the graph does not have; what is there of their files; and what of
- * it the definition has a use for. Nothing of this is done where no row is left over,
- * so a run whose definition stays as it is pays for one look at the rows. */
+/* Rows of tasks that the graph does not have, or that are skipped; what is there of
+ * their files; and what of it the definition has a use for. Nothing of this is done
+ * where no row is left over, so a run whose definition stays as it is pays for one look
+ * at the rows. What a skipped task has left is stale only if this run has made it, or
+ * one that it forks from: other runs may have met its condition. */
 #include "plan/stale.h"
 
 #include "plan/situation_int.h"
@@ -10,8 +12,11 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "base/shell_word.h"
+#include "storage/rows_attempt.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -19,7 +24,7 @@
  * absolute path, through `..`, or by a link. */
 struct search {
     struct stale_list *list;
-    struct situation *s;
+    const struct stale_scene *scene;
     const struct cairn_workflow *w;
     struct stale_limits limits;
     struct map by_path; /* index into the list */
@@ -36,12 +41,19 @@ void stale_release(struct stale_list *list)
     *list = (struct stale_list){0};
 }
 
-/* ---- Files of tasks that are gone ---- */
+/* ---- Files of tasks that are gone, or skipped ---- */
 
-static bool is_gone(void *context, struct str task)
+static bool is_skipped(const struct search *search, struct str task)
+{
+    uint32_t at = graph_find(&search->w->graph, task);
+    return at != NODE_NONE && search->scene->skipped[at];
+}
+
+static bool is_left_out(void *context, struct str task)
 {
     const struct search *search = context;
-    return graph_find(&search->w->graph, task) == NODE_NONE;
+    bool gone = graph_find(&search->w->graph, task) == NODE_NONE;
+    return gone ? !search->scene->only_skipped : is_skipped(search, task);
 }
 
 static const char *full_path(struct search *search, struct str place)
@@ -121,12 +133,15 @@ static int add_file(void *context, const struct made_row *row)
     struct search *search = context;
     struct stale_list *list = search->list;
     uint32_t most = search->limits.files;
+    bool skipped = is_skipped(search, row->task);
     if (!row->path.len)
         return 0;
     uint32_t known = map_get(&search->by_path, row->path);
     if (known != MAP_NONE) {
-        if (has_sign(list->at[known].path, row))
+        if (has_sign(list->at[known].path, row)) {
             list->at[known].row = copy_row(&list->arena, row);
+            list->at[known].skipped = skipped;
+        }
         return list->arena.failed ? error_nomem(search->error) : 0;
     }
     if (most && list->n + list->n_missing >= most) {
@@ -137,13 +152,14 @@ static int add_file(void *context, const struct made_row *row)
     if (!path)
         return error_nomem(search->error);
     if (!os_is_there(AT_FDCWD, path))
-        return add_missing(search, row);
+        return skipped ? 0 : add_missing(search, row);
     struct stale_file *at = array_room(list->at, list->n, &list->capacity, sizeof *at);
     if (!at)
         return error_nomem(search->error);
     list->at = at;
     at[list->n] = (struct stale_file){.row = copy_row(&list->arena, row),
                                       .path = path,
+                                      .skipped = skipped,
                                       .real = real_path(&list->arena, path)};
     if (list->arena.failed ||
         map_add(&search->by_path, at[list->n].row.path, list->n, NULL) < 0)
@@ -193,11 +209,23 @@ bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes
 
 struct uses {
     struct search *search;
-    struct map by_path; /* (task << 1 | it is made) of names that are known */
-    struct arena arena; /* of the keys */
+    struct map by_path[2]; /* (task << 1 | it is made) of names that are known; [1]: of
+                              skipped tasks, which need nothing of each other now */
+    struct arena arena;    /* of the keys */
     struct buf place, text;
     bool directories; /* some stale file is one */
+    bool skipped;     /* the task that is looked at is */
 };
+
+static void use_file(const struct uses *uses, struct stale_file *file, uint32_t task,
+                     bool made)
+{
+    if (uses->skipped && file->skipped)
+        return;
+    file->state = STALE_USED;
+    file->user = uses->search->w->graph.id[task];
+    file->made = made;
+}
 
 static int use_place(struct uses *uses, uint32_t task, bool made)
 {
@@ -209,18 +237,15 @@ static int use_place(struct uses *uses, uint32_t task, bool made)
         place = real_path(&uses->arena, full);
     if (!full || !place.ptr)
         return error_nomem(uses->search->error);
-    int rc = map_add(&uses->by_path, place, value, &known);
+    int rc = map_add(&uses->by_path[uses->skipped], place, value, &known);
     if (rc < 0)
         return error_nomem(uses->search->error);
     /* What lies in a directory is a part of it. */
     for (uint32_t i = 0; uses->directories && i < list->n; i++) {
         struct str dir = list->at[i].real;
         if (list->at[i].row.kind == 'd' && place.len > dir.len &&
-            place.ptr[dir.len] == '/' && memcmp(place.ptr, dir.ptr, dir.len) == 0) {
-            list->at[i].state = STALE_USED;
-            list->at[i].user = uses->search->w->graph.id[task];
-            list->at[i].made = made;
-        }
+            place.ptr[dir.len] == '/' && memcmp(place.ptr, dir.ptr, dir.len) == 0)
+            use_file(uses, &list->at[i], task, made);
     }
     return 0;
 }
@@ -239,12 +264,9 @@ static void use_unknown(struct uses *uses, uint32_t task, struct str name, bool 
     size_t head = (size_t)(open - name.ptr), tail = (size_t)(end - close);
     for (uint32_t i = 0; i < list->n; i++) {
         struct str path = list->at[i].row.path;
-        if (path.len < head + tail || memcmp(path.ptr, name.ptr, head) != 0 ||
-            memcmp(path.ptr + path.len - tail, close, tail) != 0)
-            continue;
-        list->at[i].state = STALE_USED;
-        list->at[i].user = uses->search->w->graph.id[task];
-        list->at[i].made = made;
+        if (path.len >= head + tail && memcmp(path.ptr, name.ptr, head) == 0 &&
+            memcmp(path.ptr + path.len - tail, close, tail) == 0)
+            use_file(uses, &list->at[i], task, made);
     }
 }
 
@@ -298,18 +320,36 @@ static int use_sources(struct uses *uses, uint32_t task)
 }
 
 /* Its own name, or an output or input in whose directory it lies. */
-static uint32_t find_use(const struct uses *uses, struct str path, bool *inside)
+static uint32_t find_use(const struct map *by_path, struct str path, bool *inside)
 {
-    uint32_t use = map_get(&uses->by_path, path);
+    uint32_t use = map_get(by_path, path);
+    *inside = false;
     while (use == MAP_NONE && path.len) {
         while (path.len && path.ptr[path.len - 1] != '/')
             path.len--;
         path.len -= path.len > 0;
         if (path.len)
-            use = map_get(&uses->by_path, path);
+            use = map_get(by_path, path);
         *inside = use != MAP_NONE;
     }
     return use;
+}
+
+/* What is left of a skipped task, and read by one that is not, is named: that reads
+ * what no task has made for it. */
+static void use_by_name(const struct uses *uses, struct stale_file *file)
+{
+    bool inside;
+    uint32_t use = find_use(&uses->by_path[0], file->real, &inside);
+    if (use == MAP_NONE && !file->skipped)
+        use = find_use(&uses->by_path[1], file->real, &inside);
+    if (use == MAP_NONE)
+        return;
+    file->made = use & 1;
+    file->inside = inside;
+    file->read = (inside || file->skipped) && !file->made && file->state == STALE_SAME;
+    file->state = file->read ? file->state : STALE_USED;
+    file->user = uses->search->w->graph.id[use >> 1];
 }
 
 static int find_uses(struct search *search)
@@ -321,11 +361,13 @@ static int find_uses(struct search *search)
     for (uint32_t i = 0; i < list->n; i++)
         uses.directories |= list->at[i].row.kind == 'd';
     for (uint32_t task = 0; task < g->n_tasks && !rc; task++) {
-        struct asker asker = {&search->s->present.lookup, task, 0};
+        struct asker asker = {search->scene->lookup, task, 0};
         struct scope scope = lookup_scope(&asker);
+        uses.skipped = search->scene->skipped[task];
         rc = use_names(&uses, &scope, task, true);
         if (!rc)
             rc = use_names(&uses, &scope, task, false);
+        uses.skipped = false;
         if (!rc && graph_member(g, task) == 0)
             rc = use_sources(&uses, task);
     }
@@ -335,17 +377,10 @@ static int find_uses(struct search *search)
             list->at[i].state = STALE_USED;
             list->at[i].user = "the workflow";
         }
-    for (uint32_t i = 0; i < list->n && !rc; i++) {
-        bool inside = false;
-        uint32_t use = find_use(&uses, list->at[i].real, &inside);
-        if (use == MAP_NONE)
-            continue;
-        list->at[i].read = inside && !(use & 1) && list->at[i].state == STALE_SAME;
-        list->at[i].state = list->at[i].read ? list->at[i].state : STALE_USED;
-        list->at[i].user = g->id[use >> 1];
-        list->at[i].made = use & 1;
-    }
-    map_release(&uses.by_path);
+    for (uint32_t i = 0; i < list->n && !rc; i++)
+        use_by_name(&uses, &list->at[i]);
+    map_release(&uses.by_path[0]);
+    map_release(&uses.by_path[1]);
     arena_release(&uses.arena);
     buf_release(&uses.place);
     buf_release(&uses.text);
@@ -356,7 +391,8 @@ static int find_uses(struct search *search)
 
 static bool is_there(void *context, struct str task)
 {
-    return !is_gone(context, task);
+    const struct search *search = context;
+    return graph_find(&search->w->graph, task) != NODE_NONE;
 }
 
 static int use_made(void *context, const struct made_row *row)
@@ -364,7 +400,8 @@ static int use_made(void *context, const struct made_row *row)
     struct search *search = context;
     uint32_t at = map_get(&search->by_path, row->path);
     uint32_t task = graph_find(&search->w->graph, row->task);
-    if (at != MAP_NONE && task != NODE_NONE) {
+    if (at != MAP_NONE && task != NODE_NONE &&
+        !(search->scene->skipped[task] && search->list->at[at].skipped)) {
         search->list->at[at].state = STALE_USED;
         search->list->at[at].user = search->w->graph.id[task];
         search->list->at[at].made = true;
@@ -387,14 +424,134 @@ static int use_elsewhere(void *context, const struct made_row *row)
     return search->limits.rows && ++search->rows == search->limits.rows;
 }
 
+/* ---- What this run has made of skipped tasks ---- */
+
+struct own_search {
+    struct search *search;
+    uint32_t first, end; /* the task's files in the list */
+    bool *own;           /* [list.n] */
+    uint32_t left;       /* that are not known to be */
+};
+
+static bool is_result(const struct made_row *row, const struct result_file *file)
+{
+    return row->kind == file->kind && row->size == file->size &&
+           row->inode == file->inode && row->mtime_ns == file->mtime_ns &&
+           digest_equal(&row->digest, &file->digest);
+}
+
+/* A result that cannot be read tells nothing. */
+static int look_at_own_attempt(void *context, const struct attempt_row *row)
+{
+    struct own_search *own = context;
+    const struct stale_file *at = own->search->list->at;
+    struct arena arena = ARENA_INIT;
+    struct result result = {0};
+    struct digest digest;
+    struct cairn_error why = {0};
+    if (row->outputs.len != DIGEST_SIZE || row->flags & ATTEMPT_UNDO)
+        return 0;
+    memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
+    int rc = result_load(own->search->scene->store, &digest, &arena, &result, &why);
+    for (uint32_t i = own->first; i < own->end && !rc; i++)
+        for (uint32_t k = 0; k < result.n_outputs && !own->own[i]; k++)
+            if (is_result(&at[i].row, &result.outputs[k])) {
+                own->own[i] = true;
+                own->left--;
+            }
+    arena_release(&arena);
+    return rc == CAIRN_ENOMEM ? error_nomem(own->search->error) : 0;
+}
+
+static int find_own_in(struct own_search *own, const struct run_row *row, uint32_t gen)
+{
+    struct search *search = own->search;
+    const struct stale_list *list = search->list;
+    struct definition definition;
+    struct graph graph;
+    struct cairn_error why = {0};
+    int rc = generation_load(search->scene->store, row, gen, &definition, &graph, &why);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? error_nomem(search->error) : 0;
+    for (own->first = 0; own->first < list->n && !rc; own->first = own->end) {
+        struct str name = list->at[own->first].row.task;
+        own->end = own->first + 1;
+        while (own->end < list->n && str_equal(list->at[own->end].row.task, name))
+            own->end++;
+        uint32_t task =
+            list->at[own->first].skipped ? graph_find(&graph, name) : NODE_NONE;
+        if (task != NODE_NONE)
+            rc = store_each_attempt(search->scene->store, row->run, gen, task,
+                                    look_at_own_attempt, own, search->error);
+    }
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+/* In this run, and those that it forks from. What cannot be read of them is nobody's.
+ */
+static int find_own(struct own_search *own)
+{
+    enum { FORKS_MOST = 100 };
+    struct search *search = own->search;
+    const struct recorded *r = &search->scene->situation->recorded;
+    uint64_t run = r->row.run ? r->row.run : r->from_run;
+    int rc = 0;
+    for (int depth = 0; depth < FORKS_MOST && run && own->left && !rc; depth++) {
+        struct arena arena = ARENA_INIT;
+        struct run_row row;
+        struct cairn_error why = {0};
+        rc = run_row_get(&row, search->scene->store, run, &arena, &why);
+        if (rc)
+            run = 0;
+        rc = rc == CAIRN_ENOMEM ? error_nomem(search->error) : 0;
+        for (uint32_t gen = run ? row.gen : 0; gen > 0 && own->left && !rc; gen--)
+            rc = find_own_in(own, &row, gen);
+        run = run ? row.from_run : 0;
+        arena_release(&arena);
+    }
+    return rc;
+}
+
+/* The maps do not hold afterwards. */
+static int drop_what_others_made(struct search *search)
+{
+    struct stale_list *list = search->list;
+    struct own_search own = {.search = search};
+    for (uint32_t i = 0; i < list->n; i++)
+        own.left += list->at[i].skipped;
+    if (!own.left)
+        return 0;
+    own.own = calloc(list->n, sizeof *own.own);
+    int rc = own.own ? find_own(&own) : error_nomem(search->error);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->n && !rc; i++)
+        if (!list->at[i].skipped || own.own[i])
+            list->at[n++] = list->at[i];
+    list->n = rc ? list->n : n;
+    free(own.own);
+    return rc;
+}
+
 /* ---- All of it ---- */
 
-int stale_find(struct stale_list *list, struct situation *s,
-               const struct cairn_workflow *w, struct cairn_store *store,
+bool *stale_decided_skips(const struct situation *s)
+{
+    const struct decisions *d = &s->decisions;
+    bool *skipped = calloc((size_t)d->n + 1, sizeof *skipped);
+    for (uint32_t task = 0; skipped && task < d->n; task++)
+        skipped[task] = d->fate[task] & FATE_BAD;
+    return skipped;
+}
+
+int stale_find(struct stale_list *list, const struct stale_scene *scene,
                struct stale_limits limits, struct cairn_error *error)
 {
+    const struct cairn_workflow *w = scene->workflow;
+    struct cairn_store *store = scene->store;
     struct search search = {
-        .list = list, .s = s, .w = w, .limits = limits, .error = error};
+        .list = list, .scene = scene, .w = w, .limits = limits, .error = error};
     struct cairn_error why = {0};
     struct file_sign ignored;
     uint64_t id = 0, bytes = limits.bytes;
@@ -403,7 +560,7 @@ int stale_find(struct stale_list *list, struct situation *s,
     if (rc)
         return rc == CAIRN_ENOTFOUND ? 0 : error_set(error, rc, "%s", why.text);
     search.workflow = id;
-    struct made_search rows = {id, is_gone, add_file, &search};
+    struct made_search rows = {id, is_left_out, add_file, &search};
     rc = store_each_made(store, &rows, error);
     if (!rc && list->n)
         rc = find_uses(&search);
@@ -414,6 +571,9 @@ int stale_find(struct stale_list *list, struct situation *s,
     search.rows = 0;
     if (!rc && list->n)
         rc = store_each_made(store, &elsewhere, error);
+    map_release(&search.by_path);
+    if (!rc && list->n)
+        rc = drop_what_others_made(&search);
     for (uint32_t i = 0; i < list->n && !rc; i++) {
         struct stale_file *file = &list->at[i];
         if (file->state == STALE_SAME && !is_in_place(&search, file))
@@ -428,7 +588,6 @@ int stale_find(struct stale_list *list, struct situation *s,
         if (file->read)
             file->state = STALE_USED;
     }
-    map_release(&search.by_path);
     return rc;
 }
 
@@ -442,12 +601,37 @@ enum {
     FILES_SHOWN = 3
 };
 
+struct telling {
+    const struct stale_list *list;
+    const char *command; /* what removes them, as it can be typed anywhere: a store may
+                            have several workflows */
+    void (*say)(void *context, const char *text);
+    void *context;
+};
+
+static void tell(const struct telling *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void tell(const struct telling *t, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    t->say(t->context, text);
+}
+
 /* The name of the task without the values of a member. */
 static struct str group_of(const struct stale_file *file)
 {
     const char *open = memchr(file->row.task.ptr, '[', file->row.task.len);
     return (struct str){file->row.task.ptr, open ? (size_t)(open - file->row.task.ptr)
                                                  : file->row.task.len};
+}
+
+static const char *gone_or_skipped(const struct stale_file *file)
+{
+    return file->skipped ? "skipped now" : "gone";
 }
 
 /* How many files of one group stand there from the first one on, which is the same. */
@@ -457,7 +641,8 @@ static uint32_t count_group(const struct stale_list *list, uint32_t first,
     struct str group = group_of(&list->at[first]);
     uint32_t n = 0, i = first;
     for (; i < list->n && str_equal(group_of(&list->at[i]), group); i++) {
-        if (list->at[i].state != STALE_SAME)
+        if (list->at[i].state != STALE_SAME ||
+            list->at[i].skipped != list->at[first].skipped)
             continue;
         if (n < FILES_SHOWN)
             buf_format(names, "%s%.*s", n ? ", " : "", (int)list->at[i].row.path.len,
@@ -468,101 +653,128 @@ static uint32_t count_group(const struct stale_list *list, uint32_t first,
     return n;
 }
 
-/* What removes them, as it can be typed anywhere: a store may have several workflows.
- */
-static const char *clean_command(const struct cairn_workflow *w, struct buf *out)
-{
-    buf_clear(out);
-    buf_text(out, "`cairn clean --stale ");
-    buf_shell_word(out, w->definition.file);
-    buf_byte(out, '`');
-    return out->failed ? "`cairn clean --stale FILE`" : out->data;
-}
-
-static void notice_group(struct situation *s, const struct stale_file *first,
-                         uint32_t n, struct buf *names, const char *command)
+static void tell_group(const struct telling *t, const struct stale_file *first,
+                       uint32_t n, struct buf *names)
 {
     struct str group = group_of(first);
     bool members = group.len < first->row.task.len;
     if (n > FILES_SHOWN)
         buf_format(names, " and %u more", n - FILES_SHOWN);
     if (n == 1)
-        situation_add_notice(s, "%s was made by %.*s, which is gone; %s removes it",
-                             names->data, (int)first->row.task.len, first->row.task.ptr,
-                             command);
+        tell(t, "%s was made by %.*s, which is %s; %s removes it", names->data,
+             (int)first->row.task.len, first->row.task.ptr, gone_or_skipped(first),
+             t->command);
     else
-        situation_add_notice(s, "%s were made by %s%.*s%s gone; %s removes them",
-                             names->data, members ? "members of " : "", (int)group.len,
-                             group.ptr, members ? " that are" : ", which is", command);
+        tell(t, "%s were made by %s%.*s%s %s; %s removes them", names->data,
+             members ? "members of " : "", (int)group.len, group.ptr,
+             members ? " that are" : ", which is", gone_or_skipped(first), t->command);
 }
 
-static void notice_directories(struct situation *s, const struct stale_list *list)
+/* Of each group those that are gone, and those that are skipped. */
+static int tell_groups(const struct telling *t, bool skipped, uint32_t *others)
 {
+    const struct stale_list *list = t->list;
+    uint32_t groups = 0;
+    for (uint32_t i = 0, next; i < list->n; i = next) {
+        struct buf names = BUF_INIT;
+        next = i + 1;
+        if (list->at[i].state != STALE_SAME || list->at[i].skipped != skipped)
+            continue;
+        uint32_t n = count_group(list, i, &names, &next);
+        bool failed = names.failed;
+        if (groups++ < GROUPS_SHOWN && !failed)
+            tell_group(t, &list->at[i], n, &names);
+        else
+            *others += n;
+        buf_release(&names);
+        if (failed)
+            return CAIRN_ENOMEM;
+    }
+    return 0;
+}
+
+static void tell_directories(const struct telling *t)
+{
+    const struct stale_list *list = t->list;
     uint32_t n = 0;
     for (uint32_t i = 0; i < list->n; i++) {
         const struct made_row *row = &list->at[i].row;
         if (list->at[i].state == STALE_DIRECTORY && n++ < FILES_SHOWN)
-            situation_add_notice(s,
-                                 "the directory %.*s was made by %.*s, which is gone: "
-                                 "remove it if nothing in it is needed",
-                                 (int)row->path.len, row->path.ptr, (int)row->task.len,
-                                 row->task.ptr);
+            tell(t,
+                 "the directory %.*s was made by %.*s, which is %s: remove it if "
+                 "nothing in it is needed; after %s it is not named again",
+                 (int)row->path.len, row->path.ptr, (int)row->task.len, row->task.ptr,
+                 gone_or_skipped(&list->at[i]), t->command);
     }
     if (n > FILES_SHOWN)
-        situation_add_notice(s, "and %u more such directories", n - FILES_SHOWN);
+        tell(t, "and %u more such directories", n - FILES_SHOWN);
 }
 
 /* They stay, since a task reads them; but it may read too much. */
-static void notice_read(struct situation *s, const struct stale_list *list)
+static void tell_read(const struct telling *t)
 {
+    const struct stale_list *list = t->list;
     uint32_t n = 0;
     for (uint32_t i = 0; i < list->n; i++) {
         const struct made_row *row = &list->at[i].row;
         if (list->at[i].read && n++ < FILES_SHOWN)
-            situation_add_notice(s,
-                                 "%.*s was made by %.*s, which is gone, and %s reads "
-                                 "the directory in which it lies: remove it if it does "
-                                 "not belong there",
-                                 (int)row->path.len, row->path.ptr, (int)row->task.len,
-                                 row->task.ptr, list->at[i].user);
+            tell(t,
+                 "%.*s was made by %.*s, which is %s, and %s reads %s: remove it if it "
+                 "does not belong there",
+                 (int)row->path.len, row->path.ptr, (int)row->task.len, row->task.ptr,
+                 gone_or_skipped(&list->at[i]), list->at[i].user,
+                 list->at[i].inside ? "the directory in which it lies" : "it");
     }
     if (n > FILES_SHOWN)
-        situation_add_notice(s, "and %u more such files", n - FILES_SHOWN);
+        tell(t, "and %u more such files", n - FILES_SHOWN);
+}
+
+int stale_tell(const struct stale_scene *scene,
+               void (*say)(void *context, const char *text), void *context,
+               struct cairn_error *error)
+{
+    struct stale_list list;
+    struct stale_limits limits = {LOOKED_AT, ROWS, READ_BYTES};
+    struct buf command = BUF_INIT;
+    uint32_t others = 0;
+    int rc = stale_find(&list, scene, limits, error);
+    buf_text(&command, "`cairn clean --stale ");
+    buf_shell_word(&command, scene->workflow->definition.file);
+    buf_byte(&command, '`');
+    const struct telling t = {
+        &list, command.failed ? "`cairn clean --stale FILE`" : command.data, say,
+        context};
+    if (!rc && (tell_groups(&t, false, &others) || tell_groups(&t, true, &others)))
+        rc = error_nomem(error);
+    if (!rc && (others || (list.more && list.n)))
+        tell(&t,
+             "and %s%u more files of tasks that are gone or skipped now: with "
+             "--dry-run %s lists them",
+             list.more ? "at least " : "", others ? others : 1, t.command);
+    if (!rc)
+        tell_directories(&t);
+    if (!rc)
+        tell_read(&t);
+    buf_release(&command);
+    stale_release(&list);
+    return rc;
+}
+
+static void add_notice(void *context, const char *text)
+{
+    situation_add_notice(context, "%s", text);
 }
 
 int situation_notice_stale(struct loader *l)
 {
-    struct stale_list list;
-    struct stale_limits limits = {LOOKED_AT, ROWS, READ_BYTES};
-    uint32_t groups = 0, others = 0;
-    struct buf command = BUF_INIT;
-    int rc = stale_find(&list, l->s, l->w, l->store, limits, l->error);
-    for (uint32_t i = 0, next; i < list.n && !rc; i = next) {
-        struct buf names = BUF_INIT;
-        while (i < list.n && list.at[i].state != STALE_SAME)
-            i++;
-        if (i == list.n)
-            break;
-        uint32_t n = count_group(&list, i, &names, &next);
-        if (groups++ < GROUPS_SHOWN)
-            notice_group(l->s, &list.at[i], n, &names, clean_command(l->w, &command));
-        else
-            others += n;
-        if (names.failed)
-            rc = error_nomem(l->error);
-        buf_release(&names);
-    }
-    if (others || (list.more && list.n))
-        situation_add_notice(l->s,
-                             "and %s%u more files of tasks that are gone: with "
-                             "--dry-run %s lists them",
-                             list.more ? "at least " : "", others ? others : 1,
-                             clean_command(l->w, &command));
-    if (!rc)
-        notice_directories(l->s, &list);
-    if (!rc)
-        notice_read(l->s, &list);
-    buf_release(&command);
-    stale_release(&list);
+    bool *skipped = stale_decided_skips(l->s);
+    const struct stale_scene scene = {.workflow = l->w,
+                                      .store = l->store,
+                                      .situation = l->s,
+                                      .lookup = &l->s->present.lookup,
+                                      .skipped = skipped};
+    int rc = skipped ? stale_tell(&scene, add_notice, l->s, l->error)
+                     : error_nomem(l->error);
+    free(skipped);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stale files: declared outputs of tasks that are gone from the definition, which still
- * lie where they were made. A pattern that joins the outputs of a group takes them for
- * outputs of its members. Reads only. */
+/* Stale files: declared outputs of tasks that are gone from the definition, or that the
+ * run has made and skips now, which still lie where they were made. A pattern that
+ * joins the outputs of a group takes them for outputs of its members. Reads only. */
 #ifndef PLAN_STALE_H
 #define PLAN_STALE_H
 
@@ -20,10 +20,13 @@ struct stale_file {
     const char *path;    /* that place, as a path that can be opened */
     struct str real;     /* without links, `.` and `..` */
     uint8_t state;       /* enum stale_state */
+    bool skipped;        /* the task is there, but skipped; else it is gone */
     const char *user;    /* of USED: the task */
     bool made;           /* ... and it makes it */
-    bool read;           /* ... and it reads the directory in which it lies, with the
-                            content that was recorded */
+    bool read;           /* ... and it reads the directory in which it lies, or what a
+                            skipped task was to make anew, with the content that was
+                            recorded */
+    bool inside;         /* ... that directory */
 };
 struct stale_list {
     struct arena arena; /* of the texts */
@@ -43,11 +46,25 @@ struct stale_limits {
     uint64_t bytes; /* read, where the times do not tell whether a file is the same:
                        past that it counts as the same */
 };
+/* Where to look. */
+struct stale_scene {
+    const struct cairn_workflow *workflow;
+    struct cairn_store *store;
+    const struct situation *situation;
+    struct lookup *lookup; /* of what names of files stand for */
+    const bool *skipped;   /* [n_tasks] */
+    bool only_skipped;     /* what tasks that are gone have made is not asked for */
+};
+/* As it was decided: to be released with free. NULL: no memory. */
+bool *stale_decided_skips(const struct situation *situation);
 /* To be released also after an error. */
-int stale_find(struct stale_list *list, struct situation *situation,
-               const struct cairn_workflow *workflow, struct cairn_store *store,
+int stale_find(struct stale_list *list, const struct stale_scene *scene,
                struct stale_limits limits, struct cairn_error *error);
 void stale_release(struct stale_list *list);
+/* Calls `say` with a line for each group of them. */
+int stale_tell(const struct stale_scene *scene,
+               void (*say)(void *context, const char *text), void *context,
+               struct cairn_error *error);
 /* Whether the file still has the content that the row tells. `bytes` (may be NULL) is
  * what may be read; where that is too little it counts as the same. *now: its sign. */
 bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes,

@@ -348,11 +348,11 @@ static const struct tool rows[] = {
      PROPERTIES(cancel_properties),
      .shape = "run:i action:s"},
     {.name = "run_clean",
-     .title = "Remove outputs of tasks that are gone",
-     .about =
-         "Removes declared outputs whose task is gone from the workflow, where they "
-         "are as that task made them. Without confirm: true only says what would "
-         "go.",
+     .title = "Remove outputs of tasks that are gone or skipped",
+     .about = "Removes declared outputs whose task is gone from the workflow or "
+              "skipped now, where they "
+              "are as that task made them. Without confirm: true only says what would "
+              "go.",
      .set = TOOLSET_RUN,
      .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT,
      VARIANTS(clean),

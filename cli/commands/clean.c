@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn clean --stale: removes outputs of tasks that are gone, after asking. */
+/* cairn clean --stale: removes outputs of tasks that are gone or skipped now, after
+ * asking. */
 #include "cli/commands/run_commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -84,12 +85,14 @@ static void say_result(const struct cleaned *c, bool dry_run)
                     c->count[CAIRN_STALE_DIRECTORY];
     out_flush();
     if (n)
-        say("%s %llu file%s of tasks that are gone%s",
+        say("%s %llu file%s of tasks that are gone or skipped now%s",
             dry_run ? "would remove" : "removed", (unsigned long long)n, plural(n),
             kept ? "; the others are kept" : "");
     else if (!c->count[CAIRN_STALE_FAILED])
         say(kept ? "nothing to remove: what is there is kept"
-                 : "nothing to remove: no output of a task that is gone is there");
+                 : "nothing to remove: no output of a task that is gone or skipped now "
+                   "is "
+                   "there");
 }
 
 /* Lists what would be removed. 1: it was agreed to. */

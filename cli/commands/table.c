@@ -87,7 +87,7 @@ static const struct command command_table[] = {
      command_explain},
     {"clean",
      "--stale [FILE]",
-     "remove outputs of tasks that are gone from the workflow",
+     "remove outputs of tasks that are gone or skipped now",
      "Lists the files that tasks made which the workflow does not have any more (a "
      "member of a group, a task that was renamed), in any run, asks, and removes "
      "them. Only declared outputs that still have the recorded content are removed, "

@@ -105,18 +105,20 @@ CAIRN_API int cairn_plan_check(const struct cairn_plan *plan,
 /* The i-th notice (skipped damaged checkpoints, vanished tasks), NULL past the end. */
 CAIRN_API const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i);
 
-/* ---- Files of tasks that are gone ---- */
+/* ---- Files of tasks that are gone or skipped ---- */
 
 enum cairn_stale {
     CAIRN_STALE_SAME,      /* it has the content that was recorded: it can be removed */
     CAIRN_STALE_CHANGED,   /* it has another content, or is a link: it stays */
     CAIRN_STALE_USED,      /* a task makes it, or reads it: it stays */
-    CAIRN_STALE_DIRECTORY, /* it is one, and may hold what was there before: it stays */
+    CAIRN_STALE_DIRECTORY, /* it is one, and may hold what was there before: it stays.
+                              With `remove` it is forgotten: not called again */
     CAIRN_STALE_REMOVED,   /* it was removed now */
     CAIRN_STALE_FAILED     /* it could not be removed, because of `problem` */
 };
-/* A declared output that a task made which the definition does not have any more. Its
- * strings live until the callback returns. */
+/* A declared output that a task made which the definition does not have any more, or
+ * that the run made of a task which is skipped now. Its strings live until the callback
+ * returns. */
 struct cairn_stale_file {
     const char *path; /* from the workflow's directory on, or absolute */
     const char *task; /* that made it */

@@ -99,6 +99,8 @@ END
 echo changed >a.txt
 rm f.txt && : >f.txt
 mv g.txt h.txt && ln -s h.txt g.txt
+exits 0 cairn plan kept.yaml
+says "the directory d was made by a, which is gone: remove it if nothing in it is needed; after \`cairn clean --stale $PWD/kept.yaml\` it is not named again"
 exits 0 cairn clean --stale --dry-run kept.yaml
 is "$(cat out)" 'g h.txt' 'a file can be removed'
 says 'kept the directory d of a' 'not a directory'
@@ -115,7 +117,7 @@ is "$(grep -o '"state":"removed"' out | grep -c .)" 1 'one is removed'
 ok 'that one' test -e d/d/d.txt -a ! -e 'g h.txt'
 ok 'the others stay' test -e a.txt -a -e b.txt -a -e c.txt -a -e e.txt -a -e f.txt -a -e g.txt -a -e s.x
 exits 0 cairn plan kept.yaml
-says 'the directory d was made by a, which is gone: remove it if nothing in it is needed'
+says_not 'the directory d was made' 'what clean has shown is not named again'
 rm -r .cairn ./*.txt s.x d kept.yaml
 
 # ---- A directory that has grown, or in which the workflow makes something ----
@@ -279,4 +281,114 @@ echo ok >v2/status
 sed -i /st:/d d.yaml
 exits 0 cairn clean --stale --yes d.yaml
 ok 'a file behind a link stays' test -e v2/status
+cd .. && rm -rf ways && mkdir skip && cd skip || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+
+# ---- A task that is skipped now ----
+best() { # V [INPUT]: final is skipped from 5 on
+    cat >f.yaml <<END
+name: f
+tasks:
+  best: {run: 'echo v=$1 >"\$CAIRN_OUTPUT"'}
+  final: {needs: best, if: 'tasks.best.outputs.v < 5', run: 'mkdir -p d; echo $1 >final.txt; echo >d/x', outputs: [final.txt, d]}
+  after: {needs: final, inputs: [final.txt], run: 'cat final.txt >after.txt', outputs: [after.txt]}
+  pub: {needs: after, when: always, ${2+inputs: [$2], }run: "cat *.txt >pub.res || :", outputs: [pub.res]}
+END
+}
+best 1
+exits 0 cairn run f.yaml
+says_not 'which is' 'all have run: nothing is named'
+best 9
+exits 0 cairn plan
+says_not 'is skipped now' 'it is not known yet whether it is skipped'
+exits 0 cairn resume
+says "final.txt was made by final, which is skipped now; \`cairn clean --stale $PWD/f.yaml\` removes it" \
+    'resume names what a task has left that is skipped now'
+says 'after.txt was made by after, which is skipped now' 'and what comes after it'
+says 'the directory d was made by final, which is skipped now: remove it if nothing in it is needed'
+is "$(grep -c 'final.txt was made' err)" 1 'once'
+exits 0 cairn events
+says 'final.txt was made by final' 'the events have it, too'
+exits 0 cairn plan
+says 'final.txt was made by final, which is skipped now' 'so does plan'
+exits 0 cairn resume
+says 'final.txt was made by final, which is skipped now' 'so does a resume that has nothing to do'
+is "$(grep -c 'final.txt was made' err)" 1 'once'
+exits 0 cairn clean --stale --dry-run
+is "$(cat out)" "$(printf 'after.txt\nfinal.txt')" 'clean lists them'
+says 'would remove 2 files of tasks that are gone or skipped now'
+exits 0 cairn clean --stale --yes
+says 'kept the directory d of final'
+is "$(echo ./*.txt)" './*.txt' 'and removes them'
+ok 'no others' test -e pub.res -a -e d/x
+exits 0 cairn clean --stale --yes
+says 'nothing to remove: no output of a task that is gone or skipped now is there'
+exits 0 cairn plan
+says_not 'was made' 'they are not named any more'
+best 2
+exits 0 cairn resume
+is "$(cat pub.res)" "$(printf '2\n2')" 'all run again when the condition is met again'
+says_not 'which is' 'nothing is named then'
+
+# What a task that runs reads by its name stays; so does what another makes, or somebody has changed.
+best 9 final.txt
+exits 0 cairn resume
+says 'final.txt was made by final, which is skipped now, and pub reads it: remove it if it does not belong there'
+exits 0 cairn clean --stale --yes
+says 'kept final.txt of final: pub reads it'
+is "$(echo ./*.txt)" ./final.txt 'only that one stays'
+best 3
+exits 0 cairn resume
+best 9
+sed -i '/^  pub/d' f.yaml
+printf '  other: {needs: after, when: always, run: "echo o >after.txt", outputs: [after.txt]}\n' >>f.yaml
+echo mine >final.txt
+exits 0 cairn resume
+says_not 'txt was made' 'what somebody has changed, or another task has made, is not named'
+exits 0 cairn clean --stale --yes
+ok 'and stays' test -e final.txt -a -e after.txt
+
+# What a run of other params has made is that one's, or an earlier run with these.
+rm -rf ./.cairn ./*
+cat >w.yaml <<'END'
+name: w
+params: {day: mon}
+tasks:
+  week: {if: "params.day == 'sun'", run: 'echo w >week.txt', outputs: [week.txt]}
+  daily: {run: 'echo d >"$day.txt"', outputs: ['${{ params.day }}.txt']}
+END
+exits 0 cairn run w.yaml --param day=sun
+exits 0 cairn run w.yaml
+says_not 'is skipped now' 'what a run with other params has made is not named'
+exits 0 cairn clean --stale --yes w.yaml
+ok 'and stays' test -e week.txt
+exits 0 cairn plan w.yaml --param day=sun
+says_not 'is skipped now' 'it is none of a task that ran'
+sed -i "s/ == 'sun'/ == 'sat'/" w.yaml
+exits 0 cairn plan --run 1
+says 'week.txt was made by week, which is skipped now' 'an edit skips it in its own run'
+exits 0 cairn run w.yaml --param day=sun --fresh
+says_not 'is skipped now' 'a new run leaves what an earlier one has made'
+exits 0 cairn resume 1
+says 'week.txt was made by week, which is skipped now'
+exits 0 cairn clean --stale --yes w.yaml
+ok 'it is still not what the run with these params has made' test -e week.txt
+
+# Members of a group, some gone and some skipped; a fork.
+rm -rf ./.cairn ./*
+members() { # TO FROM: those below FROM are skipped
+    printf 'name: g\ntasks:\n  m: {foreach: {i: {range: [1, %s]}}, if: "i >= %s", run: "echo $i >$i.o", outputs: ["${{ i }}.o"]}\n  z: {run: ":"}\n' "$1" "$2" >g.yaml
+}
+members 6 1
+exits 0 cairn run g.yaml -q
+members 4 3
+exits 0 cairn plan
+says '5.o, 6.o were made by members of m that are gone;' 'members that are gone'
+says '1.o, 2.o were made by members of m that are skipped now;' 'members that are skipped'
+exits 0 cairn resume 1 --from workflow:7
+says '1.o, 2.o were made by members of m that are skipped now;' 'a run that forks from it names them, too'
+exits 0 cairn plan
+says '1.o, 2.o were made by members of m that are skipped now;' 'and goes on doing so'
+exits 0 cairn clean --stale --yes
+is "$(echo ./*.o)" './3.o ./4.o' 'all of them are removed'
 done_testing
