@@ -377,6 +377,25 @@ int files_replace(struct live *live, const struct digest *snapshot, uint64_t seq
                         error);
 }
 
+/* What became of it; of what was only looked at, what would. */
+static struct cairn_restore_other other_of(const struct files_taken *files,
+                                           const struct restore_change *at)
+{
+    const struct restore_change *goes =
+        at->choice == RESTORE_STAYS ? NULL
+                                    : restore_find_change(&files->restore, at->path);
+    bool moves = goes && files->looked && goes->before.kind &&
+                 (goes->staged || !goes->after.kind) &&
+                 goes->before.kind != TREE_DIRECTORY;
+    return (struct cairn_restore_other){
+        .path = at->path.ptr,
+        .session = at->by,
+        .there = at->before.kind != 0,
+        .stays = !goes,
+        .beside = goes && (goes->kept || moves),
+    };
+}
+
 /* One for each directory that is all of the same. */
 static void tell_others(struct files_taken *files)
 {
@@ -392,10 +411,11 @@ static void tell_others(struct files_taken *files)
                      memcmp(at->path.ptr, last->path.ptr, last->path.len) == 0;
         if (below)
             continue;
+        struct cairn_restore_other other = other_of(files, at);
+        files->beside += other.beside;
         last = at->choice == RESTORE_STAYS ? at : NULL;
         if (files->told_others)
-            files->told_others(files->told_context, at->path.ptr, at->by,
-                               at->choice == RESTORE_BESIDE);
+            files->told_others(files->told_context, &other);
     }
 }
 

@@ -14,6 +14,7 @@
 #ifndef SESSION_FILES_H
 #define SESSION_FILES_H
 
+#include "cairn/restore.h"
 #include "checkpoint/recover.h"
 #include "checkpoint/sections.h"
 #include "snapshot/restore.h"
@@ -54,11 +55,11 @@ struct files_taken {
     bool looked; /* set by the caller: what would be done is to be told */
     struct restore restore;
     struct restore_counts counts; /* after files_end, of what was restored */
-    uint64_t others; /* likewise, that stayed since others had changed them */
+    /* Likewise, of what others had changed: that stayed, and that was kept beside. */
+    uint64_t others, beside;
     void (*told)(void *context, const char *path, const char *what); /* or NULL */
-    /* Of each of these, and of those that were kept beside; or NULL. */
-    void (*told_others)(void *context, const char *path, const char *session,
-                        bool beside);
+    /* Of each of these, and of those that went back all the same; or NULL. */
+    void (*told_others)(void *context, const struct cairn_restore_other *other);
     void *told_context;
 };
 /* Finishes first what an earlier restore has left. Of a session whose setting `files`

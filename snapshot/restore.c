@@ -543,7 +543,6 @@ void restore_count(struct restore *r)
         bool had = change->before.kind != 0, has = change->after.kind != 0;
         bool left = restore_is_left(change);
         r->counts.left += left;
-        r->counts.beside += change->choice == RESTORE_BESIDE;
         r->counts.added += !left && !had;
         r->counts.removed += !left && !has;
         r->counts.changed += restore_counts(change) && had && has;

@@ -42,7 +42,6 @@ struct restore_change {
 struct restore_counts {
     uint64_t added, changed, removed; /* files, links and directories */
     uint64_t kept;                    /* that were changed meanwhile, and kept beside */
-    uint64_t beside;                  /* that others changed, too: kept beside */
     uint64_t left;   /* of which the snapshot has the name alone: not touched */
     uint64_t cloned; /* files whose blocks are those of a file in `like` */
 };

@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
+#include "cli/sessions/others_changed.h"
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
@@ -33,79 +34,8 @@ static void print_report(const struct cairn_restored *report)
     out("before    %s\n", report->before[0] != '\0' ? report->before : "-");
 }
 
-/* What others have changed. */
-struct others {
-    struct other {
-        char *path, *session;
-        bool beside;
-    } * at;
-    size_t n;
-    bool failed; /* out of memory */
-};
-
-static void note_other(void *context, const char *path, const char *session,
-                       bool beside)
-{
-    struct others *others = context;
-    struct other *at = realloc(others->at, (others->n + 1) * sizeof *at);
-    others->failed = others->failed || at == NULL;
-    if (at == NULL)
-        return;
-    others->at = at;
-    at += others->n++;
-    *at = (struct other){strdup(path), strdup(session), beside};
-    others->failed = others->failed || at->path == NULL || at->session == NULL;
-}
-
-static void release_others(struct others *others)
-{
-    for (size_t i = 0; i < others->n; i++) {
-        free(others->at[i].path);
-        free(others->at[i].session);
-    }
-    free(others->at);
-    *others = (struct others){.at = NULL};
-}
-
-static void doc_others(struct doc *doc, const struct others *others)
-{
-    doc->failed = doc->failed || others->failed;
-    doc_array(doc, "others");
-    for (size_t i = 0; i < others->n && !others->failed; i++) {
-        const struct other *at = &others->at[i];
-        doc_object(doc, NULL);
-        doc_text(doc, "path", at->path);
-        doc_text(doc, "session", at->session[0] != '\0' ? at->session : NULL);
-        doc_bool(doc, "beside", at->beside);
-        doc_end(doc);
-    }
-    doc_end(doc);
-}
-
-static void warn_others(const struct others *others)
-{
-    enum { MOST = 20 };
-    if (ui_json())
-        return;
-    for (size_t i = 0; i < others->n && i < MOST && !others->failed; i++) {
-        const struct other *at = &others->at[i];
-        const char *whose = at->session[0] != '\0' ? at->session : "nobody known";
-        if (at->beside)
-            ui_warn(
-                "%s was changed since by %s, too: what was there is kept beside it, "
-                "as .before-restore",
-                at->path, whose);
-        else
-            ui_warn("%s was changed since by %s: it stays", at->path, whose);
-    }
-    if (others->n > MOST)
-        ui_warn("and %zu more", others->n - MOST);
-    if (others->n > 0)
-        ui_warn("--all goes back without regard to what others have changed");
-}
-
 static int report_restored(const struct cairn_restored *report,
-                           const struct others *others, bool dry_run)
+                           const struct others_changed *others, bool dry_run)
 {
     struct doc doc;
     if (!ui_json()) {
@@ -128,7 +58,7 @@ static int report_restored(const struct cairn_restored *report,
     doc_count(&doc, "removed", report->files_removed);
     doc_count(&doc, "kept", report->files_kept);
     doc_count(&doc, "left", report->files_left);
-    doc_others(&doc, others);
+    others_document(&doc, others);
     doc_end(&doc);
     doc_bool(&doc, "dry_run", dry_run);
     doc_bool(&doc, "files_skipped", report->files_skipped);
@@ -145,7 +75,7 @@ static void warn_kept(void *context, const char *path, const char *what)
 
 static struct cairn_restore_options options_of(const struct settings *settings,
                                                const struct patterns *patterns,
-                                               struct others *others)
+                                               struct others_changed *others)
 {
     return (struct cairn_restore_options){.force = settings->given[OPT_FORCE],
                                           .board_only = settings->given[OPT_BOARD_ONLY],
@@ -158,7 +88,7 @@ static struct cairn_restore_options options_of(const struct settings *settings,
                                           .kept = warn_kept,
                                           .context = others,
                                           .all = settings->given[OPT_RESTORE_ALL],
-                                          .others = note_other};
+                                          .others = others_note};
 }
 
 static int pass_change(void *context, const struct cairn_board_change *change)
@@ -188,7 +118,7 @@ static int say_board(const struct settings *settings, struct cairn_store *store,
 /* Says what would change, and asks. What cannot be restored is said before that. */
 static int ask_to_restore(const struct settings *settings, struct cairn_store *store,
                           const struct cairn_restore_options *given,
-                          struct others *others, bool *agreed)
+                          struct others_changed *others, bool *agreed)
 {
     struct cairn_restore_options options = *given;
     struct cairn_restored report = {0};
@@ -208,8 +138,8 @@ static int ask_to_restore(const struct settings *settings, struct cairn_store *s
         say_always("files: %" PRIu64 " to add, %" PRIu64 " to change, %" PRIu64
                    " to remove",
                    report.files_added, report.files_changed, report.files_removed);
-    warn_others(others);
-    release_others(others); /* they come again */
+    others_say(others);
+    others_release(others); /* they come again */
     *agreed = ui_ask("Restore it?");
     if (!*agreed)
         say_always("nothing was restored");
@@ -223,7 +153,8 @@ static bool was_there(const struct cairn_restored *report)
 }
 
 static int restore(const struct settings *settings, struct cairn_store *store,
-                   const struct cairn_restore_options *options, struct others *others)
+                   const struct cairn_restore_options *options,
+                   struct others_changed *others)
 {
     struct cairn_restored report = {0};
     struct cairn_error error = {0};
@@ -236,7 +167,7 @@ static int restore(const struct settings *settings, struct cairn_store *store,
         return report_error(&error);
     status = report_restored(&report, others, options->dry_run);
     out_flush();
-    warn_others(others);
+    others_say(others);
     if (report.files_skipped)
         ui_warn(
             "the checkpoint holds files, which were not restored: the setting `files` "
@@ -264,7 +195,7 @@ int command_checkpoint_restore(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_restore_options options;
-    struct others others = {.at = NULL};
+    struct others_changed others = {.at = NULL};
     struct patterns patterns;
     int status;
     if (settings->given[OPT_FINISH] == (settings->n_operands > 0))
@@ -289,7 +220,7 @@ int command_checkpoint_restore(struct settings *settings)
         status = restore(settings, store, &options, &others);
     hooks_run_and_close(store);
     patterns_release(&patterns);
-    release_others(&others);
+    others_release(&others);
     return status;
 }
 
@@ -303,7 +234,7 @@ static int move_along(struct settings *settings, move_fn *move, const char *oppo
     struct cairn_restored report = {0};
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    struct others others = {.at = NULL};
+    struct others_changed others = {.at = NULL};
     struct cairn_restore_options options = options_of(settings, &none, &others);
     int status = session_store(settings, STORE_WRITE, &store);
     bool done = status == 0;
@@ -315,8 +246,8 @@ static int move_along(struct settings *settings, move_fn *move, const char *oppo
         status = report_restored(&report, &others, options.dry_run);
     out_flush();
     if (done)
-        warn_others(&others);
-    release_others(&others);
+        others_say(&others);
+    others_release(&others);
     if (done && options.dry_run)
         say("nothing was restored: that is what would be");
     else if (done && !ui_json())

@@ -36,6 +36,15 @@ struct cairn_restored {
     uint64_t messages_before,
         messages; /* of the line that was there, and of this one */
 };
+/* What others have changed since the checkpoint that is restored. A directory stands
+ * for all that is in it. */
+struct cairn_restore_other {
+    const char *path;
+    const char *session; /* the name of theirs, "" where nobody knows */
+    bool there;          /* it was on the disk: else it had been removed */
+    bool stays;  /* as it was; else the session has changed it, too, and it goes back */
+    bool beside; /* it goes back, and what was there is kept beside it */
+};
 struct cairn_restore_options {
     bool force; /* also to a checkpoint labelled "broken" */
     /* At most one of these: all else stays as it is. */
@@ -54,11 +63,9 @@ struct cairn_restore_options {
     void (*kept)(void *context, const char *path, const char *what);
     void *context;
     bool all; /* also what others have changed since */
-    /* Called, also where nothing is done, for what others have changed since, or NULL:
-     * `session` is the name of theirs, "" where nobody knows. It stays; or, where the
-     * session itself has changed it, too (`beside`), it goes, and what was there is
-     * kept beside it. A directory stands for all that is in it. */
-    void (*others)(void *context, const char *path, const char *session, bool beside);
+    /* Called, also where nothing is done, for what others have changed since; or NULL.
+     * What it is given lives during the call. */
+    void (*others)(void *context, const struct cairn_restore_other *other);
 };
 /* Puts the board of a session back to one of its checkpoints, and the files where the
  * checkpoint holds some and the setting "files" is what it was, after verifying all of

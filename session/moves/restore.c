@@ -167,7 +167,7 @@ static void count_files(const struct files_taken *files, struct cairn_restored *
     told->files_kept = files->counts.kept;
     told->files_left = files->counts.left;
     told->files_others = files->others;
-    told->files_beside = files->counts.beside;
+    told->files_beside = files->beside;
 }
 
 static int refuse_unfinished(void *context, const struct pending_told *told)

@@ -92,6 +92,8 @@ is "$(json_get '.files.others[0].path') $(json_get '.files.others[0].session')" 
 # ---- Changed by both ----
 tool $b put a 3
 listing >before
+restore "$one" --dry-run
+says "a was changed since by $B, too: what was there is kept beside it" 'a dry run'
 restore "$one" --yes
 is $status 0 'a file that both have changed'
 says "a was changed since by $B, too: what was there is kept beside it"
@@ -132,6 +134,32 @@ has made/by/a '' 'in a directory of both what is its own goes'
 has made/by/b 1
 ok 'its own directory goes' [ ! -e p/gone ]
 has start s 'what it has removed is back'
+
+# ---- What is not on the disk neither stays nor is kept beside ----
+begin
+tool $a put both 1
+tool $a put theirs 1
+tool $a put between 1
+one=$(newest $A)
+tool $b put both 2
+tool $a rm p/both
+tool $b rm p/theirs
+tool $b chmod 600 p/between
+tool $a chmod 640 p/between
+for option in --dry-run --yes; do
+    restore "$one" $option
+    is $status 0 "restore $option"
+    says "both was changed since by $B, too, and was not there: it comes back"
+    says "theirs was removed since by $B: it stays removed"
+    says "between was changed since by $B, too: it goes back" 'of a mode nothing is kept'
+    ok 'nothing is said to be kept' sh -c '! grep -q "kept beside" err'
+done
+has both 1
+has theirs ''
+ok 'nothing is' [ ! -e p/both.before-restore ]
+undo
+restore "$one" --dry-run --json
+is "$(json_get '.files.others[2].there') $(json_get '.files.others[2].stays')" 'false true' 'as JSON'
 
 # ---- A long tool of A, with tools of B in between ----
 begin
@@ -307,6 +335,8 @@ d"
         grep -q 'killed by SIGKILL' strace.out || break
         killed=$((killed + 1))
         in_p cairn note add next --session $A >out 2>err || bad="$bad note:$rename"
+        grep -q 'a was changed since by another session, too: what was there is kept beside it, as a.before-restore' err ||
+            bad="$bad unnamed:$rename"
         [ "$(cat p/a p/a.before-restore p/b "p/$odd" p/gone 2>/dev/null)" = "$(printf '1\n3\n1\n1\n1')" ] ||
             bad="$bad $rename"
         rename=$((rename + 1))
