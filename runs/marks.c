@@ -6,6 +6,11 @@ bool attempt_is_open(const struct attempt_row *row)
     return !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
 }
 
+int64_t attempt_end_ns(const struct attempt_row *row)
+{
+    return attempt_is_open(row) ? 0 : row->ended_ns;
+}
+
 bool attempt_never_started(const struct attempt_row *row)
 {
     return !attempt_is_open(row) && !row->started_ns;

@@ -41,6 +41,9 @@ enum { MARK_UNCERTAIN = MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING };
 
 /* No end is known: it runs, or it was interrupted. */
 bool attempt_is_open(const struct attempt_row *row);
+/* When it ended, UTC; 0: that is not known. The row of one that was interrupted has the
+ * time at which that was found, which may be days later. */
+int64_t attempt_end_ns(const struct attempt_row *row);
 /* It was only intended: its intent was withdrawn before anything started. To people it
  * is no attempt. */
 bool attempt_never_started(const struct attempt_row *row);

@@ -117,7 +117,7 @@ static int show_attempt(void *context, const struct attempt_row *row)
                                       .timed_out = row->flags & ATTEMPT_TIMED_OUT,
                                       .started_ns = row->started_ns ? row->started_ns
                                                                     : row->intent_ns,
-                                      .ended_ns = row->ended_ns,
+                                      .ended_ns = attempt_end_ns(row),
                                       .cpu_ms = row->cpu_us / 1000,
                                       .peak_kib = row->peak_kib,
                                       .stdout_bytes = row->out_bytes,
@@ -169,13 +169,14 @@ void attempt_times_add(struct attempt_times *t, const struct attempt_row *row)
     t->over = undo || (!attempt_is_open(row) && row->outcome == CAIRN_COMPLETED);
     t->rows++;
     t->started += !undo;
-    if (undo || !started_ns || !row->ended_ns)
+    int64_t ended_ns = attempt_end_ns(row);
+    if (undo || !started_ns || !ended_ns)
         return;
     t->ended++;
-    t->all_ns += row->ended_ns - started_ns;
+    t->all_ns += ended_ns - started_ns;
     if (t->latest++ == 0)
         t->latest_started_ns = started_ns;
-    t->latest_ns += row->ended_ns - started_ns;
+    t->latest_ns += ended_ns - started_ns;
 }
 
 void attempt_times_prepend(struct attempt_times *t, const struct attempt_times *before)
@@ -202,7 +203,8 @@ struct newest {
     uint32_t number;
     uint8_t mark; /* enum mark: what it leaves on a task that is pending */
     bool timed_out, taken_over;
-    bool kept; /* its keeper lives, though its cairn does not */
+    bool closed; /* no owner runs it */
+    bool kept;   /* its keeper lives, though its cairn does not */
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
@@ -260,7 +262,8 @@ static int note_attempt(void *context, const struct attempt_row *row)
         .timed_out = row->flags & ATTEMPT_TIMED_OUT,
         .taken_over = row->flags & ATTEMPT_ADOPTED,
         .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
-        .ended_ns = row->ended_ns,
+        .closed = row->ended_ns != 0,
+        .ended_ns = attempt_end_ns(row),
         .cpu_us = row->cpu_us,
         .peak_kib = row->peak_kib,
         .exit_code = row->exit_code,
@@ -402,7 +405,7 @@ static int mark_kept(struct cairn_store *store, const struct stored_run *v,
 /* It is recorded as pending. What a live owner runs has no end, either. */
 static bool was_interrupted(const struct newest *a, uint8_t mark, bool live)
 {
-    return mark & MARK_DAMAGED || (mark & MARK_INTERRUPTED && (!live || a->ended_ns));
+    return mark & MARK_DAMAGED || (mark & MARK_INTERRUPTED && (!live || a->closed));
 }
 
 /* As situation_marks.c has it; the newest attempt decides. */

@@ -51,6 +51,17 @@ static const char *attempt_end(const struct stat_row *row)
     return cairn_outcome_name((enum cairn_outcome)row->key);
 }
 
+/* When an interrupted one ended is not known. */
+static const char *attempt_known_end(const struct stat_row *row)
+{
+    return row->key == END_INTERRUPTED ? NULL : attempt_end(row);
+}
+
+static const char *attempt_interrupted(const struct stat_row *row)
+{
+    return row->key == END_INTERRUPTED ? "interrupted" : NULL;
+}
+
 static const char *attempt_open(const struct stat_row *row)
 {
     return row->key == END_OPEN ? "open" : NULL;
@@ -168,15 +179,20 @@ static const struct family families[] = {
      .rows = STAT_ATTEMPTS,
      .text_label = "workflow",
      .name = attempt_open},
+    {.family = "attempts_interrupted",
+     .help = "attempts of tasks that were interrupted: how long they took is not known",
+     .rows = STAT_ATTEMPTS,
+     .text_label = "workflow",
+     .name = attempt_interrupted},
     {.family = "attempt_seconds",
      .help = "attempts of tasks that have ended, by how long they took",
      .rows = STAT_ATTEMPTS,
      .text_label = "workflow",
      .key_label = "end",
-     .name = attempt_end,
+     .name = attempt_known_end,
      TIMES},
     {.family = "attempt_cpu_seconds",
-     .help = "processor time of these attempts",
+     .help = "processor time of attempts of tasks",
      .rows = STAT_ATTEMPTS,
      .text_label = "workflow",
      .key_label = "end",
@@ -184,7 +200,7 @@ static const struct family families[] = {
      .number = AFTER_TIMES,
      .divisor = 1e6},
     {.family = "attempt_output_bytes",
-     .help = "what these attempts wrote, kept or not",
+     .help = "what attempts of tasks wrote, kept or not",
      .rows = STAT_ATTEMPTS,
      .text_label = "workflow",
      .key_label = "end",

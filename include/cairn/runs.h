@@ -79,7 +79,8 @@ struct cairn_task_info {
                                      attempt has outlived its cairn (on_crash: adopt) */
     bool interrupted;             /* an attempt is open, and does not run */
     uint32_t attempts;            /* started so far, without those at its undo */
-    int64_t started_ns, ended_ns; /* of the newest attempt */
+    int64_t started_ns, ended_ns; /* of the newest attempt; ended_ns 0: not known, also
+                                     of an interrupted one */
     int64_t attempts_ms;          /* of all attempts that have ended; -1: none has */
     uint32_t latest; /* attempts that have ended: the newest, and those that
                         failed right before it; ... */
@@ -116,7 +117,7 @@ CAIRN_API int cairn_values(struct cairn_store *store, uint64_t run, const char *
 
 struct cairn_attempt_info {
     uint32_t attempt;
-    bool open; /* no end recorded */
+    bool open; /* no end recorded: it runs, or was interrupted; ended_ns is 0 */
     enum cairn_outcome outcome;
     int exit_code, signal;
     bool timed_out;

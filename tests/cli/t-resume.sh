@@ -41,6 +41,20 @@ is "$(tr '\n' ' ' <ran)" 'a b c d ' 'each task ran once'
 exits 0 cairn resume
 says 'nothing to do'
 
+# How long an interrupted attempt took is not known: the next run only finds it.
+exits 0 cairn explain b
+says 'attempt 1  no end recorded  started' 'explain gives no duration'
+exits 0 cairn explain b --json
+says '"attempt":1,"open":true,"outcome":null' 'of that one'
+is "$(grep -o '"ended":null' out | grep -c .)" 1 'it has no end'
+exits 0 cairn status --tasks --json
+is "$(sed 's/.*"task":"b"//; s/.*"attempts_ms":\([0-9]*\).*/\1/; s/^[0-9]$\|^[0-9][0-9]$/short/' out | head -n 1)" short \
+    'the time of its attempts is that of the second one'
+exits 0 cairn stats
+matches 'attempts_interrupted' 'stats count it'
+matches '^ *held +1$' 'by workflow'
+ok 'without a duration' sh -c '! grep -q "interrupted .*mean" out'
+
 # `run FILE` goes on with an unfinished run by itself.
 : >ran
 rm -f at-b
