@@ -263,6 +263,76 @@ int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
     return 0;
 }
 
+static int count_unknown(void *context, const struct cairn_task_info *task)
+{
+    uint32_t *unknown = context;
+    *unknown += task->outcome == CAIRN_UNKNOWN;
+    return 0;
+}
+
+struct left_behind {
+    struct cairn_store *store;
+    const char *workflow;
+    uint64_t but;
+    struct cairn_run_info newest;
+    uint32_t unknown; /* of the newest */
+    uint64_t n, looked;
+};
+
+/* One that failed has said so. */
+static int note_left_behind(void *context, const struct cairn_run_info *run)
+{
+    enum { LOOKED_AT = 50 };
+    struct left_behind *left = context;
+    uint32_t unknown = 0;
+    if (run->live || run->parent_open || run->run == left->but ||
+        strcmp(run->workflow, left->workflow) != 0)
+        return 0;
+    if (left->looked++ == LOOKED_AT)
+        return 1;
+    (void)cairn_run_tasks(left->store, run->run, count_unknown, &unknown, NULL);
+    if (run->state == CAIRN_RUN_FAILED && unknown == 0)
+        return 0;
+    if (left->n++ == 0) {
+        left->newest = *run;
+        left->unknown = unknown;
+    }
+    return 0;
+}
+
+void say_left_behind(struct cairn_store *store, const char *hint, uint64_t but,
+                     unfinished_fn *line, void *context)
+{
+    struct left_behind left = {.store = store, .but = but};
+    const struct cairn_run_info *run = &left.newest;
+    struct cairn_run_info own;
+    char text[2 * PATH_MAX], more[PATH_MAX] = "";
+    if (cairn_run_look(store, but, &own, NULL) != 0)
+        return;
+    left.workflow = own.workflow;
+    if (cairn_unfinished(store, note_left_behind, &left, NULL, NULL) != 0 ||
+        left.n == 0)
+        return;
+    unsigned long long number = run->run;
+    char *params = params_text(store, run->run);
+    const char *comma = params ? ", " : "";
+    if (left.n > 1)
+        snprintf(more, sizeof more, "; and %llu more: cairn runs%s",
+                 (unsigned long long)(left.n - 1), hint);
+    if (left.unknown > 0)
+        snprintf(text, sizeof text,
+                 "run %llu of %s%s%s waits for an answer (%u task%s unknown): cairn "
+                 "status %llu%s%s",
+                 number, run->workflow, comma, params ? params : "", left.unknown,
+                 left.unknown == 1 ? " is" : "s are", number, hint, more);
+    else
+        snprintf(text, sizeof text, "run %llu of %s%s%s (%s) is not finished: %s%s",
+                 number, run->workflow, comma, params ? params : "",
+                 run_state_text(run), resume_words(store, run, hint), more);
+    free(params);
+    line(context, text);
+}
+
 void process_end_document(struct doc *doc, int exit_code, int signal)
 {
     if (exit_code >= 0)

@@ -36,6 +36,10 @@ bool run_needs_program(struct cairn_store *store, const struct cairn_run_info *r
 typedef void unfinished_fn(void *context, const char *text);
 int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
                     unfinished_fn *line, void *context);
+/* One line for the runs of the same workflow as the run `but`, with other params, that
+ * were left behind: they wait for an answer, or to be resumed. */
+void say_left_behind(struct cairn_store *store, const char *hint, uint64_t but,
+                     unfinished_fn *line, void *context);
 /* The label and text that may have many lines: all but the first are indented. */
 void print_lines(const char *label, const char *text);
 /* The members exit_code (null for -1: none) and signal (null for 0). */

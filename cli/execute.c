@@ -267,6 +267,9 @@ static int carry_out(struct settings *settings, struct work *work)
         if (result.nothing_to_do && work->store)
             (void)each_unfinished(work->store, store_hint(settings), result.run,
                                   show_notice, &display);
+        else if (work->workflow && work->store)
+            say_left_behind(work->store, store_hint(settings), result.run, show_notice,
+                            &display);
         if (result.gone > 0 && work->store)
             display.fresh = fresh_words(work->store, result.run, store_hint(settings));
         display_result(&display, &result);

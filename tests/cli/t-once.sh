@@ -510,4 +510,33 @@ END2
     says 'nothing to do' 'then it is at rest'
     exits 0 cairn checkpoint verify
 done
+
+# ---- Another run of the workflow says that this one waits for an answer ----
+rm -rf ./.cairn ./*
+export CAIRN_STORE="$PWD/.cairn"
+cat >days.yaml <<'END'
+name: days
+params: {day: mon}
+tasks:
+  pay: {once: true, run: 'test $day = tue || { touch at-pay; exec sleep 60; }'}
+END
+for day in mon sun; do
+    rm -f at-pay
+    cairn run days.yaml --param "day=$day" >run.out 2>&1 &
+    pid=$!
+    ok "the run of $day gets to its task" wait_for 20 test -e at-pay
+    kill -9 $pid
+    wait $pid 2>/dev/null
+done
+exits 0 cairn run days.yaml --param day=tue
+says 'run 2 of days, day=sun waits for an answer (1 task is unknown): cairn status 2; and 1 more: cairn runs'
+is "$(grep -c 'waits for an answer' err)" 1 'in one line'
+exits 0 cairn resolve 2 pay failed
+exits 0 cairn resolve 1 pay rerun
+exits 0 cairn run days.yaml --param day=tue --fresh
+says 'run 1 of days, day=mon (waiting) is not finished: cairn resume 1' 'a run that can go on is named'
+ok 'one that has failed is not' sh -c '! grep -q day=sun err'
+printf 'name: other\ntasks: {t: {run: ":"}}\n' >other.yaml
+exits 0 cairn run other.yaml
+ok 'nor is one of another workflow' sh -c '! grep -q "of days" err'
 done_testing
