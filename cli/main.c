@@ -6,6 +6,7 @@
 #include "cli/exit_status.h"
 #include "cli/first_process.h"
 #include "cli/help.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
@@ -48,12 +49,17 @@ static int run_command(struct settings *settings, const struct command *command,
 }
 
 /* Before the options are parsed: if --json is given anywhere, errors of parsing are
- * documents, too. */
-static void expect_json(int argc, char **argv)
+ * documents, too, and --store has the secrets that are not printed. */
+static void expect_options(struct settings *settings, int argc, char **argv)
 {
     bool json = false;
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         json = json || strcmp(argv[i], "--json") == 0;
+        if (strncmp(argv[i], "--store=", 8) == 0)
+            settings->store = argv[i] + 8;
+        else if (strcmp(argv[i], "--store") == 0 && i + 1 < argc)
+            settings->store = argv[i + 1];
+    }
     ui_configure(json, false);
 }
 
@@ -61,7 +67,7 @@ static void expect_json(int argc, char **argv)
 static int run_command_line(struct settings *settings, int argc, char **argv)
 {
     char words[128] = "";
-    expect_json(argc, argv);
+    expect_options(settings, argc, argv);
     for (int i = 0;;) {
         int used = settings_parse(settings, NULL, argc - i, argv + i);
         const struct command *command;
@@ -102,8 +108,10 @@ int main(int argc, char **argv)
     command_use(&command_tables);
     settings_init(&settings);
     suggest_from(&settings);
+    ui_mask_by(mask_secrets, &settings);
     status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
     suggest_from(NULL);
+    ui_mask_by(NULL, NULL);
     settings_release(&settings);
     return status;
 }

@@ -144,6 +144,41 @@ void say_store_made(const struct cairn_store *store)
                 path, (long)st.st_uid);
 }
 
+/* The key is not needed for what is read here. */
+static struct cairn_store *store_of_secrets(const struct settings *settings)
+{
+    enum { BRIEFLY_MS = 1000 };
+    struct cairn_store *store = NULL;
+    struct cairn_error none = {0};
+    struct cairn_store_options options = {
+        .path = settings->store ? settings->store : store_path(settings),
+        .read_only = true,
+        .lock_wait_ms = BRIEFLY_MS};
+    int rc = cairn_store_open(&store, &options, &none);
+    char *beside = rc == CAIRN_ENOTFOUND && !options.path && settings->workflow_file
+                       ? store_beside(settings->workflow_file)
+                       : NULL;
+    if (beside) {
+        options.path = beside;
+        options.found = true;
+        rc = cairn_store_open(&store, &options, &none);
+    }
+    free(beside);
+    return rc == 0 ? store : NULL;
+}
+
+char *mask_secrets(void *context, const char *text)
+{
+    struct cairn_store *store = store_of_secrets(context);
+    struct cairn_error none = {0};
+    char *masked = NULL;
+    int rc = cairn_masked(store, text, &masked, &none);
+    cairn_store_close(store);
+    if (rc != 0 && rc != CAIRN_ENOMEM) /* of a store that is damaged nothing is known */
+        (void)cairn_masked(NULL, text, &masked, &none);
+    return masked;
+}
+
 int store_for_reading(struct settings *settings, struct cairn_store **store)
 {
     struct cairn_error error = {0};

@@ -21,6 +21,9 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
 /* That message; with a warning where the directory belongs to another user. */
 void say_store_made(const struct cairn_store *store);
 
+/* A text without the secrets of that store, if there is one (cairn_masked); heap, or
+ * NULL. `context` is the settings. It is opened for that alone: errors are rare. */
+char *mask_secrets(void *context, const char *text);
 /* Prints what is changed in texts before they are stored (cairn_store_on_notice). */
 void store_listen(struct cairn_store *store);
 /* After something was deleted: takes it out of the index of `cairn search`, too. */

@@ -8,6 +8,14 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdlib.h>
+
+static void add_masked(struct doc *doc, const char *key, const char *text)
+{
+    char *masked = ui_masked(text);
+    doc_text(doc, key, masked ? masked : "out of memory");
+    free(masked);
+}
 
 static void begin_error_document(struct doc *doc, int status, const char *name,
                                  const char *text)
@@ -16,7 +24,7 @@ static void begin_error_document(struct doc *doc, int status, const char *name,
     doc_object(doc, "error");
     doc_text(doc, "code", name);
     doc_number(doc, "exit_status", status);
-    doc_text(doc, "text", text);
+    add_masked(doc, "text", text);
 }
 
 static void print_error_document(int status, const char *name, const char *text)
@@ -33,7 +41,7 @@ int report_error(const struct cairn_error *error)
 {
     int status = cairn_exit_status(error->code);
     assert(error->code != 0); /* otherwise a failure would exit with 0 */
-    ui_warn("%s", error->text);
+    ui_error(error->text);
     if (ui_json())
         print_error_document(status, cairn_code_name(error->code), error->text);
     return status;
@@ -68,7 +76,7 @@ static void print_mistakes(int status, const struct cairn_error *first,
     begin_error_document(&doc, status, cairn_code_name(first->code), first->text);
     doc_array(&doc, "mistakes");
     for (int i = 0; i < found->n; i++)
-        doc_text(&doc, NULL, found->list[i].text);
+        add_masked(&doc, NULL, found->list[i].text);
     doc_end(&doc);
     doc_end(&doc);
     doc_print(&doc);
@@ -84,7 +92,7 @@ int report_mistakes(const char *file, const struct cairn_param *params, size_t n
     if (found.n < 2)
         return report_error(first);
     for (int i = 0; i < found.n; i++)
-        ui_warn("%s", found.list[i].text);
+        ui_error(found.list[i].text);
     if (found.n < MOST)
         say_always("%d mistakes", found.n);
     else
@@ -101,7 +109,7 @@ int report_failure(int status, const char *name, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    ui_warn("%s", text);
+    ui_error(text);
     if (ui_json())
         print_error_document(status, name, text);
     return status;

@@ -23,6 +23,8 @@ static struct {
     bool out_live, no_color; /* stdout is a terminal; nobody wants colors */
     bool out_color;
     bool output_optional;
+    mask_fn *mask;
+    void *mask_context;
     bool queued;      /* what is printed goes through the queue */
     bool incomplete;  /* something of what was to be printed is not */
     int output_error; /* errno of the first write to stdout that failed */
@@ -262,6 +264,32 @@ void ui_warn(const char *format, ...)
     va_start(arguments, format);
     print_message("cairn: ", LINE_MESSAGES, format, arguments);
     va_end(arguments);
+}
+
+void ui_mask_by(mask_fn *mask, void *context)
+{
+    ui.mask = mask;
+    ui.mask_context = context;
+}
+
+char *ui_masked(const char *text)
+{
+    return ui.mask ? ui.mask(ui.mask_context, text) : strdup(text);
+}
+
+/* Completed first: what is put behind suggested commands was typed, too. */
+void ui_error(const char *text)
+{
+    char *completed = suggest_completed(text);
+    char *masked = ui_masked(completed ? completed : text);
+    size_t n = masked ? strlen(masked) : 0;
+    char *line = masked ? malloc(n * ESCAPE_FACTOR + 1) : NULL;
+    if (line)
+        n = escape_text(line, masked, n);
+    print_line("cairn: ", line, n);
+    free(line);
+    free(masked);
+    free(completed);
 }
 
 void ui_paint(const char *bytes, size_t n)

@@ -40,6 +40,13 @@ void say_bytes(const char *prefix, const char *bytes, size_t n); /* one line, al
  * wanted. */
 void say_output(const char *prefix, const char *bytes, size_t n);
 void ui_warn(const char *format, ...) PRINTS(1, 2); /* "cairn: ..." */
+/* The text of an error, which may quote what was typed: without secrets. */
+void ui_error(const char *text);
+/* From now on what `mask` makes of a text (heap; NULL: out of memory) is printed. */
+typedef char *mask_fn(void *context, const char *text);
+void ui_mask_by(mask_fn *mask, void *context);
+/* The same of a text that is printed otherwise; heap, or NULL. */
+char *ui_masked(const char *text);
 /* Bytes for stderr as they are, flushed. */
 void ui_paint(const char *bytes, size_t n);
 /* Asks on the terminal, on stderr; anything that does not begin with y means no. */

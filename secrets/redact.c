@@ -179,6 +179,8 @@ static void add_part(struct redact_stream *stream, struct str bytes, struct buf 
         state = automaton_step(automaton, state, (uint8_t)bytes.ptr[i]);
         place++;
         uint32_t longest = automaton->nodes[state].longest;
+        if (stream->cut && automaton->nodes[state].depth >= REDACT_CUT_LEAST)
+            longest = automaton->nodes[state].depth;
         if (longest)
             add_range(stream, (struct secret_range){place - longest, place});
     }
@@ -224,10 +226,22 @@ void redact_release(struct redact_stream *stream)
     buf_release(&stream->ranges);
 }
 
-void redact_text(const struct redactor *redactor, struct str text, struct buf *out)
+static void redact_whole(const struct redactor *redactor, bool cut, struct str text,
+                         struct buf *out)
 {
     struct redact_stream stream;
     redact_begin(&stream, redactor);
+    stream.cut = cut;
     redact_add(&stream, text, out);
     redact_end(&stream, out);
+}
+
+void redact_text(const struct redactor *redactor, struct str text, struct buf *out)
+{
+    redact_whole(redactor, false, text, out);
+}
+
+void redact_quoted(const struct redactor *redactor, struct str text, struct buf *out)
+{
+    redact_whole(redactor, true, text, out);
 }

@@ -39,6 +39,10 @@ bool redactor_where(const struct redactor *redactor, struct str text,
                     struct secret_place *place);
 /* Appends the text without secrets. NULL redactor: the text as it is. */
 void redact_text(const struct redactor *redactor, struct str text, struct buf *out);
+/* The same of a text that quotes others and may cut them off: what a form begins with
+ * goes, too, if it has REDACT_CUT_LEAST bytes. */
+#define REDACT_CUT_LEAST 12
+void redact_quoted(const struct redactor *redactor, struct str text, struct buf *out);
 
 /* Text that arrives in parts: the same comes out as from redact_text, however it was
  * cut. If memory runs out, nothing more is put out and `out` has failed. */
@@ -51,6 +55,7 @@ struct redact_stream {
     uint64_t place; /* of the first byte not put out, in the whole text */
     uint32_t state; /* of the automaton */
     bool in_secret; /* what was put out last is REDACTED */
+    bool cut;       /* how a secret begins is one, too: redact_quoted */
     bool failed;
 };
 /* Before the first use, and after redact_end. */

@@ -111,10 +111,12 @@ static void post(struct web *web, const struct ask *ask, struct response *respon
 {
     char why[160] = "";
     struct value *value = value_parse(text_get(&ask->body), ask->body.n, why);
+    char *masked = value ? NULL : server_masked(web->server, why);
     if (value)
         post_value(web, ask, value, response);
     else
-        put_error(response, 400, ERROR_PARSE, why);
+        put_error(response, 400, ERROR_PARSE, masked ? masked : "out of memory");
+    free(masked);
     value_free(value);
 }
 

@@ -2,6 +2,7 @@
 /* Answers and notices, made and handed to where they go. */
 #include "server/server.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const levels[] = {"debug", "info",     "notice", "warning",
@@ -152,19 +153,30 @@ void server_result(struct server *server, struct reply *reply, struct text *resu
     text_release(result);
 }
 
+char *server_masked(const struct server *server, const char *text)
+{
+    const struct serve_options *options = server->options;
+    return options->masked ? options->masked(options->masked_context, text)
+                           : strdup(text);
+}
+
 void server_error(struct server *server, struct reply *reply, int code,
                   const char *message, const char *data)
 {
     struct text error = {NULL, 0, 0, false};
+    char *said = server_masked(server, message);
+    char *more = data ? server_masked(server, data) : NULL;
     text_open(&error, '{');
     text_key(&error, "code");
     text_int(&error, code);
-    text_pair(&error, "message", message);
-    if (data) {
+    text_pair(&error, "message", said ? said : "out of memory");
+    if (more) {
         text_key(&error, "data");
-        text_raw(&error, data, strlen(data));
+        text_raw(&error, more, strlen(more));
     }
     text_close(&error, '}');
+    free(said);
+    free(more);
     send_answer(server, reply, "error", &error);
     text_release(&error);
 }
@@ -207,10 +219,12 @@ void server_log(struct server *server, const struct reply *reply, enum log_level
     struct text notice = {NULL, 0, 0, false};
     if (level < reply->log_level)
         return;
+    char *masked = server_masked(server, text);
     notice_begin(&notice, "notifications/message");
     text_pair(&notice, "level", levels[level]);
     text_pair(&notice, "logger", "cairn");
-    text_pair(&notice, "data", text);
+    text_pair(&notice, "data", masked ? masked : "out of memory");
+    free(masked);
     notice_send(server, reply->outlet, &notice);
 }
 

@@ -14,6 +14,9 @@ struct serve_options {
     int64_t time_limit_ms; /* of one call */
     nearest_fn *nearest;
     const char *version; /* of cairn */
+    /* An error's text without secrets; heap, or NULL. What commands print has none. */
+    char *(*masked)(void *context, const char *text);
+    void *masked_context;
     /* Over HTTP only: */
     const char *listen, *token_file;
     const char *const *hosts; /* names of this machine for its clients, then NULL */

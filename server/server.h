@@ -116,6 +116,8 @@ struct reply reply_to(const struct route *route, struct batch *batch);
 struct batch *batch_new(const struct route *route); /* NULL: out of memory */
 /* One answer less to wait for; the last one sends them all. */
 void batch_done(struct server *server, struct batch *batch);
+/* The text of an error without secrets; heap, or NULL: out of memory. */
+char *server_masked(const struct server *server, const char *text);
 /* Closes the object and sends it; releases the text and the reply. */
 void server_result(struct server *server, struct reply *reply, struct text *result);
 /* `data` is JSON or NULL. Releases the reply. */

@@ -78,6 +78,8 @@ static void put_block(struct text *result, const char *text, size_t n)
 static void send_problem(struct server *server, struct reply *reply, const char *text)
 {
     struct text result = {NULL, 0, 0, false};
+    char *masked = server_masked(server, text);
+    text = masked ? masked : "out of memory";
     reply_begin(server, &result, reply->modern);
     text_key(&result, "content");
     text_open(&result, '[');
@@ -85,6 +87,7 @@ static void send_problem(struct server *server, struct reply *reply, const char 
     text_close(&result, ']');
     text_key(&result, "isError");
     text_bool(&result, true);
+    free(masked);
     server_result(server, reply, &result);
 }
 

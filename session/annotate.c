@@ -7,23 +7,6 @@
 #include "checkpoint/annotations.h"
 #include "session/session_int.h"
 
-/* `session` as for live_read. There may be none, or none that can be read. */
-static int make_redactor(struct cairn_store *store, const char *session,
-                         struct redactor **out, struct cairn_error *error)
-{
-    struct live live;
-    struct cairn_error none = {0};
-    int rc = live_read(&live, store, session, &none);
-    bool found = rc == 0;
-    if (found)
-        rc = live_redactor(&live, out, error);
-    rc = live_close(&live, rc, found ? error : &none);
-    if (found)
-        return rc;
-    return rc == CAIRN_ENOMEM ? error_nomem(error)
-                              : redactor_of_workflows(store, out, error);
-}
-
 /* The session that a checkpoint belongs to, as a number; "": none, or there is no such
  * checkpoint, which is said by who looks for it next. */
 static void session_of(struct cairn_store *store, const char *id, char out[24])
@@ -46,7 +29,7 @@ static int take(struct cairn_store *store, const char *id, struct outside_text *
     int rc = 0;
     for (size_t i = 0; i < 2 && !rc && (!i || own[0]); i++) {
         struct redactor *redactor = NULL;
-        rc = make_redactor(store, sessions[i], &redactor, error);
+        rc = redactor_of_session(store, sessions[i], live_redactor, &redactor, error);
         struct outside outside = {redactor, true, store};
         if (!rc)
             rc = outside_take(&outside, text, arena, out, error);

@@ -7,6 +7,7 @@
 #include "base/shell_word.h"
 #include "checkpoint/verify/lost_items.h"
 #include "secrets/declared.h"
+#include "secrets/known_secrets.h"
 #include "session/files_pending.h"
 #include "session/session_int.h"
 #include "storage/sessions/merges.h"
@@ -340,5 +341,45 @@ int live_take(struct live *live, const struct outside_text *text, struct clean *
     if (!rc)
         rc = outside_take(&outside, text, &live->arena, out, error);
     redactor_free(redactor);
+    return rc;
+}
+
+int redactor_of_session(struct cairn_store *store, const char *session,
+                        live_redactor_fn *make, struct redactor **out,
+                        struct cairn_error *error)
+{
+    struct live live;
+    struct cairn_error none = {0};
+    int rc = live_read(&live, store, session, &none);
+    bool found = rc == 0;
+    if (found)
+        rc = make(&live, out, error);
+    rc = live_close(&live, rc, found ? error : &none);
+    if (found)
+        return rc;
+    return rc == CAIRN_ENOMEM ? error_nomem(error)
+                              : redactor_of_workflows(store, out, error);
+}
+
+int cairn_masked(struct cairn_store *store, const char *text, char **out,
+                 struct cairn_error *error)
+{
+    struct redactor *redactor = NULL;
+    struct buf values = BUF_INIT, masked = BUF_INIT;
+    int rc = store ? redactor_of_session(store, NULL, live_redactor_lenient, &redactor,
+                                         error)
+                   : 0;
+    if (!rc) {
+        redact_quoted(redactor, str_of(text), &values);
+        known_secrets_redact(buf_view(&values), 0, &masked);
+        buf_byte(&masked, 0);
+        masked.failed |= values.failed;
+        rc = buf_check(&masked, error);
+    }
+    if (!rc && !(*out = strdup(masked.data)))
+        rc = error_nomem(error);
+    redactor_free(redactor);
+    buf_release(&values);
+    buf_release(&masked);
     return rc;
 }

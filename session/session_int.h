@@ -138,6 +138,14 @@ int live_redactor_lenient(struct live *live, struct redactor **out,
 /* Those that the workflows of the store declare alone. */
 int redactor_of_workflows(struct cairn_store *store, struct redactor **out,
                           struct cairn_error *error);
+/* Those that a session (as for live_read) and the workflows declare, by one of the
+ * functions above; of the workflows alone where there is no session, or none that can
+ * be read. */
+typedef int live_redactor_fn(struct live *live, struct redactor **out,
+                             struct cairn_error *error);
+int redactor_of_session(struct cairn_store *store, const char *session,
+                        live_redactor_fn *make, struct redactor **out,
+                        struct cairn_error *error);
 /* outside_take by that, and by looks. The text is in the arena. */
 int live_take(struct live *live, const struct outside_text *text, struct clean *out,
               struct cairn_error *error);

@@ -86,7 +86,7 @@ static int list_tasks(const struct settings *settings, struct cairn_store *store
     struct cairn_error error = {0};
     int rc = cairn_checkpoint_values(store, id, told_values_add, &with.values, &error);
     if (rc == CAIRN_EDAMAGED) {
-        ui_warn("%s", error.text);
+        ui_error(error.text);
         out_incomplete();
         rc = 0;
     }

@@ -182,7 +182,7 @@ static int show_run(struct tree *tree, size_t i)
                               &error) != 0) {
         if (error.code != CAIRN_EDAMAGED)
             return report_error(&error);
-        ui_warn("%s", error.text);
+        ui_error(error.text);
     }
     if (tree->doc) {
         doc_end(tree->doc);

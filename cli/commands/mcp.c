@@ -217,6 +217,8 @@ int command_mcp(struct settings *settings)
         .time_limit_ms = (int64_t)settings->number[OPT_CALL_LIMIT],
         .nearest = nearest_word,
         .version = cairn_version(),
+        .masked = mask_secrets,
+        .masked_context = settings,
     };
     char *store = NULL;
     int status = check_options(settings);

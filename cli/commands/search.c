@@ -314,8 +314,12 @@ static int search(struct settings *settings, struct cairn_store *store)
         search.project = here;
     }
     if (s.doc) {
+        char *query = NULL;
+        if (cairn_masked(store, search.text, &query, &error) != 0)
+            return report_error(&error);
         doc_begin(&doc);
-        doc_text(&doc, "query", search.text);
+        doc_text(&doc, "query", query);
+        free(query);
         doc_count(&doc, "k", s.k);
         doc_text(&doc, "project", search.project);
         doc_array(&doc, "hits");

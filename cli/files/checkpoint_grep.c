@@ -97,7 +97,7 @@ static int report_search(struct searching *s, int rc,
         return report_error(error);
     }
     if (rc != 0)
-        ui_warn("%s", error->text);
+        ui_error(error->text);
     if (s->doc) {
         doc_end(s->doc);
         doc_count(s->doc, "checkpoints", result->checkpoints);

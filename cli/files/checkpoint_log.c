@@ -96,7 +96,7 @@ static int log_file(const struct settings *settings, struct cairn_store *store)
     doc_bool(&doc, "damaged", rc != 0);
     int status = doc_print(&doc);
     if (rc != 0)
-        ui_warn("%s", error.text);
+        ui_error(error.text);
     return status == 0 ? cairn_exit_status(rc) : status;
 }
 

@@ -167,7 +167,7 @@ static void each_label(struct cairn_store *store,
     /* Which checkpoint it is cannot be told from a damaged one. */
     if (!info->damaged &&
         cairn_checkpoint_annotations(store, info->id, each, context, &error) != 0)
-        ui_warn("%s", error.text);
+        ui_error(error.text);
 }
 
 static int print_label(void *context, const struct cairn_annotation *annotation)

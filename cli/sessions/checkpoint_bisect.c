@@ -65,7 +65,7 @@ static int report_state(struct bisect *b, int rc, struct cairn_error *error, boo
     if (*fits)
         return 0;
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND) {
-        ui_warn("%s", error->text);
+        ui_error(error->text);
         return 0;
     }
     if (rc == CAIRN_EIO)

@@ -173,7 +173,7 @@ static int report_end(struct transfer *t, int rc, const struct cairn_error *erro
             t->result.skipped);
     if (rc == 0)
         return status;
-    ui_warn("%s", error->text);
+    ui_error(error->text);
     return EXIT_DAMAGED;
 }
 

@@ -42,7 +42,7 @@ int told_values_read(struct told_values *values, struct cairn_store *store,
         return EXIT_SYSTEM;
     }
     if (rc == CAIRN_EDAMAGED) { /* what is told beside them stands */
-        ui_warn("%s", error.text);
+        ui_error(error.text);
         return 0;
     }
     /* One that is new in the workflow has told nothing. */

@@ -51,6 +51,12 @@ CAIRN_API void cairn_store_close(struct cairn_store *store);
 CAIRN_API void cairn_store_on_notice(struct cairn_store *store,
                                      void (*notice)(void *context, const char *text),
                                      void *context);
+/* A text for people, such as that of an error, without secrets: the values that the
+ * current session and the workflows of the store (NULL: none) declare, what such a
+ * value begins with (12 bytes and more, since messages cut off what they quote), and
+ * what looks like one. *out is to be freed by free(). */
+CAIRN_API int cairn_masked(struct cairn_store *store, const char *text, char **out,
+                           struct cairn_error *error);
 /* The path of the `.cairn` directory, until the store is closed. */
 CAIRN_API const char *cairn_store_path(const struct cairn_store *store);
 /* The directory in which its `.cairn` was found, even if that is a link, or a file of

@@ -78,6 +78,46 @@ exits 127 cairn exec -- "x-$TOK-y"
 exits 0 cairn command list --json
 ok 'a program that is not there is named without it' sh -c '! grep -q hunter2 out'
 
+# ---- Errors, which quote what was typed ----
+masked() { # STATUS COMMAND...
+    exits "$@"
+    shift
+    ok "masked in $* ($(head -c 60 err | tr '\n' ' '))" sh -c 'grep -qF "[REDACTED]" err && ! grep -q hunter2 out err'
+}
+masked 2 cairn status "--$TOK"
+masked 2 cairn status "--$TOK=1" --json
+masked 2 cairn runs --limit "$TOK"
+masked 2 cairn "$TOK"
+masked 10 cairn checkpoint show "x-$TOK-y" --json
+masked 10 cairn checkpoint show "x-$(printf %s "$TOK" | base64)-y"
+masked 10 cairn note list --session "x-$TOK"
+masked 10 cairn session show "$TOK" --json
+masked 10 cairn run "$TOK.yaml"
+masked 2 cairn run --param "$TOK=1"
+printf 'name: w\ntasks: {a: {run: x, %s: 1}}\n' "$TOK" >wrong.yaml
+masked 3 cairn validate wrong.yaml --json
+masked 10 cairn session show 'https://me:a-password@host/'
+store=$PWD/.cairn
+exits 2 sh -c "cd / && cairn status '--$TOK' --store '$store' >'$PWD/out' 2>'$PWD/err'"
+ok 'by the store that is named behind it' sh -c 'grep -qF "[REDACTED]" err && ! grep -q hunter2 err'
+for cut in 20 40 50 100; do
+    run cairn session show "$(printf "%0${cut}d" 0)$TOK$TOK$TOK"
+    ok "no part of twelve bytes where the message cuts it off, behind $cut" \
+        sh -c '! grep -q "hunter2-hunt" out err'
+done
+exits 0 cairn search "$TOK" --json
+ok 'a query is given back without it' sh -c '! grep -q hunter2 out'
+printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+    '{"jsonrpc":"2.0","id":2,"method":"'"$TOK"'"}' \
+    '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"'"$TOK"'"}}' \
+    '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"run_list","arguments":{"'"$TOK"'":1}}}' \
+    '{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"cairn://'"$TOK"'"}}' \
+    '{"jsonrpc":"2.0","id":6,"method":"prompts/get","params":{"name":"'"$TOK"'"}}' \
+    "$TOK" >requests
+exits 0 sh -c 'cairn mcp <requests'
+is "$(grep -cF '[REDACTED]' out)" 4 'masked in what the server answers itself'
+ok 'and nowhere in it' sh -c '! grep -q hunter2 out err'
+
 # ---- A file ----
 exits 0 env -u TOK cairn session start "old-$TOK"
 exits 0 env -u TOK cairn checkpoint create kept

@@ -10,7 +10,7 @@ export PLANTS="$PWD/plants"
 S00=$(cat plants/S00)
 export S00
 unset CAIRN_SESSION CAIRN_STORE
-tries=0 written=yes bad=0 refused=0 taken=0 commands=0
+tries=0 written=yes bad=0 refused=0 taken=0 commands=0 json=
 fail() {
     bad=$((bad + 1))
     echo "# $*"
@@ -115,6 +115,7 @@ attempt() {
     i=0 old=$IFS
     # shellcheck disable=SC2086 # words
     set -- $name
+    [ "$((tries % 2))" -eq 0 ] || set -- "$@" ${json:+"$json"}
     IFS=$lf
     for word in $words; do
         i=$((i + 1))
@@ -129,6 +130,11 @@ attempt() {
     case $(cat ../said) in
     *'the value of the secret S00 is in'*) refused=$((refused + 1)) ;;
     *'the value of the secret S00 was taken out of'*) taken=$((taken + 1)) ;;
+    esac
+    case $name:$(cat ../said) in
+    # What a program prints, and the name of the file that was made.
+    exec:* | init:*) ;;
+    *"$S00"* | *"$coded"*) fail "a secret is printed by cairn $*: $(grep -aFm1 "$S00" ../said | cut -c 1-300)" ;;
     esac
 }
 
@@ -157,6 +163,7 @@ plant_command() { # COMMAND
     'check add') base="--run${lf}true$lf$base" kinds="- - $kinds" ;;
     'checkpoint bisect') base="--good${lf}1${lf}--bad${lf}2$lf$base" kinds="- - - - $kinds" ;;
     esac
+    json=$(sed -n 's/^  *\(--json\) .*/\1/p' ../help | head -n 1)
     n=0
     for kind in $kinds; do
         n=$((n + 1))
@@ -264,6 +271,10 @@ written=yes
 search_store mcp
 cd ..
 said=$(grep -c 'the value of the secret S00' answers)
+if grep -qF "$S00" answers; then
+    fail "a secret is in $(grep -cF "$S00" answers) answers of tools:"
+    grep -F "$S00" answers | cut -c 1-300 | sed 's/^/#   /' | head -n 20
+fi
 if [ "$calls" -le 100 ] || [ "$said" -le 10 ]; then
     fail "$calls calls of tools, $said answers name the secret: too few"
 fi

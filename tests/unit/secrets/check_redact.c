@@ -640,6 +640,30 @@ START_TEST(test_thousand_secrets)
 }
 END_TEST
 
+static void expect_quoted(const char *text, const char *expected)
+{
+    struct secret secret = {STR("A"), STR("0123456789abcdef")};
+    struct redactor *redactor;
+    struct buf out = BUF_INIT;
+    ck_assert_int_eq(redactor_new(&redactor, &secret, 1, &failure), 0);
+    redact_quoted(redactor, str_of(text), &out);
+    buf_byte(&out, 0);
+    ck_assert_str_eq(out.data, expected);
+    redactor_free(redactor);
+    buf_release(&out);
+}
+
+START_TEST(test_quoted)
+{
+    expect_quoted("'0123456789abcdef'", "'" R "'");
+    expect_quoted("'0123456789abcde' is none", "'" R "' is none");
+    expect_quoted("x0123456789ab", "x" R);
+    expect_quoted("'0123456789a' is too short", "'0123456789a' is too short");
+    expect_quoted("0123456789ab0123456789abcdef", R);
+    expect_quoted("456789abcdef", "456789abcdef");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("redact");
@@ -654,6 +678,7 @@ int main(void)
     tcase_add_test(c, test_line_break_at_the_end);
     tcase_add_test(c, test_blanks_and_lines);
     tcase_add_test(c, test_where);
+    tcase_add_test(c, test_quoted);
     tcase_add_test(c, test_refused);
     tcase_add_test(c, test_no_secrets);
     tcase_add_test(c, test_failed_stream);
