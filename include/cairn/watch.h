@@ -74,7 +74,7 @@ CAIRN_API int cairn_watch_step(struct cairn_watch *watch, struct cairn_watch_new
  * latest 10 times that after the first change, 20 times a minute at most, and
  * 10 times as long after the last one as that took (but a minute at most). For a file
  * that alone changes and grows by little all the time they become fewer, down to one
- * an hour. */
+ * every 5 minutes, and one when it stops growing. */
 CAIRN_API int cairn_watch_checkpoint(struct cairn_watch *watch,
                                      struct cairn_store *store,
                                      struct cairn_captured *captured,
