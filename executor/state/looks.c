@@ -7,7 +7,7 @@
 
 static int open_threads(struct engine *e, struct cairn_error *error)
 {
-    struct look_threads *threads;
+    struct look_threads *threads = NULL;
     if (e->looks.threads)
         return 0;
     int rc = look_threads_open(&threads, &e->progress.lookup.digests, error);
