@@ -472,7 +472,7 @@ static int replace_board(struct session_import *s, struct cairn_error *error)
     if (!rc)
         rc = live_put_changes(&s->live, &changes, true, error);
     free(changes.at);
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++)
+    for (int kind = 1; kind < ITEM_KINDS_END; kind++)
         if (s->live.numbers[kind] < s->present.board.lists[kind].last)
             s->live.numbers[kind] = s->present.board.lists[kind].last;
     s->live.message =
