@@ -427,11 +427,14 @@ static bool is_permanent(const struct display *display, const struct cairn_event
 /* What to type, once; the live block says it of each. */
 static void print_how(struct display *display, const struct cairn_event *event)
 {
-    if (!display->quiet && !display->live && display->stored && !display->told_how)
-        say("      when it is done: cairn complete %llu TASK%s; what waits: cairn next "
+    if (!display->quiet && !display->live && display->stored && !display->told_how) {
+        char *word = shell_word(event->task);
+        say("      when it is done: cairn complete %llu %s%s; what waits: cairn next "
             "%llu%s",
-            (unsigned long long)event->run, display->hint,
+            (unsigned long long)event->run, word ? word : "TASK", display->hint,
             (unsigned long long)event->run, display->hint);
+        free(word);
+    }
     display->told_how = true;
 }
 

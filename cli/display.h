@@ -30,6 +30,7 @@ struct display {
     uint32_t n_failed;
     uint64_t sequence; /* of NDJSON lines */
     uint32_t checked;  /* of the result's unknown tasks, those that a check decides */
+    char *undecided;   /* heap: the first of the others, as a shell reads it */
 };
 
 void display_init(struct display *display, const char *hint, bool stored);

@@ -196,10 +196,13 @@ void announce_plan(struct settings *settings, struct cairn_workflow *workflow,
     cairn_plan_free(plan);
 }
 
-static int count_checked(void *context, const struct cairn_task_info *task)
+static int note_unknown(void *context, const struct cairn_task_info *task)
 {
-    uint32_t *checked = context;
-    *checked += task->outcome == CAIRN_UNKNOWN && task->check;
+    struct display *display = context;
+    bool unknown = task->outcome == CAIRN_UNKNOWN;
+    display->checked += unknown && task->check;
+    if (unknown && !task->check && !display->undecided)
+        display->undecided = shell_word(task->id);
     return 0;
 }
 
@@ -262,8 +265,8 @@ static int carry_out(struct settings *settings, struct work *work)
     display_dropped(&display);
     if (rc == 0) {
         if (result.unknown > 0 && work->store)
-            (void)cairn_run_tasks(work->store, result.run, count_checked,
-                                  &display.checked, NULL);
+            (void)cairn_run_tasks(work->store, result.run, note_unknown, &display,
+                                  NULL);
         if (result.nothing_to_do && work->store)
             (void)each_unfinished(work->store, store_hint(settings), result.run,
                                   show_notice, &display);
@@ -274,6 +277,7 @@ static int carry_out(struct settings *settings, struct work *work)
             display.fresh = fresh_words(work->store, result.run, store_hint(settings));
         display_result(&display, &result);
         free(display.fresh);
+        free(display.undecided);
         failure_watch_end(&watch);
         status = result.exit_status;
     } else {

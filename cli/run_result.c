@@ -40,10 +40,11 @@ static void print_advice(const struct display *display,
                    display->checked, display->checked == 1 ? "" : "s",
                    display->checked == 1 ? "its" : "their", run, display->hint);
     if (unknown > 0)
-        say_always("%u task%s must not run twice; decide: cairn resolve %llu TASK "
+        say_always("%u task%s must not run twice; decide: cairn resolve %llu %s "
                    "done|failed|rerun%s  (cairn status %llu%s)",
-                   unknown, unknown == 1 ? "" : "s", run, display->hint, run,
-                   display->hint);
+                   unknown, unknown == 1 ? "" : "s", run,
+                   unknown == 1 && display->undecided ? display->undecided : "TASK",
+                   display->hint, run, display->hint);
     if (result->state == CAIRN_RUN_FAILED && result->attempts == 0 &&
         display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do &&
         !display->undo && result->exit_status != 0)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/os.h"
+#include "base/shell_word.h"
 #include "storage/rows_command.h"
 
 /* ---- Why a task cannot be done now ---- */
@@ -117,14 +118,16 @@ bool external_task_is_late(const struct external_task *t)
 int external_task_refuse_taken(const struct external_task *t, struct cairn_error *error)
 {
     int64_t left = (t->claim->left_ms + 999) / 1000;
+    const char *id = t->view.workflow->graph.id[t->task];
+    unsigned long long run = t->view.row.run;
+    char word[SHELL_WORD_ROOM(256)];
     return error_set(
         error, CAIRN_EOWNED,
         "%.*s has task %s for another %lld second%s: if that is you, "
-        "give the --token that `cairn claim RUN TASK` has printed; see `cairn next "
+        "give the --token that `cairn claim %llu %s` has printed; see `cairn next "
         "%llu --claimed`",
-        (int)t->claim->holder.len, t->claim->holder.ptr,
-        t->view.workflow->graph.id[t->task], (long long)left, left == 1 ? "" : "s",
-        (unsigned long long)t->view.row.run);
+        (int)t->claim->holder.len, t->claim->holder.ptr, id, (long long)left,
+        left == 1 ? "" : "s", run, shell_word_in(word, sizeof word, str_of(id)), run);
 }
 
 int external_task_check_token(const struct external_task *t, const char *token,

@@ -19,7 +19,9 @@ static int check_store(const struct engine *e, struct cairn_error *error)
     const struct recorded *r = &e->run.situation.recorded;
     if (e->request.store && r->recovered) {
         int rc = store_check_keyed(e->request.store, r->row.run, r->row.keyed, error);
-        return e->request.mode == MODE_RUN ? situation_advise_fresh(rc, error) : rc;
+        return e->request.mode == MODE_RUN
+                   ? situation_advise_fresh(rc, e->request.workflow, error)
+                   : rc;
     }
     for (uint32_t i = 0; !e->request.store && i < d->n_defs; i++)
         if (d->defs[i].kind == TASK_EXTERNAL)

@@ -4,6 +4,7 @@
 
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "base/shell_word.h"
 #include "cairn/outcome.h"
 
 #include <stdlib.h>
@@ -107,6 +108,26 @@ bool definition_gives_secret(const struct definition *definition, struct str nam
                        name))
             return true;
     return false;
+}
+
+void definition_put_fresh(const struct definition *d, struct buf *out)
+{
+    buf_text(out, "cairn run ");
+    if (d->file.len)
+        buf_shell_word(out, d->file);
+    else
+        buf_text(out, "FILE");
+    for (uint32_t i = 0; i < d->n_params; i++) {
+        struct buf text = BUF_INIT;
+        buf_str(&text, d->params[i].key);
+        buf_byte(&text, '=');
+        buf_str(&text, d->params[i].value);
+        buf_text(out, " --param ");
+        buf_shell_word(out, buf_view(&text));
+        out->failed |= text.failed;
+        buf_release(&text);
+    }
+    buf_text(out, " --fresh");
 }
 
 int definition_params(const struct definition *definition, struct buf *text,

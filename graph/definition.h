@@ -201,6 +201,9 @@ bool definition_gives_secret(const struct definition *definition, struct str nam
 /* True if a param of the workflow reaches the task: its texts, its environment and its
  * fingerprint. */
 bool task_def_takes_param(const struct task_def *def, struct str name);
+/* Appends the command that begins a new run of it with the same params, as it can be
+ * typed anywhere: "cairn run '/a b/c.yaml' --param day=1 --fresh". */
+void definition_put_fresh(const struct definition *definition, struct buf *out);
 /* Canonical params (lstr name, lstr value, ...) and their digest: with the name, the
  * identity of a run. */
 int definition_params(const struct definition *definition, struct buf *text,

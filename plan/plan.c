@@ -2,6 +2,7 @@
 /* cairn_plan: the situation, put into words. */
 #include "cairn/plan.h"
 #include "base/limits.h"
+#include "base/shell_word.h"
 #include "graph/fingerprint.h"
 #include "plan/plan_int.h"
 #include "runs/owner.h"
@@ -282,34 +283,36 @@ static const char *describe_asked_about(const struct cairn_plan *plan, uint32_t 
 }
 
 /* Recorded without its end, or with the end of an earlier graph of the run. */
-static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
+static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task,
+                                      struct arena *arena)
 {
     const struct situation *s = &plan->situation;
     uint8_t mark = situation_mark(s, task);
-    bool check = graph_def(&plan->workflow->graph, task)->check.len;
     uint32_t old = s->present.old_task[task];
     bool put_back =
         mark && (old == NODE_NONE || situation_is_put_back(s, plan->workflow, task));
     bool asked = old != NODE_NONE && s->recorded.kept[old].completed &&
                  s->present.states.outcome[task] == CAIRN_UNKNOWN;
-    if (put_back || asked)
-        return check ? "it ran before, and must not run twice; its check decides"
-                     : "it ran before, and must not run twice; decide with `cairn "
-                       "resolve RUN TASK`";
-    if (lost_result(s, task))
-        return check ? "its stored result is damaged or gone, and it must not run "
-                       "twice; its check decides"
-                     : "its stored result is damaged or gone, and it must not run "
-                       "twice; decide with `cairn resolve RUN TASK`";
-    if (mark & MARK_DAMAGED)
-        return check
-                   ? "the checkpoint that recorded its end is damaged or gone, and it "
-                     "must not run twice; its check decides"
-                   : "the checkpoint that recorded its end is damaged or gone, and it "
-                     "must not run twice; decide with `cairn resolve RUN TASK`";
-    return check ? "it was interrupted and must not run twice; its check decides"
-                 : "it was interrupted and must not run twice; decide with `cairn "
-                   "resolve RUN TASK`";
+    const char *why =
+        put_back || asked      ? "it ran before, and must not run twice"
+        : lost_result(s, task) ? "its stored result is damaged or gone, and it must "
+                                 "not run twice"
+        : mark & MARK_DAMAGED  ? "the checkpoint that recorded its end is damaged or "
+                                 "gone, and it must not run twice"
+                               : "it was interrupted and must not run twice";
+    struct buf text = BUF_INIT;
+    buf_format(&text, "%s; ", why);
+    if (graph_def(&plan->workflow->graph, task)->check.len) {
+        buf_text(&text, "its check decides");
+    } else if (!s->recorded.row.run) {
+        buf_text(&text, "it is asked about when the run has begun");
+    } else {
+        buf_format(&text, "decide: cairn resolve %llu ",
+                   (unsigned long long)s->recorded.row.run);
+        buf_shell_word(&text, str_of(plan->workflow->graph.id[task]));
+        buf_text(&text, " done|failed|rerun");
+    }
+    return keep_text(arena, &text, why);
 }
 
 static const char *describe_excluded(const struct cairn_plan *plan, uint32_t task,
@@ -395,7 +398,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_UNDONE:
         return "it was undone";
     case CAIRN_REASON_UNKNOWN:
-        return describe_undecided(plan, task);
+        return describe_undecided(plan, task, arena);
     case CAIRN_REASON_EXCLUDED:
         return s->decisions.fate[task] & FATE_MAY
                    ? "its condition was not met last time"

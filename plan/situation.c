@@ -91,12 +91,20 @@ static int find_auto_run(struct loader *l)
 
 /* ---- Its states ---- */
 
-int situation_advise_fresh(int rc, struct cairn_error *error)
+int situation_advise_fresh(int rc, const struct cairn_workflow *w,
+                           struct cairn_error *error)
 {
-    static const char advice[] = ", or start another run with `cairn run FILE --fresh`";
+    struct buf command = BUF_INIT;
     size_t n = error ? strlen(error->text) : 0;
-    if (rc == CAIRN_EUSAGE && error)
-        snprintf(error->text + n, sizeof error->text - n, "%s", advice);
+    if (rc != CAIRN_EUSAGE || !error)
+        return rc;
+    buf_text(&command, ", or start another run with `");
+    definition_put_fresh(&w->definition, &command);
+    buf_byte(&command, '`');
+    /* Half a command would be another one. */
+    if (!buf_check(&command, NULL) && n + command.size < sizeof error->text)
+        snprintf(error->text + n, sizeof error->text - n, "%s", command.data);
+    buf_release(&command);
     return rc;
 }
 
@@ -113,7 +121,7 @@ static int load_recovery(struct loader *l)
     struct situation *s = l->s;
     int rc = run_trust(l->store, &s->recorded.row, l->error);
     if (rc)
-        return l->as_is ? rc : situation_advise_fresh(rc, l->error);
+        return l->as_is ? rc : situation_advise_fresh(rc, l->w, l->error);
     struct sha256 *sha = sha256_new();
     if (!sha)
         return error_nomem(l->error);
@@ -219,7 +227,7 @@ static int check_place(struct loader *l)
 {
     const struct run_row *row = &l->s->recorded.row;
     struct str file = l->w->definition.file;
-    struct buf path = BUF_INIT;
+    struct buf path = BUF_INIT, fresh = BUF_INIT;
     struct cairn_error why = {0};
     if (l->as_is || !file.len || !row->file.len || str_equal(file, row->file))
         return 0;
@@ -227,13 +235,19 @@ static int check_place(struct loader *l)
     if (found < 0 && found != CAIRN_ENOTFOUND)
         rc = error_set(l->error, found, "%s", why.text);
     if (found > 0 && are_two(path.data, file.ptr) &&
-        lie_apart(path.data, file.ptr, l->error, &rc))
+        lie_apart(path.data, file.ptr, l->error, &rc)) {
+        definition_put_fresh(&l->w->definition, &fresh);
         rc = error_set(l->error, CAIRN_EUSAGE,
                        "run %llu of workflow `%.*s` is one of %s, which is another "
                        "workflow than %.*s: give one of them another `name:`, or "
-                       "start a run of this one with `cairn run FILE --fresh`",
+                       "start a run of this one with `%s`",
                        (unsigned long long)row->run, (int)row->workflow_name.len,
-                       row->workflow_name.ptr, path.data, (int)file.len, file.ptr);
+                       row->workflow_name.ptr, path.data, (int)file.len, file.ptr,
+                       buf_check(&fresh, NULL) || fresh.size > 300
+                           ? "cairn run FILE --fresh"
+                           : fresh.data);
+    }
+    buf_release(&fresh);
     buf_release(&path);
     return rc;
 }

@@ -185,6 +185,7 @@ const char *situation_notice(const struct situation *situation, size_t i);
 
 /* Where a run cannot be continued because of its key (`rc` CAIRN_EUSAGE), adds to the
  * error what else can be done. Returns `rc`. */
-int situation_advise_fresh(int rc, struct cairn_error *error);
+int situation_advise_fresh(int rc, const struct cairn_workflow *workflow,
+                           struct cairn_error *error);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "base/shell_word.h"
 #include "cairn/plan.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
@@ -301,9 +302,13 @@ static void describe_listed_task(struct list_display *l, uint32_t task)
     } else if (row->kind == EVENT_UNKNOWN) {
         t->event.outcome = CAIRN_UNKNOWN;
         t->event.reason = cairn_reason_name(CAIRN_REASON_INTERRUPTED);
+        char word[SHELL_WORD_ROOM(256)], command[sizeof word + 64];
+        snprintf(command, sizeof command, "`cairn resolve %llu %s`",
+                 (unsigned long long)row->run,
+                 shell_word_in(word, sizeof word, str_of(t->event.task)));
         set_words(t, "task_unknown",
                   "was interrupted, and nobody knows how far it came: %s decides",
-                  has_check(l, task) ? "its check" : "`cairn resolve RUN TASK`");
+                  has_check(l, task) ? "its check" : command);
     } else if (row->argument) {
         t->event.outcome = CAIRN_EXCLUDED;
         t->event.reason = cairn_reason_name(CAIRN_REASON_EXCLUDED);

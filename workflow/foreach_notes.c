@@ -53,8 +53,8 @@ static int note_new(const struct foreach_reading *r, const struct difference *ad
                    SHOWN(r->key->spec), one ? "is" : "are");
     buf_text(&line, " no part of this run: ");
     add_names(&line, added);
-    buf_format(&line, "; a new run has %s: cairn run FILE --fresh",
-               one ? "it" : "them");
+    buf_format(&line, "; a new run has %s: ", one ? "it" : "them");
+    definition_put_fresh(r->p->out, &line);
     return keep_note(r, &line);
 }
 
@@ -66,9 +66,9 @@ static int note_gone(const struct foreach_reading *r, const struct difference *g
                gone->n == 1 ? " is" : "s are");
     add_names(&line, gone);
     buf_format(&line,
-               "; this run keeps %s: put back what it needs, or begin a new run: cairn "
-               "run FILE --fresh",
+               "; this run keeps %s: put back what it needs, or begin a new run: ",
                gone->n == 1 ? "it" : "them");
+    definition_put_fresh(r->p->out, &line);
     return keep_note(r, &line);
 }
 

@@ -13,6 +13,7 @@ struct next_listing {
     struct doc *doc; /* with --json */
     bool every;      /* also those that are claimed */
     uint32_t free, claimed;
+    char *only; /* the first that is free; heap */
 };
 
 static int add_step(void *context, const struct cairn_next_info *info)
@@ -49,7 +50,8 @@ static int print_step(void *context, const struct cairn_next_info *info)
 {
     struct next_listing *listing = context;
     char words[LEASE_WORDS_MAX];
-    listing->free += !info->claimed;
+    if (!info->claimed && listing->free++ == 0)
+        listing->only = shell_word(info->task);
     listing->claimed += info->claimed;
     if (info->claimed && !listing->every)
         return 0;
@@ -116,14 +118,19 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     int status = resume_needed(store, run, &resume);
     if (status != 0)
         return status;
-    if (cairn_next(store, run->run, true, print_step, &listing, &error) != 0)
+    if (cairn_next(store, run->run, true, print_step, &listing, &error) != 0) {
+        free(listing.only);
         return report_error(&error);
+    }
     out_flush();
     if (listing.free > 0)
-        say("claim one with: cairn claim %llu TASK%s", (unsigned long long)run->run,
+        say("claim %s with: cairn claim %llu %s%s", listing.free == 1 ? "it" : "one",
+            (unsigned long long)run->run,
+            listing.free == 1 && listing.only ? listing.only : "TASK",
             run_hint(settings, run));
     else
         print_advice(settings, run, &listing, resume);
+    free(listing.only);
     return 0;
 }
 

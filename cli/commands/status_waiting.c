@@ -17,7 +17,9 @@ static const char *const waits_for_names[] = {
 
 struct waiting_list {
     struct doc *doc; /* with --json */
+    uint64_t run;
     bool live;
+    const char *hint; /* " --store DIR" or "" */
 };
 
 static int add_waiting(void *context, const struct cairn_waiting_info *info)
@@ -49,8 +51,7 @@ static const char *waiting_words(const struct cairn_waiting_info *info, bool liv
     case CAIRN_WAITS_EXTERNAL:
         return "waits for somebody to do it";
     case CAIRN_WAITS_DECISION:
-        return info->check ? "is unknown: its check decides"
-                           : "is unknown: decide with `cairn resolve RUN TASK`";
+        return info->check ? "is unknown: its check decides" : "is unknown: decide";
     }
     return "";
 }
@@ -72,6 +73,12 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
     else
         out("  %s  %s%s%s", info->task, waiting_words(info, waiting->live),
             words[0] ? "; " : "", words);
+    if (info->waits_for == CAIRN_WAITS_DECISION && !info->check) {
+        char *word = shell_word(info->task);
+        out(": cairn resolve %llu %s done|failed|rerun%s",
+            (unsigned long long)waiting->run, word ? word : "TASK", waiting->hint);
+        free(word);
+    }
     out("%s%.*s%s%s%s\n",
         !info->text ? ""
         : step      ? ": "
@@ -83,7 +90,8 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
 static int print_all(struct settings *settings, struct cairn_store *store,
                      const struct cairn_run_info *run)
 {
-    struct waiting_list waiting = {.live = run->live};
+    struct waiting_list waiting = {
+        .run = run->run, .live = run->live, .hint = run_hint(settings, run)};
     struct cairn_error error = {0};
     bool resume;
     int status = resume_needed(store, run, &resume);

@@ -29,7 +29,8 @@ int command_renew(struct settings *settings)
     int status;
     if (!settings->given[OPT_TOKEN])
         return report_usage("renew",
-                            "give the --token that `cairn claim RUN TASK` printed");
+                            "give the --token that `cairn claim %s %s` printed",
+                            settings->operands[0], task);
     status = run_and_store(settings, &store, &run);
     if (status == 0 && cairn_renew(store, run, task, settings->text[OPT_TOKEN],
                                    (int64_t)settings->number[OPT_LEASE], &error) != 0)

@@ -4,6 +4,7 @@
 #include "cairn/shell.h"
 
 #include "base/clock.h"
+#include "base/shell_word.h"
 #include "executor/given/attempt_view.h"
 #include "executor/given/invocation.h"
 #include "executor/given/shell_script.h"
@@ -109,13 +110,14 @@ static int refuse_kind(const struct maker *m)
 {
     unsigned long long run = m->view->run.row.run;
     const char *id = m->view->graph.id[m->view->task];
+    char word[SHELL_WORD_ROOM(256)];
     if (m->scope.def->kind == TASK_EXTERNAL)
         return error_set(
             m->error, CAIRN_EUSAGE,
             "task `%s` is external: cairn starts no process for it. "
-            "`cairn next %llu` shows what is to be done, `cairn claim RUN TASK`, "
+            "`cairn next %llu` shows what is to be done, `cairn claim %llu %s`, "
             "`complete` and `fail` do it",
-            id, run);
+            id, run, run, shell_word_in(word, sizeof word, str_of(id)));
     if (m->scope.def->kind == TASK_CALL)
         return error_set(m->error, CAIRN_EUSAGE,
                          "task `%s` is a function of the program that ran the "

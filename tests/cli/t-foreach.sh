@@ -104,9 +104,9 @@ kept() { # TEXT: plan and resume go on with what was recorded, and say TEXT
     says "$1"
 }
 touch in/d
-kept 'file: 1 new file matches `in/*` and is no part of this run: in/d; a new run has it: cairn run FILE --fresh'
+kept 'file: 1 new file matches `in/*` and is no part of this run: in/d; a new run has it: cairn run '"$PWD/lists.yaml --fresh"
 rm in/b
-kept 'file: 1 recorded member is gone: in/b; this run keeps it: put back what it needs, or begin a new run: cairn run FILE --fresh'
+kept 'file: 1 recorded member is gone: in/b; this run keeps it: put back what it needs, or begin a new run: cairn run '"$PWD/lists.yaml --fresh"
 rm -r in
 kept 'file: 3 recorded members are gone: in/a, in/b, in/c; this run keeps them'
 mv list old

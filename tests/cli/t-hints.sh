@@ -25,7 +25,7 @@ exits 7 cairn resume ../wf/cairn.yaml --no-wait
 exits 0 cairn status ../wf/cairn.yaml
 hint 'cairn next 1.*'
 is "$status" 0 "a store that was found beside a file: $hinted"
-says 'cairn claim 1 TASK --store ../wf/.cairn'
+says 'claim it with: cairn claim 1 b --store ../wf/.cairn'
 cd ../wf || exit 1
 exits 0 cairn status cairn.yaml
 ok 'a store that is found without it is not named' sh -c '! grep -q -e --store out err'

@@ -129,7 +129,7 @@ exits 0 cairn status --can-resume --key key
 exits 0 cairn plan
 says 'recorded with a key' 'plan says so'
 exits 2 cairn resume
-says 'cairn run FILE --fresh' 'resume names the other way'
+says "cairn run $PWD/w.yaml --param mode=good --fresh" 'resume names the other way'
 
 # Another key is none.
 for command in status resume plan 'run w.yaml' 'status --can-resume' 'resume --from 5'; do
@@ -295,7 +295,7 @@ exits 1 cairn run w.yaml
 exits 2 cairn resume --key key
 says 'leave out --key' 'going on with a run without a key: what to do'
 exits 2 cairn run w.yaml --key key
-says 'cairn run w.yaml --fresh --key key'
+says "cairn run $PWD/w.yaml --param mode=good --fresh --key key"
 exits 1 cairn run w.yaml --fresh --key key
 exits 2 cairn status 1 --key key
 exits 0 cairn status 2 --key key

@@ -30,12 +30,12 @@ exits 0 cairn status --json
 json_ok 'status --json'
 is "$(json_get '.unknown_tasks[0].task')" pay 'and the task'
 exits 0 cairn status --waiting
-says 'pay  is unknown: decide with `cairn resolve RUN TASK`  (1 behind it)'
+says 'pay  is unknown: decide: cairn resolve 1 pay done|failed|rerun  (1 behind it)'
 exits 0 cairn plan
 matches '^may +after' 'plan: what comes after may run'
 exits 8 cairn resume
 says '1 unknown, 1 not run'
-says 'cairn resolve 1 TASK done|failed|rerun' 'the last line tells what to do'
+says 'cairn resolve 1 pay done|failed|rerun' 'the last line tells what to do'
 exits 8 cairn watch
 exits 2 cairn resolve 1 pay
 exits 2 cairn resolve 1 pay perhaps
@@ -305,7 +305,7 @@ END2
     says 'pay may run' "$how: explain says the same"
     if [ $how != check ]; then
         exits 8 cairn resume
-        says 'decide: cairn resolve 1 TASK done|failed|rerun' "$how: it stops there and asks"
+        says 'decide: cairn resolve 1 pay done|failed|rerun' "$how: it stops there and asks"
         exits 8 cairn resume
         exits 0 cairn explain pay
         [ $how = decided ] || says 'it ran before, and must not run twice; decide' "$how: explain says why"

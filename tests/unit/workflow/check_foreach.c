@@ -298,9 +298,9 @@ START_TEST(test_notes)
     help_parse(both);
     expect_notes(
         "a: 1 new file matches `*.csv` and is no part of this run: b.csv; a new run "
-        "has it: cairn run FILE --fresh\n"
+        "has it: cairn run /w/w.yaml --fresh\n"
         "a: 1 new line of `l.txt` is no part of this run: 3; a new run has "
-        "it: cairn run FILE --fresh\n");
+        "it: cairn run /w/w.yaml --fresh\n");
     ck_assert_uint_eq(help_definition.defs[0].members, 4);
     help_file("a.csv", "");
     help_remove("m.csv");
@@ -308,13 +308,13 @@ START_TEST(test_notes)
     help_parse(both);
     expect_notes(
         "a: 2 new files match `*.csv` and are no part of this run: a.csv, "
-        "b.csv; a new run has them: cairn run FILE --fresh\n"
+        "b.csv; a new run has them: cairn run /w/w.yaml --fresh\n"
         "a: 1 recorded member is gone: m.csv; this run keeps it: put back what it "
-        "needs, or begin a new run: cairn run FILE --fresh\n"
+        "needs, or begin a new run: cairn run /w/w.yaml --fresh\n"
         "a: 4 new lines of `l.txt` are no part of this run: 3, 4, 5, ...; a new "
-        "run has them: cairn run FILE --fresh\n"
+        "run has them: cairn run /w/w.yaml --fresh\n"
         "a: 2 recorded members are gone: 1, 2; this run keeps them: put back what it "
-        "needs, or begin a new run: cairn run FILE --fresh\n");
+        "needs, or begin a new run: cairn run /w/w.yaml --fresh\n");
     help_remove("l.txt");
     help_parse(both);
     ck_assert_uint_eq(help_definition.n_notes, 3);
