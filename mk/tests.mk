@@ -116,7 +116,7 @@ test-all: check-programs ## the same with every long test in full
 
 # `make check T="sched run"`: check_sched, t-run.sh, or both where both have that name.
 T ?=
-NAMES := $(patsubst check_%,%,$(patsubst t-%,%,$(basename $(notdir $(T)))))
+NAMES := $(sort $(patsubst check_%,%,$(patsubst t-%,%,$(basename $(notdir $(T))))))
 ALL_NAMES := $(patsubst check_%,%,$(notdir $(C_TESTS))) $(patsubst t-%.sh,%,$(notdir $(TAP_TESTS)))
 CHOSEN := $(if $(T),$(foreach n,$(NAMES),$(filter %/check_$n,$(C_TESTS)) $(filter %/t-$n.sh,$(TAP_TESTS))),$(C_TESTS) $(TAP_TESTS))
 .PHONY: check quick quick-rooms
