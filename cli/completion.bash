@@ -115,7 +115,7 @@ _cairn_options()
     'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
     'checkpoint blame-file') printf '%s\n' --at --session ;;
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
-    'checkpoint fork') printf '%s\n' --name --to --session ;;
+    'checkpoint fork') printf '%s\n' --name --to --all --dry-run --session ;;
     'checkpoint restore') printf '%s\n' --yes --dry-run --paths --board-only --files-only --messages-only \
         --all --force --finish --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
@@ -128,8 +128,9 @@ _cairn_options()
     'session message show') printf '%s\n' --raw --session ;;
     'session export') printf '%s\n' --all --session ;;
     'session size') printf '%s\n' --limit --session ;;
-    'session '* | 'branch list' | 'branch switch') printf '%s\n' --session ;;
-    'branch start') printf '%s\n' --from --session ;;
+    'session '* | 'branch list') printf '%s\n' --session ;;
+    'branch switch') printf '%s\n' --all --dry-run --session ;;
+    'branch start') printf '%s\n' --from --all --dry-run --session ;;
     'branch abandon') printf '%s\n' --reason --session ;;
     'branch merge') printf '%s\n' --take --session ;;
     'belief cascade') printf '%s\n' --preview --page --token --session ;;

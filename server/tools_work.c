@@ -21,8 +21,13 @@ static const struct property start_properties[] = {
 };
 static const struct variant list[] = {{NULL, "branch list" S}};
 static const struct property list_properties[] = {SESSION, DIRECTORY};
-static const struct variant change[] = {{NULL, "branch switch" S " -- {name*}"}};
-static const struct property one_properties[] = {NAME, SESSION, DIRECTORY};
+static const struct variant change[] = {
+    {NULL, "branch switch --all?{all} --dry-run?{dry_run}" S " -- {name*}"}};
+#define MOVE_FLAGS                                                                    \
+    FLAG("all", "Also files that other sessions have changed since: otherwise these " \
+                "stay, and files.others names them"),                                 \
+        FLAG("dry_run", "Only say what it would do")
+static const struct property one_properties[] = {NAME, MOVE_FLAGS, SESSION, DIRECTORY};
 static const struct variant merge[] = {
     {NULL, "branch merge --take={take}" S " -- {name*}"},
 };

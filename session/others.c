@@ -161,21 +161,22 @@ static int take_looks(struct others *o)
     return rc;
 }
 
-/* ---- Restores of the session ---- */
+/* ---- Restores of the session, and its ways from branch to branch ---- */
 
 static int see_move(void *context, const struct session_log_row *row)
 {
     struct others *o = context;
     bool restored = row->verb == VERB_RESTORED;
-    if ((!restored && row->verb != VERB_BACK && row->verb != VERB_FORWARD) ||
-        row->turn < o->files->since_turn)
+    bool other = row->verb == VERB_BACK || row->verb == VERB_FORWARD ||
+                 row->verb == VERB_SWITCHED || row->verb == VERB_BRANCHED;
+    if ((!restored && !other) || row->turn < o->files->since_turn)
         return 0;
     struct reader in = reader_of(row->after.ptr, row->after.len);
     (void)read_varint(&in);
     uint64_t seq = read_varint(&in), taken = restored ? row->number : read_varint(&in);
     struct look before = {.seq = seq, .time_ns = row->time_ns, .nobodys = true};
     struct look move = {.seq = taken, .moved = true};
-    if (in.failed || !taken)
+    if (in.failed || !taken || taken == seq)
         return 0;
     int rc = add_look(o, &before);
     return rc ? rc : add_look(o, &move);

@@ -279,7 +279,7 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      1,
      2,
-     {OPT_FORK_NAME, OPT_FORK_TO, OPT_SESSION, OPT_NONE},
+     {OPT_FORK_NAME, OPT_FORK_TO, OPT_DRY_RUN, OPT_RESTORE_ALL, OPT_SESSION, OPT_NONE},
      command_checkpoint_fork},
     {"checkpoint bisect",
      "-- COMMAND [ARG]...",

@@ -11,17 +11,30 @@
 
 #include <stdlib.h>
 
+struct branch_fork {
+    const struct settings *settings;
+    const char *id;
+};
+
+static int start_branch(void *context, struct cairn_store *store,
+                        const struct cairn_restore_options *options,
+                        struct cairn_branch_info *info, struct cairn_error *error)
+{
+    const struct branch_fork *begun = context;
+    const struct settings *settings = begun->settings;
+    int rc = cairn_branch_start(store, session_option(settings),
+                                settings->text[OPT_FORK_NAME], begun->id, options, info,
+                                error);
+    if (rc == 0 && !ui_json())
+        out("%s\n", info->name);
+    return rc;
+}
+
 static int fork_branch(const struct settings *settings, struct cairn_store *store,
                        const char *id)
 {
-    struct cairn_branch_info info = {0};
-    struct cairn_error error = {0};
-    if (cairn_branch_start(store, session_option(settings),
-                           settings->text[OPT_FORK_NAME], id, &info, &error) != 0)
-        return report_error(&error);
-    if (!ui_json())
-        out("%s\n", info.name);
-    return branch_report(&info);
+    struct branch_fork begun = {settings, id};
+    return branch_go_on(settings, store, start_branch, &begun);
 }
 
 static void say_forked(const struct cairn_forked *forked, const char *directory)
@@ -80,6 +93,11 @@ int command_checkpoint_fork(struct settings *settings)
         settings->given[OPT_FORK_TO] = true;
         settings->text[OPT_FORK_TO] = settings->operands[1];
     }
+    if (settings->given[OPT_FORK_TO] &&
+        (settings->given[OPT_DRY_RUN] || settings->given[OPT_RESTORE_ALL]))
+        return report_usage(settings->command,
+                            "--dry-run and --all are for a branch: a new directory "
+                            "takes nothing back");
     status = session_store(settings, STORE_WRITE, &store);
     if (status == 0)
         status = session_checkpoint_of(store, session_option(settings),

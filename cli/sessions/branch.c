@@ -6,9 +6,12 @@
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/documents.h"
+#include "cli/sessions/others_changed.h"
 #include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *or_null(const char *text)
@@ -28,66 +31,108 @@ void branch_document(struct doc *doc, const struct cairn_branch_info *info)
     doc_text(doc, "reason", or_null(info->reason));
 }
 
-static void moved_members(struct doc *doc, const struct cairn_branch_info *info)
-{
-    doc_count(doc, "files_changed", info->files_changed);
-    doc_count(doc, "files_kept", info->files_kept);
-}
-
-int branch_report(const struct cairn_branch_info *info)
+static int moved_document(const struct cairn_branch_info *info,
+                          const struct others_changed *others, bool dry_run)
 {
     struct doc doc;
-    if (!ui_json()) {
-        say("work goes on on branch %s%s%s", info->name,
-            info->from[0] != '\0' ? ", which begins at " : "", info->from);
-        if (info->files_changed > 0)
-            say("%llu files, links and directories were replaced",
-                (unsigned long long)info->files_changed);
-        if (info->files_kept > 0)
-            ui_warn("%llu files were changed meanwhile: what was there is kept beside "
-                    "them, as .before-restore",
-                    (unsigned long long)info->files_kept);
-        if (strcmp(info->status, "merged") == 0)
-            ui_warn("branch %s was merged: what is done on it from now on is not, and "
-                    "cannot be merged",
-                    info->name);
-        return 0;
-    }
     doc_begin(&doc);
     branch_document(&doc, info);
-    moved_members(&doc, info);
+    doc_text(&doc, "before", info->before);
+    doc_count(&doc, "files_changed", info->files_changed);
+    doc_count(&doc, "files_kept", info->files_kept);
+    doc_object(&doc, "files");
+    others_document(&doc, others);
+    doc_end(&doc);
+    doc_bool(&doc, "dry_run", dry_run);
     return doc_print(&doc);
+}
+
+static void say_moved(const struct cairn_branch_info *info, bool dry_run)
+{
+    char *word = shell_word(info->before);
+    say("work %s on branch %s%s%s", dry_run ? "would go on" : "goes on", info->name,
+        info->from[0] != '\0' ? ", which begins at " : "", info->from);
+    if (info->files_changed > 0)
+        say("%llu files, links and directories %s replaced",
+            (unsigned long long)info->files_changed, dry_run ? "would be" : "were");
+    if (strcmp(info->status, "merged") == 0)
+        ui_warn("branch %s was merged: what is done on it from now on is not, and "
+                "cannot be merged",
+                info->name);
+    if (dry_run)
+        say("nothing was changed: that is what would be");
+    else
+        say("to go back: cairn branch switch %s%s", word ? word : "NAME",
+            session_hint());
+    free(word);
+}
+
+static void warn_kept(void *context, const char *path, const char *what)
+{
+    (void)context;
+    ui_warn("%s %s", path, what);
+}
+
+int branch_go_on(const struct settings *settings, struct cairn_store *store,
+                 branch_move_fn *move, void *context)
+{
+    struct others_changed others = {.at = NULL};
+    struct cairn_restore_options options = {.dry_run = settings->given[OPT_DRY_RUN],
+                                            .all = settings->given[OPT_RESTORE_ALL],
+                                            .kept = warn_kept,
+                                            .others = others_note,
+                                            .context = &others};
+    struct cairn_branch_info info = {0};
+    struct cairn_error error = {0};
+    int status = 0;
+    if (move(context, store, &options, &info, &error) != 0)
+        status = report_error(&error);
+    else if (ui_json())
+        status = moved_document(&info, &others, options.dry_run);
+    if (status == 0 && !ui_json()) {
+        others_say(&others);
+        say_moved(&info, options.dry_run);
+    }
+    others_release(&others);
+    return status;
+}
+
+static int start(void *context, struct cairn_store *store,
+                 const struct cairn_restore_options *options,
+                 struct cairn_branch_info *info, struct cairn_error *error)
+{
+    const struct settings *settings = context;
+    return cairn_branch_start(store, session_option(settings), settings->operands[0],
+                              settings->text[OPT_BRANCH_FROM], options, info, error);
 }
 
 int command_branch_start(struct settings *settings)
 {
-    struct cairn_branch_info info = {0};
     struct cairn_store *store = NULL;
-    struct cairn_error error = {0};
     int status = session_store(settings, STORE_WRITE, &store);
     if (status == 0)
         status = checkpoint_option(settings, store, OPT_BRANCH_FROM);
-    if (status == 0 &&
-        cairn_branch_start(store, session_option(settings), settings->operands[0],
-                           settings->text[OPT_BRANCH_FROM], &info, &error) != 0)
-        status = report_error(&error);
-    else if (status == 0)
-        status = branch_report(&info);
+    if (status == 0)
+        status = branch_go_on(settings, store, start, settings);
     hooks_run_and_close(store);
     return status;
 }
 
+static int switch_to(void *context, struct cairn_store *store,
+                     const struct cairn_restore_options *options,
+                     struct cairn_branch_info *info, struct cairn_error *error)
+{
+    const struct settings *settings = context;
+    return cairn_branch_switch(store, session_option(settings), settings->operands[0],
+                               options, info, error);
+}
+
 int command_branch_switch(struct settings *settings)
 {
-    struct cairn_branch_info info = {0};
     struct cairn_store *store = NULL;
-    struct cairn_error error = {0};
     int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0 && cairn_branch_switch(store, session_option(settings),
-                                           settings->operands[0], &info, &error) != 0)
-        status = report_error(&error);
-    else if (status == 0)
-        status = branch_report(&info);
+    if (status == 0)
+        status = branch_go_on(settings, store, switch_to, settings);
     hooks_run_and_close(store);
     return status;
 }

@@ -6,12 +6,18 @@
 
 #include "cairn.h"
 #include "cli/json.h"
+#include "cli/options.h"
 
 void session_document(struct doc *doc, const struct cairn_session_info *info);
 void branch_document(struct doc *doc, const struct cairn_branch_info *info);
 
-/* Says where work goes on; --json: a document. Returns an exit status. */
-int branch_report(const struct cairn_branch_info *info);
+/* Goes on on another branch, with the options that were given, and reports it. Returns
+ * an exit status. */
+typedef int branch_move_fn(void *context, struct cairn_store *store,
+                           const struct cairn_restore_options *options,
+                           struct cairn_branch_info *info, struct cairn_error *error);
+int branch_go_on(const struct settings *settings, struct cairn_store *store,
+                 branch_move_fn *move, void *context);
 
 /* Every session with its branches, each with at most `limit` of its newest checkpoints;
  * a branch is below the one that it starts from. Into an array of the document, or

@@ -307,12 +307,14 @@ static const struct command session_table[] = {
      "NAME",
      "begin a branch and switch to it",
      "Begins a branch of the session with its present state, or with that of a "
-     "checkpoint, and goes on with it. The branch before keeps its state.",
+     "checkpoint, and goes on with it. The branch before keeps its state. What other "
+     "sessions of the directory have changed since that checkpoint stays, as with "
+     "`cairn checkpoint restore`.",
      "  cairn branch start without-cache --from debug:42",
      EXITS,
      1,
      1,
-     {OPT_BRANCH_FROM, OPT_SESSION, OPT_NONE},
+     {OPT_BRANCH_FROM, OPT_DRY_RUN, OPT_RESTORE_ALL, OPT_SESSION, OPT_NONE},
      command_branch_start},
     {"branch list",
      "",
@@ -329,12 +331,15 @@ static const struct command session_table[] = {
      "NAME",
      "go on with another branch",
      "Makes a checkpoint of the present state, if it has changed, and takes up the "
-     "state of the other branch.",
-     "  cairn branch switch main",
+     "state of the other branch, with its files. What other sessions of the directory "
+     "have changed since its newest checkpoint stays, and is named, by the rule of "
+     "`cairn checkpoint restore`; --all takes all files of the branch up. To go back, "
+     "switch to the branch before.",
+     "  cairn branch switch main --dry-run\n  cairn branch switch main",
      EXITS,
      1,
      1,
-     {OPT_SESSION, OPT_NONE},
+     {OPT_DRY_RUN, OPT_RESTORE_ALL, OPT_SESSION, OPT_NONE},
      command_branch_switch},
     {"branch merge",
      "NAME",

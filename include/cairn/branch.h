@@ -5,6 +5,7 @@
 #define CAIRN_BRANCH_H
 
 #include "error.h"
+#include "restore.h"
 #include "session.h"
 #include "store.h"
 
@@ -27,23 +28,33 @@ struct cairn_branch_info {
     int64_t started_ns;
     char reason[256]; /* why it was abandoned */
     /* Of the one that was started or switched to: files, links and directories that
-     * were replaced, and those that were changed meanwhile and are kept beside. */
+     * were replaced, those that were changed meanwhile and are kept beside, and the
+     * branch that work went on on before. */
     uint64_t files_changed, files_kept;
+    char before[CAIRN_SESSION_NAME_MAX];
 };
 /* In the order in which they were begun. The callback must not use the store. */
 CAIRN_API int cairn_branch_list(struct cairn_store *store, const char *session,
                                 int (*each)(void *, const struct cairn_branch_info *),
                                 void *context, struct cairn_error *error);
 /* Begins a branch with the present state, or with that of a checkpoint of the session
- * (`from` not NULL), and switches to it. `name` NULL: one that is free. */
+ * (`from` not NULL), and switches to it. `name` NULL: one that is free. What other
+ * sessions of the directory have changed since that checkpoint stays, as it does where
+ * one is restored. Of the options (may be NULL) `dry_run` (nothing is done, and `info`
+ * says what would be), `all`, `kept` and `others` count. */
 CAIRN_API int cairn_branch_start(struct cairn_store *store, const char *session,
                                  const char *name, const char *from,
+                                 const struct cairn_restore_options *options,
                                  struct cairn_branch_info *info,
                                  struct cairn_error *error);
 /* Checkpoints the present state where it has changed, and takes up the state of the
- * other branch. CAIRN_EUSAGE: it was abandoned, or is the current one. */
+ * other branch, but for what other sessions of the directory have changed since.
+ * Options as of cairn_branch_start. CAIRN_EUSAGE: it was abandoned, or is the current
+ * one. */
 CAIRN_API int cairn_branch_switch(struct cairn_store *store, const char *session,
-                                  const char *name, struct cairn_branch_info *info,
+                                  const char *name,
+                                  const struct cairn_restore_options *options,
+                                  struct cairn_branch_info *info,
                                   struct cairn_error *error);
 /* Not the current one. */
 CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *session,

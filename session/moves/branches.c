@@ -10,10 +10,21 @@
 
 #include <stdio.h>
 
+static int go_on(struct move *m, enum session_verb verb)
+{
+    struct buf after = BUF_INIT;
+    move_put_origin(m, &after);
+    struct log_entry entry = {.verb = verb, .after = buf_view(&after)};
+    int rc = buf_check(&after, m->error);
+    if (!rc)
+        rc = move_finish(m, &entry);
+    buf_release(&after);
+    return rc;
+}
+
 static int start_branch(struct move *m, const char *name, const char *from)
 {
     struct branch_row taken;
-    struct log_entry entry = {.verb = VERB_BRANCHED};
     struct clean taken_name = CLEAN("");
     char own[CAIRN_SESSION_NAME_MAX], word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
     int rc = name ? 0 : branch_free_name(m, own);
@@ -48,13 +59,12 @@ static int start_branch(struct move *m, const char *name, const char *from)
     m->to = (struct branch_row){
         .name = taken_name, .from_seq = m->seq, .reason = CLEAN("")};
     rc = m->live.arena.failed ? error_nomem(m->error) : move_read_target(m);
-    return rc ? rc : move_finish(m, &entry);
+    return rc ? rc : go_on(m, VERB_BRANCHED);
 }
 
 static int switch_branch(struct move *m, const char *name, const char *from)
 {
     (void)from;
-    struct log_entry entry = {.verb = VERB_SWITCHED};
     int rc = branch_must_find(&m->live, name, &m->to, m->error);
     if (rc)
         return rc;
@@ -72,7 +82,7 @@ static int switch_branch(struct move *m, const char *name, const char *from)
     if (rc)
         return rc;
     rc = move_read_target(m);
-    return rc ? rc : move_finish(m, &entry);
+    return rc ? rc : go_on(m, VERB_SWITCHED);
 }
 
 static int tell_branch(struct live *live, const struct branch_row *row,
@@ -144,55 +154,78 @@ int cairn_branch_list(struct cairn_store *store, const char *session,
     return live_close(&live, rc, error);
 }
 
-static int tell_and_end(struct move *m, int rc, struct cairn_branch_info *info)
-{
-    struct cairn_branch_info told = {0};
-    if (!rc)
-        rc = tell_branch(&m->live, &m->to, &told, m->error);
-    rc = move_end(m, rc);
-    if (!rc && info)
-        *info = told;
-    return rc;
-}
-
 /* One transaction. */
 typedef int move_fn(struct move *m, const char *name, const char *from);
 
-static int move_to_branch(struct cairn_store *store, const char *session, move_fn *move,
-                          const char *name, const char *from,
-                          struct cairn_branch_info *info, struct cairn_error *error)
+struct going {
+    struct cairn_store *store;
+    const char *session;
+    move_fn *move;
+    const char *name, *from;
+    bool dry_run;
+    struct cairn_branch_info told;
+    struct cairn_error *error;
+};
+
+static int go_once(void *context, struct files_taken *files)
 {
-    struct files_taken files = {0};
+    struct going *g = context;
+    struct move m;
     struct cairn_branch_info told = {0};
-    int rc;
-    do {
-        struct move m;
-        rc = move_begin(&m, &files, store, session, error);
-        if (!rc)
-            rc = move(&m, name, from);
-        rc = tell_and_end(&m, rc, &told);
-    } while (files_wanted(&files, &rc, store, session, error));
-    rc = files_end(&files, rc, store, error);
-    told.files_changed =
+    int rc = move_begin(&m, files, g->store, g->session, g->error);
+    if (!rc)
+        rc = g->move(&m, g->name, g->from);
+    if (!rc)
+        rc = tell_branch(&m.live, &m.to, &told, g->error);
+    if (!rc)
+        snprintf(told.before, sizeof told.before, "%.*s", (int)m.from.name.len,
+                 m.from.name.ptr);
+    rc = move_end(&m, !rc && g->dry_run ? MOVE_LOOKED : rc);
+    if (!rc || rc == MOVE_LOOKED)
+        g->told = told;
+    return rc;
+}
+
+static int move_to_branch(struct going *g, const struct cairn_restore_options *given,
+                          struct cairn_branch_info *info)
+{
+    static const struct cairn_restore_options none;
+    const struct cairn_restore_options *options = given ? given : &none;
+    struct files_taken files = {0};
+    g->dry_run = options->dry_run;
+    int rc =
+        move_with_files(g->store, g->session, options, &files, go_once, g, g->error);
+    g->told.files_changed =
         files.counts.added + files.counts.changed + files.counts.removed;
-    told.files_kept = files.counts.kept;
+    g->told.files_kept = files.counts.kept;
     if (!rc && info)
-        *info = told;
+        *info = g->told;
     return rc;
 }
 
 int cairn_branch_start(struct cairn_store *store, const char *session, const char *name,
-                       const char *from, struct cairn_branch_info *info,
-                       struct cairn_error *error)
+                       const char *from, const struct cairn_restore_options *options,
+                       struct cairn_branch_info *info, struct cairn_error *error)
 {
-    return move_to_branch(store, session, start_branch, name, from, info, error);
+    struct going g = {.store = store,
+                      .session = session,
+                      .move = start_branch,
+                      .name = name,
+                      .from = from,
+                      .error = error};
+    return move_to_branch(&g, options, info);
 }
 
 int cairn_branch_switch(struct cairn_store *store, const char *session,
-                        const char *name, struct cairn_branch_info *info,
-                        struct cairn_error *error)
+                        const char *name, const struct cairn_restore_options *options,
+                        struct cairn_branch_info *info, struct cairn_error *error)
 {
-    return move_to_branch(store, session, switch_branch, name, NULL, info, error);
+    struct going g = {.store = store,
+                      .session = session,
+                      .move = switch_branch,
+                      .name = name,
+                      .error = error};
+    return move_to_branch(&g, options, info);
 }
 
 static int abandon_branch(struct live *live, const char *name, const char *reason,

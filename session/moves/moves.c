@@ -3,10 +3,13 @@
  * is checkpointed first, everything of the other state is verified and read, and then
  * the items that differ are written, in the same transaction. */
 #include "base/decimal.h"
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "session/board/status.h"
+#include "session/files_pending.h"
 #include "session/moves/moves_int.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +113,62 @@ int move_finish(struct move *m, const struct log_entry *entry)
     if (entry->verb != VERB_RESTORED)
         logged.number = m->to.branch;
     return live_log(&m->live, &logged, m->error);
+}
+
+void move_put_origin(const struct move *m, struct buf *out)
+{
+    buf_varint(out, m->from.branch);
+    buf_varint(out, m->before.ref.seq);
+    buf_varint(out, m->seq);
+}
+
+/* ---- Files, after it ---- */
+
+static int refuse_unfinished(void *context, const struct pending_told *told)
+{
+    char id[CAIRN_ID_MAX] = "files", word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
+    if (told->aside)
+        return 0;
+    if (told->seq)
+        checkpoint_number(NAMESPACE_DEBUG, told->seq, id);
+    return error_set(context, CAIRN_EUSAGE,
+                     "a restore of %s was interrupted, and would be finished first: "
+                     "`cairn checkpoint restore --finish --session %s` does that",
+                     id, shell_word_in(word, sizeof word, str_of(told->name)));
+}
+
+/* Nothing is done: what is not finished stays so, and its contents where they wait. */
+static int begin_look(struct cairn_store *store, struct files_taken *files,
+                      struct cairn_error *error)
+{
+    files->looking = true;
+    if (store_read_only(store) || store_key(store))
+        return 0; /* the transaction is refused */
+    int rc = pending_lock(store, error);
+    files->locked = rc == 0;
+    return rc ? rc
+              : pending_each(store, true, 0, STR(""), refuse_unfinished, error, error);
+}
+
+int move_with_files(struct cairn_store *store, const char *session,
+                    const struct cairn_restore_options *options,
+                    struct files_taken *files, move_once_fn *once, void *context,
+                    struct cairn_error *error)
+{
+    files->told = options->kept;
+    files->told_others = options->others;
+    files->told_context = options->context;
+    files->spare_others = !options->all;
+    int rc = options->dry_run ? begin_look(store, files, error) : 0;
+    if (!rc)
+        do
+            rc = once(context, files);
+        while (files_wanted(files, &rc, store, session, error));
+    files->looked = rc == MOVE_LOOKED;
+    if (files->looked && files->prepared)
+        restore_count(&files->restore);
+    rc = files_end(files, rc, store, error);
+    return rc == MOVE_LOOKED ? 0 : rc;
 }
 
 /* ---- Branches by name ---- */

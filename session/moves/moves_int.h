@@ -36,6 +36,20 @@ int take_files(struct move *m);
  * and logs it. */
 int move_finish(struct move *m, const struct log_entry *entry);
 
+/* What a transaction returns that was only to be looked at. */
+enum { MOVE_LOOKED = 2 };
+/* Transactions with files in place after them, as the options say; `once` returns
+ * MOVE_LOOKED for a dry run. Of `files` the caller sets what is special, and releases
+ * nothing. *looked: it was one. */
+typedef int move_once_fn(void *context, struct files_taken *files);
+int move_with_files(struct cairn_store *store, const char *session,
+                    const struct cairn_restore_options *options,
+                    struct files_taken *files, move_once_fn *once, void *context,
+                    struct cairn_error *error);
+/* The row that takes a way back, or up, in the log: the branch before, the checkpoint
+ * of the state there, and the one that is taken up. */
+void move_put_origin(const struct move *m, struct buf *out);
+
 /* One transaction of a restore. */
 typedef int restore_fn(struct move *m, const char *id,
                        const struct cairn_restore_options *options);

@@ -2,12 +2,9 @@
 /* Going back to a checkpoint. */
 #include "session/moves/moves_int.h"
 
-#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
 #include "session/board/status.h"
-#include "session/files_pending.h"
-#include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,34 +97,40 @@ static int restore(struct move *m, const char *id,
     return rc || there ? rc : begin_branch(m, options);
 }
 
-/* What a transaction returns that was only to be looked at. */
-enum { LOOKED = 2 };
+struct restoring {
+    struct cairn_store *store;
+    const char *session;
+    restore_fn *make;
+    const char *id;
+    const struct cairn_restore_options *options;
+    struct cairn_restored told;
+    struct cairn_error *error;
+};
 
-static int restore_once(struct cairn_store *store, const char *session,
-                        struct files_taken *files, restore_fn *make, const char *id,
-                        const struct cairn_restore_options *options,
-                        struct cairn_restored *told, struct cairn_error *error)
+static int restore_once(void *context, struct files_taken *files)
 {
+    struct restoring *r = context;
+    const struct cairn_restore_options *options = r->options;
     struct move m;
-    int rc = move_begin(&m, files, store, session, error);
+    int rc = move_begin(&m, files, r->store, r->session, r->error);
     m.board_only = options->board_only;
     m.files_only = options->files_only || options->n_paths;
     m.messages_only = options->messages_only;
     if (!rc)
-        rc = make(&m, id, options);
+        rc = r->make(&m, r->id, options);
     bool skipped = !rc && m.state.has_files &&
                    !m.live.settings.later[SETTING_FILES].len && !m.board_only &&
                    !m.messages_only;
     if (!rc && m.files_only && (skipped || !m.state.has_files))
-        rc = error_set(error, CAIRN_EUSAGE, "nothing was restored: %s",
+        rc = error_set(r->error, CAIRN_EUSAGE, "nothing was restored: %s",
                        skipped ? "the setting `files` of the session is off (`cairn "
                                  "session config files DIR`)"
                                : "the checkpoint holds no files");
     if (!rc)
-        report_restore(&m, told);
-    told->files_skipped = skipped;
+        report_restore(&m, &r->told);
+    r->told.files_skipped = skipped;
     if (!rc && options->dry_run)
-        rc = LOOKED;
+        rc = MOVE_LOOKED;
     return move_end(&m, rc);
 }
 
@@ -170,69 +173,32 @@ static void count_files(const struct files_taken *files, struct cairn_restored *
     told->files_beside = files->beside;
 }
 
-static int refuse_unfinished(void *context, const struct pending_told *told)
-{
-    char id[CAIRN_ID_MAX] = "files", word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
-    if (told->aside)
-        return 0;
-    if (told->seq)
-        checkpoint_number(NAMESPACE_DEBUG, told->seq, id);
-    return error_set(context, CAIRN_EUSAGE,
-                     "a restore of %s was interrupted, and would be finished first: "
-                     "`cairn checkpoint restore --finish --session %s` does that",
-                     id, shell_word_in(word, sizeof word, str_of(told->name)));
-}
-
-/* Nothing is done: what is not finished stays so, and its contents where they wait. */
-static int begin_look(struct cairn_store *store, struct files_taken *files,
-                      struct cairn_error *error)
-{
-    files->looking = true;
-    if (store_read_only(store) || store_key(store))
-        return 0; /* the transaction is refused */
-    int rc = pending_lock(store, error);
-    files->locked = rc == 0;
-    return rc ? rc
-              : pending_each(store, true, 0, STR(""), refuse_unfinished, error, error);
-}
-
 int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
                  bool back, const char *id, const struct cairn_restore_options *given,
                  struct cairn_restored *report, struct cairn_error *error)
 {
     static const struct cairn_restore_options none;
     const struct cairn_restore_options *options = given ? given : &none;
-    struct files_taken files = {.told = options->kept,
-                                .told_others = options->others,
-                                .spare_others = !options->all,
-                                .back = back,
-                                .told_context = options->context};
-    struct cairn_restored told = {0};
+    struct files_taken files = {.back = back};
+    struct restoring r = {.store = store,
+                          .session = session,
+                          .make = make,
+                          .id = id,
+                          .options = options,
+                          .error = error};
     struct str *texts;
     int rc = check_options(options, error);
     if (!rc)
         rc = take_paths(options, &files, &texts, error);
     if (rc)
         return rc;
-    if (options->dry_run)
-        rc = begin_look(store, &files, error);
-    if (!rc)
-        do
-            rc = restore_once(store, session, &files, make, id, options, &told, error);
-        while (files_wanted(&files, &rc, store, session, error));
-    bool looked = rc == LOOKED;
-    if (looked && files.prepared)
-        restore_count(&files.restore);
-    files.looked = looked;
-    rc = files_end(&files, rc, store, error);
+    rc = move_with_files(store, session, options, &files, restore_once, &r, error);
     free(texts);
-    count_files(&files, &told);
-    if (looked) {
-        rc = 0;
-        told.before[0] = '\0';
-    }
+    count_files(&files, &r.told);
+    if (options->dry_run)
+        r.told.before[0] = '\0';
     if (!rc && report)
-        *report = told;
+        *report = r.told;
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "session/moves/moves_int.h"
 
 #include "base/reader.h"
+#include "base/shell_word.h"
 #include "session/board/status.h"
 #include "snapshot/restore_rules.h"
 
@@ -28,6 +29,7 @@ struct move_search {
     bool found, blocked;
     bool changed; /* items or messages were, since the move that is looked for */
     struct moved newest, at; /* the newest move, and the one that is looked for */
+    uint64_t to, from; /* it went on to that branch, from that one; 0: not known */
 };
 
 static bool read_moved(const struct session_log_row *row, struct moved *out)
@@ -98,7 +100,12 @@ static int see_log(void *context, const struct session_log_row *row)
     case VERB_MERGED:
         break;
     }
+    struct reader in = reader_of(row->after.ptr, row->after.len);
     search->blocked = row->verb != VERB_STARTED;
+    if (row->verb == VERB_SWITCHED || row->verb == VERB_BRANCHED) {
+        search->to = row->number;
+        search->from = read_varint(&in);
+    }
     return 1;
 }
 
@@ -233,9 +240,7 @@ static int find_change(struct move *m, const struct move_search *search, bool *c
 static int finish(struct move *m, enum session_verb verb, bool changed)
 {
     struct buf after = BUF_INIT;
-    buf_varint(&after, m->from.branch);
-    buf_varint(&after, m->before.ref.seq);
-    buf_varint(&after, m->seq);
+    move_put_origin(m, &after);
     buf_varint(&after, changed);
     struct log_entry entry = {.verb = verb, .after = buf_view(&after)};
     int rc = buf_check(&after, m->error);
@@ -271,6 +276,26 @@ static int read_target(struct move *m, const struct move_search *search)
     return rc ? rc : live_branch(&m->live, search->at.branch, &m->to, m->error);
 }
 
+static int refuse_undo(struct move *m, const struct move_search *search)
+{
+    struct branch_row from, to;
+    char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
+    if (search->from && live_branch(&m->live, search->from, &from, NULL) == 0 &&
+        live_branch(&m->live, search->to, &to, NULL) == 0)
+        return error_set(m->error, CAIRN_EUSAGE,
+                         "there is no restore to undo: the last move was to branch "
+                         "%.*s; `cairn branch switch %s` goes back",
+                         (int)to.name.len, to.name.ptr,
+                         shell_word_in(word, sizeof word, clean_str(from.name)));
+    return error_set(m->error, CAIRN_EUSAGE, "there is no restore to undo%s",
+                     search->blocked
+                         ? ": branches were started, switched, merged or abandoned "
+                           "since the last one; `cairn checkpoint restore CHECKPOINT` "
+                           "goes to a state of before"
+                     : search->any ? ": all were undone already"
+                                   : "");
+}
+
 static int undo_restore(struct move *m, const char *id,
                         const struct cairn_restore_options *options)
 {
@@ -280,11 +305,7 @@ static int undo_restore(struct move *m, const char *id,
     bool changed = false;
     int rc = search_log(m, &search);
     if (!rc && !search.found)
-        return error_set(m->error, CAIRN_EUSAGE, "there is no restore to undo%s",
-                         search.blocked ? ": branches were started, switched, merged "
-                                          "or abandoned since the last one"
-                         : search.any   ? ": all were undone already"
-                                        : "");
+        return refuse_undo(m, &search);
     if (!rc)
         rc = read_target(m, &search);
     if (!rc)

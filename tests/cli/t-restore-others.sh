@@ -217,6 +217,93 @@ in_p cairn checkpoint undo-restore --session mine >out 2>err
 has m 2
 has own 1
 
+# ---- Going to another branch leaves what others have made, as a restore does ----
+begin
+in_p cairn session start mine >out 2>err
+in_p cairn session config files . >out 2>err
+mine() {
+    in_p cairn "$@" --session mine >out 2>err
+    status=$?
+    tap_last="cairn $*"
+}
+put m 1
+put both 1
+mine checkpoint create one
+one=$(sed -n 's/^debug:\([0-9]*\)-.*/\1/p' out)
+mine branch start spike
+put m 2
+put both 2
+mine checkpoint create two
+tool $b put b 1
+tool $b put both 3
+put m 3
+listing >before
+for command in 'switch main' "start other --from $one"; do
+    mine branch $command --dry-run
+    is $status 0 "branch $command --dry-run"
+    says "b was changed since by $B: it stays"
+    says "both was changed since by $B, too: what was there is kept beside it"
+    says 'nothing was changed: that is what would be'
+    listing >after
+    ok 'nothing is changed' cmp before after
+    mine branch list
+    matches '^current .* spike$' 'the branch is the same'
+    ok 'and no other one is made' sh -c '! grep -q " other" out'
+    mine branch $command --dry-run --json
+    is "$(json_get '.files.others[0].path') $(json_get .dry_run)" 'b true' 'as JSON'
+done
+for command in 'switch main' "start other --from $one"; do
+    mine branch $command
+    is $status 0 "branch $command"
+    says "b was changed since by $B: it stays"
+    has b 1 'what another session has made stays'
+    has m 1 'what this one has made goes back'
+    has both 1
+    has both.before-restore 3 'and what both have made is kept beside'
+    says 'to go back: cairn branch switch spike --session mine'
+    mine checkpoint undo-restore
+    is $status 2 'that is no restore'
+    says '`cairn branch switch spike --session mine` goes back' 'but how to go back is said'
+    rm p/both.before-restore
+    mine branch switch spike
+    is $status 0 'and back'
+    has m 3
+    has b 1
+    has both 3 'also to what another one had made'
+done
+mine branch start all --from "$one" --all
+has b '' '--all takes all files of the other state up'
+has both 1
+mine branch switch spike
+listing >after
+ok 'and the way back brings them again' cmp before after
+# There and back again, with an agent's session.
+begin
+put s 1
+tool $a put a 1
+one=$(newest $A)
+tool $b put b 1
+tool $a put a 2
+(in_p cairn branch start spike --session $A) >out 2>err
+tool $a put a 3
+tool $b put b 2
+for turn in 1 2; do
+    (in_p cairn branch switch main --session $A) >out 2>err
+    [ "$turn" = 2 ] || says "b was changed since by $B: it stays"
+    has a 2 "to main, $turn"
+    has b 2
+    (in_p cairn branch switch spike --session $A) >out 2>err
+    has a 3 'and back'
+    has b 2
+done
+(in_p cairn branch start third --from "$one" --session $A) >out 2>err
+has a 1 'from an older state'
+has b 2
+(in_p cairn branch switch main --session $A) >out 2>err
+has a 2
+has b 2
+ok 'nothing is kept beside' [ ! -e p/a.before-restore ]
+
 # ---- Another's checkpoint between the newest own one and the restore ----
 # Then none is made before it, and what it puts there is its own all the same.
 for kind in '' --all; do

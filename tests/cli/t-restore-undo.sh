@@ -197,7 +197,7 @@ exits 0 cairn checkpoint undo-restore
 run cairn branch start aside
 exits 2 cairn checkpoint redo-restore
 exits 2 cairn checkpoint undo-restore
-says 'branches were started'
+says 'the last move was to branch aside; `cairn branch switch main-2` goes back'
 fresh
 
 # ---- A part of the files, the messages ----

@@ -190,10 +190,11 @@ static void branch(struct life *life)
              help_below(&life->seed, 1000000));
     struct cairn_session_info session;
     MUST(cairn_session_get(life->store, NULL, &session, &life_error));
-    MUST(cairn_branch_start(life->store, NULL, name, NULL, &info, &life_error));
+    MUST(cairn_branch_start(life->store, NULL, name, NULL, NULL, &info, &life_error));
     ck_assert(info.current);
     add_some(life);
-    MUST(cairn_branch_switch(life->store, NULL, session.branch, &info, &life_error));
+    MUST(cairn_branch_switch(life->store, NULL, session.branch, NULL, &info,
+                             &life_error));
     now = life_tell(life, NULL);
     ck_assert_str_eq(now, before);
     free(now);
@@ -209,14 +210,15 @@ static void merge_alone(struct life *life)
     snprintf(name, sizeof name, "merged %d-%u", life->n,
              help_below(&life->seed, 1000000));
     MUST(cairn_session_get(life->store, NULL, &session, &life_error));
-    MUST(cairn_branch_start(life->store, NULL, name, NULL, NULL, &life_error));
+    MUST(cairn_branch_start(life->store, NULL, name, NULL, NULL, NULL, &life_error));
     for (uint32_t n = help_below(&life->seed, 6); n > 0; n--) {
         change_some(life);
         add_some(life);
         remove_some(life);
     }
     char *there = life_tell(life, NULL), *now;
-    MUST(cairn_branch_switch(life->store, NULL, session.branch, NULL, &life_error));
+    MUST(cairn_branch_switch(life->store, NULL, session.branch, NULL, NULL,
+                             &life_error));
     MUST(cairn_branch_merge(life->store, NULL, name,
                             (enum cairn_merge)help_below(&life->seed, 3), NULL, NULL,
                             &report, &life_error));
@@ -255,13 +257,14 @@ static void merge_both(struct life *life)
     snprintf(name, sizeof name, "both %d-%u", life->n,
              help_below(&life->seed, 1000000));
     MUST(cairn_session_get(life->store, NULL, &session, &life_error));
-    MUST(cairn_branch_start(life->store, NULL, name, NULL, NULL, &life_error));
+    MUST(cairn_branch_start(life->store, NULL, name, NULL, NULL, NULL, &life_error));
     for (int n = 0; n < 4; n++) {
         change_some(life);
         add_some(life);
         remove_some(life);
     }
-    MUST(cairn_branch_switch(life->store, NULL, session.branch, NULL, &life_error));
+    MUST(cairn_branch_switch(life->store, NULL, session.branch, NULL, NULL,
+                             &life_error));
     for (int n = 0; n < 4; n++) {
         change_some(life);
         add_some(life);
@@ -299,7 +302,7 @@ static void fork_one(struct life *life)
     int at = (int)help_below(&life->seed, (uint32_t)life->n);
     snprintf(name, sizeof name, "fork %d-%u", life->n,
              help_below(&life->seed, 1000000));
-    MUST(cairn_branch_start(life->store, NULL, name, life->states[at].id, NULL,
+    MUST(cairn_branch_start(life->store, NULL, name, life->states[at].id, NULL, NULL,
                             &life_error));
     life_expect(life, life->states[at].text);
 }
@@ -331,7 +334,7 @@ static void switch_one(struct life *life)
     if (!choice.n)
         return;
     char *there = life_tell(life, choice.head[0] ? choice.head : choice.from);
-    MUST(cairn_branch_switch(life->store, NULL, choice.name, NULL, &life_error));
+    MUST(cairn_branch_switch(life->store, NULL, choice.name, NULL, NULL, &life_error));
     life_expect(life, there);
     free(there);
 }
