@@ -101,7 +101,8 @@ static void print_task(const struct task_listing *listing, const struct task_row
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
-    bool more = took[0] || how[0] || text || task->cause || step;
+    bool more = took[0] || how[0] || text || task->cause || step ||
+                task->outcome == CAIRN_UNKNOWN;
     out("  %-11s  %s%*s%s%s%s%s%s%s",
         step   ? step
         : word ? word
@@ -113,6 +114,9 @@ static void print_task(const struct task_listing *listing, const struct task_row
         out("  (because of %s)", task->cause);
     if (step)
         print_step(listing, task);
+    if (task->outcome == CAIRN_UNKNOWN)
+        out("  (must not run twice: %s)",
+            task->check ? "its check decides" : "waits for cairn resolve");
     out("\n");
 }
 

@@ -29,6 +29,8 @@ says 'decide: cairn resolve 1 pay done|failed|rerun' 'status names the remedy'
 exits 0 cairn status --json
 json_ok 'status --json'
 is "$(json_get '.unknown_tasks[0].task')" pay 'and the task'
+exits 0 cairn status --tasks
+matches '^  unknown +pay .*\(must not run twice: waits for cairn resolve\)$' 'the list says what it waits for'
 exits 0 cairn status --waiting
 says 'pay  is unknown: decide: cairn resolve 1 pay done|failed|rerun  (1 behind it)'
 exits 0 cairn plan
@@ -82,6 +84,8 @@ exits 0 cairn status
 says 'its check decides: cairn resume 4' 'status: nobody has to decide'
 exits 0 cairn status --json
 is "$(json_get '.unknown_tasks[0].check')" true 'in JSON, too'
+exits 0 cairn status --tasks
+matches '^  unknown +pay .*\(must not run twice: its check decides\)$' 'of all tasks, too'
 exits 0 cairn status --waiting
 says 'pay  is unknown: its check decides  (1 behind it)'
 says 'continue with: cairn resume 4'
