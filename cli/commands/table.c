@@ -163,8 +163,9 @@ static const struct command command_table[] = {
      "[TASK [NAME]]",
      "show what tasks have told by $CAIRN_OUTPUT or `cairn complete --output`",
      "Shows the values that completed tasks of a run (default: the newest) have "
-     "told for later ones: of all tasks, or of one. With NAME that value alone, as "
-     "it is.",
+     "told for later ones: of all tasks, or of one, a group, a part of it "
+     "('train[lr=0.1]') or a pattern. With NAME that value alone, of a single task "
+     "as it is.",
      "  cairn values review --run 3\n  verdict=$(cairn values review verdict)",
      "0 2 5 10 75",
      0,

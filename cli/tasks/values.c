@@ -12,10 +12,23 @@
 #include <string.h>
 
 struct value_listing {
-    struct doc *doc;  /* with --json */
+    struct doc *doc; /* with --json */
+    const char
+        *task;      /* only of it, or of the group, the part or the pattern; or NULL */
+    uint32_t tasks; /* how many these are; 0: it is the id of a task, or unknown */
     const char *name; /* only this one; NULL: all */
     uint32_t shown;
 };
+
+static int count_task(void *context, const struct cairn_task_info *task)
+{
+    struct value_listing *listing = context;
+    bool exact = strcmp(listing->task, task->id) == 0;
+    listing->tasks += cairn_name_matches(listing->task, task->id);
+    if (exact)
+        listing->tasks = 0;
+    return exact;
+}
 
 static int add_value(struct doc *doc, const struct cairn_value_info *info)
 {
@@ -42,10 +55,12 @@ static int show_value(void *context, const struct cairn_value_info *info)
     struct value_listing *listing = context;
     if (listing->name && strcmp(listing->name, info->name) != 0)
         return 0;
+    if (listing->tasks > 0 && !cairn_name_matches(listing->task, info->task))
+        return 0;
     listing->shown++;
     if (listing->doc)
         return add_value(listing->doc, info);
-    if (listing->name)
+    if (listing->name && listing->tasks <= 1)
         print_alone(info->value);
     else
         out("%s  %s = %s\n", info->task, info->name, info->value);
@@ -53,22 +68,29 @@ static int show_value(void *context, const struct cairn_value_info *info)
 }
 
 /* No value of this name, or none at all. */
-static int report_none(const struct settings *settings, uint64_t run)
+static int report_none(const struct value_listing *listing, uint64_t run)
 {
-    const char *task = settings->operands[0];
-    if (settings->n_operands > 1) {
-        char *word = shell_word(task);
+    const char *task = listing->task;
+    unsigned long long number = run;
+    if (listing->name) {
+        char *word = shell_word(task), who[64] = "task ";
+        bool some = listing->tasks > 1;
+        if (some)
+            snprintf(who, sizeof who, "none of the %u tasks of ", listing->tasks);
         int status = report_failure(
             EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-            "task %s has told no value %s in run %llu: `cairn values %s --run %llu` "
-            "shows what it has told",
-            task, settings->operands[1], (unsigned long long)run, word ? word : "TASK",
-            (unsigned long long)run);
+            "%s%s has told %s value %s in run %llu: `cairn values %s --run %llu` "
+            "shows what %s told",
+            who, task, some ? "a" : "no", listing->name, number, word ? word : "TASK",
+            number, some ? "they have" : "it has");
         free(word);
         return status;
     }
     if (!task)
-        say("no task of run %llu has told a value", (unsigned long long)run);
+        say("no task of run %llu has told a value", number);
+    else if (listing->tasks > 1)
+        say("none of the %u tasks of %s has told a value in run %llu", listing->tasks,
+            task, number);
     else
         say("task %s has told no value in run %llu", task, (unsigned long long)run);
     return 0;
@@ -80,15 +102,19 @@ static int list_values(struct settings *settings, struct cairn_store *store,
     struct doc doc = {0};
     struct value_listing listing = {
         .doc = ui_json() ? &doc : NULL,
+        .task = settings->n_operands > 0 ? settings->operands[0] : NULL,
         .name = settings->n_operands > 1 ? settings->operands[1] : NULL};
-    const char *task = settings->operands[0];
+    const char *task = listing.task;
     struct cairn_error error = {0};
+    if (task && cairn_run_tasks(store, run, count_task, &listing, &error) != 0)
+        return report_error(&error);
     if (listing.doc) {
         doc_begin(&doc);
         doc_count(&doc, "run", run);
         doc_array(&doc, "values");
     }
-    if (cairn_values(store, run, task, show_value, &listing, &error) != 0) {
+    if (cairn_values(store, run, listing.tasks > 0 ? NULL : task, show_value, &listing,
+                     &error) != 0) {
         if (listing.doc)
             doc_discard(&doc);
         out_flush();
@@ -97,7 +123,7 @@ static int list_values(struct settings *settings, struct cairn_store *store,
     if (listing.shown == 0 && (listing.name || !listing.doc)) {
         if (listing.doc)
             doc_discard(&doc);
-        return report_none(settings, run);
+        return report_none(&listing, run);
     }
     return listing.doc ? doc_print(&doc) : 0;
 }

@@ -56,6 +56,38 @@ exits 0 cairn checkpoint show "$id" --tasks --json
 json_ok 'checkpoint show --tasks --json'
 is "$(json_get '.tasks[0].values.size')" 12 'its values'
 
+# ---- A group, a part of it, a pattern ----
+cat >groups.yaml <<'END2'
+name: groups
+tasks:
+  train: {foreach: {lr: ['0.1', '0.2'], seed: [1, 2]}, run: 'echo "acc=$lr$seed" >"$CAIRN_OUTPUT"; echo "n=1" >>"$CAIRN_OUTPUT"'}
+  other: {run: 'echo acc=0 >"$CAIRN_OUTPUT"'}
+  mute: {foreach: {i: [1, 2]}, run: ':'}
+END2
+exits 0 cairn run groups.yaml
+exits 0 cairn values train
+is "$(grep -c '^train\[' out)" 8 'all values of a group'
+is "$(grep -c . out)" 8 'and no others'
+exits 0 cairn values 'train[lr=0.1]'
+is "$(cat out)" 'train[lr=0.1,seed=1]  acc = 0.11
+train[lr=0.1,seed=1]  n = 1
+train[lr=0.1,seed=2]  acc = 0.12
+train[lr=0.1,seed=2]  n = 1' 'those of a part of it'
+exits 0 cairn values 'train[lr=0.1]' acc
+is "$(cat out)" 'train[lr=0.1,seed=1]  acc = 0.11
+train[lr=0.1,seed=2]  acc = 0.12' 'one value of each'
+exits 0 cairn values 'train[seed=2,lr=0.1]' acc
+is "$(cat out)" 0.12 'of a single member it stands alone'
+exits 0 cairn values 'o*' --json
+is "$(json_get '.values[0].task')" other 'a pattern'
+exits 10 cairn values train weight
+says 'none of the 4 tasks of train has told a value weight in run 2: `cairn values train --run 2` shows what they have told'
+exits 0 cairn values mute
+says 'none of the 2 tasks of mute has told a value in run 2'
+exits 10 cairn values 'train[lr=0.3]'
+exits 10 cairn values 'x*'
+rm -rf .cairn
+
 # ---- Commands and conditions before anything ran ----
 cat >shown.yaml <<'END2'
 name: shown
