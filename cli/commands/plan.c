@@ -104,52 +104,72 @@ static void print_command(const struct cairn_plan *plan, uint32_t node)
 
 static const char *const will_words[] = {"keep", "run ", "may "};
 
-/* How many members of one group, from this one on, are decided alike. */
-static uint32_t count_alike(const struct cairn_plan *plan, uint32_t first,
-                            const struct cairn_decision *decision)
+/* The group that is looked at: how many of its members are decided alike. */
+struct plan_group {
+    uint32_t first, end; /* end 0: none yet */
+    uint32_t n[CAIRN_MAY + 1][CAIRN_REASON_LAST + 1];
+    bool shown[CAIRN_MAY + 1][CAIRN_REASON_LAST + 1];
+};
+
+static void count_group(const struct cairn_plan *plan, uint32_t first,
+                        struct plan_group *group)
 {
-    size_t n = strcspn(decision->task, "[");
-    uint32_t i = first + 1;
-    struct cairn_decision next = {0};
-    for (; decision->task[n] == '[' && i < cairn_plan_tasks(plan); i++) {
-        cairn_plan_get(plan, i, &next);
-        if (strncmp(next.task, decision->task, n + 1) != 0 ||
-            next.will != decision->will || next.reason != decision->reason)
+    struct cairn_decision decision = {0}, next = {0};
+    cairn_plan_get(plan, first, &decision);
+    size_t n = strcspn(decision.task, "[");
+    *group = (struct plan_group){.first = first, .end = first + 1};
+    group->n[decision.will][decision.reason] = 1;
+    for (; decision.task[n] == '[' && group->end < cairn_plan_tasks(plan);
+         group->end++) {
+        cairn_plan_get(plan, group->end, &next);
+        if (strncmp(next.task, decision.task, n + 1) != 0)
             break;
+        group->n[next.will][next.reason]++;
     }
-    return i - first;
 }
 
 /* One row: many of a group are one. */
 struct plan_row {
     struct cairn_decision decision;
-    uint32_t n; /* tasks */
-    int name;   /* bytes of the task's id that are shown */
+    uint32_t n;  /* tasks */
+    uint32_t of; /* in their group */
+    int name;    /* bytes of the task's id that are shown */
 };
 
-/* The row that begins with the i-th task; false: it is not shown. */
+/* The row that begins with the i-th task; false: it is not shown, or is a part of an
+ * earlier one. Called for one task after the other. */
 static bool row_at(const struct cairn_plan *plan, uint32_t i,
-                   const struct plan_shown *shown, struct plan_row *row)
+                   const struct plan_shown *shown, struct plan_group *group,
+                   struct plan_row *row)
 {
-    *row = (struct plan_row){.n = 1};
+    *row = (struct plan_row){.n = 1, .of = 1};
     cairn_plan_get(plan, i, &row->decision);
-    if (row->decision.will == CAIRN_WILL_NOT && !shown->all)
+    const struct cairn_decision *d = &row->decision;
+    if (i >= group->end)
+        count_group(plan, i, group);
+    if (d->will == CAIRN_WILL_NOT && !shown->all)
         return false;
-    const char *id = row->decision.task;
-    uint32_t n =
-        shown->all || shown->commands ? 1 : count_alike(plan, i, &row->decision);
-    bool folded = n > FOLDED_MEMBERS;
-    row->n = folded ? n : 1;
-    row->name = (int)(folded ? strcspn(id, "[") : strlen(id));
-    return true;
+    row->name = (int)strlen(d->task);
+    if (shown->all || shown->commands)
+        return true;
+    uint32_t n = group->n[d->will][d->reason];
+    if (n <= FOLDED_MEMBERS)
+        return true;
+    row->n = n;
+    row->of = group->end - group->first;
+    row->name = (int)strcspn(d->task, "[");
+    bool again = group->shown[d->will][d->reason];
+    group->shown[d->will][d->reason] = true;
+    return !again;
 }
 
 static int name_columns(const struct cairn_plan *plan, const struct plan_shown *shown)
 {
+    struct plan_group group = {.end = 0};
     struct plan_row row;
     int most = 0;
-    for (uint32_t i = 0; i < cairn_plan_tasks(plan); i += row.n)
-        if (row_at(plan, i, shown, &row))
+    for (uint32_t i = 0; i < cairn_plan_tasks(plan); i++)
+        if (row_at(plan, i, shown, &group, &row))
             most = name_column(most, row.decision.task, (size_t)row.name);
     return most;
 }
@@ -160,7 +180,10 @@ static void print_row(const struct cairn_plan *plan, uint32_t i,
     int gap = name_gap(shown->width, row->decision.task, (size_t)row->name);
     out("%s  %.*s%*s  ", will_words[row->decision.will], row->name, row->decision.task,
         gap, "");
-    if (row->n > 1)
+    if (row->n > 1 && row->n < row->of)
+        out("%u of %u tasks, the first (%s): ", row->n, row->of,
+            row->decision.task + row->name);
+    else if (row->n > 1)
         out("%u tasks, the first: ", row->n);
     out("%s\n", row->decision.detail);
     if (shown->commands)
@@ -173,12 +196,13 @@ static int print_text(const struct cairn_plan *plan, struct plan_shown *shown)
     uint32_t tasks = cairn_plan_tasks(plan);
     const char *text, *workflow = cairn_workflow_name(shown->workflow);
     char *notice;
+    struct plan_group group = {.end = 0};
     struct plan_row row;
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         say("cairn: %s", text);
     shown->width = name_columns(plan, shown);
-    for (uint32_t i = 0; i < tasks && !ui_output_lost(); i += row.n)
-        if (row_at(plan, i, shown, &row))
+    for (uint32_t i = 0; i < tasks && !ui_output_lost(); i++)
+        if (row_at(plan, i, shown, &group, &row))
             print_row(plan, i, &row, shown);
     out_flush();
     if (cairn_plan_run(plan) != 0)

@@ -51,6 +51,19 @@ says 'run   many      30 tasks, the first: it never ran' 'plan: a large group is
 says 'run   few[n=2]  it never ran' 'and a small one is not'
 exits 0 cairn plan flow.yaml --fresh --all
 is "$(grep -c '^run   many\[n=' out)" 30 'plan --all: every member'
+mkdir parts && cd parts || exit 75
+cat >parts.yaml <<'END2'
+name: parts
+jobs: 8
+tasks:
+  g: {foreach: {a: {range: [1, 21]}, b: [x, y, z]}, run: ': $a $b'}
+END2
+exits 0 cairn run parts.yaml -q
+exits 0 cairn plan --rerun 'g[b=y]'
+is "$(cat out)" 'run   g  21 of 63 tasks, the first ([a=1,b=y]): it was asked to run again' 'a large part of a group is one row, too'
+exits 0 cairn plan --rerun 'g[b=y]' --all
+is "$(grep -c . out)" 63 '--all lists each'
+cd .. || exit 75
 exits 0 cairn run flow.yaml --fresh few
 exits 0 cairn status --timing
 is "$(sed '1,/^critical/d' out | wc -l)" 1 'of a part of a run'
