@@ -128,7 +128,11 @@ static const struct tool rows[] = {
      .shape = BRANCH_SHAPE},
     {.name = "branch_merge",
      .title = "Take over a branch",
-     .about = "Takes the changes of a branch's board over into the current branch.",
+     .about =
+         "Takes the changes of a branch's board over into the current branch. Files "
+         "are "
+         "not merged: files_not_merged names those that differ, and "
+         "checkpoint_restore with paths, of the checkpoint in theirs, takes them over.",
      .set = TOOLSET_BRANCH,
      VARIANTS(merge),
      PROPERTIES(merge_properties),

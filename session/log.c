@@ -2,6 +2,7 @@
 /* What was done in a session: telling it, and taking it back. */
 #include "base/array.h"
 #include "base/reader.h"
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "session/names.h"
 #include "session/session_int.h"
@@ -335,11 +336,13 @@ int cairn_session_events(struct cairn_store *store, const char *session, uint64_
 
 struct undoing {
     struct live *live;
-    uint64_t turn;                /* the one that is undone; 0: not found yet */
-    uint64_t below;               /* later turns are undone already */
+    uint64_t turn;   /* the one that is undone; 0: not found yet */
+    uint64_t below;  /* later turns are undone already */
+    unsigned passed; /* restores before this that were taken back: what was done
+                        since each of them is not on the board any more */
     struct board_changes changes; /* as they were made */
     bool blocked;
-    char text[200]; /* what is in the way */
+    char text[1600]; /* what is in the way */
     struct cairn_error *error;
 };
 
@@ -365,6 +368,29 @@ static int keep_change(struct undoing *u, const struct session_log_row *row)
     return rc;
 }
 
+/* What takes that back, which no undo does. */
+static int say_blocked(struct undoing *u, const struct session_log_row *row)
+{
+    struct branch_row from = {.branch = 0};
+    char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)], way[sizeof u->text / 2] = "";
+    struct reader in = reader_of(row->after.ptr, row->after.len);
+    uint64_t branch = read_varint(&in);
+    bool moved = row->verb == VERB_SWITCHED || row->verb == VERB_BRANCHED;
+    if (row->verb == VERB_RESTORED || row->verb == VERB_FORWARD)
+        snprintf(way, sizeof way, ", which `cairn checkpoint undo-restore` takes back");
+    else if (moved && !in.failed && live_branch(u->live, branch, &from, NULL) == 0)
+        snprintf(way, sizeof way, "; `cairn branch switch %s` goes back",
+                 shell_word_in(word, sizeof word, clean_str(from.name)));
+    else if (row->verb != VERB_STARTED)
+        snprintf(way, sizeof way,
+                 "; `cairn checkpoint restore CHECKPOINT` goes back to a state of "
+                 "before");
+    snprintf(u->text, sizeof u->text,
+             "there is nothing to undo: the last thing that was done is '%s'%s",
+             session_verb_name(row->verb, row->before.len > 0), way);
+    return 1;
+}
+
 /* From the newest row back. 1: found, or blocked. */
 static int look_for_turn(void *context, const struct session_log_row *row)
 {
@@ -373,6 +399,14 @@ static int look_for_turn(void *context, const struct session_log_row *row)
         return 0;
     if (u->turn && row->turn != u->turn)
         return 1;
+    if (row->verb == VERB_BACK) {
+        u->passed++;
+        return 0;
+    }
+    if (u->passed) {
+        u->passed -= row->verb == VERB_RESTORED || row->verb == VERB_FORWARD;
+        return 0;
+    }
     switch ((enum session_verb)row->verb) {
     case VERB_PUT:
     case VERB_REMOVED:
@@ -400,13 +434,7 @@ static int look_for_turn(void *context, const struct session_log_row *row)
         break;
     }
     u->blocked = true;
-    snprintf(u->text, sizeof u->text,
-             "there is nothing to undo: the last thing that was done is '%s'%s",
-             session_verb_name(row->verb, row->before.len > 0),
-             row->verb == VERB_RESTORED
-                 ? ", which `cairn checkpoint undo-restore` takes back"
-                 : "");
-    return 1;
+    return say_blocked(u, row);
 }
 
 /* The item must be as the change left it. */

@@ -2,6 +2,7 @@
 #include "cli/files/patterns.h"
 
 #include "cli/exit_status.h"
+#include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/session_of.h"
 
@@ -149,6 +150,20 @@ int patterns_add_files(struct patterns *patterns, const struct settings *setting
         patterns->list[patterns->n++] = pattern;
     }
     return 0;
+}
+
+char *path_operand(const struct settings *settings, struct cairn_store *store,
+                   const char *path)
+{
+    char root[PATH_MAX], here[PATH_MAX] = "", *whole = NULL;
+    find_root(settings, store, root);
+    bool is_here = getcwd(here, sizeof here) && strcmp(here, root) == 0;
+    if (asprintf(&whole, "%s%s%s", is_here ? path[0] == '-' ? "." : "" : root,
+                 is_here && path[0] != '-' ? "" : "/", path) < 0)
+        return NULL;
+    char *word = shell_word(whole);
+    free(whole);
+    return word;
 }
 
 void patterns_release(struct patterns *patterns)

@@ -21,6 +21,10 @@ int patterns_take(struct patterns *patterns, const char *given);
  * from the working directory, and no pattern. */
 int patterns_add_files(struct patterns *patterns, const struct settings *settings,
                        struct cairn_store *store, int first);
+/* The operand that means a path from the directory of the session's files, for a
+ * command that is suggested: heap, quoted for a shell; NULL: there is no memory. */
+char *path_operand(const struct settings *settings, struct cairn_store *store,
+                   const char *path);
 void patterns_release(struct patterns *patterns);
 
 /* Calls with the path of a file in its session: as it is seen from the working

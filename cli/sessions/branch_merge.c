@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn branch merge. */
 #include "cli/events/hooks.h"
+#include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
@@ -30,6 +32,99 @@ static int note_conflict(void *context, const char *id)
     list->ids = ids;
     snprintf(list->ids[list->n++], sizeof *list->ids, "%s", id);
     return 0;
+}
+
+/* ---- Files, which are not merged ---- */
+
+struct left_file {
+    char *path; /* heap */
+    bool both;  /* both branches had changed it; else the other one alone */
+};
+struct left_files {
+    struct left_file *at;
+    size_t n, theirs; /* theirs: of these, that the other one alone had changed */
+};
+
+static int note_file(void *context, const char *path, bool both)
+{
+    struct left_files *files = context;
+    struct left_file *at = realloc(files->at, (files->n + 1) * sizeof *at);
+    char *copy = strdup(path);
+    files->at = at ? at : files->at;
+    if (!at || !copy) {
+        free(copy);
+        return 1;
+    }
+    at[files->n++] = (struct left_file){copy, both};
+    files->theirs += !both;
+    return 0;
+}
+
+static void release_files(struct left_files *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        free(files->at[i].path);
+    free(files->at);
+}
+
+enum { FILES_SHOWN = 20 };
+
+/* The words of a command that takes over as many as are shown. */
+static void say_way(const struct settings *settings, struct cairn_store *store,
+                    const struct cairn_merged *merged, const struct left_files *files)
+{
+    char *words = NULL;
+    size_t size = 0, named = 0;
+    FILE *to = open_memstream(&words, &size);
+    for (size_t i = 0; to && i < files->n && named < FILES_SHOWN; i++) {
+        if (files->at[i].both)
+            continue;
+        char *word = path_operand(settings, store, files->at[i].path);
+        fprintf(to, " %s", word ? word : "FILE");
+        free(word);
+        named++;
+    }
+    if (!to || fclose(to) != 0 || files->theirs == 0) {
+        free(words);
+        return;
+    }
+    say("to take over %s: cairn checkpoint restore %s%s%s",
+        files->theirs > named ? "these"
+        : named == 1          ? "the one that it alone had changed"
+                              : "those that it alone had changed",
+        merged->theirs, words, session_hint());
+    free(words);
+}
+
+static void say_files(const struct settings *settings, struct cairn_store *store,
+                      const struct cairn_merged *merged, const struct left_files *files)
+{
+    if (files->n == 0)
+        return;
+    ui_warn("files are not merged: %s has %zu file%s that it had changed, and that "
+            "%s otherwise here",
+            settings->operands[0], files->n, plural(files->n),
+            files->n == 1 ? "is" : "are");
+    for (size_t i = 0; i < files->n && i < FILES_SHOWN; i++)
+        say("  %s%s", files->at[i].path,
+            files->at[i].both ? "  (changed on both branches)" : "");
+    if (files->n > FILES_SHOWN)
+        say("  and %zu more", files->n - FILES_SHOWN);
+    say_way(settings, store, merged, files);
+    say("to compare: cairn checkpoint diff %s %s --patch%s", merged->ours,
+        merged->theirs, session_hint());
+}
+
+static void doc_files(struct doc *doc, const struct left_files *files)
+{
+    doc_array(doc, "files_not_merged");
+    for (size_t i = 0; i < files->n; i++) {
+        doc_object(doc, NULL);
+        doc_text(doc, "path", files->at[i].path);
+        doc_bool(doc, "both", files->at[i].both);
+        doc_end(doc);
+    }
+    doc_end(doc);
 }
 
 /* ---- What was decided of them ---- */
@@ -139,7 +234,8 @@ static void tell_conflict(struct cairn_store *store, const char *session,
 
 static int print_document(struct cairn_store *store, const char *session,
                           const struct cairn_merged *merged,
-                          const struct conflict_list *list)
+                          const struct conflict_list *list,
+                          const struct left_files *files)
 {
     struct doc doc;
     doc_begin(&doc);
@@ -158,6 +254,9 @@ static int print_document(struct cairn_store *store, const char *session,
     for (size_t i = 0; i < list->n; i++)
         tell_conflict(store, session, merged, list->ids[i], &doc);
     doc_end(&doc);
+    doc_text(&doc, "ours", merged->ours);
+    doc_text(&doc, "theirs", merged->theirs);
+    doc_files(&doc, files);
     doc_count(&doc, "gaps_closed", merged->gaps_closed);
     doc_array(&doc, "contradicts");
     for (size_t i = 0; i < 2 && merged->contradicts[0][0] != '\0'; i++)
@@ -216,18 +315,27 @@ int command_branch_merge(struct settings *settings)
     struct cairn_error error = {0};
     struct cairn_merged merged = {0};
     struct conflict_list list = {0};
+    struct left_files files = {.at = NULL};
     const char *name = settings->operands[0];
     int status = session_store(settings, STORE_WRITE, &store);
     if (status == 0 && cairn_branch_merge(store, session_option(settings), name,
                                           (enum cairn_merge)take, note_conflict, &list,
                                           &merged, &error) != 0)
         status = report_error(&error);
-    else if (status == 0 && ui_json())
-        status = print_document(store, session_option(settings), &merged, &list);
-    else if (status == 0)
+    bool made = status == 0;
+    if (made &&
+        cairn_branch_merged_files(store, &merged, note_file, &files, &error) != 0)
+        ui_warn("files are not merged, and which differ is not known: %s", error.text);
+    if (made && ui_json())
+        status =
+            print_document(store, session_option(settings), &merged, &list, &files);
+    else if (made)
         print_text(store, settings, takes[take], &merged, &list);
     if (status == 0)
         warn_of_base(&merged);
+    if (made && !ui_json())
+        say_files(settings, store, &merged, &files);
+    release_files(&files);
     if (list.failed)
         ui_warn(
             "out of memory: not all items that both branches had changed are shown");

@@ -154,7 +154,8 @@ static const struct command session_table[] = {
      "Takes back what the last command changed on the board of the session, with all "
      "that followed from it. Called again, it takes back the change before that one. "
      "Refused where a restore or work on another branch came later, which is named: "
-     "`cairn checkpoint undo-restore` takes back a restore. Checkpoints stay.",
+     "`cairn checkpoint undo-restore` takes back a restore, which is then passed over. "
+     "Checkpoints stay.",
      "  cairn session undo",
      EXITS,
      0,
@@ -347,7 +348,10 @@ static const struct command session_table[] = {
      "Takes over what was changed on the branch since it and the current one parted, "
      "item by item, and marks it as merged. What only one of the two has changed is as "
      "that one has it; --take says what becomes of items that both have changed, whose "
-     "ids are printed. The state before is in a checkpoint.",
+     "ids are printed. The state before is in a checkpoint. Files are not merged: "
+     "those "
+     "that the branch had changed and that differ are named, with a command that takes "
+     "them over.",
      "  cairn branch merge without-cache --take theirs",
      EXITS,
      1,

@@ -111,12 +111,25 @@ struct cairn_merged {
  * counts for a field that both changed and nothing is removed that the other one
  * changed. `each` (may be NULL) gets the ids of those. An item that others refer to
  * stays in any case. The present state is checkpointed before, and the branch is
- * `merged` then. */
+ * `merged` then. Files stay as they are: cairn_branch_merged_files. */
 CAIRN_API int cairn_branch_merge(struct cairn_store *store, const char *session,
                                  const char *name, enum cairn_merge how,
                                  int (*each)(void *, const char *id), void *context,
                                  struct cairn_merged *report,
                                  struct cairn_error *error);
+
+/* Files are not merged. Calls `each` for every file and link that the other branch had
+ * changed since the two were last the same, and that is not the same in both now;
+ * `both`: the current one had changed it, too. In the order of the paths, from the
+ * directory of the files; of a directory that was added, removed or given another mode
+ * nothing is said. `each` must not use the store; what it returns, if not 0, is
+ * returned. None where one of the two states holds no files; where the state in which
+ * they were the same holds none, all counts as changed since. */
+CAIRN_API int cairn_branch_merged_files(struct cairn_store *store,
+                                        const struct cairn_merged *merged,
+                                        int (*each)(void *, const char *path,
+                                                    bool both),
+                                        void *context, struct cairn_error *error);
 
 #ifdef __cplusplus
 }

@@ -185,4 +185,60 @@ is "$(cairn gap show g1 --json >doc.json; json_get .status doc.json)" open 'evid
 exits 0 cairn branch switch main
 exits 0 cairn branch merge without
 is "$(cairn gap show g1 --json >doc.json; json_get .status doc.json)" open 'nor does the merge that takes that over'
+
+# ---- Files are not merged, and that is said ----
+# As words of the command that is suggested: what runs it takes them over.
+mkdir files
+cd files || exit
+export CAIRN_STORE="$PWD/.cairn"
+exits 0 cairn session start files
+mkdir p p/sub
+exits 0 cairn session config files p
+for file in same ours theirs both gone-there gone-both sub/deep mode; do echo base >"p/$file"; done
+ln -s same p/link
+exits 0 cairn branch start spike
+for file in theirs both sub/deep "new '\$x"; do echo spike >"p/$file"; done
+rm p/gone-there p/gone-both
+chmod 600 p/mode
+ln -sf ours p/link
+mkdir p/empty
+exits 0 cairn note add found
+exits 0 cairn checkpoint create there
+exits 0 cairn branch switch main
+echo main >p/ours
+echo main >p/both
+rm p/gone-both
+exits 0 cairn branch merge spike
+says 'files are not merged: spike has 7 files that it had changed, and that are otherwise here'
+says '  both  (changed on both branches)'
+for file in theirs gone-there sub/deep mode link; do says "  $file"; done
+ok 'what is the same in both is not named' sh -c '! grep -Eq "^  (same|ours|gone-both|empty)" err'
+is "$(cat p/theirs p/both p/ours)" "$(printf 'base\nmain\nmain')" 'no file was changed'
+way=$(sed -n 's/^to take over those that it alone had changed: //p' err)
+compare=$(sed -n 's/^to compare: //p' err)
+exits 0 sh -c "$compare"
+matches '^\+spike' 'the other one that is suggested shows what differs'
+exits 0 sh -c "$way --yes"
+is "$(cat p/theirs p/both p/ours p/sub/deep "p/new '\$x")" "$(printf 'spike\nmain\nmain\nspike\nspike')" 'the suggested command takes them over'
+is "$(stat -c %a p/mode) $(readlink p/link) $(ls p/gone-there 2>/dev/null)" '600 ours ' 'all of them'
+exits 0 cairn checkpoint undo-restore
+is "$(cat p/theirs)" base 'which can be taken back'
+exits 0 cairn branch start second
+echo second >p/second
+exits 0 cairn branch switch main
+cd p || exit
+exits 0 cairn branch merge second --json
+is "$(json_get '.files_not_merged[0].path' out) $(json_get '.files_not_merged[0].both' out)" 'second false' 'as JSON'
+exits 0 cairn branch start third
+echo third >third
+exits 0 cairn branch switch main
+exits 0 cairn branch merge third
+exits 0 sh -c "$(sed -n 's/^to take over the one that it alone had changed: //p' err) --yes"
+is "$(cat third)" third 'also in the directory of the files'
+exits 0 cairn branch start fourth
+exits 0 cairn branch switch main
+exits 0 cairn branch merge fourth
+ok 'where no file differs nothing is said' sh -c '! grep -q "not merged" err'
+cd ../..
+unset CAIRN_STORE
 done_testing

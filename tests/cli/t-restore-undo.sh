@@ -200,6 +200,42 @@ exits 2 cairn checkpoint undo-restore
 says 'the last move was to branch aside; `cairn branch switch main-2` goes back'
 fresh
 
+# ---- session undo, behind restores and branches ----
+rm -rf undo
+mkdir undo
+cd undo || exit
+export CAIRN_STORE="$PWD/.cairn"
+run cairn session start u
+run cairn note add first
+exits 0 cairn checkpoint create one
+run cairn note add second
+exits 0 cairn checkpoint restore 1 --yes
+run cairn note add 'after the restore'
+exits 0 cairn session undo
+exits 2 cairn session undo
+says 'the last thing that was done is '"'restored', which \`cairn checkpoint undo-restore\` takes back"
+run cairn note add 'given up'
+exits 0 cairn checkpoint undo-restore
+exits 0 cairn session undo
+matches second 'a restore that was taken back is not in the way'
+is "$(get .total cairn note list)" 1 'what it had made is not what is undone'
+exits 0 cairn session undo
+is "$(get .total cairn note list)" 0 'and so on'
+run cairn note add third
+exits 0 cairn checkpoint restore 1 --yes
+exits 0 cairn checkpoint undo-restore
+exits 0 cairn checkpoint redo-restore
+exits 2 cairn session undo
+says "'redid-restore', which \`cairn checkpoint undo-restore\` takes back"
+exits 0 cairn branch start 'a b'
+exits 2 cairn session undo
+says "'branched'; \`cairn branch switch main-3\` goes back"
+exits 0 cairn branch switch main
+exits 2 cairn session undo
+says "'switched'; \`cairn branch switch 'a b'\` goes back"
+cd ..
+unset CAIRN_STORE
+
 # ---- A part of the files, the messages ----
 exits 0 cairn checkpoint restore "$one" --yes --paths f
 keep paths
