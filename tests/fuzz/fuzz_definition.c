@@ -42,7 +42,10 @@ static void look_at_task(const struct graph *graph, uint32_t task)
 {
     const struct definition *definition = graph->definition;
     const struct task_def *def = graph_def(graph, task);
-    struct scope scope = {definition, def, graph_member(graph, task), no_name, NULL};
+    struct scope scope = {.definition = definition,
+                          .def = def,
+                          .member = graph_member(graph, task),
+                          .lookup = no_name};
     struct cairn_error error = {0};
     bool holds;
     HOLDS(graph_find(graph, str_of(graph->id[task])) == task);
