@@ -34,7 +34,7 @@ static int note_task(void *context, const struct cairn_task_info *info)
     if (!check(reading->s, task != UINT32_MAX, "unknown task %s", info->id))
         return 1;
     reading->snapshot->outcome[task] = info->outcome;
-    reading->snapshot->attempts[task] = info->attempts;
+    reading->snapshot->attempts[task] = info->attempt;
     reading->snapshot->interrupted[task] = info->interrupted || info->running;
     return 0;
 }

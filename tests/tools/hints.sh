@@ -96,7 +96,7 @@ while IFS= read -r text; do
         kind=parsed
     fi
     if [ $kind = parsed ]; then
-        sh -c "$(printf '%s\n' "$text" | sed 's/|[a-z|]*//; s/ -- .*//; s/ [|>&].*//
+        sh -c "$(printf '%s\n' "$text" | sed 's/ -- .*//; s/ [|>&].*//; s/|[a-z|]*//
             s/[][]//g; s/\.\.\.//g; s/\([ =,]\)[A-Z][A-Z]*/\11/g') --help" \
             >"$work/out" 2>"$work/err" </dev/null
         status=$?

@@ -20,7 +20,7 @@ static int note_task(void *context, const struct cairn_task_info *info)
     if (task == TASKS)
         return 1;
     snapshot->outcome[task] = info->outcome;
-    snapshot->attempts[task] = info->attempts;
+    snapshot->attempts[task] = info->attempt;
     snapshot->interrupted[task] = info->interrupted;
     return 0;
 }

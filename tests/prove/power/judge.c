@@ -84,7 +84,7 @@ static int see_task(void *context, const struct cairn_task_info *info)
     look->done[info->node] = info->outcome == CAIRN_COMPLETED;
     look->completed += info->outcome == CAIRN_COMPLETED;
     look->lost += fate->outcome == CAIRN_COMPLETED && info->outcome != CAIRN_COMPLETED;
-    look->not_begun += !recorder && info->attempts < fate->attempts;
+    look->not_begun += !recorder && info->attempt < fate->attempts;
     look->invented += !recorder && info->outcome == CAIRN_COMPLETED && !fate->attempts;
     return 0;
 }
