@@ -24,6 +24,19 @@ void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE])
     out[2 * DIGEST_SIZE] = 0;
 }
 
+bool bytes_of_hex(struct str hex, uint8_t *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < hex.len; i++) {
+        const char *digit = hex.ptr[i] ? strchr(digits, hex.ptr[i]) : NULL;
+        if (!digit)
+            return false;
+        unsigned high = i % 2 ? (unsigned)out[i / 2] << 4 : 0;
+        out[i / 2] = (uint8_t)(high | (unsigned)(digit - digits));
+    }
+    return hex.len % 2 == 0;
+}
+
 struct sha256 *sha256_new(void)
 {
     return calloc(1, sizeof(struct sha256));

@@ -34,6 +34,9 @@ static inline struct str digest_view(const struct digest *digest)
 
 /* Lower-case hex and a NUL. */
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE]);
+/* The bytes that pairs of lower-case hex digits stand for, half as many as there are
+ * digits. */
+bool bytes_of_hex(struct str hex, uint8_t *out);
 
 /* A reusable hash state. One sha256_new serves any number of begin/add/end rounds. */
 struct sha256;

@@ -3,6 +3,7 @@
 #include "checkpoint/find_int.h"
 
 #include "checkpoint/recover.h"
+#include "checkpoint/row_int.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"
 
@@ -25,6 +26,34 @@ static void info_of_rebuilt(const struct chains *in, const struct rebuilt *built
     digest_hex(&built->ref.digest, info->digest);
 }
 
+struct lack_of_row {
+    const struct chains *in;
+    struct losses losses;
+    bool *lost;
+    struct cairn_error *error;
+};
+
+static int look_at_row(void *context, const struct checkpoint_row *row)
+{
+    struct lack_of_row *lack = context;
+    struct sound_record record;
+    int rc = row_check(row, lack->in->sha, &record, lack->error);
+    return rc ? rc
+              : record_lacks(&record, lack->in->kind, &lack->losses, lack->lost,
+                             lack->error);
+}
+
+static int info_lacks(const struct chains *in, struct cairn_checkpoint_info *info,
+                      struct cairn_error *error)
+{
+    struct lack_of_row lack = {.in = in, .lost = &info->part_lost, .error = error};
+    int rc = losses_load(&lack.losses, in->store, error);
+    if (!rc && losses_any(&lack.losses))
+        rc = store_get_checkpoint(in->store, info->seq, look_at_row, &lack, error);
+    losses_release(&lack.losses);
+    return rc;
+}
+
 static int info_rebuilt(const struct catalog *catalog, const struct chains *in,
                         uint64_t seq, struct cairn_checkpoint_info *out, uint64_t *bad,
                         struct cairn_error *error)
@@ -43,6 +72,8 @@ static int info_rebuilt(const struct catalog *catalog, const struct chains *in,
         in->kind->summarize(state, &info);
         in->kind->state_release(state);
         rc = info_finish(catalog, &info, error);
+        if (rc == 0)
+            rc = info_lacks(in, &info, error);
     }
     free(state);
     if (rc == 0)

@@ -22,6 +22,7 @@ struct page {
     const struct catalog *catalog;
     struct cairn_checkpoint_info *infos;
     size_t n;
+    struct losses losses;
     struct cairn_error forged; /* why a run's row failed verification; or code 0 */
     struct cairn_error *error;
 };
@@ -64,9 +65,13 @@ static int info_of_row(void *context, const struct checkpoint_row *row)
     info_columns(row, info);
     int rc = row_check(row, page->catalog->sha, &checked, page->error);
     if (rc == 0) {
+        const struct payload_kind *kind =
+            catalog_kind(page->catalog, row->namespace_id);
         info->position = checked.header.position;
-        rc = catalog_kind(page->catalog, row->namespace_id)
-                 ->describe(&checked, info, page->error);
+        rc = kind->describe(&checked, info, page->error);
+        if (rc == 0)
+            rc = record_lacks(&checked, kind, &page->losses, &info->part_lost,
+                              page->error);
     }
     if (rc && rc != CAIRN_EDAMAGED)
         return rc;
@@ -405,7 +410,10 @@ static int list_range(const struct catalog *catalog, struct listing *list,
     page.infos = calloc(PAGE, sizeof *page.infos);
     if (!page.infos)
         return error_nomem(error);
-    int rc = list_pages(list, &page);
+    int rc = losses_load(&page.losses, catalog->store, error);
+    if (!rc)
+        rc = list_pages(list, &page);
+    losses_release(&page.losses);
     if (!rc && page.forged.code)
         rc = error_set(error, page.forged.code, "%s", page.forged.text);
     free(page.infos);

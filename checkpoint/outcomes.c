@@ -352,6 +352,9 @@ const struct payload_kind outcomes_kind = {
     .restart = "`cairn run FILE --fresh` starts again",
     .root_noun = "graph",
     .root_loss = "their runs go on only with the workflow's file as it was",
+    .part_lost =
+        "a repair could not save the graph of its run, which goes on only with "
+        "the workflow's file as it was",
     .check = check_payload,
     .describe = describe_payload,
     .state_bytes = sizeof(struct outcomes),

@@ -76,6 +76,7 @@ struct payload_kind {
     const char *restart;     /* what to do where no full record is left */
     const char *root_noun;   /* of NEEDED roots: "graph" */
     const char *root_loss;   /* what the loss of one means */
+    const char *part_lost;   /* the same, once a repair has found that it is lost */
 
     /* Reads the payload whole. */
     int (*check)(const struct sound_record *record, struct payload_check *check,

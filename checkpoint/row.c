@@ -161,3 +161,32 @@ int fork_points(const struct chains *in, uint64_t stream, struct seqs *out,
     seqs_sort(out);
     return rc;
 }
+
+/* ---- What it lacks ---- */
+
+struct lack {
+    struct losses *losses;
+    bool lost;
+    struct cairn_error why; /* of looking, apart from that of the payload */
+};
+
+static int look_at_root(void *context, const struct digest *object, bool is_node)
+{
+    struct lack *lack = context;
+    return losses_look(lack->losses, object, is_node, &lack->lost, &lack->why);
+}
+
+int record_lacks(const struct sound_record *record, const struct payload_kind *kind,
+                 struct losses *losses, bool *lost, struct cairn_error *error)
+{
+    struct lack lack = {.losses = losses};
+    struct payload_check check = {
+        .roots = ROOTS_NEEDED, .root = look_at_root, .context = &lack};
+    if (!losses_any(losses))
+        return 0;
+    int rc = kind->check(record, &check, error);
+    if (lack.why.code)
+        return error_set(error, lack.why.code, "%s", lack.why.text);
+    *lost = *lost || (!rc && lack.lost);
+    return rc == CAIRN_ENEWER ? 0 : rc; /* what it needs is not known */
+}

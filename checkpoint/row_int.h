@@ -5,6 +5,7 @@
 
 #include "cairn/checkpoint.h"
 #include "checkpoint/chain.h"
+#include "checkpoint/nodes/losses.h"
 #include "storage/rows_checkpoint.h"
 
 /* Decodes the record, checks its HMAC if the store was opened with a key and it is not
@@ -28,6 +29,11 @@ int row_verify(const struct checkpoint_row *row, struct sha256 *sha,
 /* The SHA-256 that the row's record had when it was written, as far as can be told:
  * the digest column, or that of the record's bytes if they are a sound record. */
 struct digest row_digest(const struct checkpoint_row *row, struct sha256 *sha);
+
+/* Sets *lost if the record needs something that a repair could not save, and otherwise
+ * leaves it alone. CAIRN_EDAMAGED: its payload cannot be read. */
+int record_lacks(const struct sound_record *record, const struct payload_kind *kind,
+                 struct losses *losses, bool *lost, struct cairn_error *error);
 
 /* Lists of seqs. */
 struct seqs {

@@ -277,6 +277,10 @@ const struct payload_kind sections_kind = {
     .restart = "`cairn branch start` begins another one",
     .root_noun = "section",
     .root_loss = "they cannot be restored",
+    .part_lost =
+        "a repair could not save a part of what it holds: as a whole it cannot "
+        "be restored; `cairn checkpoint cat ID FILE` prints a file that is "
+        "left",
     .check = check_payload,
     .describe = describe_payload,
     .state_bytes = sizeof(struct sections_state),

@@ -372,6 +372,7 @@ void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *in
     else
         run_members(doc, info);
     doc_bool(doc, "damaged", info->damaged);
+    doc_bool(doc, "part_lost", info->part_lost);
     doc_some(doc, "parent", info->parent);
     doc_time(doc, "time", info->time_ns);
     doc_text(doc, "kind", info->full ? "full" : "delta");
@@ -408,6 +409,11 @@ void checkpoint_list_document(struct doc *doc, const struct cairn_checkpoint_inf
         return;
     doc_text(doc, "message", info->damaged ? NULL : info->message);
     tags_document(doc, info->tags);
+}
+
+const char *checkpoint_flaw(const struct cairn_checkpoint_info *info)
+{
+    return info->damaged ? "  DAMAGED" : info->part_lost ? "  PART LOST" : "";
 }
 
 const char *checkpoint_message(char out[CHECKPOINT_LINE_MAX],

@@ -54,6 +54,9 @@ void checkpoint_list_document(struct doc *doc,
 enum { CHECKPOINT_LINE_MAX = 1200 };
 const char *checkpoint_line(char out[CHECKPOINT_LINE_MAX],
                             const struct cairn_checkpoint_info *info);
+/* Behind what people see of it, with two blanks in front: that it is damaged, or lacks
+ * something that a repair could not save; or "". */
+const char *checkpoint_flaw(const struct cairn_checkpoint_info *info);
 /* Of a session: the first line of the message and the tags, each with two blanks in
  * front, or nothing. */
 const char *checkpoint_message(char out[CHECKPOINT_LINE_MAX],

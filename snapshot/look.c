@@ -126,8 +126,7 @@ static int give_object(struct cairn_store *store, const struct digest *digest,
     buf_clear(content);
     int rc = store_get_object(store, digest, content, error);
     if (rc == CAIRN_ENOTFOUND)
-        rc = error_set(error, CAIRN_EDAMAGED,
-                       "the content of a file is missing: run `cairn doctor`");
+        rc = snapshot_missing(store, digest, "the content of a file", error);
     return rc ? rc : part(context, buf_view(content));
 }
 

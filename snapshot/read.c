@@ -4,17 +4,32 @@
 #include "checkpoint/nodes/nodes.h"
 #include "snapshot/snapshot.h"
 #include "storage/object.h"
+#include "storage/rows_lost.h"
 
-/* Something that something refers to: missing is damaged. */
+int snapshot_missing(struct cairn_store *store, const struct digest *digest,
+                     const char *what, struct cairn_error *error)
+{
+    char hex[DIGEST_HEX_SIZE];
+    bool known = false;
+    digest_hex(digest, hex);
+    int rc = store_is_known_loss(store, hex, &known, error);
+    if (rc)
+        return rc;
+    return error_set(error, CAIRN_EDAMAGED,
+                     known ? "%s could not be saved by a repair: `cairn checkpoint "
+                             "verify` names each checkpoint that lacks something, and "
+                             "`cairn checkpoint cat ID FILE` prints a file that is left"
+                           : "%s is missing: run `cairn doctor`",
+                     what);
+}
+
 static int read_object(struct cairn_store *store, const struct digest *digest,
                        struct arena *arena, struct str *out, struct cairn_error *error)
 {
     struct buf content = BUF_INIT;
     int rc = store_get_object(store, digest, &content, error);
     if (rc == CAIRN_ENOTFOUND)
-        rc =
-            error_set(error, CAIRN_EDAMAGED,
-                      "a part of the snapshot of files is missing: run `cairn doctor`");
+        rc = snapshot_missing(store, digest, "a part of the snapshot of files", error);
     *out = rc ? STR("") : arena_str(arena, buf_view(&content));
     buf_release(&content);
     return !rc && arena->failed ? error_nomem(error) : rc;

@@ -80,6 +80,10 @@ struct snapshot_head {
 };
 /* The content of such an object. */
 void snapshot_head_encode(const struct snapshot_head *head, struct buf *out);
+/* CAIRN_EDAMAGED, since something refers to `what`, which is not there: whether it is a
+ * known loss, and where to read on. */
+int snapshot_missing(struct cairn_store *store, const struct digest *digest,
+                     const char *what, struct cairn_error *error);
 int snapshot_read(struct cairn_store *store, const struct digest *digest,
                   struct arena *arena, struct snapshot_head *out,
                   struct cairn_error *error);

@@ -71,6 +71,25 @@ int store_is_known_loss(struct cairn_store *store, const char *hex, bool *known,
                  error);
 }
 
+int store_each_known_loss(struct cairn_store *store,
+                          int (*each)(void *, const struct digest *), void *context,
+                          struct cairn_error *error)
+{
+    struct query query;
+    struct digest digest;
+    store_assert_open(store);
+    int rc = query_start(&query, store->db, SQL_EACH_KNOWN_LOSS, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct str hex = query_text(&query, 0);
+        bool sound = hex.len == 2 * DIGEST_SIZE && bytes_of_hex(hex, digest.bytes);
+        rc = sound ? each(context, &digest) : 0;
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
 int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
                           struct cairn_error *error)
 {

@@ -4,6 +4,7 @@
 #define STORAGE_ROWS_LOST_H
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/str.h"
 #include "cairn/store.h"
 
@@ -24,6 +25,10 @@ int store_put_known_loss(struct cairn_store *store, const char *hex,
                          struct cairn_error *error);
 int store_is_known_loss(struct cairn_store *store, const char *hex, bool *known,
                         struct cairn_error *error);
+/* A non-zero return stops, and is returned if negative. */
+int store_each_known_loss(struct cairn_store *store,
+                          int (*each)(void *, const struct digest *), void *context,
+                          struct cairn_error *error);
 /* Whether that checkpoint was found damaged before. */
 int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
                           struct cairn_error *error);

@@ -177,25 +177,11 @@ static int checksum_key(const uint8_t key[KEY_BYTES], uint8_t check[CHECK_BYTES]
     return rc;
 }
 
-static bool from_hex(struct str hex, uint8_t *out)
-{
-    assert(hex.len == KEY_HEX);
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < hex.len; i++) {
-        const char *digit = hex.ptr[i] ? strchr(digits, hex.ptr[i]) : NULL;
-        if (!digit)
-            return false;
-        unsigned high = i % 2 ? (unsigned)out[i / 2] << 4 : 0;
-        out[i / 2] = (uint8_t)(high | (unsigned)(digit - digits));
-    }
-    return true;
-}
-
 static int decode_key(struct str text, uint8_t key[KEY_BYTES],
                       struct cairn_error *error)
 {
     uint8_t bytes[KEY_BYTES + CHECK_BYTES], check[CHECK_BYTES];
-    bool whole = text.len == KEY_HEX && from_hex(text, bytes);
+    bool whole = text.len == KEY_HEX && bytes_of_hex(text, bytes);
     int rc = whole ? checksum_key(bytes, check, error) : 0;
     if (rc)
         return rc;

@@ -7,6 +7,7 @@
 #include "checkpoint/repair/repair.h"
 #include "checkpoint/verify/verify.h"
 #include "storage/health.h"
+#include "storage/rows_run.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -23,6 +24,9 @@ struct doctor {
     bool bad, stopped;
     struct cairn_error trouble; /* why something could not be checked; or code 0 */
     uint64_t bad_lines, bad_records;
+    bool has_runs;
+    uint64_t n_lost;      /* checkpoints that lack what a repair could not save, ... */
+    char lost_ids[200];   /* ... and the first of them */
     char first_line[256]; /* of the check of the database's pages */
 };
 
@@ -221,13 +225,15 @@ static void check_pages(struct doctor *d)
 }
 
 /* A repair uses no key: it keeps records that only have a wrong HMAC. */
-static const char *remedy_of(const struct cairn_problem *problem, char buffer[200])
+static const char *remedy_of(const struct doctor *d,
+                             const struct cairn_problem *problem, char buffer[200])
 {
     if (problem->kind == CAIRN_PROBLEM_KEY)
         return "name the right key with --key FILE or CAIRN_KEY, or none";
     if (problem->kind != CAIRN_PROBLEM_HMAC)
-        return "resume works from what is valid; `cairn doctor --repair` takes out "
-               "what is damaged";
+        return d->has_runs ? "resume works from what is valid; `cairn doctor --repair` "
+                             "takes out what is damaged"
+                           : "`cairn doctor --repair` takes out what is damaged";
     if (!problem->seq)
         return "put back a copy of the store in which it is as it was, or start again "
                "with `cairn run FILE --fresh`; with its run it can be removed (`cairn "
@@ -239,6 +245,30 @@ static const char *remedy_of(const struct cairn_problem *problem, char buffer[20
     return buffer;
 }
 
+static void note_lost(struct doctor *d, const struct cairn_problem *problem)
+{
+    size_t n = strlen(d->lost_ids);
+    if (n + strlen(problem->id) + 3 <= sizeof d->lost_ids)
+        snprintf(d->lost_ids + n, sizeof d->lost_ids - n, "%s%s", n ? ", " : "",
+                 problem->id);
+    d->n_lost++;
+}
+
+/* Not bad: nobody can do more about it. */
+static void report_lost(struct doctor *d)
+{
+    char text[400];
+    if (!d->n_lost)
+        return;
+    snprintf(text, sizeof text,
+             "%llu checkpoint%s something that a repair could not save: %s",
+             (unsigned long long)d->n_lost, d->n_lost == 1 ? " lacks" : "s lack",
+             d->lost_ids);
+    report_finding(d, CAIRN_HEALTH_WARN, "lost", text,
+                   "`cairn checkpoint verify` names each and what can still be done "
+                   "with it; `cairn checkpoint delete ID` takes one out");
+}
+
 static int report_problem(void *context, const struct cairn_problem *problem)
 {
     struct doctor *d = context;
@@ -246,6 +276,10 @@ static int report_problem(void *context, const struct cairn_problem *problem)
     assert(problem->kind != CAIRN_PROBLEM_HEAD); /* there is nothing to compare with */
     snprintf(text, sizeof text, "%s%s%s", problem->id, *problem->id ? ": " : "",
              problem->text);
+    if (problem->kind == CAIRN_PROBLEM_LOST) {
+        note_lost(d, problem);
+        return 0;
+    }
     if (problem->kind == CAIRN_PROBLEM_UNREAD) {
         report_finding(d, CAIRN_HEALTH_WARN, "records", text,
                        "use the release that wrote them");
@@ -254,8 +288,15 @@ static int report_problem(void *context, const struct cairn_problem *problem)
     d->bad_records++;
     report_finding(d, CAIRN_HEALTH_BAD,
                    problem->kind == CAIRN_PROBLEM_KEY ? "key" : "records", text,
-                   remedy_of(problem, remedy));
+                   remedy_of(d, problem, remedy));
     return 0;
+}
+
+static int note_any_run(void *context, const struct run_row *row)
+{
+    (void)row;
+    *(bool *)context = true;
+    return 1;
 }
 
 static void check_content(struct doctor *d)
@@ -264,13 +305,16 @@ static void check_content(struct doctor *d)
     struct cairn_error error = {0};
     char text[256];
     struct verify_reader reader = {report_problem, d};
+    struct run_filter one = {.limit = 1};
     assert(d->store);
+    (void)store_each_run(d->store, &one, note_any_run, &d->has_runs, NULL);
     int rc =
         checkpoint_verify(d->store, d->options->kinds, NULL, &reader, &result, &error);
     if (rc && is_trouble(d, &error))
         return;
     if (rc && (rc != CAIRN_EDAMAGED || d->bad_records == 0))
         report_error(d, "records", &error); /* the tables could not be read whole */
+    report_lost(d);
     if (rc)
         return;
     assert(result.damaged == 0 && result.bad_objects == 0);

@@ -188,7 +188,8 @@ static int fill_store(struct repair *r)
 static int first_problem(void *context, const struct cairn_problem *problem)
 {
     char *text = context;
-    if (!text[0] && problem->kind != CAIRN_PROBLEM_UNREAD)
+    if (!text[0] && problem->kind != CAIRN_PROBLEM_UNREAD &&
+        problem->kind != CAIRN_PROBLEM_LOST)
         snprintf(text, 400, "%s%s%.300s", problem->id, problem->id[0] ? ": " : "",
                  problem->text);
     return 0;

@@ -120,7 +120,9 @@ static int verify_content(struct verifier *v, const struct found_checkpoint *fou
     struct one_record one = {v, found->in.kind, found->seq};
     int rc = store_get_checkpoint(v->store, found->seq, note_roots, &one, v->error);
     v->one = true;
-    return rc ? rc : verify_roots(v);
+    if (!rc)
+        rc = verify_roots(v);
+    return rc || v->stop ? rc : verify_losses(v, found->seq);
 }
 
 /* Its parent, and that it was read at all. */

@@ -17,7 +17,9 @@ static int report_problem(struct verifier *v, enum cairn_problem_kind kind,
     vsnprintf(text, sizeof text, format, args);
     if (id)
         snprintf(problem.id, sizeof problem.id, "%s", id);
-    if (seq || id) /* a row under the number 0 has an id, too */
+    if (kind == CAIRN_PROBLEM_LOST)
+        v->result.part_lost++;
+    else if (seq || id) /* a row under the number 0 has an id, too */
         v->result.damaged++;
     v->n_damage += kind == CAIRN_PROBLEM_DAMAGE;
     v->result.bad_hmacs += kind == CAIRN_PROBLEM_HMAC;

@@ -209,3 +209,41 @@ int verify_roots(struct verifier *v)
     buf_release(&content);
     return rc ? rc : verify_nodes(v);
 }
+
+/* ---- What a repair could not save ---- */
+
+struct lack_check {
+    struct verifier *v;
+    struct losses losses;
+};
+
+static int report_lack(void *context, const struct checkpoint_row *row)
+{
+    struct lack_check *check = context;
+    struct verifier *v = check->v;
+    const struct payload_kind *kind = kind_of(v->kinds, row->namespace_id);
+    struct sound_record record;
+    struct cairn_error why = {0};
+    char id[CAIRN_ID_MAX];
+    bool lost = false;
+    if (!kind || row_check_bytes(row, v->sha, &record, NULL))
+        return 0;
+    int rc = record_lacks(&record, kind, &check->losses, &lost, &why);
+    if (rc && rc != CAIRN_EDAMAGED)
+        return error_set(v->error, rc, "%s", why.text);
+    if (!lost)
+        return 0;
+    row_id(row, id);
+    return verify_report_as(v, CAIRN_PROBLEM_LOST, row->seq, id, "%s", kind->part_lost);
+}
+
+int verify_losses(struct verifier *v, uint64_t seq)
+{
+    struct lack_check check = {.v = v};
+    struct checkpoint_range all = {.first = seq, .last = seq};
+    int rc = losses_load(&check.losses, v->store, v->error);
+    if (!rc && losses_any(&check.losses))
+        rc = store_each_checkpoint(v->store, &all, report_lack, &check, v->error);
+    losses_release(&check.losses);
+    return rc;
+}

@@ -113,7 +113,7 @@ static void print_row(struct cairn_store *store,
     out("%-30s  %5s  %8llu  %-5s  %9s  %-19s  %s%s%s", info->id, run,
         (unsigned long long)info->position, info->full ? "full" : "delta", done,
         format_local(when, info->time_ns), checkpoint_line(line, info),
-        info->head ? "  head" : "", info->damaged ? "  DAMAGED" : "");
+        info->head ? "  head" : "", checkpoint_flaw(info));
     labels_print(store, info);
     out("\n");
 }

@@ -112,7 +112,7 @@ static void print_checkpoint(const struct cairn_checkpoint_info *info)
         !info->head ? ""
         : debug     ? ", newest of its branch"
                     : ", newest of its run",
-        info->damaged ? ", DAMAGED" : "");
+        checkpoint_flaw(info));
     if (!debug)
         out("workflow  %s, run %llu\n", info->workflow, (unsigned long long)info->run);
     else if (info->session != 0)

@@ -126,8 +126,7 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
         out("  %u/%u", info->completed, info->total);
     if (info->head)
         out("  head");
-    if (info->damaged)
-        out("  DAMAGED");
+    out("%s", checkpoint_flaw(info));
     labels_print(rows->tree->store, info);
     print_forks(rows, info->seq);
     out("\n");

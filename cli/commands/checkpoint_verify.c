@@ -12,14 +12,15 @@
 struct verify_report {
     struct doc *doc; /* with --json */
     uint64_t problems;
-    uint64_t kinds[CAIRN_PROBLEM_UNREAD + 1]; /* of these */
-    bool forged;                              /* a checkpoint without a good HMAC */
-    const struct head_list *heads;            /* or NULL */
+    uint64_t kinds[CAIRN_PROBLEM_LOST + 1]; /* of these */
+    bool forged;                            /* a checkpoint without a good HMAC */
+    const struct head_list *heads;          /* or NULL */
 };
 
 static int each_problem(void *context, const struct cairn_problem *problem)
 {
-    static const char *const kinds[] = {"damage", "hmac", "key", "head", "unread"};
+    static const char *const kinds[] = {"damage", "hmac",   "key",
+                                        "head",   "unread", "lost"};
     struct verify_report *report = context;
     report->problems++;
     report->kinds[problem->kind]++;
@@ -56,6 +57,7 @@ static void print_document(const struct verify_report *report,
     doc_count(doc, "unkeyed_runs", result->unkeyed_runs);
     doc_count(doc, "unkeyed_branches", result->unkeyed_branches);
     doc_count(doc, "bad_hmacs", result->bad_hmacs);
+    doc_count(doc, "part_lost", result->part_lost);
     if (report->heads) {
         doc_object(doc, "head");
         doc_count(doc, "runs", report->heads->n);
@@ -80,7 +82,7 @@ static void print_advice(const struct verify_report *report)
 {
     const uint64_t *kinds = report->kinds;
     if (kinds[CAIRN_PROBLEM_DAMAGE] > 0)
-        say("resume skips what is damaged; see `cairn doctor` for what to do");
+        say("see `cairn doctor` for what to do");
     if (kinds[CAIRN_PROBLEM_HMAC] > 0)
         say("records without an HMAC of the key do not count; %s",
             report->forged ? "`cairn checkpoint delete ID` with the same --key removes "
@@ -114,9 +116,9 @@ static void print_unkeyed(const struct cairn_verify_result *result)
 static void print_text(const struct verify_report *report,
                        const struct cairn_verify_result *result)
 {
-    uint64_t others = report->kinds[CAIRN_PROBLEM_HEAD] +
-                      report->kinds[CAIRN_PROBLEM_KEY] +
-                      report->kinds[CAIRN_PROBLEM_UNREAD];
+    uint64_t others =
+        report->kinds[CAIRN_PROBLEM_HEAD] + report->kinds[CAIRN_PROBLEM_KEY] +
+        report->kinds[CAIRN_PROBLEM_UNREAD] + report->kinds[CAIRN_PROBLEM_LOST];
     char took[FORMAT_MAX];
     out_flush();
     say("%llu checkpoint%s and %llu object%s checked in %s: %s",
@@ -124,6 +126,10 @@ static void print_text(const struct verify_report *report,
         (unsigned long long)result->objects, plural(result->objects),
         format_duration(took, result->duration_ms),
         report->problems > others ? "DAMAGED" : "undamaged");
+    if (result->part_lost > 0)
+        say("%llu of the checkpoints lack%s something that a repair could not save: "
+            "`cairn checkpoint delete ID` takes one out",
+            (unsigned long long)result->part_lost, result->part_lost == 1 ? "s" : "");
     if (result->unchecked_hmacs > 0 && report->kinds[CAIRN_PROBLEM_KEY] == 0)
         say("%llu HMAC%s not checked: give the key with --key FILE",
             (unsigned long long)result->unchecked_hmacs,

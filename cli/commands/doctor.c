@@ -8,12 +8,26 @@
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
+
 #include "cli/unfinished_restore.h"
+#include <limits.h>
+#include <string.h>
 
 struct findings_report {
     struct doc *doc; /* with --json */
     uint32_t counts[3];
+    char remedy[PATH_MAX + 512]; /* of the findings printed last */
 };
+
+/* Once for all findings in a row that have the same one. */
+static void print_remedy(struct findings_report *report, const char *next)
+{
+    if (next && strcmp(next, report->remedy) == 0)
+        return;
+    if (report->remedy[0] != '\0')
+        out("      remedy: %s\n", report->remedy);
+    snprintf(report->remedy, sizeof report->remedy, "%s", next ? next : "");
+}
 
 static int each_finding(void *context, const struct cairn_finding *finding)
 {
@@ -32,9 +46,8 @@ static int each_finding(void *context, const struct cairn_finding *finding)
     }
     if (finding->health == CAIRN_HEALTH_OK && ui_quiet())
         return 0;
+    print_remedy(report, finding->remedy);
     out("%s  %-12s  %s\n", labels[finding->health], finding->what, finding->text);
-    if (finding->remedy)
-        out("      remedy: %s\n", finding->remedy);
     return 0;
 }
 
@@ -105,6 +118,7 @@ int command_doctor(struct settings *settings)
         doc_count(&doc, "bad", report.counts[CAIRN_HEALTH_BAD]);
         doc_print(&doc);
     } else {
+        print_remedy(&report, NULL);
         out_flush();
         say("%u bad, %u warnings, %u ok", report.counts[CAIRN_HEALTH_BAD],
             report.counts[CAIRN_HEALTH_WARN], report.counts[CAIRN_HEALTH_OK]);

@@ -156,7 +156,7 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
     }
     out("%s| %s %-30s  %s%s%s%s", rows->indent, info->head ? "@" : "o", info->id,
         format_local(when, info->time_ns), checkpoint_message(message, info),
-        info->head ? "  head" : "", info->damaged ? "  DAMAGED" : "");
+        info->head ? "  head" : "", checkpoint_flaw(info));
     labels_print(rows->tree->store, info);
     print_starts(rows, info->id);
     out("\n");

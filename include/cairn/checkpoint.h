@@ -43,6 +43,9 @@ struct cairn_checkpoint_info {
     bool head;         /* newest of its run or branch */
     bool damaged;      /* then only seq, run, branch and what the row itself says is
                           set */
+    bool part_lost;    /* a repair could not save something that it needs, such as files
+                          of a session or the graph of a run, which is in its full
+                          checkpoints only */
     uint64_t position; /* number of the record in its stream, from 1; 0 when damaged */
     uint32_t bytes;    /* stored size of the record */
     uint32_t changes;  /* outcomes in a delta */
@@ -103,8 +106,10 @@ enum cairn_problem_kind {
     CAIRN_PROBLEM_HMAC,   /* intact, but without an HMAC of the key */
     CAIRN_PROBLEM_KEY,    /* no HMAC in the store matches: it is the wrong key */
     CAIRN_PROBLEM_HEAD,   /* contradicts an exported head */
-    CAIRN_PROBLEM_UNREAD  /* no damage: intact records of a kind that this release does
+    CAIRN_PROBLEM_UNREAD, /* no damage: intact records of a kind that this release does
                              not know, which were checked but for what they mean */
+    CAIRN_PROBLEM_LOST    /* no damage any more: the record is intact, and a repair
+                             could not save something that it needs */
 };
 
 struct cairn_problem {
@@ -126,6 +131,7 @@ struct cairn_verify_result {
                                  proves who wrote them */
     uint64_t bad_hmacs; /* also in `damaged`: intact, but without an HMAC of the key */
     uint64_t unkeyed_branches; /* of unkeyed_runs: sessions have no key */
+    uint64_t part_lost; /* records that lack what a repair could not save; intact */
 };
 
 /* Checks one checkpoint (id), or every record, chain link and object (id NULL).

@@ -563,6 +563,7 @@ static const char *const texts[SQL_COUNT] = {
         "WHERE NOT EXISTS(SELECT 1 FROM quarantine WHERE seq < 0 AND reason = ?1)",
     [SQL_IS_KNOWN_LOSS] =
         "SELECT EXISTS(SELECT 1 FROM quarantine WHERE seq < 0 AND reason = ?1)",
+    [SQL_EACH_KNOWN_LOSS] = "SELECT reason FROM quarantine WHERE seq < 0",
     [SQL_WAS_QUARANTINED] = "SELECT EXISTS(SELECT 1 FROM quarantine WHERE seq = ?1)",
 
     [SQL_LAST_OBJECT] = "SELECT ifnull(max(id), 0) FROM object",

@@ -224,6 +224,7 @@ enum sql_id {
     SQL_EACH_TAKEN_SEQ,
     SQL_PUT_KNOWN_LOSS,
     SQL_IS_KNOWN_LOSS,
+    SQL_EACH_KNOWN_LOSS,
     SQL_WAS_QUARANTINED,
 
     /* rows_gc.c */

@@ -107,5 +107,5 @@ exits 5 cairn doctor --repair
 says 'the section of checkpoint debug:7' 'a repair says what is lost'
 exits 0 cairn checkpoint verify
 exits 0 cairn checkpoint list --limit 1
-matches '^debug:7-.*  head$' 'the record is sound'
+matches '^debug:7-.*  head  PART LOST$' 'the record is sound, and marked'
 done_testing

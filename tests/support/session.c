@@ -136,6 +136,7 @@ const struct payload_kind session_kind = {
     .restart = "begin another session",
     .root_noun = "note",
     .root_loss = "it cannot be read",
+    .part_lost = "a repair could not save it",
     .check = check_notes,
     .describe = describe_notes,
     .state_bytes = sizeof(struct notes),

@@ -303,6 +303,9 @@ START_TEST(repair_names_lost_sections)
     ck_assert_msg(is_lost(text), "%s", losses[0]);
     for (int i = 0; i < 4; i++)
         MUST(s.lab, read_seq(s.lab, s.seqs[i]));
+    lab_expect_sound(s.lab);
+    ck_assert_int_eq(lab_found.n, 1);
+    ck_assert_uint_eq(lab_found.at[0].seq, s.seqs[1]);
     lab_close(s.lab);
 }
 END_TEST
