@@ -94,7 +94,7 @@ _cairn_options()
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
     doctor) printf '%s\n' --repair ;;
     clean) printf '%s\n' --stale --dry-run --yes --param ;;
-    gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
+    gc) printf '%s\n' --keep-runs --older-than --any-params --forget-lost --dry-run ;;
     stats) printf '%s\n' --prometheus ;;
     search) printf '%s\n' --in --tag --since --until --project --hits --rebuild --contextd ;;
     'checkpoint show') printf '%s\n' --tasks --all ;;

@@ -212,6 +212,13 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_KEEP_RUNS] = {"keep-runs", 0, OPTION_NUMBER, "N",
                        "delete ended runs except the newest N of each workflow", 1,
                        UINT32_MAX, 0},
+    [OPT_ANY_PARAMS] = {"any-params", 0, OPTION_FLAG, NULL,
+                        "also delete completed runs that are the newest with their "
+                        "params",
+                        0, 0, 0},
+    [OPT_FORGET_LOST] = {"forget-lost", 0, OPTION_FLAG, NULL,
+                         "also delete content that stays because of what a repair lost",
+                         0, 0, 0},
     [OPT_OLDER_THAN] = {"older-than", 0, OPTION_TIME, "TIME",
                         "delete only runs that ended longer ago, such as 12h or 30d", 1,
                         OPTION_TIME_LIMIT, 0},

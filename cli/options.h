@@ -81,6 +81,8 @@ enum option_id {
     OPT_REPAIR,
     OPT_HEAD,
     OPT_KEEP_RUNS,
+    OPT_ANY_PARAMS,
+    OPT_FORGET_LOST,
     OPT_OLDER_THAN,
     OPT_SESSION, /* from here on: debugging sessions */
     OPT_NO_SWITCH,

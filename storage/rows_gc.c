@@ -54,28 +54,32 @@
 /* ---- The setting ---- */
 
 /* *there is false if the store has none. */
-static int get_setting(struct cairn_store *store, bool *there, uint64_t *up_to,
-                       struct cairn_error *error)
+/* Settings with the id of an object. */
+#define GC_BOUND "gc"
+#define GC_HELD "gc held"
+
+static int get_setting(struct cairn_store *store, const char *key, bool *there,
+                       uint64_t *up_to, struct cairn_error *error)
 {
     unsigned long long id = 0;
     char text[24];
-    int rc = store_setting(store, "gc", text, sizeof text, error);
+    int rc = store_setting(store, key, text, sizeof text, error);
     *there = rc > 0;
-    /* If it cannot be read, assume that everything is being collected. */
+    /* If it cannot be read, assume all objects. */
     if (rc > 0 && sscanf(text, "%llu", &id) != 1)
         id = INT64_MAX;
     *up_to = id;
     return rc < 0 ? rc : 0;
 }
 
-static int put_setting(struct cairn_store *store, uint64_t up_to,
+static int put_setting(struct cairn_store *store, const char *key, uint64_t up_to,
                        struct cairn_error *error)
 {
     char text[24];
     store_assert_writing(store);
     snprintf(text, sizeof text, "%llu", (unsigned long long)up_to);
     store->knows_collecting = false;
-    return store_set_setting(store, "gc", text, error);
+    return store_set_setting(store, key, text, error);
 }
 
 int store_spare_object(struct cairn_store *store, uint64_t id,
@@ -85,7 +89,7 @@ int store_spare_object(struct cairn_store *store, uint64_t id,
     assert(id);
     if (!store->knows_collecting) {
         bool there;
-        int rc = get_setting(store, &there, &store->collecting, error);
+        int rc = get_setting(store, GC_BOUND, &there, &store->collecting, error);
         if (rc)
             return rc;
         store->knows_collecting = true;
@@ -147,21 +151,39 @@ int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
     bool there;
     uint64_t earlier;
     store_assert_writing(store);
-    int rc = get_setting(store, &there, &earlier, error);
+    int rc = get_setting(store, GC_BOUND, &there, &earlier, error);
     if (!rc && !there)
         rc = check_alone(store, error);
     if (!rc)
         rc = store_write(store, SQL_FORGET_SPARED, NO_VALUES, error);
     if (!rc)
         rc = store_last_object(store, up_to, error);
-    return rc ? rc : put_setting(store, *up_to, error);
+    return rc ? rc : put_setting(store, GC_BOUND, *up_to, error);
 }
 
 int store_gc_end(struct cairn_store *store, struct cairn_error *error)
 {
     store_assert_writing(store);
     int rc = store_write(store, SQL_FORGET_SPARED, NO_VALUES, error);
-    return rc ? rc : put_setting(store, 0, error);
+    return rc ? rc : put_setting(store, GC_BOUND, 0, error);
+}
+
+int store_gc_hold(struct cairn_store *store, struct cairn_error *error)
+{
+    uint64_t last;
+    int rc = store_last_object(store, &last, error);
+    return rc ? rc : put_setting(store, GC_HELD, last, error);
+}
+
+int store_gc_let_go(struct cairn_store *store, struct cairn_error *error)
+{
+    return store_drop_setting(store, GC_HELD, error);
+}
+
+int store_gc_held(struct cairn_store *store, uint64_t *up_to, struct cairn_error *error)
+{
+    bool there;
+    return get_setting(store, GC_HELD, &there, up_to, error);
 }
 
 /* ---- Objects ---- */

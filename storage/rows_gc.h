@@ -20,6 +20,13 @@ void store_gc_unlock(struct cairn_store *store);
 int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
                    struct cairn_error *error);
 int store_gc_end(struct cairn_store *store, struct cairn_error *error);
+/* After a repair that lost what may have named any object: all that there are now stay,
+ * named or not, until a person lets them go. */
+int store_gc_hold(struct cairn_store *store, struct cairn_error *error);
+int store_gc_let_go(struct cairn_store *store, struct cairn_error *error);
+/* Objects with ids up to *up_to are held, 0: none. A damaged setting holds all. */
+int store_gc_held(struct cairn_store *store, uint64_t *up_to,
+                  struct cairn_error *error);
 /* The newest object's id; for a dry run. */
 int store_last_object(struct cairn_store *store, uint64_t *id,
                       struct cairn_error *error);

@@ -135,7 +135,11 @@ static int consider_run(void *context, const struct run_row *row)
     rc = put_key(c, key_of(key, 'p', row->workflow, &row->params), 0, &unused);
     if (rc < 0)
         return rc;
-    kept |= rc == 1 || !has_ended(row) || !limits_allow(c, row, rank);
+    bool newest =
+        rc == 1 && !(gc->options->any_params && row->state == CAIRN_RUN_COMPLETED);
+    kept |= !has_ended(row) || !limits_allow(c, row, rank);
+    gc->result.newest_runs += newest && !kept;
+    kept |= newest;
     if (!kept)
         return add_chosen(gc, row);
     gc->result.kept_runs++;

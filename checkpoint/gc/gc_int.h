@@ -25,6 +25,7 @@ struct gc {
     struct chosen_run *chosen; /* newest first; after gc_remove_runs the removed ones */
     size_t n_chosen, chosen_room;
     uint64_t up_to;  /* the newest object that may be garbage */
+    uint64_t held;   /* objects up to this one stay, named or not; 0: none */
     uint64_t *marks; /* hash set of the first 8 bytes of digests; 0: empty */
     size_t n_marks, mark_room;
     struct node_set nodes; /* that were followed */

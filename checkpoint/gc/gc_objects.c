@@ -284,7 +284,8 @@ static int mark_all(struct gc *gc)
 /* ---- Sweeping ---- */
 
 /* By descending id, so that a base is seen after all that was made from it. The newest
- * object and its bases go last (storage/rows_gc.c says why). */
+ * object and its bases go last (storage/rows_gc.c says why). What is held stays with
+ * its bases, whose ids are lower. */
 struct object_sweep {
     struct gc *gc;
     uint64_t next; /* id to go on from, 0: none */
@@ -309,6 +310,8 @@ static int keep_object(struct object_sweep *s, const struct object_size *object)
 {
     struct gc *gc = s->gc;
     gc->result.kept_objects += object->sound;
+    if (object->base && object->base <= gc->held)
+        return 0;
     if (!object->based || is_marked(gc, &object->base_digest))
         return 0;
     if (!object->sound)
@@ -326,6 +329,11 @@ static int note_object(void *context, const struct object_size *object)
     s->rows++;
     if (!object->sound || is_marked(s->gc, &object->digest))
         return keep_object(s, object);
+    if (object->id <= s->gc->held) {
+        s->gc->result.held_objects++;
+        s->gc->result.held_bytes += object->bytes;
+        return keep_object(s, object);
+    }
     if (goes_last(s, object))
         s->last[s->n_last++] = *object;
     else
@@ -418,9 +426,24 @@ static int sweep_objects(struct gc *gc)
     return rc;
 }
 
+/* Whoever lets go of what is held has it deleted now, and later what is like it. */
+static int look_at_held(struct gc *gc)
+{
+    int rc = store_gc_held(gc->store, &gc->held, gc->error);
+    if (rc || !gc->held || !gc->options->forget_lost)
+        return rc;
+    gc->held = 0;
+    if (gc->dry_run)
+        return 0;
+    rc = gc_begin_slice(gc);
+    return rc ? rc : gc_end_slice(gc, store_gc_let_go(gc->store, gc->error));
+}
+
 int gc_remove_objects(struct gc *gc)
 {
     assert(gc->n_marks == 0 && !gc->in_slice);
     int rc = mark_all(gc);
+    if (!rc)
+        rc = look_at_held(gc);
     return rc ? rc : sweep_objects(gc);
 }

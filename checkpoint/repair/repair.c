@@ -93,6 +93,7 @@ static int note_lost_numbers(void *context, uint64_t first, uint64_t last)
     for (uint64_t seq = first; seq <= last && r->gone_seqs.n < MOST; seq++)
         if (seqs_add(&r->gone_seqs, seq))
             return error_nomem(r->error);
+    r->lost_names = true;
     const struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT, .seq = first};
     if (first == last)
         repair_report_loss(r, &loss, "checkpoint %llu: nothing is left of it",

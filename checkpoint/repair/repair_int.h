@@ -68,6 +68,7 @@ struct repair {
     struct attempt_row *bad_attempts; /* only their keys and intents are there */
     size_t n_bad_attempts, bad_attempt_room;
     struct seqs bad_objects; /* numbers of damaged rows; 0: reported as lost content */
+    bool lost_names;         /* something that may have named objects is lost */
     struct map bad_digests;  /* in hex, in `arena`, to their indexes in bad_objects */
     struct arena arena;
     bool nomem;

@@ -8,6 +8,7 @@
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/rows_gc.h"
 #include "storage/rows_lost.h"
 #include "storage/rows_run.h"
 
@@ -75,7 +76,8 @@ static bool was_seen(const struct root_notes *notes, const struct digest *digest
     return false;
 }
 
-static int note_if_missing(struct root_notes *notes, const struct digest *digest)
+static int note_if_missing(struct root_notes *notes, const struct digest *digest,
+                           bool is_node)
 {
     struct repair *r = notes->repair;
     char hex[DIGEST_HEX_SIZE];
@@ -85,6 +87,7 @@ static int note_if_missing(struct root_notes *notes, const struct digest *digest
         return 0;
     digest_hex(digest, hex);
     rc = store_is_known_loss(r->store, hex, &known, r->error);
+    r->lost_names |= is_node;
     notes->rc = rc || known ? rc : note_lost_content(r, hex, notes->text);
     return notes->rc;
 }
@@ -95,7 +98,7 @@ static int note_missing_below(void *context, const struct digest *digest, bool i
     int rc = node_set_add(&notes->nodes, digest, is_node, notes->repair->error);
     if (rc < 0)
         notes->rc = rc;
-    return rc < 0 ? rc : rc == 0 ? 1 : note_if_missing(notes, digest);
+    return rc < 0 ? rc : rc == 0 ? 1 : note_if_missing(notes, digest, is_node);
 }
 
 /* It was noted as missing, or the damage is reported by itself. */
@@ -118,7 +121,7 @@ static int note_missing_root(void *context, const struct digest *digest, bool is
     if (was_seen(notes, digest))
         return 0;
     notes->seen[notes->n++ % ROOTS_SEEN] = *digest;
-    return note_if_missing(notes, digest);
+    return note_if_missing(notes, digest, false);
 }
 
 /* Objects that records cannot be used without: graphs of runs whose rows are lost, and
@@ -168,6 +171,8 @@ static int report_records(struct repair *r)
         struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT, .seq = lost->seq};
         if (lost->namespace_id == NAMESPACE_WORKFLOW)
             loss.run = lost->stream;
+        else
+            r->lost_names = true;
         checkpoint_number(lost->namespace_id, lost->seq, loss.id);
         repair_report_loss(r, &loss, "checkpoint %s of %s %llu", loss.id,
                            repair_stream_noun(r, lost->namespace_id),
@@ -266,5 +271,6 @@ int repair_report_losses(struct repair *r)
 {
     struct run_filter every = {.ascending = true};
     int rc = store_each_run(r->store, &every, report_tasks, r, r->error);
-    return rc < 0 ? rc : report_objects(r);
+    rc = rc < 0 ? rc : report_objects(r);
+    return !rc && r->lost_names ? store_gc_hold(r->store, r->error) : rc;
 }

@@ -25,7 +25,10 @@ static const struct command store_table[] = {
      "Deletes stored content (output, results, definitions) that no run refers to "
      "any more. With --keep-runs or --older-than, first deletes whole runs that "
      "have ended (with both: those that both allow), but never the newest of a "
-     "workflow and its params, nor one that a remaining run forks from. Works "
+     "workflow and its params, nor one that a remaining run forks from; with "
+     "--any-params, of the newest with their params only those that have not "
+     "completed stay, since the next run goes on with them. After a repair that lost "
+     "lists of files, what they may have named stays until --forget-lost. Works "
      "beside live runs; if it is killed, the next call finishes the work. Freed "
      "space is used again; the file does not shrink. Exit status 5: the store has "
      "damaged checkpoints, so no content was deleted.",
@@ -33,7 +36,8 @@ static const struct command store_table[] = {
      "0 2 5 10 75",
      0,
      0,
-     {OPT_KEEP_RUNS, OPT_OLDER_THAN, OPT_DRY_RUN, OPT_NONE},
+     {OPT_KEEP_RUNS, OPT_OLDER_THAN, OPT_ANY_PARAMS, OPT_FORGET_LOST, OPT_DRY_RUN,
+      OPT_NONE},
      command_gc},
     {"stats",
      "",

@@ -74,11 +74,18 @@ CAIRN_API int cairn_session_prune(struct cairn_store *store, const char *session
  * Runs are deleted only if at least one of the two limits is set, and then only those
  * that have ended (completed, failed, cancelled or undone), that are beyond each limit
  * set, that are not the newest of their workflow and params, and that no remaining run
- * forks from. */
+ * forks from. any_params: the newest with its params stays only if it has not
+ * completed, since the next run with these goes on with it; and the newest run of the
+ * store. */
 struct cairn_gc_options {
     uint32_t keep_runs;    /* 0: no limit; the newest N of each workflow stay */
     int64_t older_than_ms; /* 0: no limit; runs that ended more recently stay */
     bool dry_run;
+    bool any_params; /* limits count the runs of a workflow, whatever their params: the
+                        newest with its params goes, too, if it has completed */
+    bool
+        forget_lost; /* content is deleted that stayed because of a repair: held_objects
+                      */
 };
 
 struct cairn_gc_result {
@@ -90,6 +97,11 @@ struct cairn_gc_result {
     uint64_t damaged_runs; /* due for deletion, but kept because they are damaged */
     uint32_t slices;       /* write transactions */
     int64_t longest_us; /* the longest of them: the most that a run beside it waited */
+    /* After a repair that lost checkpoints of sessions, or lists of files: content from
+     * before that nothing refers to, and which they may have named. It stays (and is in
+     * kept_objects) until a call with forget_lost. */
+    uint64_t held_objects, held_bytes;
+    uint64_t newest_runs; /* that stay only since each is the newest with its params */
 };
 
 /* Works beside live runs, in many short transactions, and may be interrupted at any

@@ -199,4 +199,29 @@ is "$(cd .cairn && find . -name '*.tmp*' | sort | tr '\n' ' ')" './notes.tmp.txt
 ok 'also those of earlier releases' test ! -e .cairn/files-1.index.4711
 exits 0 cairn doctor
 
+
+# ---- Runs with params that come only once ----
+
+rm -rf .cairn
+cat >nightly.yaml <<'END'
+name: nightly
+params: {day: ''}
+tasks:
+  a: {run: 'test "$day" != 2'}
+END
+for day in 1 2 3 4 5; do
+    run cairn run nightly.yaml --param day=$day
+done
+exits 0 cairn gc --keep-runs 1
+matches '^removed 0 of 5 runs' 'the newest run with its params stays'
+says '4 runs stay because each is the newest with its params: --any-params' 'and gc says why'
+exits 2 cairn gc --any-params
+says '--keep-runs' 'without a limit nothing says which would go'
+exits 0 cairn gc --keep-runs 2 --any-params --json
+is "$(json_get .runs) $(json_get .kept_runs) $(json_get .newest_runs)" '2 3 1' 'completed ones go when that is asked for'
+exits 0 cairn runs --json
+is "$(json_get '.runs[2].run') $(json_get '.runs[2].state')" '2 failed' 'one that would be gone on with stays'
+exits 0 cairn gc --keep-runs 2 --any-params
+says '1 run stays, since the next run with the same params goes on with it' 'and gc says so'
+exits 0 cairn checkpoint verify
 done_testing

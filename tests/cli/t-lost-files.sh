@@ -79,6 +79,42 @@ says 'cairn checkpoint verify' 'what searches all sends to what names them'
 exits 0 cairn checkpoint cat 1 kept/kept-2
 is "$(cat out)" 'kept 2' 'what is left can be read'
 
+# What a lost list may have named stays, until somebody lets it go.
+cp -r .cairn repaired
+exits 0 cairn gc
+matches '^[0-9]* objects? stays? \([0-9]+ bytes\) because a repair has lost' 'gc says how much stays, and why'
+says 'cairn gc --forget-lost' 'and how it goes'
+exits 0 cairn gc --json
+held=$(json_get .held_objects out)
+ok 'it is counted' test "$held" -gt 0
+is "$(json_get .objects out)" 0 'and nothing went'
+echo 'made since' >since
+exits 0 cairn checkpoint create since
+exits 0 cairn checkpoint delete "$(cairn checkpoint list --limit 1 | sed -n '2s/ .*//p')" --yes
+exits 0 cairn gc --json
+ok 'what came later goes as ever' test "$(json_get .objects out)" -gt 0
+is "$(json_get .held_objects out)" "$held" 'and the rest stays'
+exits 0 cairn gc --forget-lost --dry-run --json
+is "$(json_get .objects out) $(json_get .held_objects out)" "$held 0" 'a dry run says what would go'
+exits 0 cairn gc --forget-lost --json
+is "$(json_get .objects out) $(json_get .held_objects out)" "$held 0" 'and then it does'
+exits 0 cairn gc
+ok 'once and for all' sh -c '! grep -q forget-lost err'
+exits 0 cairn checkpoint verify
+exits 0 cairn checkpoint cat 1 kept/kept-2
+rm -rf .cairn since
+mv repaired .cairn
+
+# The same where the record of a checkpoint is lost.
+mv .cairn repaired
+cp -r whole .cairn
+"$sql" $db 'UPDATE checkpoint SET record = flip(record, 90) WHERE seq = 2'
+exits 5 cairn doctor --repair
+exits 0 cairn gc
+says 'cairn gc --forget-lost' 'what a lost checkpoint may have named stays, too'
+rm -rf .cairn
+mv repaired .cairn
+
 # What comes back is lost no more.
 change_lost changed
 exits 0 cairn checkpoint create again
