@@ -221,7 +221,7 @@ static int replace_store(struct repair *r)
     assert(!r->store);
     int rc = rescue_begin(r->rescue, r->error);
     if (rc)
-        return rc;
+        return rescue_explain(r->rescue, rc, r->error);
     r->store = rescue_store(r->rescue);
     rescue_each_gap(r->rescue, report_lost_part, r);
     rc = fill_store(r);
@@ -229,8 +229,9 @@ static int replace_store(struct repair *r)
         rc = rescue_finish(r->rescue, r->error);
     if (!rc)
         rc = check_new(r);
-    if (!rc)
-        rc = rescue_switch(r->rescue, r->result.kept, r->error);
+    if (rc)
+        return rescue_explain(r->rescue, rc, r->error);
+    rc = rescue_switch(r->rescue, r->result.kept, r->error);
     if (!rc)
         r->result.repaired = true;
     return rc;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +32,8 @@ struct rescue {
     struct salvage salvage;
     struct cairn_store *store; /* the new one, until rescue_finish */
     char *new_dir, *new_db;
-    char *note; /* path of the note about a switch */
+    uint64_t free_bytes; /* of the disk, before the new store was made */
+    char *note;          /* path of the note about a switch */
 };
 
 /* The new store's directory, inside of the old one's. */
@@ -376,7 +378,11 @@ static int rescue_make_new(struct rescue *rescue, struct cairn_error *error)
 {
     assert(!rescue->store);
     struct cairn_store_options options = {.path = rescue->new_dir, .create = true};
+    struct statvfs space;
     rescue_remove_new(rescue);
+    rescue->free_bytes = statvfs(rescue->paths.dir, &space)
+                             ? UINT64_MAX
+                             : (uint64_t)space.f_bavail * space.f_frsize;
     return store_open_at(&rescue->store, &options, STORE_DETECT, error);
 }
 
@@ -399,6 +405,33 @@ int rescue_finish(struct rescue *rescue, struct cairn_error *error)
     free(wal);
     free(marker);
     return rc < 0 ? rc : 0;
+}
+
+/* At most: every row is in the new database's log first, where pages that did not stay
+ * in memory are more than once, and then in its file, too. */
+static uint64_t needed_bytes(const struct rescue *rescue)
+{
+    int64_t db = 0, wal = 0;
+    (void)store_file(rescue->paths.db, NULL, &db, NULL);
+    (void)store_file(rescue->paths.wal, NULL, &wal, NULL);
+    return 3 * ((uint64_t)db + (uint64_t)wal) + 1048576;
+}
+
+int rescue_explain(const struct rescue *rescue, int rc, struct cairn_error *error)
+{
+    uint64_t needed = needed_bytes(rescue), free_bytes = rescue->free_bytes;
+    int sys = error ? error->sys : EIO;
+    bool full = sys == ENOSPC || sys == EDQUOT || (sys == 0 && free_bytes < needed);
+    if (rc != CAIRN_EIO || !full)
+        return rc;
+    error_set(error, rc,
+              "the disk that holds %s is full: the repaired store needs up to %.1f MiB "
+              "there, beside the damaged one, and %.1f MiB were free. Nothing was "
+              "changed: free some space, then call `cairn doctor --repair` again",
+              rescue->paths.dir, (double)needed / 1048576,
+              (double)free_bytes / 1048576);
+    error->sys = ENOSPC;
+    return rc;
 }
 
 static int sync_file(const char *path, struct cairn_error *error)

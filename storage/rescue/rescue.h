@@ -72,6 +72,9 @@ typedef void rescue_lost_fn(void *context, const struct salvage_row *row);
 int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *saved,
                  rescue_lost_fn *lost, void *context, struct cairn_error *error);
 
+/* Of an error of any of these before rescue_switch: where the disk is full, says how
+ * much is needed and where. Returns rc. */
+int rescue_explain(const struct rescue *rescue, int rc, struct cairn_error *error);
 int rescue_finish(struct rescue *rescue, struct cairn_error *error);
 /* The directory of the new store, from rescue_begin to rescue_switch. */
 const char *rescue_new_dir(const struct rescue *rescue);

@@ -52,6 +52,22 @@ END
         ok 'and only what was not saved ran again' test "$(wc -l <ran)" -lt 40
     fi
     is "$(count 1 ran)" 0 'what was saved did not'
+
+    # A repair makes a second store beside the first.
+    printf 'name: large\ntasks:\n  a: {run: "head -c 800000 /dev/urandom | base64"}\n' >large.yaml
+    rm -rf small/.cairn
+    exits 0 cairn run large.yaml
+    "$BUILD/tests/tools/sql" small/.cairn/cairn.db \
+        'UPDATE checkpoint SET record = flip(record, 90) WHERE seq = 2'
+    cp small/.cairn/cairn.db damaged
+    exits 75 cairn doctor --repair
+    matches 'small/.cairn is full: the repaired store needs up to [0-9.]+ MiB there' 'a repair says that space is short, and how much it needs'
+    matches 'and 1?[0-9.]+ MiB were free' 'and what there was'
+    ok 'nothing was changed' cmp -s small/.cairn/cairn.db damaged
+    ok 'and nothing is left over' test ! -e small/.cairn/repair.new
+    mount -o remount,size=20m small
+    exits 5 cairn doctor --repair
+    exits 0 cairn checkpoint verify
     umount small
 fi
 done_testing
