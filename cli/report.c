@@ -7,8 +7,11 @@
 #include "cli/ui.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void add_masked(struct doc *doc, const char *key, const char *text)
 {
@@ -37,8 +40,20 @@ static void print_error_document(int status, const char *name, const char *text)
     out_set_keeping(keeping);
 }
 
-int report_error(const struct cairn_error *error)
+/* What helps against a full disk, where the text does not say it. */
+static struct cairn_error with_remedy(const struct cairn_error *error)
 {
+    struct cairn_error full = *error;
+    size_t n = strlen(full.text);
+    if ((full.sys == ENOSPC || full.sys == EDQUOT) && !strstr(full.text, "free some"))
+        snprintf(full.text + n, sizeof full.text - n,
+                 ": free some space there, then call it again");
+    return full;
+}
+
+int report_error(const struct cairn_error *cause)
+{
+    const struct cairn_error full = with_remedy(cause), *error = &full;
     int status = cairn_exit_status(error->code);
     assert(error->code != 0); /* otherwise a failure would exit with 0 */
     ui_error(error->text);

@@ -11,7 +11,9 @@
 
 #include "storage/store.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int check_store(const struct engine *e, struct cairn_error *error)
 {
@@ -96,6 +98,28 @@ static int open_processes(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+static int open_rest(struct engine *e, struct cairn_error *error)
+{
+    int rc = loop_open(e, error);
+    if (!rc)
+        rc = calls_open(e, error);
+    if (!rc)
+        rc = open_processes(e, error);
+    if (!rc && e->request.mode == MODE_RUN)
+        rc = adopt_all(e, error);
+    /* The run is recorded, and nobody knows its number yet. */
+    if (rc == CAIRN_EIO && error && (error->sys == ENOSPC || error->sys == EDQUOT) &&
+        e->request.store && e->request.mode == MODE_RUN) {
+        int sys = error->sys;
+        char text[sizeof error->text];
+        memcpy(text, error->text, sizeof text);
+        error_set(error, rc, "%.800s: free some space there, then: cairn resume %llu",
+                  text, (unsigned long long)e->run.row.run);
+        error->sys = sys;
+    }
+    return rc;
+}
+
 int engine_open(struct engine *e, struct cairn_error *error)
 {
     struct skip_list early = {0};
@@ -107,13 +131,7 @@ int engine_open(struct engine *e, struct cairn_error *error)
     if (rc)
         return rc;
     progress_set_run(e, e->run.row.run);
-    rc = loop_open(e, error);
-    if (!rc)
-        rc = calls_open(e, error);
-    if (!rc)
-        rc = open_processes(e, error);
-    if (!rc && e->request.mode == MODE_RUN)
-        rc = adopt_all(e, error);
+    rc = open_rest(e, error);
     if (!rc)
         start_deadline(e);
     return rc;

@@ -53,6 +53,22 @@ END
     fi
     is "$(count 1 ran)" 0 'what was saved did not'
 
+    # A disk that is full at the start, with room for less or more of what a start needs.
+    rm -rf small/.cairn
+    printf 'name: later\ntasks:\n  a: {run: "echo a >>later"}\n' >later.yaml
+    exits 0 cairn run undo.yaml
+    for room in 0 4 16 24 32 48 64; do
+        dd if=/dev/zero of=small/filler bs=4k 2>dd.err
+        truncate -s -${room}k small/filler
+        run cairn run later.yaml
+        [ "$status" != 75 ] || says 'free some space there' "with $room KiB the error says what helps"
+        cat err >>starts
+        rm small/filler
+    done
+    ok 'a run that is recorded is named, with how to go on' grep -q 'then: cairn resume 2$' starts
+    exits 0 cairn resume 2
+    is "$(count a later)" 1 'and so it goes on'
+
     # A repair makes a second store beside the first.
     printf 'name: large\ntasks:\n  a: {run: "head -c 800000 /dev/urandom | base64"}\n' >large.yaml
     rm -rf small/.cairn
