@@ -55,7 +55,9 @@ static int note_file(void *context, const char *path, bool both)
         free(copy);
         return 1;
     }
-    at[files->n++] = (struct left_file){copy, both};
+    at += files->n++;
+    at->path = copy;
+    at->both = both;
     files->theirs += !both;
     return 0;
 }
