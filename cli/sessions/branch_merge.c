@@ -49,15 +49,14 @@ static int note_file(void *context, const char *path, bool both)
 {
     struct left_files *files = context;
     struct left_file *at = realloc(files->at, (files->n + 1) * sizeof *at);
-    char *copy = strdup(path);
-    files->at = at ? at : files->at;
-    if (!at || !copy) {
-        free(copy);
+    if (!at)
         return 1;
-    }
-    at += files->n++;
-    at->path = copy;
-    at->both = both;
+    files->at = at;
+    at[files->n].both = both;
+    at[files->n].path = strdup(path);
+    if (!at[files->n].path)
+        return 1;
+    files->n++;
     files->theirs += !both;
     return 0;
 }
