@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Cancelling a run: its owner is asked, or it is marked where there is none. */
+/* Waits until a stored command is taken, by the run's owner or by us, and reports what
+ * it led to. */
+#include "executor/command_wait.h"
+
+#include "executor/engine.h"
+
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "cairn/run.h"
 #include "process/keeper.h"
@@ -8,10 +14,189 @@
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "runs/values.h"
+#include "storage/rows_attempt.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
+
+/* ---- Until it is taken ---- */
+
+struct command_wait {
+    struct cairn_store *store;
+    const struct queued_command *command;
+    struct arena arena;
+    struct run_row row;
+    int64_t until_ns;
+    int64_t pause_ns;
+    bool taken;
+    bool kept; /* the run has ended: it counts when that goes on */
+};
+
+/* The definition is read again each time: meanwhile another owner may have stored a
+ * different one. */
+static int settle_ourselves(struct command_wait *w, struct cairn_error *error)
+{
+    struct cairn_workflow *workflow = NULL;
+    int rc = workflow_stored(&workflow, w->store, &w->row, error);
+    if (!rc)
+        rc = engine_settle(workflow, w->store, w->row.run, NULL, error);
+    cairn_workflow_free(workflow);
+    return rc;
+}
+
+static void pause_longer(struct command_wait *w)
+{
+    enum { LONGEST_NS = 100000000 };
+    backoff_sleep(&w->pause_ns, LONGEST_NS);
+}
+
+/* Wakes the run's owner; where there is none, settles the command in this process. */
+static int wait_or_settle(struct command_wait *w, struct cairn_error *error)
+{
+    arena_release(&w->arena);
+    int rc = run_row_get(&w->row, w->store, w->command->run, &w->arena, error);
+    int live = rc ? rc : run_live(w->store, &w->row, error);
+    if (live < 0)
+        return live;
+    if (live) {
+        live_wake(store_live_dir(w->store), w->row.run);
+        pause_longer(w);
+        return 0;
+    }
+    w->kept = w->command->verb == COMMAND_COMPLETE &&
+              (w->row.state == CAIRN_RUN_FAILED || w->row.state == CAIRN_RUN_CANCELLED);
+    if (w->kept)
+        return 0;
+    rc = settle_ourselves(w, error);
+    if (rc != CAIRN_EOWNED)
+        return rc;
+    pause_longer(w);
+    return 0;
+}
+
+static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
+{
+    int rc = store_command_taken(w->store, w->command->id, &w->taken, error);
+    while (!rc && !w->taken && !w->kept && clock_mono_ns() < w->until_ns) {
+        rc = wait_or_settle(w, error);
+        if (!rc)
+            rc = store_command_taken(w->store, w->command->id, &w->taken, error);
+    }
+    if (rc) {
+        error_context(error, "it is stored and counts when the run goes on, but");
+        return rc;
+    }
+    if (w->taken || w->kept)
+        return 0;
+    return error_set(
+        error, CAIRN_EBUSY,
+        "it is stored, but the process that owns the workflow (%lld on "
+        "%.*s) has not taken it yet; it counts as soon as run %llu goes on",
+        (long long)w->row.owner_pid, (int)w->row.owner_host.len,
+        w->row.owner_host.ptr ? w->row.owner_host.ptr : "",
+        (unsigned long long)w->command->run);
+}
+
+/* ---- What it led to ---- */
+
+struct command_answer {
+    const struct queued_command *command;
+    const struct run_view *view;
+    uint32_t task;
+    bool refused;
+    struct buf text;
+};
+
+static int read_command_event(void *context, const struct event_row *row)
+{
+    static const char refused[] = "refused";
+    struct command_answer *a = context;
+    bool meant = row->task == UINT32_MAX ||
+                 (row->gen == a->view->row.gen && row->task == a->task);
+    if (row->kind != EVENT_COMMAND || row->argument != a->command->verb || !meant)
+        return 0;
+    a->refused = row->data.len >= sizeof refused - 1 &&
+                 memcmp(row->data.ptr, refused, sizeof refused - 1) == 0;
+    buf_clear(&a->text);
+    buf_str(&a->text, row->data);
+    return 0;
+}
+
+static int keep_text(void *context, const struct attempt_row *row)
+{
+    struct buf *text = context;
+    buf_clear(text);
+    buf_str(text, row->text);
+    return 0;
+}
+
+/* Reported as done, but failed, because what it declares is not there. */
+static int refuse_failed(struct command_answer *a, struct cairn_error *error)
+{
+    const struct run_view *v = a->view;
+    if (v->states.outcome[a->task] != CAIRN_FAILED)
+        return 0;
+    int rc = store_each_attempt(v->store, v->row.run, v->row.gen, a->task, keep_text,
+                                &a->text, error);
+    if (rc)
+        return rc;
+    const char *text = a->text.size ? a->text.data : "";
+    if (v->live)
+        return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s",
+                         a->command->task, text);
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s has failed: %s; try again with: `cairn resume %llu`",
+                     a->command->task, text, (unsigned long long)a->command->run);
+}
+
+static int check_answer(struct command_answer *a, struct cairn_error *error)
+{
+    const struct run_view *v = a->view;
+    int rc = store_each_event(v->store, v->row.run, a->command->turn - 1,
+                              read_command_event, a, error);
+    if (!rc && a->refused)
+        return error_set(error, CAIRN_EUSAGE, "task %s: %s", a->command->task,
+                         a->text.data);
+    return rc || !a->command->done ? rc : refuse_failed(a, error);
+}
+
+static int command_outcome(struct cairn_store *store,
+                           const struct queued_command *command,
+                           struct cairn_error *error)
+{
+    struct run_view v;
+    struct command_answer a = {.command = command, .view = &v};
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = run_view_open(&v, store, command->run, error);
+    if (!rc) {
+        rc = run_view_find(&v, command->task, &a.task, error);
+        if (!rc)
+            rc = check_answer(&a, error);
+        run_view_release(&v);
+    }
+    store_end_read(store);
+    buf_release(&a.text);
+    return rc;
+}
+
+int command_wait(struct cairn_store *store, const struct queued_command *command,
+                 struct cairn_error *error)
+{
+    enum { FIRST_NS = 2000000 };
+    const int64_t patience_ns = 10000000000;
+    struct command_wait w = {.store = store,
+                             .command = command,
+                             .until_ns = clock_mono_ns() + patience_ns,
+                             .pause_ns = FIRST_NS};
+    int rc = wait_until_taken(&w, error);
+    arena_release(&w.arena);
+    return rc || !w.taken ? rc : command_outcome(store, command, error);
+}
+
+/* Cancelling a run: its owner is asked, or it is marked where there is none. */
 
 static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {

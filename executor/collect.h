@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits, and takes what has happened. */
+/* Timers that are due.
+ *
+ * Waits, and takes what has happened. */
 #ifndef EXECUTOR_COLLECT_H
 #define EXECUTOR_COLLECT_H
 

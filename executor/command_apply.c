@@ -87,7 +87,7 @@ static int take_claim_time(void *context, const struct claim_row *row)
 
 /* When somebody began to do it: when it was claimed. Else nothing is known but when it
  * was reported. What cannot be read is no reason not to take the report; without any
- * claim it is void (stale_claims.c): 0. */
+ * claim it is void (open_run.c): 0. */
 static int64_t begun_externally(const struct engine *e, const struct command_row *row)
 {
     struct claim_time claim = {row->task, 0, false};

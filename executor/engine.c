@@ -8,12 +8,10 @@
 #include "executor/attempt/undo.h"
 #include "executor/collect.h"
 #include "executor/command_apply.h"
-#include "executor/give_up.h"
 #include "executor/intents.h"
 #include "executor/open_run.h"
 #include "executor/outputs_seen.h"
 #include "executor/phases.h"
-#include "executor/setup.h"
 #include "executor/state/report.h"
 
 #include "base/limits.h"

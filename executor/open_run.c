@@ -1,24 +1,531 @@
 /* SPDX-License-Identifier: MIT */
-/* Becoming the owner of a run: processes of its last owner are ended (or stay with
- * their keepers), then comes the first commit. */
+/* Only what is offered can be claimed, so all that it needs had ended then. Where any
+ * of that does not end as it is recorded, or its own definition was edited (text, env,
+ * params), it is another question now, which the answer to the old one must not answer.
+ */
 #include "executor/open_run.h"
 
+#include "executor/attempt/adopt.h"
 #include "executor/attempt/made.h"
-#include "executor/attempt/noted.h"
-#include "executor/begin.h"
+#include "executor/attempt/undo.h"
 #include "executor/state/report.h"
+#include "executor/state/turn_rows.h"
 
+#include "base/array.h"
+#include "base/log_times.h"
 #include "base/os.h"
+#include "cairn/plan.h"
+#include "graph/definition_codec.h"
+#include "graph/fingerprint.h"
+#include "graph/match.h"
 #include "process/keeper.h"
 #include "process/leftovers.h"
 #include "process/live.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* The claims of one generation of the run's graph. */
+struct open_claim {
+    uint32_t task; /* in its numbers */
+    bool spent;    /* only a report that nobody has taken yet can be void then */
+};
+
+struct open_claims {
+    struct open_claim *at;
+    size_t n, capacity;
+};
+
+static int add_claim(void *context, const struct claim_row *row)
+{
+    struct open_claims *open = context;
+    struct open_claim *at = array_room(open->at, open->n, &open->capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    open->at = at;
+    open->at[open->n++] = (struct open_claim){row->task, row->spent};
+    return 0;
+}
+
+static bool needs_end_anew(const struct engine *e, uint32_t task)
+{
+    const struct graph *g = e->request.graph;
+    const uint16_t *fate = e->run.situation.decisions.fate;
+    for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++)
+        if (fate[g->needs[i]] & FATE_ANEW)
+            return true;
+    return false;
+}
+
+/* The tasks of a claim's generation, and of the graph as it is now. */
+struct generations {
+    bool edited;                  /* else the two are one */
+    uint32_t *now;                /* [tasks then] the same task now, or NODE_NONE */
+    struct digest *meant, *means; /* fingerprints, then and now */
+};
+
+static int compare_generations(const struct engine *e, const struct graph *then,
+                               struct generations *g, struct cairn_error *error)
+{
+    const struct graph *now = e->request.graph;
+    g->edited = then != now;
+    if (!g->edited)
+        return 0;
+    g->now = malloc(((size_t)then->n_tasks + 1) * sizeof *g->now);
+    g->meant = malloc(((size_t)then->n_tasks + 1) * sizeof *g->meant);
+    g->means = malloc(((size_t)now->n_tasks + 1) * sizeof *g->means);
+    if (!g->now || !g->meant || !g->means)
+        return error_nomem(error);
+    map_tasks(then, now, g->now);
+    int rc = graph_fingerprints(then, g->meant, error);
+    return rc ? rc : graph_fingerprints(now, g->means, error);
+}
+
+static bool is_stale(const struct engine *e, const struct generations *g, uint32_t task)
+{
+    uint32_t now = g->edited ? g->now[task] : task;
+    return now == NODE_NONE || needs_end_anew(e, now) ||
+           (g->edited && !digest_equal(&g->meant[task], &g->means[now]));
+}
+
+static int drop_claim(struct engine *e, const struct graph *then, uint32_t gen,
+                      uint32_t task, struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    buf_format(&text,
+               "%s was claimed; the claim is void, because what it needs does not end "
+               "as before, or it was edited",
+               then->id[task]);
+    audit_event(e, EVENT_NOTICE, 0, UINT32_MAX, buf_view(&text));
+    buf_release(&text);
+    return store_drop_claim(e->request.store, e->run.row.run, gen, task, error);
+}
+
+/* A report that came when the run had ended. Without its claim it is refused. */
+static int has_report(const struct engine *e, uint32_t gen, uint32_t task, bool *has,
+                      struct cairn_error *error)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row = {0};
+    int rc;
+    do {
+        buf_clear(&data);
+        rc = store_next_command(e->request.store, e->run.row.run, row.id, &row, &data,
+                                error);
+        if (rc == CAIRN_EDAMAGED && row.id) {
+            rc = 0; /* nobody will carry it out */
+            continue;
+        }
+        *has = !rc && row.id && row.gen == gen && row.task == task &&
+               (row.verb == COMMAND_COMPLETE || row.verb == COMMAND_FAIL);
+    } while (!rc && row.id && !*has);
+    buf_release(&data);
+    return rc;
+}
+
+static int drop_stale(struct engine *e, const struct open_claims *open, uint32_t gen,
+                      const struct graph *then, struct cairn_error *error)
+{
+    struct generations g = {0};
+    int rc = compare_generations(e, then, &g, error);
+    for (size_t i = 0; i < open->n && !rc; i++) {
+        uint32_t task = open->at[i].task;
+        bool counts = !open->at[i].spent;
+        if (task >= then->n_tasks || !is_stale(e, &g, task))
+            continue;
+        if (!counts)
+            rc = has_report(e, gen, task, &counts, error);
+        if (!rc && counts)
+            rc = drop_claim(e, then, gen, task, error);
+    }
+    free(g.now);
+    free(g.meant);
+    free(g.means);
+    return rc;
+}
+
+static int drop_of_generation(struct engine *e, const struct open_claims *open,
+                              uint32_t gen, struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph then;
+    if (gen == e->run.row.gen)
+        return drop_stale(e, open, gen, e->request.graph, error);
+    int rc =
+        generation_load(e->request.store, &e->run.row, gen, &definition, &then, error);
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
+        return 0; /* nobody can make use of them: plan/claims.c refuses that */
+    if (rc)
+        return rc;
+    rc = drop_stale(e, open, gen, &then, error);
+    graph_release(&then);
+    definition_release(&definition);
+    return rc;
+}
+
+/* Deletes the claims whose question is another one now, and logs that. In the
+ * transaction that begins with the run again. */
+static int stale_claims_drop(struct engine *e, struct cairn_error *error)
+{
+    struct open_claims open = {0};
+    int rc = 0;
+    for (uint32_t gen = 1; gen <= e->run.row.gen && !rc; gen++) {
+        open.n = 0;
+        rc = store_each_claim(e->request.store, e->run.row.run, gen, add_claim, &open,
+                              error);
+        if (rc == CAIRN_EDAMAGED) /* those count for nothing */
+            rc = 0;
+        if (rc == CAIRN_ENOMEM)
+            rc = error_nomem(error);
+        if (!rc && open.n)
+            rc = drop_of_generation(e, &open, gen, error);
+    }
+    free(open.at);
+    return rc;
+}
+
+/* The first commit of a new or resumed run: its row, its graph, the attempts that a
+ * dead owner left open, and a full record unless the run simply continues behind its
+ * newest one. */
+
+/* An attempt that its keeper still has, or has recorded the end of, was not
+ * interrupted; nor was one whose end was noted, which an undo leaves to the next run.
+ */
+static bool is_kept(const struct engine *e, const struct attempt_row *row)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    bool left = e->request.mode == MODE_RUN ||
+                situation_noted_end(&e->run.situation, row->task);
+    return left && row->task < r->states.n && r->marks[row->task] & MARK_OUTLIVED &&
+           row->number == r->last_attempt[row->task];
+}
+
+/* The context of collect_open. */
+struct open_attempts {
+    struct engine *e;
+    struct cairn_error *error;
+    struct ending *closed; /* interrupted, or moved */
+    uint32_t n;
+    size_t capacity;
+};
+
+/* One that is taken over after an edit gets a row of the new generation in place of the
+ * old one, with the beginning of that generation: whoever comes next finds it there.
+ * NODE_NONE: it gets none. */
+static uint32_t moves_to(const struct engine *e, const struct attempt_row *row)
+{
+    const struct situation *s = &e->run.situation;
+    uint32_t now = situation_task_now(s, e->request.workflow, row->task);
+    bool taken = e->request.mode == MODE_RUN && now != NODE_NONE &&
+                 e->run.row.gen != s->recorded.row.gen &&
+                 s->decisions.reason[now] == CAIRN_REASON_ADOPTED;
+    return taken ? now : NODE_NONE;
+}
+
+/* No keeper had taken it when the run was loaded. */
+static bool is_untaken(const struct engine *e, const struct attempt_row *row)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
+    return old->definition->on_crash == ON_CRASH_ADOPT && row->task < old->n_tasks &&
+           !graph_def(old, row->task)->n_secrets &&
+           !(row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK)) &&
+           r->marks[row->task] & MARK_RESET && r->kept[row->task].newest;
+}
+
+/* After this no keeper can start the attempt. 0; 1: one just has. */
+static int revoke_keeper(struct engine *e, const struct attempt_row *row,
+                         struct cairn_error *error)
+{
+    struct attempt_id id = {e->run.live_dir, row->run,    row->gen,
+                            row->task,       row->number, live_store(e->run.identity)};
+    int revoked = keeper_revoke(&id, error);
+    if (revoked)
+        return revoked < 0 ? revoked : 0;
+    owned_run_note_outlived(e, row->task);
+    return 1;
+}
+
+/* Of an attempt that ends here, or moves to another generation. */
+static void describe_closed(struct engine *e, struct ending *ending, bool moves,
+                            bool untaken)
+{
+    ending->row.ended_ns = loop_utc_ns(e);
+    ending->row.flags |= untaken ? 0 : ATTEMPT_INTERRUPTED;
+    ending->row.outcome = CAIRN_PENDING;
+    ending->row.text = (struct str){NULL, 0};
+    ending->kept = moves;
+    buf_text(&ending->text, moves     ? "taken over"
+                            : untaken ? "it had not started"
+                                      : "interrupted");
+}
+
+static int collect_open(void *context, const struct attempt_row *row)
+{
+    struct open_attempts *open = context;
+    struct engine *e = open->e;
+    bool untaken = !is_kept(e, row) && is_untaken(e, row);
+    int kept = untaken ? revoke_keeper(e, row, open->error) : is_kept(e, row);
+    bool moves = kept > 0 && moves_to(e, row) != NODE_NONE;
+    if (kept && !moves)
+        return kept < 0 ? kept : 0;
+    struct ending *list =
+        array_room(open->closed, open->n, &open->capacity, sizeof *list);
+    if (!list)
+        return error_nomem(open->error);
+    open->closed = list;
+    struct ending *ending = &list[open->n++];
+    *ending = (struct ending){.row = *row};
+    describe_closed(e, ending, moves, untaken && !moves);
+    return 0;
+}
+
+static int put_moved(struct engine *e, const struct attempt_row *old, uint64_t turn,
+                     struct cairn_error *error)
+{
+    struct attempt_row row = {.run = old->run,
+                              .gen = e->run.row.gen,
+                              .task = moves_to(e, old),
+                              .number = old->number,
+                              .intent_ns = old->intent_ns,
+                              .flags = ATTEMPT_ADOPTED | (old->flags & ATTEMPT_MERGED),
+                              .exit_code = -1,
+                              .start_turn = turn};
+    return store_put_attempt(e->request.store, &row, error);
+}
+
+/* Nobody has noted when a merged log grew, but for its end. */
+static void note_last_write(struct ending *ending, const char *path, uint64_t bytes)
+{
+    struct stat st;
+    struct log_times times;
+    if (!(ending->row.flags & ATTEMPT_MERGED) || lstat(path, &st))
+        return;
+    log_times_init(&times);
+    log_times_add(&times, bytes,
+                  (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    log_times_encode(&times, ending->row.started_ns, &ending->times);
+    log_times_release(&times);
+}
+
+/* One stream of it: head and tail where it is long. */
+static void rescue_stream(struct engine *e, struct ending *ending, int stream,
+                          const char *path)
+{
+    struct captured *captured = &ending->captured[stream];
+    int fd = os_open_plain(path, O_RDONLY);
+    int rc = fd < 0 ? fd : capture_read(fd, output_limit(e), captured, NULL);
+    if (fd >= 0)
+        close(fd);
+    if (rc)
+        return;
+    redact_captured(e, captured);
+    note_last_write(ending, path, captured->bytes);
+    *(stream ? &ending->row.err_bytes : &ending->row.out_bytes) = captured->bytes;
+    *(stream ? &ending->row.err_head : &ending->row.out_head) = captured->head;
+}
+
+/* What an interrupted attempt wrote is still in the live directory. */
+static void rescue_output(struct engine *e, struct ending *ending,
+                          const struct slot_map *map)
+{
+    char path[4096];
+    for (uint32_t s = 0; s < map->slots->n; s++) {
+        const struct slot *slot = &map->slots->slot[s];
+        if (!slot_has(slot, ending->row.gen, ending->row.task, ending->row.number))
+            continue;
+        ending->row.started_ns = slot->started_ns;
+        for (int i = 0; i < (ending->row.flags & ATTEMPT_MERGED ? 1 : 2); i++) {
+            capture_slot_path(path, sizeof path, map->slots, s, e->run.live_dir, i);
+            rescue_stream(e, ending, i, path);
+        }
+    }
+}
+
+static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error *error)
+{
+    struct slot_map map;
+    struct open_attempts o = {.e = e, .error = error};
+    int rc = store_each_run_attempt(e->request.store, e->run.row.run,
+                                    e->run.situation.recorded.row.gen, true,
+                                    collect_open, &o, error);
+    if (!rc && o.n && slots_open(&map, e->run.live_dir, e->run.row.run, NULL) == 0) {
+        for (uint32_t i = 0; i < o.n; i++)
+            if (!o.closed[i].kept && o.closed[i].row.flags & ATTEMPT_INTERRUPTED)
+                rescue_output(e, &o.closed[i], &map);
+        slots_close(&map, false);
+    }
+    for (uint32_t i = 0; i < o.n && !rc; i++) {
+        rc = put_attempt(e, &o.closed[i], turn, error);
+        if (!rc && o.closed[i].kept)
+            rc = put_moved(e, &o.closed[i].row, turn, error);
+    }
+    for (uint32_t i = 0; i < o.n; i++)
+        ending_release(&o.closed[i]);
+    free(o.closed);
+    return rc;
+}
+
+/* A resumed run needs a full record unless it starts from exactly its newest record:
+ * after an edit, after resets, after damage. */
+static bool needs_full(const struct engine *e)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    if (!r->recovered || r->recovery.gap || r->recovery.n_damaged || !r->same_graph)
+        return true;
+    for (uint32_t i = 0; i < e->progress.states.n; i++)
+        if (e->progress.states.outcome[i] != r->states.outcome[i])
+            return true;
+    return false;
+}
+
+static int compare_source(void *context, const struct checkpoint_row *row)
+{
+    const struct recorded *r = context;
+    struct str wanted = {(const char *)r->from_digest.bytes, DIGEST_SIZE};
+    return str_equal(row->digest, wanted) ? 0 : CAIRN_ENOTFOUND;
+}
+
+/* The source of a fork was read before this transaction. Only while it is stored does
+ * it keep the objects that its states refer to. */
+static int check_source(struct engine *e, struct cairn_error *error)
+{
+    struct recorded *r = &e->run.situation.recorded;
+    if (r->recovered || !r->from_seq)
+        return 0;
+    int rc =
+        store_get_checkpoint(e->request.store, r->from_seq, compare_source, r, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return error_set(error, rc,
+                         "checkpoint workflow:%llu was deleted just now, so no run can "
+                         "go on from it",
+                         (unsigned long long)r->from_seq);
+    return rc;
+}
+
+static int begin_stream(struct engine *e, struct cairn_error *error)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    struct run_stream fresh =
+        run_stream_of(e->request.store, e->saving.sha, e->run.row.run,
+                      &e->run.situation.present.digest);
+    fresh.chain.parent = r->from_seq;
+    fresh.chain.parent_digest = r->from_digest;
+    saving_begin_chain(e, r->recovered ? &r->recovery.head : &fresh);
+    int rc = check_source(e, error);
+    store_keep_seq(e->request.store, r->last_named);
+    for (size_t i = 0; r->recovered && i < r->recovery.n_damaged && !rc; i++)
+        rc = store_put_quarantine(e->request.store, r->recovery.damaged[i],
+                                  loop_utc_ns(e), r->recovery.reasons[i], error);
+    if (!rc && needs_full(e))
+        rc = saving_put_full(e, error);
+    return rc;
+}
+
+/* ---- Its events ---- */
+
+struct task_list {
+    uint32_t *tasks;
+    uint32_t n;
+};
+
+/* One event for each reason that makes recorded tasks run again. */
+static void log_resets(struct engine *e, struct task_list *list)
+{
+    const struct situation *s = &e->run.situation;
+    for (unsigned reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
+        list->n = 0;
+        for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+            if (s->decisions.reset[task] && s->decisions.reason[task] == reason &&
+                s->present.states.outcome[task] != CAIRN_PENDING)
+                list->tasks[list->n++] = task;
+        audit_tasks(e, EVENT_RESET, (uint8_t)reason, UINT32_MAX, list->tasks, list->n);
+    }
+}
+
+static void log_unknown(struct engine *e, struct task_list *list)
+{
+    list->n = 0;
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+        if (e->progress.states.outcome[task] == CAIRN_UNKNOWN &&
+            e->run.situation.present.states.outcome[task] != CAIRN_UNKNOWN)
+            list->tasks[list->n++] = task;
+    audit_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
+}
+
+static int log_beginning(struct engine *e, struct skip_list *early,
+                         struct cairn_error *error)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    char text[96] = "new";
+    struct task_list list = {malloc(e->request.graph->n_tasks * sizeof *list.tasks), 0};
+    if (!list.tasks)
+        return error_nomem(error);
+    if (r->recovered)
+        snprintf(text, sizeof text, "goes on");
+    else if (r->from_seq)
+        snprintf(text, sizeof text, "forks from %llu", (unsigned long long)r->from_seq);
+    audit_event(e, EVENT_BEGUN, (uint8_t)e->request.mode, UINT32_MAX, str_of(text));
+    if (r->exists && e->request.mode == MODE_RUN)
+        log_resets(e, &list);
+    log_unknown(e, &list);
+    audit_skips(e, early);
+    for (size_t i = 0; situation_notice(&e->run.situation, i); i++)
+        audit_event(e, EVENT_NOTICE, 0, UINT32_MAX,
+                    str_of(situation_notice(&e->run.situation, i)));
+    free(list.tasks);
+    return 0;
+}
+
+static int put_beginning(struct engine *e, struct cairn_error *error)
+{
+    uint64_t turn = 0;
+    int rc = owned_run_put_row(e, error);
+    if (!rc)
+        rc = owned_run_put_parent(e, error);
+    /* A `cancel` that was stored before we came was meant for an earlier owner. */
+    if (!rc)
+        rc = store_drop_commands(e->request.store, e->run.row.run, COMMAND_CANCEL,
+                                 e->run.earlier_commands, error);
+    if (!rc)
+        rc = store_next_turn(e->request.store, e->run.row.run, &turn, error);
+    if (!rc)
+        rc = secrets_key(&e->run.situation.secrets, e->request.store, true, error);
+    if (!rc && e->run.situation.recorded.recovered && e->request.mode != MODE_SETTLE)
+        rc = close_interrupted(e, turn, error);
+    if (!rc && e->request.mode == MODE_RUN)
+        rc = stale_claims_drop(e, error);
+    if (!rc)
+        rc = audit_put(e, turn, error);
+    return rc ? rc : begin_stream(e, error);
+}
+
+static int engine_commit_begin(struct engine *e, struct skip_list *early,
+                               struct cairn_error *error)
+{
+    int rc = log_beginning(e, early, error);
+    if (!rc)
+        rc = engine_transact(e, -1, put_beginning, error);
+    audit_forget(e);
+    return rc;
+}
+
+/* Becoming the owner of a run: processes of its last owner are ended (or stay with
+ * their keepers), then comes the first commit. */
 
 static int report_leftovers(struct engine *e, const struct leftovers *left,
                             struct cairn_error *error)
@@ -279,8 +786,8 @@ static int check_keeping(const struct engine *e, struct cairn_error *error)
                      "and try again");
 }
 
-int engine_open_run(struct engine *e, struct skip_list *early,
-                    struct cairn_error *error)
+static int engine_open_run(struct engine *e, struct skip_list *early,
+                           struct cairn_error *error)
 {
     bool recovered = e->run.situation.recorded.recovered;
     bool whole = e->request.mode != MODE_SETTLE;
@@ -296,4 +803,149 @@ int engine_open_run(struct engine *e, struct skip_list *early,
     if (!rc && whole && recovered)
         noted_move_files(e);
     return rc ? rc : engine_commit_begin(e, early, error);
+}
+
+/* Opens everything that the loop needs, in order, and closes it. What was never opened
+ * is NULL, 0 or -1, so engine_close works after a failure anywhere in engine_open. */
+
+static int check_store(const struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->request.graph->definition;
+    const struct recorded *r = &e->run.situation.recorded;
+    if (e->request.store && r->recovered) {
+        int rc = store_check_keyed(e->request.store, r->row.run, r->row.keyed, error);
+        return e->request.mode == MODE_RUN
+                   ? situation_advise_fresh(rc, e->request.workflow, error)
+                   : rc;
+    }
+    for (uint32_t i = 0; !e->request.store && i < d->n_defs; i++)
+        if (d->defs[i].kind == TASK_EXTERNAL)
+            return error_set(error, CAIRN_EUSAGE,
+                             "task %.*s is external: without a store nobody could ever "
+                             "complete it",
+                             (int)d->defs[i].id.len, d->defs[i].id.ptr);
+    return 0;
+}
+
+/* Not for MODE_SETTLE, which starts nothing. */
+static int check_secrets(const struct engine *e, struct cairn_error *error)
+{
+    struct str name = secrets_missing(&e->run.situation.secrets);
+    if (!name.len || e->request.mode == MODE_SETTLE)
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "the secret %.*s is not given: set it in the environment, or pass "
+                     "it with --secrets-fd",
+                     (int)name.len, name.ptr);
+}
+
+static void start_deadline(struct engine *e)
+{
+    int64_t deadline_ms = e->request.graph->definition->deadline_ms;
+    if (deadline_ms && e->request.mode == MODE_RUN)
+        loop_set_timer(e, TIMER_DEADLINE, deadline_ms * 1000000, 0, 0);
+}
+
+static int check_functions(const struct engine *e, struct cairn_error *error)
+{
+    if (e->request.mode != MODE_RUN ||
+        !cairn_workflow_lacks_functions(e->request.workflow))
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "run %llu has functions of a program: start that program, which "
+                     "goes on with it",
+                     (unsigned long long)e->run.situation.recorded.row.run);
+}
+
+/* Before anything of the run is changed. */
+static int open_parts(struct engine *e, struct skip_list *early,
+                      struct cairn_error *error)
+{
+    enum { AHEAD_OF_CALLS = 64 };
+    int rc = check_store(e, error);
+    if (!rc)
+        rc = check_functions(e, error);
+    if (!rc)
+        rc = check_secrets(e, error);
+    if (!rc)
+        rc = jobs_open(e, error);
+    if (!rc)
+        rc = saving_open(e, jobs_need_processes(e) ? e->jobs.limit : AHEAD_OF_CALLS,
+                         error);
+    if (!rc)
+        rc = turn_open(e, error);
+    if (!rc)
+        rc = progress_open(e, early, error);
+    if (!rc)
+        report_open(e);
+    return rc;
+}
+
+static int open_processes(struct engine *e, struct cairn_error *error)
+{
+    if (e->request.mode == MODE_SETTLE)
+        return 0;
+    int rc = jobs_open_runner(e, error);
+    if (!rc && jobs_need_processes(e))
+        rc = environments_open(e, error);
+    return rc;
+}
+
+static int open_rest(struct engine *e, struct cairn_error *error)
+{
+    int rc = loop_open(e, error);
+    if (!rc)
+        rc = calls_open(e, error);
+    if (!rc)
+        rc = open_processes(e, error);
+    if (!rc && e->request.mode == MODE_RUN)
+        rc = adopt_all(e, error);
+    /* The run is recorded, and nobody knows its number yet. */
+    if (rc == CAIRN_EIO && error && (error->sys == ENOSPC || error->sys == EDQUOT) &&
+        e->request.store && e->request.mode == MODE_RUN) {
+        int sys = error->sys;
+        char text[sizeof error->text];
+        memcpy(text, error->text, sizeof text);
+        error_set(error, rc, "%.800s: free some space there, then: cairn resume %llu",
+                  text, (unsigned long long)e->run.row.run);
+        error->sys = sys;
+    }
+    return rc;
+}
+
+int engine_open(struct engine *e, struct cairn_error *error)
+{
+    struct skip_list early = {0};
+    int rc = open_parts(e, &early, error);
+    if (!rc)
+        rc = e->request.store ? engine_open_run(e, &early, error)
+                              : owned_run_make_temporary(e, error);
+    free(early.at);
+    if (rc)
+        return rc;
+    progress_set_run(e, e->run.row.run);
+    rc = open_rest(e, error);
+    if (!rc)
+        start_deadline(e);
+    return rc;
+}
+
+void engine_close(struct engine *e)
+{
+    looks_close(e);
+    jobs_close_runner(e);
+    jobs_close(e);
+    noting_close(e);
+    loop_close(e);
+    calls_close(e);
+    if (e->run.orderly)
+        engine_clean_live(e, e->run.row.run);
+    turn_release(e);
+    starts_release(&e->starts);
+    undo_release(e);
+    audit_release(e);
+    made_release(e->made);
+    progress_release(e);
+    saving_release(e);
+    owned_run_release(e);
 }

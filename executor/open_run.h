@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Becoming the owner of a run: ends what its last owner left behind, commits first. */
+/* Claims of external tasks that a resumed run makes void.
+ *
+ * The first commit of a run, or of one that goes on.
+ *
+ * Becoming the owner of a run: ends what its last owner left behind, commits first.
+ *
+ * Everything that must exist before the loop and go away after it. */
 #ifndef EXECUTOR_OPEN_RUN_H
 #define EXECUTOR_OPEN_RUN_H
 
+#include "base/error.h"
 #include "executor/state/engine.h"
+
+struct engine;
 
 /* Must come before the ends of attempts of dead owners are read: from now on no keeper
  * starts one of them. */
 int engine_close_epochs(struct engine *e, struct cairn_error *error);
-int engine_open_run(struct engine *e, struct skip_list *early,
-                    struct cairn_error *error);
 /* Removes what an owner that died after the end of its run left in the live directory.
  */
 void engine_clean_live(const struct engine *e, uint64_t run);
+
+int engine_open(struct engine *e, struct cairn_error *error);
+void engine_close(struct engine *e);
 
 #endif

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A run is its tasks, then the undoing (on_failure: undo), then `finally`; and its
+/* Ending a run that cannot go on.
+ *
+ * A run is its tasks, then the undoing (on_failure: undo), then `finally`; and its
  * final state. phases.c is the only writer of `phase`. */
 #ifndef EXECUTOR_PHASES_H
 #define EXECUTOR_PHASES_H
 
 #include "executor/state/engine.h"
+
+/* Ends what runs. Nothing is decided or written any more; the run stays unfinished and
+ * can be resumed. Callbacks are asked to stop, and left behind after their grace. */
+void engine_give_up(struct engine *e);
 
 /* A call that only undoes has no other phase. */
 void phases_begin_undo(struct engine *e);

@@ -10,10 +10,14 @@
  * without the blanks at its ends. What is found becomes REDACTED. Values that overlap
  * or contain each other: all of their bytes go. One pass, linear in the input
  * (Aho-Corasick), whatever the number of secrets; a stream keeps back at most as many
- * bytes as the longest form. */
+ * bytes as the longest form.
+ *
+ * Inside of redact.h: the forms in which a secret is looked for, and the automaton that
+ * finds all of them at once. */
 #ifndef SECRETS_REDACT_H
 #define SECRETS_REDACT_H
 
+#include "base/arena.h"
 #include "base/sha256.h"
 
 #define REDACTED "[REDACTED]"
@@ -23,6 +27,7 @@ struct redactor; /* immutable once made: shared by all streams */
 struct secret {
     struct str name, value;
 };
+
 /* Secrets shorter than LIMIT_SECRET_LEAST (6) bytes are refused (CAIRN_EUSAGE, naming
  * the secret, never its value), as is one with a NUL. n may be 0: nothing is found. */
 int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
@@ -30,18 +35,17 @@ int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
 void redactor_free(struct redactor *redactor);
 /* Is any form of a secret in the text? */
 bool redactor_finds(const struct redactor *redactor, struct str text);
+
 /* Where the first one stands, and its name, which lives as long as the redactor. */
 struct secret_place {
     struct str name;
     size_t from, to; /* bytes */
 };
+
 bool redactor_where(const struct redactor *redactor, struct str text,
                     struct secret_place *place);
 /* Appends the text without secrets. NULL redactor: the text as it is. */
 void redact_text(const struct redactor *redactor, struct str text, struct buf *out);
-/* The same of a text that quotes others and may cut them off: what a form begins with
- * goes, too, if it has REDACT_CUT_LEAST bytes. */
-#define REDACT_CUT_LEAST 12
 void redact_quoted(const struct redactor *redactor, struct str text, struct buf *out);
 
 /* Text that arrives in parts: the same comes out as from redact_text, however it was
@@ -58,6 +62,7 @@ struct redact_stream {
     bool cut;       /* how a secret begins is one, too: redact_quoted */
     bool failed;
 };
+
 /* Before the first use, and after redact_end. */
 void redact_begin(struct redact_stream *stream, const struct redactor *redactor);
 void redact_add(struct redact_stream *stream, struct str bytes, struct buf *out);
@@ -65,5 +70,25 @@ void redact_add(struct redact_stream *stream, struct str bytes, struct buf *out)
 void redact_end(struct redact_stream *stream, struct buf *out);
 /* Without the end of the text. Also good after redact_end. */
 void redact_release(struct redact_stream *stream);
+
+struct secret_form {
+    struct str text;
+    uint32_t secret; /* the how manyth value */
+};
+
+/* Zeroed, it is empty. Out of memory: arena.failed. */
+struct form_list {
+    struct secret_form *at; /* some texts may be equal */
+    size_t n, capacity;
+    uint32_t secret;    /* the next one */
+    struct arena arena; /* of the texts */
+};
+
+/* The value and, without the blanks at its ends, the same once more: as it is; base64
+ * at three alignments in two alphabets; percent-encoded in two cases; as in a string of
+ * JSON. Its lines without the blanks at their ends, as they are. What is shorter than
+ * LIMIT_SECRET_LEAST is left out. */
+void form_list_add(struct form_list *list, struct str value);
+void form_list_release(struct form_list *list);
 
 #endif

@@ -1,14 +1,313 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that wait, run and end. One that is to end gets SIGTERM, and SIGKILL after a
- * grace. */
-#include "server/call_int.h"
+/* The vfork-style clone gives a descriptor of the child and lets it arm its
+ * parent-death signal before it execs, which posix_spawn cannot. Until then the child
+ * shares all memory with us: it allocates nothing and runs no signal handler. */
+#include "server/call.h"
+
+#include "server/arguments.h"
 #include "server/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define CALLS_WAITING_BYTES ((size_t)16 << 20)
+
+#ifndef CLONE_PIDFD
+#define CLONE_PIDFD 0x1000
+#endif
+
+#define STACK_BYTES ((size_t)64 * 1024)
+#define PROGRAM "/proc/self/exe"
+
+struct job {
+    const struct child_start *start;
+    pid_t parent;
+    int fds[3];
+    sigset_t mask;
+    int error;
+};
+
+static void child_close(struct child *child);
+
+static int enter(void *context)
+{
+    static const int defaults[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD};
+    struct job *job = context;
+    sigset_t mask;
+    if (job->start->detached) {
+        if (setsid() < 0)
+            goto failed;
+    } else {
+        pid_t parent;
+        if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+            goto failed;
+        /* 0: the parent is in another pid namespace. */
+        parent = getppid();
+        if (parent != job->parent && parent != 0)
+            _exit(126);
+    }
+    for (int i = 0; i < 3; i++)
+        if (dup2(job->fds[i], i) < 0)
+            goto failed;
+    if (job->start->directory && chdir(job->start->directory))
+        goto failed;
+    mask = job->mask;
+    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
+        (void)signal(defaults[i], SIG_DFL);
+        sigdelset(&mask, defaults[i]);
+    }
+    if (sigprocmask(SIG_SETMASK, &mask, NULL))
+        goto failed;
+    execv(PROGRAM, job->start->argv);
+failed:
+    job->error = errno;
+    _exit(126);
+}
+
+/* A pipe whose ends no child inherits, above the three that a child puts in place. */
+static int make_pipe(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC))
+        return errno;
+    for (int i = 0; i < 2; i++) {
+        int higher = ends[i] < 3 ? fcntl(ends[i], F_DUPFD_CLOEXEC, 3) : ends[i];
+        int error = errno;
+        if (higher < 0) {
+            close(ends[0]);
+            close(ends[1]);
+            return error;
+        }
+        if (higher != ends[i])
+            close(ends[i]);
+        ends[i] = higher;
+    }
+    return 0;
+}
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int make_pipes(struct child *child, int theirs[3], bool has_input)
+{
+    int ends[2];
+    int error = 0;
+    if (has_input) {
+        error = make_pipe(ends);
+        theirs[0] = error ? -1 : ends[0];
+        child->in = error ? -1 : ends[1];
+    } else {
+        theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        error = theirs[0] < 0 ? errno : 0;
+    }
+    for (int i = 1; i < 3 && !error; i++) {
+        error = make_pipe(ends);
+        theirs[i] = error ? -1 : ends[1];
+        *(i == 1 ? &child->out : &child->err) = error ? -1 : ends[0];
+    }
+    if (!error && (fcntl(child->out, F_SETFL, O_NONBLOCK) ||
+                   fcntl(child->err, F_SETFL, O_NONBLOCK) ||
+                   (child->in >= 0 && fcntl(child->in, F_SETFL, O_NONBLOCK))))
+        error = errno;
+    return error;
+}
+
+static int clone_child(struct child *child, struct job *job)
+{
+    sigset_t all;
+    char *stack = malloc(STACK_BYTES);
+    pid_t pid;
+    int error = 0;
+    if (!stack)
+        return ENOMEM;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &job->mask);
+    pid = clone(enter, stack + STACK_BYTES,
+                CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, job, &child->pidfd);
+    if (pid < 0) {
+        error = errno;
+        child->pidfd = -1;
+    }
+    sigprocmask(SIG_SETMASK, &job->mask, NULL);
+    free(stack);
+    return error;
+}
+
+int child_start(struct child *child, const struct child_start *start)
+{
+    struct job job = {.start = start, .parent = getpid(), .fds = {-1, -1, -1}};
+    int error;
+    *child = CHILD_NONE;
+    error = make_pipes(child, job.fds, start->has_input);
+    if (!error)
+        error = clone_child(child, &job);
+    for (int i = 0; i < 3; i++)
+        close_end(&job.fds[i]);
+    if (!error && job.error) {
+        error = job.error;
+        child_reap(child);
+    }
+    if (error)
+        child_close(child);
+    return error;
+}
+
+void child_signal(const struct child *child, int number)
+{
+    if (child->pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, child->pidfd, number, NULL, 0);
+}
+
+int child_reap(struct child *child)
+{
+    siginfo_t info = {.si_code = 0};
+    int rc;
+    do
+        rc = waitid((idtype_t)3 /* P_PIDFD */, (id_t)child->pidfd, &info, WEXITED);
+    while (rc && errno == EINTR);
+    close_end(&child->pidfd);
+    child_close(child);
+    if (rc)
+        return 126;
+    return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+}
+
+/* Closes our ends of the pipes. */
+static void child_close(struct child *child)
+{
+    close_end(&child->in);
+    close_end(&child->out);
+    close_end(&child->err);
+}
+
+/* What the command of a call is given and prints. What it prints beyond the limit is
+ * read and dropped: it must not stop in the middle of its work because nobody reads. Of
+ * stderr the last is kept: how it ended is said there. */
+
+/* What is too much is dropped at the end, and said; without `too_large` it is the
+ * oldest that is dropped. */
+static void read_pipe(int *fd, struct text *text, size_t limit, bool *too_large)
+{
+    char bytes[16384];
+    ssize_t n;
+    /* Not for ever: others are to be served, too. */
+    for (int round = 0; round < 64 && *fd >= 0; round++) {
+        n = read(*fd, bytes, sizeof bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            close(*fd);
+            *fd = -1;
+            return;
+        }
+        if (too_large && (size_t)n > limit - text->n) {
+            *too_large = true;
+            continue;
+        }
+        text_add(text, bytes, (size_t)n);
+        if (text->n > limit)
+            text_cut(text, text->n - limit);
+    }
+}
+
+static void write_input(struct call *call)
+{
+    const struct arguments *arguments = &call->arguments;
+    while (call->child.in >= 0) {
+        size_t left = arguments->input_bytes - call->input_done;
+        ssize_t n =
+            left > 0 ? write(call->child.in, arguments->input + call->input_done, left)
+                     : 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) { /* all of it, or it does not want the rest */
+            close(call->child.in);
+            call->child.in = -1;
+            return;
+        }
+        call->input_done += (size_t)n;
+    }
+}
+
+/* call.c: gives and takes as much as there is, but not for ever. */
+static void call_move_bytes(struct call *call)
+{
+    write_input(call);
+    read_pipe(&call->child.out, &call->out, CALL_OUTPUT_BYTES, &call->too_large);
+    read_pipe(&call->child.err, &call->err, CALL_ERRORS_BYTES, NULL);
+}
+
+/* Runs that go on after their call was answered: their processes are only reaped. */
+
+/* A line of what it printed says which run it is. */
+static bool has_run(const struct text *out)
+{
+    for (const char *line = text_get(out), *end; (end = strchr(line, '\n'));
+         line = end + 1) {
+        char why[160];
+        struct value *value = value_parse(line, (size_t)(end - line), why);
+        int64_t run;
+        bool found = value_integer(value_member(value, "run"), &run);
+        value_free(value);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+/* call.c: whether it has said which run it is, and is to go on without its call. */
+static bool call_goes_on(const struct call *call)
+{
+    return call->starts && !call->signalled && !call->cancelled && has_run(&call->out);
+}
+
+/* With its pipes closed its lines go nowhere; that does not stop it. */
+static void calls_detach(struct calls *calls, struct call *call)
+{
+    calls->detached[calls->n_detached++] = call->child.pidfd;
+    child_close(&call->child);
+}
+
+static void calls_reap_detached(struct calls *calls)
+{
+    for (size_t i = calls->n_detached; i-- > 0;) {
+        struct pollfd fd = {calls->detached[i], POLLIN, 0};
+        struct child child = CHILD_NONE;
+        if (poll(&fd, 1, 0) != 1)
+            continue;
+        child.pidfd = calls->detached[i];
+        child_reap(&child);
+        calls->detached[i] = calls->detached[--calls->n_detached];
+    }
+}
+
+static void calls_leave_detached(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->n_detached; i++)
+        close(calls->detached[i]);
+}
+
+/* Calls that wait, run and end. One that is to end gets SIGTERM, and SIGKILL after a
+ * grace. */
 
 #define GRACE_MS 5000
 #define LOOK_MS 1000

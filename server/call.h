@@ -1,15 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that a command of cairn answers: waiting, running, ended.
+/* One command of cairn as a process: this same executable, in a process group of its
+ * own, with pipes, and known by a descriptor, so that a signal never meets another
+ * process. It dies with the server, unless it is detached.
+ *
+ * Requests that a command of cairn answers: waiting, running, ended.
  *
  * The loop asks calls_poll for what to wait, hands what came to calls_serve, and each
- * call's `finish` makes the result out of what the command printed. */
+ * call's `finish` makes the result out of what the command printed.
+ *
+ * Between the files of calls. */
 #ifndef SERVER_CALL_H
 #define SERVER_CALL_H
 
 #include "server/arguments.h"
-#include "server/child.h"
 
 #include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct child {
+    int pidfd;        /* -1: there is none */
+    int in, out, err; /* our ends of its pipes; -1: closed */
+};
+
+struct child_start {
+    char *const *argv;     /* ended by NULL */
+    const char *directory; /* or NULL: here */
+    bool detached;         /* goes on when the server ends */
+    bool has_input;        /* else its stdin is empty */
+};
+
+#define CHILD_NONE ((struct child){-1, -1, -1, -1})
+
+/* 0, or an errno. Reading ends do not block. */
+int child_start(struct child *child, const struct child_start *start);
+void child_signal(const struct child *child, int number);
+/* Waits for the end, which is near, closes all and returns the exit status, 128 + the
+ * number of a signal. */
+int child_reap(struct child *child);
 
 /* Calls of one lane never take the places of another: see `limits` in call.c. */
 enum call_lane {
@@ -18,9 +47,9 @@ enum call_lane {
     LANE_AWAIT, /* nothing but waiting for what others do */
     LANES
 };
+
 #define CALLS_RUNNING 8 /* of the first two lanes, each */
 #define CALLS_AWAITING 64
-#define CALLS_WAITING_BYTES ((size_t)16 << 20)
 #define CALLS_DETACHED 64
 #define CALL_OUTPUT_BYTES ((size_t)4 << 20)
 #define CALL_ERRORS_BYTES ((size_t)16 << 10)
@@ -41,6 +70,7 @@ enum log_level {
 struct batch;
 struct client;
 struct outlet;
+
 struct reply {
     char *id; /* JSON, owned */
     struct client *client;
@@ -58,6 +88,7 @@ struct whose {
 };
 
 struct server;
+
 struct call {
     struct call *next;
     struct reply reply;
@@ -104,16 +135,22 @@ void calls_cancel(struct calls *calls, const struct whose *whose);
 /* Ends those that only wait, which are answered: the client will ask for nothing more.
  * After calls_poll; lowers *until_ms, too. */
 void calls_hang_up(struct calls *calls, int64_t *until_ms);
+
 /* Starts what can be. Returns how many descriptors were added to fds, which has room
  * for CALLS_FDS; lowers *until_ms to the next time when something is due. */
 #define CALLS_FDS ((2 * CALLS_RUNNING + CALLS_AWAITING) * 4 + CALLS_DETACHED)
+
 size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms);
 /* After poll: reads, writes, reaps, and finishes calls. */
 void calls_serve(struct calls *calls);
 bool calls_idle(const struct calls *calls);
 /* Ends every child that does not go on, and frees all. */
 void calls_end(struct calls *calls);
-
 int64_t clock_ms(void);
+
+/* send.c */
+void calls_tell(struct calls *calls);
+/* When the next is to be told; INT64_MAX: none. */
+int64_t calls_tell_due(const struct calls *calls);
 
 #endif

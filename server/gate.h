@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may come in over HTTP: told by the headers alone, before a body is read. */
+/* What HTTP's headers say of a request, held against the request itself (2026-07-28):
+ * who looks only at headers, such as a proxy, must not see another request.
+ *
+ * Who may come in over HTTP: told by the headers alone, before a body is read. */
 #ifndef SERVER_GATE_H
 #define SERVER_GATE_H
 
+#include "server/server.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+
+/* False: `why` says what does not agree. `params` may be NULL. */
+bool headers_agree(const struct headers *headers, const char *method,
+                   const struct value *params, char why[160]);
 
 #define GATE_PATH "/mcp"
 #define GATE_TOO_LONG "a message has more than 4 MiB"
@@ -28,7 +37,6 @@ struct knock {
 /* 0, or the status of HTTP with which it is refused and why. */
 unsigned gate_check(const struct gate *gate, const struct knock *knock,
                     const char **why);
-
 /* The token in a file of this user that nobody else can read; makes the file where
  * there is none. The caller frees it. NULL: `why` says what is wrong. */
 char *gate_token(const char *path, char why[512]);

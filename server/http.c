@@ -1,22 +1,310 @@
 /* SPDX-License-Identifier: MIT */
-/* libmicrohttpd runs without threads: our loop waits for its descriptors. (By its epoll
- * descriptor it would wait for less: version 0.9.75 leaves bodies unread when many come
- * at once.) A connection whose stream has nothing to say is suspended. Then the library
- * does not see its end, so its socket is watched by us. */
 #include "server/http.h"
 
-#include "server/connection.h"
+#include "server/call.h"
+#include "server/gate.h"
 #include "server/listen.h"
 #include "server/microhttpd.h"
-#include "server/respond.h"
+#include "server/web.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#define STALL_S 30 /* a reader that takes nothing */
+
+#define CONNECTIONS_MAX 512
+/* Bodies of requests that are still coming in, together. */
+#define BODIES_BYTES ((size_t)32 << 20)
+
+struct connection {
+    struct connection *next, **link;
+    int fd;
+    int64_t deadline_ms;    /* 0: none */
+    unsigned char peer[16]; /* its address; of IPv6 what a network has in common */
+    bool trusted, cut;
+};
+
+static void cut(struct connection *connection);
+
+static void find_peer(int fd, unsigned char peer[16])
+{
+    struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
+    socklen_t n = sizeof any;
+    const struct sockaddr_in *four = (const void *)&any;
+    const struct sockaddr_in6 *six = (const void *)&any;
+    memset(peer, 0, 16);
+    if (getpeername(fd, (struct sockaddr *)&any, &n) != 0)
+        return;
+    if (any.ss_family == AF_INET)
+        memcpy(peer + 12, &four->sin_addr, 4);
+    else if (any.ss_family == AF_INET6)
+        memcpy(peer, &six->sin6_addr, IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) ? 16 : 8);
+}
+
+/* Puts one with such a deadline into the list. NULL: out of memory. */
+static struct connection *connection_begin(struct connection **list, int fd, int64_t ms)
+{
+    struct connection *connection = calloc(1, sizeof *connection);
+    int patience_ms = 2 * STALL_S * 1000, yes = 1;
+    if (!connection)
+        return NULL;
+    *connection = (struct connection){
+        .next = *list, .link = list, .fd = fd, .deadline_ms = clock_ms() + ms};
+    if (connection->next)
+        connection->next->link = &connection->next;
+    *list = connection;
+    find_peer(fd, connection->peer);
+    /* A peer that has vanished is noticed while something is on its way to it. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms,
+                     sizeof patience_ms);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    return connection;
+}
+
+/* NULL is none. Does not close its descriptor. */
+static void connection_end(struct connection *connection)
+{
+    if (!connection)
+        return;
+    *connection->link = connection->next;
+    if (connection->next)
+        connection->next->link = connection->link;
+    free(connection);
+}
+
+/* From now on; 0: none, its request is being answered. */
+static void connection_arm(struct connection *connection, int64_t ms)
+{
+    connection->deadline_ms = ms > 0 ? clock_ms() + ms : 0;
+}
+
+/* It has shown the token: it is not cut off to make room. */
+static void connection_trust(struct connection *connection)
+{
+    connection->trusted = true;
+}
+
+static void cut(struct connection *connection)
+{
+    connection->cut = true;
+    connection->deadline_ms = 0;
+    (void)shutdown(connection->fd, SHUT_RDWR);
+}
+
+/* For one that was put into the list last: where there are more than `each` of its peer
+ * that have not shown the token, or more than `all` connections, the oldest such one is
+ * cut off. */
+static void connections_make_room(struct connection *list, size_t each, size_t all)
+{
+    struct connection *oldest = NULL, *oldest_of_peer = NULL;
+    size_t n = 0, of_peer = 0;
+    for (struct connection *at = list; at; at = at->next) {
+        bool same = memcmp(at->peer, list->peer, sizeof at->peer) == 0;
+        if (at->cut)
+            continue;
+        n++;
+        if (at->trusted)
+            continue;
+        of_peer += same;
+        if (at == list) /* trusted ones may leave no other */
+            continue;
+        oldest = at;
+        oldest_of_peer = same ? at : oldest_of_peer;
+    }
+    if (of_peer > each && oldest_of_peer)
+        cut(oldest_of_peer);
+    else if (n > all && oldest)
+        cut(oldest);
+}
+
+static void connections_cut_off(struct connection *list, int64_t now)
+{
+    for (struct connection *at = list; at; at = at->next) {
+        if (at->deadline_ms == 0 || now < at->deadline_ms)
+            continue;
+        cut(at);
+    }
+}
+
+/* A client up to 2025-11-25 begins a session with `initialize` and names it in each
+ * request; from 2026-07-28 on each request stands for itself. */
+
+static void put_error(struct response *response, unsigned status, int code,
+                      const char *why)
+{
+    struct text *body = &response->body;
+    response->status = status;
+    response->type = "application/json";
+    response->allow = "POST, GET, DELETE";
+    text_open(body, '{');
+    text_pair(body, "jsonrpc", "2.0");
+    text_key(body, "error");
+    text_open(body, '{');
+    text_key(body, "code");
+    text_int(body, code);
+    text_pair(body, "message", why);
+    text_close(body, '}');
+    text_key(body, "id");
+    text_raw(body, "null", 4);
+    text_close(body, '}');
+}
+
+/* An error of JSON-RPC to nobody's id. */
+static void response_error(struct response *response, unsigned status, const char *why)
+{
+    put_error(response, status, status == 503 ? ERROR_BUSY : ERROR_REQUEST, why);
+}
+
+/* The session that is named, or NULL: then that is answered. */
+static struct session *named_session(struct web *web, const struct ask *ask,
+                                     struct response *response)
+{
+    struct session *session = ask->session ? session_find(web, ask->session) : NULL;
+    if (!ask->session)
+        response_error(response, 400,
+                       "the header Mcp-Session-Id is required, from the answer to "
+                       "initialize");
+    else if (!session)
+        response_error(response, 404, "there is no such session, or it has ended");
+    return session;
+}
+
+/* ---- POST ---- */
+
+/* The status of an error that came before any method. In sessions only what is no
+ * request at all has one: their clients read an answer's status before its error. */
+static unsigned status_of(int code, bool modern)
+{
+    if (code == ERROR_METHOD)
+        return modern ? 404 : 200;
+    return code != 0 && (modern || code == ERROR_PARSE || code == ERROR_REQUEST) ? 400
+                                                                                 : 200;
+}
+
+static void put_stream(struct stream *stream, bool modern, struct response *response)
+{
+    switch (stream_settle(stream)) {
+    case STREAM_RAW:
+        response->status = 202;
+        return;
+    case STREAM_JSON:
+        response->status = status_of(stream->outlet.refused, modern);
+        response->type = "application/json";
+        break;
+    case STREAM_EVENTS:
+        response->type = "text/event-stream";
+        break;
+    }
+    response->stream = stream;
+}
+
+static void post_value(struct web *web, const struct ask *ask,
+                       const struct value *value, struct response *response)
+{
+    bool modern = message_is_modern(value, &ask->headers);
+    struct session *session = NULL;
+    struct stream *stream;
+    struct route route;
+    if (!modern && message_is_initialize(value)) {
+        session = session_new(web);
+        if (!session) {
+            response_error(response, 503, "too many sessions are there");
+            return;
+        }
+    } else if (!modern) {
+        session = named_session(web, ask, response);
+        if (!session)
+            return;
+    }
+    stream = stream_new(web, session);
+    if (!stream) {
+        response_error(response, 503, "out of memory");
+        return;
+    }
+    route = (struct route){stream_client(stream), &stream->outlet, &ask->headers};
+    server_value(web->server, &route, value);
+    put_stream(stream, modern, response);
+    if (message_is_initialize(value) && session) {
+        if (session->client.version)
+            response->session = session->id;
+        else
+            session_end(session, web); /* it was refused */
+    }
+}
+
+static void post(struct web *web, const struct ask *ask, struct response *response)
+{
+    char why[160] = "";
+    struct value *value = value_parse(text_get(&ask->body), ask->body.n, why);
+    char *masked = value ? NULL : server_masked(web->server, why);
+    if (value)
+        post_value(web, ask, value, response);
+    else
+        put_error(response, 400, ERROR_PARSE, masked ? masked : "out of memory");
+    free(masked);
+    value_free(value);
+}
+
+/* ---- GET and DELETE ---- */
+
+static void get(struct web *web, const struct ask *ask, struct response *response)
+{
+    struct session *session = named_session(web, ask, response);
+    struct stream *stream = session ? session->notices : NULL;
+    if (!session)
+        return;
+    if (ask->last_event)
+        stream = stream_after(web, session, ask->last_event);
+    if (!stream) {
+        response_error(response, 400,
+                       "what comes behind the event of Last-Event-ID is not kept");
+        return;
+    }
+    response->type = "text/event-stream";
+    response->stream = stream;
+}
+
+void web_answer(struct web *web, const struct ask *ask, struct response *response)
+{
+    const char *version = ask->headers.version;
+    struct session *session;
+    if (strcmp(ask->method, "POST") == 0) {
+        post(web, ask, response);
+        return;
+    }
+    if (version && message_is_modern(NULL, &ask->headers)) {
+        response_error(response, 405, "from 2026-07-28 on the method is POST");
+        response->allow = "POST";
+        return;
+    }
+    if (strcmp(ask->method, "GET") == 0) {
+        get(web, ask, response);
+        return;
+    }
+    session = named_session(web, ask, response);
+    if (!session)
+        return;
+    session_end(session, web);
+    response->status = 204;
+}
+
+/* libmicrohttpd runs without threads: our loop waits for its descriptors. (By its epoll
+ * descriptor it would wait for less: version 0.9.75 leaves bodies unread when many come
+ * at once.) A connection whose stream has nothing to say is suspended. Then the library
+ * does not see its end, so its socket is watched by us. */
 
 #define REQUEST_MS 30000 /* for headers and body */
 #define IDLE_MS 60000    /* between requests */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP for the web of sessions and streams. It waits for nothing by itself: the loop
+/* Connections: each has a deadline by which its next request must be there as a whole;
+ * who is late, however lively, is cut off.
+ *
+ * What a request that has passed the gate is answered, in terms of HTTP.
+ *
+ * HTTP for the web of sessions and streams. It waits for nothing by itself: the loop
  * asks http_poll what to wait for, and calls http_turn then. */
 #ifndef SERVER_HTTP_H
 #define SERVER_HTTP_H
@@ -8,14 +13,33 @@
 #include "server/web.h"
 
 #include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/select.h>
 
+struct connection;
+
+struct ask {
+    const char *method; /* POST, GET or DELETE */
+    struct text body;
+    const char *session, *last_event; /* headers; NULL: not there */
+    struct headers headers;
+};
+
+struct response {
+    unsigned status;
+    const char *type, *session, *allow; /* headers, or NULL; as long as the session */
+    struct text body;                   /* the reader of `response` frees it */
+    struct stream *stream;              /* instead of a body */
+};
+
+/* `response` begins with nothing but the status 200. */
+void web_answer(struct web *web, const struct ask *ask, struct response *response);
+
 #define HTTP_FDS (FD_SETSIZE + 1)
-#define CONNECTIONS_MAX 512
-/* Bodies of requests that are still coming in, together. */
-#define BODIES_BYTES ((size_t)32 << 20)
 
 struct http;
+
 /* Takes the listening socket. NULL: it could not be started. */
 struct http *http_start(struct web *web, const struct gate *gate, int listening,
                         char why[512]);

@@ -3,7 +3,7 @@
  * 2025-11-25 a client begins with `initialize`; from 2026-07-28 on each request says
  * its version in `_meta`, and results have a `resultType`. A server of each kind is the
  * same here, for nothing that is remembered between requests decides what they do. */
-#include "server/headers.h"
+#include "server/gate.h"
 #include "server/server.h"
 
 #include <string.h>

@@ -1,15 +1,123 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop: one thread that waits for the client, for its calls and for signals. It
- * never waits for the client to read: what cannot be written is kept, up to a limit. */
 #include "server/serve.h"
 
+#include "server/call.h"
+#include "server/http.h"
+#include "server/listen.h"
 #include "server/server.h"
-#include "server/stop.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+static volatile sig_atomic_t wanted;
+static sigset_t while_waiting;
+
+static void on_signal(int number)
+{
+    (void)number;
+    wanted = 1;
+}
+
+static void stop_catch(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sigaddset(&blocked, numbers[i]);
+        sigaction(numbers[i], &action, NULL);
+    }
+    sigprocmask(SIG_BLOCK, &blocked, &while_waiting);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigdelset(&while_waiting, numbers[i]);
+}
+
+static bool stop_wanted(void)
+{
+    return wanted != 0;
+}
+
+/* poll until that time of clock_ms (INT64_MAX: for ever) or a signal. False: it failed.
+ */
+static bool stop_poll(struct pollfd *fds, size_t n, int64_t until_ms)
+{
+    int64_t now = clock_ms();
+    int64_t ms = until_ms > now ? until_ms - now : 0;
+    struct timespec wait = {ms / 1000, (long)(ms % 1000) * 1000000};
+    return ppoll(fds, (nfds_t)n, until_ms == INT64_MAX ? NULL : &wait,
+                 &while_waiting) >= 0 ||
+           errno == EINTR;
+}
+
+/* The loop over HTTP: one thread, as over stdio, for all clients. */
+
+static enum serve_end run(struct server *server, struct http *http)
+{
+    while (!stop_wanted()) {
+        struct pollfd fds[HTTP_FDS + SERVER_FDS];
+        int64_t until = INT64_MAX;
+        size_t mine = http_poll(http, fds, &until);
+        size_t n = mine + server_poll(server, fds + mine, &until);
+        if (!stop_poll(fds, n, until) || !http_turn(http, fds, mine))
+            return SERVE_SYSTEM;
+        server_turn(server);
+        if (server->failed)
+            return SERVE_SYSTEM;
+    }
+    return SERVE_DONE;
+}
+
+static enum serve_end serve_at(const struct serve_options *options,
+                               const struct place *place, const char *token,
+                               char why[512])
+{
+    struct gate gate = {token, options->hosts, place->port, place->loopback};
+    struct server server;
+    struct web web;
+    struct http *http;
+    enum serve_end end;
+    server_init(&server, options);
+    server.calls.shared = true;
+    web_init(&web, &server);
+    http = http_start(&web, &gate, place->fd, why);
+    if (!http)
+        return SERVE_SYSTEM;
+    options->listening(options, place->url);
+    end = run(&server, http);
+    snprintf(why, 512, "the server has ended: no memory, or the network failed");
+    server_end(&server);
+    http_stop(http);
+    web_release(&web);
+    return end;
+}
+
+bool serve_may_listen(const struct serve_options *options, char why[512])
+{
+    return listen_allowed(options->listen, options->remote, why);
+}
+
+enum serve_end serve_http(const struct serve_options *options, char why[512])
+{
+    struct place place;
+    char *token;
+    enum serve_end end;
+    stop_catch();
+    if (!listen_at(&place, options->listen, options->remote, why))
+        return SERVE_SYSTEM;
+    token = gate_token(options->token_file, why);
+    end = token ? serve_at(options, &place, token, why) : SERVE_SYSTEM;
+    if (!token)
+        close(place.fd);
+    free(token);
+    return end;
+}
+
+/* The loop: one thread that waits for the client, for its calls and for signals. It
+ * never waits for the client to read: what cannot be written is kept, up to a limit. */
 
 /* A pipe that can be written to takes this much at once without waiting. */
 #define WRITE_BYTES 4096

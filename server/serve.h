@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The server of `cairn mcp`: the Model Context Protocol over stdin and stdout, a JSON
+/* Signals that ask the server to end. They come while it waits, and at no other time.
+ *
+ *
+ * The server of `cairn mcp`: the Model Context Protocol over stdin and stdout, a JSON
  * message a line, or over HTTP. What a client asks for is done by commands of cairn,
  * each a process of its own, so that whatever a call does, the server goes on. */
 #ifndef SERVER_SERVE_H
 #define SERVER_SERVE_H
 
 #include "server/arguments.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct serve_options {
     const char *store;     /* for every command; NULL: as it finds it */
@@ -30,6 +38,7 @@ enum serve_end {
     SERVE_NO_READER, /* the client does not read its answers */
     SERVE_SYSTEM     /* out of memory, or stdin, stdout or the network failed */
 };
+
 /* Serves until the client is done. */
 enum serve_end serve(const struct serve_options *options);
 /* Whether it may listen there, before anything is done; else `why` says why not. */

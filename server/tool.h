@@ -14,9 +14,13 @@
  *
  * `{x*}` says that x is required; an operand that is not needs those before it.
  * Operands stand behind `--`, and values of options behind `=`, so no value can become
- * an option. */
+ * an option.
+ *
+ * JSON Schemas of what a tool takes and gives, made from its row. */
 #ifndef SERVER_TOOL_H
 #define SERVER_TOOL_H
+
+#include "server/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,6 +73,7 @@ enum toolset {
     TOOLSET_STORE = 512,
     TOOLSET_ALL = 1023
 };
+
 enum tool_hint {
     HINT_READ_ONLY = 1,
     HINT_DESTRUCTIVE = 2,
@@ -101,12 +106,18 @@ const struct tool *tool_at(size_t i);
  * bytes. */
 unsigned toolset_find(const char *name, size_t n);
 const char *toolset_name(enum toolset set);
+
 /* The same rows, for tool_at. */
 struct tool_rows {
     const struct tool *rows;
     size_t n;
 };
+
 extern const struct tool_rows checkpoint_tools, session_tools, board_tools, run_tools,
     history_tools, work_tools, store_tools;
+
+/* Without the properties that store something, if `read_only`. */
+void schema_input(struct text *text, const struct tool *tool, bool read_only);
+void schema_output(struct text *text, const struct tool *tool);
 
 #endif

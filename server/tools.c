@@ -2,7 +2,7 @@
 /* tools/list and tools/call. The document that a command prints is the answer, byte for
  * byte; an error of it is a result, too, so that a model can read it and try again. */
 #include "server/answer.h"
-#include "server/schema.h"
+#include "server/tool.h"
 
 #include <string.h>
 

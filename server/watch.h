@@ -4,19 +4,20 @@
  *
  * Before 2026-07-28 a client subscribes to addresses, and notices go where its others
  * go. From then on it asks to listen, and what it asked for comes as the answer to that
- * request, which ends with the connection. */
+ * request, which ends with the connection.
+ *
+ * Between subscriptions.c, which follows what happens, and subscriptions.c, which knows
+ * who is to be told. */
 #ifndef SERVER_WATCH_H
 #define SERVER_WATCH_H
 
 #include "server/call.h"
 
 #define WATCH_FDS 3
-#define SUBSCRIPTIONS_MAX 1024 /* of all clients */
-#define SUBSCRIPTIONS_EACH 256
-#define LISTENERS_MAX 64
 
 struct listener;
 struct subscription;
+
 struct watch {
     struct server *server;
     struct listener *listeners;

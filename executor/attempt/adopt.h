@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Attempts of a dead owner that were not interrupted. */
+/* Attempts of the last owner that had ended, and whose outcome it did not live to
+ * store: their ends were noted (process/end_notes.h). They are taken over like those
+ * that a keeper has the record of (adopt.h).
+ *
+ * Attempts of a dead owner that were not interrupted. */
 #ifndef EXECUTOR_ATTEMPT_ADOPT_H
 #define EXECUTOR_ATTEMPT_ADOPT_H
 
 #include "executor/state/engine.h"
+
+/* Moves their output and values from the files of slots, which our own attempts will
+ * use, to files of their own. While the slot file is still the last owner's. */
+void noted_move_files(struct engine *e);
 
 /* All but those of `finally`: when the processes can be asked. */
 int adopt_all(struct engine *e, struct cairn_error *error);

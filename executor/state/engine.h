@@ -27,7 +27,6 @@
 #include "executor/state/noting.h"
 #include "executor/state/owned_run.h"
 #include "executor/state/progress.h"
-#include "executor/state/starts.h"
 #include "executor/state/turn.h"
 #include "plan/choice.h"
 
@@ -65,7 +64,7 @@ struct engine {
     struct turn turn;                 /* turn.c */
     struct event_list events;         /* audit.c */
     struct saving saving;             /* commit.c */
-    struct starts starts;             /* starts.c */
+    struct starts starts;             /* turn.c */
     struct jobs jobs;                 /* jobs.c */
     struct noting noting;             /* noting.c */
     struct calls calls;               /* calls.c */

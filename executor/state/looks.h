@@ -58,23 +58,9 @@ void looks_add_ready(struct engine *e, struct job *job);
 struct job *looks_take_ready(struct engine *e);
 void looks_close(struct engine *e);
 
-/* ---- The threads, look_threads.c: they know nothing of the engine ---- */
+/* ---- The threads, looks.c: they know nothing of the engine ---- */
 
-/* `digests` are asked and told, and stay until close. */
-int look_threads_open(struct look_threads **out, struct file_digests *digests,
-                      struct cairn_error *error);
-/* Stops and frees what is not collected. NULL is allowed. */
-void look_threads_close(struct look_threads *threads);
 /* Readable when there is something to be collected. */
 int look_threads_fd(const struct look_threads *threads);
-/* Hands a look in. Without a thread to do it: an error, and it is still the caller's.
- */
-int look_threads_add(struct look_threads *threads, struct look *look,
-                     struct cairn_error *error);
-/* It ends soon, and is collected as ever. */
-void look_threads_stop(struct look_threads *threads, struct look *look);
-/* A list of what has ended, by next; each to be freed. NULL is allowed. */
-struct look *look_threads_collect(struct look_threads *threads);
-void look_free(struct look *look);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What waits for the next commit: endings, intents, offers, and how far stored commands
+/* The queue of durable intents: from the commit that stored them to their start. Also
+ * those that are not started after all, whose rows the last commit closes. turn.c is
+ * its only writer.
+ *
+ * What waits for the next commit: endings, intents, offers, and how far stored commands
  * were taken. turn.c is the only writer of `turn`.
  *
  * Until the commit, endings and intents stay in their lists. What is reported or
@@ -9,9 +13,73 @@
 #define EXECUTOR_STATE_TURN_H
 
 #include "checkpoint/states.h"
-#include "executor/state/starts.h"
 #include "process/capture.h"
 #include "storage/rows_attempt.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an attempt runs: the task itself, its check after it completed, the check that
+ * decides an unknown task, or its undo. */
+enum job_role { ROLE_TASK, ROLE_CHECK, ROLE_DECIDE, ROLE_UNDO };
+
+struct intent {
+    uint32_t task, attempt;
+    int64_t intent_ns;
+    uint64_t turn;  /* in which it was stored */
+    uint64_t order; /* in the queues of turn.c */
+    enum job_role role;
+    bool merged; /* what it writes is one log */
+    bool acted;
+    bool withheld; /* it was reported that it waits for saving */
+};
+
+struct intent_list {
+    struct intent *at;
+    uint32_t n;
+    size_t capacity;
+};
+
+struct start_queue { /* to be started, from `head` on */
+    struct intent_list list;
+    uint32_t head;
+};
+
+/* Callbacks that run one at a time have a queue of their own: while one runs, they must
+ * not hold up what stands behind them. */
+struct starts {
+    struct start_queue queue, calls;
+    uint64_t added;
+    struct intent_list dropped; /* not to be started any more */
+};
+
+static inline uint32_t start_queue_count(const struct start_queue *queue)
+{
+    return queue->list.n - queue->head;
+}
+
+static inline uint32_t starts_count(const struct starts *starts)
+{
+    return start_queue_count(&starts->queue) + start_queue_count(&starts->calls);
+}
+
+/* The next one to be started; there must be one. */
+static inline const struct intent *start_queue_first(const struct start_queue *queue)
+{
+    return &queue->list.at[queue->head];
+}
+
+/* `call`: a callback that runs beside no other one. */
+int starts_add(struct starts *starts, const struct intent *intent, bool call);
+/* The queue whose first one comes next, or NULL. `busy`: not that of `calls`. */
+struct start_queue *starts_next(struct starts *starts, bool busy);
+struct intent start_queue_take(struct start_queue *queue);
+/* Frees the room of what was taken, now and then. */
+void starts_compact(struct starts *starts);
+/* A taken intent that is not started: its row is closed at the end of the run. */
+int starts_drop(struct starts *starts, const struct intent *intent);
+void starts_release(struct starts *starts);
 
 struct engine;
 
@@ -74,7 +142,6 @@ int turn_open(struct engine *e, struct cairn_error *error);
 uint32_t turn_next_attempt(struct engine *e, uint32_t task);
 /* The newest attempt was not begun after all. */
 void turn_take_back_attempt(struct engine *e, uint32_t task);
-
 /* The end of an attempt, to be filled in. It is in no list until it is added, and there
  * is one draft at a time. NULL: out of memory. */
 struct ending *turn_draft_ending(struct engine *e, const struct intent *intent,
@@ -86,7 +153,6 @@ void ending_release(struct ending *ending);
 void ending_remove_files(const struct ending *ending);
 /* The next settled ending that was not returned before, or NULL. */
 const struct ending *turn_next_settled(struct engine *e);
-
 int turn_add_intent(struct engine *e, uint32_t task, enum job_role role);
 /* After a halt: takes back what was not stored and may not start any more. */
 void turn_withdraw_intents(struct engine *e);
@@ -96,7 +162,6 @@ void turn_discard_intents(struct engine *e);
 int turn_add_offer(struct engine *e, uint32_t task, struct str text,
                    struct cairn_error *error);
 void turn_note_command(struct engine *e, uint64_t id);
-
 /* How long a commit may still wait for more to go with it; 0: not at all. */
 int64_t turn_commit_delay_ns(struct engine *e);
 /* Reports endings and offers and queues starts, each once. What must not run twice

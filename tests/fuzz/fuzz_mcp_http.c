@@ -7,7 +7,7 @@
  * them (method, path, host, origin, authorization, session, last event, three headers
  * of the protocol), then the body. A session `%` is the newest one. */
 #include "server/gate.h"
-#include "server/respond.h"
+#include "server/http.h"
 #include "tests/fuzz/fuzz.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"

@@ -7,7 +7,7 @@
  * part of one is as it was (checked by a slow search for the values themselves). */
 #include "base/limits.h"
 #include "base/reader.h"
-#include "secrets/redact_int.h"
+#include "secrets/redact.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SECRETS = 4, MASK = 1 };

@@ -10,7 +10,7 @@
  * What an attempt ends with is a function of (workflow, task, attempt), and whether a
  * condition holds one of what it asks for, so that every way of running one workflow
  * has one right answer. on_failure is continue: nothing is left out. */
-#include "executor/state/timers.h"
+#include "executor/state/loop.h"
 #include "graph/match.h"
 #include "plan/decide.h"
 

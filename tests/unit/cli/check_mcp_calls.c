@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What `cairn mcp` keeps of what a command prints. The command is this program itself.
  */
-#include "server/call_int.h"
+#include "server/call.h"
 #include "server/server.h"
 
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The heap of timers against a sorted list. */
-#include "executor/state/timers.h"
+#include "executor/state/loop.h"
 
 #include "tests/support/graph.h"
 

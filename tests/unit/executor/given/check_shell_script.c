@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The script of `cairn shell --print`: whatever stands in names and values, sh reads
  * each as the one word that it is. */
-#include "executor/given/shell_script.h"
+#include "executor/given/shell.h"
 
 #include "tests/support/suite.h"
 
