@@ -4,12 +4,10 @@
 
 #include "executor/attempt/call.h"
 #include "executor/attempt/ending.h"
-#include "executor/attempt/looked.h"
 #include "executor/attempt/start.h"
 #include "executor/attempt/stream.h"
 #include "executor/command_apply.h"
 #include "executor/state/job_disk.h"
-#include "executor/state/pipes.h"
 #include "executor/state/report.h"
 
 #include "base/os.h"

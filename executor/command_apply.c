@@ -4,7 +4,7 @@
 #include "executor/command_apply.h"
 
 #include "executor/attempt/attempt_result.h"
-#include "executor/attempt/failure.h"
+#include "executor/attempt/ending.h"
 #include "executor/attempt/launch.h"
 #include "executor/state/report.h"
 

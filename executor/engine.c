@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn_run: the loop. See engine.h for the order of a turn and its invariants. */
 #include "executor/engine.h"
 
-#include "executor/attempt/check.h"
-#include "executor/attempt/failure.h"
+#include "executor/attempt/ending.h"
 #include "executor/attempt/start.h"
+#include "executor/attempt/task.h"
 #include "executor/attempt/undo.h"
 #include "executor/collect.h"
 #include "executor/command_apply.h"
-#include "executor/intents.h"
 #include "executor/open_run.h"
-#include "executor/outputs_seen.h"
 #include "executor/phases.h"
+#include "executor/state/engine.h"
 #include "executor/state/report.h"
 
 #include "base/limits.h"
@@ -19,6 +17,39 @@
 #include "storage/store.h"
 
 #include <stdlib.h>
+
+/* Of every task that has completed: as its attempt saw them now, else as they were
+ * seen when it was decided that it stays. */
+static void collect_seen(const struct engine *e, struct output_index *all)
+{
+    const struct states *states = &e->progress.states;
+    const struct output_index *before = &e->run.situation.present.index;
+    for (uint32_t task = 0; states->outputs && task < states->n; task++) {
+        if (states->outcome[task] != CAIRN_COMPLETED ||
+            !graph_def(e->request.graph, task)->n_outputs)
+            continue;
+        const struct digest *result = &states->outputs[task];
+        output_index_copy(all, before, result);
+        output_index_copy(all, &e->progress.seen, result);
+    }
+}
+
+/* Once the outcomes are stored. Writes only what the file has not yet. */
+static void outputs_seen_save(struct engine *e)
+{
+    struct output_index all = {0};
+    if (!e->progress.seen.grown && !e->run.situation.present.index.grown)
+        return;
+    char *path = output_index_path(e->request.store, e->run.row.workflow);
+    if (path) {
+        collect_seen(e, &all);
+        output_index_save(&all, path);
+    }
+    output_index_release(&all);
+    free(path);
+}
+
+/* cairn_run: the loop. See engine.h for the order of a turn and its invariants. */
 
 static int run_turn(struct engine *e, struct cairn_error *error)
 {

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The ways into the engine that are not public (cairn_run is in cairn.h). */
+/* What was seen of the outputs of finished tasks, kept for the next look at them.
+ *
+ * The ways into the engine that are not public (cairn_run is in cairn.h). */
 #ifndef EXECUTOR_ENGINE_H
 #define EXECUTOR_ENGINE_H
 
 #include "cairn/run.h"
 #include "workflow/workflow.h"
+
+struct engine;
 
 struct runner;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Ending a run that cannot go on.
+/* From ready tasks to intents, while there is room.
+ *
+ * Ending a run that cannot go on.
  *
  * A run is its tasks, then the undoing (on_failure: undo), then `finally`; and its
  * final state. phases.c is the only writer of `phase`. */
@@ -8,10 +10,11 @@
 
 #include "executor/state/engine.h"
 
+int engine_plan_intents(struct engine *e, struct cairn_error *error);
+
 /* Ends what runs. Nothing is decided or written any more; the run stays unfinished and
  * can be resumed. Callbacks are asked to stop, and left behind after their grace. */
 void engine_give_up(struct engine *e);
-
 /* A call that only undoes has no other phase. */
 void phases_begin_undo(struct engine *e);
 /* True if there is nothing left to do in any phase. */

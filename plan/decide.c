@@ -300,7 +300,7 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
 
 /* It has completed, and must not run twice: an edit had skipped it, or what it needs
  * runs again. Where it is not sure that it can start now it is asked about when it can
- * (executor/intents.c). */
+ * (executor/phases.c). */
 static void judge_put_back_task(struct judge *j, const struct judged_task *v)
 {
     uint16_t *fate = &j->out->fate[v->task];

@@ -6,8 +6,7 @@
  * go. From then on it asks to listen, and what it asked for comes as the answer to that
  * request, which ends with the connection.
  *
- * Between subscriptions.c, which follows what happens, and subscriptions.c, which knows
- * who is to be told. */
+ * subscriptions.c follows what happens and knows who is to be told. */
 #ifndef SERVER_WATCH_H
 #define SERVER_WATCH_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "executor/attempt/adopt.h"
 
+#include "executor/attempt/attempt_result.h"
 #include "executor/attempt/ending.h"
-#include "executor/attempt/job_output.h"
 #include "executor/attempt/kept.h"
 #include "executor/attempt/launch.h"
+#include "executor/state/command_line.h"
 #include "executor/state/report.h"
-#include "executor/state/values_file.h"
 
 #include "base/limits.h"
 #include "base/os.h"

@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The result of an attempt. */
+/* What a process or a call leaves: its output, its end in words and in its row.
+ *
+ * The result of an attempt. */
 #ifndef EXECUTOR_ATTEMPT_ATTEMPT_RESULT_H
 #define EXECUTOR_ATTEMPT_ATTEMPT_RESULT_H
 
 #include "executor/state/engine.h"
+
+/* Takes what it wrote, and resets the slot's files for the next one. */
+void job_capture(struct engine *e, struct job *job, struct ending *ending);
+void job_describe_end(const struct engine *e, const struct job *job,
+                      struct ending *ending);
+void job_describe_signal(int signal, struct buf *text);
+/* A draft: what every end of a job's process, or call, leaves in its row. `end` may be
+ * NULL. NULL: out of memory. */
+struct ending *ending_of_job(struct engine *e, struct job *job,
+                             const struct process_end *end, struct cairn_error *error);
+/* What the process used, and whether it ran out of time. */
+void ending_add_usage(struct ending *ending, const struct job *job,
+                      const struct process_end *end);
 
 /* An attempt that completed without what it declared has failed. LOOK_WAITS: its
  * outputs are being looked at, the job holds the draft, and result_finish is to be

@@ -5,8 +5,6 @@
 
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/ending.h"
-#include "executor/attempt/failure.h"
-#include "executor/attempt/job_output.h"
 #include "executor/state/report.h"
 
 #include "storage/rows_attempt.h"

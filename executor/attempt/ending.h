@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a process, by the role of its attempt. */
+/* Whether failures stop the run.
+ *
+ * What is known of a process, by the role of its attempt. */
 #ifndef EXECUTOR_ATTEMPT_ENDING_H
 #define EXECUTOR_ATTEMPT_ENDING_H
 
 #include "executor/state/engine.h"
+
+bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open);
+/* Stops the run for settled endings that were not read before. */
+void failure_check_settled(struct engine *e);
+/* Stops the run for failures that were recorded while no owner ran it. */
+void failure_check_recorded(struct engine *e);
 
 int engine_spawned(struct engine *e, struct spawn_request *request,
                    struct cairn_error *error);

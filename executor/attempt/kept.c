@@ -3,7 +3,6 @@
 #include "executor/attempt/kept.h"
 
 #include "executor/attempt/attempt_result.h"
-#include "executor/attempt/job_output.h"
 #include "executor/state/report.h"
 
 #include "cairn/plan.h"

@@ -4,10 +4,9 @@
 #include "executor/attempt/launch.h"
 
 #include "executor/attempt/made.h"
+#include "executor/state/command_line.h"
 #include "executor/state/job_disk.h"
-#include "executor/state/pipes.h"
 #include "executor/state/report.h"
-#include "executor/state/values_file.h"
 
 #include "base/os.h"
 #include "graph/members.h"

@@ -2,7 +2,6 @@
 /* The table of roles. */
 #include "executor/attempt/roles.h"
 
-#include "executor/attempt/check.h"
 #include "executor/attempt/launch.h"
 #include "executor/attempt/task.h"
 #include "executor/attempt/undo.h"

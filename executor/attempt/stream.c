@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the capture files beside the tasks that write them; those of tasks with secrets
- * are written by us, without the secrets (executor/state/pipes.c). What is left at the
- * end comes with the ending. */
+ * are written by us, without the secrets (executor/state/job_disk.c). What is left at
+ * the end comes with the ending. */
 #include "executor/attempt/stream.h"
 
 #include "executor/state/report.h"

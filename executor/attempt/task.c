@@ -3,10 +3,12 @@
 #include "executor/attempt/task.h"
 
 #include "executor/attempt/attempt_result.h"
-#include "executor/attempt/check.h"
-#include "executor/attempt/job_output.h"
+#include "executor/attempt/launch.h"
 #include "executor/state/report.h"
 
+#include "base/limits.h"
+#include "runs/outputs.h"
+#include "runs/values.h"
 #include "storage/rows_attempt.h"
 
 /* A `once` task that we ended half-way, by a stop or at its time limit, is unknown, as
@@ -109,4 +111,344 @@ int task_looked(struct engine *e, struct job *job, struct ending *ending, int rc
     if (!rc)
         check_or_settle(e, job, ending);
     return rc;
+}
+
+/* Checks: after a task has ended well, and to decide what became of an interrupted
+ * `once` task. A check runs in the task's slot, under its time limit. */
+
+static int start_check(struct engine *e, struct job *job, struct buf *why)
+{
+    struct undo_action action;
+    struct cairn_error error = {0};
+    struct asker asker = job_asker(e, job);
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    int rc = launch_describe(&asker, def->check, &job->arena, &action, &error);
+    if (rc) {
+        buf_text(why, error.text);
+        return rc;
+    }
+    return launch_action(e, job, &action, why);
+}
+
+/* The task itself has ended well. Without its check nobody knows what became of it:
+ * what must not run twice does not run again for that. */
+static uint8_t outcome_without_answer(const struct engine *e, const struct job *job)
+{
+    return graph_def(e->request.graph, job->intent.task)->once ? CAIRN_UNKNOWN
+           : job->cancelled                                    ? CAIRN_CANCELLED
+                                                               : CAIRN_FAILED;
+}
+
+bool check_start(struct engine *e, struct job *job, struct ending *ending)
+{
+    struct buf why = BUF_INIT;
+    if (job->kept) { /* its output is in the ending; the check runs in the plain slot */
+        capture_close(&job->capture);
+        job->capture_open = job->kept = job->values_ready = false;
+    }
+    job->role = ROLE_CHECK;
+    job->merged = false; /* it answers on stdout */
+    job->timed_out = false;
+    job->ended_ns = 0;
+    bool started = !start_check(e, job, &why);
+    if (started) {
+        job->held = *ending;
+        job->has_held = true;
+    } else {
+        ending->row.outcome = outcome_without_answer(e, job);
+        ending->row.flags |= ATTEMPT_CHECK;
+        buf_format(&ending->text, "its check could not be started: %s",
+                   why.data ? why.data : "");
+    }
+    buf_release(&why);
+    return started;
+}
+
+/* Of what the check wrote to stderr: it explains more than the exit code. */
+static struct str last_line(const struct captured *captured)
+{
+    struct str text = buf_view(&captured->content);
+    while (text.len && text.ptr[text.len - 1] == '\n')
+        text.len--;
+    size_t start = text.len;
+    while (start && text.ptr[start - 1] != '\n' && text.len - start < 400)
+        start--;
+    return text.len ? (struct str){text.ptr + start, text.len - start} : STR("");
+}
+
+/* It was ended before it could answer, by us, or by a signal from elsewhere; or nobody
+ * saw its answer. */
+static bool is_unanswered(const struct job *job, const struct process_end *end)
+{
+    return job->cancelled || job->timed_out || end->signal || end->unknown;
+}
+
+static void add_verdict(const struct engine *e, const struct job *job,
+                        const struct process_end *end, const struct verdict *verdict,
+                        const struct ending *output, struct ending *ending)
+{
+    struct str line = last_line(&output->captured[1]);
+    ending->row.flags |= ATTEMPT_CHECK;
+    if (verdict->passed) {
+        if (verdict->warned)
+            buf_format(&ending->text, "its check warns: %s", verdict->text);
+        return;
+    }
+    ending->row.outcome =
+        is_unanswered(job, end) ? outcome_without_answer(e, job) : CAIRN_FAILED;
+    if (job->timed_out)
+        buf_text(&ending->text, "its check timed out");
+    else if (job->cancelled)
+        buf_text(&ending->text, "cancelled");
+    else if (end->unknown)
+        buf_text(&ending->text, "the end of its check could not be learned");
+    else if (end->signal) {
+        buf_text(&ending->text, "its check was ");
+        job_describe_signal(end->signal, &ending->text);
+    } else
+        buf_format(&ending->text, "its check failed: %s%s%.*s", verdict->text,
+                   line.len ? ": " : "", (int)line.len, line.ptr);
+}
+
+static void read_check_answer(struct engine *e, struct job *job,
+                              const struct process_end *end, struct ending *output,
+                              struct verdict *verdict)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    bool bad = job->timed_out || job->cancelled;
+    job_capture(e, job, output);
+    verdict_of(bad ? -1 : end->exit_code, buf_view(&output->captured[0].content),
+               def->check_min_permille, def->check_warn_permille, verdict);
+}
+
+/* At most so much of each stream, from its end. */
+enum { CHECK_BYTES = 64 << 10 };
+
+static struct str end_of(const struct captured *captured)
+{
+    struct str text = buf_view(&captured->content);
+    size_t skip = text.len > CHECK_BYTES ? text.len - CHECK_BYTES : 0;
+    return (struct str){text.ptr + skip, text.len - skip};
+}
+
+/* What the check wrote, behind what the task wrote: in its log, or where the streams
+ * are apart in its stderr, since stdout is the task's alone. */
+static void keep_check_output(struct ending *ending, const struct ending *check)
+{
+    bool merged = ending->row.flags & ATTEMPT_MERGED;
+    struct captured *log = &ending->captured[merged ? 0 : 1];
+    size_t before = log->content.size;
+    if (!check->captured[0].content.size && !check->captured[1].content.size)
+        return;
+    if (before > LIMIT_OBJECT_BYTES - 3 * CHECK_BYTES)
+        return; /* it is stored as one object */
+    if (before && log->content.data[before - 1] != '\n')
+        buf_byte(&log->content, '\n');
+    buf_text(&log->content, "--- its check:\n");
+    buf_str(&log->content, end_of(&check->captured[0]));
+    buf_str(&log->content, end_of(&check->captured[1]));
+    log->bytes += log->content.size - before;
+    *(merged ? &ending->row.out_bytes : &ending->row.err_bytes) = log->bytes;
+}
+
+static void note_verdict(struct job *job, const struct verdict *verdict)
+{
+    job->result.checked = true;
+    job->result.warned = verdict->warned;
+    job->result.confidence = verdict->confidence;
+}
+
+/* A check counts only if the declared outputs are there. */
+static int judge_outputs(struct engine *e, struct job *job, struct ending *ending,
+                         int rc, struct cairn_error *why)
+{
+    if (rc != CAIRN_ESTOPPED && ending->row.outcome != CAIRN_COMPLETED)
+        return 0;
+    struct asker asker = job_asker(e, job);
+    if (!rc)
+        rc = result_add_earlier(e, &asker, &job->arena, &job->result, why);
+    if (rc == CAIRN_ESTOPPED) {
+        ending_stop_look(e, ending, why->text);
+        return 0;
+    }
+    if (!rc)
+        rc = ending_keep_result(e, ending, &job->result, why);
+    if (!rc)
+        return 0;
+    if (is_our_want(why)) {
+        ending_release(ending);
+        return rc;
+    }
+    ending->row.outcome = CAIRN_FAILED;
+    buf_format(&ending->text, "its check passed, but %s", why->text);
+    return 0;
+}
+
+/* The result is of what the check has left. */
+static bool outputs_are_as_seen(struct engine *e, struct job *job)
+{
+    struct asker asker = job_asker(e, job);
+    struct scope scope = lookup_scope(&asker);
+    return job->result.n_outputs == 0 ||
+           outputs_untouched(&scope, job->result.outputs, job->result.n_outputs);
+}
+
+int check_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                 struct cairn_error *why)
+{
+    rc = judge_outputs(e, job, ending, rc, why);
+    if (rc)
+        return rc;
+    if (ending->row.outcome != CAIRN_COMPLETED)
+        ending_drop_result(ending);
+    if (ending->row.outcome == CAIRN_FAILED)
+        ending_keep_inputs(e, &job->result, ending);
+    jobs_free(e, job);
+    settle_ending(e, ending);
+    return 0;
+}
+
+static int finish_check(struct engine *e, struct job *job,
+                        const struct process_end *end, const struct verdict *verdict,
+                        const struct ending *output, struct cairn_error *error)
+{
+    struct ending *ending = ending_of_job(e, job, NULL, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    int64_t ended_ns = ending->row.ended_ns;
+    *ending = job->held;
+    job->has_held = false;
+    ending->row.ended_ns = ended_ns;
+    ending->duration_ms = (ended_ns - ending->row.started_ns) / 1000000;
+    keep_check_output(ending, output);
+    note_verdict(job, verdict);
+    add_verdict(e, job, end, verdict, output, ending);
+    struct cairn_error why = {0};
+    int rc = 0;
+    if (ending->row.outcome == CAIRN_COMPLETED && !outputs_are_as_seen(e, job))
+        rc = result_look(e, job, ending, &why);
+    if (rc == LOOK_WAITS)
+        return 0;
+    rc = check_looked(e, job, ending, rc, &why);
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
+}
+
+int check_ended(struct engine *e, struct job *job, const struct process_end *end,
+                const struct buf *text, struct cairn_error *error)
+{
+    struct ending output = {0};
+    struct verdict verdict = {0};
+    (void)text;
+    read_check_answer(e, job, end, &output, &verdict);
+    int rc = finish_check(e, job, end, &verdict, &output, error);
+    ending_release(&output);
+    return rc;
+}
+
+/* ---- Unknown tasks ---- */
+
+static void settle_decision(struct engine *e, struct job *job, struct ending *ending)
+{
+    struct cairn_error why = {0};
+    struct asker asker = job_asker(e, job);
+    if (ending->row.outcome == CAIRN_FAILED &&
+        ending_keep_inputs_now(e, &asker, ending, &why)) {
+        ending->row.outcome = CAIRN_UNKNOWN;
+        buf_format(&ending->text, "; but %s", why.text);
+    }
+    jobs_free(e, job);
+    progress_no_retry(e, ending->row.task);
+    if (ending->row.outcome == CAIRN_UNKNOWN) { /* it stays so */
+        ending->row.outcome = CAIRN_CANCELLED;
+        turn_add_ending(e, ending);
+    } else
+        settle_ending(e, ending);
+}
+
+static void take_output(struct ending *ending, struct ending *check)
+{
+    for (int i = 0; i < 2; i++) {
+        ending->captured[i] = check->captured[i];
+        check->captured[i] = (struct captured){0};
+    }
+    ending->row.out_bytes = check->row.out_bytes;
+    ending->row.err_bytes = check->row.err_bytes;
+    ending->row.out_head = check->row.out_head;
+    ending->row.err_head = check->row.err_head;
+}
+
+int decide_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                  struct cairn_error *why)
+{
+    rc = judge_outputs(e, job, ending, rc, why);
+    if (!rc)
+        settle_decision(e, job, ending);
+    return rc;
+}
+
+static int finish_deciding(struct engine *e, struct job *job,
+                           const struct process_end *end, const struct verdict *verdict,
+                           struct ending *output, struct cairn_error *error)
+{
+    struct ending *ending = ending_of_job(e, job, end, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    ending->row.outcome = CAIRN_COMPLETED;
+    note_verdict(job, verdict);
+    add_verdict(e, job, end, verdict, output, ending);
+    take_output(ending, output);
+    if (ending->row.outcome != CAIRN_COMPLETED) {
+        settle_decision(e, job, ending);
+        return 0;
+    }
+    struct cairn_error why = {0};
+    int rc = result_look(e, job, ending, &why);
+    if (rc == LOOK_WAITS)
+        return 0;
+    rc = decide_looked(e, job, ending, rc, &why);
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
+}
+
+int decide_ended(struct engine *e, struct job *job, const struct process_end *end,
+                 const struct buf *text, struct cairn_error *error)
+{
+    struct ending output = {0};
+    struct verdict verdict = {0};
+    (void)text;
+    read_check_answer(e, job, end, &output, &verdict);
+    int rc = finish_deciding(e, job, end, &verdict, &output, error);
+    ending_release(&output);
+    return rc;
+}
+
+int decide_launch(struct engine *e, struct job *job, struct buf *why)
+{
+    arena_release(&job->arena);
+    job->result = (struct result){0};
+    job->reading_ns = 0;
+    return start_check(e, job, why);
+}
+
+int decide_not_started(struct engine *e, const struct intent *intent,
+                       const struct result *read, const char *why,
+                       struct cairn_error *error)
+{
+    struct ending *ending = turn_draft_ending(e, intent, error);
+    (void)read;
+    if (!ending)
+        return CAIRN_ENOMEM;
+    ending->row.flags |= ATTEMPT_CHECK;
+    buf_format(&ending->text, "its check could not be started: %s", why);
+    turn_add_ending(e, ending);
+    return 0;
+}
+
+int decide_unknown(struct engine *e, struct cairn_error *error)
+{
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+        if (e->progress.states.outcome[task] == CAIRN_UNKNOWN &&
+            graph_def(e->request.graph, task)->check.len &&
+            turn_add_intent(e, task, ROLE_DECIDE))
+            return error_nomem(error);
+    return 0;
 }

@@ -3,7 +3,7 @@
  * a checkpoint after each. The command is the one that was stored when the task
  * completed; of a task that failed, the one of the workflow. */
 #include "executor/attempt/undo.h"
-#include "executor/attempt/job_output.h"
+#include "executor/attempt/attempt_result.h"
 #include "executor/attempt/launch.h"
 #include "executor/state/report.h"
 

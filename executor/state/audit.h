@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of the audit log: gathered while a turn is decided, stored with it. audit.c is
- * the only writer of `events`. */
+/* Events of the audit log: gathered while a turn is decided, stored with it. report.c
+ * is the only writer of `events`. */
 #ifndef EXECUTOR_STATE_AUDIT_H
 #define EXECUTOR_STATE_AUDIT_H
 

@@ -1,8 +1,115 @@
 /* SPDX-License-Identifier: MIT */
-/* Command line and environment of an attempt that the engine starts. */
-#include "executor/state/values_file.h"
+/* The file for $CAIRN_OUTPUT: where an attempt leaves its values. */
+#include "executor/state/command_line.h"
 
+#include "executor/state/report.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/os.h"
 #include "process/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void values_path_of(const struct attempt_id *id, char *out, size_t size)
+{
+    live_path(out, size, id->live_dir, live_of_attempt(LIVE_VALUES, id));
+}
+
+void values_path(const struct engine *e, const struct job *job, char *out, size_t size)
+{
+    const struct attempt_id *id = &job->order.id;
+    if (job->kept)
+        values_path_of(id, out, size);
+    else
+        live_path(out, size, e->run.live_dir,
+                  live_of_values(e->run.row.run, job_index(&e->jobs, job), id->store));
+}
+
+/* A task may have replaced an earlier file by anything. */
+static int clear_path(const char *path)
+{
+    char aside[4300];
+    if (remove(path) == 0 || os_is_missing(errno))
+        return 0;
+    snprintf(aside, sizeof aside, "%s.%016llx", path, (unsigned long long)random_u64());
+    return rename(path, aside);
+}
+
+/* 0 or an errno. */
+static int make_values(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd < 0 || close(fd) ? errno : 0;
+}
+
+/* The file for $CAIRN_OUTPUT is empty before the task starts, so nobody sees the values
+ * of an earlier attempt. Where it cannot be made, the task runs all the same: it makes
+ * the file itself, or fails where it writes to it. */
+int values_open(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    char path[4200], text[4500];
+    if (job->values_ready && !job->kept)
+        return 0;
+    values_path(e, job, path, sizeof path);
+    if (!job->kept && !job->values)
+        job->values = strdup(path);
+    if (clear_path(path))
+        return error_sys(error, errno, "cannot remove %s", path);
+    int sys = make_values(path);
+    if (os_is_missing(sys) && os_make_dir(e->run.live_dir, 0700, NULL) == 1)
+        sys = make_values(path);
+    job->values_ready = sys == 0;
+    if (sys == 0)
+        return 0;
+    snprintf(text, sizeof text, "%s cannot pass on values: cannot make %s: %s",
+             e->request.graph->id[job->intent.task], path, strerrordesc_np(sys));
+    report(e, CAIRN_EVENT_NOTICE, text);
+    return 0;
+}
+
+/* Where its end is noted, its values are there until the outcome is committed. */
+static bool keep_values(const struct job *job, const char *path)
+{
+    char own[LIVE_PATH];
+    values_path_of(&job->order.id, own, sizeof own);
+    return rename(path, own) == 0;
+}
+
+void values_set_aside(const struct engine *e, const struct job *job)
+{
+    char path[4200];
+    struct stat st;
+    values_path(e, job, path, sizeof path);
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        (void)keep_values(job, path);
+}
+
+/* Takes the values out of the slot's file; it is empty then. */
+int values_take(struct engine *e, struct job *job, struct ending *ending,
+                struct buf *text, struct cairn_error *error)
+{
+    char path[4200];
+    struct stat st;
+    values_path(e, job, path, sizeof path);
+    bool there = lstat(path, &st) == 0;
+    if (there && S_ISREG(st.st_mode) && st.st_size == 0)
+        return 0;
+    job->values_ready = false;
+    if (!there && !os_is_missing(errno))
+        return error_sys(error, errno, "%s", path);
+    if (!there || !S_ISREG(st.st_mode))
+        return 0; /* the task moved it away, or put something else */
+    int rc = os_read_plain(path, LIMIT_VALUES_BYTES, text, error);
+    if (job->noted && !job->kept)
+        ending->has_files |= keep_values(job, path);
+    return rc;
+}
+
+/* Command line and environment of an attempt that the engine starts. */
 
 int environments_open(struct engine *e, struct cairn_error *error)
 {

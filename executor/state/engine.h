@@ -62,7 +62,7 @@ struct engine {
     struct undoing undoing;           /* undo.c */
     struct halting halting;           /* halt.c */
     struct turn turn;                 /* turn.c */
-    struct event_list events;         /* audit.c */
+    struct event_list events;         /* report.c */
     struct saving saving;             /* commit.c */
     struct starts starts;             /* turn.c */
     struct jobs jobs;                 /* jobs.c */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where attempts write their output, and what is said when a disk is full. */
+/* Where attempts write their output, and what is said when a disk is full.
+ *
+ * Output of tasks with secrets. */
 #ifndef EXECUTOR_STATE_JOB_DISK_H
 #define EXECUTOR_STATE_JOB_DISK_H
 
@@ -17,5 +19,12 @@ void job_check_disk(struct engine *e, const struct job *job);
 /* Says once if what a running task writes takes ever more room, because the file system
  * cannot give back its middle. */
 void job_check_growth(struct engine *e, const struct job *job);
+
+int job_pipes_open(struct engine *e, struct job *job, struct cairn_error *error);
+void job_pipes_spawned(struct job *job);
+int job_pipes_watch(struct engine *e, struct job *job, struct cairn_error *error);
+void job_pipe_read(struct engine *e, struct job *job, int stream);
+void job_pipes_finish(struct engine *e, struct job *job);
+void job_pipes_close(struct job *job);
 
 #endif

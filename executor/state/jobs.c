@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The slots: which are free, whose attempt has each of the others, and the processes
  * around them: spawner, guard, slot file. */
-#include "executor/state/pipes.h"
+#include "executor/state/command_line.h"
+#include "executor/state/job_disk.h"
 #include "executor/state/report.h"
-#include "executor/state/values_file.h"
 
 #include "base/limits.h"
 #include "base/os.h"

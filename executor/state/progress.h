@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The outcome of each task so far, and which are ready. progress.c is the only writer
  * of `progress`: it settles, which means that the end of an attempt becomes an outcome,
- * or a retry. Whether a failure stops the run is decided in failure.h. */
+ * or a retry. Whether a failure stops the run is decided in attempt/ending.h. */
 #ifndef EXECUTOR_STATE_PROGRESS_H
 #define EXECUTOR_STATE_PROGRESS_H
 
@@ -30,14 +30,11 @@ void progress_release(struct engine *e);
 void progress_set_run(struct engine *e, uint64_t run);
 /* For `finally`: how the run has gone so far. */
 void progress_set_status(struct engine *e, const char *status);
-
 /* A failure of the task now is final. */
 void progress_no_retry(struct engine *e, uint32_t task);
-
 /* The outputs of an attempt that has just completed with this result. */
 void progress_saw_outputs(struct engine *e, const struct digest *digest,
                           const struct result *result);
-
 /* Each of these adds the draft to the turn. */
 void settle_ending(struct engine *e, struct ending *ending);
 /* It was interrupted, and must not run twice. */

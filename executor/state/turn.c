@@ -2,8 +2,8 @@
 /* The queue of durable intents. */
 #include "executor/state/turn.h"
 
+#include "executor/state/command_line.h"
 #include "executor/state/report.h"
-#include "executor/state/values_file.h"
 
 #include "base/array.h"
 #include "base/error.h"

@@ -104,7 +104,7 @@ struct ending { /* the end of an attempt, until it is committed and reported */
                                and text are set when stored */
     bool final, acted;      /* final: `change` is recorded */
     bool settled;           /* `change` is the task's outcome: what follows from it is
-                               decided by failure.c */
+                               decided by ending.c */
     struct change change;
     struct captured captured[2];
     uint64_t told[2];  /* bytes of them that TASK_OUTPUT has told */
@@ -126,7 +126,7 @@ struct turn {
     struct ending *endings;
     uint32_t n_endings;
     size_t endings_capacity;
-    uint32_t n_checked; /* of the endings: failure.c has read those before it */
+    uint32_t n_checked; /* of the endings: ending.c has read those before it */
     struct intent_list intents;
     struct offer *offers;
     uint32_t n_offers;
