@@ -64,14 +64,15 @@ check_includes() {
 }
 
 # Every global name of an object: "D FILE NAME" defined, "U FILE NAME" used.
-# shellcheck disable=SC2086
+objects=
 for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts cli/tasks server; do
     for source in "$room"/*.c; do
-        nm "$BUILD/${source%.c}.o" | awk -v file="${source%.c}" '
-            $(NF - 1) ~ /^[A-TV-Z]$/ { print "D", file, $NF }
-            $(NF - 1) == "U" { print "U", file, $NF }'
+        objects="$objects $BUILD/${source%.c}.o"
     done
-done >"$work/symbols"
+done
+# shellcheck disable=SC2086
+nm -A -P $objects | awk -v build="$BUILD/" '
+    $3 ~ /^[A-Z]$/ { print ($3 == "U" ? "U" : "D"), substr($1, length(build) + 1, length($1) - length(build ".o:")), $2 }' >"$work/symbols"
 [ -s "$work/symbols" ] || { echo "layers: no objects in $BUILD; build first" >&2; exit 1; }
 
 # "USER PROVIDER NAME" of every call between two of our files.
