@@ -68,6 +68,18 @@ static const char *skip_prefix(const char *id, uint8_t namespace_id)
     return strncmp(id, name, n) == 0 && id[n] == ':' ? id + n + 1 : NULL;
 }
 
+bool checkpoint_is_like_id(struct str text)
+{
+    struct parsed_id id;
+    for (uint8_t i = NAMESPACE_WORKFLOW; i <= NAMESPACE_DEBUG; i++) {
+        struct str name = str_of(namespace_name(i));
+        if (text.len > name.len && text.ptr[name.len] == ':' &&
+            strncasecmp(text.ptr, name.ptr, name.len) == 0)
+            return true;
+    }
+    return take_id(text, false, &id);
+}
+
 /* As in "a workflow checkpoint". */
 static const char *adjective_of(uint8_t namespace_id)
 {

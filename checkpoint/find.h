@@ -29,6 +29,8 @@ struct found_checkpoint {
  * id), CAIRN_ENOTFOUND, CAIRN_EAMBIGUOUS. */
 int catalog_find(const struct catalog *catalog, const char *id,
                  struct found_checkpoint *found, struct cairn_error *error);
+/* Whether a text has such a form, of whatever checkpoint. */
+bool checkpoint_is_like_id(struct str text);
 /* Of a run's checkpoint that is sound: CAIRN_EDAMAGED otherwise. */
 int checkpoint_find(struct cairn_store *store, const char *id, uint64_t *seq,
                     struct cairn_error *error);

@@ -59,7 +59,9 @@ int cairn_checkpoint_label(struct cairn_store *store, const char *id, const char
     struct arena arena = ARENA_INIT;
     struct clean clean;
     struct outside_text given = {OUTSIDE_NAME, "the label", str_of(label), NULL};
-    int rc = on ? take(store, id, &given, &arena, &clean, error) : 0;
+    int rc = on ? session_check_new_name("a label", given.text, error) : 0;
+    if (!rc && on)
+        rc = take(store, id, &given, &arena, &clean, error);
     if (!rc)
         rc = checkpoint_label(store, id, on ? clean : clean_stored(given.text), on,
                               error);

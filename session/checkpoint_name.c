@@ -10,12 +10,15 @@
  *
  * Behind each may stand ~N, ~ or ^ (behind @ also -): so many steps back on the line
  * that led to it. */
+#include "base/utf8.h"
+#include "checkpoint/find.h"
 #include "session/line_int.h"
 #include "session/when.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/sessions/rows_annotation.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 /* ---- Steps back ---- */
 
@@ -166,12 +169,35 @@ static int find_by_words(struct live *live, struct str name, uint64_t *seq,
 
 static bool is_head(struct str name)
 {
-    static const char *const words[] = {"head", "HEAD", "@", "latest", "newest", NULL};
-    return str_among(name, words);
+    static const char *const words[] = {"head", "@", "latest", "newest"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == name.len &&
+            strncasecmp(words[i], name.ptr, name.len) == 0)
+            return true;
+    return false;
 }
 
-/* A text that begins with a digit is meant as a time: what is wrong in it is reported
- * where nothing is called so. */
+int session_check_new_name(const char *what, struct str name, struct cairn_error *error)
+{
+    struct str base = name;
+    uint64_t steps;
+    const char *reads =
+        checkpoint_is_like_id(name)
+            ? "the id of a checkpoint: give another one, such as 'fix-7'"
+        : is_head(name) ? "the newest checkpoint: give another one, such as 'good'"
+        : when_is_like_time(name)
+            ? "a time: give another one, such as 'build-2026-11-01'"
+        : take_step(&base, &steps)
+            ? "a checkpoint so many steps back: give a name that does "
+              "not end in ~, ^ or ~N"
+            : NULL;
+    return reads ? error_set(error, CAIRN_EUSAGE, "'%.*s' cannot be %s: it reads as %s",
+                             (int)utf8_fit(name, 80), name.ptr, what, reads)
+                 : 0;
+}
+
+/* A text that begins with a digit or is like a time is meant as one: what is wrong in
+ * it is reported where nothing is called so. */
 static int find_by_time_or_words(struct live *live, struct str name, const char *text,
                                  uint64_t *seq, struct cairn_error *error)
 {
@@ -182,7 +208,8 @@ static int find_by_time_or_words(struct live *live, struct str name, const char 
     if (!as_time)
         return moment_find_time(live, &moment, seq, error);
     int rc = find_by_words(live, name, seq, error);
-    if (rc == CAIRN_ENOTFOUND && name.len && name.ptr[0] >= '0' && name.ptr[0] <= '9')
+    if (rc == CAIRN_ENOTFOUND && name.len &&
+        ((name.ptr[0] >= '0' && name.ptr[0] <= '9') || when_is_like_time(name)))
         rc = error_set(error, as_time, "%s", why.text);
     return rc;
 }

@@ -151,7 +151,10 @@ int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
 {
     struct copying c = {.same_store = from == to, .error = error};
     struct cairn_session_info told = {0};
-    int rc = read_source(&c, from, checkpoint);
+    int rc =
+        name ? session_check_new_name("the name of a session", str_of(name), error) : 0;
+    if (!rc)
+        rc = read_source(&c, from, checkpoint);
     if (!rc)
         rc = put_copy(&c, to, name, &told);
     if (c.read)

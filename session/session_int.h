@@ -193,6 +193,16 @@ int live_recover(struct live *live, struct cairn_error *error);
 /* May it be the name of a session or branch (`what`)? CAIRN_EUSAGE says why not. */
 int session_check_name(const char *what, struct str name, struct cairn_error *error);
 
+/* ---- checkpoint_name.c ---- */
+
+/* May somebody give this name, as `what` ("a label", "the name of a session")?
+ * CAIRN_EUSAGE: it reads as an id, the head, steps back or a time. What has such a name
+ * from before, or in a file, keeps it. */
+int session_check_new_name(const char *what, struct str name,
+                           struct cairn_error *error);
+
+/* ---- sessions.c ---- */
+
 /* What is told of the session that `live` has loaded or begun. */
 int session_tell(struct live *live, struct cairn_session_info *info,
                  struct cairn_error *error);

@@ -290,7 +290,10 @@ int cairn_session_start(struct cairn_store *store, const char *name, bool curren
 {
     struct live live;
     struct cairn_session_info told = {0};
-    int rc = name ? check_against_current(store, name, error) : 0;
+    int rc =
+        name ? session_check_new_name("the name of a session", str_of(name), error) : 0;
+    if (!rc && name)
+        rc = check_against_current(store, name, error);
     if (rc)
         return rc;
     rc = live_begin(&live, store, true, error);

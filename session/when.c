@@ -401,7 +401,7 @@ static int read_word(struct reader *r, int64_t *out)
         return read_day(r, 1, out);
     if (equal_ignoring_case(word, "a") || equal_ignoring_case(word, "an"))
         return read_ago(r, 1, out);
-    return refuse_at(r, at, "this is no time", FORMS);
+    return refuse_at(r, at, "this is not a time", FORMS);
 }
 
 static bool is_date(const struct reader *r)
@@ -424,4 +424,65 @@ int when_parse(struct str text, int64_t now_ns, const struct zone *zone,
     if (!is_digit(*r.at))
         return read_word(&r, utc_ns);
     return is_date(&r) ? read_date(&r, utc_ns) : read_ago(&r, 0, utc_ns);
+}
+
+/* ---- What is like a time ---- */
+
+/* One word is a time by itself. Two of the others are. */
+static const char *const days[] = {"now",      "today",     "yesterday", "tomorrow",
+                                   "tonight",  "noon",      "midnight",  "monday",
+                                   "tuesday",  "wednesday", "thursday",  "friday",
+                                   "saturday", "sunday",    "ago",       NULL};
+static const char *const parts[] = {
+    "a",       "an",        "at",      "on",       "last",     "this",    "next",
+    "month",   "months",    "year",    "years",    "morning",  "evening", "night",
+    "january", "february",  "march",   "april",    "may",      "june",    "july",
+    "august",  "september", "october", "november", "december", NULL};
+
+static bool is_one_of(struct str word, const char *const *list)
+{
+    while (*list && !equal_ignoring_case(word, *list))
+        list++;
+    return *list != NULL;
+}
+
+/* Joined digits, as in 2025-01 and 14:30, and more of a time behind them. */
+static bool is_joined(struct str word, char joint)
+{
+    size_t n = 0, joints = 0;
+    for (; n < word.len && (is_digit(word.ptr[n]) || word.ptr[n] == joint); n++)
+        joints += word.ptr[n] == joint;
+    return joints > 0 && is_digit(word.ptr[n - 1]) &&
+           (n == word.len || strchr("TtZz.+", word.ptr[n]));
+}
+
+/* How much of a time a word is: 2 of itself, 1 with another one, 0 not at all. */
+static int weight_of(struct str word)
+{
+    size_t digits = 0;
+    if (word.len > 1 && (*word.ptr == '+' || *word.ptr == '-')) /* of a zone */
+        word = (struct str){word.ptr + 1, word.len - 1};
+    while (digits < word.len && is_digit(word.ptr[digits]))
+        digits++;
+    struct str rest = {word.ptr + digits, word.len - digits};
+    if (is_one_of(word, days) || (digits == 4 && is_joined(word, '-')) ||
+        (digits > 0 && digits < 3 && is_joined(word, ':')))
+        return 2;
+    return !rest.len || unit_s(rest) || is_one_of(word, parts);
+}
+
+bool when_is_like_time(struct str text)
+{
+    int weight = 0;
+    struct reader r = {.at = text.ptr, .end = text.ptr + text.len};
+    for (skip_blanks(&r); !at_end(&r); skip_blanks(&r)) {
+        const char *start = r.at;
+        while (!at_end(&r) && !is_blank(*r.at))
+            r.at++;
+        int of_word = weight_of((struct str){start, (size_t)(r.at - start)});
+        if (!of_word)
+            return false;
+        weight += weight < 2 ? of_word : 0;
+    }
+    return weight >= 2;
 }

@@ -22,4 +22,9 @@
 int when_parse(struct str text, int64_t now_ns, const struct zone *zone,
                int64_t *utc_ns, struct cairn_error *error);
 
+/* Whether a text is meant as a time, also as one that when_parse refuses: all of its
+ * words are words and numbers of times, as in "yesterday", "last week", "2025-01-20".
+ */
+bool when_is_like_time(struct str text);
+
 #endif

@@ -232,10 +232,13 @@ static int take_tags(struct given *g, const struct cairn_capture *given)
     g->tags = arena_take(&g->live->arena, given->n_tags + 1, sizeof *g->tags);
     if (!g->tags)
         return error_nomem(g->error);
-    for (size_t i = 0; i < given->n_tags; i++)
+    int rc = 0;
+    for (size_t i = 0; i < given->n_tags && !rc; i++) {
         g->tags[i] = str_of(given->tags[i]);
+        rc = session_check_new_name("a tag", g->tags[i], g->error);
+    }
     g->n_tags = (uint32_t)given->n_tags;
-    return check_tags(g);
+    return rc ? rc : check_tags(g);
 }
 
 /* The threshold that it is made for, with the tag and the message of that. */

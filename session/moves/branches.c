@@ -27,7 +27,9 @@ static int start_branch(struct move *m, const char *name, const char *from)
     struct branch_row taken;
     struct clean taken_name = CLEAN("");
     char own[CAIRN_SESSION_NAME_MAX], word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
-    int rc = name ? 0 : branch_free_name(m, own);
+    int rc =
+        name ? session_check_new_name("the name of a branch", str_of(name), m->error)
+             : branch_free_name(m, own);
     if (!name)
         name = own;
     if (!rc)

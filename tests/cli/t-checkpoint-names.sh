@@ -24,8 +24,6 @@ for name in head~1 head~ head^ @- v1 small 'second try' 3~1 "$(cairn checkpoint 
     named "$name" 2
 done
 for name in head~2 head^^ @-- v1^ v1~1 'first' 2~ 'head~1^'; do named "$name" 1; done
-run cairn checkpoint label 1 v1~1
-named v1~1 1
 exits 10 cairn checkpoint show nothing
 says 'a label, a tag' 'an unknown name: what may be given'
 exits 10 cairn checkpoint show head~3
@@ -44,7 +42,50 @@ for command in 'show a1' 'restore a1 --yes' 'diff a1' 'cat a1:f' 'delete a1 --ye
 done
 exits 2 cairn checkpoint show '2025-13-99 12:00'
 says 'position 6' 'what is wrong in a time is shown'
+for time in yesterday today monday 'last week' noon tomorrow 2026-11-01 14:30 '3 days' 'an hour' 'Last Friday'; do
+    exits 2 cairn checkpoint at "$time"
+    says "time '$time', position" "'$time' is a time that lacks something"
+    ok "'$time': what to write is said" grep -q "write\|add hours\|as in" err
+done
+
+# A name that reads like something else is refused where it is given.
+for name in 7 007 debug:2 workflow:9 DEBUG:x 9f3a 2-9f3ac1 added head HEAD Head @ latest newest head~2 head^ @- @-- v1~1 v1~ x^ now Now \
+    yesterday today 2026-11-01 2026-11 14:30 14:30:05 2025-01-20T14:30:05Z monday Noon; do
+    exits 2 cairn checkpoint label 1 "$name"
+    says "'$name' cannot be " "label $name"
+done
+for name in 42 9f3a head head~1 yesterday 2026-11-01; do
+    exits 2 cairn checkpoint create 'not made' --tag "fine,$name"
+    says "'$name' cannot be " "tag $name"
+    exits 2 cairn session start "$name"
+    says "'$name' cannot be " "session $name"
+    exits 2 cairn branch start "$name"
+    says "'$name' cannot be " "branch $name"
+    exits 2 cairn checkpoint fork 1 --name "$name"
+    says "'$name' cannot be " "fork --name $name"
+done
+exits 2 cairn branch start '2 hours ago'
+says "'2 hours ago' cannot be the name of a branch: it reads as a time: give another one, such as 'build-2026-11-01'"
+exits 2 cairn checkpoint fork 1 ../forked --name yesterday
+ok 'and nothing was forked' test ! -e ../forked
+is "$(cairn checkpoint list --session s --json | sed 's/.*"total":\([0-9]*\).*/\1/') $(cairn session list --json | sed 's/.*"total":\([0-9]*\).*/\1/')" '4 1' 'nothing was made'
+for name in 1.2 v2 2026-11-01-release second last may 'today again' 3rd face-it my@host header nowhere; do
+    exits 0 cairn checkpoint create "with $name" --tag "$name"
+done
+run cairn checkpoint prune --keep-last 4 --manual-too --yes
 exits 2 cairn checkpoint show ''
+# What has such a name from before keeps it, and comes with a file.
+run cairn session export old
+lines=$(($(wc -l <old) - 1))
+sed '$d; s/"name":"s"/"name":"now"/; s/"name":"main"/"name":"head~1"/' old >old.now
+printf '{"type":"end","lines":%d,"sha256":"%s"}\n' "$lines" "$(sha256sum <old.now | cut -c1-64)" >>old.now
+exits 0 cairn session import old.now --store "$PWD/elsewhere"
+exits 0 cairn session switch now --store "$PWD/elsewhere"
+exits 0 cairn branch list --store "$PWD/elsewhere"
+matches 'head~1'
+exits 0 cairn checkpoint show 1 --store "$PWD/elsewhere"
+rm -r old old.now elsewhere
+
 run cairn session start other
 exits 10 cairn checkpoint show v1
 says 'session other has no' 'names are those of one session'

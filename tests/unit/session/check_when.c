@@ -233,6 +233,46 @@ END_TEST
 
 /* ---- Errors ---- */
 
+START_TEST(test_what_is_like_a_time)
+{
+    static const char *const times[] = {"now",
+                                        "Today",
+                                        "yesterday 14:30",
+                                        "2025-01-20",
+                                        "2025-01",
+                                        "14:30",
+                                        "2025-01-20T14:30:05.5Z",
+                                        "2 hours ago",
+                                        "90min ago",
+                                        "3 days",
+                                        "an hour",
+                                        "last week",
+                                        "march 3",
+                                        "next  monday",
+                                        "2025-01-20 09:30:05 -0500"};
+    static const char *const others[] = {"",
+                                         " ",
+                                         "2",
+                                         "second",
+                                         "may",
+                                         "last",
+                                         "a",
+                                         "1.2",
+                                         "3rd try",
+                                         "today's fix",
+                                         "2025-01-20-release",
+                                         "v2025-01-20",
+                                         "1:",
+                                         "-",
+                                         "2 tries ago",
+                                         "today a start was made"};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        ck_assert_msg(when_is_like_time(str_of(times[i])), "%s", times[i]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        ck_assert_msg(!when_is_like_time(str_of(others[i])), "%s", others[i]);
+}
+END_TEST
+
 START_TEST(test_errors_name_the_position)
 {
     refuse("", "the time is empty; write 'now', '2 hours ago'");
@@ -246,9 +286,9 @@ START_TEST(test_errors_name_the_position)
     refuse("2 hours agone", "position 9: 'ago' is missing");
     refuse("2 hours ago x", "position 13: there is more than a time; end with 'ago'");
     refuse("1.5 hours ago", "position 2: a unit");
-    refuse("-2 hours ago", "position 1: this is no time; write 'now'");
-    refuse("soon", "position 1: this is no time");
-    refuse("nowadays", "position 1: this is no time");
+    refuse("-2 hours ago", "position 1: this is not a time; write 'now'");
+    refuse("soon", "position 1: this is not a time");
+    refuse("nowadays", "position 1: this is not a time");
     refuse("now 14:30", "position 5: there is more than a time; write 'now' alone");
     refuse("99999999999999999999 s ago", "position 1: this number is out of range");
     refuse("9999999999999999999 s ago", "position 1: this number is out of range");
@@ -266,7 +306,7 @@ START_TEST(test_errors_name_the_position)
     refuse("today 14:30:05.1234567890", "position 25: this is finer than a nanosecond");
     refuse("today 14:30Z", "position 12: there is more than a time; end with the time; "
                            "for another zone write the date");
-    refuse("todayish 14:30", "position 1: this is no time");
+    refuse("todayish 14:30", "position 1: this is not a time");
     refuse("2025-01-20", "position 11: the time of day is missing");
     refuse("2025-01-20T", "position 12: the time of day is missing");
     refuse("2025-01-20x14:30", "position 11: a blank or 'T' is missing");
@@ -377,6 +417,7 @@ int main(void)
     tcase_add_test(c, test_calendar);
     tcase_add_test(c, test_a_day_that_was_skipped);
     tcase_add_test(c, test_errors_name_the_position);
+    tcase_add_test(c, test_what_is_like_a_time);
     tcase_add_test(c, test_any_text);
     tcase_add_test(c, test_zone_of_the_system);
     suite_add_tcase(suite, c);
