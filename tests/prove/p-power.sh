@@ -101,6 +101,6 @@ for sync in full normal off; do
 done
 status=0
 figure full 'G1 G2 G3 G4 G6' 'power cut in a model of the disk, at every sync and report: unsynced writes and names kept, dropped, torn, reordered; --sync=full' || status=1
-figure normal 'G2 G6' 'the same, --sync=normal' || status=1
-figure off 'G6' 'the same, --sync=off' || status=1
+figure normal 'G2 G6' 'power cut in a model of the disk, --sync=normal' || status=1
+figure off 'G6' 'power cut in a model of the disk, --sync=off' || status=1
 exit "$status"

@@ -30,8 +30,8 @@ END
 }
 
 long_run 'G7' 'callbacks one after the other: memory, descriptors, bytes and calls a step, near the beginning and near the end' calls $calls
-long_run 'G5 G7' 'processes, 4 at a time: the same, and processes and live files' tasks $tasks 4
-long_run 'G5 G7' 'processes, 64 at a time: the same' tasks $wide 64
+long_run 'G5 G7' 'processes, 4 at a time: the same figures as for callbacks, and processes and live files' tasks $tasks 4
+long_run 'G5 G7' 'processes, 64 at a time: the same figures' tasks $wide 64
 
 mkdir nasty && cd nasty || exit 1
 CAIRN_STORE=$PWD/store

@@ -15,8 +15,34 @@ cat <<END
 | promises | what was done | tries | lost | repeated | undetected | other failures |
 |---|---|---|---:|---:|---:|---:|
 END
-grep '^figure|' "$1" | sort -V -t '|' -k 2,2 -s |
-    awk -F '|' '{ printf "| %s | %s | %s | %s | %s | %s | %s |\n", $2, $3, $4, $5, $6, $7, $8 }'
+# One row for all mutants. Rows that differ in the command alone (... of COMMAND) are one.
+grep '^figure|' "$1" | sort -V -t '|' -k 2,2 -s | awk -F '|' '
+    {
+        key = $3; part = ""
+        if (key ~ /^removed: /) key = "one mechanism removed from the sources: the test named for it fails"
+        else if (match(key, /(from then on|change something), of /)) {
+            part = substr(key, RSTART + RLENGTH)
+            key = substr(key, 1, RSTART + RLENGTH - 6)
+        }
+        if (!(key in tries)) order[++rows] = key
+        promises[key] = promises[key] $2 " "
+        if (part != "") parts[key] = parts[key] (parts[key] == "" ? ", of " : "; ") part
+        if (!(key in tries)) tries[key] = $4
+        else tries[key] = tries[key] + $4 " " substr($4, length($4 + 0 "") + 2)
+        for (i = 5; i <= 8; i++) bad[key, i] += $i
+    }
+    END {
+        for (i = 1; i <= rows; i++) {
+            key = order[i]
+            list = ""
+            for (g = 1; g <= 20; g++)
+                if (index(promises[key], "G" g " ")) list = list (list == "" ? "" : " ") "G" g
+            text = tries[key]
+            sub(/^[0-9]+ mutant$/, tries[key] + 0 " mutants", text)
+            printf "| %s | %s%s | %s | %d | %d | %d | %d |\n", list, key, parts[key],
+                text, bad[key, 5], bad[key, 6], bad[key, 7], bad[key, 8]
+        }
+    }'
 echo
 if grep -q '^skip|' "$1"; then
     echo 'Not done on this machine:'
