@@ -69,6 +69,15 @@ static int report_try(int rc, const char *what, const struct cairn_error *error)
     return 0;
 }
 
+/* What they change is no edit that makes the next checkpoint. A watch that fails says
+ * so at its next step. */
+static void run_hooks(const struct watch *watch, struct cairn_store *writer)
+{
+    (void)cairn_watch_hooks(watch->files, true, NULL);
+    hooks_run_and_close(writer);
+    (void)cairn_watch_hooks(watch->files, false, NULL);
+}
+
 static void wait_longer(struct watch *watch)
 {
     const int64_t first_ms = 1000, most_ms = 300000;
@@ -98,7 +107,7 @@ static int make_checkpoint(struct watch *watch, const char *trigger)
     int rc = open_writer(watch, &writer, &error);
     if (rc == 0)
         rc = cairn_session_checkpoint(writer, watch->session, &capture, &made, &error);
-    hooks_run_and_close(writer);
+    run_hooks(watch, writer);
     if (rc != 0) {
         wait_longer(watch);
         return report_try(rc, "the checkpoint was not made", &error);
@@ -143,7 +152,7 @@ static int store_files(struct watch *watch)
         rc = cairn_watch_checkpoint(watch->files, writer, NULL, &error);
     else
         cairn_watch_postpone(watch->files);
-    hooks_run_and_close(writer);
+    run_hooks(watch, writer);
     return rc == 0 ? 0 : report_try(rc, "the files were not stored", &error);
 }
 

@@ -23,8 +23,9 @@ struct cairn_watch_note {
     const char *what; /* "limit", "too-large", "refused" (the directories of the files
                          cannot be watched, so they are looked at every so often),
                          "overflow", "unreadable", "gone", "back", "replaced",
-                         "steady" (a file alone grows all the time), or "store" (the
-                         store cannot be watched, and is asked) */
+                         "steady" (a file alone grows all the time), "hook" (a hook
+                         changes files), or "store" (the store cannot be watched, and is
+                         asked) */
     const char *text; /* a sentence */
     const char *path; /* that it is about */
 };
@@ -79,6 +80,12 @@ CAIRN_API int cairn_watch_checkpoint(struct cairn_watch *watch,
                                      struct cairn_store *store,
                                      struct cairn_captured *captured,
                                      struct cairn_error *error);
+/* Before and after the hooks of a checkpoint are run (cairn_hooks_run): what changes
+ * meanwhile is stored with the next edit, and alone only after a minute, then two,
+ * four,
+ * ... Else a hook that writes in the directory would make a checkpoint of each. */
+CAIRN_API int cairn_watch_hooks(struct cairn_watch *watch, bool run,
+                                struct cairn_error *error);
 /* Where no store could be opened for that: it is due again, as after an error. */
 CAIRN_API void cairn_watch_postpone(struct cairn_watch *watch);
 CAIRN_API void cairn_watch_close(struct cairn_watch *watch);

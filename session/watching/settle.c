@@ -9,7 +9,7 @@
 #define STEADY_MOST_NS (5 * MINUTE_NS)
 #define STEADY_QUIET_NS (30 * RETRY_NS)
 
-void settle_note(struct settle *settle, int64_t now_ns)
+static void note_change(struct settle *settle, int64_t now_ns)
 {
     if (now_ns - settle->last_ns > settle->settle_ns) /* else it is the same change */
         settle->gap_ns = now_ns - settle->last_ns;
@@ -17,6 +17,21 @@ void settle_note(struct settle *settle, int64_t now_ns)
         settle->first_ns = now_ns;
     settle->changed = true;
     settle->last_ns = now_ns;
+}
+
+void settle_note(struct settle *settle, int64_t now_ns)
+{
+    if (settle->changed && settle->echo) /* the time of an edit begins with it */
+        settle->first_ns = now_ns;
+    note_change(settle, now_ns);
+    settle->echo = false;
+}
+
+void settle_note_echo(struct settle *settle, int64_t now_ns)
+{
+    settle->echo = settle->echo || !settle->changed;
+    if (!settle->changed || settle->echo)
+        note_change(settle, now_ns);
 }
 
 static int64_t later_of(int64_t a, int64_t b)
@@ -48,12 +63,18 @@ int64_t settle_wait(const struct settle *settle, int64_t now_ns)
     at = later_of(at, settle->not_before_ns);
     if (settle->steady >= SETTLE_STEADY)
         at = later_of(at, steady_time(settle));
+    if (settle->echo)
+        at = later_of(at, settle->last_ns + (MINUTE_NS << settle->echoes));
     return at > now_ns ? at - now_ns : 0;
 }
 
 void settle_begin(struct settle *settle)
 {
     settle->changed = false;
+    settle->echoes = settle->echo ? settle->echoes + 1 : 0;
+    if (settle->echoes > SETTLE_ECHOES)
+        settle->echoes = SETTLE_ECHOES;
+    settle->echo = false;
 }
 
 static void note_made(struct settle *settle, int64_t now_ns)

@@ -14,7 +14,8 @@ enum {
     SETTLE_A_MINUTE = 20,     /* checkpoints at most */
     SETTLE_PAUSE_TIMES = 10,  /* as long as one took, before the next */
     SETTLE_STEADY = 4,        /* in a row for a file that only grows: then less often */
-    SETTLE_GAPS = 4           /* as long as between its last steps: it has stopped */
+    SETTLE_GAPS = 4,          /* as long as between its last steps: it has stopped */
+    SETTLE_ECHOES = 10        /* a minute, doubled so often at most: 17 hours */
 };
 
 struct settle {
@@ -29,9 +30,15 @@ struct settle {
     unsigned steady; /* in a row that were made since one file alone had grown */
     int64_t steady_until_ns; /* before which such a file waits, unless it has stopped */
     int64_t gap_ns;          /* between the last two changes that were apart */
+    bool echo;       /* all that has changed was changed by the caller's hooks */
+    unsigned echoes; /* checkpoints in a row that were made for that alone */
 };
 
 void settle_note(struct settle *settle, int64_t now_ns);
+/* What changed while hooks of a checkpoint ran. Alone it is stored after a minute, then
+ * two, four, ...: else each checkpoint would make the next one, by what its hook
+ * writes. It may be an edit of somebody else, so it is not passed over. */
+void settle_note_echo(struct settle *settle, int64_t now_ns);
 /* How long until it is to be stored; 0: now, INT64_MAX: never. */
 int64_t settle_wait(const struct settle *settle, int64_t now_ns);
 /* Around storing it: what changes in between has changed since. */

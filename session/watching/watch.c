@@ -49,7 +49,10 @@ struct cairn_watch {
     size_t n_own;
     struct buf steady; /* the file that alone had changed before the last checkpoint */
     off_t steady_bytes;
-    int64_t made_ns; /* when that was made */
+    int64_t made_ns;     /* when that was made */
+    struct buf only;     /* of the tree, kept while hooks run, with `several` */
+    bool several, hooks; /* run now */
+    bool told_echo;
 };
 
 /* ---- Telling ---- */
@@ -372,6 +375,60 @@ static void note_steady(struct cairn_watch *watch, bool steady, int64_t now)
              ".cairnignore is not stored at all");
 }
 
+/* ---- What hooks change ---- */
+
+static void swap_changed(struct cairn_watch *watch)
+{
+    struct buf only = watch->only;
+    bool several = watch->several;
+    watch->only = watch->tree.only;
+    watch->several = watch->tree.several;
+    watch->tree.only = only;
+    watch->tree.several = several;
+}
+
+static void note_echo(struct cairn_watch *watch, int64_t now)
+{
+    settle_note_echo(&watch->settle, now);
+    watch->tree.changed = false;
+    if (watch->told_echo)
+        return;
+    watch->told_echo = true;
+    note(watch, "hook",
+         watch->tree.only.size ? watch->tree.only.data : watch->root.data,
+         "this changed while a hook of the session ran: that alone makes a checkpoint "
+         "only after a minute, then two, four, and so on; it is stored with the next "
+         "edit; what is in .cairnignore is not stored at all");
+}
+
+static void end_hooks(struct cairn_watch *watch, int64_t now)
+{
+    if (watch->tree.changed)
+        note_echo(watch, now);
+    watch->tree.several = false;
+    buf_clear(&watch->tree.only);
+    swap_changed(watch);
+}
+
+int cairn_watch_hooks(struct cairn_watch *watch, bool run, struct cairn_error *error)
+{
+    int64_t now = clock_boot_ns();
+    if (watch->state != STATE_WATCHED || run == watch->hooks)
+        return 0;
+    watch->hooks = run;
+    if (!run && watch->tree.stale)
+        watch->tree.again_ns = 0; /* a hook changed rules: that is its change, too */
+    int rc = tree_watch_step(&watch->tree, error);
+    if (!run)
+        end_hooks(watch, now);
+    if (!rc)
+        rc = follow_tree(watch, now, error);
+    if (run)
+        swap_changed(watch);
+    set_timer(watch);
+    return rc;
+}
+
 /* ---- Public ---- */
 
 int cairn_watch_ignore(struct cairn_watch *watch, int fd, struct cairn_error *error)
@@ -455,6 +512,7 @@ void cairn_watch_close(struct cairn_watch *watch)
     buf_release(&watch->root);
     buf_release(&watch->why_gone);
     buf_release(&watch->steady);
+    buf_release(&watch->only);
     free(watch);
 }
 

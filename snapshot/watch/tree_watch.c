@@ -355,14 +355,17 @@ static bool is_own(struct tree_watch *tree, const struct watched_dir *dir,
     return false;
 }
 
-/* Which file it is, as long as it is one. */
+/* The first one, and whether it is the content of that file alone. */
 static void note_file(struct tree_watch *tree, const struct watched_dir *dir,
                       const struct notify_event *event)
 {
     if (tree->several)
         return;
-    tree->several = event->what != NOTIFY_CHANGED || !path_of(tree, dir, event->name);
-    if (!tree->several && tree->only.size == 0)
+    bool named = path_of(tree, dir, event->name);
+    tree->several = event->what != NOTIFY_CHANGED || !named;
+    if (!named)
+        return;
+    if (tree->only.size == 0)
         buf_str(&tree->only, buf_view(&tree->path));
     else if (!str_equal(buf_view(&tree->only), buf_view(&tree->path)))
         tree->several = true;

@@ -38,7 +38,7 @@ struct tree_watch {
     bool blind;
     bool changed;    /* something has: the caller sets it back, with these two: */
     bool several;    /* not the content of one file alone */
-    struct buf only; /* else the path of that file; empty: nothing has changed */
+    struct buf only; /* the path of that, or of the first that changed, if known */
     const struct stat *own; /* [n_own] files that the caller writes: no change */
     size_t n_own;
     bool root_lost; /* what is at the path is something else, or nothing */

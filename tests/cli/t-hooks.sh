@@ -147,6 +147,32 @@ exits 0 cairn session config hook.note 'cairn note show "$(sed "s/.*\"id\":\"\([
 exits 0 cairn note add 'seen by its hook'
 ok 'the hook finds what was done' grep -q 'seen by its hook' shown
 
+# ---- What it writes in the directory of the files is no edit to the watch ----
+mkdir work
+exits 0 cairn session start written -q
+exits 0 cairn session config files work
+exits 0 cairn session config settle 1s
+exits 0 cairn session config hook.checkpoint 'date +%N >"$OUT/work/stamp"; date >>"$OUT/work/log"; cairn checkpoint create inner -q'
+cairn session watch >watch.out 2>watch.err &
+watch=$!
+made() { grep -c 'checkpoint *debug:.*files settled' watch.out; }
+at_least() { [ "$(made)" -ge "$1" ]; }
+ok 'files are watched' wait_for 20 grep -q 'watched in' watch.err
+echo one >work/a
+ok 'an edit is stored' wait_for 20 at_least 1
+sleep 2.5 # what is not to happen is waited for
+is "$(made)" 1 'what the hook wrote makes no checkpoint of its own'
+ok 'which is said' grep -q 'stamp: this changed while a hook' watch.err
+is "$(grep -c inner watch.out)" 1 'one that it makes itself starts no hook'
+echo two >work/a
+ok 'the next edit is stored' wait_for 20 at_least 2
+second=$(awk '/files settled/ { id = $5 } END { print id }' watch.out)
+exits 0 cairn checkpoint cat "$second" work/stamp
+kill "$watch"
+wait "$watch" 2>/dev/null
+exits 0 cairn session end
+run cairn session switch first
+
 # ---- Off ----
 exits 0 cairn session config hook.note off
 exits 0 cairn session config hook.note

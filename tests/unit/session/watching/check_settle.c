@@ -174,6 +174,33 @@ START_TEST(test_another_edit_beside_a_file_that_grows)
 }
 END_TEST
 
+/* What a hook of each checkpoint writes makes no endless row of checkpoints, and is
+ * stored nevertheless; an edit is stored as ever, with or without it. */
+START_TEST(test_what_hooks_change)
+{
+    struct settle settle = {.settle_ns = 2 * S};
+    int64_t now = 1000 * S, day = 86400 * S;
+    int n = 0;
+    settle_note(&settle, now);
+    for (; now < 1000 * S + day; n++) {
+        now += settle_wait(&settle, now);
+        settle_begin(&settle);
+        settle_end(&settle, SETTLE_MADE, now, now);
+        settle_note_echo(&settle, now);
+    }
+    ck_assert_int_ge(n, 8);
+    ck_assert_int_le(n, 13);
+    settle_note(&settle, now);
+    ck_assert_int_eq(settle_wait(&settle, now), 2 * S);
+    settle_note_echo(&settle, now + S);
+    ck_assert_int_eq(settle_wait(&settle, now), 2 * S);
+    settle_begin(&settle);
+    settle_end(&settle, SETTLE_MADE, now, now);
+    settle_note_echo(&settle, now);
+    ck_assert_int_eq(settle_wait(&settle, now), 60 * S);
+}
+END_TEST
+
 START_TEST(test_long_times)
 {
     struct settle settle = {.settle_ns = 366ll * 86400 * S};
@@ -194,6 +221,7 @@ int main(void)
     tcase_add_test(c, test_a_part_of_the_time);
     tcase_add_test(c, test_a_file_that_grows);
     tcase_add_test(c, test_another_edit_beside_a_file_that_grows);
+    tcase_add_test(c, test_what_hooks_change);
     tcase_add_test(c, test_long_times);
     suite_add_tcase(suite, c);
     return help_run(suite);
