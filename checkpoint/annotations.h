@@ -4,7 +4,7 @@
 #define CHECKPOINT_ANNOTATIONS_H
 
 #include "base/clean.h"
-#include "cairn/annotation.h"
+#include "cairn/checkpoint.h"
 
 /* 1: it has this label, 0: not, <0 error. */
 int checkpoint_has_label(struct cairn_store *store, uint64_t seq, const char *label,

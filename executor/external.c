@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/shell_word.h"
-#include "cairn/external.h"
+#include "cairn/run.h"
 #include "plan/claims.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The checkpoint service for programs with their own executor: a run whose outcomes
  * come from outside. */
-#include "cairn/recorder.h"
 #include "base/clock.h"
+#include "cairn/run.h"
 #include "graph/definition_codec.h"
 #include "plan/situation.h"
 #include "runs/owner.h"

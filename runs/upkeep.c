@@ -4,7 +4,7 @@
 #include "runs/stored.h"
 #include "runs/values.h"
 
-#include "cairn/gc.h"
+#include "cairn/maintenance.h"
 #include "checkpoint/gc/gc.h"
 #include "checkpoint/repair/repair.h"
 #include "graph/graph.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of a checkpoint as a session of its own, in the same store or another. */
-#include "cairn/history.h"
+#include "cairn/restore.h"
 #include "session/session_int.h"
 
 #include "base/utf8.h"

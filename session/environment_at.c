@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment of a checkpoint, or of this process, for people and programs. */
-#include "cairn/environment.h"
+#include "cairn/session.h"
 #include "secrets/known_secrets.h"
 #include "session/session_int.h"
 #include "storage/object.h"

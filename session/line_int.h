@@ -3,7 +3,7 @@
 #ifndef SESSION_LINE_INT_H
 #define SESSION_LINE_INT_H
 
-#include "cairn/history.h"
+#include "cairn/restore.h"
 #include "session/session_int.h"
 
 struct line_entry {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The newest checkpoint of a session whose state is whole. */
-#include "cairn/history.h"
+#include "cairn/restore.h"
 #include "session/session_int.h"
 
 #include "base/array.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What it takes to go on from a checkpoint, as steps for people and programs. */
 #include "base/identifier.h"
-#include "cairn/environment.h"
-#include "cairn/history.h"
 #include "cairn/outcome.h"
+#include "cairn/restore.h"
+#include "cairn/session.h"
 #include "secrets/known_secrets.h"
 #include "session/session_int.h"
 

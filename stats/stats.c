@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Figures of a store, from rows that are counted by what they have in common. */
-#include "cairn/stats.h"
+#include "cairn/maintenance.h"
 
 #include "base/array.h"
 #include "base/error.h"

@@ -4,7 +4,7 @@
 #define STATS_STATS_INT_H
 
 #include "base/arena.h"
-#include "cairn/stats.h"
+#include "cairn/maintenance.h"
 #include "storage/counts/rows_stats.h"
 
 struct counting {

@@ -3,7 +3,7 @@
 #ifndef CHECKPOINT_GC_GC_H
 #define CHECKPOINT_GC_GC_H
 
-#include "cairn/gc.h"
+#include "cairn/maintenance.h"
 #include "checkpoint/payload_kind.h"
 
 /* What cairn_gc does with the store, with the payload kinds whose roots can be read. A

@@ -3,7 +3,7 @@
 #ifndef CHECKPOINT_GC_GC_INT_H
 #define CHECKPOINT_GC_GC_INT_H
 
-#include "cairn/gc.h"
+#include "cairn/maintenance.h"
 #include "checkpoint/nodes/nodes.h"
 #include "checkpoint/payload_kind.h"
 #include "checkpoint/tombstones_int.h"

@@ -4,7 +4,7 @@
 #define CHECKPOINT_REPAIR_REPAIR_H
 
 #include "base/arena.h"
-#include "cairn/repair.h"
+#include "cairn/maintenance.h"
 #include "checkpoint/payload_kind.h"
 #include "storage/rows_run.h"
 

@@ -5,7 +5,7 @@
 #ifndef CHECKPOINT_RETAIN_RETAIN_H
 #define CHECKPOINT_RETAIN_RETAIN_H
 
-#include "cairn/gc.h"
+#include "cairn/maintenance.h"
 #include "checkpoint/find.h"
 
 /* In what follows, records that other streams start from are also those that they have

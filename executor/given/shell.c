@@ -7,7 +7,7 @@
 #include "base/identifier.h"
 #include "base/shell_word.h"
 #include "base/str.h"
-#include "cairn/shell.h"
+#include "cairn/runs.h"
 #include "graph/match.h"
 #include "runs/lookup.h"
 #include "runs/marks.h"

@@ -12,7 +12,7 @@
 #define EXECUTOR_GIVEN_SHELL_H
 
 #include "base/str.h"
-#include "cairn/shell.h"
+#include "cairn/runs.h"
 #include "runs/lookup.h"
 #include "runs/stored.h"
 

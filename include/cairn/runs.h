@@ -3,9 +3,11 @@
 #ifndef CAIRN_RUNS_H
 #define CAIRN_RUNS_H
 
+#include "board.h"
 #include "error.h"
 #include "outcome.h"
 #include "store.h"
+#include "workflow.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -171,7 +173,7 @@ struct cairn_waiting_info {
     const char *holder;    /* who has claimed the external task, or NULL */
     int64_t lease_left_ms; /* 0: not claimed */
     bool check;            /* DECISION: its check decides on resume */
-    uint32_t leases_lost;  /* of the external task: cairn/external.h */
+    uint32_t leases_lost;  /* of the external task: cairn/run.h */
 };
 
 /* Every task of a run (0: as above) that runs or could run, with what it waits for;
@@ -206,6 +208,98 @@ CAIRN_API int cairn_store_events(struct cairn_store *store, uint64_t after,
                                  int (*each)(void *, const struct cairn_log_event *),
                                  void *context, uint64_t *last,
                                  struct cairn_error *error);
+
+/* ---- What the process of an attempt was given, to do the same again by hand ---- */
+
+struct cairn_shell_options {           /* zero is the default everywhere */
+    uint32_t attempt;                  /* 0: the newest that ran the task */
+    const struct cairn_param *secrets; /* values of the task's secrets; those not */
+    size_t n_secrets;                  /* listed come from the environment */
+    const char *output; /* path for CAIRN_OUTPUT; NULL: the variable is not set */
+    bool shown;         /* it is to be shown, not executed: see below */
+    const char *const *command; /* for `script`: NULL-terminated words in place of the
+                                   task's own command; NULL: that one */
+};
+
+/* Lists are NULL-terminated. */
+struct cairn_shell {
+    uint64_t run;
+    uint32_t attempt;
+    uint32_t generation; /* of the run's definition, from 1 */
+    const char *workflow, *task;
+    const char *directory;   /* absolute; "": that of the caller */
+    const char *text;        /* of a `run:` task, or NULL */
+    const char *const *argv; /* its command line: shell options and text, or `exec:` */
+    /* NAME=value: the task's own variables, n_own of them, then what it inherits of the
+     * environment of this process. CAIRN_TOKEN is a new one each time, and of no
+     * attempt. With `shown` only the own ones, without CAIRN_TOKEN and secrets, and
+     * what is found of the values of secrets is [REDACTED], in all texts. */
+    const char *const *env;
+    size_t n_own;
+    const char *const *secrets;  /* names of those that the task is given */
+    const char *const *missing;  /* of these, the ones that were not given */
+    const char *const *withheld; /* variables that it does not inherit: other secrets */
+    const char *script;          /* with `shown`: a text for sh that does the same */
+};
+
+/* What an attempt of a task of a run (0: as for cairn_run_get) was given, and would be
+ * again: command line, environment and directory, made by the same code as for the
+ * attempt itself, of the definition that it had, with the values that the tasks it
+ * needs had then. Reads only, also beside a live run. What is inherited comes from the
+ * environment of this process, as for cairn_run. A missing secret is no error: it is
+ * in `missing` and not in `env`.
+ * ENOTFOUND (run, task or attempt), EUSAGE (the task is external or a callback, the
+ * attempt ran the undo, a secret is too short, the run needs a key), EWORKFLOW (a text
+ * cannot be evaluated, as when the attempt failed before its process started),
+ * EDAMAGED. */
+CAIRN_API int cairn_shell(struct cairn_shell **out, struct cairn_store *store,
+                          uint64_t run, const char *task,
+                          const struct cairn_shell_options *options,
+                          struct cairn_error *error);
+/* Overwrites what it has of secrets. */
+CAIRN_API void cairn_shell_free(struct cairn_shell *shell);
+
+/* ---- What happens in a store ----
+ *
+ * What happens in a store, whichever process does it: events of runs, of the store
+ * as a whole and of debugging sessions, from a position on, each once. */
+
+struct cairn_feed;
+
+/* One of the two is not NULL. Views during the callback. */
+struct cairn_feed_event {
+    const struct cairn_log_event *log;      /* of a run, or (run 0) of the store */
+    const struct cairn_session_event *done; /* in a session: */
+    uint64_t session;
+    const char *session_name;
+};
+
+/* Begins to read. `position`: of cairn_feed_position, perhaps in another process;
+ * "now": only what comes; NULL: from the beginning. `session` (may be NULL): only what
+ * is done in this one. The store must outlive the feed. CAIRN_EUSAGE: it is no
+ * position, or one of another store, or of one that has lost since what was told then,
+ * or of a feed of another session alone, which has passed over what others did. */
+CAIRN_API int cairn_feed_open(struct cairn_feed **feed, struct cairn_store *store,
+                              const char *position, const char *session,
+                              struct cairn_error *error);
+/* Tells all that has become durable since, and returns. The order within a run, within
+ * a session and of the store is that in which it was done; a turn is told as a whole.
+ * A non-zero return of `each` stops; what was told then is told again. The callback
+ * must not use the store. Only the runs and sessions of which there is something new
+ * are read. `told` (may be NULL): how many, also where it fails. CAIRN_EDAMAGED, once
+ * all is told: the store was removed, replaced or repaired since it was opened; a feed
+ * of the new one goes on from the position. */
+CAIRN_API int cairn_feed_next(struct cairn_feed *feed,
+                              int (*each)(void *, const struct cairn_feed_event *),
+                              void *context, uint64_t *told, struct cairn_error *error);
+/* Has another process, or another handle, committed since cairn_feed_next began, or was
+ * the store replaced? Cheap:
+ * to be asked before the next one, at least 50 ms apart. */
+CAIRN_API bool cairn_feed_changed(struct cairn_feed *feed);
+/* Behind what cairn_feed_next has told: text without white space, valid until the next
+ * call. NULL: out of memory. */
+CAIRN_API const char *cairn_feed_position(struct cairn_feed *feed);
+CAIRN_API void cairn_feed_close(struct cairn_feed *feed);
 
 #ifdef __cplusplus
 }

@@ -37,7 +37,7 @@ struct cairn_session_info {
     uint64_t checkpoints;       /* ever made */
     uint64_t hypotheses_tested; /* that were confirmed or rejected, each once */
     uint64_t gaps_filled;
-    uint64_t commands, verifications; /* ever run: cairn/command.h */
+    uint64_t commands, verifications; /* ever run: cairn/board.h */
     uint64_t messages;                /* of the present line: cairn/message.h */
     uint64_t tokens_in, tokens_out;   /* likewise */
     uint64_t messages_stored;         /* on whatever line */
@@ -72,9 +72,9 @@ struct cairn_session_deleted {
 };
 /* Deletes a session for good: its board, log, messages, branches, checkpoints and
  * settings. What files and texts only it refers to goes with the next cairn_gc
- * (cairn/gc.h); what other sessions refer to, too, stays. An event of the store says
- * that it was deleted. `session` is not NULL. CAIRN_EBUSY: a watch or cairn_exec uses
- * it, or a restore of its files is not finished. */
+ * (cairn/maintenance.h); what other sessions refer to, too, stays. An event of the
+ * store says that it was deleted. `session` is not NULL. CAIRN_EBUSY: a watch or
+ * cairn_exec uses it, or a restore of its files is not finished. */
 CAIRN_API int cairn_session_delete(struct cairn_store *store, const char *session,
                                    struct cairn_session_deleted *result,
                                    struct cairn_error *error);
@@ -94,12 +94,12 @@ CAIRN_API int cairn_session_expire(struct cairn_store *store, uint32_t most,
 
 /* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
  * "off"), "files" (a directory, or "off": cairn/files.h), "settle" (a time, or "off":
- * cairn/watch.h), "redact" and "environment" (names of environment variables, with
- * commas, or "off": cairn/command.h, cairn/environment.h), "strategy" and "tools"
- * (cairn/agent.h), "size-budget" (a size such as 500M, or "off": cairn/size.h), the
- * rules "keep-..." (cairn/gc.h), "keep-sessions" (days such as 30d, or "off"; of the
- * whole store, whichever session is named), each automatic trigger by name ("on",
- * "off"). */
+ * cairn/files.h), "redact" and "environment" (names of environment variables, with
+ * commas, or "off": cairn/board.h, cairn/session.h), "strategy" and "tools"
+ * (cairn/message.h), "size-budget" (a size such as 500M, or "off":
+ * cairn/maintenance.h), the rules "keep-..." (cairn/maintenance.h), "keep-sessions"
+ * (days such as 30d, or "off"; of the whole store, whichever session is named), each
+ * automatic trigger by name ("on", "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,
                                                const char *value, bool is_default),
@@ -113,7 +113,7 @@ CAIRN_API int cairn_session_configure(struct cairn_store *store, const char *ses
 
 struct cairn_context;
 /* Secrets are taken out of the message, and refused in tags, as in a context
- * (cairn/context.h). */
+ * (cairn/session.h). */
 struct cairn_capture {
     const char *message; /* required for a manual one without a summary, whose first
                             characters it is else */
@@ -121,7 +121,7 @@ struct cairn_capture {
     size_t n_tags;       /* with a context at most 20, of at most 50 characters each */
     const char *trigger; /* "manual" (also NULL), "compaction-warning", "code-modified",
                             "tool-call", "significant-time", "files-settled" (made
-                            where the files have changed: cairn/watch.h) or
+                            where the files have changed: cairn/files.h) or
                             "context-threshold",
                             which needs the usage of the context, and makes one where
                             that crosses 0.25, 0.5, 0.75 or 0.9 for the first time in
@@ -230,6 +230,137 @@ CAIRN_API int cairn_session_diff(struct cairn_store *store, const char *session,
                                  int (*each)(void *, const struct cairn_board_change *),
                                  void *context, struct cairn_board_summary *summary,
                                  struct cairn_error *error);
+
+/* ---- The context of an agent ----
+ *
+ * The context of an agent that a checkpoint of a session keeps, so that the agent
+ * can go on later with an empty one. It is no state: nothing is restored from it,
+ * and two checkpoints that differ in it alone have the same state.
+ *
+ * Texts are UTF-8. Secrets (those that the setting "redact" names, those that
+ * workflows of the store declare, and those that can be told by how they look) are
+ * taken out of them before anything is stored (cairn_store_on_notice). In the state,
+ * in keys, and in a text that is JSON or base64 as a whole they are refused:
+ * CAIRN_EUSAGE. The limits hold before that and after it. */
+
+#define CAIRN_CONTEXT_STATE_MAX (1u << 20) /* bytes of the full state */
+
+struct cairn_context {
+    const char *summary;     /* 1 to 500 characters, or NULL */
+    const char *description; /* 1 to 10,000 characters, or NULL */
+    const struct cairn_context_pair {
+        const char *key;   /* 1 to 50 characters, none a control character; each once */
+        const char *value; /* at most 500 characters */
+    } * pairs;             /* [n_pairs], at most 50; of a stored one by key */
+    size_t n_pairs;
+    const char
+        *state; /* the full one: at most CAIRN_CONTEXT_STATE_MAX bytes, or NULL */
+    bool has_tokens, has_usage;
+    uint64_t tokens; /* that it has, as the caller counts them; below 2^40 */
+    double usage;    /* of the window of the agent, 0 to 1; millionths are kept */
+
+    /* Of a stored one alone. */
+    bool given;         /* there is a summary, a description, a pair or a state */
+    unsigned threshold; /* that the usage crossed, in percent, for which the checkpoint
+                           was made: 25, 50, 75 or 90; 0: none */
+    const char *git_branch; /* of the repository that the store lies in, or NULL */
+    const char *git_commit; /* hex digits, or NULL */
+    uint64_t estimate; /* of tokens: the bytes of all texts above but those of git / 4,
+                          rounded up */
+};
+/* That of a checkpoint; views during the callback, which may use the store.
+ * CAIRN_ENOTFOUND: it has none, or there is no such checkpoint; CAIRN_EDAMAGED. */
+CAIRN_API int cairn_checkpoint_context(struct cairn_store *store, const char *id,
+                                       int (*got)(void *, const struct cairn_context *),
+                                       void *context, struct cairn_error *error);
+/* The newest checkpoint of a session, on whatever branch, to which a context was given,
+ * (a summary, a description, a pair or a state), among the newest `among` of them (0:
+ * all). Damaged ones are passed over.
+ * CAIRN_ENOTFOUND: there is none. */
+CAIRN_API int cairn_session_newest_context(struct cairn_store *store,
+                                           const char *session, uint64_t among,
+                                           struct cairn_checkpoint_info *info,
+                                           struct cairn_error *error);
+
+/* ---- The environment ----
+ *
+ * The environment that checkpoints of a session keep: the working directory, and the
+ * variables that the setting "environment" names (cairn/session.h). It is no state:
+ * it makes no checkpoint by itself, and restoring sets nothing of it. */
+
+/* The environment at a checkpoint. Variables that a workflow of the store declares as
+ * secrets are not among them, and values have no secrets: of these, of the variables
+ * that the setting "redact" names, and those that can be told by how they look. */
+struct cairn_environment {
+    const char *directory; /* the working directory; "" if it was gone */
+    struct cairn_variable {
+        const char *name, *value;
+        bool partial;   /* something was left out: secrets, or what is beyond 4 KiB */
+    } const *variables; /* [n], by name */
+    size_t n;
+};
+/* That of a checkpoint (`id`), or what one of the session would store now (`id` NULL).
+ * CAIRN_ENOTFOUND: none is stored there, or would be; CAIRN_EDAMAGED. The callback may
+ * use the store. */
+CAIRN_API int cairn_session_environment(struct cairn_store *store, const char *session,
+                                        const char *id,
+                                        int (*got)(void *,
+                                                   const struct cairn_environment *),
+                                        void *context, struct cairn_error *error);
+
+/* ---- Export and import ----
+ *
+ * Sessions in a file, to be taken to another store. docs/format-export.md has the
+ * format. */
+
+struct cairn_transfer {
+    uint64_t sessions;    /* that were written, or made */
+    uint64_t checkpoints; /* likewise */
+    uint64_t
+        skipped; /* of an import: checkpoints that are there already, or were deleted */
+    uint64_t refused; /* what was damaged or not known, each named */
+};
+/* What an import or export says meanwhile. Each may be NULL. */
+struct cairn_transfer_calls {
+    /* Something damaged or not known was left out. */
+    void (*refused)(void *context, const char *text);
+    /* A session is complete: its number, its name in the file, its name in the store.
+     */
+    void (*session)(void *context, uint64_t number, const char *from, const char *name);
+    void *context;
+    /* Of an import, before that. A checkpoint of the session was made: its id in the
+     * file, its id in the store. */
+    void (*checkpoint)(void *context, const char *was, const char *id);
+    /* Likewise. A session of this name was changed here since it was imported, or is
+     * damaged, so what is new is in the one that `name` names. */
+    void (*changed)(void *context, const char *here, const char *name);
+};
+
+/* Writes a session, or all (`all`), with the present state and every checkpoint:
+ * `write` gets the bytes in order, and stops with a value that is not 0 (CAIRN_EIO).
+ * What is damaged is left out and named; CAIRN_EDAMAGED after all the rest. */
+CAIRN_API int cairn_session_export(
+    struct cairn_store *store, const char *session, bool all,
+    int (*write)(void *context, const char *bytes, size_t n), void *context,
+    const struct cairn_transfer_calls *calls, struct cairn_transfer *result,
+    struct cairn_error *error);
+
+/* Reads such a file: `read` puts up to n bytes there and returns how many, 0 at the
+ * end, or a negative value (CAIRN_EIO). Everything is verified before it is stored: a
+ * checkpoint whose record or content is damaged, missing or not known is refused and
+ * named, and the rest is imported; then CAIRN_EDAMAGED is returned, also for a file
+ * that ends early. A session that is imported is a new one with the name that it had (a
+ * number is put behind a name that is taken), its branches, messages, tags, times and
+ * states; each checkpoint is a new record with one more tag, "from:" and its id in the
+ * file, and without a link to a task, whose run stays behind. What is there already, as
+ * itself or from an earlier import, is skipped. Of a session that was imported before,
+ * what is new is added to it; if it was changed since, to a new session, which
+ * `changed` says. Each session is one transaction. CAIRN_EUSAGE: it is no such
+ * file; CAIRN_ENEWER. */
+CAIRN_API int cairn_session_import(
+    struct cairn_store *store, int64_t (*read)(void *context, char *bytes, size_t n),
+    void *context, const struct cairn_transfer_calls *calls,
+    struct cairn_transfer *result, struct cairn_error *error);
 
 #ifdef __cplusplus
 }

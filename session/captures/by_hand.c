@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checkpoints that somebody asks for, and those of tasks that failed. */
 #include "base/utf8.h"
-#include "cairn/context.h"
+#include "cairn/session.h"
 #include "session/session_int.h"
 #include "storage/store.h"
 

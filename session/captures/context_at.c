@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The context of a checkpoint, and the newest checkpoint that has one. */
-#include "cairn/context.h"
+#include "cairn/session.h"
 #include "session/session_int.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"

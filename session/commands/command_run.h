@@ -4,7 +4,7 @@
 #ifndef SESSION_COMMANDS_COMMAND_RUN_H
 #define SESSION_COMMANDS_COMMAND_RUN_H
 
-#include "cairn/command.h"
+#include "cairn/board.h"
 #include "secrets/redact.h"
 
 struct command_job {

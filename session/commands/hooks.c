@@ -2,7 +2,7 @@
 /* Running the hooks of what a handle has done. What is to be run is collected first, so
  * that no transaction is open while a hook runs. */
 #include "base/array.h"
-#include "cairn/hook.h"
+#include "cairn/message.h"
 #include "session/commands/commands_int.h"
 #include "storage/store.h"
 

@@ -5,7 +5,7 @@
  * The files are written beside the directory first; then one transaction makes the
  * session and notes that they are to be put into place, and then they are (fork_finish
  * in session/files_pending.h, which also whoever comes after a crash calls). */
-#include "cairn/branch.h"
+#include "cairn/restore.h"
 #include "checkpoint/annotations.h"
 #include "session/files_pending.h"
 #include "session/session_int.h"

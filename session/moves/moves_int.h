@@ -3,7 +3,6 @@
 #ifndef SESSION_MOVES_MOVES_INT_H
 #define SESSION_MOVES_MOVES_INT_H
 
-#include "cairn/branch.h"
 #include "cairn/restore.h"
 #include "session/session_int.h"
 

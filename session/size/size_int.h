@@ -4,7 +4,7 @@
 #define SESSION_SIZE_SIZE_INT_H
 
 #include "base/map.h"
-#include "cairn/size.h"
+#include "cairn/maintenance.h"
 #include "session/session_int.h"
 
 /* ---- uses.c: contents of the pool, and who refers to them ---- */

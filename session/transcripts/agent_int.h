@@ -3,7 +3,7 @@
 #ifndef SESSION_TRANSCRIPTS_AGENT_INT_H
 #define SESSION_TRANSCRIPTS_AGENT_INT_H
 
-#include "cairn/agent.h"
+#include "cairn/message.h"
 #include "session/agents/hook_event.h"
 #include "session/agents/strategy.h"
 

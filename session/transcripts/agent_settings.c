@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of an agent, for programs. */
-#include "cairn/agent.h"
+#include "cairn/message.h"
 #include "session/agents/hook_settings.h"
 
 int cairn_agent_settings(const char *json, size_t bytes, const char *command,

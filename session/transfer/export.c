@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions as the lines of a file. */
-#include "cairn/transfer.h"
+#include "cairn/session.h"
 #include "checkpoint/nodes/nodes.h"
 #include "session/session_int.h"
 #include "session/transfer/transfer_int.h"

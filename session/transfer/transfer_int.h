@@ -3,7 +3,7 @@
 #ifndef SESSION_TRANSFER_TRANSFER_INT_H
 #define SESSION_TRANSFER_TRANSFER_INT_H
 
-#include "cairn/transfer.h"
+#include "cairn/session.h"
 #include "session/session_int.h"
 #include "session/transfer/line.h"
 #include "storage/sessions/merges.h"

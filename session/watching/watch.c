@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn/watch.h. One descriptor has it all: an epoll instance with the notifications of
+/* cairn/files.h. One descriptor has it all: an epoll instance with the notifications of
  * the places, those of the files, and a timer. */
-#include "cairn/watch.h"
+#include "cairn/files.h"
 
 #include "base/clock.h"
 #include "session/files_pending.h"

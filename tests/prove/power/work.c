@@ -4,8 +4,8 @@
  * on the way goes into the log: from then on it is promised. */
 #include "base/os.h"
 #include "cairn/checkpoint.h"
-#include "cairn/gc.h"
-#include "cairn/recorder.h"
+#include "cairn/maintenance.h"
+#include "cairn/run.h"
 #include "cairn/runs.h"
 #include "power.h"
 

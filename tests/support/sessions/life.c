@@ -2,7 +2,7 @@
 #include "tests/support/sessions/life.h"
 
 #include "base/str.h"
-#include "cairn/history.h"
+#include "cairn/restore.h"
 #include "tests/support/random.h"
 #include "tests/support/remove_tree.h"
 

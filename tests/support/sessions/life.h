@@ -6,7 +6,6 @@
 
 #include "cairn/restore.h"
 #include "cairn/session.h"
-#include "cairn/transfer.h"
 #include "tests/support/suite.h"
 
 enum { LIFE_STATES_MOST = 400, LIFE_ITEMS_MOST = 64 };

@@ -2,7 +2,7 @@
 #include "tests/support/sessions/life.h"
 
 #include "base/str.h"
-#include "cairn/gc.h"
+#include "cairn/maintenance.h"
 #include "tests/support/random.h"
 
 #include <fcntl.h>

@@ -9,9 +9,9 @@
  * CAIRN_LIVES is how many (12; 300 with CAIRN_TEST_LEVEL=full), CAIRN_LIVES_SEED the
  * first seed (1), CAIRN_LIFE_STEPS how long each is (40). */
 #include "base/str.h"
-#include "cairn/annotation.h"
-#include "cairn/branch.h"
-#include "cairn/gc.h"
+#include "cairn/checkpoint.h"
+#include "cairn/maintenance.h"
+#include "cairn/restore.h"
 #include "tests/support/random.h"
 #include "tests/support/sessions/life.h"
 

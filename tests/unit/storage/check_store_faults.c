@@ -2,7 +2,7 @@
 /* make: all-rooms wrap=pread tsan not-valgrind */
 /* Stores that are not for us, damaged ones, failing disks, and network file systems. */
 #include "base/os.h"
-#include "cairn/repair.h"
+#include "cairn/maintenance.h"
 #include "storage/health.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/schema.h"

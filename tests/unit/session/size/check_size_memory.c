@@ -2,7 +2,7 @@
 /* make: wrap=malloc,calloc,realloc */
 /* Each allocation refused in turn while it is counted what takes room: CAIRN_ENOMEM and
  * nothing is told, until nothing is refused any more. */
-#include "cairn/size.h"
+#include "cairn/maintenance.h"
 #include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"

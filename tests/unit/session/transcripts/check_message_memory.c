@@ -3,7 +3,6 @@
 /* Each allocation refused in turn while messages are added, imported, read and
  * checkpointed: CAIRN_ENOMEM, and nothing has changed, until nothing is refused any
  * more. */
-#include "cairn/context.h"
 #include "cairn/message.h"
 #include "cairn/session.h"
 #include "tests/support/memory/refuse_allocations.h"
