@@ -377,19 +377,25 @@ int restore_prepare(struct restore *r, bool again)
 
 /* ---- Into place ---- */
 
+/* A directory by its path, without following a link; -1 and errno. */
+static int open_place(struct restore *r, struct str path)
+{
+    const char *name;
+    int parent = place_parent(r, path, &name);
+    return parent < 0
+               ? -1
+               : openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 /* Directories of ours in which entries change. One that was begun may have given them
  * the mode that they are to have. */
 static int allow_writing(struct restore *r, const struct restore_change *change)
 {
-    const char *name;
     struct stat st;
-    if (!tree_is_locked(&change->before) &&
-        !(r->again && tree_is_locked(&change->after)))
+    if (restore_is_left(change) || (!tree_is_locked(&change->before) &&
+                                    !(r->again && tree_is_locked(&change->after))))
         return 0;
-    int parent = place_parent(r, change->path, &name);
-    int fd = parent < 0 ? -1
-                        : openat(parent, name,
-                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_place(r, change->path);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return 0;
     bool failed = fd < 0 || fstat(fd, &st) != 0 ||
@@ -398,6 +404,20 @@ static int allow_writing(struct restore *r, const struct restore_change *change)
     if (fd >= 0)
         close(fd);
     return sys ? place_error(r, sys, change->path, "making writable") : 0;
+}
+
+/* What others have in it lets it stay, as it was. */
+static int leave_directory(struct restore *r, const struct restore_change *change)
+{
+    int fd = tree_is_locked(&change->before) ? open_place(r, change->path) : -1;
+    int sys = fd >= 0 && fchmod(fd, change->before.mode) != 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    if (sys)
+        return place_error(r, sys, change->path, "setting the mode of");
+    if (r->told)
+        r->told(r->context, change->path.ptr, "has other files in it: it stays");
+    return 0;
 }
 
 static int remove_directory(struct restore *r, const struct restore_change *change,
@@ -409,11 +429,8 @@ static int remove_directory(struct restore *r, const struct restore_change *chan
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST)
         return place_error(r, errno, change->path, "removing the directory");
-    if (change->after.kind)
-        return old_keep(r, parent, name, change->path);
-    if (r->told)
-        r->told(r->context, change->path.ptr, "has other files in it: it stays");
-    return 0;
+    return change->after.kind ? old_keep(r, parent, name, change->path)
+                              : leave_directory(r, change);
 }
 
 static int remove_old(struct restore *r, size_t i)
@@ -536,16 +553,43 @@ static int finish_directory(struct restore *r, const struct restore_change *chan
                       : set_metadata(r, change, parent, name);
 }
 
+enum { LEFT_TOLD = 20 };
+
+/* Of one side only the name is known: what is there stays, and is named. */
+static void tell_left(struct restore *r, const struct restore_change *change)
+{
+    const struct tree_entry *before = &change->before, *after = &change->after;
+    char what[160];
+    if (!r->told || r->counts.left > LEFT_TOLD)
+        return;
+    if (after->kind == TREE_LEFT_OUT)
+        snprintf(what, sizeof what, "is in the checkpoint by name alone (%s): %s",
+                 tree_left_out_text(after->why),
+                 before->kind ? "what is there stays" : "it does not come back");
+    else
+        snprintf(what, sizeof what, "%s, which no checkpoint stores: it stays",
+                 tree_left_out_text(before->why));
+    r->told(r->context, change->path.ptr, what);
+}
+
 void restore_count(struct restore *r)
 {
+    char what[64];
     for (size_t i = 0; i < r->n; i++) {
         const struct restore_change *change = &r->changes[i];
         bool had = change->before.kind != 0, has = change->after.kind != 0;
         bool left = restore_is_left(change);
         r->counts.left += left;
+        if (left)
+            tell_left(r, change);
         r->counts.added += !left && !had;
         r->counts.removed += !left && !has;
         r->counts.changed += restore_counts(change) && had && has;
+    }
+    if (r->told && r->counts.left > LEFT_TOLD) {
+        snprintf(what, sizeof what, "has %llu more like these",
+                 (unsigned long long)(r->counts.left - LEFT_TOLD));
+        r->told(r->context, r->root, what);
     }
 }
 

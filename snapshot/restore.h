@@ -96,7 +96,7 @@ int restore_check_before(struct restore *restore);
 /* `again`: it was begun before. CAIRN_EUSAGE: something is in the way that would be
  * lost, or cannot be replaced; CAIRN_EDAMAGED: a content is. */
 int restore_prepare(struct restore *restore, bool again);
-/* Sets the counts of what is to be done. */
+/* Sets the counts of what is to be done, and names what is left. */
 void restore_count(struct restore *restore);
 /* How many files, links and directories differ, and how many of them are in place, as
  * kind, size, mode and time say. */

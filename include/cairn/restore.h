@@ -59,7 +59,9 @@ struct cairn_restore_options {
     size_t n_paths;
     bool dry_run; /* nothing is done: `before` is empty then */
     /* Called, once the files are in place, for each that could not be treated as the
-     * others, with what was done instead; or NULL. */
+     * others, with what was done instead; also where nothing is done, for each that has
+     * content in the checkpoint or now, and of which the other one has the name alone
+     * (20 of them, and how many more there are); or NULL. */
     void (*kept)(void *context, const char *path, const char *what);
     void *context;
     bool all; /* also what others have changed since */

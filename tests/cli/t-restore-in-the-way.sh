@@ -132,4 +132,46 @@ ok 'names of what was kept are not' sh -c '! grep -Eq "f\.before-restore$|-12$" 
 rm p/f.before-restore.c
 exits 0 cairn checkpoint restore 1 --yes
 is "$(cat p/f.before-restore p/g.before-restore-12 p/f.before-restore.c)" "$(printf 'k\nk\no')" 'and they stay'
+
+# ---- What has to stay keeps its mode, and is named ----
+mode() { stat -c %a "$1"; }
+begin
+mkfifo p/b p/gone
+run cairn checkpoint create one
+rm p/b p/gone
+mkdir p/b
+echo precious >p/b/x
+mkfifo p/pipe
+chmod 500 p/b
+listing p >before
+for way in "checkpoint restore 1 --dry-run" "checkpoint restore 1 --yes"; do
+    # shellcheck disable=SC2086 # words
+    exits 0 cairn $way
+    says 'b is in the checkpoint by name alone (is a socket, device or pipe): what is there stays'
+    says 'gone is in the checkpoint by name alone (is a socket, device or pipe): it does not come back'
+    says 'pipe is a socket, device or pipe, which no checkpoint stores: it stays'
+done
+listing p >after
+ok 'a directory of which the checkpoint has the name keeps its mode' cmp before after
+exits 0 cairn checkpoint restore 2 --yes
+is "$(grep -c pipe err)" 0 'what is on both sides is not named'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do
+    mkfifo "p/more$i"
+done
+exits 0 cairn checkpoint restore 1 --yes
+is "$(grep -c 'device or pipe' err)" 20 'not all of many are named'
+says 'p has 4 more like these' 'but counted'
+chmod 700 p/b
+
+begin
+run cairn checkpoint create one
+mkdir -p p/d/e
+echo '*.ign' >p/.gitignore
+echo precious >p/d/e/x.ign
+echo t >p/d/e/t
+chmod 500 p/d/e p/d
+exits 0 cairn checkpoint restore 1 --yes
+is "$(ls p/d/e)" x.ign 'what is ignored stays, and the rest goes'
+is "$(mode p/d) $(mode p/d/e)" '500 500' 'the directories that stay keep their modes'
+chmod 700 p/d p/d/e
 done_testing

@@ -200,7 +200,7 @@ static bool judge_others(struct life *life, const struct tree *target, struct tr
     return true;
 }
 
-/* The rest are directories that something ignored is in. */
+/* The rest are directories that something ignored is in, as they were. */
 static bool judge_rest(struct life *life, const struct tree *now, const char *what)
 {
     for (size_t i = 0; i < now->n; i++) {
@@ -212,6 +212,13 @@ static bool judge_rest(struct life *life, const struct tree *now, const char *wh
                   now->at[k].path[n] == '/';
         if (!has) {
             wrong(life, &life->other, "%s: %s should not be there", what, entry->path);
+            return false;
+        }
+        const struct entry *had =
+            entry->marked ? NULL : tree_get(&life->disk, entry->path);
+        if (had && had->kind == 'd' && had->mode != entry->mode) {
+            wrong(life, &life->lost, "%s: %s, which stays, has the mode %o, not %o",
+                  what, entry->path, entry->mode, had->mode);
             return false;
         }
     }
