@@ -1,9 +1,65 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding commands in the tables that main hands over. So only main knows the commands,
- * and the commands may use everything here. */
+/* The nearest valid word, by the number of letters to insert, delete, replace or swap
+ * (Damerau-Levenshtein, restricted form, three rows). */
 #include "cli/command.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define WORD_MAX 64
+
+static unsigned smaller_of(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned edit_distance(const char *a, size_t n, const char *b, size_t m)
+{
+    unsigned rows[3][WORD_MAX + 1];
+    unsigned *before = rows[0], *last = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= m; j++)
+        last[j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        unsigned *spare = before;
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            row[j] = last[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = smaller_of(row[j], smaller_of(last[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = smaller_of(row[j], before[j - 2] + 1);
+        }
+        before = last;
+        last = row;
+        row = spare;
+    }
+    return last[m];
+}
+
+/* One slip for each four letters: other words are no slips. */
+void nearest_init(struct nearest *nearest, const char *word)
+{
+    size_t n = strlen(word);
+    nearest->word = word;
+    nearest->best = NULL;
+    nearest->distance = (n < 8 ? 1 : (unsigned)(n / 4)) + 1;
+}
+
+void nearest_try(struct nearest *nearest, const char *candidate)
+{
+    size_t n = strlen(nearest->word), m = strlen(candidate);
+    size_t gap = n > m ? n - m : m - n;
+    unsigned d;
+    if (n > WORD_MAX || m > WORD_MAX || gap >= nearest->distance)
+        return;
+    d = edit_distance(nearest->word, n, candidate, m);
+    if (d < nearest->distance && d < m) {
+        nearest->distance = d;
+        nearest->best = candidate;
+    }
+}
+
+/* Finding commands in the tables that main hands over. So only main knows the commands,
+ * and the commands may use everything here. */
 
 static const struct command_tables *used;
 
@@ -76,4 +132,349 @@ bool command_takes(const struct command *command, enum option_id id)
             return true;
     }
     return false;
+}
+
+/* Words of make, just, Snakemake, GitHub Actions, docker, tmux and git, and what is
+ * said for them here. */
+
+/* Whether the row, words with blanks between them, has this one. */
+static bool row_has(const char *row, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = row; *at; at += strspn(at, " ")) {
+        size_t m = strcspn(at, " ");
+        if (m == n && memcmp(at, word, n) == 0)
+            return true;
+        at += m;
+    }
+    return false;
+}
+
+struct meaning {
+    const char *words; /* with blanks between them */
+    const char *meant;
+};
+
+/* ---- Commands ---- */
+
+/* The nearest word by letters would be a wrong answer to them. */
+static const struct meaning commands[] = {
+    {"list ls",
+     "`cairn runs` lists runs, `cairn status --tasks` the tasks of one, `cairn plan` "
+     "those of the workflow file"},
+    {"tasks", "`cairn status --tasks` lists those of a run, `cairn plan` those of the "
+              "workflow file"},
+    {"ps", "`cairn status` shows what is running, `cairn runs` all runs"},
+    {"top", "`cairn watch` follows a run"},
+    {"start up", "`cairn run` starts a workflow, or goes on with its unfinished run"},
+    {"build make", "`cairn run` runs the workflow file"},
+    {"retry", "`cairn resume` runs what failed or was not finished again"},
+    {"restart",
+     "`cairn resume` goes on with a run, `cairn run --fresh` starts the workflow over"},
+    {"continue", "`cairn resume` goes on with a run"},
+    {"logs output", "`cairn log TASK` prints what a task wrote"},
+    {"stop",
+     "`cairn cancel` stops a run that is running; `cairn resume` goes on with it"},
+    {"kill abort", "`cairn cancel` stops a run that is running"},
+    {"down", "`cairn cancel` stops a run, `cairn undo` takes back what it did"},
+    {"pause", "`cairn cancel` stops a run, `cairn resume` goes on with it"},
+    {"rollback", "`cairn undo` takes back what a run did"},
+    {"dry-run", "`cairn plan` says what would run, and why"},
+    {"why", "`cairn explain TASK` says why a task runs or does not"},
+    {"lint", "`cairn validate` checks a workflow file"},
+    {"verify",
+     "`cairn validate` checks a workflow file, `cairn checkpoint verify` what is "
+     "stored"},
+    {"all", "`cairn run` runs the whole workflow file"},
+    {"test", "`cairn run test` runs the task or group of that name"},
+    {"tail", "`cairn log TASK --follow` prints what a task writes"},
+    {"get", "`cairn runs` lists runs, `cairn status` shows the newest one"},
+    {"apply", "`cairn run FILE` runs a workflow file"},
+    {"prune", "did you mean `cairn checkpoint prune`? `cairn gc` removes old runs"},
+    {"session prune", "`cairn checkpoint prune --session NAME --keep-last N` deletes "
+                      "old checkpoints of a session"},
+    {"journal", "`cairn events` lists what happened in a run"},
+    {"schedule cron", "start `cairn run FILE` from cron or a timer"},
+    {"history", "`cairn runs` lists runs, `cairn checkpoint list` checkpoints"},
+    {"dag dot", "`cairn graph` draws the tasks"},
+    {"approve done", "`cairn complete RUN TASK` says that an external task is done"},
+    {"new", "`cairn init` writes a workflow file to begin with"},
+    {"commit save snapshot",
+     "`cairn checkpoint create MESSAGE` keeps the state of a session; a run makes "
+     "its checkpoints by itself"},
+    {"stash", "`cairn checkpoint create MESSAGE` keeps the state of a session, `cairn "
+              "checkpoint restore ID` brings it back"},
+    {"checkout",
+     "`cairn checkpoint restore ID` puts a session back, `cairn branch switch NAME` "
+     "goes to another branch"},
+    {"reset revert",
+     "`cairn checkpoint restore ID` puts a session back, `cairn undo RUN` takes back "
+     "what a run did"},
+    {"blame", "`cairn checkpoint blame-file PATH` says where each line comes from"},
+    {"tag", "`cairn checkpoint label ID NAME` labels a checkpoint"},
+    {"show",
+     "`cairn status RUN` shows a run, `cairn log TASK` the output of a task, `cairn "
+     "checkpoint show ID` a checkpoint"},
+    {"view", "`cairn status RUN` shows a run, `cairn log TASK` the output of a task"},
+    {"info inspect describe",
+     "`cairn status RUN` shows a run, `cairn explain TASK` a task"},
+    {"jobs", "`cairn status --tasks` lists the tasks of a run"},
+    {"summary", "`cairn status` shows a run, `cairn stats` the whole store"},
+    {"attach", "`cairn watch` follows a run that another process runs"},
+    {"detach",
+     "a run ends with its terminal, unless it is begun with `setsid cairn run`; "
+     "`cairn watch` follows it"},
+    {"wait", "`cairn watch` ends when the run ends, with the status of the run"},
+    {"submit trigger dispatch", "`cairn run` runs a workflow file"},
+    {"unlock",
+     "a lock ends with the process that holds it: `cairn resume` goes on with the run"},
+    {"outputs results", "`cairn values` shows the values that tasks wrote"},
+    {"rm delete remove",
+     "`cairn gc` removes old runs, `cairn checkpoint delete ID` a checkpoint"},
+    {"edit", "the workflow file is yours to edit; `cairn validate` checks it"},
+    {"completion completions", "the completion of bash, zsh and fish is installed with "
+                               "cairn: a new shell has it"},
+    {"force", "`cairn run FILE --fresh` runs everything again, `cairn rerun TASK` what "
+              "has finished"},
+};
+
+/* A row is also found by the whole of its words: those of a command of a group. */
+const char *command_meant(const char *word)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (row_has(commands[i].words, word) || strcmp(commands[i].words, word) == 0)
+            return commands[i].meant;
+    return NULL;
+}
+
+/* ---- What stands behind the word of a group ---- */
+
+/* Of a row the first that is a command of the group is meant by all others. A row that
+ * fits better comes before one that fits, too. */
+static const char *const verbs[] = {
+    "reject refute deny disprove falsify rule-out dismiss drop",
+    "confirm accept prove approve support",
+    "fill answer close resolve solve",
+    "end stop close finish quit exit kill kill-session done",
+    "abandon delete remove rm del drop discard close",
+    "switch checkout use select activate attach resume continue open goto",
+    "start create new begin add new-session make init open",
+    "create save add commit new take store snapshot stash record make push write",
+    "add create new propose make record note write store save start support observe",
+    "restore rollback revert reset load checkout goto back apply pop switch",
+    "delete remove rm del drop discard",
+    "remove delete rm del drop discard",
+    "list ls all index",
+    "show view get info inspect describe print status read",
+    "update edit set change modify amend rename revise",
+    "test try check probe begin",
+    "run exec execute test verify start",
+    "depend link needs connect",
+    "undepend unlink disconnect",
+    "dependencies deps links graph tree",
+    "cascade propagate",
+    "diff compare changes delta",
+    "log history versions events",
+    "verify fsck validate check",
+    "prune clean cleanup gc expire",
+    "label tag mark name",
+    "note comment annotate",
+    "export archive tar dump backup",
+    "import load",
+    "grep search find",
+    "blame-file blame annotate praise",
+    "files ls-files ls-tree ls tree",
+    "cat print show-file",
+    "timeline tree graph history",
+    "undo revert back",
+    "fork branch copy clone",
+    "merge join rebase",
+    "config settings set options",
+    "size du usage",
+    "watch follow tail attach",
+};
+
+const char *verb_meant(const char *words)
+{
+    const char *space = strrchr(words, ' ');
+    for (size_t i = 0; space && i < sizeof verbs / sizeof verbs[0]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%.*s %.*s", (int)(space - words), words,
+                 (int)strcspn(verbs[i], " "), verbs[i]);
+        const struct command *command = command_find(name);
+        if (command && row_has(verbs[i], space + 1))
+            return command->name;
+    }
+    return NULL;
+}
+
+/* ---- Options ---- */
+
+static const struct {
+    const char *command;
+    struct meaning of;
+} options[] = {
+    {"run",
+     {"dry-run just-print dryrun n", "`cairn plan` says what would run, and why"}},
+    {"run", {"f file", "the workflow file comes without it: cairn run FILE"}},
+    {"plan", {"f file", "the workflow file comes without it: cairn plan FILE"}},
+    {"run",
+     {"always-make forceall F no-cache B",
+      "`cairn run FILE --fresh` runs everything again"}},
+    {"run",
+     {"force",
+      "`cairn run FILE --fresh` runs everything again, `cairn rerun TASK` what has "
+      "finished; `cairn resume --force` goes on from a checkpoint that is labelled "
+      "broken"}},
+    {"run", {"forcerun R", "`cairn rerun TASK...` runs finished tasks again"}},
+    {"run", {"rerun-incomplete", "`cairn run` runs again what was interrupted anyway"}},
+    {"run", {"rerun-failed failed", "`cairn resume` runs again what failed"}},
+    {"run", {"cores", "how many tasks run at once is -j N"}},
+    {"run", {"until target", "`cairn run FILE TASK` runs that task and what it needs"}},
+    {"run",
+     {"only",
+      "`cairn run FILE TASK` runs that task and what it needs; `cairn rerun TASK "
+      "--only` runs a finished one again"}},
+    {"run",
+     {"ignore-errors i", "-k goes on with what does not need the task that failed"}},
+    {"run", {"s silent", "-q prints less"}},
+    {"run",
+     {"C directory",
+      "a workflow runs in the directory of its file: cairn run DIR/cairn.yaml"}},
+    {"run",
+     {"unlock",
+      "a lock ends with the process that holds it: `cairn resume` goes on with the "
+      "run"}},
+    {"run",
+     {"touch t",
+      "what is done is what the store says, whatever the time of a file: there is "
+      "nothing to touch"}},
+    {"run",
+     {"retry",
+      "`retries` of a task says how often it is tried again; `cairn resume` runs "
+      "again what failed"}},
+    {"run",
+     {"watch follow",
+      "the run is followed anyway; `cairn watch` follows one that another process "
+      "runs"}},
+    {"run",
+     {"detach d",
+      "put it into the background with `setsid cairn run FILE &`; `cairn watch` "
+      "follows it"}},
+    {"run", {"summary tasks", "`cairn status --tasks` lists the tasks of a run"}},
+    {"run",
+     {"secret secrets env",
+      "the values of secrets come from the environment: list their names under "
+      "`secrets` of the workflow; `env` of a task sets a variable"}},
+    {"run", {"timeout retries", "`timeout` and `retries` are keys of a task"}},
+    {"run", {"list", "`cairn plan` lists the tasks of a workflow file"}},
+    {"run",
+     {"resume",
+      "`cairn run` goes on with the unfinished run of its workflow by itself; `cairn "
+      "resume RUN` with a certain one"}},
+    {"run", {"run", "`cairn resume RUN` goes on with a certain run"}},
+    {"run",
+     {"from", "`cairn resume --from CHECKPOINT` starts a run from a checkpoint"}},
+    {"run", {"undo", "`cairn undo RUN` takes back what a run did"}},
+    {"run", {"reason", "`cairn explain TASK` says why a task runs or does not"}},
+    {"resume", {"failed", "`cairn resume` runs what failed and what is left"}},
+    {"rerun", {"failed", "`cairn resume` runs what failed and what is left"}},
+    {"fail", {"reason", "did you mean --message?"}},
+    {"checkpoint create",
+     {"label", "--tag TAG, or afterwards `cairn checkpoint label head LABEL`"}},
+    {"resume",
+     {"dry-run",
+      "`cairn plan --run RUN`, or `--from CHECKPOINT`, says what would run, and why"}},
+    {"status", {"follow watch f w", "`cairn watch` follows a run"}},
+    {"runs", {"follow watch f w", "`cairn watch` follows a run"}},
+    {"status", {"failed", "did you mean --state failed?"}},
+    {"runs", {"failed", "did you mean --state failed?"}},
+    {"runs", {"all a", "--limit N lists more"}},
+    {"status", {"short s porcelain", "`cairn runs` prints a line for each run"}},
+    {"status",
+     {"last latest", "the newest run is the default; --run N shows another one"}},
+    {"log",
+     {"last latest", "the newest run is the default; --run N shows another one"}},
+    {"log", {"tail lines n", "for the last lines: cairn log TASK | tail -n 20"}},
+    {"events", {"tail lines n", "for the last lines: cairn events | tail -n 20"}},
+    {"watch", {"n", "did you mean --interval?"}},
+    {"plan", {"dry-run n", "`cairn plan` runs nothing: leave this out"}},
+    {"plan", {"why reason", "reasons are printed anyway; more: cairn explain TASK"}},
+    {"validate", {"f file", "give the file alone: cairn validate FILE"}},
+    {"validate",
+     {"lint strict dry-run n schema", "`cairn validate FILE` makes all checks: leave "
+                                      "this out"}},
+    {"graph", {"f file", "give the file alone: cairn graph FILE"}},
+    {"graph", {"dot mermaid", "did you mean --format?"}},
+    {"graph", {"svg png T", "to make a picture: cairn graph --format dot | dot -Tsvg"}},
+    {"init",
+     {"force f overwrite", "an existing file is never replaced: name another "
+                           "one with `cairn init FILE`"}},
+    {"shell", {"c command", "write the command after --: cairn shell TASK -- COMMAND"}},
+    {"shell",
+     {"i t it tty interactive", "a shell is interactive anyway: leave this "
+                                "out"}},
+    {"claim", {"worker owner", "did you mean --holder?"}},
+    {"claim", {"timeout ttl", "did you mean --lease?"}},
+    {"claim", {"next", "did you mean --any?"}},
+    {"gc", {"keep keep-last", "did you mean --keep-runs?"}},
+    {"checkpoint prune", {"older-than", "did you mean --keep-days?"}},
+    {"checkpoint create",
+     {"m message", "write it without the option: cairn checkpoint create MESSAGE"}},
+    {"checkpoint diff", {"name-only name-status", "did you mean --stat?"}},
+    {"session start",
+     {"name n", "write it without the option: cairn session start NAME"}},
+    {"session switch", {"c create", "`cairn session start NAME` starts a new session"}},
+    {"branch switch", {"c create b", "`cairn branch start NAME` starts a new branch"}},
+    {"branch start",
+     {"b c", "write the name without the option: cairn branch start NAME"}},
+    {"evidence add",
+     {"hypothesis for supports", "write the hypothesis first: cairn evidence add "
+                                 "HYPOTHESIS TEXT"}},
+    {"note add", {"m message", "write it without the option: cairn note add TEXT"}},
+    {"mcp", {"port p host", "did you mean --listen HOST:PORT?"}},
+    {"mcp", {"stdio", "`cairn mcp` uses stdin and stdout anyway: leave this out"}},
+};
+
+/* Those that all commands with an option have, which is meant. */
+static const struct {
+    enum option_id taken;
+    struct meaning of;
+} everywhere[] = {
+    {OPT_PARAM,
+     {"p e P var set params extra-vars",
+      "a parameter of the workflow is set with --param NAME=VALUE"}},
+    {OPT_TAG, {"tags", "--tag takes several, with commas between them: --tag A,B"}},
+    {OPT_FOLLOW, {"f w watch", "did you mean --follow?"}},
+    {OPT_FOLLOW_RUN, {"f w watch", "did you mean --follow?"}},
+    {OPT_DRY_RUN, {"n dryrun just-print", "did you mean --dry-run?"}},
+    {OPT_PREVIEW, {"n dryrun just-print", "did you mean --dry-run?"}},
+    {OPT_LIMIT, {"n l last tail lines max-count", "did you mean --limit?"}},
+    {OPT_HITS, {"n limit max-count top-k", "did you mean --hits?"}},
+    {OPT_LAST, {"n limit tail", "did you mean --last?"}},
+    {OPT_REPAIR, {"fix", "did you mean --repair?"}},
+    {OPT_MESSAGE, {"m", "did you mean --message?"}},
+    {OPT_REASON, {"m message", "did you mean --reason?"}},
+    {OPT_PATCH, {"p", "did you mean --patch?"}},
+    {OPT_IGNORE_CASE, {"i", "did you mean --ignore-case?"}},
+    {OPT_ONLY_STATES, {"status", "did you mean --state?"}},
+    {OPT_YES, {"y f force assume-yes", "did you mean --yes?"}},
+    {OPT_HELP,
+     {"y yes assume-yes", "it does not ask for confirmation: leave this out"}},
+};
+
+const char *option_meant(const char *command, const char *option)
+{
+    if (strcmp(option, "V") == 0 || (!command && strcmp(option, "v") == 0))
+        return "`cairn --version` prints the version";
+    for (size_t i = 0; command && i < sizeof options / sizeof options[0]; i++)
+        if (strcmp(options[i].command, command) == 0 &&
+            row_has(options[i].of.words, option))
+            return options[i].of.meant;
+    const struct command *of = command ? command_find(command) : NULL;
+    for (size_t i = 0; of && i < sizeof everywhere / sizeof everywhere[0]; i++)
+        if (command_takes(of, everywhere[i].taken) &&
+            row_has(everywhere[i].of.words, option))
+            return everywhere[i].of.meant;
+    return NULL;
 }

@@ -1,10 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* One row of the table of commands (commands/table.c). Help, parsing and dispatch are
+/* The valid word that is nearest to a mistyped one, and what words of other programs
+ * mean here.
+ *
+ * One row of the table of commands (commands/table.c). Help, parsing and dispatch are
  * all made from the table. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
 #include "cli/options.h"
+
+/* `best` is the nearest candidate so far, or NULL. `word` may be a long id. */
+struct nearest {
+    const char *word, *best;
+    unsigned distance;
+};
+
+void nearest_init(struct nearest *nearest, const char *word);
+void nearest_try(struct nearest *nearest, const char *candidate);
+/* For a word that is no command: what does it, as a phrase with commands in
+ * backquotes; NULL if nobody else has such a command. */
+const char *command_meant(const char *word);
+/* For a word behind that of a group ("session stop"): the command of the group that is
+ * meant ("session end"), or NULL. */
+const char *verb_meant(const char *words);
+/* The same as command_meant for an option that the command (NULL: none yet) does not
+ * take. */
+const char *option_meant(const char *command, const char *option);
 
 struct command {
     const char *name;     /* one or two words: "run", "checkpoint list" */
@@ -23,15 +44,18 @@ struct command_group {
     const char *name; /* "session" */
     const char *summary;
 };
+
 struct command_part {
     const struct command *table;
     size_t n;
 };
+
 struct command_tables {
     const struct command_part *parts[10]; /* ended by NULL, or full */
     const struct command_group *groups;   /* [n_groups] */
     size_t n_groups;
 };
+
 /* The tables for all that follows; they must outlive it. */
 void command_use(const struct command_tables *tables);
 /* The i-th command, NULL past the end. */

@@ -2,8 +2,10 @@
 /* Runs and checkpoints in words and as JSON. */
 #include "cli/describe.h"
 
+#include "cli/display.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/json.h"
 #include "cli/report.h"
 #include "cli/ui.h"
 
@@ -467,4 +469,225 @@ void print_lines(const char *label, const char *text)
         if (n > 0)
             out("%*s%.*s\n", (int)strlen(label), "", n, text);
     }
+}
+
+/* Attempts as lines and as JSON. */
+
+/* The same words as in `cairn events`. */
+static const char *end_words(const struct cairn_attempt_info *attempt)
+{
+    bool done = attempt->outcome == CAIRN_COMPLETED;
+    if (attempt->open)
+        return attempt->undo ? "undo, no end recorded" : "no end recorded";
+    if (attempt->undo)
+        return done ? "undone" : "its undo failed";
+    return cairn_outcome_name(attempt->outcome);
+}
+
+void attempt_print(const struct cairn_attempt_info *attempt)
+{
+    char how[FORMAT_MAX], took[FORMAT_MAX] = "", when[FORMAT_MAX];
+    bool text = attempt->text && attempt->text[0] != '\0';
+    format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out,
+               attempt->text);
+    if (attempt->ended_ns != 0)
+        format_duration(took, (attempt->ended_ns - attempt->started_ns) / 1000000);
+    out("  attempt %u  %s%s%s%s%s%s  started %s%s%s\n", attempt->attempt,
+        end_words(attempt),
+        attempt->check      ? " by its check"
+        : attempt->external ? " from outside"
+                            : "",
+        how[0] ? "  " : "", how, took[0] ? "  " : "", took,
+        format_local(when, attempt->started_ns), text ? "  " : "",
+        text ? attempt->text : "");
+}
+
+void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt)
+{
+    doc_count(doc, "attempt", attempt->attempt);
+    doc_bool(doc, "open", attempt->open);
+    doc_text(doc, "outcome",
+             attempt->open ? NULL : cairn_outcome_name(attempt->outcome));
+    process_end_document(doc, attempt->exit_code, attempt->signal);
+    doc_bool(doc, "timed_out", attempt->timed_out);
+    doc_time(doc, "started", attempt->started_ns);
+    doc_time(doc, "ended", attempt->ended_ns);
+    doc_number(doc, "cpu_ms", attempt->cpu_ms);
+    doc_some(doc, "peak_kib", (uint64_t)attempt->peak_kib);
+    doc_bool(doc, "merged", attempt->merged);
+    if (attempt->merged) {
+        doc_count(doc, "log_bytes", attempt->stdout_bytes);
+    } else {
+        doc_count(doc, "stdout_bytes", attempt->stdout_bytes);
+        doc_count(doc, "stderr_bytes", attempt->stderr_bytes);
+    }
+    doc_text(doc, "text", attempt->text);
+    doc_bool(doc, "undo", attempt->undo);
+    doc_bool(doc, "check", attempt->check);
+    doc_bool(doc, "external", attempt->external);
+}
+
+void log_event_document(struct doc *doc, const struct cairn_log_event *event)
+{
+    doc_text(doc, "type", event->kind);
+    doc_count(doc, "turn", event->turn);
+    doc_time(doc, "time", event->time_ns);
+    doc_some(doc, "run", event->run);
+    doc_text(doc, "task", event->task);
+    doc_some(doc, "attempt", event->attempt);
+    doc_text(doc, "outcome",
+             event->outcome != CAIRN_PENDING ? cairn_outcome_name(event->outcome)
+                                             : NULL);
+    process_end_document(doc, event->exit_code, event->signal);
+    doc_some(doc, "checkpoint", event->checkpoint);
+    doc_text(doc, "reason", event->reason);
+    doc_text(doc, "text", event->text);
+}
+
+void feed_event_document(struct doc *doc, const struct cairn_feed_event *event)
+{
+    const struct cairn_session_event *done = event->done;
+    struct cairn_log_event log = {.exit_code = -1};
+    if (done)
+        log =
+            (struct cairn_log_event){.turn = done->turn,
+                                     .time_ns = done->time_ns,
+                                     .kind = done->kind,
+                                     .exit_code = -1,
+                                     .reason = done->reason,
+                                     .text = done->text[0] != '\0' ? done->text : NULL};
+    doc_begin(doc);
+    log_event_document(doc, done ? &log : event->log);
+    doc_some(doc, "session", event->session);
+    doc_text(doc, "session_name", event->session_name);
+    doc_text(doc, "verb", done ? done->verb : NULL);
+    doc_text(doc, "id", done && done->id[0] != '\0' ? done->id : NULL);
+}
+
+/* Events as NDJSON: one object a line, flushed line by line, so that a reader sees each
+ * event when it happens. Field names are stable: docs/json.md. */
+
+static const char *type_name(enum cairn_event_kind kind)
+{
+    switch (kind) {
+    case CAIRN_EVENT_RUN_STARTED:
+        return "run_started";
+    case CAIRN_EVENT_NOTICE:
+        return "notice";
+    case CAIRN_EVENT_TASK_STARTED:
+        return "task_started";
+    case CAIRN_EVENT_TASK_READING:
+        return "task_reading";
+    case CAIRN_EVENT_TASK_RETRY:
+        return "task_retry";
+    case CAIRN_EVENT_TASK_FINISHED:
+        return "task_finished";
+    case CAIRN_EVENT_DEGRADED:
+        return "degraded";
+    case CAIRN_EVENT_RECOVERED:
+        return "recovered";
+    case CAIRN_EVENT_STOPPING:
+        return "stopping";
+    case CAIRN_EVENT_TASK_WAITING:
+        return "task_waiting";
+    case CAIRN_EVENT_TASK_UNDO:
+        return "task_undo";
+    case CAIRN_EVENT_DISK_FULL:
+        return "disk_full";
+    case CAIRN_EVENT_TASK_LINE:
+    case CAIRN_EVENT_TASK_OUTPUT: /* text for people: `cairn log` has it */
+    case CAIRN_EVENT_TICK:
+    case CAIRN_EVENT_RUN_FINISHED: /* the result says more */
+        break;
+    }
+    return NULL;
+}
+
+static void begin_event(struct doc *doc, const char *type, uint64_t sequence,
+                        int64_t time_ns)
+{
+    doc_begin(doc);
+    doc_text(doc, "type", type);
+    doc_count(doc, "sequence", sequence);
+    doc_time(doc, "time", time_ns);
+}
+
+static void put_end(struct doc *doc, const struct cairn_event *event)
+{
+    process_end_document(doc, event->exit_code, event->signal);
+    doc_bool(doc, "timed_out", event->timed_out);
+    doc_number(doc, "duration_ms", event->duration_ms);
+    doc_number(doc, "reading_ms", event->reading_ms);
+}
+
+static void put_task(struct doc *doc, const struct cairn_event *event)
+{
+    doc_text(doc, "task", event->task);
+    doc_count(doc, "attempt", event->attempt);
+    if (event->kind == CAIRN_EVENT_TASK_STARTED ||
+        event->kind == CAIRN_EVENT_TASK_READING ||
+        event->kind == CAIRN_EVENT_TASK_WAITING)
+        return;
+    put_end(doc, event);
+    if (event->kind == CAIRN_EVENT_TASK_RETRY) {
+        doc_number(doc, "next_ms", event->next_ms);
+    } else {
+        doc_text(doc, "outcome", cairn_outcome_name(event->outcome));
+        doc_some(doc, "checkpoint", event->checkpoint);
+    }
+    if (event->tail)
+        doc_bytes(doc, "tail", event->tail, event->tail_bytes);
+}
+
+void event_print(uint64_t sequence, const struct cairn_event *event)
+{
+    const char *type = type_name(event->kind);
+    struct doc doc;
+    if (!type || ui_output_lost())
+        return;
+    begin_event(&doc, type, sequence, event->time_ns);
+    doc_some(&doc, "run", event->run);
+    if (event->task)
+        put_task(&doc, event);
+    doc_text(&doc, "text", event->text);
+    doc_count(&doc, "done", event->done);
+    doc_count(&doc, "total", event->total);
+    doc_count(&doc, "running", event->running);
+    doc_print(&doc);
+}
+
+void dropped_print(uint64_t sequence, uint64_t lines)
+{
+    struct doc doc;
+    begin_event(&doc, "lines_dropped", sequence, wall_ns());
+    doc_count(&doc, "lines", lines);
+    doc_print(&doc);
+}
+
+void result_print(uint64_t sequence, const struct cairn_run_result *result)
+{
+    struct doc doc;
+    begin_event(&doc, "run_finished", sequence, wall_ns());
+    doc_some(&doc, "run", result->run);
+    doc_text(&doc, "state", cairn_run_state_name(result->state));
+    doc_bool(&doc, "nothing_to_do", result->nothing_to_do);
+    doc_count(&doc, "total", result->total);
+    doc_count(&doc, "completed", result->completed);
+    doc_count(&doc, "failed", result->failed);
+    doc_count(&doc, "skipped", result->skipped);
+    doc_count(&doc, "cancelled", result->cancelled);
+    doc_count(&doc, "pending", result->pending);
+    doc_count(&doc, "excluded", result->excluded);
+    doc_count(&doc, "undone", result->undone);
+    doc_count(&doc, "unknown", result->unknown);
+    doc_count(&doc, "waiting", result->waiting);
+    doc_count(&doc, "failed_undos", result->failed_undos);
+    doc_count(&doc, "attempts", result->attempts);
+    doc_count(&doc, "unsaved", result->unsaved);
+    doc_count(&doc, "lost_outputs", result->lost_outputs);
+    doc_count(&doc, "not_chosen", result->not_chosen);
+    doc_count(&doc, "gone", result->gone);
+    doc_bool(&doc, "damaged", result->damaged);
+    doc_number(&doc, "exit_status", result->exit_status);
+    doc_print(&doc);
 }

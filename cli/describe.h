@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs and checkpoints in words and as JSON, the same in every command. */
+/* Runs and checkpoints in words and as JSON, the same in every command.
+ *
+ * Attempts as `explain` and `log` show them.
+ *
+ * Events as JSON: docs/json.md. */
 #ifndef CLI_DESCRIBE_H
 #define CLI_DESCRIBE_H
 
@@ -30,10 +34,12 @@ char *file_operand(const char *file);
 char *fresh_words(struct cairn_store *store, uint64_t run, const char *hint);
 /* Whether it has. */
 bool run_needs_program(struct cairn_store *store, const struct cairn_run_info *run);
+
 /* Hands a line on each run that is left unfinished and is not live, but for `but` (0:
  * none), to `line`: the first few, then how many more there are. Returns an exit
  * status. */
 typedef void unfinished_fn(void *context, const char *text);
+
 int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
                     unfinished_fn *line, void *context);
 /* One line for the runs of the same workflow as the run `but`, with other params, that
@@ -49,9 +55,11 @@ void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *in
  * it fits: the members message and tags. */
 void checkpoint_list_document(struct doc *doc,
                               const struct cairn_checkpoint_info *info);
+
 /* For people, in one line: the workflow; or the session, its branch and
  * checkpoint_message. */
 enum { CHECKPOINT_LINE_MAX = 1200 };
+
 const char *checkpoint_line(char out[CHECKPOINT_LINE_MAX],
                             const struct cairn_checkpoint_info *info);
 /* Behind what people see of it, with two blanks in front: that it is damaged, or lacks
@@ -65,5 +73,15 @@ const char *checkpoint_message(char out[CHECKPOINT_LINE_MAX],
  * prints how many were shown of how many; `thing` is "run". Returns an exit status. */
 int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,
              uint64_t shown, uint64_t total);
+
+/* One attempt's line on stdout: "  attempt 2  failed  exit 1  0.3s  2026-...". */
+void attempt_print(const struct cairn_attempt_info *attempt);
+/* Its members, in an object that is already open. */
+void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt);
+
+/* Adds the members of an event of a run, or of the store. */
+void log_event_document(struct doc *doc, const struct cairn_log_event *event);
+/* Begins a document and adds those of any event. */
+void feed_event_document(struct doc *doc, const struct cairn_feed_event *event);
 
 #endif

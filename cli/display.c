@@ -1,14 +1,356 @@
 /* SPDX-License-Identifier: MIT */
-/* The display of a run, made from its events alone: it keeps its own table of running
- * tasks. On a terminal the block is repainted only at TICK events; a permanent line
- * removes it until the next one. */
+/* The repainted block and its progress line. Only sequences of the plainest terminals
+ * are used: cursor up, erase to the end of the screen. A line never reaches the last
+ * column, so the terminal never wraps it and the count of lines stays true. */
 #include "cli/display.h"
 
 #include "cli/format.h"
-#include "cli/output_queue.h"
 #include "cli/ui.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+void block_reset(struct block *block, int width)
+{
+    block->lines = 0;
+    block->width = width;
+}
+
+void block_line(struct block *block, const char *format, ...)
+{
+    char text[BLOCK_LINE], safe[BLOCK_LINE * ESCAPE_FACTOR];
+    va_list arguments;
+    size_t n;
+    if (block->lines == BLOCK_LINES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (char *c = text; *c != '\0'; c++) {
+        if (*c == '\n' || *c == '\t')
+            *c = ' ';
+    }
+    n = escape_text(safe, text, strlen(text));
+    n = text_fitting(safe, n < BLOCK_LINE ? n : BLOCK_LINE - 1, block->width - 1);
+    while (n > 0 && safe[n - 1] == ' ')
+        n--;
+    memcpy(block->text[block->lines], safe, n);
+    block->text[block->lines++][n] = '\0';
+}
+
+int block_rows(const struct block *block, int width, bool reflows)
+{
+    int rows = block->painted;
+    if (!reflows || width < 1 || width >= block->painted_width)
+        return rows;
+    for (int i = 0; i < block->painted; i++)
+        rows += block->columns[i] > width ? (block->columns[i] - 1) / width : 0;
+    return rows;
+}
+
+static size_t rewind_cursor(const struct block *block, char *out, size_t size)
+{
+    if (block->painted == 0)
+        return 0;
+    return (size_t)snprintf(out, size, "\033[%dA\r\033[J",
+                            block_rows(block, ui_width(), ui_reflows()));
+}
+
+void block_paint(struct block *block)
+{
+    char screen[BLOCK_LINES * (BLOCK_LINE + 1) + 32];
+    size_t used = rewind_cursor(block, screen, 32);
+    for (int i = 0; i < block->lines; i++) {
+        size_t n = strlen(block->text[i]);
+        block->columns[i] = text_columns(block->text[i], n);
+        memcpy(screen + used, block->text[i], n);
+        used += n;
+        screen[used++] = '\n';
+    }
+    block->painted = block->lines;
+    block->painted_width = block->width;
+    ui_paint(screen, used);
+}
+
+void block_clear(struct block *block)
+{
+    char screen[32];
+    size_t used = rewind_cursor(block, screen, sizeof screen);
+    block->painted = 0;
+    if (used > 0)
+        ui_paint(screen, used);
+}
+
+void rate_add(struct rate *rate, int64_t ms, uint32_t done)
+{
+    rate->samples[rate->next].ms = ms;
+    rate->samples[rate->next].done = done;
+    rate->next = (rate->next + 1) % RATE_SAMPLES;
+    if (rate->n < RATE_SAMPLES)
+        rate->n++;
+}
+
+double rate_get(const struct rate *rate)
+{
+    size_t newest = (rate->next + RATE_SAMPLES - 1) % RATE_SAMPLES;
+    size_t oldest = (rate->next + RATE_SAMPLES - rate->n) % RATE_SAMPLES;
+    int64_t ms;
+    if (rate->n < 2)
+        return 0;
+    ms = rate->samples[newest].ms - rate->samples[oldest].ms;
+    if (ms <= 0 || rate->samples[newest].done < rate->samples[oldest].done)
+        return 0;
+    return 1000.0 * (rate->samples[newest].done - rate->samples[oldest].done) /
+           (double)ms;
+}
+
+static int count_digits(uint32_t number)
+{
+    char text[16];
+    return snprintf(text, sizeof text, "%u", number);
+}
+
+const char *progress_text(char text[PROGRESS_MAX], uint32_t done, uint32_t total,
+                          uint32_t running, double rate)
+{
+    char eta[FORMAT_MAX];
+    int n = snprintf(text, PROGRESS_MAX, "[%*u/%u] %u running", count_digits(total),
+                     done, total, running);
+    if (rate > 0 && done < total) {
+        /* Whole seconds: it is only an estimate. */
+        int64_t left_ms = (int64_t)((total - done) / rate) * 1000;
+        if (left_ms < 60000)
+            snprintf(eta, sizeof eta, "%ds", (int)(left_ms / 1000));
+        else
+            format_duration(eta, left_ms);
+        snprintf(text + n, PROGRESS_MAX - (size_t)n, "  %.1f/s  eta %s", rate, eta);
+    }
+    return text;
+}
+
+/* ---- The tasks ---- */
+
+void live_release(struct live *live)
+{
+    free(live->at);
+    *live = (struct live){0};
+}
+
+static struct live_task *find(const struct live *live, uint32_t node)
+{
+    for (size_t i = 0; i < live->n; i++)
+        if (live->at[i].node == node)
+            return &live->at[i];
+    return NULL;
+}
+
+/* The order is kept: the oldest come first. */
+static void live_remove(struct live *live, uint32_t node)
+{
+    struct live_task *task = find(live, node);
+    if (!task)
+        return;
+    live->count[task->state]--;
+    live->n--;
+    memmove(task, task + 1, (size_t)(live->at + live->n - task) * sizeof *task);
+}
+
+void live_put(struct live *live, const struct live_task *task)
+{
+    live_remove(live, task->node);
+    if (live->n == live->capacity) {
+        size_t capacity = live->capacity ? 2 * live->capacity : 16;
+        struct live_task *at = realloc(live->at, capacity * sizeof *at);
+        if (!at)
+            return;
+        live->at = at;
+        live->capacity = capacity;
+    }
+    live->at[live->n++] = *task;
+    live->count[task->state]++;
+}
+
+void live_text(struct live *live, uint32_t node, const char *bytes, size_t n)
+{
+    char line[TERMINAL_TEXT_ROOM(LIVE_TEXT)];
+    struct live_task *task = find(live, node);
+    while (n > 0 && strchr("\n\r \t", bytes[n - 1]) && bytes[n - 1] != '\0')
+        n--;
+    size_t start = n;
+    while (start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r')
+        start--;
+    while (start < n && (bytes[start] == ' ' || bytes[start] == '\t'))
+        start++;
+    if (!task || start == n)
+        return;
+    size_t length = n - start < LIVE_TEXT ? n - start : LIVE_TEXT - 1;
+    size_t used = terminal_line(line, bytes + start, length, false, NULL);
+    used = used < LIVE_TEXT ? used : LIVE_TEXT - 1;
+    used = text_fitting(line, used, (int)used);
+    memcpy(task->text, line, used);
+    task->text[used] = '\0';
+}
+
+/* ---- Drawing ---- */
+
+enum { TIME_COLUMNS = 6, LEAST_NAME = 8 };
+
+static int name_columns(const struct live *live, enum live_state state, size_t most,
+                        int width)
+{
+    int columns = 0, limit = width < 60 ? width - TIME_COLUMNS - 6 : width / 2;
+    for (size_t i = 0; i < live->n && most > 0; i++) {
+        if (live->at[i].state != state)
+            continue;
+        int own = text_columns(live->at[i].id, strlen(live->at[i].id));
+        columns = own > columns ? own : columns;
+        most--;
+    }
+    limit = limit < LEAST_NAME ? LEAST_NAME : limit;
+    return columns < limit ? columns : limit;
+}
+
+/* The name, cut or filled up to so many columns, and the time. */
+static int put_name(char out[BLOCK_LINE], const struct live_task *task, int columns,
+                    const char *time)
+{
+    char name[LIVE_TEXT + 4];
+    columns_cut(name, task->id, columns);
+    int blank = columns - text_columns(name, strlen(name));
+    return snprintf(out, BLOCK_LINE, "  %s%*s  %*s", name, blank > 0 ? blank : 0, "",
+                    TIME_COLUMNS, time);
+}
+
+static void put_running(char out[BLOCK_LINE], const struct live_task *task, int columns,
+                        int64_t now_ms)
+{
+    char took[FORMAT_MAX];
+    int n = put_name(out, task, columns, format_duration(took, now_ms - task->ms));
+    if (n > 0 && n < BLOCK_LINE && task->text[0] != '\0')
+        snprintf(out + n, BLOCK_LINE - (size_t)n, "  %s", task->text);
+}
+
+/* One running task as text: "test  3m05s  its last line". */
+static const char *live_line(char out[BLOCK_LINE], const struct live_task *task,
+                             int64_t now_ms, int width)
+{
+    char id[LIVE_TEXT + 4], took[FORMAT_MAX];
+    snprintf(out, BLOCK_LINE, "%s  %s%s%s", columns_cut(id, task->id, width / 2),
+             format_duration(took, now_ms - task->ms), task->text[0] ? "  " : "",
+             task->text);
+    return out;
+}
+
+static void draw_running(const struct live_view *view, struct block *block, int lines)
+{
+    /* What has ended, but was not told yet, is in the list, and not in `running`. */
+    size_t all = view->live->count[LIVE_RUNS];
+    all = all > view->running && view->running > 0 ? view->running : all;
+    size_t shown = all <= (size_t)lines ? all : (size_t)lines - 1, left = shown;
+    int columns = name_columns(view->live, LIVE_RUNS, shown, view->width);
+    char line[BLOCK_LINE];
+    for (size_t i = 0; i < view->live->n && left > 0; i++) {
+        const struct live_task *task = &view->live->at[i];
+        if (task->state != LIVE_RUNS)
+            continue;
+        put_running(line, task, columns, view->now_ms);
+        block_line(block, "%s", line);
+        left--;
+    }
+    if (all > shown)
+        block_line(block, "  and %zu more", all - shown);
+}
+
+static void draw_retries(const struct live_view *view, struct block *block, int lines)
+{
+    size_t all = view->live->count[LIVE_RETRIES], left = all;
+    int columns = name_columns(view->live, LIVE_RETRIES, (size_t)lines, view->width);
+    char line[BLOCK_LINE], wait[FORMAT_MAX];
+    for (size_t i = 0; i < view->live->n && lines > 0 && left > 0; i++) {
+        const struct live_task *task = &view->live->at[i];
+        if (task->state != LIVE_RETRIES)
+            continue;
+        if (lines-- == 1 && left > 1) {
+            block_line(block, "  and %zu more are tried again", left);
+            return;
+        }
+        /* Whole seconds, rounded up: 0 is when it starts. */
+        int64_t ms = task->ms > view->now_ms ? task->ms - view->now_ms : 0;
+        int64_t whole = (ms + 999) / 1000 * 1000;
+        if (whole < 60000)
+            snprintf(wait, sizeof wait, "%ds", (int)(whole / 1000));
+        else
+            format_duration(wait, whole);
+        int n = put_name(line, task, columns, wait);
+        snprintf(line + n, BLOCK_LINE - (size_t)n, "  until attempt %u",
+                 task->attempt + 1);
+        block_line(block, "%s", line);
+        left--;
+    }
+}
+
+static void draw_waiting(const struct live_view *view, struct block *block, int lines)
+{
+    size_t left = view->live->count[LIVE_WAITS];
+    for (size_t i = 0; i < view->live->n && left > 0 && lines >= 2; i++) {
+        const struct live_task *task = &view->live->at[i];
+        if (task->state != LIVE_WAITS)
+            continue;
+        char *word = shell_word(task->id);
+        block_line(block, "  %s waits: %s", task->id, task->text);
+        if (word)
+            block_line(block, "    cairn complete %llu %s%s",
+                       (unsigned long long)view->run, word, view->hint);
+        free(word);
+        left--;
+        lines -= 2;
+    }
+    if (left > 0)
+        block_line(block, "  %zu more wait%s: cairn next %llu%s", left,
+                   left == 1 ? "s" : "", (unsigned long long)view->run, view->hint);
+}
+
+static void draw_progress(const struct live_view *view, struct block *block)
+{
+    char text[PROGRESS_MAX];
+    size_t waits = view->live->count[LIVE_WAITS];
+    if (view->stopping)
+        block_line(block, "[%u done, %u left] nothing new starts%s%s%s", view->done,
+                   view->left, view->failed[0] ? ": " : "", view->failed,
+                   view->failed[0] ? " failed" : "");
+    else if (waits > 0 && view->running == 0)
+        block_line(block, "[%u/%u] waits for somebody to do %zu task%s", view->done,
+                   view->total, waits, plural(waits));
+    else /* how long somebody takes cannot be told */
+        block_line(block, "%s",
+                   progress_text(text, view->done, view->total, view->running,
+                                 waits > 0 ? 0 : view->rate));
+}
+
+/* Each kind has a line at least, and what is left goes to what runs. */
+void live_draw(const struct live_view *view, struct block *block)
+{
+    enum { FEW = 4 };
+    const size_t *count = view->live->count;
+    int lines = view->height - 2;
+    lines = lines < BLOCK_LINES ? lines : BLOCK_LINES;
+    draw_progress(view, block);
+    lines--;
+    int waiting = count[LIVE_WAITS] == 0 ? 0 : (int)count[LIVE_WAITS] * 2;
+    waiting = waiting > FEW ? FEW + 1 : waiting;
+    int retrying = count[LIVE_RETRIES] < FEW ? (int)count[LIVE_RETRIES] : FEW;
+    int running = lines - waiting - retrying;
+    if (count[LIVE_RUNS] > 0)
+        draw_running(view, block, running < 1 ? 1 : running);
+    draw_retries(view, block, retrying);
+    draw_waiting(view, block, waiting);
+}
+
+/* The display of a run, made from its events alone: it keeps its own table of running
+ * tasks. On a terminal the block is repainted only at TICK events; a permanent line
+ * removes it until the next one. */
 
 #define FEW_TASKS 200 /* up to here every finished task gets a line */
 #define PAINT_MS 190

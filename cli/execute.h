@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Carrying out a run in the foreground, for `run`, `resume` and `undo`. */
+/* A checkpoint of the current session for every task that fails in a run.
+ *
+ * Carrying out a run in the foreground, for `run`, `resume` and `undo`. */
 #ifndef CLI_EXECUTE_H
 #define CLI_EXECUTE_H
 
+#include "cairn.h"
 #include "cli/options.h"
 
 /* Fills the options that tune a run from the command line. */
 void tuning_options(const struct settings *settings, struct cairn_run_options *options);
-
 /* Says what will run, with the reasons. */
 void announce_plan(struct settings *settings, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options);
@@ -21,7 +23,6 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
                       struct cairn_store *store,
                       const struct cairn_run_options *options,
                       const struct cairn_run_info *run);
-
 /* Runs with display and signals. `store` may be NULL. Returns the exit status. */
 int execute(struct settings *settings, struct cairn_workflow *workflow,
             struct cairn_store *store, const struct cairn_run_options *options);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers, times and foreign text for people. The functions that fill `out` return
- * it, so that they can stand in an argument list. */
+ * it, so that they can stand in an argument list.
+ *
+ * What tasks write, as people see it: the last state of a line that was overwritten,
+ * plain colors or none, everything else harmless. */
 #ifndef CLI_FORMAT_H
 #define CLI_FORMAT_H
 
@@ -26,14 +29,12 @@ char *quoted_value(const char *text);
 int length_trimmed(const char *text);
 /* "s" unless n is 1. */
 const char *plural(uint64_t n);
-
 /* Length of the valid UTF-8 character at the start of text, 0 if there is none. */
 size_t utf8_length(const char *text, size_t n);
 /* The length of the longest start of a text of at most so many bytes that cuts no
  * character. */
 size_t text_fit(const char *text, size_t most);
 bool utf8_valid(const char *text, size_t n);
-
 /* The length of a character that is a control (beyond ASCII) or hides or reorders what
  * is shown, of one with `length` bytes; else 0. */
 size_t format_control(const char *text, size_t length, unsigned *code);
@@ -42,15 +43,37 @@ size_t format_control(const char *text, size_t length, unsigned *code);
  * read, no NUL; returns how many. */
 size_t escape_text(char *out, const char *text, size_t n);
 size_t escape_line(char *out, const char *text, size_t n); /* newlines, too: ^J */
+
 #define ESCAPE_FACTOR 6
 
 /* Text as one word of a shell command, quoted where it must be; heap or NULL. */
 char *shell_word(const char *text);
-
 /* Milliseconds of a clock that only goes forward. */
 int64_t now_ms(void);
 /* Nanoseconds since 1970. */
 int64_t wall_ns(void);
 void sleep_ms(int64_t ms);
+
+/* Room for what one line of n bytes becomes. */
+#define TERMINAL_TEXT_ROOM(n) ((n)*ESCAPE_FACTOR + 8)
+
+/* A line without its line break. Of what stands between carriage returns the last that
+ * is not empty is shown. Colors and the like (SGR) pass with `color`, and are left out
+ * without; so is what erases to the end of a line. Anything else is made visible, as
+ * escape_line does it. A color that is still set at the end is reset, unless `painted`
+ * is there: then it says so, and goes on in the next line. No NUL; returns how many
+ * bytes. */
+size_t terminal_line(char *out, const char *line, size_t n, bool color, bool *painted);
+/* Columns that the text takes on a terminal. */
+int text_columns(const char *text, size_t n);
+/* The width of the column, which begins as 0, with one more name in it. */
+int name_column(int width, const char *name, size_t n);
+/* Blanks between a name and what follows it, without those between columns. */
+int name_gap(int width, const char *name, size_t n);
+/* How many of its bytes fit into so many columns. */
+size_t text_fitting(const char *text, size_t n, int columns);
+/* The text in at most so many columns (at least 3): its middle is cut out where it is
+ * too long, "begin..end". Harmless text; `out` has room for n + 3 and a NUL. */
+const char *columns_cut(char *out, const char *text, int columns);
 
 #endif

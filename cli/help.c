@@ -2,8 +2,8 @@
 /* Help, made from the tables of commands and of options. */
 #include "cli/help.h"
 
+#include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/nearest.h"
 #include "cli/report.h"
 
 #include <string.h>

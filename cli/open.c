@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening stores, runs and workflows for the commands. */
+/* Secrets from a descriptor. Nothing that is read is ever printed, not even a line that
+ * is wrong. */
 #include "cli/open.h"
 
+#include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
@@ -11,9 +13,124 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SECRETS_BYTES ((size_t)1 << 20)
+#define SECRETS_MOST 1000
+
+/* 0, or -1 with errno; E2BIG: too much. */
+static int read_all(int fd, struct secrets_given *secrets)
+{
+    secrets->text = malloc(SECRETS_BYTES + 1);
+    if (!secrets->text)
+        return -1;
+    for (;;) {
+        ssize_t n = read(fd, secrets->text + secrets->length,
+                         SECRETS_BYTES + 1 - secrets->length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            return 0;
+        secrets->length += (size_t)n;
+        if (secrets->length > SECRETS_BYTES) {
+            errno = E2BIG;
+            return -1;
+        }
+    }
+}
+
+static int report_bad_line(const struct settings *settings, size_t line,
+                           const char *why)
+{
+    return report_usage(settings->command, "line %zu read from --secrets-fd %s", line,
+                        why);
+}
+
+/* Cuts the text into lines, and lines into names and values, in place. */
+static int split_lines(const struct settings *settings, struct secrets_given *secrets,
+                       struct cairn_run_options *options)
+{
+    char *at = secrets->text, *end = at + secrets->length;
+    size_t line = 0, n = 0;
+    secrets->values = calloc(SECRETS_MOST, sizeof *secrets->values);
+    if (!secrets->values)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    while (at < end) {
+        char *stop = memchr(at, '\n', (size_t)(end - at)), *equals;
+        line++;
+        stop = stop ? stop : end;
+        *stop = '\0';
+        equals = strchr(at, '=');
+        if (strlen(at) != (size_t)(stop - at))
+            return report_bad_line(settings, line, "contains a NUL byte");
+        if (at != stop && (!equals || equals == at))
+            return report_bad_line(settings, line, "is not NAME=value");
+        if (n == SECRETS_MOST)
+            return report_bad_line(settings, line, "exceeds the limit of 1000 secrets");
+        if (at != stop) {
+            *equals = '\0';
+            secrets->values[n++] = (struct cairn_param){at, equals + 1};
+        }
+        at = stop + 1;
+    }
+    options->secrets = secrets->values;
+    options->n_secrets = n;
+    return 0;
+}
+
+int secrets_given_read(const struct settings *settings, struct secrets_given *secrets,
+                       struct cairn_run_options *options)
+{
+    int fd = (int)settings->number[OPT_SECRETS_FD], result;
+    *secrets = (struct secrets_given){.text = NULL};
+    if (!settings->given[OPT_SECRETS_FD])
+        return 0;
+    result = read_all(fd, secrets);
+    if (result < 0 && errno == E2BIG)
+        return report_usage(settings->command,
+                            "--secrets-fd gives more than 1 MiB, which is the limit");
+    if (result < 0)
+        return report_usage(settings->command, "cannot read descriptor %d: %s", fd,
+                            strerror(errno));
+    if (fd > 2)
+        close(fd);
+    return split_lines(settings, secrets, options);
+}
+
+static bool is_given(const struct cairn_run_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_secrets; i++)
+        if (strcmp(options->secrets[i].name, name) == 0)
+            return true;
+    return getenv(name) != NULL;
+}
+
+const char *secrets_not_given(const struct cairn_workflow *workflow,
+                              const struct cairn_run_options *options, size_t i)
+{
+    const char *name;
+    for (size_t k = 0; (name = cairn_workflow_secret(workflow, k)); k++)
+        if (!is_given(options, name) && i-- == 0)
+            return name;
+    return NULL;
+}
+
+void secrets_given_release(struct secrets_given *secrets)
+{
+    if (secrets->text)
+        explicit_bzero(secrets->text, secrets->length);
+    free(secrets->text);
+    free(secrets->values);
+    *secrets = (struct secrets_given){.text = NULL};
+}
+
+/* Opening stores, runs and workflows for the commands. */
 
 #define DEFAULT_FILE "cairn.yaml"
 
@@ -512,4 +629,183 @@ int workflow_target(struct settings *settings, const char *command, int n,
              cairn_run_get(store, 0, &newest, NULL) != CAIRN_ENOTFOUND)
         return target_run(settings, command, store, workflow, options);
     return workflow_operand(settings, command, n, workflow, &name);
+}
+
+struct telling {
+    unfinished_restore_fn *line;
+    void *context;
+};
+
+static int tell_one(void *context, const struct cairn_unfinished_restore *restore)
+{
+    struct telling *telling = context;
+    char text[512], remedy[512];
+    char *word = shell_word(restore->name);
+    const char *id = restore->id[0] != '\0' ? restore->id : "files";
+    if (restore->lost)
+        snprintf(text, sizeof text,
+                 "the restore of %s (session %s) was interrupted, and the directory of "
+                 "its files is not there: bring it back, or give the restore up",
+                 id, restore->name);
+    else
+        snprintf(text, sizeof text,
+                 "the restore of %s (session %s) was interrupted: %llu of %llu files, "
+                 "links and directories are in place",
+                 id, restore->name, (unsigned long long)restore->placed,
+                 (unsigned long long)restore->files);
+    snprintf(remedy, sizeof remedy, "%s --session %s",
+             restore->lost ? "cairn session config files off"
+                           : "cairn checkpoint restore --finish",
+             word ? word : "NAME");
+    free(word);
+    telling->line(telling->context, text, remedy);
+    return 0;
+}
+
+int each_unfinished_restore(struct cairn_store *store, unfinished_restore_fn *line,
+                            void *context)
+{
+    struct telling telling = {.line = line, .context = context};
+    struct cairn_error error = {0};
+    int rc = cairn_restore_unfinished(store, NULL, true, tell_one, &telling, &error);
+    return rc == 0 ? 0 : report_error(&error);
+}
+
+static void say_one(void *context, const char *text, const char *remedy)
+{
+    (void)context;
+    ui_warn("%s; `%s` %s", text, remedy,
+            strstr(remedy, "--finish") ? "finishes it" : "does that");
+}
+
+void say_unfinished_restores(struct cairn_store *store, const char *session, bool all)
+{
+    struct telling telling = {.line = say_one};
+    (void)cairn_restore_unfinished(store, session, all, tell_one, &telling, NULL);
+}
+
+static const char *own; /* of the process: what it was given does not change */
+
+void unfinished_restores_of(const char *session)
+{
+    own = session;
+}
+
+static void say_own_unfinished_restores(struct cairn_store *store)
+{
+    say_unfinished_restores(store, own, false);
+}
+
+static int add_document(void *context, const struct cairn_unfinished_restore *restore)
+{
+    struct doc *doc = context;
+    doc_object(doc, NULL);
+    doc_text(doc, "session", restore->name);
+    doc_text(doc, "checkpoint", restore->id[0] != '\0' ? restore->id : NULL);
+    doc_count(doc, "files", restore->files);
+    doc_count(doc, "placed", restore->placed);
+    doc_bool(doc, "lost", restore->lost);
+    doc_end(doc);
+    return 0;
+}
+
+int unfinished_restores_document(struct doc *doc, struct cairn_store *store,
+                                 const char *session)
+{
+    struct cairn_error error = {0};
+    doc_array(doc, "unfinished_restores");
+    int rc = cairn_restore_unfinished(store, session, false, add_document, doc, &error);
+    doc_end(doc);
+    return rc == 0 ? 0 : report_error(&error);
+}
+
+static int note_any(void *context, const struct cairn_unfinished_restore *restore)
+{
+    (void)restore;
+    *(bool *)context = true;
+    return 0;
+}
+
+int finish_restores(struct cairn_store *store, const char *session)
+{
+    struct doc doc = {0};
+    struct cairn_error error = {0};
+    bool any = false;
+    if (cairn_restore_unfinished(store, session, false, note_any, &any, &error) != 0)
+        return report_error(&error);
+    if (ui_json()) {
+        doc_begin(&doc);
+        int status = unfinished_restores_document(&doc, store, session);
+        if (status != 0)
+            doc_discard(&doc);
+        if (status != 0)
+            return status;
+    }
+    if (cairn_restore_finish(store, session, &error) == 0) {
+        if (!any)
+            say("nothing to finish: no restore was interrupted");
+        return ui_json() ? doc_print(&doc) : 0;
+    }
+    if (ui_json())
+        doc_discard(&doc);
+    return report_error(&error);
+}
+
+static char *make_document(void *context, const struct cairn_feed_event *event)
+{
+    struct doc doc;
+    (void)context;
+    feed_event_document(&doc, event);
+    return doc_take(&doc);
+}
+
+static void tell_failed(void *context, const char *text)
+{
+    (void)context;
+    ui_warn("%s", text);
+}
+
+static void tell_budget(void *context, const struct cairn_budget *budget)
+{
+    char stored[FORMAT_MAX], most[FORMAT_MAX];
+    char *word = shell_word(budget->name);
+    (void)context;
+    ui_warn("session %s takes %s in the store, more than its size-budget of %s: `cairn "
+            "session size` shows what takes room, and `cairn checkpoint prune "
+            "--session %s` "
+            "and `cairn gc` free what only old checkpoints hold. `cairn session config "
+            "size-budget SIZE --session %s` sets another limit, or off",
+            budget->name, format_bytes(stored, budget->stored),
+            format_bytes(most, budget->budget), word ? word : "NAME",
+            word ? word : "NAME");
+    free(word);
+}
+
+/* It comes after the data of the command, and before what hooks write. */
+static void budgets_check(struct cairn_store *store)
+{
+    struct cairn_error error = {0};
+    if (cairn_session_budgets(store, tell_budget, NULL, &error) != 0)
+        ui_warn("the size-budget of the session was not checked: %s", error.text);
+}
+
+void hooks_run(struct cairn_store *store)
+{
+    const struct cairn_hooks hooks = {
+        .document = make_document, .failed = tell_failed, .out = STDERR_FILENO};
+    struct cairn_error error = {0};
+    if (!store)
+        return;
+    out_flush(); /* what the command has printed comes first */
+    budgets_check(store);
+    if (cairn_hooks_run(store, &hooks, &error) != 0)
+        ui_warn("the hooks of the session were not run: %s", error.text);
+}
+
+void hooks_run_and_close(struct cairn_store *store)
+{
+    hooks_run(store);
+    if (store)
+        say_own_unfinished_restores(store);
+    cairn_store_close(store);
 }

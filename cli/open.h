@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening what commands work on: the store, a run, a workflow. All return an exit
- * status: 0, or another one after printing what is wrong. */
+/* Secrets from a descriptor (--secrets-fd).
+ *
+ * Opening what commands work on: the store, a run, a workflow. All return an exit
+ * status: 0, or another one after printing what is wrong.
+ *
+ * Restores of files that were interrupted, in words.
+ *
+ * The hooks of what a command has done in sessions. */
 #ifndef CLI_OPEN_H
 #define CLI_OPEN_H
 
+#include "cairn.h"
+#include "cli/json.h"
 #include "cli/options.h"
+
+/* Reads the secrets, if the option was given, to the end of the descriptor, and closes
+ * it. Call it before anything else is opened: a wrong number must not hit a descriptor
+ * of our own. secrets_given_release wipes them. */
+struct secrets_given {
+    char *text;
+    size_t length;
+    struct cairn_param *values;
+};
+
+int secrets_given_read(const struct settings *settings, struct secrets_given *secrets,
+                       struct cairn_run_options *options);
+/* The i-th secret without which `cairn run` would not begin, NULL past the end. */
+const char *secrets_not_given(const struct cairn_workflow *workflow,
+                              const struct cairn_run_options *options, size_t i);
+void secrets_given_release(struct secrets_given *secrets);
 
 /* The path from --store, or from $CAIRN_STORE if that is not empty; or NULL. */
 const char *store_path(const struct settings *settings);
@@ -20,7 +44,6 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
                       bool create);
 /* That message; with a warning where the directory belongs to another user. */
 void say_store_made(const struct cairn_store *store);
-
 /* A text without the secrets of that store, if there is one (cairn_masked); heap, or
  * NULL. `context` is the settings. It is opened for that alone: errors are rare. */
 char *mask_secrets(void *context, const char *text);
@@ -28,7 +51,6 @@ char *mask_secrets(void *context, const char *text);
 void store_listen(struct cairn_store *store);
 /* After something was deleted: takes it out of the index of `cairn search`, too. */
 void store_forget(struct cairn_store *store);
-
 /* The newest run of a workflow file; 0: it has none. */
 int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run);
 /* The number of the run named by the n-th operand; 0 without that. */
@@ -45,11 +67,9 @@ int open_run_number(struct settings *settings, struct cairn_store **store,
 /* The run named by --run, or else the newest. */
 int run_option(struct settings *settings, struct cairn_store *store,
                struct cairn_run_info *info);
-
 /* Takes a number before or behind the names of tasks as --run has it, unless the newest
  * run has a task of this name. */
 void run_among_tasks(struct settings *settings, struct cairn_store *store);
-
 /* Whether there is a cairn.yaml here. */
 bool default_workflow_exists(void);
 /* The workflow file named by the n-th operand, or cairn.yaml here or above. */
@@ -67,5 +87,30 @@ void print_warnings(const struct cairn_workflow *workflow);
 /* store_hint (suggest.h) for commands that write to the run: with " --key FILE" if the
  * run needs a key and none is given. */
 const char *run_hint(const struct settings *settings, const struct cairn_run_info *run);
+
+/* Calls `line` with a sentence for each of the store, and with a command. Returns an
+ * exit status, after printing what is wrong. */
+typedef void unfinished_restore_fn(void *context, const char *text, const char *remedy);
+
+int each_unfinished_restore(struct cairn_store *store, unfinished_restore_fn *line,
+                            void *context);
+/* The session of which say_own_unfinished_restores says them (NULL: the current one);
+ * it must outlive that. */
+void unfinished_restores_of(const char *session);
+/* Says them on stderr, as cairn_restore_unfinished finds them; what cannot be known is
+ * not said. */
+void say_unfinished_restores(struct cairn_store *store, const char *session, bool all);
+/* An array "unfinished_restores". */
+int unfinished_restores_document(struct doc *doc, struct cairn_store *store,
+                                 const char *session);
+/* Finishes those of the session; a document has what was to be finished. Returns an
+ * exit status. */
+int finish_restores(struct cairn_store *store, const char *session);
+
+/* Runs them, with their output on stderr, and tells which have failed: it changes no
+ * exit status. `store` may be NULL. */
+void hooks_run(struct cairn_store *store);
+/* The same; says which restores of the session are not finished; closes the store. */
+void hooks_run_and_close(struct cairn_store *store);
 
 #endif

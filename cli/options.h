@@ -197,6 +197,7 @@ enum option_id {
     OPT_ALLOW_HOST,
     OPT_NONE /* ends a list, and counts */
 };
+
 #define OPT_GLOBALS OPT_VERSION
 
 enum option_kind {
@@ -209,6 +210,7 @@ enum option_kind {
     OPTION_PAIR, /* NAME=VALUE, may be given several times */
     OPTION_WORDS /* text, may be given several times: names in `params` */
 };
+
 struct option {
     const char *name; /* long, without dashes */
     char letter;      /* short, or 0 */
@@ -218,16 +220,16 @@ struct option {
     uint64_t low, high, initial;
 };
 
-#define OPTION_SIZE_LIMIT ((uint64_t)1 << 50)
 #define OPTION_TIME_LIMIT (366ull * 86400 * 1000)
-
 #define OPERANDS_MAX 64
+
 /* For the help of commands that take a checkpoint: what session_of.h finds. */
 #define CHECKPOINT_NAMES                                                           \
     "A checkpoint is given by its id, its number, `head` (`head~2` is two before " \
     "it), "                                                                        \
     "a label, a tag, a branch, the beginning of its message, or a time such as "   \
     "'2 hours ago'."
+
 struct settings {
     const char *command; /* its name, for messages; NULL before it is known */
     bool given[OPT_NONE];
@@ -248,17 +250,6 @@ struct settings {
 struct command;
 
 const struct option *option_get(enum option_id id);
-/* Whether the command takes the option; NULL: whether it may stand before one. */
-bool option_taken(const struct command *command, enum option_id id);
-/* The command's option with this long name (n bytes), or OPT_NONE. */
-enum option_id option_find(const struct command *command, const char *name, size_t n);
-/* What the functions that take arguments return after they printed what is wrong. */
-#define ARGUMENT_REFUSED (-1)
-/* Reports that there is no such option, with the nearest; ARGUMENT_REFUSED.
- * `has_value`: the argument that follows may be its value, so that it may be meant for
- * a parameter. */
-int option_unknown(const struct command *command, const char *name, size_t n,
-                   bool has_value);
 void settings_init(struct settings *settings);
 void settings_release(struct settings *settings);
 /* Takes the arguments of one command. With `command` NULL only global options are

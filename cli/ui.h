@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Output for people and programs. Data goes to stdout, messages to stderr. Control
+/* What is printed while a run works, on its way to readers that may be slow or not read
+ * at all: one thread writes it, in order. So the thread that runs the workflow does not
+ * wait for a reader, but for a moment. Everything here is called by that one thread.
+ *
+ * Output for people and programs. Data goes to stdout, messages to stderr. Control
  * characters are made visible in everything that is printed here except by out_raw; so
  * are line breaks in the values of a format of one line, except by ui_warn, since
- * errors may have several lines. */
+ * errors may have several lines.
+ *
+ * A program through which people page what is printed on a terminal. */
 #ifndef CLI_UI_H
 #define CLI_UI_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* How many lines were dropped since the last call. 0 as long as there is too little
+ * room to go on. */
+uint64_t output_queue_dropped(void);
 
 #define PRINTS(f, a) __attribute__((format(printf, f, a)))
 
@@ -27,6 +37,7 @@ int ui_height(void); /* its rows, 24 if unknown */
 bool ui_reflows(void);
 
 enum color { PLAIN, RED, GREEN, YELLOW, DIM, BOLD, CYAN };
+
 /* Messages on stderr, whole lines. `say` prints nothing with --quiet, the others do. */
 void say(const char *format, ...) PRINTS(1, 2);
 /* Says how many checkpoints went by the settings of the session, if any did. */
@@ -42,8 +53,10 @@ void say_output(const char *prefix, const char *bytes, size_t n);
 void ui_warn(const char *format, ...) PRINTS(1, 2); /* "cairn: ..." */
 /* The text of an error, which may quote what was typed: without secrets. */
 void ui_error(const char *text);
+
 /* From now on what `mask` makes of a text (heap; NULL: out of memory) is printed. */
 typedef char *mask_fn(void *context, const char *text);
+
 void ui_mask_by(mask_fn *mask, void *context);
 /* The same of a text that is printed otherwise; heap, or NULL. */
 char *ui_masked(const char *text);
@@ -55,12 +68,10 @@ bool ui_ask(const char *question);
 bool ui_can_ask(void);
 /* Whether the terminal has not taken yet what was printed: painting must wait, too. */
 bool ui_paint_waits(void);
-
-/* Between these two, printing does not wait for a reader (output_queue.h); the second
+/* Between these two, printing does not wait for a reader (ui.h); the second
  * does. What is too much is dropped, in whole lines: output_queue_dropped. */
 void ui_queue_start(void);
 void ui_queue_end(void);
-
 /* Data on stdout. */
 void out(const char *format, ...) PRINTS(1, 2);
 void out_raw(const void *bytes, size_t n);
@@ -69,8 +80,10 @@ void out_flush(void);
 void out_lines(const char *bytes, size_t n);
 /* Whether stdout was a terminal that is not dumb when the process began. */
 bool ui_out_for_people(void);
+
 /* In the order of the words of --color. */
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 /* Says whether out_color does something; `auto`: on a terminal, unless $NO_COLOR is
  * set. At first it does nothing. Returns what it says. */
 bool ui_color_stdout(enum color_when when);
@@ -85,7 +98,6 @@ char *out_kept(size_t *n);
 bool out_set_keeping(bool keeping);
 /* Part of the data is missing, which was reported: status 0 becomes EXIT_SYSTEM. */
 void out_incomplete(void);
-
 /* Call it last: flushes stdout. If data could not be written, status 0 becomes
  * EXIT_SYSTEM. */
 int ui_end(int status);
@@ -93,5 +105,13 @@ int ui_end(int status);
 void ui_output_optional(void);
 /* Whether writing to stdout has failed, so that printing more is useless. */
 bool ui_output_lost(void);
+
+/* Where stdout is a terminal that is not dumb, what is printed from now on goes through
+ * $CAIRN_PAGER, or $PAGER, or `less -FRX` if there is one, which ends by itself where
+ * all fits the screen. Empty, or `cat`: none. Ctrl-C is the pager's meanwhile. */
+void pager_start(void);
+/* Waits until the pager has ended. Returns `status`, or EXIT_SYSTEM instead of 0 where
+ * the pager could not be executed, which it says. */
+int pager_end(int status);
 
 #endif

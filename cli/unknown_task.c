@@ -2,8 +2,8 @@
 /* Messages about a task that does not exist: it is a group, or a mistyped name. */
 #include "cli/unknown_task.h"
 
+#include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/nearest.h"
 #include "cli/report.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
  * agent's user (`systemMessage`), and to `cairn doctor` later. */
 #include "cli/agents/commands.h"
 #include "cli/agents/deadline.h"
-#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"

@@ -7,7 +7,6 @@
 #include "cli/commands/store_commands.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
-#include "cli/json_in.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/ui.h"

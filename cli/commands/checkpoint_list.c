@@ -9,7 +9,6 @@
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
 #include "cli/ui.h"
-#include "cli/unfinished_restore.h"
 
 #include <string.h>
 

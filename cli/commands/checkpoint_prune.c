@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint prune: deletes old checkpoints of every run, or of a session. */
 #include "cli/commands/store_commands.h"
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"

@@ -12,7 +12,6 @@
 #include "cli/suggest.h"
 #include "cli/tasks/task_rows.h"
 #include "cli/tasks/told_values.h"
-#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 #include <string.h>

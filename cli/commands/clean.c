@@ -7,7 +7,6 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "cli/suggest.h"
 #include "cli/ui.h"
 
-#include "cli/unfinished_restore.h"
 #include <limits.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn events: every decision of a run, in order, or what happens in the store. (The
- * events of a run that this process carries out are in cli/event_lines.c.) */
+ * events of a run that this process carries out are in cli/describe.c.) */
 #include "cli/commands/run_commands.h"
-#include "cli/events/event_document.h"
+#include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"

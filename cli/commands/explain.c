@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn explain: why one task would run or not, and how its attempts ended. */
-#include "cli/attempts.h"
 #include "cli/commands/run_commands.h"
 #include "cli/describe.h"
 #include "cli/execute.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/secrets.h"
 #include "cli/tasks/told_values.h"
 #include "cli/ui.h"
 #include "cli/unknown_task.h"

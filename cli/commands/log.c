@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn log: what tasks wrote, or the attempts of those that failed. */
-#include "cli/attempts.h"
 #include "cli/commands/run_commands.h"
+#include "cli/describe.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/shell/pager.h"
 #include "cli/tasks/log_many.h"
 #include "cli/tasks/log_one.h"
 #include "cli/ui.h"

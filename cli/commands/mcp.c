@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn mcp: what it is asked for on the command line, for the server (server/). */
+#include "cli/command.h"
 #include "cli/commands/store_commands.h"
 #include "cli/exit_status.h"
-#include "cli/nearest.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/ui.h"

@@ -7,10 +7,8 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/secrets.h"
 #include "cli/tasks/choose.h"
 #include "cli/tasks/task_rows.h"
-#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 #include <limits.h>

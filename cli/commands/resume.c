@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn resume: continues a run, or starts a new one from a checkpoint. */
 #include "cli/commands/run_commands.h"
-#include "cli/events/hooks.h"
 #include "cli/execute.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/secrets.h"
 #include "cli/tasks/choose.h"
 #include "cli/ui.h"
 

@@ -6,7 +6,6 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/secrets.h"
 #include "cli/shell/child.h"
 #include "cli/shell/hidden.h"
 #include "cli/shell/scratch.h"

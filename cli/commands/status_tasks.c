@@ -7,7 +7,6 @@
 #include "cli/open.h"
 #include "cli/suggest.h"
 #include "cli/tasks/task_rows.h"
-#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 #define TIME_MAX (FORMAT_MAX + 32)

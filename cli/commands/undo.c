@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn undo: undoes completed tasks of a run. */
 #include "cli/commands/run_commands.h"
-#include "cli/events/hooks.h"
 #include "cli/execute.h"
 #include "cli/open.h"
-#include "cli/secrets.h"
 #include "cli/tasks/task_step.h"
 
 int command_undo(struct settings *settings)

@@ -3,11 +3,11 @@
  * can be started and stopped at any time. */
 #include "cli/commands/run_commands.h"
 #include "cli/describe.h"
+#include "cli/display.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
-#include "cli/terminal/block.h"
 #include "cli/ui.h"
 
 #include <string.h>

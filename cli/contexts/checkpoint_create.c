@@ -3,8 +3,8 @@
  * agent has to know to go on. */
 #include "cli/contexts/context.h"
 #include "cli/contexts/given.h"
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/ui.h"

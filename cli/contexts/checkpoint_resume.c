@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint resume: what an agent reads to go on from a checkpoint. */
 #include "cli/contexts/context.h"
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/checkpoint_state.h"
 #include "cli/sessions/commands.h"

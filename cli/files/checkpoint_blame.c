@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint blame-file: in which checkpoint each line of a file came to be. */
-#include "cli/events/hooks.h"
 #include "cli/files/commands.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint export: the files of a checkpoint as an archive. */
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/files/commands.h"
 #include "cli/files/files.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/session_of.h"
 #include "cli/target_file.h"

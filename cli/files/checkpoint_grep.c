@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint grep: searching in all versions of all files. */
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/files/commands.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint log: the versions of one file. */
-#include "cli/events/hooks.h"
 #include "cli/files/commands.h"
 #include "cli/files/files.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn branch start, list, switch, abandon. */
-#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/documents.h"

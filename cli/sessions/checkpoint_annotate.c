@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint label and note, and what they have put on a checkpoint. */
-#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint at: what was known in a session at some time. */
-#include "cli/events/hooks.h"
 #include "cli/format.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/checkpoint_state.h"
 #include "cli/sessions/commands.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint bisect: the first checkpoint whose state makes a command fail. */
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/bisect_command.h"
 #include "cli/sessions/bisect_scratch.h"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint diff: what two states of a session differ in. */
 #include "cli/contexts/context.h"
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/files/files.h"
 #include "cli/format.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/environment.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
-#include "cli/shell/pager.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>

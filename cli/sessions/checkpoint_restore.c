@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint restore, undo-restore and redo-restore: going back, taking that
  * back, and forward again. */
-#include "cli/events/hooks.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/others_changed.h"
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
-#include "cli/unfinished_restore.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every command about items, from its row in item_verbs.c. */
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/board_page.h"
 #include "cli/sessions/commands.h"

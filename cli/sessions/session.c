@@ -2,7 +2,6 @@
 /* cairn session start, list, show, switch, end. */
 #include "cli/contexts/context.h"
 #include "cli/describe.h"
-#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -11,7 +10,6 @@
 #include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
-#include "cli/unfinished_restore.h"
 
 #include <fts.h>
 #include <inttypes.h>

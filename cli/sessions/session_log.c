@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session log and undo: what was done in a session, and taking back the last of
  * it. */
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"

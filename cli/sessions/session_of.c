@@ -5,7 +5,6 @@
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/ui.h"
-#include "cli/unfinished_restore.h"
 
 #include <errno.h>
 #include <pwd.h>

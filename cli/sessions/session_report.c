@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/events/hooks.h"
+#include "cli/open.h"
 /* cairn report: what happened in a session, from its start or between two checkpoints,
  * as Markdown. */
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
-#include "cli/markdown/failures.h"
-#include "cli/markdown/markdown.h"
+#include "cli/markdown.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session export and import: sessions in a file. */
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
+#include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session watch. */
-#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"

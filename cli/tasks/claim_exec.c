@@ -4,7 +4,6 @@
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
-#include "cli/json_in.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/tasks/worker.h"

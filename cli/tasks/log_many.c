@@ -5,7 +5,6 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/tasks/choose.h"
-#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/tasks/log_text.h"
 
-#include "cli/terminal/terminal_text.h"
+#include "cli/format.h"
 #include "cli/ui.h"
 
 #include <stdio.h>

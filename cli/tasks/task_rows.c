@@ -5,7 +5,6 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/tasks/state_list.h"
-#include "cli/terminal/terminal_text.h"
 #include "cli/ui.h"
 
 #include <stdlib.h>

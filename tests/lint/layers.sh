@@ -65,7 +65,7 @@ check_includes() {
 
 # Every global name of an object: "D FILE NAME" defined, "U FILE NAME" used.
 objects=
-for room in $rooms cli cli/commands cli/sessions cli/shell cli/events cli/markdown cli/files cli/messages cli/contexts cli/tasks server; do
+for room in $rooms cli cli/commands cli/sessions cli/files cli/messages cli/contexts cli/tasks cli/shell server; do
     for source in "$room"/*.c; do
         objects="$objects $BUILD/${source%.c}.o"
     done
@@ -145,7 +145,7 @@ found=$(
     door '<tpl\.h>' 'checkpoint/payload\.c'
     door '<zstd[a-z_]*\.h>' 'storage/pool/frame\.c'
     door '<yaml\.h>' 'workflow/yaml\.c'
-    door '<jansson\.h>' '(cli/json_in|server/json_value|search/service)\.c'
+    door '<jansson\.h>' '(cli/json|server/json_value|search/service)\.c'
     door '<curl/.*' 'search/http\.c'
     door '<microhttpd\.h>' 'server/microhttpd\.h'
     door '<openssl/.*' 'base/sha256\.c'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The live block, frame by frame, at terminals of 40, 80 and 200 columns; and how many
  * rows it takes after the terminal was made narrower. */
-#include "cli/terminal/live.h"
+#include "cli/display.h"
 
 #include "tests/support/suite.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of users in Markdown: what a parser of CommonMark would read differently is
  * escaped, and no more, so that it can be read as it is, too. */
-#include "cli/markdown/markdown.h"
+#include "cli/markdown.h"
 
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What tasks write, made harmless for a terminal. */
-#include "cli/terminal/terminal_text.h"
+#include "cli/format.h"
 
 #include "tests/support/suite.h"
 

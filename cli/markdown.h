@@ -3,9 +3,14 @@
  * is: it makes no headings, lists, links, tables, formulas or HTML, also of addresses
  * without brackets (http://x, www.x). What a site does with words of the finished page
  * is beyond that: @name, #12, a mail address. Control characters and bytes that are not
- * UTF-8 are made visible. */
-#ifndef CLI_MARKDOWN_MARKDOWN_H
-#define CLI_MARKDOWN_MARKDOWN_H
+ * UTF-8 are made visible.
+ *
+ * The tasks that failed, as a part of a report: a part for each run, with what became
+ * of each task since. */
+#ifndef CLI_MARKDOWN_H
+#define CLI_MARKDOWN_H
+
+#include "cairn.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -19,5 +24,22 @@ void markdown_lines(FILE *file, const char *text, const char *indent, unsigned m
  * more than the text around it) before it. */
 void markdown_block(FILE *file, const char *bytes, size_t n, const char *indent,
                     unsigned most);
+
+struct failure;
+
+struct failures {
+    struct failure *at; /* in the order in which they were noted */
+    size_t n, capacity;
+};
+
+/* Notes one; `id` is the checkpoint that names it. False: out of memory. */
+bool failures_add(struct failures *failures, const char *id,
+                  const struct cairn_task_failure *failure);
+/* Nothing where there is none. Returns a code of the library. */
+int failures_put(struct failures *failures, struct cairn_store *store, FILE *file,
+                 struct cairn_error *error);
+void failures_release(struct failures *failures);
+/* "2026-11-23 20:06 UTC" */
+void put_time(FILE *file, int64_t time_ns);
 
 #endif
