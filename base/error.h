@@ -8,6 +8,8 @@
 
 #include "cairn/error.h"
 
+#include <stddef.h>
+
 /* Replaces the text. Returns `code`. */
 int error_set(struct cairn_error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -20,5 +22,17 @@ void error_context(struct cairn_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "out of memory". Returns CAIRN_ENOMEM. */
 int error_nomem(struct cairn_error *error);
+
+/* CAIRN_EUSAGE if `size`, the first member of a struct that a caller fills, is that of
+ * another version of the library: neither 0 nor `known` (cairn.h). A later version knows
+ * the sizes of earlier ones. */
+int struct_size_check(size_t size, size_t known, const char *name,
+                      struct cairn_error *error);
+/* First in a public function that takes such a struct, or NULL. */
+#define SIZE_CHECK(name, given, error)                                                 \
+    do {                                                                               \
+        if ((given) && struct_size_check((given)->size, sizeof *(given), name, error)) \
+            return CAIRN_EUSAGE;                                                       \
+    } while (0)
 
 #endif

@@ -2,6 +2,7 @@
 /* One checkpoint, rebuilt: by its id, or the newest that can be. */
 #include "checkpoint/find_int.h"
 
+#include "base/error.h"
 #include "checkpoint/recover.h"
 #include "checkpoint/row_int.h"
 #include "storage/rows_checkpoint.h"
@@ -235,6 +236,7 @@ int cairn_checkpoint_newest(struct cairn_store *store,
                             struct cairn_checkpoint_info *out, uint32_t *skipped,
                             struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_checkpoint_filter", filter, error);
     struct catalog all = {store, sha256_new(), &payload_kinds, 0};
     if (!all.sha)
         return error_nomem(error);
@@ -245,14 +247,4 @@ int cairn_checkpoint_newest(struct cairn_store *store,
     }
     sha256_free(all.sha);
     return rc;
-}
-
-int cairn_checkpoint_latest(struct cairn_store *store, const char *workflow,
-                            struct cairn_checkpoint_info *out, uint32_t *skipped,
-                            struct cairn_error *error)
-{
-    struct cairn_checkpoint_filter filter = {.workflow = workflow};
-    if (!workflow)
-        return error_set(error, CAIRN_EUSAGE, "no workflow given");
-    return cairn_checkpoint_newest(store, &filter, out, skipped, error);
 }

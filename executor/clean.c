@@ -3,6 +3,7 @@
  * in cairn removes a file of the user's, so each is looked at right before: it has the
  * recorded content, and the definition has no use for it. While that goes on the
  * workflow is owned, so that no run makes the file anew. */
+#include "base/error.h"
 #include "cairn/plan.h"
 #include "plan/stale.h"
 #include "runs/owner.h"
@@ -127,6 +128,7 @@ int cairn_clean_stale(struct cairn_workflow *workflow, struct cairn_store *store
                       int (*each)(void *, const struct cairn_stale_file *),
                       void *context, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_run_options", options, error);
     struct cleaning c = {
         .store = store, .each = each, .context = context, .error = error};
     uint64_t id;

@@ -7,6 +7,7 @@
 
 #include "base/backoff.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "cairn/run.h"
 #include "process/keeper.h"
 #include "process/leftovers.h"
@@ -317,8 +318,8 @@ static int cancel_unowned(struct cairn_store *store, const struct run_row *row,
     return rc;
 }
 
-int cairn_cancel_run(struct cairn_store *store, uint64_t run,
-                     enum cairn_cancelling *how, struct cairn_error *error)
+int cairn_cancel(struct cairn_store *store, uint64_t run, enum cairn_cancelling *how,
+                 struct cairn_error *error)
 {
     struct stored_run stored;
     uint64_t workflow;
@@ -344,11 +345,6 @@ int cairn_cancel_run(struct cairn_store *store, uint64_t run,
     if (!rc && how)
         *how = done;
     return rc;
-}
-
-int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
-{
-    return cairn_cancel_run(store, run, NULL, error);
 }
 
 /* cairn_resolve: deciding an unknown task. cairn_undo: undoing completed ones. */
@@ -511,6 +507,7 @@ int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks
                size_t n, const struct cairn_run_options *options,
                struct cairn_run_result *result, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_run_options", options, error);
     struct undo_request r = {.n = 0};
     int rc = store_begin_read(store, error);
     if (rc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_plan: the situation, put into words. */
 #include "cairn/plan.h"
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/shell_word.h"
 #include "graph/fingerprint.h"
@@ -30,6 +31,7 @@ int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
                struct cairn_store *store, const struct cairn_run_options *options,
                struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_run_options", options, error);
     struct cairn_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return error_nomem(error);

@@ -91,7 +91,7 @@ static int take_text(struct finding *f)
 static int take_service(struct finding *f)
 {
     const struct cairn_search *search = f->search;
-    if (search->size <= offsetof(struct cairn_search, service) || !search->service)
+    if (!search->service)
         return 0;
     f->service = search->service;
     return service_check(f->service, f->error);
@@ -1169,6 +1169,7 @@ int cairn_search(struct cairn_store *store, const struct cairn_search *search,
 {
     struct finding *f;
     struct cairn_search_result own;
+    SIZE_CHECK("cairn_search", search, error);
     int rc = begin(&f, store, result ? result : &own, error);
     if (rc)
         return rc;

@@ -10,6 +10,7 @@
  *
  * Behind each may stand ~N, ~ or ^ (behind @ also -): so many steps back on the line
  * that led to it. */
+#include "base/error.h"
 #include "base/utf8.h"
 #include "checkpoint/find.h"
 #include "session/line_int.h"
@@ -296,6 +297,7 @@ int cairn_session_at(struct cairn_store *store, const char *session,
                      const struct cairn_moment *moment,
                      struct cairn_checkpoint_info *info, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_moment", moment, error);
     struct live live;
     uint64_t seq = 0;
     char id[CAIRN_ID_MAX];

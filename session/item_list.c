@@ -3,6 +3,7 @@
  * checkpoint. */
 #include "session/session_int.h"
 
+#include "base/error.h"
 #include "session/board/gaps.h"
 #include "storage/store.h"
 
@@ -256,6 +257,7 @@ int cairn_item_list(struct cairn_store *store, const char *session,
                     int (*each)(void *, const struct cairn_item *), void *context,
                     uint64_t *total, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_item_filter", filter, error);
     struct view view;
     struct chosen chosen = {0};
     int rc = open_view(&view, store, session, filter->checkpoint, error);

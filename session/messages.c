@@ -2,6 +2,7 @@
 /* Messages of a session: adding them to its line, and reading them back. */
 
 #include "base/array.h"
+#include "base/error.h"
 #include "base/utf8.h"
 #include "cairn/message.h"
 #include "session/messages/transcript.h"
@@ -201,6 +202,7 @@ int cairn_message_add(struct cairn_store *store, const char *session,
                       const struct cairn_new_message *given, uint64_t *number,
                       struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_new_message", given, error);
     struct live live;
     struct new_message message = {.role = 0};
     uint64_t n = 0;

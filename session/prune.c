@@ -3,6 +3,7 @@
 #include "session/session_int.h"
 
 #include "base/array.h"
+#include "base/error.h"
 #include "checkpoint/annotations.h"
 #include "checkpoint/retain/retain.h"
 #include "session/outside/name_list.h"
@@ -183,6 +184,7 @@ int cairn_session_prune(struct cairn_store *store, const char *session,
                         const struct cairn_keep_rules *rules, bool dry_run,
                         struct cairn_prune_result *result, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_keep_rules", rules, error);
     struct pruning p = {.given = rules, .dry_run = dry_run, .error = error};
     int rc = make_rules(&p);
     if (rc)

@@ -5,6 +5,7 @@
  * step of a migration. A read-only open takes no lock and makes no file of ours; SQLite
  * may rebuild its index of the WAL (cairn.db-shm), which holds nothing durable.
  */
+#include "base/error.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "storage/rows_int.h"
@@ -278,6 +279,7 @@ int cairn_store_open(struct cairn_store **out,
                      const struct cairn_store_options *options,
                      struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_store_options", options, error);
     static const struct cairn_store_options defaults;
     return store_open_at(out, options ? options : &defaults, STORE_DETECT, error);
 }

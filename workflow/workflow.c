@@ -3,6 +3,7 @@
 #include "workflow/workflow.h"
 
 #include "base/array.h"
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/shell_word.h"
@@ -446,6 +447,7 @@ bool cairn_workflow_lacks_functions(const struct cairn_workflow *w)
 int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                        struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_task", task, error);
     enum { GRACE_MS = 10000 };
     struct definition *d = &w->definition;
     if (w->compiled || w->name)

@@ -393,9 +393,9 @@ int checkpoint_doctor(const struct doctor_options *options, struct cairn_error *
     return d.bad ? error_set(error, CAIRN_EDAMAGED, "the store needs attention") : 0;
 }
 
-int cairn_doctor_keyed(const char *path, const char *key_file,
-                       int (*each)(void *, const struct cairn_finding *), void *context,
-                       struct cairn_error *error)
+int cairn_doctor(const char *path, const char *key_file,
+                 int (*each)(void *, const struct cairn_finding *), void *context,
+                 struct cairn_error *error)
 {
     struct doctor_options options = {.path = path,
                                      .key_file = key_file,
@@ -403,10 +403,4 @@ int cairn_doctor_keyed(const char *path, const char *key_file,
                                      .each = each,
                                      .context = context};
     return checkpoint_doctor(&options, error);
-}
-
-int cairn_doctor(const char *path, int (*each)(void *, const struct cairn_finding *),
-                 void *context, struct cairn_error *error)
-{
-    return cairn_doctor_keyed(path, NULL, each, context, error);
 }

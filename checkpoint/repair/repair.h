@@ -31,7 +31,7 @@ struct doctor_options {
     int (*each)(void *, const struct cairn_finding *);
     void *context;
 };
-/* cairn_doctor_keyed. */
+/* cairn_doctor. */
 int checkpoint_doctor(const struct doctor_options *options, struct cairn_error *error);
 
 #endif

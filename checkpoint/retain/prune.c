@@ -10,6 +10,7 @@
 #include "checkpoint/retain/span_int.h"
 
 #include "base/array.h"
+#include "base/error.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
@@ -343,6 +344,7 @@ int cairn_checkpoint_prune(struct cairn_store *store,
                            const struct cairn_prune_options *options,
                            struct cairn_prune_result *result, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_prune_options", options, error);
     struct chains in = {.store = store, .kind = &outcomes_kind};
     struct cairn_prune_result sum = {0};
     struct seqs runs = {0};

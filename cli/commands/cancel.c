@@ -78,7 +78,7 @@ int command_cancel(struct settings *settings)
         status = run_operand(settings, 0, store, &run);
     if (status == 0 && !run.live && run.state != CAIRN_RUN_UNFINISHED)
         status = report_cancelled(settings, store, &run, "none");
-    else if (status == 0 && cairn_cancel_run(store, run.run, &how, &error) != 0)
+    else if (status == 0 && cairn_cancel(store, run.run, &how, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
         status = report_cancelled(settings, store, &run,

@@ -96,8 +96,8 @@ int command_doctor(struct settings *settings)
         doc_begin(&doc);
         doc_array(&doc, "findings");
     }
-    rc = cairn_doctor_keyed(store_path(settings), key_path(settings), each_finding,
-                            &report, &error);
+    rc = cairn_doctor(store_path(settings), key_path(settings), each_finding, &report,
+                      &error);
     if (rc != 0 && report.counts[CAIRN_HEALTH_BAD] == 0) {
         if (report.doc)
             doc_discard(&doc);

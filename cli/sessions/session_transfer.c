@@ -190,7 +190,8 @@ static int write_bytes(void *context, const char *bytes, size_t n)
 
 static int export_sessions(struct transfer *t, const struct settings *settings)
 {
-    struct cairn_transfer_calls calls = {note_refused, note_session, t, NULL, NULL};
+    struct cairn_transfer_calls calls = {
+        .refused = note_refused, .session = note_session, .context = t};
     struct cairn_error error = {0};
     int status = 0;
     if (strcmp(t->file, "-") != 0)
@@ -227,8 +228,11 @@ static int64_t read_bytes(void *context, char *bytes, size_t n)
 
 static int import_sessions(struct transfer *t)
 {
-    struct cairn_transfer_calls calls = {note_refused, note_session, t, note_checkpoint,
-                                         note_changed};
+    struct cairn_transfer_calls calls = {.refused = note_refused,
+                                         .session = note_session,
+                                         .context = t,
+                                         .checkpoint = note_checkpoint,
+                                         .changed = note_changed};
     struct cairn_error error = {0};
     int rc = cairn_session_import(t->store, read_bytes, t, &calls, &t->result, &error);
     return report_end(t, rc, &error);

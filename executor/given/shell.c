@@ -4,6 +4,7 @@
 #include "executor/given/invocation.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/identifier.h"
 #include "base/shell_word.h"
 #include "base/str.h"
@@ -719,6 +720,7 @@ int cairn_shell(struct cairn_shell **out, struct cairn_store *store, uint64_t ru
                 const char *task, const struct cairn_shell_options *options,
                 struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_shell_options", options, error);
     static const struct cairn_shell_options defaults;
     struct attempt_view view;
     struct shell *shell = calloc(1, sizeof *shell);

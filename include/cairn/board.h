@@ -135,6 +135,7 @@ CAIRN_API int cairn_belief_cascade(struct cairn_store *store, const char *sessio
                                    struct cairn_error *error);
 
 struct cairn_item_filter {
+    size_t size;       /* of this struct, or 0 */
     const char *kind;  /* NULL: all */
     const char *field; /* with `value`: only items of which that field is, or has, this
                           word, id or text; NULL: any */
@@ -218,6 +219,7 @@ CAIRN_API int cairn_session_take_back(struct cairn_store *store, const char *ses
 
 /* What the process that runs a command does for it; all may be NULL. */
 struct cairn_command_host {
+    size_t size; /* of this struct, or 0 */
     /* A handler puts the number of a signal here. It is passed on to the command, and
      * the place becomes 0 again. SIGTERM and SIGHUP end the call, too: what has not
      * ended 10 s later is killed. */
@@ -229,6 +231,7 @@ struct cairn_command_host {
 };
 
 struct cairn_exec {
+    size_t size;             /* of this struct, or 0 */
     const char *const *argv; /* ends with NULL; argv[0] is looked for in PATH */
     int out, err;            /* where its output goes, such as 1 and 2; -1: nowhere */
     struct cairn_command_host host;

@@ -57,6 +57,7 @@ struct cairn_checkpoint_info {
 /* All that is set must hold. What only runs have and what only sessions have together
  * is CAIRN_EUSAGE. */
 struct cairn_checkpoint_filter {
+    size_t size;              /* of this struct, or 0 */
     const char *workflow;     /* NULL: any */
     uint64_t run;             /* 0: any */
     uint64_t session, branch; /* 0: any */
@@ -78,12 +79,8 @@ CAIRN_API int cairn_checkpoint_list(
 CAIRN_API int cairn_checkpoint_get(struct cairn_store *store, const char *id,
                                    struct cairn_checkpoint_info *out,
                                    struct cairn_error *error);
-/* The newest valid checkpoint of a workflow. `skipped` (may be NULL): how many newer
- * ones are damaged or cannot be rebuilt. */
-CAIRN_API int cairn_checkpoint_latest(struct cairn_store *store, const char *workflow,
-                                      struct cairn_checkpoint_info *out,
-                                      uint32_t *skipped, struct cairn_error *error);
-/* The same of those that the filter selects, whose page does not count. */
+/* The newest valid checkpoint of those that the filter selects; its page is ignored.
+ * `skipped` (may be NULL): how many newer ones are damaged or cannot be rebuilt. */
 CAIRN_API int cairn_checkpoint_newest(struct cairn_store *store,
                                       const struct cairn_checkpoint_filter *filter,
                                       struct cairn_checkpoint_info *out,

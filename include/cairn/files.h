@@ -85,6 +85,7 @@ struct cairn_file_change {
     bool binary, large;
 };
 struct cairn_files_diff {
+    size_t size; /* of this struct, or 0 */
     bool patch;
     unsigned around; /* lines around each change */
     /* Only changes of paths that one of these patterns matches, as in struct
@@ -128,6 +129,7 @@ CAIRN_API int cairn_files_log(struct cairn_store *store, const char *session,
                               void *context, struct cairn_error *error);
 
 struct cairn_files_search {
+    size_t size;            /* of this struct, or 0 */
     const char *pattern;    /* a POSIX extended regular expression without
                                back-references, of a line */
     bool fixed;             /* or these bytes */
@@ -222,6 +224,7 @@ struct cairn_watch_note {
     const char *path; /* that it is about */
 };
 struct cairn_watch_options {
+    size_t size; /* of this struct, or 0 */
     void (*note)(void *context, const struct cairn_watch_note *note); /* or NULL */
     void *context;
 };

@@ -24,6 +24,7 @@ CAIRN_API int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
                                       struct cairn_error *error);
 
 struct cairn_prune_options {
+    size_t size;   /* of this struct, or 0 */
     uint64_t run;  /* 0: every run */
     uint32_t keep; /* newest per run, at least 1 */
     bool dry_run;
@@ -49,6 +50,7 @@ CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
  * settings "keep-..." of the session (cairn/session.h); without these, too: the newest
  * 100, those of the last 7 days, and the newest of each hour. */
 struct cairn_keep_rules {
+    size_t size;   /* of this struct, or 0 */
     uint32_t last; /* the newest N of each branch */
     uint32_t days; /* those that are not older */
     bool hourly;   /* the newest of each hour of UTC */
@@ -81,6 +83,7 @@ CAIRN_API int cairn_session_prune(struct cairn_store *store, const char *session
  * completed, since the next run with these goes on with it; and the newest run of the
  * store. */
 struct cairn_gc_options {
+    size_t size;           /* of this struct, or 0 */
     uint32_t keep_runs;    /* 0: no limit; the newest N of each workflow stay */
     int64_t older_than_ms; /* 0: no limit; runs that ended more recently stay */
     bool dry_run;
@@ -128,14 +131,11 @@ struct cairn_finding {
 
 /* Examines the store and its surroundings; changes nothing. Returns CAIRN_EDAMAGED if
  * something is bad; CAIRN_ENOMEM, CAIRN_EBUSY or CAIRN_EIO if not everything could be
- * examined. Works on a store that cairn_store_open refuses. */
-CAIRN_API int cairn_doctor(const char *path,
+ * examined. Works on a store that cairn_store_open refuses. `key_file` is as in struct
+ * cairn_store_options. */
+CAIRN_API int cairn_doctor(const char *path, const char *key_file,
                            int (*each)(void *, const struct cairn_finding *),
                            void *context, struct cairn_error *error);
-/* The same with a key (struct cairn_store_options). */
-CAIRN_API int cairn_doctor_keyed(const char *path, const char *key_file,
-                                 int (*each)(void *, const struct cairn_finding *),
-                                 void *context, struct cairn_error *error);
 
 /* What could not be saved out of a damaged store. */
 enum cairn_loss_kind {
@@ -222,6 +222,7 @@ struct cairn_file_size {
     uint64_t contents, logical, stored;
 };
 struct cairn_size_request {
+    size_t size; /* of this struct, or 0 */
     /* What all of it takes; called first. */
     int (*total)(void *context, const struct cairn_session_size *size);
     uint32_t checkpoints, files; /* at most so many of each are told; 0: none */

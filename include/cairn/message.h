@@ -34,6 +34,7 @@ extern "C" {
 /* ---- Adding ---- */
 
 struct cairn_new_message {
+    size_t size;       /* of this struct, or 0 */
     const char *role;  /* "user" (also NULL), "assistant", "system" or "tool" */
     const char *model; /* may be NULL; of at most 255 bytes */
     uint64_t tokens_in, tokens_out; /* below 2^40 */
@@ -145,6 +146,7 @@ CAIRN_API bool cairn_agent_event_counts(const struct cairn_agent_event *event);
 /* ---- What becomes of it ---- */
 
 struct cairn_agent_options {
+    size_t size;          /* of this struct, or 0 */
     const char *session;  /* NULL: the one that belongs to the agent's session_id */
     const char *strategy; /* of a session that is started for it; NULL: "smart" */
     const char *files;    /* likewise: the directory of its files; NULL: that in which
@@ -205,6 +207,7 @@ CAIRN_API int cairn_agent_settings(const char *json, size_t bytes, const char *c
  * a kind of event (cairn/board.h); "hook-timeout" a time such as 10s. */
 
 struct cairn_hooks {
+    size_t size; /* of this struct, or 0 */
     /* The event as what the hook reads from stdin: to be freed by free(); NULL: out of
      * memory. It must not use the store. */
     char *(*document)(void *context, const struct cairn_feed_event *event);

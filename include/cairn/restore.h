@@ -46,7 +46,8 @@ struct cairn_restore_other {
     bool beside; /* it goes back, and what was there is kept beside it */
 };
 struct cairn_restore_options {
-    bool force; /* also to a checkpoint labelled "broken" */
+    size_t size; /* of this struct, or 0 */
+    bool force;  /* also to a checkpoint labelled "broken" */
     /* At most one of these: all else stays as it is. */
     bool board_only, files_only, messages_only;
     /* Files alone, and of them those that one of these patterns matches (n_paths 0:

@@ -118,6 +118,7 @@ struct cairn_event {
 typedef void cairn_observe_fn(void *context, const struct cairn_event *event);
 
 struct cairn_run_options { /* zero is the default everywhere */
+    size_t size;           /* of this struct, or 0 */
     enum cairn_start start;
     uint64_t run;     /* for RESUME */
     const char *from; /* for FROM: a checkpoint id */
@@ -214,15 +215,12 @@ CAIRN_API int cairn_attempt_message(struct cairn_attempt *attempt, const char *t
 CAIRN_API void cairn_attempt_finish(struct cairn_attempt *attempt,
                                     enum cairn_outcome outcome, const char *text);
 
+enum cairn_cancelling { CAIRN_CANCEL_ASKED = 1, CAIRN_CANCEL_MARKED };
 /* Asks the owner of a live run to stop; undoing and `finally` go on to their end. An
  * unfinished run without an owner is marked cancelled, unless another run of its
- * workflow is live: EOWNED. EUSAGE: it has ended. */
+ * workflow is live: EOWNED. EUSAGE: it has ended. `how` (may be NULL): which of both. */
 CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
-                           struct cairn_error *error);
-enum cairn_cancelling { CAIRN_CANCEL_ASKED = 1, CAIRN_CANCEL_MARKED };
-/* The same, and which of both it was (may be NULL). */
-CAIRN_API int cairn_cancel_run(struct cairn_store *store, uint64_t run,
-                               enum cairn_cancelling *how, struct cairn_error *error);
+                           enum cairn_cancelling *how, struct cairn_error *error);
 
 /* Runs the `undo` commands of completed tasks of a run, in reverse order, with a
  * checkpoint after each: of `tasks` (ids), or of all with n 0. Undone tasks run again

@@ -212,6 +212,7 @@ CAIRN_API int cairn_store_events(struct cairn_store *store, uint64_t after,
 /* ---- What the process of an attempt was given, to do the same again by hand ---- */
 
 struct cairn_shell_options {           /* zero is the default everywhere */
+    size_t size;                       /* of this struct, or 0 */
     uint32_t attempt;                  /* 0: the newest that ran the task */
     const struct cairn_param *secrets; /* values of the task's secrets; those not */
     size_t n_secrets;                  /* listed come from the environment */

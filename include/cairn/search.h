@@ -46,7 +46,7 @@ struct cairn_search_service {
 };
 
 struct cairn_search {
-    size_t size;      /* of this struct as the caller knows it; 0: the first one */
+    size_t size;      /* of this struct, or 0 */
     const char *text; /* what is looked for: no character in it means anything else */
     enum cairn_search_section section;
     const char *const *tags; /* [n_tags]: only what has all of them, exactly */

@@ -115,6 +115,7 @@ struct cairn_context;
 /* Secrets are taken out of the message, and refused in tags, as in a context
  * (cairn/session.h). */
 struct cairn_capture {
+    size_t size;         /* of this struct, or 0 */
     const char *message; /* required for a manual one without a summary, whose first
                             characters it is else */
     const char *const *tags;
@@ -147,6 +148,7 @@ CAIRN_API int cairn_session_checkpoint(struct cairn_store *store, const char *se
 
 /* The end of an attempt of a run, by which a task failed. */
 struct cairn_task_failure {
+    size_t size;              /* of this struct, or 0 */
     uint64_t run, checkpoint; /* seq of its checkpoint, 0: not saved */
     const char *task;
     uint32_t attempt;
@@ -167,6 +169,7 @@ CAIRN_API int cairn_session_task_failed(struct cairn_store *store, const char *s
 
 /* Exactly one of `time`, `seq`, `id` and `name` is set. */
 struct cairn_moment {
+    size_t size;      /* of this struct, or 0 */
     const char *time; /* "2 hours ago", "2025-01-20 14:30", ...: the newest one until
                          then, by the time of its record, of the branch that was
                          current then, or one from which that began */
@@ -322,6 +325,7 @@ struct cairn_transfer {
 };
 /* What an import or export says meanwhile. Each may be NULL. */
 struct cairn_transfer_calls {
+    size_t size; /* of this struct, or 0 */
     /* Something damaged or not known was left out. */
     void (*refused)(void *context, const char *text);
     /* A session is complete: its number, its name in the file, its name in the store.

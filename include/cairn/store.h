@@ -6,6 +6,7 @@
 #include "error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -20,6 +21,7 @@ struct cairn_store;
 enum cairn_sync { CAIRN_SYNC_FULL, CAIRN_SYNC_NORMAL, CAIRN_SYNC_OFF };
 
 struct cairn_store_options {
+    size_t size;          /* of this struct, or 0 */
     const char *path;     /* the `.cairn` directory; NULL: find it upward from cwd */
     bool create;          /* create it if there is none, in cwd when path is NULL */
     bool read_only;       /* write nothing, repair nothing; works beside a live run */

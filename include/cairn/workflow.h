@@ -67,6 +67,7 @@ CAIRN_API void cairn_workflow_free(struct cairn_workflow *workflow);
 typedef enum cairn_outcome cairn_task_fn(void *context, struct cairn_attempt *attempt);
 
 struct cairn_task {           /* zero unused fields; everything is copied */
+    size_t size;              /* of this struct, or 0 */
     const char *id;           /* [A-Za-z0-9_.-]+, at most 200 bytes */
     const char *const *argv;  /* NULL-terminated; exactly one of argv, run, */
     const char *run;          /* text for `sh -eu -c`, and */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checkpoints that somebody asks for, and those of tasks that failed. */
+#include "base/error.h"
 #include "base/utf8.h"
 #include "cairn/session.h"
 #include "session/session_int.h"
@@ -303,6 +304,7 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
                              const struct cairn_capture *capture,
                              struct cairn_captured *captured, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_capture", capture, error);
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
@@ -365,6 +367,7 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
                               struct cairn_captured *captured,
                               struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_task_failure", failure, error);
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};

@@ -3,6 +3,7 @@
  * with what came of them. */
 #include "base/backoff.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "session/board/confidence.h"
 #include "session/board/status.h"
 #include "session/commands/commands_int.h"
@@ -291,6 +292,7 @@ int cairn_check_run(struct cairn_store *store, const char *session, const char *
                     const struct cairn_command_host *host,
                     struct cairn_check_result *result, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_command_host", host, error);
     struct checking c = {
         .arena = ARENA_INIT, .host = host ? host : &no_host, .error = error};
     struct cairn_check_result made = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Running a command and recording it. */
+#include "base/error.h"
 #include "base/shell_word.h"
 #include "base/utf8.h"
 #include "session/commands/commands_int.h"
@@ -183,6 +184,7 @@ int cairn_session_exec(struct cairn_store *store, const char *session,
                        const struct cairn_exec *exec, struct cairn_exec_result *result,
                        struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_exec", exec, error);
     struct recording rec = {0};
     struct cairn_exec_result made = {0};
     uint64_t number = 0;

@@ -2,6 +2,7 @@
 /* Running the hooks of what a handle has done. What is to be run is collected first, so
  * that no transaction is open while a hook runs. */
 #include "base/array.h"
+#include "base/error.h"
 #include "cairn/message.h"
 #include "session/commands/commands_int.h"
 #include "storage/store.h"
@@ -188,6 +189,7 @@ static void run_hook(const struct hooks_due *due, const struct due_hook *hook)
 int cairn_hooks_run(struct cairn_store *store, const struct cairn_hooks *hooks,
                     struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_hooks", hooks, error);
     struct hooks_due due = {
         .store = store, .calls = hooks, .arena = ARENA_INIT, .error = error};
     size_t n = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What differs between the files of two states, with patches. */
 #include "base/array.h"
+#include "base/error.h"
 #include "base/map.h"
 #include "session/files/files_int.h"
 #include "snapshot/paths.h"
@@ -389,6 +390,7 @@ int cairn_files_compare(struct cairn_store *store, const char *session,
                         int (*each)(void *, const struct cairn_file_change *),
                         void *context, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_files_diff", options, error);
     static const struct cairn_files_diff none;
     struct diffing d = {.store = store,
                         .options = options ? options : &none,

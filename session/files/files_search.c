@@ -2,6 +2,7 @@
 /* Searching in all versions of all files. First the trees are compared, which says
  * where each version came and went; then each content is read once. */
 #include "base/array.h"
+#include "base/error.h"
 #include "base/map.h"
 #include "session/files/history_int.h"
 #include "snapshot/paths.h"
@@ -343,6 +344,7 @@ int cairn_files_search(struct cairn_store *store, const char *session,
                        void *context, struct cairn_files_searched *result,
                        struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_files_search", options, error);
     struct cairn_error own = {0};
     struct grep g = {.options = options,
                      .each = each,

@@ -2,6 +2,7 @@
 /* Branches of a session: lines of checkpoints that begin where another one was. */
 #include "session/moves/moves_int.h"
 
+#include "base/error.h"
 #include "base/shell_word.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
@@ -209,6 +210,7 @@ int cairn_branch_start(struct cairn_store *store, const char *session, const cha
                        const char *from, const struct cairn_restore_options *options,
                        struct cairn_branch_info *info, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_restore_options", options, error);
     struct going g = {.store = store,
                       .session = session,
                       .move = start_branch,
@@ -222,6 +224,7 @@ int cairn_branch_switch(struct cairn_store *store, const char *session,
                         const char *name, const struct cairn_restore_options *options,
                         struct cairn_branch_info *info, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_restore_options", options, error);
     struct going g = {.store = store,
                       .session = session,
                       .move = switch_branch,

@@ -2,6 +2,7 @@
 /* Going back to a checkpoint. */
 #include "session/moves/moves_int.h"
 
+#include "base/error.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
 #include "session/board/status.h"
@@ -206,5 +207,6 @@ int cairn_session_restore(struct cairn_store *store, const char *session,
                           const char *id, const struct cairn_restore_options *options,
                           struct cairn_restored *report, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_restore_options", options, error);
     return restore_with(store, session, restore, false, id, options, report, error);
 }

@@ -7,6 +7,7 @@
  * which ends where anything else was done. */
 #include "session/moves/moves_int.h"
 
+#include "base/error.h"
 #include "base/reader.h"
 #include "base/shell_word.h"
 #include "session/board/status.h"
@@ -322,6 +323,7 @@ int cairn_session_undo_restore(struct cairn_store *store, const char *session,
                                const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_restore_options", options, error);
     return restore_with(store, session, undo_restore, true, NULL, options, report,
                         error);
 }
@@ -377,6 +379,7 @@ int cairn_session_redo_restore(struct cairn_store *store, const char *session,
                                const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_restore_options", options, error);
     struct cairn_restore_options taken = {0};
     if (options) {
         taken.dry_run = options->dry_run;

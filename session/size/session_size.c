@@ -3,6 +3,7 @@
 #include "session/size/size_int.h"
 
 #include "base/array.h"
+#include "base/error.h"
 #include "session/files.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
@@ -333,6 +334,7 @@ int cairn_session_size(struct cairn_store *store, const char *session,
                        const struct cairn_size_request *request,
                        struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_size_request", request, error);
     struct cairn_session_size out = {.session = 0};
     struct sizing s = {
         .uses = {.store = store, .error = error}, .out = &out, .error = error};

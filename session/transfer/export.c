@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "session/board/status.h"
 #include "storage/object.h"
 #include "storage/sessions/merges.h"
@@ -505,6 +506,7 @@ int cairn_session_export(struct cairn_store *store, const char *session, bool al
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_transfer_calls", calls, error);
     struct cairn_error own = {0};
     struct exporting e = {.store = store,
                           .sha = sha256_new(),

@@ -2,6 +2,7 @@
 /* The lines of a file, in order. */
 #include "session/transfer/transfer_int.h"
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "storage/store.h"
 
@@ -221,6 +222,7 @@ int cairn_session_import(struct cairn_store *store,
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_transfer_calls", calls, error);
     struct cairn_error own = {0};
     struct importing im = {.store = store,
                            .sha = sha256_new(),

@@ -23,6 +23,17 @@ found=$(
             { was = said }' "$header"
     done
 )
+# The library exports what the headers declare, and every symbol has the release that
+# brought it.
+declared=$(cat include/cairn/*.h |
+    grep -oE '^CAIRN_API .*|^ +cairn_[a-z_]+\(|^cairn_[a-z_]+\(' |
+    grep -oE 'cairn_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+exported=$(grep -oE 'cairn_[a-z0-9_]+;' include/cairn.map | tr -d ';' | sort)
+if [ "$declared" != "$exported" ]; then
+    found="$found${found:+
+}include/cairn.map and the headers differ in $(printf '%s\n%s\n' "$declared" "$exported" |
+        sort | uniq -u | tr '\n' ' ')"
+fi
 if [ -n "$found" ]; then
     printf '%s\n' "$found" >&2
     exit 1

@@ -421,8 +421,10 @@ START_TEST(the_newest)
     ck_assert_int_eq(NEWEST(disk), CAIRN_EDAMAGED);
     disk.session = 99;
     ck_assert_int_eq(NEWEST(disk), CAIRN_ENOTFOUND);
-    MUST(s.lab, cairn_checkpoint_latest(s.lab->store, "nightly", &info, &skipped,
-                                        &s.lab->error));
+    MUST(s.lab,
+         cairn_checkpoint_newest(
+             s.lab->store, &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+             &info, &skipped, &s.lab->error));
     ck_assert_uint_eq(info.run, 1);
     lab_close(s.lab);
 }

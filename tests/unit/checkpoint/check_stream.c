@@ -536,33 +536,42 @@ START_TEST(latest)
     struct lab *lab = lab_open(43);
     struct cairn_checkpoint_info info;
     uint32_t skipped = 99;
-    ck_assert_int_eq(
-        cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error),
-        CAIRN_ENOTFOUND);
+    ck_assert_int_eq(cairn_checkpoint_newest(
+                         lab->store,
+                         &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                         &info, &skipped, &lab->error),
+                     CAIRN_ENOTFOUND);
     lab_put(lab, "FDDDFDDD");
-    MUST(lab,
-         cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error));
+    MUST(lab, cairn_checkpoint_newest(
+                  lab->store, &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                  &info, &skipped, &lab->error));
     ck_assert_uint_eq(info.seq, 8);
     ck_assert_uint_eq(skipped, 0);
     ck_assert_str_eq(info.workflow, "nightly");
     for (int i = 7; i >= 5; i--)
         lab_damage(lab, i);
-    MUST(lab,
-         cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error));
+    MUST(lab, cairn_checkpoint_newest(
+                  lab->store, &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                  &info, &skipped, &lab->error));
     ck_assert_uint_eq(info.seq, 5);
     ck_assert_uint_eq(skipped, 3);
     lab_damage(lab, 4); /* the full one: nothing of its segment is of use */
-    MUST(lab,
-         cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error));
+    MUST(lab, cairn_checkpoint_newest(
+                  lab->store, &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                  &info, &skipped, &lab->error));
     ck_assert_uint_eq(info.seq, 4);
     ck_assert_uint_eq(skipped, 4);
     for (int i = 0; i < 4; i++)
         lab_damage(lab, i);
+    ck_assert_int_eq(cairn_checkpoint_newest(
+                         lab->store,
+                         &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                         &info, &skipped, &lab->error),
+                     CAIRN_EDAMAGED);
     ck_assert_int_eq(
-        cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error),
-        CAIRN_EDAMAGED);
-    ck_assert_int_eq(
-        cairn_checkpoint_latest(lab->store, "nix", &info, NULL, &lab->error),
+        cairn_checkpoint_newest(lab->store,
+                                &(struct cairn_checkpoint_filter){.workflow = "nix"},
+                                &info, NULL, &lab->error),
         CAIRN_ENOTFOUND);
     lab_close(lab);
 }

@@ -101,7 +101,7 @@ START_TEST(a_completed_run_is_not_cancelled)
     struct cairn_workflow *w = workflow_named("w");
     add(w, (struct cairn_task){.id = "a", .call = complete});
     run_with(w, store, (struct cairn_run_options){0}, NULL);
-    ck_assert_int_eq(cairn_cancel(store, 1, &error), CAIRN_EUSAGE);
+    ck_assert_int_eq(cairn_cancel(store, 1, NULL, &error), CAIRN_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "completed"));
     ck_assert_int_eq(run_info(store, 1).state, CAIRN_RUN_COMPLETED);
     cairn_store_close(store);
@@ -123,7 +123,7 @@ static void *cancel_from_outside(void *context)
     c->rc = cairn_store_open(&store, &options, NULL);
     c->tid = (pid_t)syscall(SYS_gettid);
     if (!c->rc)
-        c->rc = cairn_cancel(store, 1, NULL);
+        c->rc = cairn_cancel(store, 1, NULL, NULL);
     cairn_store_close(store);
     return NULL;
 }
@@ -200,7 +200,7 @@ static enum cairn_outcome use_handles(void *context, struct cairn_attempt *attem
     (void)attempt;
     add(w, (struct cairn_task){.id = "a", .call = complete});
     ck_assert_int_eq(run_elsewhere(busy), CAIRN_EUSAGE);
-    ck_assert_int_eq(cairn_cancel(busy, 1, &error), CAIRN_EUSAGE);
+    ck_assert_int_eq(cairn_cancel(busy, 1, NULL, &error), CAIRN_EUSAGE);
     ck_assert_int_eq(cairn_run_get(busy, 1, &info, &error), CAIRN_EUSAGE);
     ck_assert_int_eq(cairn_recorder_open(&recorder, w, busy, &error), CAIRN_EUSAGE);
     ck_assert_int_eq(run_elsewhere(store), CAIRN_EOWNED);
@@ -209,7 +209,8 @@ static enum cairn_outcome use_handles(void *context, struct cairn_attempt *attem
     ck_assert_int_eq(run_with_other_handle(), CAIRN_EOWNED);
     ck_assert_int_eq(cairn_can_resume(store, 1, NULL), CAIRN_EOWNED);
     ck_assert(run_info(store, 1).live);
-    good(cairn_cancel(store, 1, &error)); /* stored, for the next look at commands */
+    good(cairn_cancel(store, 1, NULL,
+                      &error)); /* stored, for the next look at commands */
     ck_assert_int_eq(run_with_other_handle(), CAIRN_EOWNED);
     cairn_store_close(store);
     cairn_workflow_free(w);

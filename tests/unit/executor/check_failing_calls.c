@@ -234,11 +234,13 @@ static void look_at(struct cairn_store *store, struct done *done)
     int rcs[] = {
         cairn_checkpoint_list(store, &all, note_info, NULL, &total, &error),
         cairn_checkpoint_get(store, "3", &info, &error),
-        cairn_checkpoint_latest(store, "w", &info, &skipped, &error),
+        cairn_checkpoint_newest(store,
+                                &(struct cairn_checkpoint_filter){.workflow = "w"},
+                                &info, &skipped, &error),
         cairn_checkpoint_tasks(store, "4", ignore_task, NULL, &error),
         cairn_checkpoint_verify(store, "4", ignore_problem, NULL, &result, &error),
         cairn_checkpoint_verify(store, NULL, ignore_problem, NULL, &result, &error),
-        cairn_doctor(".cairn", ignore_finding, NULL, &error),
+        cairn_doctor(".cairn", NULL, ignore_finding, NULL, &error),
     };
     for (size_t i = 0; i < sizeof rcs / sizeof rcs[0] && !done->rc; i++)
         done->rc = rcs[i];

@@ -80,7 +80,7 @@ static void cancel_when_degraded(struct seen *seen, const struct cairn_event *ev
         return;
     ck_assert_int_eq(stat("small/filler", &st), 0);
     ck_assert_int_eq(truncate("small/filler", st.st_size - 49152), 0);
-    seen->rc = cairn_cancel(seen->store, 1, &error);
+    seen->rc = cairn_cancel(seen->store, 1, NULL, &error);
 }
 
 START_TEST(cancel_is_heeded_while_the_disk_is_full)

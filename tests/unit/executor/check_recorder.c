@@ -90,7 +90,9 @@ START_TEST(recorder_saves)
     good(cairn_recorder_open(&recorder, w, store, &error));
     good(cairn_recorder_save(recorder, &first, 1, id[0], &error));
     good(cairn_recorder_save(recorder, rest, 2, id[1], &error));
-    good(cairn_checkpoint_latest(store, "rec", &latest, &skipped, &error));
+    good(cairn_checkpoint_newest(store,
+                                 &(struct cairn_checkpoint_filter){.workflow = "rec"},
+                                 &latest, &skipped, &error));
     ck_assert_str_eq(latest.id, id[1]);
     ck_assert_uint_eq(skipped, 0);
     good(cairn_checkpoint_list(store, &filter, note_checkpoint, &r, &total, &error));

@@ -352,7 +352,7 @@ START_TEST(every_read_fails)
         ck_assert_msg(rc == CAIRN_EIO && error.sys == EIO, "%d: %s", rc, error.text);
         ck_assert_ptr_null(strstr(error.text, "malformed"));
         int bad = 0; /* the doctor tells of it, but not as damage */
-        ck_assert_int_eq(cairn_doctor(path, note_bad, &bad, &error), CAIRN_EIO);
+        ck_assert_int_eq(cairn_doctor(path, NULL, note_bad, &bad, &error), CAIRN_EIO);
         ck_assert_int_gt(bad, 0);
         read_fails = 0;
         cairn_store_close(store);

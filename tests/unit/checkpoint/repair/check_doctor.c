@@ -22,8 +22,9 @@ static int note_finding(void *context, const struct cairn_finding *finding)
 static void expect_finding(struct lab *lab, const char *text, const char *remedy)
 {
     struct findings findings = {0};
-    ck_assert_int_eq(cairn_doctor(lab->path, note_finding, &findings, &lab->error),
-                     CAIRN_EDAMAGED);
+    ck_assert_int_eq(
+        cairn_doctor(lab->path, NULL, note_finding, &findings, &lab->error),
+        CAIRN_EDAMAGED);
     ck_assert_int_ge(findings.bad, 1); /* the check of records reports pages as well */
     ck_assert_int_le(findings.bad, 2);
     ck_assert_msg(strstr(findings.text, text), "%s", findings.text);
@@ -51,7 +52,7 @@ START_TEST(doctor_in_one_line)
     struct lab *lab = lab_open(60);
     lab_put(lab, "FDDFDD");
     cairn_store_close(lab->store); /* nothing is left in the WAL */
-    MUST(lab, cairn_doctor(lab->path, note_finding, &findings, &lab->error));
+    MUST(lab, cairn_doctor(lab->path, NULL, note_finding, &findings, &lab->error));
     overwrite(lab, "cairn.db", 52, "\xff"); /* several findings of SQLite */
     expect_finding(lab, "pages of the database are damaged: ", again);
     overwrite(lab, "cairn.db", 0, "garbage!");

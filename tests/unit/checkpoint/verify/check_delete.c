@@ -108,8 +108,9 @@ START_TEST(stranded_by_deletion)
         ck_assert_msg(strstr(lab->error.text, text), "%s", lab->error.text);
     }
     MUST(lab, lab_rebuild(lab, 1));
-    MUST(lab,
-         cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error));
+    MUST(lab, cairn_checkpoint_newest(
+                  lab->store, &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                  &info, &skipped, &lab->error));
     ck_assert_uint_eq(info.seq, 2);
     ck_assert_uint_eq(skipped, 2);
     MUST(lab, outcomes_recover(lab->store, lab->sha, 1, &r, &lab->error));
@@ -140,9 +141,11 @@ START_TEST(stranded_by_deletion)
     lab_put(lab, "FD");
     lab_damage(lab, 0);
     MUST(lab, delete_one(lab, "1"));
-    ck_assert_int_eq(
-        cairn_checkpoint_latest(lab->store, "nightly", &info, NULL, &lab->error),
-        CAIRN_ENOTFOUND);
+    ck_assert_int_eq(cairn_checkpoint_newest(
+                         lab->store,
+                         &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                         &info, NULL, &lab->error),
+                     CAIRN_ENOTFOUND);
     ck_assert_msg(strstr(lab->error.text, "deleted"), "%s", lab->error.text);
     lab_close(lab);
 }

@@ -391,9 +391,11 @@ START_TEST(verify_names_impossible_seqs)
         }
         for (int n = 0; n < lab->n; n++)
             lab_damage(lab, n);
-        ck_assert_int_eq(
-            cairn_checkpoint_latest(lab->store, "nightly", &info, NULL, &lab->error),
-            CAIRN_EDAMAGED);
+        ck_assert_int_eq(cairn_checkpoint_newest(
+                             lab->store,
+                             &(struct cairn_checkpoint_filter){.workflow = "nightly"},
+                             &info, NULL, &lab->error),
+                         CAIRN_EDAMAGED);
         lab_close(lab);
     }
 }
