@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Error text about a place in a workflow file:
+/* The text of a workflow file as it was read, and places in it. Columns count
+ * characters (code points), as people and editors do. Pure.
+ *
+ * Error text about a place in a workflow file:
  *
  *   build.yaml:7:5: unknown key `neds` in task `link`; did you mean `needs`?
  *      7 |     neds: [compile]
@@ -9,7 +12,23 @@
 #ifndef WORKFLOW_DIAGNOSTIC_H
 #define WORKFLOW_DIAGNOSTIC_H
 
-#include "workflow/source.h"
+#include "graph/definition.h"
+
+struct source {
+    const char *name; /* for messages */
+    struct str text;
+};
+
+/* A line (from 1) without its line break; ptr is NULL past the last one. A line ends
+ * with LF, CR LF or CR. */
+struct str source_line(const struct source *source, uint32_t line);
+/* Line and column of a byte of the text. */
+struct position source_position(const struct source *source, size_t offset);
+/* Where content[offset..offset+length) of a scalar stands that starts at `start`: the
+ * content may be quoted, folded or indented, so the same occurrence of the same bytes
+ * is looked for; `start` if there is none. */
+struct position source_inside(const struct source *source, struct position start,
+                              struct str content, size_t offset, size_t length);
 
 struct diagnostic {
     const struct source *source;
@@ -23,15 +42,16 @@ int diagnose(const struct diagnostic *diagnostic, struct position at,
              const char *format, ...) __attribute__((format(printf, 3, 4)));
 int diagnose_as(const struct diagnostic *diagnostic, int code, struct position at,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
-
 /* For `%.*s`: a text from the file, cut to what a message has room for. */
 int shown_length(struct str text);
+
 #define SHOWN(text) shown_length(text), (text).ptr ? (text).ptr : ""
 
 /* "; did you mean `word`?", or nothing when no candidate is near. */
 struct hint {
     char text[128];
 };
+
 struct hint hint_nearest(struct str word, const struct str *candidates, size_t n);
 
 #endif

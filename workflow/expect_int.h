@@ -1,12 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading nodes of an expected kind and type: `what` names the value in messages. Each
+/* The state of parsing one workflow file. Nodes, and everything that is only needed
+ * while parsing, live in parser.scratch; the definition's text is copied into its own
+ * arena. Every function of the parser that returns int returns 0 or a negative code
+ * with the error filled.
+ *
+ * Order matters: params, secrets, env, defaults and pools are read before tasks, the
+ * foreach keys of all tasks before any of their needs, and all needs before the names
+ * of other tasks in expressions are checked.
+ *
+ * Reading nodes of an expected kind and type: `what` names the value in messages. Each
  * function returns 0, or a negative code with the error filled and *out unchanged. */
 #ifndef WORKFLOW_EXPECT_INT_H
 #define WORKFLOW_EXPECT_INT_H
 
-#include "workflow/parser_int.h"
+#include "graph/definition.h"
+#include "workflow/parse.h"
+#include "workflow/yaml.h"
 
-/* ---- expect.c ---- */
+struct command_shell {
+    struct str *words;
+    uint32_t n;
+};
+
+struct thresholds {
+    uint32_t min, warn; /* of a check's confidence, in permille */
+};
+
+/* The name of a task in ${{ }} or `if`, which is checked when all needs are known. */
+struct pending {
+    const struct node *node;
+    struct str text;
+    size_t at; /* of the name in the text */
+    const struct name *name;
+    uint32_t def;
+};
+
+/* Those of a task's nodes that are needed again after it was read. */
+struct task_nodes {
+    const struct node *needs, *needs_all, *when; /* values, or NULL; of needs_all the
+                                                    key */
+};
+
+struct parser {
+    const struct parse_options *options;
+    struct source source;
+    struct diagnostic diagnostic;
+    struct position place; /* of the last error */
+    struct definition *out;
+    struct arena scratch;
+    struct buf warnings, notes; /* of struct str */
+    struct buf pending;         /* of struct pending */
+    struct key_value *env;      /* of the workflow, sorted */
+    uint32_t n_env;
+    struct command_shell shell; /* of a task that gives none; so are the next four */
+    int64_t timeout_ms, grace_ms;
+    struct retry_policy retry;
+    struct thresholds check;
+    uint32_t other_forms;                      /* warnings of {{ }} */
+    uint64_t n_values, value_bytes, n_members; /* of all foreach so far */
+    bool *pool_used;
+    const struct node *exclude, *include; /* of the task that is read, or NULL */
+    struct task_nodes *nodes;             /* [n_defs] */
+};
+
+/* Reports it and returns CAIRN_ENOMEM. */
+static inline int out_of_memory(const struct parser *p)
+{
+    return error_nomem(p->diagnostic.error);
+}
+
+/* After a mistake, where others can be looked for: keeps it and returns 0. Else, or if
+ * only the first is wanted, returns rc. */
+int parse_go_on(const struct parser *p, int rc);
+/* Nothing that was read before this point was wrong. */
+bool parse_is_good(const struct parser *p);
+/* Adds a warning: "FILE:LINE:COLUMN: text". Memory trouble shows when the warnings are
+ * handed over. */
+void parse_warn(struct parser *p, struct position at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Adds a note: a line about members of foreach that are new or gone on disk. */
+void parse_note(struct parser *p, const struct buf *line);
+/* Hands the warnings and notes over to the definition. */
+int keep_messages(struct parser *p);
 
 bool node_is_null(const struct node *node);
 int expect_map(const struct parser *p, const struct node *node, const char *what);
@@ -24,9 +99,11 @@ int expect_key(const struct parser *p, const struct node *node, const char *what
 /* Text without ${{ }}. */
 int expect_fixed(const struct parser *p, const struct node *node, const char *what,
                  struct str *out);
+
 struct bounds {
     int64_t least, most;
 };
+
 int expect_integer(const struct parser *p, const struct node *node, const char *what,
                    struct bounds bounds, int64_t *out);
 /* "stop, continue or undo"; the first of them and how many more, if the rest has no
@@ -48,8 +125,6 @@ int too_long(const struct parser *p, struct position at, const char *what);
 /* The first ${{ of a text. */
 struct position place_of_reference(const struct parser *p, const struct node *node,
                                    struct str text);
-
-/* ---- expect_keys.c ---- */
 
 /* Which mapping it is, for messages: {"task", link} gives "in task `link`", without
  * a name the text is all ("at the top level"). */

@@ -4,7 +4,7 @@
 #define WORKFLOW_PARSE_H
 
 #include "graph/definition.h"
-#include "workflow/source.h"
+#include "workflow/diagnostic.h"
 
 /* Mistakes of one workflow file, when more than the first is looked for. */
 enum { MISTAKES = 20 };

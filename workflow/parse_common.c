@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Environments, shells, timeouts, retries and thresholds. */
-#include "workflow/parse_common_int.h"
-#include "workflow/parse_refs_int.h"
+#include "workflow/parse_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"

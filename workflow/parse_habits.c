@@ -4,9 +4,7 @@
  * started without one, and `[[` for a shell that may not have it. All of it is valid,
  * and fails late.
  */
-#include "workflow/parse_refs_int.h"
-
-#include "workflow/parse_task_int.h"
+#include "workflow/parse_int.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of names: the workflow's secrets, and what a task takes of its secrets and
  * params. All are kept sorted. */
-#include "workflow/parse_common_int.h"
-#include "workflow/parse_task_int.h"
-#include "workflow/parse_top_int.h"
+#include "workflow/parse_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
@@ -158,4 +156,307 @@ int read_task_params(struct parser *p, struct task_def *def, const struct node *
     def->n_params = rc ? 0 : names.n;
     def->own_params = true;
     return rc;
+}
+
+/* Params: `name: default`, or typed, and the values given for one run. The type only
+ * decides what is accepted; a value stays the text that it was written as. */
+
+enum param_type { TYPE_STRING, TYPE_INT, TYPE_NUMBER, TYPE_BOOL, TYPES };
+
+static const struct str type_names[TYPES] = {NAME("string"), NAME("int"),
+                                             NAME("number"), NAME("bool")};
+
+static const char *const type_forms[TYPES] = {
+    "text", "an int such as 8 or -5", "a number such as 8 or -1.5", "true or false"};
+
+struct param {
+    struct key_value pair; /* first: what is sorted by */
+    bool given;            /* it has a value */
+    uint8_t type;
+    struct str *choices; /* [n_choices] none: anything of the type */
+    uint32_t n_choices;
+};
+
+static size_t count_digits(struct str text, size_t from)
+{
+    size_t n = 0;
+    while (from + n < text.len && text.ptr[from + n] >= '0' &&
+           text.ptr[from + n] <= '9')
+        n++;
+    return n;
+}
+
+/* -?[0-9]+, for numbers with (.[0-9]+)? */
+static bool is_number(struct str text, bool decimals)
+{
+    size_t at = text.len > 0 && text.ptr[0] == '-';
+    size_t whole = count_digits(text, at);
+    at += whole;
+    if (whole == 0 || at == text.len)
+        return whole > 0;
+    size_t part = count_digits(text, at + 1);
+    return decimals && text.ptr[at] == '.' && part > 0 && at + 1 + part == text.len;
+}
+
+static bool is_bool(struct str text)
+{
+    return str_equal(text, STR("true")) || str_equal(text, STR("false"));
+}
+
+static bool fits_type(enum param_type type, struct str text)
+{
+    switch (type) {
+    case TYPE_INT:
+        return is_number(text, false);
+    case TYPE_NUMBER:
+        return is_number(text, true);
+    case TYPE_BOOL:
+        return is_bool(text);
+    case TYPE_STRING:
+    case TYPES:
+        break;
+    }
+    return true;
+}
+
+static bool is_choice(const struct param *param, struct str value)
+{
+    bool found = param->n_choices == 0;
+    for (uint32_t i = 0; i < param->n_choices && !found; i++)
+        found = str_equal(param->choices[i], value);
+    return found;
+}
+
+/* ---- In the file ---- */
+
+static int read_value(const struct parser *p, const struct node *node, const char *what,
+                      const struct param *param, struct str *out)
+{
+    int rc = 0;
+    if (param->type == TYPE_BOOL && node->kind == NODE_TEXT && is_bool(node->text))
+        *out = arena_str(&p->out->arena, node->text);
+    else
+        rc = expect_fixed(p, node, what, out);
+    if (rc)
+        return rc;
+    if (!out->ptr)
+        return out_of_memory(p);
+    if (!fits_type(param->type, *out))
+        return diagnose(&p->diagnostic, node->at, "%s must be %s, not `%.*s`", what,
+                        type_forms[param->type], SHOWN(*out));
+    if (param->pair.key.len + 1 + out->len > LIMIT_ENV_STRING)
+        return too_long(p, node->at, what);
+    return 0;
+}
+
+static int read_choices(const struct parser *p, const struct node *list,
+                        struct param *param)
+{
+    char what[128];
+    int rc = expect_list(p, list, "`choices`");
+    if (rc)
+        return rc;
+    if (list->n == 0)
+        return diagnose(&p->diagnostic, list->at,
+                        "`choices` is empty; without it every value is taken");
+    if (list->n > LIMIT_CHOICES)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, list->at,
+                           "more than %d choices", LIMIT_CHOICES);
+    param->choices = arena_take(&p->out->arena, list->n, sizeof *param->choices);
+    if (!param->choices)
+        return out_of_memory(p);
+    snprintf(what, sizeof what, "a choice of the param `%.*s`", SHOWN(param->pair.key));
+    for (const struct node *item = list->first; item && !rc; item = item->next) {
+        struct str choice;
+        rc = read_value(p, item, what, param, &choice);
+        if (!rc && param->n_choices && is_choice(param, choice))
+            rc = diagnose(&p->diagnostic, item->at, "the choice `%.*s` is here twice",
+                          SHOWN(choice));
+        if (!rc)
+            param->choices[param->n_choices++] = choice;
+    }
+    return rc;
+}
+
+static int read_default(const struct parser *p, const struct node *node,
+                        struct param *param)
+{
+    char what[128];
+    snprintf(what, sizeof what, "the default of the param `%.*s`",
+             SHOWN(param->pair.key));
+    int rc = read_value(p, node, what, param, &param->pair.value);
+    param->given = !rc;
+    if (rc || is_choice(param, param->pair.value))
+        return rc;
+    struct hint hint =
+        hint_nearest(param->pair.value, param->choices, param->n_choices);
+    return diagnose(&p->diagnostic, node->at, "%s is not among its `choices`: `%.*s`%s",
+                    what, SHOWN(param->pair.value), hint.text);
+}
+
+static int read_typed(const struct parser *p, const struct node *map,
+                      struct param *param)
+{
+    enum { TYPE, DEFAULT, CHOICES, COUNT };
+    static const struct str names[COUNT] = {NAME("type"), NAME("default"),
+                                            NAME("choices")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"param", param->pair.key};
+    int rc = expect_keys(p, map, where, names, found, COUNT);
+    if (!rc && found[TYPE])
+        rc = expect_choice(p, found[TYPE]->next, "`type`", type_names, TYPES,
+                           &param->type);
+    if (!rc && found[CHOICES])
+        rc = read_choices(p, found[CHOICES]->next, param);
+    if (!rc && found[DEFAULT])
+        rc = read_default(p, found[DEFAULT]->next, param);
+    return rc;
+}
+
+static int read_param(const struct parser *p, const struct node *key,
+                      struct param *param)
+{
+    char what[128];
+    int rc = expect_key(p, key, "the name of a param", &param->pair.key);
+    if (rc)
+        return rc;
+    if (!str_is_key(param->pair.key))
+        return diagnose(&p->diagnostic, key->at,
+                        "the param `%.*s` must be named with a-z, 0-9 and _, not "
+                        "beginning with a digit",
+                        SHOWN(param->pair.key));
+    param->pair.value = STR("");
+    if (key->next->kind == NODE_MAP)
+        return read_typed(p, key->next, param);
+    snprintf(what, sizeof what, "the param `%.*s`", SHOWN(param->pair.key));
+    param->given = true;
+    return read_value(p, key->next, what, param, &param->pair.value);
+}
+
+/* ---- Given for this run ---- */
+
+static int no_such_param(const struct parser *p, struct str name)
+{
+    uint32_t n = p->out->n_params;
+    struct str *names = arena_take(&p->out->arena, n, sizeof *names);
+    if (!names)
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = p->out->params[i].key;
+    struct hint hint = hint_nearest(name, names, n);
+    return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
+                       "the workflow has no param `%.*s`%s", SHOWN(name), hint.text);
+}
+
+static int check_given(const struct parser *p, const struct param *param,
+                       struct str value)
+{
+    struct str name = param->pair.key;
+    struct position none = {0, 0};
+    if (name.len + 1 + value.len > LIMIT_ENV_STRING)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, none,
+                           "the value given for the param `%.*s` is longer than %d "
+                           "bytes, the most the kernel passes in one string",
+                           SHOWN(name), LIMIT_ENV_STRING);
+    if (!fits_type(param->type, value))
+        return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
+                           "the value given for the param `%.*s` must be %s (its type "
+                           "is %s), not `%.*s`",
+                           SHOWN(name), type_forms[param->type],
+                           type_names[param->type].ptr, SHOWN(value));
+    if (is_choice(param, value))
+        return 0;
+    char all[200];
+    join_words(all, sizeof all, param->choices, param->n_choices);
+    struct hint hint = hint_nearest(value, param->choices, param->n_choices);
+    return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
+                       "the param `%.*s` must be %s, not `%.*s`%s", SHOWN(name), all,
+                       SHOWN(value), hint.text);
+}
+
+/* Of several values for one param the last one counts. */
+static int use_given(const struct parser *p, struct param *params,
+                     const struct cairn_param *given)
+{
+    struct str value = str_of(given->value);
+    uint32_t index = definition_param(p->out, str_of(given->name));
+    if (index == UINT32_MAX)
+        return no_such_param(p, str_of(given->name));
+    params[index].given = true;
+    int rc = check_given(p, &params[index], value);
+    if (rc)
+        return rc;
+    struct str copy = arena_str(&p->out->arena, value);
+    if (!copy.ptr)
+        return out_of_memory(p);
+    p->out->params[index].value = copy;
+    return 0;
+}
+
+/* Names all that are missing. */
+static int check_required(const struct parser *p, const struct param *params)
+{
+    struct buf missing = BUF_INIT;
+    uint32_t n = 0, first = 0;
+    for (uint32_t i = 0; i < p->out->n_params; i++) {
+        if (params[i].given)
+            continue;
+        if (n++ == 0)
+            first = i;
+        buf_format(&missing, "%s`%.*s`", n > 1 ? ", " : "", SHOWN(params[i].pair.key));
+    }
+    int rc = missing.failed ? out_of_memory(p) : 0;
+    if (!rc && n == 1)
+        rc = diagnose_as(&p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
+                         "the param `%.*s` has no default and needs a value; give it "
+                         "with --param %.*s=...",
+                         SHOWN(params[first].pair.key), SHOWN(params[first].pair.key));
+    else if (!rc && n > 1)
+        rc = diagnose_as(&p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
+                         "%u params have no default and need values, each given with "
+                         "--param %.*s=...: %.*s",
+                         n, SHOWN(params[first].pair.key), (int)missing.size,
+                         missing.data);
+    buf_release(&missing);
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_compare(((const struct param *)a)->pair.key,
+                       ((const struct param *)b)->pair.key);
+}
+
+int read_params(struct parser *p, const struct node *map)
+{
+    struct definition *out = p->out;
+    uint32_t n = 0, count = map && map->kind == NODE_MAP ? map->n : 0;
+    int rc = map ? expect_map(p, map, "`params`") : 0;
+    if (rc)
+        return rc;
+    struct param *params = arena_take(&p->scratch, count, sizeof *params);
+    out->params = arena_take(&out->arena, count, sizeof *out->params);
+    if (!params || !out->params)
+        return out_of_memory(p);
+    bool known = true;
+    for (const struct node *key = map ? map->first : NULL; key && !rc;
+         key = key->next->next) {
+        rc = read_param(p, key, &params[n]);
+        if (!rc)
+            warn_of_param(p, key->next, params[n].pair.key, params[n].pair.value);
+        known = known && !rc;
+        n += !rc;
+        rc = parse_go_on(p, rc);
+    }
+    if (!known && p->options->mistakes)
+        p->options->mistakes->names_unknown = true;
+    if (rc || !known)
+        return rc;
+    qsort(params, n, sizeof *params, by_name);
+    for (uint32_t i = 0; i < n; i++)
+        out->params[i] = params[i].pair;
+    out->n_params = n;
+    for (size_t i = 0; i < p->options->n_params && !rc; i++)
+        rc = parse_go_on(p, use_given(p, params, &p->options->params[i]));
+    return rc ? rc : check_required(p, params);
 }

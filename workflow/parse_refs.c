@@ -1,13 +1,291 @@
 /* SPDX-License-Identifier: MIT */
-/* ${{ }} and conditions: whether they can be read, and how long a text gets.
- * parse_known.c looks at the names in them. */
-#include "workflow/parse_known_int.h"
+/* Names in ${{ }} and conditions: each must be known, and may not stand everywhere.
+ * Names of other tasks are kept until all needs are known. */
+#include "workflow/parse_int.h"
+
+#include "workflow/expect_int.h"
+#include "workflow/scalar.h"
 
 #include "base/limits.h"
 #include "graph/text_expand.h"
-#include "workflow/scalar.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* A text of the file while it is checked, and the name in it that is being checked. */
+struct checking {
+    struct parser *p;
+    const struct node *node;
+    struct str text;
+    const struct task_def *def; /* NULL: of the workflow */
+    enum place place;
+    const struct name *name;
+    size_t at;        /* where the name begins in the text */
+    bool only_params; /* so far: no other names */
+};
+
+/* How a task itself needs another one: as a whole, and how many members, or parts, by
+ * name. */
+struct direct_need {
+    bool whole, part;
+    uint32_t members;
+};
+
+/* Is the target, as a whole, needed by the task or by anything that it needs? Most of
+ * them can be told at once; the others are found out together, NEEDED_TOGETHER targets
+ * at a time, each time with one look at all needs:
+ *
+ *   needed_surely -> else needed_ask -> for all that was asked: needed_find
+ *                                    -> needed_found for each -> needed_ask anew */
+enum { NEEDED_TOGETHER = 256 };
+
+/* Of the name. Reads the file from its beginning, so it is only for errors. */
+static struct position position_of_name(const struct checking *c)
+{
+    return source_inside(&c->p->source, c->node->at, c->text, c->at, c->name->length);
+}
+
+static struct str word_of(const struct checking *c)
+{
+    return (struct str){c->text.ptr + c->at, c->name->length};
+}
+
+static const char *place_name(const struct checking *c)
+{
+    switch (c->place) {
+    case IN_WORKFLOW:
+        return "the workflow's `env`";
+    case IN_FOREACH:
+        return "`foreach`";
+    case IN_NEED:
+        return "the brackets of `needs`";
+    case IN_CONDITION:
+        return "`if`";
+    case IN_ENV:
+    case IN_TASK:
+        break;
+    }
+    return "${{ }}";
+}
+
+/* Read before anything runs. */
+static bool is_early(const struct checking *c)
+{
+    return c->place == IN_WORKFLOW || c->place == IN_FOREACH || c->place == IN_NEED;
+}
+
+/* ---- Names ---- */
+
+static bool has_env(const struct task_def *def, struct str name)
+{
+    for (uint32_t i = 0; i < def->n_env; i++)
+        if (str_equal(def->env[i].key, name))
+            return true;
+    return false;
+}
+
+/* Everything that could stand there: foreach keys, params.NAME, env.NAME. */
+static struct hint nearest_name(const struct checking *c, struct str word)
+{
+    enum { MOST = 64 };
+    const struct definition *out = c->p->out;
+    char texts[2 * MOST][LIMIT_NAME_BYTES + 8];
+    struct str candidates[LIMIT_FOREACH_KEYS + 2 * MOST];
+    size_t n = 0, made = 0;
+    for (uint32_t k = 0; c->def && k < c->def->n_foreach; k++)
+        candidates[n++] = c->def->foreach[k].name;
+    for (uint32_t i = 0; i < out->n_params && i < MOST; i++, made++) {
+        struct str key = out->params[i].key;
+        snprintf(texts[made], sizeof texts[made], "params.%.*s", (int)key.len, key.ptr);
+        candidates[n++] = str_of(texts[made]);
+    }
+    for (uint32_t i = 0; c->def && i < c->def->n_env && i < MOST; i++, made++) {
+        struct str key = c->def->env[i].key;
+        snprintf(texts[made], sizeof texts[made], "env.%.*s", (int)key.len, key.ptr);
+        candidates[n++] = str_of(texts[made]);
+    }
+    return hint_nearest(word, candidates, n);
+}
+
+static int unknown_name(const struct checking *c)
+{
+    struct str bare = c->name->first;
+    struct hint hint = nearest_name(c, word_of(c));
+    if (definition_param(c->p->out, bare) != UINT32_MAX)
+        snprintf(hint.text, sizeof hint.text, "; a param is written params.%.*s",
+                 SHOWN(bare));
+    else if (c->def && has_env(c->def, bare))
+        snprintf(hint.text, sizeof hint.text, "; it is written env.%.*s", SHOWN(bare));
+    return diagnose(&c->p->diagnostic, position_of_name(c),
+                    "unknown name `%.*s` in %s%s", SHOWN(word_of(c)), place_name(c),
+                    hint.text);
+}
+
+static int refuse_secret(const struct checking *c, struct position at, struct str name)
+{
+    return diagnose(&c->p->diagnostic, at,
+                    "a secret cannot be referred to in %s; a task that lists it under "
+                    "`secrets` has it as an environment variable, $%.*s",
+                    place_name(c), SHOWN(name));
+}
+
+static int refuse_here(const struct checking *c)
+{
+    return diagnose(&c->p->diagnostic, position_of_name(c),
+                    "`%.*s` has no value yet in %s; only %s can be referred to there",
+                    SHOWN(word_of(c)), place_name(c),
+                    c->place == IN_NEED ? "params and foreach keys of the task"
+                                        : "params");
+}
+
+static int check_key(const struct checking *c)
+{
+    bool keys = c->def && c->place != IN_FOREACH;
+    if (keys && task_def_key(c->def, c->name->first) != UINT32_MAX)
+        return 0;
+    if (is_secret(c->p, c->name->first))
+        return refuse_secret(c, position_of_name(c), c->name->first);
+    return unknown_name(c);
+}
+
+static int check_param(const struct checking *c)
+{
+    if (definition_param(c->p->out, c->name->first) == UINT32_MAX)
+        return unknown_name(c);
+    if (!c->def || task_def_takes_param(c->def, c->name->first))
+        return 0;
+    return diagnose(&c->p->diagnostic, position_of_name(c),
+                    "task `%.*s` lists the params that it takes, and `%.*s` is not "
+                    "among them; add it to its `params`",
+                    SHOWN(c->def->id), SHOWN(c->name->first));
+}
+
+static int check_env(const struct checking *c)
+{
+    if (is_secret(c->p, c->name->first))
+        return refuse_secret(c, position_of_name(c), c->name->first);
+    if (is_early(c))
+        return refuse_here(c);
+    if (c->place == IN_ENV)
+        return diagnose(&c->p->diagnostic, position_of_name(c),
+                        "`%.*s`: the value of one `env` entry cannot refer to another",
+                        SHOWN(word_of(c)));
+    return has_env(c->def, c->name->first) ? 0 : unknown_name(c);
+}
+
+static int check_run(const struct checking *c)
+{
+    if (is_early(c))
+        return refuse_here(c);
+    if (c->name->kind == NAME_RUN_STATUS && !c->def->finally)
+        return diagnose(&c->p->diagnostic, position_of_name(c),
+                        "`run.status` is only known to the tasks of `finally`");
+    if (c->name->kind == NAME_RUN_ATTEMPT && c->place == IN_CONDITION)
+        return diagnose(&c->p->diagnostic, position_of_name(c),
+                        "`run.attempt` has no value in `if`, which is decided before "
+                        "the first attempt");
+    return 0;
+}
+
+static int check_task(const struct checking *c)
+{
+    struct pending pending = {
+        .node = c->node, .text = c->text, .at = c->at, .name = c->name};
+    if (is_early(c))
+        return refuse_here(c);
+    pending.def = (uint32_t)(c->def - c->p->out->defs);
+    buf_add(&c->p->pending, &pending, sizeof pending);
+    return c->p->pending.failed ? out_of_memory(c->p) : 0;
+}
+
+static int check_name(struct checking *c)
+{
+    enum name_kind kind = c->name->kind;
+    c->only_params &= kind == NAME_PARAM;
+    switch (kind) {
+    case NAME_KEY:
+        return check_key(c);
+    case NAME_PARAM:
+        return check_param(c);
+    case NAME_ENV:
+        return check_env(c);
+    case NAME_TASK_OUTPUT:
+    case NAME_TASK_STATUS:
+    case NAME_TASK_FILES:
+        return check_task(c);
+    case NAME_RUN_ID:
+    case NAME_RUN_ATTEMPT:
+    case NAME_RUN_STATUS:
+        break;
+    }
+    return check_run(c);
+}
+
+/* ---- Statuses ---- */
+
+/* In the words of others. */
+static const char *meant_by(struct str word)
+{
+    static const struct {
+        const char *word, *meant;
+    } words[] = {{"success", "completed"}, {"succeeded", "completed"},
+                 {"ok", "completed"},      {"done", "completed"},
+                 {"failure", "failed"},    {"error", "failed"},
+                 {"canceled", "cancelled"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (str_equal(word, str_of(words[i].word)))
+            return words[i].meant;
+    return NULL;
+}
+
+/* A status that there is not would never be equal: what depends on it would never, or
+ * always, be done. */
+static int check_status(const struct checking *c, const struct status_compared *s,
+                        size_t from)
+{
+    static const enum cairn_outcome of_tasks[] = {
+        CAIRN_COMPLETED, CAIRN_FAILED, CAIRN_CANCELLED, CAIRN_SKIPPED,
+        CAIRN_EXCLUDED,  CAIRN_UNDONE, CAIRN_UNKNOWN,   CAIRN_PENDING};
+    enum { OF_TASKS = sizeof of_tasks / sizeof of_tasks[0], OF_RUNS = 3 };
+    bool of_run = s->name->kind == NAME_RUN_STATUS;
+    struct str words[OF_TASKS];
+    size_t n = of_run ? OF_RUNS : OF_TASKS;
+    for (size_t i = 0; i < n; i++) {
+        words[i] = str_of(cairn_outcome_name(of_tasks[i]));
+        if (str_equal(s->text, words[i]))
+            return 0;
+    }
+    struct hint hint = hint_nearest(s->text, words, n);
+    const char *meant = meant_by(s->text);
+    if (meant)
+        snprintf(hint.text, sizeof hint.text, "; did you mean `%s`?", meant);
+    return diagnose(
+        &c->p->diagnostic,
+        source_inside(&c->p->source, c->node->at, c->text, from + s->at, s->length),
+        "there is no status `%.*s`: it is %s%s", SHOWN(s->text),
+        of_run ? "completed, failed or cancelled"
+               : "completed, failed, skipped, excluded, undone, cancelled, "
+                 "unknown or pending",
+        hint.text);
+}
+
+static int check_names(struct checking *c, const struct expression *expression,
+                       size_t from)
+{
+    struct status_compared compared;
+    uint32_t next = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < expression_names(expression) && !rc; i++) {
+        c->name = expression_name(expression, i);
+        c->at = from + c->name->at;
+        rc = check_name(c);
+    }
+    while (!rc && expression_status_compared(expression, &next, &compared))
+        rc = check_status(c, &compared, from);
+    return rc;
+}
+
+/* ${{ }} and conditions: whether they can be read, and how long a text gets. */
 
 /* ---- Places ---- */
 
@@ -269,4 +547,368 @@ int check_string(struct parser *p, const struct node *node, struct str key,
         snprintf(what, sizeof what, "`%.*s`", SHOWN(key));
     }
     return size > LIMIT_ENV_STRING ? too_long(p, node->at, what) : 0;
+}
+
+/* A search in depth through the needs of all tasks makes a forest: whatever stands
+ * below a task in its tree is needed by it, and the numbers in which the search left
+ * the tasks tell that without looking at anything between (a chain is one such path).
+ * For other targets each task gets a set of bits, the union of those of the tasks that
+ * it needs, in the order in which the search left them; so needs come first, and one
+ * pass is enough unless there is a circle. */
+
+enum { WORDS = NEEDED_TOGETHER / 64 };
+
+struct target_set {
+    uint64_t words[WORDS];
+};
+
+/* 0: the search has not come here yet; OPEN: what it needs is being looked at. */
+enum { OPEN = UINT32_MAX };
+
+struct needed {
+    const struct task_def *defs;
+    uint32_t n;
+    /* The forest. */
+    uint32_t *left;  /* [n] the how-manieth that the search left, from 1 */
+    uint32_t *below; /* [n] the first that was left below it, or itself */
+    uint32_t *order; /* [n] as they were left */
+    bool *whole;     /* [n] in its tree it is needed as a whole */
+    bool circle;
+    /* What is asked for. */
+    struct target_set *sets; /* [n] */
+    uint32_t *place;         /* [n] of a target among the bits, plus 1; 0: not asked */
+    uint32_t asked[NEEDED_TOGETHER];
+    uint32_t n_asked;
+    bool found;
+    /* The direct needs of one task. */
+    uint32_t def;
+    struct direct_need *direct; /* [n] */
+};
+
+/* ---- The forest ---- */
+
+struct step { /* of the search: a task, and which of its needs is next */
+    uint32_t def, need;
+};
+
+static void leave_task(struct needed *s, uint32_t def, uint32_t *n_left)
+{
+    s->order[(*n_left)++] = def;
+    s->left[def] = *n_left;
+}
+
+static void search_from(struct needed *s, uint32_t root, struct step *path,
+                        uint32_t *n_left)
+{
+    uint32_t depth = 0;
+    path[depth++] = (struct step){root, 0};
+    s->left[root] = OPEN;
+    s->below[root] = *n_left + 1;
+    while (depth) {
+        struct step *top = &path[depth - 1];
+        const struct task_def *def = &s->defs[top->def];
+        if (top->need == def->n_needs) {
+            leave_task(s, top->def, n_left);
+            depth--;
+            continue;
+        }
+        const struct need *need = &def->needs[top->need++];
+        s->circle |= s->left[need->target] == OPEN;
+        if (s->left[need->target])
+            continue;
+        s->left[need->target] = OPEN;
+        s->below[need->target] = *n_left + 1;
+        s->whole[need->target] = !need->bindings;
+        path[depth++] = (struct step){need->target, 0};
+    }
+}
+
+/* From the last task on: it usually needs those above it. */
+static void search_all(struct needed *s, struct step *path)
+{
+    uint32_t n_left = 0;
+    for (uint32_t i = s->n; i-- > 0;)
+        if (!s->left[i])
+            search_from(s, i, path, &n_left);
+}
+
+/* NULL: out of memory. All needs have been read; they may still form a circle. */
+static struct needed *needed_new(struct parser *p)
+{
+    struct arena *arena = &p->scratch;
+    uint32_t n = p->out->n_defs;
+    struct needed *s = arena_take(arena, 1, sizeof *s);
+    struct step *path = arena_take(arena, n, sizeof *path);
+    if (!s || !path)
+        return NULL;
+    s->defs = p->out->defs;
+    s->n = n;
+    s->def = UINT32_MAX;
+    s->left = arena_take(arena, n, sizeof *s->left);
+    s->below = arena_take(arena, n, sizeof *s->below);
+    s->order = arena_take(arena, n, sizeof *s->order);
+    s->whole = arena_take(arena, n, sizeof *s->whole);
+    s->sets = arena_take(arena, n, sizeof *s->sets);
+    s->place = arena_take(arena, n, sizeof *s->place);
+    s->direct = arena_take(arena, n, sizeof *s->direct);
+    if (!s->left || !s->below || !s->order || !s->whole || !s->sets || !s->place ||
+        !s->direct)
+        return NULL;
+    search_all(s, path);
+    return s;
+}
+
+static bool needed_surely(const struct needed *s, uint32_t def, uint32_t target)
+{
+    return s->whole[target] && s->below[def] <= s->left[target] &&
+           s->left[target] < s->left[def];
+}
+
+/* ---- Direct needs ---- */
+
+/* Cheap for the task that was asked about last. */
+static struct direct_need needed_directly(struct needed *s, uint32_t def,
+                                          uint32_t target)
+{
+    if (s->def == def)
+        return s->direct[target];
+    for (uint32_t i = 0; s->def != UINT32_MAX && i < s->defs[s->def].n_needs; i++)
+        s->direct[s->defs[s->def].needs[i].target] = (struct direct_need){0};
+    s->def = def;
+    for (uint32_t i = 0; i < s->defs[def].n_needs; i++) {
+        const struct need *need = &s->defs[def].needs[i];
+        s->direct[need->target].whole |= !need->bindings;
+        s->direct[need->target].part |= need->open != 0;
+        s->direct[need->target].members += need->bindings != NULL;
+    }
+    return s->direct[target];
+}
+
+/* ---- Many targets together ---- */
+
+static void forget_asked(struct needed *s)
+{
+    for (uint32_t i = 0; i < s->n_asked; i++)
+        s->place[s->asked[i]] = 0;
+    s->n_asked = 0;
+    s->found = false;
+}
+
+/* False: there are NEEDED_TOGETHER targets already. */
+static bool needed_ask(struct needed *s, uint32_t target)
+{
+    if (s->found)
+        forget_asked(s);
+    if (s->place[target])
+        return true;
+    if (s->n_asked == NEEDED_TOGETHER)
+        return false;
+    s->asked[s->n_asked++] = target;
+    s->place[target] = s->n_asked;
+    return true;
+}
+
+static bool add_needs(struct needed *s, uint32_t def)
+{
+    struct target_set set = s->sets[def];
+    for (uint32_t i = 0; i < s->defs[def].n_needs; i++) {
+        const struct need *need = &s->defs[def].needs[i];
+        uint32_t bit = s->place[need->target] - 1;
+        for (int w = 0; w < WORDS; w++)
+            set.words[w] |= s->sets[need->target].words[w];
+        if (s->place[need->target] && !need->bindings)
+            set.words[bit / 64] |= UINT64_C(1) << bit % 64;
+    }
+    bool grown = memcmp(&set, &s->sets[def], sizeof set) != 0;
+    s->sets[def] = set;
+    return grown;
+}
+
+static void needed_find(struct needed *s)
+{
+    bool again = true;
+    memset(s->sets, 0, s->n * sizeof *s->sets);
+    while (again) {
+        bool grown = false;
+        for (uint32_t i = 0; i < s->n; i++)
+            grown |= add_needs(s, s->order[i]);
+        again = grown && s->circle;
+    }
+    s->found = true;
+}
+
+static bool needed_found(const struct needed *s, uint32_t def, uint32_t target)
+{
+    uint32_t bit = s->place[target] - 1;
+    return s->sets[def].words[bit / 64] >> bit % 64 & 1;
+}
+
+/* Names of other tasks in expressions: the value must be known when it is used, so the
+ * other task must have ended before, which only `needs` guarantees. */
+
+/* A name being checked. What is not told at once waits, in order, until it is found out
+ * together with others: so the first mistake of the file is the one that is reported.
+ */
+struct reach {
+    struct parser *p;
+    struct needed *needed;
+    const struct pending *pending;
+    const struct task_def *def; /* whose text it is */
+    uint32_t target;
+    size_t *waiting; /* indices of pending names, the first `n_waiting` of them */
+    size_t n_waiting;
+};
+
+static const struct task_def *target_of(const struct reach *r)
+{
+    return &r->p->out->defs[r->target];
+}
+
+static struct position position_of_pending(const struct reach *r)
+{
+    const struct pending *pending = r->pending;
+    return source_inside(&r->p->source, pending->node->at, pending->text, pending->at,
+                         pending->name->length);
+}
+
+static int unknown_task(const struct reach *r)
+{
+    const struct definition *out = r->p->out;
+    struct str name = r->pending->name->first;
+    struct str *ids = arena_take(&r->p->scratch, out->n_defs, sizeof *ids);
+    if (!ids)
+        return out_of_memory(r->p);
+    for (uint32_t i = 0; i < out->n_defs; i++)
+        ids[i] = out->defs[i].id;
+    struct hint hint = hint_nearest(name, ids, out->n_defs);
+    return diagnose(&r->p->diagnostic, position_of_pending(r),
+                    "there is no task `%.*s`%s", SHOWN(name), hint.text);
+}
+
+static int not_needed(const struct reach *r, uint32_t members)
+{
+    struct str id = r->def->id, target = target_of(r)->id;
+    if (members > 1)
+        return diagnose(&r->p->diagnostic, position_of_pending(r),
+                        "task `%.*s` needs %u members of `%.*s`, so it cannot be told "
+                        "which one is meant",
+                        SHOWN(id), members, SHOWN(target));
+    if (target_of(r)->finally && !r->def->finally)
+        return diagnose(&r->p->diagnostic, position_of_pending(r),
+                        "`%.*s` stands under `finally` and only runs after task `%.*s`",
+                        SHOWN(target), SHOWN(id));
+    return diagnose(&r->p->diagnostic, position_of_pending(r),
+                    "task `%.*s` does not need %s`%.*s`, so nothing is known of it "
+                    "yet; add it to `needs`",
+                    SHOWN(id), target_of(r)->n_foreach ? "all of " : "", SHOWN(target));
+}
+
+static int outputs_of_group(const struct reach *r)
+{
+    struct str target = target_of(r)->id;
+    const struct foreach_key *key = &target_of(r)->foreach[0];
+    return diagnose(
+        &r->p->diagnostic, position_of_pending(r),
+        "`%.*s` is a group of tasks, of which only the status and the files "
+        "are known as a whole; need one member (`%.*s[%.*s=...]`) to use its outputs",
+        SHOWN(target), SHOWN(target), SHOWN(key->name));
+}
+
+static int files_of_none(const struct reach *r)
+{
+    struct str target = target_of(r)->id;
+    return diagnose(&r->p->diagnostic, position_of_pending(r),
+                    "task `%.*s` declares no `outputs`, so it has no files",
+                    SHOWN(target));
+}
+
+/* The target is known to have ended. */
+static int check_kind(const struct reach *r)
+{
+    if (r->pending->name->kind == NAME_TASK_FILES && !target_of(r)->n_outputs)
+        return files_of_none(r);
+    bool group = target_of(r)->n_foreach > 0;
+    return group && r->pending->name->kind == NAME_TASK_OUTPUT ? outputs_of_group(r)
+                                                               : 0;
+}
+
+static const struct pending *pending_at(const struct reach *r, size_t i)
+{
+    return (const struct pending *)(const void *)r->p->pending.data + i;
+}
+
+static void look_at(struct reach *r, size_t i)
+{
+    r->pending = pending_at(r, i);
+    r->def = &r->p->out->defs[r->pending->def];
+    r->target = map_get(&r->p->out->by_id, r->pending->name->first);
+}
+
+static int check_waiting(struct reach *r)
+{
+    int rc = 0;
+    if (r->n_waiting)
+        needed_find(r->needed);
+    for (size_t i = 0; i < r->n_waiting && !rc; i++) {
+        look_at(r, r->waiting[i]);
+        rc = needed_found(r->needed, r->pending->def, r->target) ? check_kind(r)
+                                                                 : not_needed(r, 0);
+    }
+    r->n_waiting = 0;
+    return rc;
+}
+
+static int find_out_later(struct reach *r, size_t i)
+{
+    if (!needed_ask(r->needed, r->target)) {
+        int rc = check_waiting(r);
+        if (rc)
+            return rc;
+        look_at(r, i);
+        (void)needed_ask(r->needed, r->target); /* there is room now */
+    }
+    r->waiting[r->n_waiting++] = i;
+    return 0;
+}
+
+static int check_reference(struct reach *r, size_t i)
+{
+    look_at(r, i);
+    uint32_t own = r->pending->def;
+    if (r->target == MAP_NONE)
+        return unknown_task(r);
+    if (r->target == own)
+        return diagnose(&r->p->diagnostic, position_of_pending(r),
+                        "task `%.*s` refers to itself; nothing is known of it before "
+                        "it has ended",
+                        SHOWN(r->def->id));
+    struct direct_need direct = needed_directly(r->needed, own, r->target);
+    bool files = r->pending->name->kind == NAME_TASK_FILES;
+    if (direct.members == 1)
+        return direct.part || files ? check_kind(r) : 0; /* that one is meant */
+    bool over = r->def->finally && !target_of(r)->finally;
+    if (over || direct.whole)
+        return check_kind(r);
+    if (direct.members > 1)
+        return not_needed(r, direct.members);
+    return needed_surely(r->needed, own, r->target) ? check_kind(r)
+                                                    : find_out_later(r, i);
+}
+
+int check_pending(struct parser *p)
+{
+    size_t n = p->pending.size / sizeof(struct pending);
+    struct reach r = {.p = p};
+    int rc = 0;
+    if (n == 0)
+        return 0;
+    r.needed = needed_new(p);
+    r.waiting = arena_take(&p->scratch, n, sizeof *r.waiting);
+    if (!r.needed || !r.waiting)
+        return out_of_memory(p);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = check_reference(&r, i);
+    /* An earlier mistake is reported in place of this one. */
+    int earlier = rc == CAIRN_ENOMEM ? 0 : check_waiting(&r);
+    return earlier ? earlier : rc;
 }

@@ -2,7 +2,9 @@
 /* YAML (and JSON) text to a tree of nodes, each with its place in the file. A subset on
  * purpose: one document, text keys, no anchors, aliases or tags, at most LIMIT_DEPTH
  * levels, no key twice in a mapping. scalar.h decides what a plain scalar means.
- */
+ *
+ *
+ * What happens to the text of a workflow file before libyaml reads it. */
 #ifndef WORKFLOW_YAML_H
 #define WORKFLOW_YAML_H
 

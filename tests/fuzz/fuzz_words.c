@@ -8,8 +8,8 @@
 #include "graph/members.h"
 #include "process/live.h"
 #include "tests/fuzz/fuzz.h"
+#include "workflow/diagnostic.h"
 #include "workflow/scalar.h"
-#include "workflow/source.h"
 
 #include <inttypes.h>
 

@@ -10,9 +10,9 @@
 #include "graph/fingerprint.h"
 #include "graph/graph.h"
 #include "tests/fuzz/fuzz.h"
+#include "workflow/diagnostic.h"
 #include "workflow/glob.h"
 #include "workflow/parse.h"
-#include "workflow/source.h"
 
 #define FILE_NAME "w.yaml"
 

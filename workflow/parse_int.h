@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* The keys of a workflow file, in the files that read them. Names of other tasks in
+ * texts and conditions are collected, and checked when all needs are known
+ * (check_pending). */
+#ifndef WORKFLOW_PARSE_INT_H
+#define WORKFLOW_PARSE_INT_H
+
+#include "workflow/expect_int.h"
+
+/* ---- parse_common.c ---- */
+
+/* Env of the workflow (def NULL) or a task. */
+int read_env(struct parser *p, const struct node *map, const struct task_def *def,
+             struct key_value **out, uint32_t *n);
+int read_shell(const struct parser *p, const struct node *node,
+               struct command_shell *out);
+int read_timeout(const struct parser *p, const struct node *node, int64_t *timeout_ms,
+                 int64_t *grace_ms);
+int read_retries(const struct parser *p, const struct node *node,
+                 struct retry_policy *out);
+/* Keys, values or NULL. A threshold that is not given keeps its value, but `warn` is
+ * never below a given `min`. */
+int read_thresholds(const struct parser *p, const struct node *min,
+                    const struct node *warn, struct thresholds *out);
+
+/* ---- parse_refs.c ---- */
+
+/* The key that a text belongs to decides what it may refer to. */
+enum place {
+    IN_WORKFLOW, /* env of the workflow: params */
+    IN_FOREACH,  /* the same */
+    IN_NEED,     /* brackets: params, foreach keys */
+    IN_ENV,      /* of a task: everything but env */
+    IN_TASK,     /* everything */
+    IN_CONDITION /* everything but the number of the attempt */
+};
+
+/* Checks the ${{ }} of a text of task `def` (NULL: of the workflow). *size (may be
+ * NULL): its length with what is known already put in. */
+int check_text(struct parser *p, const struct node *node, struct str text,
+               const struct task_def *def, enum place place, size_t *size);
+/* The same, and checks that "KEY=text" is no longer than the kernel takes (key may be
+ * empty, then there is no "="). */
+int check_string(struct parser *p, const struct node *node, struct str key,
+                 struct str text, const struct task_def *def, enum place place);
+/* Warns where a text has an expression in the form of another tool, which is kept as it
+ * is; `instead` is what to write. */
+void warn_of_other_form(struct parser *p, const struct node *node, struct str text,
+                        const char *instead);
+/* Text of a foreach key with params put in. */
+int read_expanded(struct parser *p, const struct node *node, const char *what,
+                  const struct task_def *def, struct str *out);
+/* Does a text of the workflow's env only need params that the task takes? `node` is
+ * the task's list. */
+int check_inherited(struct parser *p, const struct node *node,
+                    const struct task_def *def, struct str text);
+int read_condition(struct parser *p, struct task_def *def, const struct node *node);
+/* Checks every collected name: such a task must exist and have ended before. */
+int check_pending(struct parser *p);
+
+/* ---- parse_task.c, foreach.c ---- */
+
+/* All but the needs of task `index`, which are read when all tasks have been. */
+int read_task(struct parser *p, uint32_t index, const struct node *node);
+int read_foreach(struct parser *p, struct task_def *def, const struct node *node);
+
+/* ---- parse_habits.c ---- */
+
+/* Warn of what only a shell would do: in a path of `key`, a value of
+ * env or params, the items of exec, and `[[` in a text for a shell without it. */
+void warn_of_path(struct parser *p, const struct node *node, const char *key,
+                  struct str text);
+void warn_of_env(struct parser *p, const struct node *node, struct str name,
+                 struct str text);
+void warn_of_param(struct parser *p, const struct node *node, struct str name,
+                   struct str text);
+void warn_of_exec(struct parser *p, const struct node *list, struct str program);
+void warn_of_bash(struct parser *p, const struct node *node, struct str text,
+                  struct str shell);
+
+/* ---- parse_names.c ---- */
+
+bool is_secret(const struct parser *p, struct str name);
+/* The names that a task takes. */
+int read_task_secrets(struct parser *p, struct task_def *def, const struct node *node);
+int read_task_params(struct parser *p, struct task_def *def, const struct node *node);
+/* `map` NULL: there are none, but values may be given for them. */
+int read_params(struct parser *p, const struct node *map);
+int read_secrets(struct parser *p, const struct node *node);
+
+/* ---- parse_tasks.c ---- */
+
+/* `finally` may be NULL. */
+int read_tasks(struct parser *p, const struct node *map, const struct node *finally);
+/* Those of the list of `secrets`, when all tasks are there. */
+void warn_of_unlisted_secrets(struct parser *p, const struct node *list);
+
+#endif
