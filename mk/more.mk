@@ -17,7 +17,7 @@ DOC_FILES := $(filter-out docs/man,$(DOC_FILES))
 PUBLIC_HEADERS := $(wildcard include/cairn/*.h)
 INSTALLED = $(BINDIR)/cairn $(LIBDIR)/libcairn.a $(LIBDIR)/libcairn.so.$(VERSION) \
   $(addprefix $(LIBDIR)/,$(LIB_LINKS)) $(INCLUDEDIR)/cairn.h $(PKGCONFIGDIR)/cairn.pc \
-  $(PUBLIC_HEADERS:include/%=$(INCLUDEDIR)/%) $(MANDIR)/man1/cairn.1 $(COMPLETIONDIR)/cairn $(ZSHDIR)/_cairn $(FISHDIR)/cairn.fish $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
+  $(PUBLIC_HEADERS:include/%=$(INCLUDEDIR)/%) $(COMPLETIONDIR)/cairn $(ZSHDIR)/_cairn $(FISHDIR)/cairn.fish $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
 
 .PHONY: install uninstall
 install: all ## install under DESTDIR and PREFIX
@@ -32,7 +32,7 @@ install: all ## install under DESTDIR and PREFIX
 	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(INCLUDEDIR)/cairn
 	$(PC_FILE) >$(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
 	chmod 644 $(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
-	install -m 644 docs/man/cairn.1 $(DESTDIR)$(MANDIR)/man1/cairn.1
+	sh docs/man/pages.sh $(BUILD)/cairn $(DESTDIR)$(MANDIR)/man1
 	install -m 644 cli/completion.bash $(DESTDIR)$(COMPLETIONDIR)/cairn
 	sed 's|@COMPLETION@|$(COMPLETIONDIR)/cairn|' cli/completion.zsh >$(DESTDIR)$(ZSHDIR)/_cairn
 	sed 's|@COMPLETION@|$(COMPLETIONDIR)/cairn|' cli/completion.fish >$(DESTDIR)$(FISHDIR)/cairn.fish
@@ -41,6 +41,7 @@ install: all ## install under DESTDIR and PREFIX
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig || true; fi
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	grep -sl '^.TH CAIRN.* "cairn $(VERSION)"' $(DESTDIR)$(MANDIR)/man1/cairn*.1 | xargs -r rm -f
 	@rmdir $(DESTDIR)$(DOCDIR) $(DESTDIR)$(INCLUDEDIR)/cairn 2>/dev/null || true
 
 # ---- Benchmarks -----------------------------------------------------------------
@@ -114,7 +115,7 @@ fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
 SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server include examples tests bench
 # What npm has installed is not ours.
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null))
-SH_FILES := bootstrap.sh .ci/run mk/needs.sh $(sort $(shell find tests examples bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
+SH_FILES := bootstrap.sh .ci/run mk/needs.sh docs/man/pages.sh $(sort $(shell find tests examples bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
 # More checks, or with a minus fewer: '-clang-analyzer-*' takes out what takes nearly all
 # of the time, following paths.

@@ -11,6 +11,7 @@ staged() {
 staged install
 for file in bin/cairn lib/libcairn.a "lib/libcairn.so.$version" lib/libcairn.so lib/libcairn.so.0 \
     include/cairn.h include/cairn/error.h lib/pkgconfig/cairn.pc share/man/man1/cairn.1 \
+    share/man/man1/cairn-run.1 share/man/man1/cairn-checkpoint-undo-restore.1 \
     share/bash-completion/completions/cairn share/zsh/site-functions/_cairn \
     share/fish/vendor_completions.d/cairn.fish share/doc/cairn/LICENSE share/doc/cairn/README.md; do
     ok "$file is installed" test -s "stage/usr/local/$file"
