@@ -30,12 +30,15 @@ SERVER_PACKAGE := libmicrohttpd
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
   -Wvla -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wformat=2 -Wno-format-nonliteral
-HARDENING := -fstack-protector-strong -fvisibility=hidden -fPIC
+HARDENING := -fstack-protector-strong -fPIC
+# Test programs see the names of the rooms in build/internal.so; other programs see only
+# what include/cairn.map names.
+VISIBILITY = -fvisibility=hidden
 ifeq ($(SANITIZE),)
 HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -Iinclude -include base/banned.h $(OPT) $(OPT_MORE) $(WARNINGS) \
-  $(if $(WERROR),-Werror) $(if $(DEBUG),-DCAIRN_DEBUG) $(HARDENING) -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+  $(if $(WERROR),-Werror) $(if $(DEBUG),-DCAIRN_DEBUG) $(HARDENING) $(VISIBILITY) -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
   -DCAIRN_VERSION_TEXT='"$(VERSION)"' $(PACKAGE_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # Asked once, when they are first needed.
@@ -44,21 +47,19 @@ LIBS = $(eval LIBS := $$(shell pkg-config --libs $(PACKAGES)) -ltpl)$(LIBS)
 SERVER_LIBS = -ldl
 CHECK_LIBS = $(eval CHECK_LIBS := $$(shell pkg-config --libs check))$(CHECK_LIBS)
 
-# The rooms of the library from the lowest to the highest, by the table. Each is an archive;
-# ALL_ROOMS has them in the order in which a linker needs them.
+# The rooms of the library from the lowest to the highest, by the table.
 ROOMS := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms)
-ROOMS_DOWN := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms | tac)
-ALL_ROOMS := $(ROOMS_DOWN:%=$(BUILD)/rooms/%.a)
 LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
 SERVER_SOURCES := $(wildcard server/*.c)
 CLI_SOURCES := $(wildcard cli/*.c cli/*/*.c) $(SERVER_SOURCES)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
+$(LIB_OBJECTS): VISIBILITY = -fno-semantic-interposition
 
 .PHONY: all
 all: $(BUILD)/cairn $(BUILD)/libcairn.a $(BUILD)/libcairn.so.$(VERSION) $(BUILD)/cairn.pc ## the command and the libraries (the default)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -81,7 +82,7 @@ $(BUILD)/process/helper_image.o: process/helper_image.S $(BUILD)/cairn-helper
 $(BUILD)/libcairn.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(call say,AR,$@)$(LD) -r -o $(BUILD)/libcairn.o $^ && \
-	  $(OBJCOPY) --localize-hidden $(BUILD)/libcairn.o && $(AR) rcs $@ $(BUILD)/libcairn.o
+	  $(OBJCOPY) --wildcard --keep-global-symbol='cairn_*' $(BUILD)/libcairn.o && $(AR) rcs $@ $(BUILD)/libcairn.o
 $(BUILD)/libcairn.so.$(VERSION): $(LIB_OBJECTS) include/cairn.map
 	$(call say,LD,$@)$(CC) -shared -Wl,-soname,libcairn.so.$(SOVERSION) -Wl,--version-script=include/cairn.map \
 	  -Wl,-z,noexecstack $(ALL_LDFLAGS) -o $@ $(LIB_OBJECTS) $(LIBS)

@@ -47,9 +47,9 @@ uninstall: ## remove what install put there
 # ---- Benchmarks -----------------------------------------------------------------
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 $(BENCHES): DEPENDENCIES = -MMD -MP -MF $@.d
-$(BENCHES): $(BUILD)/%: %.c $(ALL_ROOMS)
+$(BENCHES): $(BUILD)/%: %.c $(BUILD)/internal.a
 	$(from_sources)
-$(BUILD)/bench/peers $(BUILD)/bench/snapshot: $(BUILD)/%: $$(call sources_in,%) bench/bench.h $(ALL_ROOMS)
+$(BUILD)/bench/peers $(BUILD)/bench/snapshot: $(BUILD)/%: $$(call sources_in,%) bench/bench.h $(BUILD)/internal.a
 	$(from_sources)
 .PHONY: bench-peers bench-snapshot bench-search
 bench-search: all $(BUILD)/bench/search ## searches of 10,000 and 100,000 texts

@@ -8,7 +8,8 @@
 # tests/support and tests/sim. Lines `make: WORD...` at the top
 # of a test, in a comment, say the rest:
 #
-#   all-rooms       is linked with the rooms above its own, too
+#   above           includes headers of rooms above its own (tests/lint/layers.sh)
+#   rooms           a tool: is linked with the rooms
 #   wrap=CALL,...   has a __wrap_CALL, which stands between the library and the rest
 #   with-command    is linked with the command, whose main is called cairn_main
 #   only-x86_64     is built for that processor only
@@ -71,9 +72,10 @@ files=$(find tests -name node_modules -prune -o -name mcp -prune -o \
             next
         }
         for (i = 2; i <= n; i++)
-            if (word[i] == "all-rooms")
-                print program(unit(file)) ": $(ALL_ROOMS)"
+            if (word[i] == "rooms")
+                print program(unit(file)) ": $(BUILD)/internal.a"
             else if (sub(/^wrap=/, "", word[i])) {
+                print "THOSE_wrap += " program(unit(file))
                 gsub(/,/, " -Wl,--wrap=", word[i])
                 print program(unit(file)) ": ALL_LDFLAGS += -Wl,--wrap=" word[i]
             } else if (word[i] !~ /^(make:|\*\/)$/)

@@ -9,38 +9,36 @@ include $(BUILD)/needs.mk
 endif
 
 # ---- C programs -----------------------------------------------------------------
-# tests/unit/ROOM/check_X.c is linked with its room and all that the room may use by the
-# table, so that a wrong dependency is a link error. tests/sim/ has the scheduler's
+# tests/unit/ROOM/check_X.c tests what is in ROOM; tests/sim/ has the scheduler's
 # simulation.
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard $(patsubst %,tests/unit/%/check_*.c,$(ROOMS) cli)))
 SIM_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/check_*.c))
 C_TESTS := $(UNIT_TESTS) $(SIM_TESTS)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c tests/support/*/*.c) $(filter-out tests/sim/check_%,$(wildcard tests/sim/*.c)))
-.PHONY: rooms support
-rooms: $(ALL_ROOMS)
+.PHONY: support
 support: $(SUPPORT_OBJECTS)
-define room_rules
-NEEDS_$(1) := $$(sort $(1) $$(foreach r,$$(shell sed -n 's|^$(1):||p' tests/lint/rooms),$$(NEEDS_$$r)))
-TESTS_$(1) := $$(patsubst %.c,$(BUILD)/%,$$(wildcard tests/unit/$(1)/check_*.c))
-$(BUILD)/rooms/$(1).a: $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard $(1)/*.c))
-$$(TESTS_$(1)): $$(NEEDS_$(1):%=$(BUILD)/rooms/%.a)
-endef
-$(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
-$(BUILD)/rooms/process.a: $(BUILD)/process/helper_image.o
+# Programs share the rooms in one library, which is found where it was made: a change in a
+# room links only that one again. With wrap= the rooms are inside the program: only there
+# can a call be led elsewhere.
+$(BUILD)/internal.so: $(LIB_OBJECTS)
+	$(call say,LD,$@)$(CC) -shared -Wl,-soname,internal.so -Wl,-Bsymbolic -Wl,-z,noexecstack $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/internal.a: $(LIB_OBJECTS)
 # The command without its main stands on the library as programs see it.
-$(BUILD)/rooms/cli.a: $(filter-out %/main.o,$(CLI_OBJECTS))
-TESTS_cli := $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_TESTS))
-$(TESTS_cli): $(BUILD)/rooms/cli.a $(BUILD)/libcairn.a
-$(TESTS_cli): ALL_LDFLAGS += $(SERVER_LIBS)
-$(SIM_TESTS): $(ALL_ROOMS)
-$(ALL_ROOMS) $(BUILD)/rooms/cli.a:
-	@mkdir -p $(@D) && rm -f $@
-	$(call say,AR,$@)$(AR) rcs $@ $^
-# The archives that a program needs, in the order in which a linker needs them.
-ARCHIVES = $(filter $^,$(BUILD)/rooms/cli.a $(BUILD)/libcairn.a $(ALL_ROOMS))
+$(BUILD)/cli.a: $(filter-out %/main.o,$(CLI_OBJECTS))
+$(BUILD)/internal.a $(BUILD)/cli.a:
+	@rm -f $@
+	$(call say,AR,$@)$(AR) rcsT $@ $^
+CLI_TESTS := $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_TESTS))
+$(CLI_TESTS): $(BUILD)/cli.a | $(BUILD)/libcairn.so.$(VERSION)
+$(CLI_TESTS): ALL_LDFLAGS += $(SERVER_LIBS)
+$(filter $(THOSE_wrap),$(C_TESTS)): $(BUILD)/internal.a
+$(filter-out $(CLI_TESTS) $(THOSE_wrap),$(C_TESTS)): | $(BUILD)/internal.so
+# The libraries of ours that a program needs, in the order in which a linker needs them.
+OURS = $(filter %.a %.so %.so.$(VERSION),$^ $|)
 $(BUILD)/tests/%.o: OPT_MORE = $(TEST_OPT)
+# What a program puts in the place of a call of the system must be seen in the library.
 $(C_TESTS): $(BUILD)/%: $(BUILD)/%.o
-	$(call say,LD,$@)$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(ALL_LDFLAGS) $(CHECK_LIBS) $(LIBS)
+	$(call say,LD,$@)$(CC) -rdynamic -o $@ $(filter %.o,$^) $(OURS) -Wl,-rpath,$(abspath $(BUILD)) $(ALL_LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 # The others are made from their sources in one step: X.c, or all of a folder.
 .SECONDEXPANSION:
@@ -49,7 +47,7 @@ DEPENDENCIES :=
 # Only the libraries that one uses are loaded when it starts.
 define from_sources
 	@mkdir -p $(@D)
-	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) $(DEPENDENCIES) -o $@ $(filter %.c %.o,$^) $(ARCHIVES) $(ALL_LDFLAGS) -Wl,--as-needed $(LIBS) -ldl
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) $(DEPENDENCIES) -o $@ $(filter %.c %.o,$^) $(OURS) $(ALL_LDFLAGS) -Wl,--as-needed $(LIBS) -ldl
 endef
 TEST_TOOLS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
@@ -80,7 +78,7 @@ $(BUILD)/tests/crash/%.so: tests/crash/%.c
 PROVE_DIRS := $(filter-out preload blackout $(if $(filter x86_64,$(shell uname -m)),,$(notdir $(THOSE_only-x86_64))),$(patsubst tests/prove/%/,%,$(sort $(dir $(wildcard tests/prove/*/*.c)))))
 PROVE_PROGRAMS := $(addprefix $(BUILD)/tests/prove/,$(PROVE_DIRS))
 PROVE_PRELOADS := $(patsubst tests/prove/preload/%.c,$(BUILD)/tests/prove/%.so,$(wildcard tests/prove/preload/*.c))
-$(PROVE_PROGRAMS): $(BUILD)/%: $$(call sources_in,%) $(ALL_ROOMS)
+$(PROVE_PROGRAMS): $(BUILD)/%: $$(call sources_in,%) $(BUILD)/internal.a
 	$(from_sources)
 # One that asks the command's own questions in its own process.
 $(THOSE_with-command): $(BUILD)/tests/prove/command.o
@@ -125,24 +123,27 @@ check: $(if $(filter-out $(ALL_NAMES),$(NAMES)),no-such-test,$(filter $(BUILD)/%
 .PHONY: no-such-test
 no-such-test:
 	@printf '%s\n' $(ALL_NAMES) | sh tests/nearest.sh $(filter-out $(ALL_NAMES),$(NAMES)) >&2; exit 2
-# check-ROOM. `quick` runs the tests of the rooms whose archive or whose tests are newer
-# than their last success, many at a time, for most of them wait more than they work. What
-# makes every call fail in turn, or waits for space on a disk, is too slow for it.
+# check-ROOM. `quick` runs the tests of the rooms of which an object or a test is newer
+# than their last success. What makes every call fail in turn, or waits for space on a
+# disk, is too slow for it.
 define check_room
+TESTS_$(1) := $$(patsubst %.c,$(BUILD)/%,$$(wildcard tests/unit/$(1)/check_*.c))
+OBJECTS_$(1) := $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard $(1)/*.c))
 .PHONY: check-$(1)
-check-$(1): $$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT_TESTS))
+check-$(1): $$(TESTS_$(1))
 	@CAIRN_TEST_LEVEL=short $$(RUN_TESTS) $$^
 endef
-$(foreach room,$(ROOMS) cli,$(if $(filter $(BUILD)/tests/unit/$(room)/%,$(UNIT_TESTS)),$(eval $(call check_room,$(room)))))
+$(foreach room,$(ROOMS) cli,$(eval $(call check_room,$(room))))
+OBJECTS_cli := $(CLI_OBJECTS)
 # An alcove is tested with its room.
-TOUCHED_ROOMS = $(sort $(foreach r,$(ROOMS) cli,$(if $(shell find $(BUILD)/rooms/$r.a $(TESTS_$r:=.o) -newer $(BUILD)/rooms/$r.passed 2>&1 | head -n 1),$r $(firstword $(subst /, ,$r)))))
-quick: $(ALL_ROOMS) $(BUILD)/rooms/cli.a $(UNIT_TESTS:=.o) ## the unit tests of the rooms that were touched since theirs last passed
+TOUCHED_ROOMS = $(sort $(foreach r,$(ROOMS) cli,$(if $(shell find $(OBJECTS_$r) $(TESTS_$r:=.o) -newer $(BUILD)/$r/passed 2>&1 | head -n 1),$r $(firstword $(subst /, ,$r)))))
+quick: $(LIB_OBJECTS) $(CLI_OBJECTS) $(UNIT_TESTS:=.o) ## the unit tests of the rooms that were touched since theirs last passed
 	@$(MAKE) --no-print-directory ROOMS_TO_TEST='$(TOUCHED_ROOMS)' quick-rooms
 QUICK_TESTS = $(filter-out $(THOSE_not-quick),$(foreach r,$(ROOMS_TO_TEST),$(TESTS_$r)))
 quick-rooms: TEST_JOBS = $$((8 * $(JOBS)))
 quick-rooms: $(QUICK_TESTS)
 	@$(if $(QUICK_TESTS),CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(QUICK_TESTS),echo 'no room was touched')
-	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/rooms/%.passed))
+	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/%/passed))
 
 # Limits of time only end what hangs: on a loaded machine everything takes several times
 # as long under sanitizers.

@@ -3,7 +3,8 @@
 # $BUILD, go only from a room to the rooms that it may use. Within the rooms named at the
 # end no files call each other in a circle. The files of a room whose name ends in _int.h
 # are for that room and its alcoves. The command uses include/ and its own headers. Each
-# outside library has one door. Run from the project's root, after a build.
+# outside library has one door. A test includes nothing above its room. Run from the
+# project's root, after a build.
 set -eu
 BUILD=${BUILD:-build}
 table=tests/lint/rooms
@@ -17,7 +18,8 @@ trap 'rm -rf "$work"' EXIT
 grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli server |
     sed -E 's/^([^:]*):([0-9]+):[^"<]*"([^"]*)".*/\1:\2 \3/; s/^([^:]*):([0-9]+):[^<]*(<[^>]*>).*/\1:\2 \3/' >"$work/includes"
 
-# Reads the table into may[FROM, TO] and room[]; room_of cuts a path down to its room.
+# Reads the table into room[], may[FROM, TO], and below[FROM, TO] for what FROM reaches by
+# way of others; room_of cuts a path down to its room.
 # shellcheck disable=SC2016
 rules='
     function room_of(path,    at) {
@@ -29,10 +31,11 @@ rules='
     }
     FILENAME == ARGV[1] {
         if ($0 ~ /^#/ || NF == 0) next
-        from = $1; sub(/:$/, "", from); room[from] = 1; may[from, from] = 1
+        from = $1; sub(/:$/, "", from); room[from] = 1; may[from, from] = 1; below[from, from] = 1
         for (i = 2; i <= NF; i++) {
             if (!($i in room)) print FILENAME ": " from " may not use " $i ", which is not below it"
             may[from, $i] = 1
+            for (other in room) if (($i, other) in below) below[from, other] = 1
         }
         next
     }'
@@ -89,6 +92,19 @@ check_calls() {
         }' "$table" "$work/calls"
 }
 
+# A test is in the folder of the highest room that it includes, or says `above`.
+check_tests() {
+    # shellcheck disable=SC2046
+    grep -rnE '^#include "' $(grep -rLE '^/\* make:.* above ' tests/unit) |
+        sed -E 's|^tests/unit/([^:]*:[0-9]*):#include "([^"]*)".*|\1 \2|' |
+        awk "$rules"'
+            {
+                from = room_of($1); to = room_of($2)
+                if (from != "" && to != "" && !((from, to) in below))
+                    print "tests/unit/" $1 ": " $2 " is above " from "/ (tests/lint/rooms, mk/needs.sh)"
+            }' "$table" -
+}
+
 # check_circles ROOM: tsort names the files of a circle on stderr.
 check_circles() {
     awk -v room="$1/" 'index($1, room) == 1 && index($2, room) == 1 { print $1, $2 }' \
@@ -121,6 +137,7 @@ door() {
 found=$(
     check_includes
     check_calls
+    check_tests
     check_circles base
     check_circles checkpoint
     check_circles executor

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
+/* make: rooms */
 /* bombs: what is small and unfolds to much, or cannot be.
  *
  *   bombs files KIND    adds a checkpoint to the current session of .cairn, which must

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms not-valgrind */
+/* make: not-valgrind */
 /* Streams of sessions: appended, read back, begun at another one's checkpoint, written
  * by two processes, and gone on with after damage. */
 #include "tests/support/sessions/sections.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Checkpoints of sessions through the public calls: listed beside those of runs, got,
  * deleted, pruned around, and exported as heads. */
 #include "tests/support/sessions/sections.h"

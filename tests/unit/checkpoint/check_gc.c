@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
+/* make: above */
 /* cairn_gc: which runs are removed and what is kept. */
 #include "base/lock.h"
 #include "cairn/run.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms wrap=store_commit */
+/* make: above wrap=store_commit */
 /* cairn_gc and objects that are made from others: a base that nothing else refers to
  * goes, and what is made from it gets another one. */
 #include "checkpoint/gc/gc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms wrap=store_commit,store_begin */
+/* make: above wrap=store_commit,store_begin */
 /* cairn_gc beside others: the store is valid at every step, and runs begin, fork and
  * resume meanwhile. */
 #include "base/lock.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Exported heads, through the library. (The command: t-checkpoint-head.sh.) */
 #include "tests/support/checkpoint.h"
 

@@ -11,7 +11,7 @@ static int group_signal; /* 0: none */
 static sigset_t for_host;
 
 /* In the place of the C library's, called in the child right after its birth. */
-int setpgid(pid_t pid, pid_t group)
+__attribute__((visibility("default"))) int setpgid(pid_t pid, pid_t group)
 {
     if (group_signal)
         syscall(SYS_kill, 0, group_signal);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Random lives of sessions: changes of the board, checkpoints, restores, their undoing,
  * branches, merges, labels, settings, deleting, files for a second store, and processes
  * that are killed; each through a handle of its own. Every state that can be gone back

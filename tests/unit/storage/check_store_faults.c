@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms wrap=pread tsan not-valgrind */
+/* make: wrap=pread tsan not-valgrind */
 /* Stores that are not for us, damaged ones, failing disks, and network file systems. */
 #include "base/os.h"
 #include "cairn/maintenance.h"

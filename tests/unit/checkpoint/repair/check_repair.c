@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Repairing a store: what is saved and lost after damage of many kinds, that the chains
  * verify afterwards, and that a repair can be interrupted. */
 #include "tests/support/checkpoint.h"

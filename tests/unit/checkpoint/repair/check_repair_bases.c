@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Repairing a store with objects that are made from others: they keep their bases,
  * wherever these are found, and those whose base is lost are lost content. */
 #include "base/os.h"

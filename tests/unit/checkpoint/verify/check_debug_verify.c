@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
+/* make: above */
 /* Damage to checkpoints of sessions: every byte of a record and of the objects of its
  * sections is named before it is used; what is sound is kept by a repair and by the
  * collection of garbage; and a key changes nothing about them. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Deleting single checkpoints: which may be deleted, and that the store still verifies.
  */
 #include "storage/rows_checkpoint.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms not-valgrind */
+/* make: above not-valgrind */
 /* The seam between chains and payloads: a session (tests/support/session.h) beside a
  * run. Each stream is verified, listed, pruned, damaged and collected beside the other,
  * and the other stays as it was, byte for byte. */

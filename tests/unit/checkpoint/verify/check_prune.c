@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Pruning: exactly the newest stay, and the store still verifies. */
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
+/* make: above */
 /* What deleted ranges leave behind: any checkpoint may go, and those that stay can be
  * rebuilt across the gap as before. */
 #include "checkpoint/change_int.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms */
 /* Verifying everything that is stored, and one checkpoint. */
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"

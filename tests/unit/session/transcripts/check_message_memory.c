@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make: all-rooms wrap=malloc,calloc,realloc */
+/* make: wrap=malloc,calloc,realloc */
 /* Each allocation refused in turn while messages are added, imported, read and
  * checkpointed: CAIRN_ENOMEM, and nothing has changed, until nothing is refused any
  * more. */
