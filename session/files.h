@@ -39,8 +39,8 @@ struct files_taken {
 
     bool has_target;      /* a transaction wants these in their place: */
     struct digest target; /* a snapshot */
-    /* Patterns of the caller (snapshot/paths.h): other paths stay as they are; n 0: all
-     * of the target is wanted. */
+    /* Patterns of the caller (snapshot/ignore.h): other paths stay as they are; n 0:
+     * all of the target is wanted. */
     struct {
         const struct str *texts;
         size_t n;

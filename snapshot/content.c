@@ -1,14 +1,177 @@
 /* SPDX-License-Identifier: MIT */
+/* The content of files on its way into the pool: in chunks, collected, and put in
+ * transactions that are short. */
 #include "snapshot/content.h"
 
-#include "base/clock.h"
-#include "snapshot/chunks.h"
 #include "snapshot/index.h"
 
+#include "base/array.h"
+#include "base/clock.h"
+#include "storage/object.h"
+#include "storage/rows_gc.h"
+#include "storage/store.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* ==== Where large content is cut ==== */
+
+/* Harder to fulfil before the usual size, easier after it. The bits are high ones, on
+ * which the most bytes before the place have their effect. */
+#define MASK_BEFORE (((1ull << 22) - 1) << 42)
+#define MASK_AFTER (((1ull << 18) - 1) << 46)
+
+static uint64_t gears[256];
+
+/* splitmix64 (Steele, Lea, Flood, 2014), from 0. */
+static void make_gears(void)
+{
+    uint64_t state = 0;
+    for (int i = 0; i < 256; i++) {
+        uint64_t z = (state += 0x9e3779b97f4a7c15);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+        gears[i] = z ^ (z >> 31);
+    }
+}
+
+size_t chunk_cut(struct str content)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const uint8_t *bytes = (const uint8_t *)content.ptr;
+    size_t most = content.len < CHUNK_MOST ? content.len : CHUNK_MOST;
+    size_t usual = most < CHUNK_USUAL ? most : CHUNK_USUAL;
+    uint64_t hash = 0;
+    pthread_once(&once, make_gears);
+    size_t at = CHUNK_LEAST;
+    for (; at < usual; at++) {
+        hash = (hash << 1) + gears[bytes[at]];
+        if (!(hash & MASK_BEFORE))
+            return at + 1;
+    }
+    for (; at < most; at++) {
+        hash = (hash << 1) + gears[bytes[at]];
+        if (!(hash & MASK_AFTER))
+            return at + 1;
+    }
+    return most;
+}
+
+/* ==== What waits to be put ==== */
+
+enum { WAITING_BYTES = 8 << 20, WAITING_MOST = 1024, SLICE_NS = 20000000 };
+
+enum { LITTLE_BYTES = 256 << 10 };
+
+int stage_begin(struct stage *stage, struct cairn_store *store,
+                struct cairn_error *error)
+{
+    *stage = (struct stage){.store = store, .sha = sha256_new()};
+    if (!stage->sha)
+        return error_nomem(error);
+    int rc = store_gc_hold_off(store, error);
+    stage->locked = rc == 0;
+    return rc;
+}
+
+void stage_end(struct stage *stage)
+{
+    if (stage->locked)
+        store_gc_unlock(stage->store);
+    sha256_free(stage->sha);
+    free(stage->waiting);
+    buf_release(&stage->bytes);
+    *stage = (struct stage){0};
+}
+
+static int put_one(struct stage *stage, const struct staged_content *one,
+                   struct cairn_error *error)
+{
+    struct str content = {stage->bytes.data + one->at, one->len};
+    struct digest digest;
+    stage->objects++;
+    stage->stored_bytes += content.len;
+    return one->has_before ? store_put_object_after(stage->store, content, &one->before,
+                                                    &digest, error)
+                           : store_put_object(stage->store, content, &digest, error);
+}
+
+/* At least one of them. */
+static int put_slice(struct stage *stage, size_t *next, struct cairn_error *error)
+{
+    int rc = store_begin(stage->store, -1, error);
+    if (rc)
+        return rc;
+    int64_t since = clock_mono_ns();
+    do
+        rc = put_one(stage, &stage->waiting[(*next)++], error);
+    while (!rc && *next < stage->n && clock_mono_ns() - since < SLICE_NS);
+    return store_end(stage->store, rc, error);
+}
+
+int stage_flush(struct stage *stage, struct cairn_error *error)
+{
+    int rc = 0;
+    assert(stage->locked);
+    for (size_t next = 0; next < stage->n && !rc;)
+        rc = put_slice(stage, &next, error);
+    stage->n = 0;
+    buf_clear(&stage->bytes);
+    return rc;
+}
+
+bool stage_is_little(const struct stage *stage)
+{
+    return stage->bytes.size <= LITTLE_BYTES;
+}
+
+int stage_put_waiting(struct stage *stage, struct cairn_error *error)
+{
+    int rc = 0;
+    for (size_t i = 0; i < stage->n && !rc; i++)
+        rc = put_one(stage, &stage->waiting[i], error);
+    if (rc)
+        return rc;
+    stage->n = 0;
+    buf_clear(&stage->bytes);
+    return 0;
+}
+
+int stage_put(struct stage *stage, struct str content, const struct digest *before,
+              struct digest *digest, struct cairn_error *error)
+{
+    int rc = 0;
+    if (stage->n &&
+        (stage->n >= WAITING_MOST || stage->bytes.size + content.len > WAITING_BYTES))
+        rc = stage_flush(stage, error);
+    if (rc)
+        return rc;
+    struct staged_content *waiting =
+        array_room(stage->waiting, stage->n, &stage->room, sizeof *waiting);
+    if (!waiting)
+        return error_nomem(error);
+    stage->waiting = waiting;
+    struct staged_content *one = &waiting[stage->n];
+    *one = (struct staged_content){
+        .at = stage->bytes.size, .len = content.len, .has_before = before != NULL};
+    if (before)
+        one->before = *before;
+    buf_str(&stage->bytes, content);
+    rc = buf_check(&stage->bytes, error);
+    if (rc)
+        return rc;
+    stage->n++;
+    sha256_begin(stage->sha);
+    sha256_add(stage->sha, content.ptr, content.len);
+    sha256_end(stage->sha, digest);
+    return 0;
+}
+
+/* ==== One file ==== */
 
 enum { TRIES = 4 };
 

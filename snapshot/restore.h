@@ -20,7 +20,7 @@
 #ifndef SNAPSHOT_RESTORE_H
 #define SNAPSHOT_RESTORE_H
 
-#include "snapshot/paths.h"
+#include "snapshot/ignore.h"
 #include "snapshot/snapshot.h"
 
 #define RESTORE_STAGE "restore" /* in the directory of the store */
@@ -60,7 +60,7 @@ struct restore {
     size_t n_chosen;
     struct restore_counts counts;
     const char *like; /* a directory whose files are cloned where they have the content
-                         that is to come (restore_clone.c), or NULL; of the caller */
+                         that is to come (restore.c), or NULL; of the caller */
     int like_fd;      /* -1: not open */
     bool scratch;     /* the directory is one that is thrown away: files are staged in
                          it, and nothing is synced; of the caller */
@@ -117,5 +117,31 @@ int restore_give_up(struct restore *restore);
 void restore_close(struct restore *restore);
 /* Deletes what a restore had staged that was never decided. */
 void restore_clear_stage(const char *path);
+
+/* ---- What the rules of a snapshot ignore ---- */
+
+/* That it is not in the snapshot does not mean that it was not there. */
+
+/* A directory of the snapshot, and the rules that hold in it. */
+struct rules_level {
+    struct arena arena;
+    struct tree tree; /* n 0: it is not there */
+    const struct ignore_level *rules;
+    size_t path; /* length of its path, with the slash behind it */
+};
+struct tree_rules {
+    struct cairn_store *store;
+    struct rules_level *levels; /* [SNAPSHOT_DEPTH_MOST + 1] */
+    uint32_t depth;
+    struct buf path;   /* of the deepest one */
+    struct buf passed; /* a directory that is ignored, with a slash behind it */
+    struct cairn_error *error;
+};
+int tree_rules_open(struct tree_rules *rules, struct cairn_store *store,
+                    const struct digest *root, struct cairn_error *error);
+void tree_rules_close(struct tree_rules *rules);
+/* Whether they ignore the path, or a directory that it lies in: 1 or 0. Paths come in
+ * the order of a comparison. */
+int tree_rules_ignore(struct tree_rules *rules, struct str path, bool is_dir);
 
 #endif

@@ -1,16 +1,245 @@
 /* SPDX-License-Identifier: MIT */
-/* What a restore is to do: what differs between two trees, of the paths that count. */
+/* What a restore is to do: what differs between two trees, of the paths that count; and
+ * what is in their places. */
+#include "snapshot/ignore.h"
 #include "snapshot/restore_int.h"
-#include "snapshot/restore_rules.h"
+#include "snapshot/snapshot.h"
 
 #include "base/array.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* What the rules of a snapshot ignore: that it is not in the snapshot does not mean
+ * that it was not there. */
+
+/* ==== Names in directories ==== */
+
+int place_error(struct restore *restore, int sys, struct str path, const char *what)
+{
+    return error_sys(restore->error, sys, "%s %.*s in %s", what, (int)path.len,
+                     path.ptr, restore->root);
+}
+
+void place_forget(struct restore *restore)
+{
+    if (restore->parent.fd >= 0 && restore->parent.fd != restore->fd)
+        close(restore->parent.fd);
+    restore->parent.fd = -1;
+    restore->parent.sys = 0;
+}
+
+/* From the root down, a name at a time. */
+static int open_directory(const struct restore *restore, struct str path)
+{
+    char name[TREE_NAME_BYTES + 1];
+    int fd = restore->fd;
+    while (path.len) {
+        const char *slash = memchr(path.ptr, '/', path.len);
+        size_t n = slash ? (size_t)(slash - path.ptr) : path.len;
+        snprintf(name, sizeof name, "%.*s", (int)n, path.ptr);
+        int next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int sys = errno;
+        if (fd != restore->fd)
+            close(fd);
+        errno = sys;
+        if (next < 0)
+            return -1;
+        fd = next;
+        n += slash != NULL;
+        path = (struct str){path.ptr + n, path.len - n};
+    }
+    return fd;
+}
+
+int place_parent(struct restore *restore, struct str path, const char **name)
+{
+    size_t n = path.len;
+    while (n > 0 && path.ptr[n - 1] != '/')
+        n--;
+    *name = path.ptr + n;
+    struct str above = {path.ptr, n > 0 ? n - 1 : 0};
+    bool known = restore->parent.fd >= 0 || restore->parent.sys;
+    if (!known || !str_equal(buf_view(&restore->parent.path), above)) {
+        place_forget(restore);
+        buf_clear(&restore->parent.path);
+        buf_str(&restore->parent.path, above);
+        if (restore->parent.path.failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        restore->parent.fd = open_directory(restore, above);
+        restore->parent.sys = restore->parent.fd < 0 ? errno : 0;
+    }
+    if (restore->parent.fd < 0)
+        errno = restore->parent.sys;
+    return restore->parent.fd;
+}
+
+int place_move(int from, const char *name, int to, const char *new_name)
+{
+    struct stat st;
+    if (renameat2(from, name, to, new_name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    /* A file system that cannot do it in one step. */
+    if (fstatat(to, new_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return EEXIST;
+    return renameat(from, name, to, new_name) == 0 ? 0 : errno;
+}
+
+int place_exchange(struct restore *restore, const char *staged, int parent,
+                   const char *name)
+{
+    char old[32];
+    if (renameat2(restore->stage, staged, parent, name, RENAME_EXCHANGE) == 0)
+        return 0;
+    if (errno == ENOENT)
+        return place_move(restore->stage, staged, parent, name);
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    snprintf(old, sizeof old, "%s.old", staged);
+    int sys = place_move(parent, name, restore->stage, old);
+    if (!sys || sys == ENOENT)
+        sys = place_move(restore->stage, staged, parent, name);
+    if (!sys && renameat(restore->stage, old, restore->stage, staged) != 0)
+        sys = errno == ENOENT ? 0 : errno;
+    return sys;
+}
+
+/* ==== What the rules of a snapshot ignore ==== */
+
+static int add_part(void *context, struct str part)
+{
+    buf_str(context, part);
+    return 0;
+}
+
+/* A file of rules of the directory, on top of the rules above it. */
+static int read_rules(struct tree_rules *t, struct rules_level *level, struct str name)
+{
+    const struct tree_entry *entry = tree_find(&level->tree, name);
+    struct buf text = BUF_INIT;
+    if (!entry || entry->kind != TREE_FILE || entry->size > RULES_BYTES_MOST)
+        return 0;
+    int rc = snapshot_content(t->store, entry, add_part, &text, t->error);
+    struct ignore_level *own = arena_take(&level->arena, 1, sizeof *own);
+    if (!rc && (!own || text.failed))
+        rc = error_nomem(t->error);
+    if (!rc) {
+        size_t n = level->path ? level->path - 1 : 0;
+        own->above = level->rules;
+        own->dir = arena_str(&level->arena, (struct str){t->path.data, n});
+        rc = ignore_parse(&level->arena, buf_view(&text), &own->rules, t->error);
+        level->rules = own;
+    }
+    buf_release(&text);
+    return !rc && level->arena.failed ? error_nomem(t->error) : rc;
+}
+
+static int push(struct tree_rules *t, const struct digest *tree)
+{
+    assert(t->depth <= SNAPSHOT_DEPTH_MOST);
+    struct rules_level *level = &t->levels[t->depth];
+    *level =
+        (struct rules_level){.arena = ARENA_INIT,
+                             .rules = t->depth ? t->levels[t->depth - 1].rules : NULL,
+                             .path = t->path.size};
+    t->depth++;
+    int rc =
+        tree ? snapshot_read_tree(t->store, tree, &level->arena, &level->tree, t->error)
+             : 0;
+    if (!rc)
+        rc = read_rules(t, level, STR(".gitignore"));
+    return rc ? rc : read_rules(t, level, STR(".cairnignore"));
+}
+
+static void pop(struct tree_rules *t)
+{
+    arena_release(&t->levels[--t->depth].arena);
+    if (t->depth)
+        t->path.size = t->levels[t->depth - 1].path;
+}
+
+int tree_rules_open(struct tree_rules *t, struct cairn_store *store,
+                    const struct digest *root, struct cairn_error *error)
+{
+    *t = (struct tree_rules){.store = store, .error = error};
+    t->levels = calloc(SNAPSHOT_DEPTH_MOST + 1, sizeof *t->levels);
+    return t->levels ? push(t, root) : error_nomem(error);
+}
+
+void tree_rules_close(struct tree_rules *t)
+{
+    while (t->depth)
+        pop(t);
+    buf_release(&t->path);
+    buf_release(&t->passed);
+    free(t->levels);
+}
+
+static bool begins_with(struct str text, struct str start)
+{
+    return start.len && text.len >= start.len &&
+           memcmp(text.ptr, start.ptr, start.len) == 0;
+}
+
+static int pass(struct tree_rules *t, struct str dir)
+{
+    buf_clear(&t->passed);
+    buf_str(&t->passed, dir);
+    buf_byte(&t->passed, '/');
+    int rc = buf_check(&t->passed, t->error);
+    return rc ? rc : 1;
+}
+
+/* The directory that the path lies in becomes the deepest level. 1: it, or one above
+ * it, is ignored, even if something in it was taken. */
+static int go_to(struct tree_rules *t, struct str path)
+{
+    int rc = 0;
+    while (t->depth > 1 && !begins_with(path, buf_view(&t->path)))
+        pop(t);
+    for (;;) {
+        struct str rest = {path.ptr + t->path.size, path.len - t->path.size};
+        const char *slash = memchr(rest.ptr, '/', rest.len);
+        if (rc || !slash)
+            return rc;
+        struct str name = {rest.ptr, (size_t)(slash - rest.ptr)},
+                   dir = {path.ptr, (size_t)(slash - path.ptr)};
+        if (ignore_matches(t->levels[t->depth - 1].rules, dir, true))
+            return pass(t, dir);
+        const struct tree_entry *entry = tree_find(&t->levels[t->depth - 1].tree, name);
+        bool there = entry && entry->kind == TREE_DIRECTORY;
+        buf_str(&t->path, name);
+        buf_byte(&t->path, '/');
+        rc = buf_check(&t->path, t->error);
+        if (!rc)
+            rc = push(t, there ? &entry->digest : NULL);
+    }
+}
+
+int tree_rules_ignore(struct tree_rules *t, struct str path, bool is_dir)
+{
+    if (begins_with(path, buf_view(&t->passed)))
+        return 1;
+    int rc = go_to(t, path);
+    if (rc || !ignore_matches(t->levels[t->depth - 1].rules, path, is_dir))
+        return rc;
+    return is_dir ? pass(t, path) : 1;
+}
+
+/* ==== What differs ==== */
+
+/* What a restore is to do: what differs between two trees, of the paths that count. */
 
 static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry *entry)
 {

@@ -33,26 +33,16 @@ static inline bool restore_replaces(const struct restore_change *change)
            (tree_is_file(after) || after->kind == TREE_LINK);
 }
 
-/* ---- restore_find.c: what differs ---- */
+/* ---- What differs ---- */
 
 /* Lists the changes. As restore_open. */
 int restore_find(struct restore *restore, const struct digest *before,
                  const struct digest *after, struct paths *only);
-
 /* CAIRN_EUSAGE: something that is in no snapshot lies in a directory in whose place a
  * file or link is to come. */
 int restore_check_replaced(struct restore *restore);
 
-/* ---- restore_clone.c: blocks of files that are there ---- */
-
-/* Where the file system can, the empty file `fd` becomes a clone of the file of that
- * path in restore->like, if that has the very content of the entry, which is compared.
- * *cloned: it is one; else it is empty still. */
-int clone_like(struct restore *restore, const struct tree_entry *entry, struct str path,
-               int fd, bool *cloned);
-void clone_end(struct restore *restore);
-
-/* ---- restore_place.c: names in directories ---- */
+/* ---- Names in directories ---- */
 
 /* The directory that a path lies in, opened from the root down without following a
  * link, and the last name of the path. -1 and errno. It is closed by the next call.
@@ -67,21 +57,5 @@ int place_exchange(struct restore *restore, const char *staged, int parent,
                    const char *name);
 /* Moves it to a name under which nothing is; EEXIST. */
 int place_move(int from, const char *name, int to, const char *new_name);
-
-/* ---- restore_old.c: what was in the place ---- */
-
-/* The staged name of a change. */
-const char *staged_name(char out[24], size_t change);
-/* What the name in the staging directory has is one of the two that the change says:
- * deleted, unless what was there is to be kept. Anything else is kept beside the path.
- */
-int old_dispose(struct restore *restore, size_t change);
-/* Empties the staging directory. `begun`: of what this very restore had begun, so that
- * something else than what was staged may be there. */
-int old_dispose_all(struct restore *restore, bool begun);
-/* What was kept beside the path and is what comes there now is deleted, once. */
-void old_forget_kept(struct restore *restore, const struct restore_change *change);
-/* Moves what is at the path to a free name with .before-restore behind it. */
-int old_keep(struct restore *restore, int from, const char *name, struct str path);
 
 #endif

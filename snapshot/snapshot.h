@@ -16,7 +16,7 @@
 #define SNAPSHOT_SNAPSHOT_H
 
 #include "base/map.h"
-#include "snapshot/stage.h"
+#include "snapshot/content.h"
 #include "snapshot/tree.h"
 
 /* Of one snapshot (docs/limits.md). What takes, checks or walks one keeps to these. */
@@ -25,16 +25,17 @@ enum {
     SNAPSHOT_PATHS_MOST = 2000000,     /* files, directories, links, what is left out */
     SNAPSHOT_PATH_BYTES_MOST = 1 << 28 /* of all their paths */
 };
-#define SNAPSHOT_BYTES_MOST (UINT64_C(1) << 40) /* of all files */
 
 struct snapshot_counts {
     uint64_t files, directories, links, left_out;
     uint64_t bytes;
 };
+
 static inline uint64_t snapshot_paths(const struct snapshot_counts *counts)
 {
     return counts->files + counts->directories + counts->links + counts->left_out;
 }
+
 struct snapshot_request {
     struct cairn_store *store;
     const char *root;            /* a directory */
@@ -50,6 +51,7 @@ struct snapshot_request {
     void (*left_out)(void *context, struct str path, uint8_t why);
     void *context;
 };
+
 struct snapshot {
     struct digest digest; /* its object */
     struct digest root;   /* the tree */
@@ -60,6 +62,7 @@ struct snapshot {
     bool changed;     /* the index is not what it was */
     struct stage stage;
 };
+
 /* Puts everything that is not in the pool yet, outside of any transaction of the
  * caller. snapshot_end is called in any case. CAIRN_EUSAGE: the root is no directory
  * that can be read. */
@@ -78,12 +81,9 @@ struct snapshot_head {
     struct str root_name; /* in the arena */
     struct snapshot_counts counts;
 };
+
 /* The content of such an object. */
 void snapshot_head_encode(const struct snapshot_head *head, struct buf *out);
-/* CAIRN_EDAMAGED, since something refers to `what`, which is not there: whether it is a
- * known loss, and where to read on. */
-int snapshot_missing(struct cairn_store *store, const struct digest *digest,
-                     const char *what, struct cairn_error *error);
 int snapshot_read(struct cairn_store *store, const struct digest *digest,
                   struct arena *arena, struct snapshot_head *out,
                   struct cairn_error *error);
@@ -95,7 +95,7 @@ int snapshot_read_chunks(struct cairn_store *store, const struct digest *digest,
                          struct arena *arena, struct chunk_list *out,
                          struct cairn_error *error);
 
-/* ---- check.c ---- */
+/* ---- Checking ---- */
 
 /* Of a directory and of all that is below it, or of what was seen so far. */
 struct snapshot_sums {
@@ -103,6 +103,7 @@ struct snapshot_sums {
     uint64_t path_bytes; /* of paths that begin in that directory */
     uint32_t height;     /* directories, one below the other */
 };
+
 /* An entry whose path has so many bytes. */
 void snapshot_count(struct snapshot_sums *sums, const struct tree_entry *entry,
                     size_t path);
@@ -117,6 +118,7 @@ struct snapshot_checked {
     struct snapshot_sums *sums;
     size_t n, room;
 };
+
 /* All of a snapshot that comes from outside: every directory can be read, each file has
  * its content and size, no limit is passed. Costs what is stored, however often it is
  * found in the tree. CAIRN_EDAMAGED, CAIRN_ELIMIT, each with the path. */
@@ -124,26 +126,29 @@ int snapshot_check(struct cairn_store *store, const struct digest *snapshot,
                    struct snapshot_checked *checked, struct cairn_error *error);
 void snapshot_checked_release(struct snapshot_checked *checked);
 
-/* ---- look.c ---- */
+/* ---- Looking ---- */
 
 /* Each entry, a directory before what is in it, by ascending bytes of the names; `path`
  * is a view that ends with a NUL. Non-zero stops, and is returned. CAIRN_ELIMIT: at the
  * path it names more than a snapshot can have were given. */
 typedef int snapshot_entry_fn(void *context, struct str path,
                               const struct tree_entry *entry);
+
 int snapshot_each(struct cairn_store *store, const struct digest *root,
                   snapshot_entry_fn *each, void *context, struct cairn_error *error);
 /* The entry of a path, in the arena. 1: it is there, 0: it is not. */
 int snapshot_find(struct cairn_store *store, const struct digest *root, struct str path,
                   struct arena *arena, struct tree_entry *out,
                   struct cairn_error *error);
+
 /* The content of a file, in parts, each verified before it is given. A non-zero return
  * of `part` stops, and is returned. */
 typedef int snapshot_part_fn(void *context, struct str part);
+
 int snapshot_content(struct cairn_store *store, const struct tree_entry *file,
                      snapshot_part_fn *part, void *context, struct cairn_error *error);
 
-/* ---- compare.c ---- */
+/* ---- Comparing ---- */
 
 /* What differs between two trees, a directory before what is in it, by ascending bytes
  * of the names: `before` or `after` may be NULL, not both. Where a directory became
@@ -154,8 +159,28 @@ int snapshot_content(struct cairn_store *store, const struct tree_entry *file,
 typedef int snapshot_change_fn(void *context, struct str path,
                                const struct tree_entry *before,
                                const struct tree_entry *after);
+
 int snapshot_compare(struct cairn_store *store, const struct digest *before,
                      const struct digest *after, bool times, snapshot_change_fn *each,
                      void *context, struct cairn_error *error);
+
+/* The entry of one path in many snapshots. Directories that two lookups have in common
+ * are not read twice. */
+
+struct trail {
+    struct arena arena;
+    struct str path;
+    struct digest *trees; /* [room] of the last lookup, from the root down */
+    size_t n, room;
+    const struct tree_entry *found; /* by it; NULL: there was none */
+};
+
+/* The path is borrowed. trail_end in any case. */
+struct trail trail_begin(struct str path);
+/* *out is in the trail; NULL: the snapshot has no such path. */
+int trail_look(struct trail *trail, struct cairn_store *store,
+               const struct digest *root, const struct tree_entry **out,
+               struct cairn_error *error);
+void trail_end(struct trail *trail);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Walking the directories of a snapshot, from the root down, each in the order of its
  * names, beside what the snapshot before has of it. */
+#include "snapshot/content.h"
+#include "snapshot/ignore.h"
+#include "snapshot/index.h"
 #include "snapshot/snapshot.h"
 
 #include "base/clock.h"
 #include "checkpoint/nodes/nodes.h"
-#include "snapshot/content.h"
-#include "snapshot/index.h"
-#include "snapshot/rules.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -55,6 +55,7 @@ struct taking {
     char *found; /* [FOUND_BYTES]: names, as the kernel gives them */
     struct cairn_error *error;
 };
+
 enum { FOUND_BYTES = 64 << 10 };
 
 /* ---- The directory as it is ---- */
@@ -610,4 +611,28 @@ int snapshot_take(const struct snapshot_request *request, struct snapshot *out,
     buf_release(&t.path);
     index_release(&t.index);
     return rc;
+}
+
+/* What becomes of a snapshot that was taken. */
+
+int snapshot_put(struct snapshot *snapshot, struct cairn_error *error)
+{
+    return stage_put_waiting(&snapshot->stage, error);
+}
+
+int snapshot_save_index(const struct snapshot *snapshot, const char *path,
+                        struct str anchor, struct cairn_error *error)
+{
+    struct index index = {.anchor = anchor,
+                          .began_ns = snapshot->began_ns,
+                          .snapshot = snapshot->digest,
+                          .root = snapshot->root,
+                          .block = buf_view(&snapshot->index)};
+    return index_save(path, &index, error);
+}
+
+void snapshot_end(struct snapshot *snapshot)
+{
+    stage_end(&snapshot->stage);
+    buf_release(&snapshot->index);
 }

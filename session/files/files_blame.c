@@ -2,9 +2,8 @@
 /* In which checkpoint each line of a file came to be: back over the checkpoints that
  * led to one, each version is compared with the one before it. */
 #include "session/files/history_int.h"
-#include "snapshot/text/diff.h"
-#include "snapshot/text/trace.h"
-#include "snapshot/trail.h"
+#include "snapshot/diff.h"
+#include "snapshot/snapshot.h"
 
 #include <stdlib.h>
 

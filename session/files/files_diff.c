@@ -4,9 +4,8 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "session/files/files_int.h"
-#include "snapshot/paths.h"
-#include "snapshot/text/diff.h"
-#include "snapshot/text/patch.h"
+#include "snapshot/diff.h"
+#include "snapshot/ignore.h"
 #include "storage/store.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The versions of one path. */
 #include "session/files/history_int.h"
-#include "snapshot/trail.h"
+#include "snapshot/snapshot.h"
 
 struct logging {
     struct history h;

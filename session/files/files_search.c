@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "session/files/history_int.h"
-#include "snapshot/paths.h"
-#include "snapshot/text/diff.h"
-#include "snapshot/text/search.h"
-#include "snapshot/trail.h"
+#include "snapshot/diff.h"
+#include "snapshot/ignore.h"
+#include "snapshot/search.h"
+#include "snapshot/snapshot.h"
 
 #include <stdlib.h>
 

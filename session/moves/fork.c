@@ -9,7 +9,7 @@
 #include "checkpoint/annotations.h"
 #include "session/files_pending.h"
 #include "session/session_int.h"
-#include "snapshot/rules.h"
+#include "snapshot/ignore.h"
 #include "snapshot/unpack.h"
 #include "storage/object.h"
 #include "storage/sessions/rows_message.h"

@@ -11,7 +11,7 @@
 #include "base/reader.h"
 #include "base/shell_word.h"
 #include "session/board/status.h"
-#include "snapshot/restore_rules.h"
+#include "snapshot/restore.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "session/files.h"
 #include "session/outside/git_head.h"
-#include "snapshot/rules.h"
+#include "snapshot/ignore.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/watching/places.h"
 
-#include "snapshot/watch/notify.h"
+#include "snapshot/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

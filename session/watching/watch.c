@@ -9,8 +9,7 @@
 #include "session/session_int.h"
 #include "session/watching/places.h"
 #include "session/watching/settle.h"
-#include "snapshot/watch/notify.h"
-#include "snapshot/watch/tree_watch.h"
+#include "snapshot/watch.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
  * The pattern matches the path where a table of all pairs of places in both says so,
  * which is filled by the words of the header and from the end to the front. */
 #include "snapshot/ignore.h"
-#include "snapshot/pattern_int.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST = 100 };

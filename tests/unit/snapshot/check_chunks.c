@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where content is cut: always at the same places, within the sizes, and at places that
  * move along with the content. */
-#include "snapshot/chunks.h"
+#include "snapshot/content.h"
 
 #include "tests/support/suite.h"
 

@@ -3,7 +3,7 @@
  * and however much of it was told at once, a change in any directory is noticed then,
  * and none in what is ignored, and exactly the directories that are there are watched.
  */
-#include "snapshot/watch/tree_watch.h"
+#include "snapshot/watch.h"
 
 #include "tests/support/random.h"
 #include "tests/support/remove_tree.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* make: not-valgrind */
 /* Edits: they make one text the other, and are no more than are needed. */
-#include "snapshot/text/hunks.h"
+#include "snapshot/diff.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Patches, byte for byte. check_text_apply.c has git and patch read them. */
-#include "snapshot/text/patch.h"
+#include "snapshot/diff.h"
 
 #include "tests/support/suite.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Searching contents that come in parts: the lines are those that regexec finds in each
  * line by itself, wherever the parts end, and long lines are looked at in pieces. */
-#include "snapshot/text/search.h"
+#include "snapshot/search.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

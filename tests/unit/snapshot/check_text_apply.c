@@ -3,7 +3,7 @@
 /* Random trees, and patches from one to the next: `git apply` and `patch -p1` must make
  * exactly the next of them, and no file may take more lines than GNU diff --minimal
  * finds. One tree has many files, so that few programs are started. */
-#include "snapshot/text/patch.h"
+#include "snapshot/diff.h"
 
 #include "tests/support/program.h"
 #include "tests/support/random.h"

@@ -1,20 +1,359 @@
 /* SPDX-License-Identifier: MIT */
+/* Whether files have changed, without looking: directories watched by inotify. The
+ * door to inotify. */
+#include "snapshot/watch.h"
+
+#include "snapshot/ignore.h"
+#include "snapshot/snapshot.h"
+
+#include "base/clock.h"
+#include "base/os.h"
+#include "base/str.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WATCHED_DIRS_INIT ((struct watched_dirs){0})
+
+/* ==== The kernel ==== */
+
+/* Writing to a file that stays open is a change, too, and so is truncate(2). */
+#define ENTRIES                                                                       \
+    (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | \
+     IN_MOVED_TO)
+#define PLACE (IN_DELETE_SELF | IN_MOVE_SELF)
+
+int notify_open(void)
+{
+    return inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+}
+
+/* By the descriptor, for a path may lead elsewhere by now. */
+int notify_add(int notify, int dir, enum notify_kind kind)
+{
+    uint32_t mask = PLACE | (kind == NOTIFY_ENTRIES ? ENTRIES : 0);
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
+    return inotify_add_watch(notify, path,
+                             mask | IN_ONLYDIR | IN_EXCL_UNLINK | IN_MASK_ADD);
+}
+
+static void notify_remove(int notify, int watch)
+{
+    (void)inotify_rm_watch(notify, watch); /* the kernel may have done so already */
+}
+
+static unsigned what_of(uint32_t mask)
+{
+    static const struct {
+        uint32_t mask;
+        unsigned what;
+    } table[] = {
+        {IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB, NOTIFY_CHANGED},
+        {IN_CREATE | IN_MOVED_TO, NOTIFY_APPEARED},
+        {IN_DELETE, NOTIFY_VANISHED},
+        {IN_MOVED_FROM, NOTIFY_LEFT},
+        {IN_ISDIR, NOTIFY_DIRECTORY},
+        {PLACE | IN_UNMOUNT, NOTIFY_SELF},
+        {IN_IGNORED, NOTIFY_ENDED},
+        {IN_Q_OVERFLOW, NOTIFY_LOST},
+    };
+    unsigned what = 0;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (mask & table[i].mask)
+            what |= table[i].what;
+    return what;
+}
+
+int notify_read(int notify, int (*each)(void *, const struct notify_event *),
+                void *context)
+{
+    enum { BYTES = 16 << 10, READS_MOST = 256 }; /* the rest is there the next time */
+    _Alignas(struct inotify_event) char room[BYTES];
+    int rc = 0;
+    for (int i = 0; i < READS_MOST && !rc; i++) {
+        ssize_t n = read(notify, room, sizeof room);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0 || errno == EAGAIN ? 0 : errno;
+        const char *at = room;
+        while (at < room + n && !rc) {
+            struct inotify_event head;
+            memcpy(&head, at, sizeof head);
+            const char *name = at + sizeof head;
+            struct notify_event event = {
+                head.wd, what_of(head.mask), {name, head.len ? strlen(name) : 0}};
+            at = name + head.len;
+            rc = each(context, &event);
+        }
+    }
+    return rc;
+}
+
+unsigned long notify_watches_most(void)
+{
+    unsigned long most = 0;
+    FILE *file = fopen("/proc/sys/fs/inotify/max_user_watches", "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%lu", &most) != 1)
+        most = 0;
+    fclose(file);
+    return most;
+}
+
+/* ==== The directories ==== */
+
+/* ---- By number ---- */
+
+static size_t slot_of(const struct watched_dirs *dirs, int watch)
+{
+    return ((uint32_t)watch * 2654435769u) & (dirs->n_slots - 1);
+}
+
+static void put_slot(struct watched_dirs *dirs, struct watched_dir *dir)
+{
+    size_t at = slot_of(dirs, dir->watch);
+    while (dirs->slots[at])
+        at = (at + 1) & (dirs->n_slots - 1);
+    dirs->slots[at] = dir;
+}
+
+static bool make_room(struct watched_dirs *dirs)
+{
+    size_t n = dirs->n_slots, more = n ? 2 * n : 64;
+    struct watched_dir **old = dirs->slots;
+    if (2 * (dirs->n_watched + 1) <= n)
+        return true;
+    struct watched_dir **slots = calloc(more, sizeof(struct watched_dir *));
+    if (!slots)
+        return false;
+    dirs->slots = slots;
+    dirs->n_slots = more;
+    for (size_t i = 0; i < n; i++)
+        if (old[i])
+            put_slot(dirs, old[i]);
+    free(old);
+    return true;
+}
+
+/* CAIRN_ENOMEM. No other one may have the number. */
+static int dirs_set_watch(struct watched_dirs *dirs, struct watched_dir *dir, int watch)
+{
+    assert(dir->watch < 0 && watch >= 0);
+    if (!make_room(dirs))
+        return CAIRN_ENOMEM;
+    dir->watch = watch;
+    put_slot(dirs, dir);
+    dirs->n_watched++;
+    return 0;
+}
+
+/* NULL: none has the number. */
+static struct watched_dir *dirs_find(const struct watched_dirs *dirs, int watch)
+{
+    if (!dirs->n_slots || watch < 0)
+        return NULL;
+    size_t at = slot_of(dirs, watch);
+    while (dirs->slots[at] && dirs->slots[at]->watch != watch)
+        at = (at + 1) & (dirs->n_slots - 1);
+    return dirs->slots[at];
+}
+
+/* Those that follow move up, so that none is behind a free slot. */
+static void drop_slot(struct watched_dirs *dirs, const struct watched_dir *dir)
+{
+    size_t most = dirs->n_slots - 1, at = slot_of(dirs, dir->watch);
+    while (dirs->slots[at] != dir)
+        at = (at + 1) & most;
+    dirs->slots[at] = NULL;
+    for (size_t i = (at + 1) & most; dirs->slots[i]; i = (i + 1) & most) {
+        struct watched_dir *moved = dirs->slots[i];
+        dirs->slots[i] = NULL;
+        put_slot(dirs, moved);
+    }
+    dirs->n_watched--;
+}
+
+/* ---- The queue ---- */
+
+static void put_queued(struct watched_dirs *dirs, struct watched_dir *dir)
+{
+    dir->queued = true;
+    dir->queued_before = dirs->queue_last;
+    if (dirs->queue_last)
+        dirs->queue_last->queued_next = dir;
+    else
+        dirs->queue_first = dir;
+    dirs->queue_last = dir;
+}
+
+static void drop_queued(struct watched_dirs *dirs, struct watched_dir *dir)
+{
+    if (dir->queued_before)
+        dir->queued_before->queued_next = dir->queued_next;
+    else
+        dirs->queue_first = dir->queued_next;
+    if (dir->queued_next)
+        dir->queued_next->queued_before = dir->queued_before;
+    else
+        dirs->queue_last = dir->queued_before;
+    dir->queued = false;
+    dir->queued_next = dir->queued_before = NULL;
+}
+
+/* The first of the queue, which is taken out of it; NULL: it is empty. */
+static struct watched_dir *dirs_take_queued(struct watched_dirs *dirs)
+{
+    struct watched_dir *dir = dirs->queue_first;
+    if (dir)
+        drop_queued(dirs, dir);
+    return dir;
+}
+
+/* ---- By place ---- */
+
+/* `above` NULL: the root. It is in the queue then. NULL: out of memory. */
+static struct watched_dir *dirs_add(struct watched_dirs *dirs,
+                                    struct watched_dir *above, struct str name)
+{
+    struct watched_dir *dir = calloc(1, sizeof *dir + name.len + 1);
+    if (!dir)
+        return NULL;
+    assert(name.len < UINT16_MAX && (above || !dirs->root));
+    dir->above = above;
+    dir->watch = -1;
+    dir->depth = above ? (uint16_t)(above->depth + 1) : 1;
+    dir->length = (uint16_t)name.len;
+    if (name.len)
+        memcpy(dir->name, name.ptr, name.len);
+    if (!above) {
+        dirs->root = dir;
+    } else {
+        dir->before = above->last;
+        if (above->last)
+            above->last->next = dir;
+        else
+            above->first = dir;
+        above->last = dir;
+    }
+    dirs->n++;
+    put_queued(dirs, dir);
+    return dir;
+}
+
+/* NULL: there is none of this name. */
+static struct watched_dir *dirs_child(const struct watched_dir *dir, struct str name)
+{
+    struct watched_dir *child = dir->first;
+    while (child && !str_equal((struct str){child->name, child->length}, name))
+        child = child->next;
+    return child;
+}
+
+static bool dirs_is_at_or_below(const struct watched_dir *dir,
+                                const struct watched_dir *above)
+{
+    while (dir && dir != above)
+        dir = dir->above;
+    return dir != NULL;
+}
+
+/* Of one that has nothing below it. */
+static void remove_one(struct watched_dirs *dirs, struct watched_dir *dir)
+{
+    struct watched_dir *above = dir->above;
+    if (dir->queued)
+        drop_queued(dirs, dir);
+    if (dir->watch >= 0)
+        drop_slot(dirs, dir);
+    if (dir->before)
+        dir->before->next = dir->next;
+    else if (above)
+        above->first = dir->next;
+    else
+        dirs->root = NULL;
+    if (dir->next)
+        dir->next->before = dir->before;
+    else if (above)
+        above->last = dir->before;
+    if (dir->own) {
+        dirs->rules_bytes -= dir->own->total;
+        arena_release(dir->own);
+    }
+    free(dir->own);
+    free(dir);
+    dirs->n--;
+}
+
+/* With all below it. `ended` (may be NULL) is told the watches. */
+static void dirs_remove(struct watched_dirs *dirs, struct watched_dir *dir,
+                        void (*ended)(void *, int watch), void *context)
+{
+    struct watched_dir *at = dir;
+    for (bool done = false; !done;) {
+        while (at->first)
+            at = at->first;
+        struct watched_dir *above = at->above;
+        done = at == dir;
+        if (at->watch >= 0 && ended)
+            ended(context, at->watch);
+        remove_one(dirs, at);
+        at = above;
+    }
+}
+
+static void dirs_release(struct watched_dirs *dirs)
+{
+    if (dirs->root)
+        dirs_remove(dirs, dirs->root, NULL, NULL);
+    free(dirs->slots);
+    *dirs = WATCHED_DIRS_INIT;
+}
+
+/* Appends its path from the root, "" for the root itself, and with a slash behind it
+ * otherwise. */
+static void dirs_path(const struct watched_dir *dir, struct buf *out)
+{
+    size_t length = 0;
+    for (const struct watched_dir *at = dir; at->above; at = at->above)
+        length += at->length + 1u;
+    char *room = length ? buf_grow(out, length) : NULL;
+    if (!room)
+        return;
+    for (const struct watched_dir *at = dir; at->above; at = at->above) {
+        length -= at->length + 1u;
+        memcpy(room + length, at->name, at->length);
+        room[length + at->length] = '/';
+    }
+}
+
+/* The arena becomes the directory's. CAIRN_ENOMEM. */
+static int dirs_own_rules(struct watched_dirs *dirs, struct watched_dir *dir,
+                          const struct arena *arena)
+{
+    dir->own = malloc(sizeof *dir->own);
+    if (!dir->own)
+        return CAIRN_ENOMEM;
+    *dir->own = *arena;
+    dirs->rules_bytes += arena->total;
+    return 0;
+}
+
+/* ==== The walk, and what follows from what is told ==== */
+
 /* What is told of a directory is believed only as far as that somebody has to look: the
  * entry is opened by its path from the root, as it is then, so that it does not matter
  * what has become of it since. A directory is watched before it is read: what comes in
  * after that is told, what was there before is read. */
-#include "snapshot/watch/tree_watch.h"
-
-#include "base/clock.h"
-#include "base/os.h"
-#include "snapshot/rules.h"
-#include "snapshot/snapshot.h"
-#include "snapshot/watch/notify.h"
-
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions in linear time: which are refused and what they match is what the C
  * library says, for random ones; and those that the C library cannot end. */
-#include "snapshot/text/matcher.h"
+#include "snapshot/search.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

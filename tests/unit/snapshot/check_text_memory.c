@@ -2,8 +2,7 @@
 /* make: wrap=malloc,calloc,realloc */
 /* Each allocation refused in turn: CAIRN_ENOMEM and nothing leaked, until nothing is
  * refused any more. */
-#include "snapshot/text/diff.h"
-#include "snapshot/text/patch.h"
+#include "snapshot/diff.h"
 
 #include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines in the text before: those that stay are found at a line with the same bytes, in
  * the same order, and those that the diff adds are new. */
-#include "snapshot/text/trace.h"
+#include "snapshot/diff.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"
