@@ -294,6 +294,19 @@ static int find_forks(struct cairn_store *store, uint64_t run, payload_fork_fn *
     return rc < 0 ? rc : 0;
 }
 
+static int keep_needed(struct cairn_store *store, uint64_t stream,
+                       const struct payload_fork *by, struct cairn_error *error)
+{
+    unsigned long long run = by->stream;
+    (void)store;
+    (void)stream;
+    return error_set(error, CAIRN_EUSAGE,
+                     "checkpoint workflow:%llu is kept: run %llu was started from it; "
+                     "it can be deleted when run %llu is: `cairn gc --keep-runs 1 "
+                     "--any-params` deletes that run once there is a newer one",
+                     (unsigned long long)by->seq, run, run);
+}
+
 static int copy_state(void *context, const struct run_row *row)
 {
     *(uint8_t *)context = row->state;
@@ -367,6 +380,7 @@ const struct payload_kind outcomes_kind = {
     .fold_release = outcome_fold_release,
     .begin = begin_empty,
     .find_forks = find_forks,
+    .keep_needed = keep_needed,
     .keep_newest = keep_newest,
     .identify = identify_run,
 };

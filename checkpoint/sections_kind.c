@@ -3,6 +3,7 @@
  * what the rows of sessions say about streams. */
 #include "checkpoint/sections_int.h"
 
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "storage/sessions/merges.h"
 
@@ -225,6 +226,7 @@ static int keep_newest(struct cairn_store *store, uint64_t branch, uint64_t seq,
                        struct cairn_error *error)
 {
     struct head_of head = {.branch = branch};
+    char word[SHELL_WORD_ROOM(sizeof head.name)];
     int rc = store_get_branch(store, branch, see_branch, &head, error);
     if (!rc && head.session)
         rc = store_get_session(store, head.session, see_session, &head, error);
@@ -234,10 +236,11 @@ static int keep_newest(struct cairn_store *store, uint64_t branch, uint64_t seq,
         return rc;
     return error_set(
         error, CAIRN_EUSAGE,
-        "checkpoint debug:%llu is kept: it is the newest of branch %s, and "
-        "all that there is of its state; switch to that branch or abandon it "
-        "first",
-        (unsigned long long)seq, head.name);
+        "checkpoint debug:%llu is kept: it is the newest of branch %s, and its only "
+        "copy of the state; to give the branch up first: `cairn branch "
+        "abandon %s --reason TEXT`",
+        (unsigned long long)seq, head.name,
+        shell_word_in(word, sizeof word, str_of(head.name)));
 }
 
 static int name_branch(void *context, const struct branch_row *row)
@@ -270,6 +273,33 @@ static int identify_branch(struct cairn_store *store,
     return error_set(error, rc, "%s", why.text);
 }
 
+/* Nothing takes a branch away but its whole session. */
+static int keep_needed(struct cairn_store *store, uint64_t branch,
+                       const struct payload_fork *by, struct cairn_error *error)
+{
+    struct cairn_checkpoint_info own = {.branch = branch},
+                                 other = {.branch = by->stream};
+    char word[SHELL_WORD_ROOM(TEXT_ROOM)];
+    int rc = identify_branch(store, &own, error);
+    if (!rc)
+        rc = identify_branch(store, &other, error);
+    if (rc)
+        return rc;
+    bool forked = !by->merged && own.session != other.session;
+    const char *session = forked ? other.session_name : own.session_name;
+    return error_set(
+        error, CAIRN_EUSAGE,
+        by->merged ? "checkpoint debug:%llu is kept: it was merged into branch %s, and "
+                     "later merges begin from it; it can only be deleted with its "
+                     "session: `cairn session delete %s`"
+        : forked ? "checkpoint debug:%llu is kept: session %s was forked from it, and "
+                   "needs it; to delete that session: `cairn session delete %s`"
+                 : "checkpoint debug:%llu is kept: branch %s begins at it; it can only "
+                   "be deleted with its session: `cairn session delete %s`",
+        (unsigned long long)by->seq, forked ? other.session_name : other.branch_name,
+        shell_word_in(word, sizeof word, str_of(session)));
+}
+
 const struct payload_kind sections_kind = {
     .namespace_id = NAMESPACE_DEBUG,
     .stream_noun = "branch",
@@ -288,6 +318,7 @@ const struct payload_kind sections_kind = {
     .state_release = release_state,
     .summarize = summarize_state,
     .find_forks = find_forks,
+    .keep_needed = keep_needed,
     .keep_newest = keep_newest,
     .identify = identify_branch,
 };

@@ -59,39 +59,27 @@ static int see_neighbours(struct deletion *d)
 
 /* ---- Whether it may be deleted ---- */
 
-struct fork_match {
-    uint64_t seq, stream;
-    bool merged;
-};
-
-static int match_fork(void *context, const struct payload_fork *branch)
+static int match_fork(void *context, const struct payload_fork *by)
 {
-    struct fork_match *match = context;
+    struct payload_fork *match = context;
     assert(match->stream == 0);
-    if (branch->seq != match->seq)
+    if (by->seq != match->seq)
         return 0;
-    match->stream = branch->stream;
-    match->merged = branch->merged;
+    *match = *by;
     return 1;
 }
 
 static int refuse_fork(struct deletion *d)
 {
     const struct payload_kind *kind = d->in->kind;
-    struct fork_match match = {.seq = d->seq};
-    char number[CAIRN_ID_MAX];
+    struct payload_fork match = {.seq = d->seq};
     assert(d->sound);
     int rc = kind->find_forks ? kind->find_forks(d->in->store, d->stream, match_fork,
                                                  &match, d->error)
                               : 0;
     if (rc < 0 || match.stream == 0)
         return rc < 0 ? rc : 0;
-    checkpoint_number(kind->namespace_id, d->seq, number);
-    return error_set(d->error, CAIRN_EUSAGE,
-                     match.merged ? "checkpoint %s is kept: it was merged into %s "
-                                    "%llu, and later merges begin from it"
-                                  : "checkpoint %s is kept: %s %llu forks from it",
-                     number, kind->stream_noun, (unsigned long long)match.stream);
+    return kind->keep_needed(d->in->store, d->stream, &match, d->error);
 }
 
 static int may_delete(struct deletion *d)

@@ -75,4 +75,44 @@ hint 'cairn checkpoint undo-restore.*'
 is "$status" 0 "$hinted"
 exits 2 cairn run wf/cairn.yaml --fresh --run 1 --store 'x y'
 says 'cairn run --help`' 'help needs no store'
+
+# ---- A checkpoint that others need: what lets it go ----
+goes() { # runs the hint; the checkpoint can be deleted then, or went with it
+    hinted=$(grep -o '`cairn [^`]*`' err | head -n 1 | tr -d '`')
+    case $hinted in *'session delete'*) hinted="$hinted --yes" ;; esac
+    run sh -c "${hinted:-false}"
+    is "$status" 0 "$hinted"
+    run cairn checkpoint delete "$1" --yes --session "$2" --store 'k k'
+}
+run cairn session start 'my work' --store 'k k'
+mkdir tree && run cairn session config files tree --store 'k k'
+run cairn checkpoint create one --store 'k k'
+run cairn checkpoint create two --store 'k k'
+run cairn checkpoint fork 1 forked --name 'its fork' --store 'k k'
+exits 2 cairn checkpoint delete 1 --yes --session 'my work' --store 'k k'
+says 'debug:1 is kept: session its fork was forked from it'
+goes 1 'my work'
+is "$status" 0 'and it can be deleted'
+run cairn session switch 'my work' --store 'k k'
+run cairn branch start spike --from 2 --store 'k k'
+run cairn checkpoint create three --store 'k k'
+newest=$(cairn checkpoint list --store 'k k' --json | grep -o 'debug:[0-9]*' | head -n 1)
+run cairn branch switch main --store 'k k'
+exits 2 cairn checkpoint delete "$newest" --yes --session 'my work' --store 'k k'
+says 'it is the newest of branch spike'
+goes "$newest" 'my work'
+is "$status" 0 'and it can be deleted'
+exits 2 cairn checkpoint delete 2 --yes --store 'k k'
+says 'debug:2 is kept: branch spike begins at it'
+goes 2 'my work'
+is "$status" 10 'it went with its session'
+printf 'name: r\ntasks:\n  a: {run: "true"}\n' >r.yaml
+exits 0 cairn run r.yaml --store 'k k'
+exits 0 cairn resume --store 'k k' --from "$(cairn checkpoint list --run 1 --store 'k k' --json | grep -o 'workflow:[0-9a-f-]*' | head -n 1)"
+exits 0 cairn run r.yaml --store 'k k' --fresh
+from=$(cairn checkpoint list --run 1 --store 'k k' --json | grep -o 'workflow:[0-9]*' | head -n 1)
+exits 2 cairn checkpoint delete "$from" --yes --store 'k k'
+says "$from is kept: run 2 was started from it"
+goes "$from" x
+exits 10 cairn status 2 --store 'k k'
 done_testing

@@ -485,7 +485,7 @@ START_TEST(where_branches_begin_stays)
     struct cairn_prune_options options = {.keep = 1};
     struct cairn_prune_result pruned;
     ck_assert_int_eq(delete_seq(s.lab, s.on_main[1]), CAIRN_EUSAGE);
-    ck_assert_msg(strstr(s.lab->error.text, "forks from it") != NULL, "%s",
+    ck_assert_msg(strstr(s.lab->error.text, "begins at it") != NULL, "%s",
                   s.lab->error.text);
     MUST(s.lab, delete_seq(s.lab, s.on_main[0]));
     MUST(s.lab, delete_seq(s.lab, s.on_main[2])); /* the newest one, too */
