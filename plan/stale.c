@@ -194,6 +194,8 @@ bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes
     bool regular = S_ISREG(st.st_mode);
     if (row->kind == 'f' && signs_equal(now, &then) && !file_time_is_coarse(&recorded))
         return true;
+    if (digest_is_none(&row->digest)) /* of a failed attempt, never read */
+        return row->kind == 'd';
     if (row->kind == 'f' &&
         (!regular || !row->size || (uint64_t)st.st_size != row->size))
         return false;

@@ -15,7 +15,7 @@ struct made_row {
     uint8_t kind;    /* 'f' file, 'd' directory */
     uint64_t size, inode;
     int64_t mtime_ns, ctime_ns;
-    struct digest digest; /* of the content */
+    struct digest digest; /* of the content; none: the attempt failed, nobody read it */
 };
 /* Both need a write transaction. */
 int store_put_made(struct cairn_store *store, const struct made_row *row,

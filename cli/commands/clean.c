@@ -89,33 +89,41 @@ static void say_result(const struct cleaned *c, bool dry_run)
             kept ? "; the others are kept" : "");
     else if (!c->count[CAIRN_STALE_FAILED])
         say(kept ? "nothing to remove: what is there is kept"
-                 : "nothing to remove: no output of a task that is gone or skipped now "
-                   "is "
-                   "there");
+                 : "nothing to remove: no recorded output of a task that is gone or "
+                   "skipped now is there");
 }
 
-/* Lists what would be removed. 1: it was agreed to. */
-static int ask_first(struct cairn_workflow *workflow, struct cairn_store *store,
-                     const struct cairn_run_options *options, struct cairn_error *error)
+/* Lists what would be removed. False: that was not agreed to, or nobody can be asked.
+ */
+static bool ask_first(struct cairn_workflow *workflow, struct cairn_store *store,
+                      const struct cairn_run_options *options, int *status)
 {
     struct cleaned c = {.lists = true, .asks = true};
-    int rc = cairn_clean_stale(workflow, store, options, false, take_file, &c, error);
-    uint64_t n = c.count[CAIRN_STALE_SAME];
+    struct cairn_error error = {0};
     char question[64];
-    if (rc)
-        return rc;
+    *status = 0;
+    if (cairn_clean_stale(workflow, store, options, false, take_file, &c, &error)) {
+        *status = report_error(&error);
+        return false;
+    }
+    uint64_t n = c.count[CAIRN_STALE_SAME];
     if (!n) {
         say_result(&c, true);
-        return 0;
+        return false;
     }
     if (n > LISTED_MOST)
         say_always("and %llu more: --dry-run lists all",
                    (unsigned long long)(n - LISTED_MOST));
+    if (!ui_can_ask()) {
+        *status = report_usage("clean", "nothing was removed: without a terminal --yes "
+                                        "removes what is listed");
+        return false;
+    }
     snprintf(question, sizeof question, "Remove %s?", n == 1 ? "it" : "them");
     if (ui_ask(question))
-        return 1;
+        return true;
     say_always("nothing was removed");
-    return 0;
+    return false;
 }
 
 static int clean(const struct settings *settings, struct cairn_workflow *workflow,
@@ -124,11 +132,10 @@ static int clean(const struct settings *settings, struct cairn_workflow *workflo
     bool dry_run = settings->given[OPT_DRY_RUN];
     struct cleaned c = {.lists = dry_run, .listed = !settings->given[OPT_YES]};
     struct cairn_error error = {0};
-    int agreed = settings->given[OPT_YES] || dry_run
-                     ? 1
-                     : ask_first(workflow, store, options, &error);
-    if (agreed <= 0)
-        return agreed ? report_error(&error) : 0;
+    int status = 0;
+    if (!settings->given[OPT_YES] && !dry_run &&
+        !ask_first(workflow, store, options, &status))
+        return status;
     if (ui_json()) {
         doc_begin(&c.doc);
         doc_bool(&c.doc, "dry_run", dry_run);
@@ -139,7 +146,6 @@ static int clean(const struct settings *settings, struct cairn_workflow *workflo
             doc_discard(&c.doc);
         return report_error(&error);
     }
-    int status = 0;
     if (ui_json()) {
         doc_end(&c.doc);
         status = doc_print(&c.doc);
@@ -157,8 +163,10 @@ int command_clean(struct settings *settings)
     bool asks = !settings->given[OPT_YES] && !settings->given[OPT_DRY_RUN];
     if (!settings->given[OPT_STALE])
         return report_usage("clean", "give --stale: nothing else is removed");
-    if (asks && !ui_can_ask())
-        return report_usage("clean", "removing without a terminal needs --yes");
+    if (asks && ui_json())
+        return report_usage("clean",
+                            "--json needs --dry-run, which lists the files, or "
+                            "--yes, which removes them");
     if (settings->n_operands == 0 && access("cairn.yaml", F_OK) == 0)
         settings->operands[settings->n_operands++] = "cairn.yaml";
     int status = settings->given[OPT_DRY_RUN]

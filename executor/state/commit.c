@@ -109,31 +109,52 @@ static bool is_input(const struct result *result, struct str name)
     return found;
 }
 
-static int put_made_files(struct engine *e, const struct scope *scope,
-                          const struct result *result, struct cairn_error *error)
+static int put_made_file(struct engine *e, const struct scope *scope,
+                         const struct result_file *file, struct cairn_error *error)
 {
     struct buf place = BUF_INIT;
-    int rc = 0;
-    for (uint32_t i = 0; i < result->n_outputs && !rc; i++) {
-        const struct result_file *file = &result->outputs[i];
-        if (is_input(result, file->name))
-            continue;
-        rc = task_file_place(scope, file->name, &place, error);
-        const struct made_row row = {
-            .workflow = e->run.row.workflow,
-            .task =
-                str_of(e->request.graph->id[((struct asker *)scope->context)->task]),
-            .path = buf_view(&place),
-            .kind = file->kind,
-            .size = file->size,
-            .inode = file->inode,
-            .mtime_ns = file->mtime_ns,
-            .ctime_ns = file->ctime_ns,
-            .digest = file->digest};
-        if (!rc)
-            rc = store_put_made(e->request.store, &row, error);
-    }
+    int rc = task_file_place(scope, file->name, &place, error);
+    const struct made_row row = {
+        .workflow = e->run.row.workflow,
+        .task = str_of(e->request.graph->id[((struct asker *)scope->context)->task]),
+        .path = buf_view(&place),
+        .kind = file->kind,
+        .size = file->size,
+        .inode = file->inode,
+        .mtime_ns = file->mtime_ns,
+        .ctime_ns = file->ctime_ns,
+        .digest = file->digest};
+    if (!rc)
+        rc = store_put_made(e->request.store, &row, error);
     buf_release(&place);
+    return rc;
+}
+
+/* What a failed attempt has written of its outputs: nobody reads it, so it is known by
+ * size and times alone. What is older is not from this attempt. */
+static int put_left_files(struct engine *e, const struct scope *scope,
+                          const struct result *result, int64_t started_ns,
+                          struct cairn_error *error)
+{
+    enum { CLOCK_STEP_NS = 10000000 }; /* times of files may be so far behind */
+    struct files f;
+    struct stat st;
+    int rc = files_begin(&f, scope, false, error);
+    while (!rc && (rc = files_step(&f, error)) > 0) {
+        rc = 0;
+        if (lstat(f.path.data, &st) != 0 || is_input(result, buf_view(&f.name)))
+            continue;
+        const struct result_file file = {
+            .name = buf_view(&f.name),
+            .kind = S_ISDIR(st.st_mode) ? 'd' : 'f',
+            .size = (uint64_t)st.st_size,
+            .inode = st.st_ino,
+            .mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec,
+            .ctime_ns = st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec};
+        if (file.ctime_ns >= started_ns - CLOCK_STEP_NS)
+            rc = put_made_file(e, scope, &file, error);
+    }
+    files_release(&f);
     return rc;
 }
 
@@ -144,13 +165,19 @@ static int put_made(struct engine *e, const struct ending *ending,
     struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
     struct scope scope = lookup_scope(&asker);
     struct arena arena = ARENA_INIT;
-    struct result result;
-    if (ending->change.outcome != CAIRN_COMPLETED || !ending->result.size ||
-        !scope.def->n_outputs)
+    struct result result = {0};
+    bool completed = ending->change.outcome == CAIRN_COMPLETED;
+    if (!scope.def->n_outputs || (completed && !ending->result.size) ||
+        (!completed && ending->change.outcome != CAIRN_FAILED))
         return 0;
-    int rc = result_decode(&arena, buf_view(&ending->result), &result, error);
-    if (!rc)
-        rc = put_made_files(e, &scope, &result, error);
+    int rc = ending->result.size
+                 ? result_decode(&arena, buf_view(&ending->result), &result, error)
+                 : 0;
+    for (uint32_t i = 0; completed && i < result.n_outputs && !rc; i++)
+        if (!is_input(&result, result.outputs[i].name))
+            rc = put_made_file(e, &scope, &result.outputs[i], error);
+    if (!completed && !rc)
+        rc = put_left_files(e, &scope, &result, ending->row.started_ns, error);
     arena_release(&arena);
     return rc;
 }

@@ -48,6 +48,10 @@ exits 2 cairn clean
 says '--stale' 'clean alone removes nothing'
 exits 2 cairn clean --stale
 says '--yes' 'without a terminal it does not ask'
+is "$(grep -c '^part.[5-8] (.*) of convert\[part=[5-8]\]$' err)" 4 'but lists what it would remove'
+ok 'and removes nothing' test -e part.5
+exits 2 cairn clean --stale --json
+says '--dry-run' 'JSON is of one of the two'
 exits 0 cairn clean --stale --dry-run
 is "$(cat out)" "$(printf 'part.5\npart.6\npart.7\npart.8')" 'the dry run lists them'
 says 'would remove 4 files'
@@ -322,7 +326,7 @@ says 'kept the directory d of final'
 is "$(echo ./*.txt)" './*.txt' 'and removes them'
 ok 'no others' test -e pub.res -a -e d/x
 exits 0 cairn clean --stale --yes
-says 'nothing to remove: no output of a task that is gone or skipped now is there'
+says 'nothing to remove: no recorded output of a task that is gone or skipped now is there'
 exits 0 cairn plan
 says_not 'was made' 'they are not named any more'
 best 2
@@ -391,4 +395,40 @@ exits 0 cairn plan
 says '1.o, 2.o were made by members of m that are skipped now;' 'and goes on doing so'
 exits 0 cairn clean --stale --yes
 is "$(echo ./*.o)" './3.o ./4.o' 'all of them are removed'
+
+# ---- What a member has left that failed, and is gone ----
+mkdir failed && cd failed || exit 1
+failing() { # VALUES: members of which 3 and 4 fail; 4 has written nothing
+    cat >w.yaml <<END
+name: failing
+tasks:
+  m:
+    foreach: {part: [$1]}
+    run: 'test "\$part" != 4 && mkdir -p d.\$part && echo x >out.\$part && test "\$part" -lt 3'
+    outputs: ['out.\${{ part }}', 'd.\${{ part }}']
+END
+}
+echo mine >out.4
+sleep 0.02
+failing '1, 2, 3, 4'
+exits 1 cairn run w.yaml -k
+failing '1, 2'
+exits 0 cairn plan
+says "out.3 was made by m[part=3], which is gone; \`cairn clean --stale $PWD/w.yaml\` removes it"
+exits 0 cairn clean --stale w.yaml --dry-run
+is "$(cat out)" out.3 'what the failed attempt has written, not what was there before'
+says 'kept the directory d.3 of m[part=3]'
+echo changed >out.3
+exits 0 cairn clean --stale w.yaml --yes
+says 'kept out.3: it is not what m[part=3] made any more'
+ok 'both are there' test -e out.3 -a -e out.4
+failing '1, 2, 3'
+exits 1 cairn resume w.yaml -k
+failing '1, 2'
+exits 0 cairn clean --stale w.yaml --yes
+says 'removed 1 file'
+is "$(echo out.*)" 'out.1 out.2 out.4' 'the others stay'
+exits 0 cairn clean --stale w.yaml --yes
+says 'no recorded output of a task that is gone'
+cd .. || exit 1
 done_testing
