@@ -127,6 +127,11 @@ static int read_source(struct cairn_workflow *w, const char *path,
     struct cairn_error inner = {0};
     char word[SHELL_WORD_ROOM(400)];
     int rc = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
+    if (rc == CAIRN_ENOTFOUND && !strpbrk(path, "./"))
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "there is no file %.400s: give the path of a workflow file, "
+                         "such as cairn.yaml",
+                         path);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no workflow file %.400s; give the path of one, or "

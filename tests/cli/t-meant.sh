@@ -8,6 +8,33 @@ while IFS='|' read -r typed meant; do
     says "$meant" "$typed: $meant"
 done <<'END'
 list|cairn status --tasks
+runs -o json|did you mean --json?
+status --format json|did you mean --json?
+status --output json|did you mean --json?
+plan --target a|cairn plan FILE TASK
+plan --out f|cairn plan >FILE
+graph --dot|did you mean --format dot?
+graph -o f|cairn graph >FILE
+checkpoint restore -f|did you mean --yes?
+rerun --dry-run a|cairn plan --rerun FILE TASK
+events --since 1h|cairn events --follow --position now
+log --since 1h|--timestamps
+log --previous a|--attempt N
+run --parallel 3|-j N
+run --workdir d|cairn run DIR/cairn.yaml
+run --config f|cairn run FILE
+run -r|goes on with the unfinished run
+run --fail-fast|unless -k is given
+run --skip a|cairn run FILE TASK...
+run --check|cairn plan
+run --background|setsid cairn run FILE
+cancel --force|is killed anyway
+gc --all|does not ask
+clean --all|cairn gc
+clean --dry|did you mean --dry-run?
+resume -f f|cairn resume FILE
+monitor|cairn watch
+trace|cairn events
 ps|cairn status
 start|cairn run
 retry|cairn resume
@@ -103,7 +130,7 @@ branch switch -c x|cairn branch start NAME
 note add -m x|cairn note add TEXT
 hypothesis reject h1 -m x|did you mean --reason?
 fail 1 x -m y|did you mean --message?
-graph --dot|did you mean --format?
+graph --mermaid|did you mean --format mermaid?
 graph --svg|dot -Tsvg
 init --force|cairn init FILE
 shell -it x|a shell is interactive anyway
@@ -119,7 +146,7 @@ cron|from cron or a timer
 export|did you mean `cairn checkpoint export` or `cairn session export`?
 END
 # An option of another command, or a flag, says nothing of what is meant here.
-for typed in 'run --limit 3' 'stats --all' 'cancel --force' 'gc --format x' 'session list --all' \
+for typed in 'run --limit 3' 'stats --all' 'cancel --force' 'gc --hits x' 'session list --all' \
     'run --debug' 'validate --tree' 'graph --tree x' 'complete --status ok'; do
     # shellcheck disable=SC2086
     exits 2 cairn $typed
@@ -440,4 +467,9 @@ silent_on err
 printf 'name: f\ntasks:\n  f: {run: "false"}\n' >failing.yaml
 exits 1 cairn run failing.yaml -q
 says 'FAILED' 'what fails is not kept quiet'
+
+for command in graph validate plan; do
+    exits 10 cairn $command rotate
+    ok "$command TASK: no file of that name is offered" sh -c "! grep -q \"cairn init\" err"
+done
 done_testing
