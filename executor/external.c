@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "base/shell_word.h"
 #include "cairn/run.h"
-#include "plan/claims.h"
+#include "plan/run_view.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
 #include "storage/store.h"

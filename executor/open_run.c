@@ -168,7 +168,7 @@ static int drop_of_generation(struct engine *e, const struct open_claims *open,
     int rc =
         generation_load(e->request.store, &e->run.row, gen, &definition, &then, error);
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
-        return 0; /* nobody can make use of them: plan/claims.c refuses that */
+        return 0; /* nobody can make use of them: plan/waiting.c refuses that */
     if (rc)
         return rc;
     rc = drop_stale(e, open, gen, &then, error);

@@ -1,15 +1,152 @@
 /* SPDX-License-Identifier: MIT */
+#include "plan/decide.h"
+
+#include "plan/choice.h"
+
+#include "cairn/plan.h"
+#include "graph/fingerprint.h"
+
+#include <stdlib.h>
+
+struct judge {
+    const struct decide_input *in;
+    struct decisions *out;
+    struct digest *now, *then; /* fingerprints; NULL when the graphs are the same */
+    bool any_open;
+    uint32_t first_will, first_may, first_turned; /* for `finally` */
+};
+
+struct handler_search {
+    const struct graph *graph;
+    bool (*is)(const void *context, uint32_t handler);
+    const void *context;
+};
+
+static bool is_such_handler(const void *context, uint32_t dependent)
+{
+    const struct handler_search *search = context;
+    return task_is_handler(graph_def(search->graph, dependent)) &&
+           search->is(search->context, dependent);
+}
+
+bool failure_has_handler(const struct graph *graph, uint32_t task,
+                         bool (*is)(const void *context, uint32_t handler),
+                         const void *context)
+{
+    struct handler_search search = {graph, is, context};
+    return graph_any_dependent(graph, task, is_such_handler, &search);
+}
+
+struct recorded_outcomes {
+    const struct states *states;
+    const uint32_t *number;
+};
+
+static bool has_completed(const void *context, uint32_t task)
+{
+    const struct recorded_outcomes *r = context;
+    uint32_t number = r->number ? r->number[task] : task;
+    return number != NODE_NONE && r->states->outcome[number] == CAIRN_COMPLETED;
+}
+
+bool failure_is_handled(const struct graph *graph, uint32_t task,
+                        const struct states *states, const uint32_t *number)
+{
+    struct recorded_outcomes recorded = {states, number};
+    return failure_has_handler(graph, task, has_completed, &recorded);
+}
+
+/* A failure that is to be expected stops the run, unless on_failure is continue: what
+ * is sure to run then is only what comes before it. */
+
+/* `marked`: what is sure to have ended before `task` starts, and itself. A need that
+ * does not run, or may not, lets a task go before its own needs have ended. */
+static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
+{
+    const struct graph *g = j->in->graph;
+    marked[task] = 1;
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        uint32_t node = g->order[i];
+        bool follow = marked[node] && (node == task || j->out->fate[node] & FATE_WILL);
+        for (uint32_t e = g->need_start[node]; follow && e < g->need_start[node + 1];
+             e++)
+            marked[g->needs[e]] = 1;
+    }
+}
+
+/* As certain as that can be of a task that has not run yet. */
+static bool is_sure_to_complete(const void *context, uint32_t handler)
+{
+    const struct judge *j = context;
+    return j->out->fate[handler] & (FATE_COMPLETED | FATE_WILL);
+}
+
+/* `stopper`: the first task whose failure may stop the run before a node runs. */
+static void set_stopper_of_unmarked(const struct graph *g, const uint8_t *marked,
+                                    uint32_t task, uint32_t *stopper)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (!marked[i] && stopper[i] == NODE_NONE)
+            stopper[i] = task;
+}
+
+/* Nodes that run before all of the tasks that failed last time keep NODE_NONE. If many
+ * failed, no node does: that is cautious, and cheap. */
+static int find_stoppers(const struct judge *j, uint32_t *stopper)
+{
+    enum { MANY = 16 };
+    const struct graph *g = j->in->graph;
+    uint8_t *marked = malloc(g->n_nodes);
+    uint32_t n = 0;
+    if (!marked)
+        return CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        stopper[i] = NODE_NONE;
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        bool stays = j->out->fate[task] & FATE_FAILED &&
+                     !failure_has_handler(g, task, is_sure_to_complete, j);
+        if (!(j->out->fate[task] & FATE_RISK) && !stays)
+            continue;
+        bool last = ++n > MANY || stays;
+        memset(marked, 0, g->n_nodes);
+        if (!last)
+            mark_needed(j, task, marked);
+        set_stopper_of_unmarked(g, marked, task, stopper);
+        if (last)
+            break;
+    }
+    free(marked);
+    return n ? 1 : 0;
+}
+
+/* Unless the run continues after failures, only what such a task needs is sure to run.
+ */
+static int apply_stop_on_failure(struct judge *j)
+{
+    const struct graph *g = j->in->graph;
+    if (choice_on_failure(g->definition, j->in->on_failure) == ON_FAILURE_CONTINUE)
+        return 0;
+    uint32_t *stopper = malloc(g->n_nodes * sizeof *stopper);
+    int any = stopper ? find_stoppers(j, stopper) : CAIRN_ENOMEM;
+    for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
+        uint16_t *fate = &j->out->fate[task];
+        if (!(*fate & FATE_WILL) || stopper[task] == NODE_NONE ||
+            graph_def(g, task)->finally)
+            continue;
+        *fate = (uint16_t)((*fate & ~FATE_WILL) | FATE_MAY);
+        if (j->out->cause[task] == NODE_NONE && stopper[task] != task)
+            j->out->cause[task] = stopper[task];
+        j->out->will--;
+        j->out->may++;
+    }
+    free(stopper);
+    return any < 0 ? any : 0;
+}
+
 /* A task runs if it has not completed, or if its completion does not count any more:
  * its definition changed, an output is gone, or something it needs runs. Whether it
  * really does can depend on conditions, on how needs end, on decisions that are not
  * made yet: then it may run. One pass in topological order settles all of it. */
-#include "plan/decide_int.h"
-
-#include "cairn/plan.h"
-#include "graph/fingerprint.h"
-#include "plan/handlers.h"
-
-#include <stdlib.h>
 
 /* ---- Deciding ---- */
 

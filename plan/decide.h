@@ -4,14 +4,14 @@
  *
  * In: recorded outcomes, marks (runs/marks.h), evidence. Out, for each task: its fate
  * and a reason; for each barrier the fates of its members, or-ed, without BAD for those
- * that are excluded as long as others are left. decide.c goes through
+ * that are excluded as long as others are left. judge_task goes through
  * the graph once in topological order, so that the fates of all needs are known when a
- * task is judged; then decide_stop.c takes back WILL where a failure that is to be
+ * task is judged; then WILL is taken back where a failure that is to be
  * expected may stop the run first.
  *
  *   fate       set by                          means
  *   WILL       judge_open_task                 runs, unless something fails first
- *   MAY        judge_open_task, decide_stop.c  may run: its condition, what it needs
+ *   MAY        judge_open_task, stop           may run: its condition, what it needs
  *                                              or another failure decides
  *   RISK       judge_open_task, with WILL or   failed last time, and nothing about it
  *              MAY                             has changed since
@@ -50,6 +50,23 @@
 #include "graph/graph.h"
 #include "runs/marks.h"
 
+/* Handlers: a failure is handled by a task that needs the failed one (or its group) with
+ * `when: failed`, once that has completed. The same for what is planned and for what
+ * runs. This one runs only after failures. */
+static inline bool task_is_handler(const struct task_def *def)
+{
+    return def->when == WHEN_FAILED;
+}
+
+/* Is there a handler of the task's failure for which `is` holds? */
+bool failure_has_handler(const struct graph *graph, uint32_t task,
+                         bool (*is)(const void *context, uint32_t handler),
+                         const void *context);
+/* Has one completed? `number` [n_tasks]: of each task in `states`, or NODE_NONE; NULL:
+ * the graph's own. */
+bool failure_is_handled(const struct graph *graph, uint32_t task,
+                        const struct states *states, const uint32_t *number);
+
 /* Whether what a completed task read and made, or a failed one read, is as it was
  * recorded. plan/evidence.c finds the first difference, outputs before inputs before
  * secrets. */
@@ -61,7 +78,7 @@ enum evidence {
     INPUT_MISSING,
     INPUT_NEW, /* it matches a pattern, and was not there */
     SECRET_DIFFERS,
-    RESULT_LOST /* what it made and passed on cannot be told: situation_results.c */
+    RESULT_LOST /* what it made and passed on cannot be told: evidence.c */
 };
 
 /* Bits, see above. A task has WILL, MAY, COMPLETED, FAILED or BAD, or OPEN alone. */
@@ -76,14 +93,17 @@ enum fate {
     FATE_TURNED = 128,
     FATE_EXCLUDED = 256
 };
+
 /* How it ends is not known before the run. */
 enum { FATE_UNSETTLED = FATE_WILL | FATE_MAY | FATE_RISK | FATE_OPEN };
+
 /* It does not end as it is recorded, or that is not known. */
 enum { FATE_ANEW = FATE_UNSETTLED | FATE_TURNED };
 
 /* Whether the condition of a task holds. OPEN: it depends on tasks that are not settled
  * (by `fate`, [n_nodes], complete for all that the task needs). */
 enum condition { CONDITION_NO, CONDITION_YES, CONDITION_OPEN };
+
 typedef enum condition condition_fn(void *context, uint32_t task, const uint16_t *fate);
 
 struct decide_input {
@@ -102,6 +122,7 @@ struct decide_input {
     condition_fn *condition;
     void *context;
 };
+
 struct decisions {
     uint32_t n, will, may;
     uint16_t *fate; /* [n_nodes] enum fate */
@@ -117,6 +138,7 @@ struct decisions {
     uint32_t changed, added, removed; /* against `old`: tasks */
     uint32_t kept;                    /* changed, but stay done (CAIRN_KEEP) */
 };
+
 int decide(const struct decide_input *input, struct decisions *out,
            struct cairn_error *error);
 void decisions_release(struct decisions *decisions);

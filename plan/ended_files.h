@@ -12,7 +12,6 @@
 
 /* What a keeper has recorded of an end, as a note of it. `task` is the asker's. */
 struct end_note ended_note_of(const struct keeper *keeper, uint32_t task);
-
 /* By the task's present definition: that is what will be recorded. Appends to `why`
  * what is not as it was, for people ("x has changed since", "x is gone"); nothing if
  * the end counts. The only error is want of memory. */

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+/* What finished tasks have made: whether it is there as it was, who has
+ * written it since, and whether what needs it can read it. */
 #include "plan/evidence.h"
 
+#include "plan/choice.h"
+#include "plan/situation_int.h"
+
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/os.h"
+#include "graph/text_expand.h"
 #include "runs/outputs.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_parent.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -342,4 +353,376 @@ int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
     int rc = search(&k, error);
     buf_release(&k.directory);
     return rc;
+}
+
+/* Who has written an output of a finished task since? An attempt that completed and
+ * recorded the file as it is now: of another run that shares the directory, or of a
+ * later task. What nobody declared as an output is nobody's. */
+
+struct changed_output {
+    uint32_t task;
+    struct result_file now;
+};
+
+enum {
+    CHANGED_MOST = 4096,
+    RUNS_MOST = 50,      /* the newest ones are looked through */
+    RESULTS_MOST = 20000 /* in all */
+};
+
+void changed_outputs_add(struct changed_outputs *changed, uint32_t task,
+                         const struct result_file *now)
+{
+    if (changed->n == CHANGED_MOST)
+        return;
+    struct changed_output *at =
+        array_room(changed->at, changed->n, &changed->capacity, sizeof *at);
+    if (!at)
+        return;
+    changed->at = at;
+    at[changed->n++] = (struct changed_output){task, *now};
+}
+
+void changed_outputs_release(struct changed_outputs *changed)
+{
+    free(changed->at);
+}
+
+struct writer_search {
+    struct loader *l;
+    struct changed_outputs *changed;
+    struct run_row row; /* whose attempts are looked at; its texts are not ours */
+    struct definition definition;
+    struct graph graph;
+    int loaded; /* 1: these are of the run; -1: they cannot be had */
+    uint32_t results;
+    struct others_search *others; /* only these runs; NULL: all */
+};
+
+static int by_inode(const void *a, const void *b)
+{
+    uint64_t x = ((const struct changed_output *)a)->now.inode;
+    uint64_t y = ((const struct changed_output *)b)->now.inode;
+    return (x > y) - (x < y);
+}
+
+/* The times of a directory do not tell what is in it. */
+static bool is_it(const struct result_file *now, const struct result_file *recorded,
+                  bool by_times)
+{
+    bool same_time = now->kind == 'f' && now->mtime_ns == recorded->mtime_ns;
+    bool may_be_touched = !by_times || now->kind != 'f';
+    return now->kind == recorded->kind && now->inode == recorded->inode &&
+           now->size == recorded->size &&
+           (same_time ||
+            (may_be_touched && digest_equal(&now->digest, &recorded->digest)));
+}
+
+/* The name of a task of the run that is looked at; NULL: not to be had. */
+static const char *task_name(struct writer_search *w, uint32_t task)
+{
+    struct cairn_error ignored;
+    if (!w->loaded)
+        w->loaded = generation_load(w->l->store, &w->row, w->row.gen, &w->definition,
+                                    &w->graph, &ignored)
+                        ? -1
+                        : 1;
+    return w->loaded > 0 && task < w->graph.n_tasks ? w->graph.id[task] : NULL;
+}
+
+static void forget_run(struct writer_search *w)
+{
+    if (w->loaded > 0) {
+        graph_release(&w->graph);
+        definition_release(&w->definition);
+    }
+    w->loaded = 0;
+}
+
+static int name_writer(struct writer_search *w, const struct changed_output *output,
+                       uint32_t task)
+{
+    struct situation *s = w->l->s;
+    struct present *p = &s->present;
+    const char *name = task_name(w, task);
+    struct buf text = BUF_INIT;
+    if (!p->writer)
+        p->writer = calloc(w->l->w->graph.n_tasks, sizeof *p->writer);
+    if (!p->writer)
+        return error_nomem(w->l->error);
+    if (p->writer[output->task])
+        return 0;
+    buf_text(&text, name ? name : "a task");
+    if (w->row.run != s->recorded.row.run)
+        buf_format(&text, " of run %llu", (unsigned long long)w->row.run);
+    p->writer[output->task] = arena_text(&s->arena, buf_view(&text));
+    buf_release(&text);
+    return 0;
+}
+
+static int match_file(struct writer_search *w, uint32_t task,
+                      const struct result_file *file)
+{
+    struct changed_outputs *c = w->changed;
+    uint32_t low = 0, high = c->n;
+    int rc = 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (c->at[middle].now.inode < file->inode)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < c->n && c->at[low].now.inode == file->inode && !rc; low++)
+        if (is_it(&c->at[low].now, file, w->others != NULL))
+            rc = name_writer(w, &c->at[low], task);
+    return rc;
+}
+
+/* A result that cannot be read tells nothing. */
+static int look_at_attempt(void *context, const struct attempt_row *row)
+{
+    struct writer_search *w = context;
+    struct arena arena = ARENA_INIT;
+    struct result result = {0};
+    struct digest digest;
+    struct cairn_error ignored;
+    int rc = 0;
+    if (w->others && w->others->rows_left == 0)
+        return 1;
+    if (w->others)
+        w->others->rows_left--;
+    if (row->outputs.len != DIGEST_SIZE ||
+        (w->others && row->ended_ns <= w->others->after_ns &&
+         row->checkpoint <= w->others->since))
+        return 0;
+    if (!w->others && w->results++ == RESULTS_MOST)
+        return 1;
+    memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
+    if (result_load(w->l->store, &digest, &arena, &result, &ignored) == 0)
+        for (uint32_t i = 0; i < result.n_outputs && !rc; i++)
+            rc = match_file(w, row->task, &result.outputs[i]);
+    arena_release(&arena);
+    return rc;
+}
+
+/* 1: `run` was begun inside `outer`, however deep; 0: it was not; or an error. */
+static int is_inside(struct cairn_store *store, uint64_t run, uint64_t outer,
+                     struct cairn_error *error)
+{
+    enum { DEPTH_MOST = 100 };
+    for (int depth = 0; depth < DEPTH_MOST; depth++) {
+        struct run_parent parent;
+        int rc = store_get_parent(store, run, &parent, error);
+        if (rc < 0)
+            return rc;
+        if (!parent.run)
+            return 0;
+        if (parent.run == outer)
+            return 1;
+        run = parent.run;
+    }
+    return 0;
+}
+
+/* What a run does that was begun inside this one is this one's doing. One that is older
+ * than this one, and had ended before, has written nothing since. */
+static int is_other(const struct writer_search *w, const struct run_row *row)
+{
+    const struct others_search *o = w->others;
+    bool over = row->run < o->run && row->ended_ns && row->ended_ns <= o->after_ns;
+    if (row->run == o->run || over)
+        return 0;
+    int rc = is_inside(w->l->store, row->run, o->run, w->l->error);
+    if (!rc)
+        rc = is_inside(w->l->store, o->run, row->run, w->l->error);
+    return rc < 0 ? rc : !rc;
+}
+
+static int look_at_run(void *context, const struct run_row *row)
+{
+    struct writer_search *w = context;
+    if (w->others && w->others->rows_left == 0)
+        return 1;
+    if (w->others)
+        w->others->rows_left--;
+    int other = w->others ? is_other(w, row) : 1;
+    if (other <= 0)
+        return other;
+    int rc = 0;
+    w->row = *row;
+    for (; w->row.gen > 0 && rc == 0; w->row.gen--) {
+        rc = store_each_run_attempt(w->l->store, row->run, w->row.gen, false,
+                                    look_at_attempt, w, w->l->error);
+        forget_run(w);
+    }
+    return rc < 0 ? rc : w->results > RESULTS_MOST;
+}
+
+static int find_writers(struct loader *l, struct changed_outputs *changed,
+                        struct others_search *others)
+{
+    struct writer_search w = {.l = l, .changed = changed, .others = others};
+    struct run_filter newest = {.limit = others ? 0 : RUNS_MOST};
+    if (!changed->n || !l->store)
+        return 0;
+    qsort(changed->at, changed->n, sizeof *changed->at, by_inode);
+    int rc = store_each_run(l->store, &newest, look_at_run, &w, l->error);
+    return rc < 0 ? rc : 0;
+}
+
+int situation_find_writers(struct loader *l, struct changed_outputs *changed)
+{
+    return find_writers(l, changed, NULL);
+}
+
+int situation_find_other_writer(struct cairn_workflow *workflow,
+                                struct cairn_store *store, struct others_search *others,
+                                const struct result_file *now, struct buf *name,
+                                struct cairn_error *error)
+{
+    struct situation s = {.recorded.row.run = others->run};
+    struct loader l = {.s = &s, .w = workflow, .store = store, .error = error};
+    struct changed_outputs changed = {0};
+    changed_outputs_add(&changed, 0, now);
+    int rc = find_writers(&l, &changed, others);
+    if (!rc && s.present.writer && s.present.writer[0])
+        buf_text(name, s.present.writer[0]);
+    changed_outputs_release(&changed);
+    free(s.present.writer);
+    arena_release(&s.arena);
+    return rc;
+}
+
+/* What a task that runs needs of finished ones: their values where its texts ask for
+ * them, and where failures are undone, the undo commands that were stored. A finished
+ * task whose result cannot be read does not stay finished if it is needed. */
+
+/* The definitions whose values each definition asks for, found once. */
+struct value_sources {
+    struct arena arena;
+    uint32_t **defs; /* [n_defs] */
+    uint32_t *n;     /* [n_defs] */
+    bool any;
+};
+
+static int find_sources(const struct definition *d, struct value_sources *sources,
+                        struct cairn_error *error)
+{
+    sources->defs = arena_take(&sources->arena, d->n_defs, sizeof *sources->defs);
+    sources->n = arena_take(&sources->arena, d->n_defs, sizeof *sources->n);
+    if (!sources->defs || !sources->n)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < d->n_defs; i++) {
+        if (!may_ask_for_values(d, &d->defs[i]))
+            continue;
+        int n =
+            definition_values_of(d, &d->defs[i], &sources->arena, &sources->defs[i]);
+        if (n < 0)
+            return error_nomem(error);
+        sources->n[i] = (uint32_t)n;
+        sources->any |= n > 0;
+    }
+    return 0;
+}
+
+void situation_lose_result(struct loader *l, uint32_t task, const char *why)
+{
+    struct situation *s = l->s;
+    bool once = graph_def(&l->w->graph, task)->once;
+    situation_add_notice(
+        s, "the result of task %s cannot be read, so %s: %s", l->w->graph.id[task],
+        once ? "whether it runs again must be decided" : "it runs again", why);
+    s->present.evidence[task] = RESULT_LOST;
+}
+
+static bool stays_completed(const struct situation *s, uint32_t task)
+{
+    return s->present.states.outcome[task] == CAIRN_COMPLETED &&
+           s->present.evidence[task] == EVIDENCE_GOOD &&
+           s->decisions.fate[task] & FATE_COMPLETED;
+}
+
+/* 1: it cannot be read. */
+static int check_result(struct loader *l, uint32_t task)
+{
+    const struct result *result;
+    struct cairn_error why = {0};
+    if (!stays_completed(l->s, task))
+        return 0;
+    int rc = lookup_result(&l->s->present.lookup, task, &result, &why);
+    if (rc == CAIRN_EDAMAGED) {
+        situation_lose_result(l, task, why.text);
+        return 1;
+    }
+    return rc ? error_set(l->error, rc, "task %s: %s", l->w->graph.id[task], why.text)
+              : 0;
+}
+
+static int check_values_for(struct loader *l, const struct value_sources *sources,
+                            uint32_t task)
+{
+    const struct graph *g = &l->w->graph;
+    uint32_t def = g->def_of[task];
+    int lost = 0;
+    for (uint32_t i = 0; i < sources->n[def]; i++) {
+        struct node_range range = graph_referred(g, task, sources->defs[def][i]);
+        for (uint32_t k = 0; k < range.n; k++) {
+            int rc = check_result(l, node_at(range, k));
+            if (rc < 0)
+                return rc;
+            lost |= rc;
+        }
+    }
+    return lost;
+}
+
+/* From the last to the first, so that what is found lost counts as running itself. */
+static int check_values(struct loader *l, const struct value_sources *sources)
+{
+    const struct situation *s = l->s;
+    const struct graph *g = &l->w->graph;
+    int lost = 0;
+    for (uint32_t i = g->n_nodes; sources->any && i-- > 0;) {
+        uint32_t node = g->order[i];
+        if (graph_is_barrier(g, node) ||
+            !(s->decisions.fate[node] & (FATE_WILL | FATE_MAY) ||
+              s->present.evidence[node] == RESULT_LOST))
+            continue;
+        int rc = check_values_for(l, sources, node);
+        if (rc < 0)
+            return rc;
+        lost |= rc;
+    }
+    return lost;
+}
+
+/* A failure may ask for any of them. */
+static int check_undos(struct loader *l)
+{
+    const struct graph *g = &l->w->graph;
+    int lost = 0;
+    if (choice_on_failure(g->definition, l->options->on_failure) != ON_FAILURE_UNDO ||
+        g->definition->undo_scope == UNDO_FAILED)
+        return 0;
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        int rc = graph_def(g, task)->undo.len ? check_result(l, task) : 0;
+        if (rc < 0)
+            return rc;
+        lost |= rc;
+    }
+    return lost;
+}
+
+int situation_check_results(struct loader *l)
+{
+    const struct situation *s = l->s;
+    struct value_sources sources = {0};
+    if (!s->present.evidence || !(s->decisions.will + s->decisions.may))
+        return 0;
+    int rc = find_sources(&l->w->definition, &sources, l->error);
+    int values = rc ? rc : check_values(l, &sources);
+    int undos = values < 0 ? values : check_undos(l);
+    arena_release(&sources.arena);
+    return undos < 0 ? undos : values || undos;
 }

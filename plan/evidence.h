@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether what a completed task read and made is still what it was: outputs, inputs,
- * secrets, each compared with the recorded result, which the checkpoint authenticates.
- */
+ * secrets, each compared with the recorded result, which the checkpoint authenticates. */
 #ifndef PLAN_EVIDENCE_H
 #define PLAN_EVIDENCE_H
 
@@ -24,6 +23,7 @@ struct evidence_source {
     struct result_file differs; /* set with OUTPUT_DIFFERS: what is there now; its name
                                    is not */
 };
+
 /* *found: enum evidence. `which` gets the name of the file or secret, if not good. */
 int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
                   struct buf *which, struct cairn_error *error);

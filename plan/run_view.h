@@ -2,7 +2,10 @@
 /* A run seen by somebody who does not own it: what could be done now, and commands that
  * change it. A command is stored in the transaction that checks it; after the commit
  * the run's owner takes it or, where nobody owns the run, the caller does
- * (engine_settle). */
+ * (engine_settle).
+ *
+ * Claims of a run's external tasks, by the task's number now: one that was made before
+ * the workflow was edited holds for the task of the same id. */
 #ifndef PLAN_RUN_VIEW_H
 #define PLAN_RUN_VIEW_H
 
@@ -28,6 +31,7 @@ struct run_view {
     struct lookup lookup;
     bool live, loaded;
 };
+
 /* Inside a transaction of the caller's, so that everything is of one moment. run 0: the
  * newest. */
 int run_view_open(struct run_view *view, struct cairn_store *store, uint64_t run,
@@ -63,7 +67,32 @@ struct queued_command {
     const char *task;
     bool done; /* meant to end in CAIRN_COMPLETED */
 };
+
 /* Inside a write transaction: stores the command, and fills in the rest of `out`. */
 int run_view_put_command(const struct run_view *view, const struct command_row *row,
                          struct queued_command *out, struct cairn_error *error);
+
+struct claim {
+    bool exists;
+    bool spent; /* completed or failed with it */
+    struct str token, holder;
+    int64_t time_ns; /* UTC, of the claim: renewing it changes nothing */
+    int64_t left_ms; /* of the lease; 0: over */
+    uint32_t lost;   /* leases that ran out before anybody reported, with this one */
+};
+
+struct claims {
+    struct arena arena;
+    struct claim *at; /* [n_tasks] the newest of each */
+};
+
+/* A token is 32 hexadecimal digits. Of a claim before which leases were lost, a point
+ * and their number stand behind them, so that it needs no place of its own. */
+enum { CLAIM_DIGITS = 32, CLAIM_LOST_MOST = 999 };
+
+/* In the transaction of `outside`. */
+int claims_load(struct claims *claims, const struct run_view *view,
+                struct cairn_error *error);
+void claims_release(struct claims *claims);
+
 #endif

@@ -1,11 +1,264 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from the end of a task, and from how all of them stand at the beginning.
- * See sched.h for the states. O(dependents) for an end; nothing is proportional to the
- * number of tasks. What is ready waits in sched_ready.c. */
-#include "plan/sched_int.h"
+/* What is ready, and may start next: by priority, critical path and file order, as far
+ * as pools have room. O(log ready) for each step. */
+#include "plan/sched.h"
+
+#include "base/heap.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+static bool starts_before(struct heap_entry a, struct heap_entry b)
+{
+    if (a.priority != b.priority)
+        return a.priority > b.priority;
+    if (a.height != b.height)
+        return a.height > b.height;
+    return a.task < b.task;
+}
+
+static uint32_t pool_of(const struct sched *s, uint32_t task)
+{
+    return graph_def(s->graph, task)->pool;
+}
+
+static bool is_allowed(const struct sched *s, uint32_t task)
+{
+    return s->allowed & sched_kind_of(graph_def(s->graph, task)) &&
+           !(s->aside && s->aside[task]);
+}
+
+/* The diagram in sched.h. Looks at every task, so only debug builds do (DEBUG=1). */
+static void check_transition(const struct sched *s)
+{
+#ifdef CAIRN_DEBUG
+    assert(sched_consistent(s));
+#else
+    (void)s;
+#endif
+}
+
+/* ---- Order: a binary heap of tasks ---- */
+
+HEAP_OF(entries, struct heap_entry, starts_before)
+
+static void heap_add(struct heap *heap, const struct graph *g, uint32_t task)
+{
+    struct heap_entry entry = {graph_def(g, task)->priority, g->height[task], task};
+    entries_push(heap->at, &heap->n, entry);
+}
+
+static uint32_t heap_pop(struct heap *heap)
+{
+    return entries_pop(heap->at, &heap->n).task;
+}
+
+/* ---- Pools ---- */
+
+static bool pool_full(const struct sched *s, uint32_t pool)
+{
+    return pool != UINT32_MAX &&
+           s->pool_used[pool] >= s->graph->definition->pools[pool].limit;
+}
+
+enum sched_kind sched_kind_of(const struct task_def *def)
+{
+    if (def->finally)
+        return SCHED_FINALLY;
+    return def->when == WHEN_SUCCESS ? SCHED_ORDINARY : SCHED_HANDLERS;
+}
+
+/* Nothing is left that it waits for. */
+static void sched_make_ready(struct sched *s, uint32_t task)
+{
+    assert(s->waiting[task] == 0);
+    if (!is_allowed(s, task)) {
+        s->state[task] = SHELVED;
+        s->shelved++;
+        return;
+    }
+    s->state[task] = READY;
+    heap_add(&s->ready, s->graph, task);
+}
+
+static void end_hold(struct sched *s, uint32_t task)
+{
+    assert(s->state[task] == HELD && s->held > 0);
+    s->held--;
+    sched_make_ready(s, task);
+}
+
+void sched_allow(struct sched *s, uint8_t kinds)
+{
+    s->allowed = kinds;
+    s->ready.n = s->shelved = 0;
+    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++)
+        s->parked[p].n = 0;
+    for (uint32_t task = 0; task < s->graph->n_tasks; task++) {
+        if (s->state[task] == READY || s->state[task] == PARKED ||
+            s->state[task] == SHELVED)
+            sched_make_ready(s, task);
+        else if (s->state[task] == HELD && !is_allowed(s, task))
+            end_hold(s, task);
+    }
+    check_transition(s);
+}
+
+void sched_set_aside(struct sched *s, const uint8_t *aside)
+{
+    s->aside = aside;
+    sched_allow(s, s->allowed);
+}
+
+/* A place in the pool is free again: the best parked task gets ready. */
+static void leave_pool(struct sched *s, uint32_t task)
+{
+    uint32_t pool = pool_of(s, task);
+    if (pool == UINT32_MAX)
+        return;
+    assert(s->pool_used[pool] > 0);
+    s->pool_used[pool]--;
+    if (s->parked[pool].n)
+        sched_make_ready(s, heap_pop(&s->parked[pool]));
+}
+
+uint32_t sched_take(struct sched *s)
+{
+    while (s->ready.n) {
+        uint32_t task = heap_pop(&s->ready);
+        uint32_t pool = pool_of(s, task);
+        assert(s->state[task] == READY);
+        if (pool_full(s, pool)) {
+            s->state[task] = PARKED;
+            heap_add(&s->parked[pool], s->graph, task);
+            continue;
+        }
+        if (pool != UINT32_MAX)
+            s->pool_used[pool]++;
+        s->state[task] = TAKEN;
+        s->taken++;
+        check_transition(s);
+        return task;
+    }
+    return NODE_NONE;
+}
+
+/* Makes the ready queue anew without what is not ready any more. */
+static void rebuild_ready(struct sched *s)
+{
+    uint32_t n = s->ready.n;
+    s->ready.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (s->state[s->ready.at[i].task] == READY)
+            entries_push(s->ready.at, &s->ready.n, s->ready.at[i]);
+}
+
+void sched_take_tasks(struct sched *s, const uint32_t *tasks, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t pool = pool_of(s, tasks[i]);
+        assert(s->state[tasks[i]] == READY);
+        if (pool != UINT32_MAX)
+            s->pool_used[pool]++;
+        s->state[tasks[i]] = TAKEN;
+        s->taken++;
+    }
+    if (n)
+        rebuild_ready(s);
+    check_transition(s);
+}
+
+/* It is taken no more: what it held of its pool goes to others. */
+static void sched_undo_take(struct sched *s, uint32_t task)
+{
+    assert(s->state[task] == TAKEN && s->taken > 0);
+    s->taken--;
+    leave_pool(s, task);
+}
+
+void sched_return(struct sched *s, uint32_t task)
+{
+    sched_undo_take(s, task);
+    sched_make_ready(s, task);
+    check_transition(s);
+}
+
+void sched_hold(struct sched *s, uint32_t task)
+{
+    sched_undo_take(s, task);
+    s->state[task] = HELD;
+    s->held++;
+    check_transition(s);
+}
+
+void sched_again(struct sched *s, uint32_t task)
+{
+    end_hold(s, task);
+    check_transition(s);
+}
+
+void sched_offer(struct sched *s, uint32_t task)
+{
+    sched_undo_take(s, task);
+    s->state[task] = OFFERED;
+    s->offered++;
+    check_transition(s);
+}
+
+/* The diagram in sched.h, looked at as a whole. */
+
+/* Every entry is in the state that the queue is for, and none is better than the one
+ * above it. */
+static bool queue_consistent(const struct sched *s, const struct heap *heap,
+                             enum sched_state state)
+{
+    for (uint32_t i = 0; i < heap->n; i++)
+        if (s->state[heap->at[i].task] != state ||
+            (i && starts_before(heap->at[i], heap->at[(i - 1) / 2])))
+            return false;
+    return true;
+}
+
+/* Taken tasks hold the places, and for each free place a parked task was made ready
+ * (which may find it lost to a better one, and is parked again). */
+static bool pool_consistent(const struct sched *s, uint32_t pool)
+{
+    uint32_t taken = 0, ready = 0, limit = s->graph->definition->pools[pool].limit;
+    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
+        taken += pool_of(s, i) == pool && s->state[i] == TAKEN;
+        ready += pool_of(s, i) == pool && s->state[i] == READY;
+    }
+    if (taken != s->pool_used[pool]) /* more than the limit: sched_take_tasks */
+        return false;
+    return (!s->parked[pool].n || taken + ready >= limit) &&
+           queue_consistent(s, &s->parked[pool], PARKED);
+}
+
+bool sched_consistent(const struct sched *s)
+{
+    uint32_t count[ENDED + 1] = {0}, parked = 0;
+    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
+        count[s->state[i]]++;
+        if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
+            return false;
+        if ((s->state[i] == SHELVED) && is_allowed(s, i))
+            return false;
+    }
+    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
+        parked += s->parked[p].n;
+        if (!pool_consistent(s, p))
+            return false;
+    }
+    return queue_consistent(s, &s->ready, READY) &&
+           s->graph->n_tasks - count[ENDED] == s->open && count[READY] == s->ready.n &&
+           count[TAKEN] == s->taken && count[HELD] == s->held &&
+           count[OFFERED] == s->offered && count[SHELVED] == s->shelved &&
+           count[PARKED] == parked;
+}
+
+/* What follows from the end of a task, and from how all of them stand at the beginning.
+ * See sched.h for the states. O(dependents) for an end; nothing is proportional to the
+ * number of tasks. */
 
 /* ---- The end of a task ---- */
 

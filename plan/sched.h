@@ -19,7 +19,8 @@
  * were, or the task that needs the group needs all of it (task_def_needs_all): then
  * they count as skipped. Ready tasks are ordered by priority, then critical path, then
  * file order. A taken task holds its place in its pool until it is held, offered or
- * ends. */
+ * ends.
+ */
 #ifndef PLAN_SCHED_H
 #define PLAN_SCHED_H
 
@@ -27,9 +28,11 @@
 #include "graph/graph.h"
 
 enum sched_state { WAITING, READY, PARKED, SHELVED, TAKEN, HELD, OFFERED, ENDED };
+
 /* What may start now: ordinary tasks that want success, ordinary tasks that do not
  * (handlers of failures), tasks of `finally`. */
 enum sched_kind { SCHED_ORDINARY = 1, SCHED_HANDLERS = 2, SCHED_FINALLY = 4 };
+
 /* How a node ended, as its dependents see it. OPEN: not, or in a way that decides
  * nothing (cancelled, unknown, undone): they wait. EXCLUDED: a task because of its
  * condition, or all members of a group. PARTLY: a group of which some were excluded,
@@ -48,6 +51,7 @@ struct heap_entry {
     int32_t priority;
     uint32_t height, task;
 };
+
 struct heap {
     struct heap_entry *at;
     uint32_t n;
@@ -78,21 +82,18 @@ struct sched {
 };
 
 enum sched_end_class sched_class(enum cairn_outcome outcome);
-
 /* `outcome` [n_tasks]: tasks that have one are ENDED from the start. Tasks that can not
  * run because of those are passed to `skipped` (may be NULL). Everything but `finally`
  * is allowed. */
 int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
                sched_skip_fn *skipped, void *context, struct cairn_error *error);
 void sched_release(struct sched *sched);
-
 /* Changes what may start; costs one look at every task. What is held and not allowed
  * any more is shelved: its retry is off. */
 void sched_allow(struct sched *sched, uint8_t kinds);
 enum sched_kind sched_kind_of(const struct task_def *def);
 /* From now on these may not start ([n_tasks], which must outlive it). */
 void sched_set_aside(struct sched *sched, const uint8_t *aside);
-
 /* The best ready task, now TAKEN, or NODE_NONE. */
 uint32_t sched_take(struct sched *sched);
 /* These very tasks, which are READY: now TAKEN, whatever their pools say. Costs a look

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a workflow stands in a store, and what follows: which run is continued, its
- * recorded states, what is missing or damaged, and the decision per task. Reads only.
- */
+ * recorded states, what is missing or damaged, and the decision per task. Reads only. */
 #ifndef PLAN_SITUATION_H
 #define PLAN_SITUATION_H
 
@@ -136,11 +135,9 @@ static inline bool situation_is_reset(const struct situation *s, uint32_t task)
  * without a decision. */
 bool situation_is_put_back(const struct situation *situation,
                            const struct cairn_workflow *workflow, uint32_t task);
-
 /* The note of the end of a recorded task's newest attempt, or NULL. */
 const struct end_note *situation_noted_end(const struct situation *situation,
                                            uint32_t old_task);
-
 /* The recorded task whose newest attempt this is, of a keeper, or NODE_NONE. */
 uint32_t situation_kept_task(const struct situation *situation,
                              const struct attempt_id *id);
@@ -157,18 +154,19 @@ uint32_t situation_attempts(const struct situation *s, uint32_t task);
 /* The workflow's task that is recorded under the number `old`, or NODE_NONE. */
 uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
                             uint32_t old);
-
 /* The states that the run starts from, in the workflow's numbers: what is kept has its
  * outcome, everything that runs or may run is pending. `states` is initialised here. */
 int situation_states(const struct situation *situation,
                      const struct cairn_workflow *workflow, struct states *states,
                      struct cairn_error *error);
+
 struct others_search {
     uint64_t run;       /* neither this one, nor those inside it or around it */
     int64_t after_ns;   /* attempts that ended later (UTC), or are recorded after: */
     uint64_t since;     /* this checkpoint, since clocks are set back */
     uint32_t rows_left; /* so many runs and attempts are looked at, in all searches */
 };
+
 /* Which task of another run has written a file as it is now: appends its name and that
  * run's number; nothing if none is known to. */
 int situation_find_other_writer(struct cairn_workflow *workflow,
@@ -182,7 +180,6 @@ int situation_show_condition(struct situation *situation,
                              struct buf *out, struct cairn_error *error);
 /* The i-th notice, or NULL. */
 const char *situation_notice(const struct situation *situation, size_t i);
-
 /* Where a run cannot be continued because of its key (`rc` CAIRN_EUSAGE), adds to the
  * error what else can be done. Returns `rc`. */
 int situation_advise_fresh(int rc, const struct cairn_workflow *workflow,

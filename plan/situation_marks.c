@@ -1,22 +1,328 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks (runs/marks.h): what attempts say about tasks beyond their recorded outcomes.
- * Attempts are numbered by the graph of their generation, so there are three sources:
- * the generation of the recovered states, later generations all of whose records are
- * gone, and keepers that outlived their owner. */
+/* What is known of tasks beyond their recorded outcomes, and the notices that say so. */
+#include "plan/ended_files.h"
+
 #include "plan/situation_int.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "graph/match.h"
 #include "process/keeper.h"
 #include "process/live.h"
 #include "process/slot_map.h"
+#include "runs/outputs.h"
+#include "runs/run_tasks.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* Notices: lines about a situation for people. They stand NUL-terminated, one after the
+ * other, in situation.notices. */
+
+void situation_add_notice(struct situation *s, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    buf_add(&s->notices, text, strlen(text) + 1);
+}
+
+const char *situation_notice(const struct situation *s, size_t i)
+{
+    const char *at = s->notices.data, *end = at;
+    if (at)
+        end += s->notices.size;
+    while (at < end && i-- > 0)
+        at += strlen(at) + 1;
+    return at < end ? at : NULL;
+}
+
+/* `once` tasks that were taken out of the workflow, or skipped by an edit, and put
+ * back: what earlier generations of the run know of them, and the runs that it forks
+ * from. */
+
+/* Those that must not run twice; also those that an edit had skipped meanwhile. What an
+ * earlier generation of the run knows of one is no record of the present states, so if
+ * it may have run, it is unknown. */
+struct put_back_search {
+    struct situation *s;
+    uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
+    uint32_t n_now;
+    uint64_t up_to;  /* attempts recorded by this checkpoint count; 0: all do */
+    uint8_t *wanted; /* [tasks now] WANTED, SEEN in this generation */
+};
+
+enum { WANTED = 1, SEEN = 2 };
+
+static uint8_t *mark_of(struct situation *s, uint32_t task)
+{
+    uint32_t old = s->present.old_task[task];
+    return old == NODE_NONE ? &s->present.new_marks[task] : &s->recorded.marks[old];
+}
+
+static bool is_pending(const struct situation *s, uint32_t task)
+{
+    uint32_t old = s->present.old_task[task];
+    return old != NODE_NONE && s->recorded.states.outcome[old] == CAIRN_PENDING;
+}
+
+static uint8_t put_back_mark(const struct attempt_row *row, uint8_t before)
+{
+    if (attempt_is_open(row) || row->outcome == CAIRN_UNKNOWN)
+        return MARK_INTERRUPTED;
+    if (row->flags & ATTEMPT_UNDO)
+        return row->outcome == CAIRN_COMPLETED ? 0 : before;
+    return row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED : 0;
+}
+
+/* What it had passed on is for whoever decides that this counts. */
+static int note_put_back(struct situation *s, uint32_t task, uint32_t n,
+                         uint32_t number, struct str outputs)
+{
+    struct present *p = &s->present;
+    if (!p->put_back)
+        p->put_back = calloc((size_t)n + 1, sizeof *p->put_back);
+    if (!p->put_back)
+        return CAIRN_ENOMEM;
+    p->put_back[task].number = number;
+    if (outputs.len == DIGEST_SIZE)
+        memcpy(p->put_back[task].outputs.bytes, outputs.ptr, DIGEST_SIZE);
+    return 0;
+}
+
+/* Was it there when the record of a fork was made? The end of an attempt says so. One
+ * without an end in any record may have begun before: somebody is asked rather than
+ * that it runs twice. */
+static bool may_be_past(const struct put_back_search *p, const struct attempt_row *row)
+{
+    bool no_end = attempt_is_open(row) || row->outcome == CAIRN_UNKNOWN;
+    return !p->up_to || (row->checkpoint ? row->checkpoint <= p->up_to : no_end);
+}
+
+static int mark_put_back(void *context, const struct attempt_row *row)
+{
+    const struct put_back_search *p = context;
+    uint32_t task = row->task < p->n ? p->now[row->task] : NODE_NONE;
+    if (task == NODE_NONE || !p->wanted[task] || attempt_never_started(row) ||
+        !may_be_past(p, row))
+        return 0;
+    uint8_t *mark = mark_of(p->s, task);
+    *mark = put_back_mark(row, *mark);
+    if (*mark & MARK_DAMAGED && is_pending(p->s, task))
+        *mark = 0; /* it was to run again */
+    p->wanted[task] |= SEEN;
+    return *mark ? note_put_back(p->s, task, p->n_now, row->number,
+                                 *mark & MARK_DAMAGED ? row->outputs : STR(""))
+                 : 0;
+}
+
+/* The run itself, or one that it forks from: as far as that checkpoint. */
+struct past_run {
+    struct run_row row; /* its texts are not ours */
+    uint64_t up_to;     /* 0: all of it */
+};
+
+static int copy_run(void *context, const struct run_row *row)
+{
+    *(struct run_row *)context = *row;
+    return 0;
+}
+
+/* The newest generation that has attempts of a task decides. */
+static int mark_put_back_by(struct loader *l, const struct past_run *past, uint32_t gen,
+                            uint8_t *wanted)
+{
+    struct definition definition;
+    struct graph graph;
+    const struct run_row *row = &past->row;
+    int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0; /* situation_marks.c says what that means */
+    if (rc)
+        return rc;
+    struct put_back_search p = {l->s,        graph.n_tasks, NULL, l->w->graph.n_tasks,
+                                past->up_to, wanted};
+    p.now = malloc(((size_t)graph.n_tasks + 1) * sizeof *p.now);
+    if (p.now) {
+        map_tasks(&graph, &l->w->graph, p.now);
+        rc = store_each_run_attempt(l->store, row->run, gen, false, mark_put_back, &p,
+                                    l->error);
+        if (rc == CAIRN_ENOMEM)
+            rc = error_nomem(l->error);
+    } else
+        rc = error_nomem(l->error);
+    for (uint32_t task = 0; task < l->w->graph.n_tasks; task++)
+        if (wanted[task] & SEEN)
+            wanted[task] = 0;
+    free(p.now);
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+/* A run knows its own attempts of what is pending; a fork that begins now has none. */
+static bool was_put_back(const struct loader *l, uint32_t task)
+{
+    const struct situation *s = l->s;
+    uint32_t old = s->present.old_task[task];
+    if (!graph_def(&l->w->graph, task)->once)
+        return false;
+    if (old == NODE_NONE)
+        return !s->present.new_marks[task];
+    return outcome_is_skipped(s->recorded.states.outcome[old]) ||
+           (is_pending(s, task) && !s->recorded.recovered);
+}
+
+/* It waited to be asked about when the record was made, and does again. */
+static int mark_recorded_put_back(struct loader *l, uint32_t task)
+{
+    struct recorded *r = &l->s->recorded;
+    const struct states *states = &r->states;
+    uint32_t old = l->s->present.old_task[task];
+    struct str outputs = STR("");
+    if (old == NODE_NONE || !state_is_put_back(states, old))
+        return 0;
+    if (states->outputs)
+        outputs = (struct str){(const char *)states->outputs[old].bytes, DIGEST_SIZE};
+    r->marks[old] = MARK_DAMAGED;
+    return note_put_back(l->s, task, l->w->graph.n_tasks, states->attempts[old],
+                         outputs)
+               ? error_nomem(l->error)
+               : 0;
+}
+
+/* Those that were unknown in the record that a run forks from. Their attempts have no
+ * checkpoint. */
+static int mark_unknown_at(struct loader *l, uint64_t seq, uint8_t *wanted)
+{
+    struct outcomes outcomes;
+    struct definition definition;
+    struct graph graph;
+    int rc = outcomes_rebuild(l->store, seq, &outcomes, NULL, l->error);
+    if (rc)
+        return rc;
+    rc = graph_load(l->store, &outcomes.graph, &definition, &graph, l->error);
+    for (uint32_t then = 0; !rc && then < graph.n_tasks; then++) {
+        bool unknown = outcomes.states.outcome[then] == CAIRN_UNKNOWN;
+        uint32_t task = unknown ? map_task(&graph, then, &l->w->graph) : NODE_NONE;
+        if (task == NODE_NONE || !wanted[task])
+            continue;
+        *mark_of(l->s, task) = MARK_INTERRUPTED;
+        wanted[task] = 0;
+    }
+    if (!rc) {
+        graph_release(&graph);
+        definition_release(&definition);
+    }
+    outcomes_release(&outcomes);
+    return rc;
+}
+
+/* To the run that this one forks from. 1: there is none. */
+static int step_to_source(struct loader *l, struct past_run *past, uint8_t *wanted)
+{
+    uint64_t from = past->row.from_run;
+    if (!from || (past->row.run && from >= past->row.run))
+        return 1;
+    past->up_to = past->row.from_seq;
+    int rc = store_get_run(l->store, from, copy_run, &past->row, l->error);
+    if (!rc)
+        rc = mark_unknown_at(l, past->up_to, wanted);
+    return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 1 : rc;
+}
+
+static int search_past(struct loader *l, uint8_t *wanted)
+{
+    const struct recorded *r = &l->s->recorded;
+    struct past_run past = {.row = r->row};
+    int rc = 0;
+    if (!r->recovered) { /* a fork that begins now */
+        past.row.from_run = r->from_run;
+        past.row.from_seq = r->from_seq;
+        rc = step_to_source(l, &past, wanted);
+    }
+    while (!rc) {
+        for (uint32_t gen = past.row.gen; gen > 0 && !rc; gen--)
+            rc = mark_put_back_by(l, &past, gen, wanted);
+        if (!rc)
+            rc = step_to_source(l, &past, wanted);
+    }
+    return rc > 0 ? 0 : rc;
+}
+
+int situation_load_put_back(struct loader *l)
+{
+    const struct recorded *r = &l->s->recorded;
+    uint32_t n = l->w->graph.n_tasks, n_wanted = 0;
+    bool has_past = !r->recovered || r->row.gen > 1 || r->row.from_run;
+    uint8_t *wanted = calloc((size_t)n + 1, 1);
+    int rc = wanted ? 0 : error_nomem(l->error);
+    for (uint32_t task = 0; task < n && !rc; task++) {
+        rc = mark_recorded_put_back(l, task);
+        wanted[task] = was_put_back(l, task) &&
+                       (has_past || l->s->present.old_task[task] != NODE_NONE);
+        n_wanted += wanted[task];
+    }
+    if (!rc && n_wanted)
+        rc = search_past(l, wanted);
+    free(wanted);
+    return rc;
+}
+
+/* ---- Inside a task ---- */
+
+/* What has completed there runs again as it does where something that it needs has run
+ * again: with a word, unless it is asked about. */
+static void tell_of_earlier(struct loader *l)
+{
+    const struct begun_earlier *earlier = &l->s->earlier;
+    struct present *p = &l->s->present;
+    for (uint32_t task = 0; task < l->w->graph.n_tasks; task++) {
+        if (!(p->new_marks[task] & MARK_DAMAGED))
+            continue;
+        situation_add_notice(
+            l->s,
+            "%s must not run twice if interrupted; it has completed in run %llu, %s",
+            l->w->graph.id[task], (unsigned long long)earlier->run,
+            earlier->ask ? "and runs again only if that is decided"
+                         : "and runs again now");
+        if (earlier->ask)
+            continue;
+        p->new_marks[task] = 0;
+        p->put_back[task] = (struct put_back){0};
+    }
+}
+
+int situation_load_earlier(struct loader *l)
+{
+    uint32_t n = l->w->graph.n_tasks;
+    struct past_run past = {0};
+    uint8_t *wanted = calloc((size_t)n + 1, 1);
+    if (!wanted)
+        return error_nomem(l->error);
+    for (uint32_t task = 0; task < n; task++)
+        wanted[task] = graph_def(&l->w->graph, task)->once;
+    int rc = store_get_run(l->store, l->s->earlier.run, copy_run, &past.row, l->error);
+    for (uint32_t gen = past.row.gen; gen > 0 && !rc; gen--)
+        rc = mark_put_back_by(l, &past, gen, wanted);
+    free(wanted);
+    if (!rc)
+        tell_of_earlier(l);
+    return rc;
+}
+
+/* Marks (runs/marks.h): what attempts say about tasks beyond their recorded outcomes.
+ * Attempts are numbered by the graph of their generation, so there are three sources:
+ * the generation of the recovered states, later generations all of whose records are
+ * gone, and keepers that outlived their owner. */
 
 /* ---- Attempts of the recovered generation ---- */
 
@@ -345,4 +651,220 @@ int situation_load_marks(struct loader *l)
     if (!rc && l->s->arena.failed)
         rc = error_nomem(l->error);
     return rc ? rc : look_at_keepers(l);
+}
+
+struct end_note ended_note_of(const struct keeper *keeper, uint32_t task)
+{
+    const struct keeper_record *end = &keeper->record;
+    return (struct end_note){.task = task,
+                             .attempt = keeper->id.attempt,
+                             .exit_code = end->exit_code,
+                             .inputs = keeper->inputs,
+                             .started_ns = end->started_ns,
+                             .ended_ns = end->ended_ns};
+}
+
+/* An output that was there before its task started: it was moved there since, or the
+ * clock was set back. Times of files lag a little behind the clock, and may be those of
+ * a clock of seconds. */
+static bool is_older(int64_t changed_ns, int64_t started_ns)
+{
+    enum { LAG_NS = 20000000, SECOND_NS = 1000000000 };
+    int64_t lag = changed_ns % SECOND_NS ? LAG_NS : LAG_NS + SECOND_NS;
+    return changed_ns < started_ns - lag;
+}
+
+/* Names the first file that has changed since, if one has. CAIRN_ENOTFOUND: one is
+ * gone. */
+static int find_touched(const struct asker *asker, const struct end_note *end,
+                        bool inputs, struct buf *which, struct cairn_error *error)
+{
+    struct scope scope = lookup_scope(asker);
+    struct files f;
+    int64_t changed_ns;
+    int rc = files_begin(&f, &scope, inputs, error), more = 0;
+    while (!rc && !which->size && (more = files_step(&f, error)) > 0) {
+        rc = file_changed(f.path.data, &changed_ns, error);
+        bool later =
+            inputs ? changed_ns >= end->started_ns : changed_ns > end->ended_ns;
+        if (rc || later || (!inputs && is_older(changed_ns, end->started_ns)))
+            buf_str(which, buf_view(&f.name));
+    }
+    files_release(&f);
+    return rc ? rc : more < 0 ? more : 0;
+}
+
+/* Times tell nothing of what was moved there, or of a clock that was set. */
+static int compare_inputs(const struct asker *asker, const struct end_note *end,
+                          struct buf *which, struct cairn_error *error)
+{
+    uint64_t now;
+    int rc = inputs_sign_now(asker, &now, error);
+    if (!rc && now != end->inputs)
+        buf_text(which, "what it read");
+    return rc;
+}
+
+int ended_files_check(const struct asker *asker, const struct end_note *end,
+                      struct buf *why, struct cairn_error *error)
+{
+    struct cairn_error local = {0};
+    struct buf which = BUF_INIT;
+    const struct task_def *def = lookup_scope(asker).def;
+    int rc = def->n_inputs ? find_touched(asker, end, true, &which, &local) : 0;
+    if (!rc && !which.size && def->n_inputs)
+        rc = compare_inputs(asker, end, &which, &local);
+    if (!rc && !which.size && def->n_outputs && !end->exit_code)
+        rc = find_touched(asker, end, false, &which, &local);
+    if (rc && !which.size)
+        buf_text(&which, "what it read or made");
+    if (which.size)
+        buf_format(why, "%.*s %s", (int)which.size, which.data,
+                   rc == CAIRN_ENOTFOUND ? "is gone" : "has changed since");
+    bool nomem = rc == CAIRN_ENOMEM || which.failed || why->failed;
+    buf_release(&which);
+    return nomem ? error_nomem(error) : 0;
+}
+
+/* Attempts whose end was noted before its owner was killed (process/end_notes.h): they
+ * were not interrupted. What their task is started for is there already; only the
+ * outcome is not stored yet. */
+
+struct collecting {
+    struct loader *l;
+    size_t capacity;
+    uint32_t n_touched; /* notes that do not count, since files have changed */
+};
+
+/* Are the secrets of the workflow as they were? What it wrote cannot be searched for
+ * others. Who only looks may not have them all. */
+static bool had_these_secrets(const struct loader *l, const struct end_note *note)
+{
+    const struct definition *d = &l->w->definition;
+    uint64_t basis = 0;
+    return l->as_is || secrets_missing(&l->s->secrets).len ||
+           (!secrets_basis(&l->s->secrets, d->secrets, d->n_secrets, &basis) &&
+            basis == note->basis);
+}
+
+/* Of a recorded task. One that is not in the workflow any more has no files, and its
+ * end counts for nothing either way. */
+static int check_files(struct collecting *c, uint32_t task, const struct end_note *note,
+                       bool *count)
+{
+    enum { SHOWN = 3 };
+    struct loader *l = c->l;
+    struct buf why = BUF_INIT;
+    uint32_t now = map_task(situation_old(l->s, l->w), task, &l->w->graph);
+    struct asker asker = {&l->s->present.lookup, now, note->attempt};
+    *count = true;
+    if (now == NODE_NONE)
+        return 0;
+    int rc = ended_files_check(&asker, note, &why, l->error);
+    *count = !why.size;
+    if (!rc && why.size && c->n_touched++ < SHOWN)
+        situation_add_notice(
+            l->s,
+            "%s had ended when the run was killed, but %.*s: that end does not count",
+            l->w->graph.id[now], (int)why.size, why.data);
+    buf_release(&why);
+    return rc;
+}
+
+/* Of the newest attempt of a task, whose end nobody has stored? */
+static bool is_wanted(const struct collecting *c, uint32_t task,
+                      const struct end_note *note)
+{
+    const struct recorded *r = &c->l->s->recorded;
+    return task != NODE_NONE && r->marks[task] == MARK_INTERRUPTED &&
+           had_these_secrets(c->l, note) &&
+           noted_end_counts(c->l->store, r->row.run, note);
+}
+
+static int take_note(void *context, const struct end_note *note)
+{
+    struct collecting *c = context;
+    struct recorded *r = &c->l->s->recorded;
+    const struct attempt_numbers of = {note->gen, note->task, note->attempt};
+    uint32_t task;
+    int rc = situation_find_open(c->l, &of, &task);
+    bool counts = !rc && is_wanted(c, task, note);
+    if (counts)
+        rc = check_files(c, task, note, &counts);
+    if (rc || !counts)
+        return rc;
+    struct end_note *at = array_room(r->noted, r->n_noted, &c->capacity, sizeof *at);
+    if (!at)
+        return error_nomem(c->l->error);
+    r->noted = at;
+    at += r->n_noted++;
+    *at = *note;
+    at->task = task;
+    situation_note_outlived(c->l, task, &of);
+    return 0;
+}
+
+/* The same of one whose end its keeper has recorded. */
+static int check_keeper(void *context, struct keeper *keeper)
+{
+    struct collecting *c = context;
+    struct recorded *r = &c->l->s->recorded;
+    uint32_t task = situation_kept_task(c->l->s, &keeper->id);
+    if (keeper->fate != KEEPER_ENDED || task == NODE_NONE ||
+        !(r->marks[task] & MARK_OUTLIVED))
+        return 0;
+    struct end_note note = ended_note_of(keeper, task);
+    bool counts;
+    int rc = check_files(c, task, &note, &counts);
+    if (!rc && !counts) {
+        r->marks[task] = MARK_INTERRUPTED;
+        r->n_outlived--;
+    }
+    return rc;
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const struct end_note *x = a, *y = b;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+static bool any_interrupted(const struct recorded *r)
+{
+    for (uint32_t task = 0; task < r->states.n; task++)
+        if (r->marks[task] == MARK_INTERRUPTED)
+            return true;
+    return false;
+}
+
+int situation_find_end_notes(struct loader *l)
+{
+    struct recorded *r = &l->s->recorded;
+    struct end_notes_damage damage = {0};
+    struct collecting c = {.l = l};
+    if (!r->recovered)
+        return 0;
+    int rc = r->n_outlived ? keepers_each(store_live_dir(l->store), store_id(l->store),
+                                          r->row.run, check_keeper, &c, l->error)
+                           : 0;
+    if (rc || !any_interrupted(r))
+        return rc;
+    rc = end_notes_each(store_live_dir(l->store), store_id(l->store), r->row.run,
+                        take_note, &c, &damage, l->error);
+    if (!rc && r->n_noted)
+        qsort(r->noted, r->n_noted, sizeof *r->noted, by_task);
+    if (!rc && (damage.files || damage.notes))
+        situation_add_notice(
+            l->s,
+            "%u notes of ended processes of run %llu cannot be read: what "
+            "they were about runs again",
+            damage.files + damage.notes, (unsigned long long)r->row.run);
+    return rc;
+}
+
+const struct end_note *situation_noted_end(const struct situation *s, uint32_t old_task)
+{
+    struct end_note key = {.task = old_task};
+    const struct recorded *r = &s->recorded;
+    return r->n_noted ? bsearch(&key, r->noted, r->n_noted, sizeof key, by_task) : NULL;
 }

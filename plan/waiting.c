@@ -1,11 +1,305 @@
 /* SPDX-License-Identifier: MIT */
-/* What everything waits for: each task of a run that is going on, or could, and how
- * much stands behind it. */
+/* A run seen by somebody who does not own it: its claims, what could be done now, and what
+ * everything waits for. */
+#include "plan/run_view.h"
+
+#include "base/clock.h"
+#include "base/os.h"
 #include "cairn/runs.h"
-#include "plan/claims.h"
+#include "graph/match.h"
+#include "runs/outputs.h"
+#include "runs/owner.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct claims_reader {
+    struct claims *claims;
+    uint32_t n;          /* tasks of the generation that is read */
+    const uint32_t *now; /* [n] their numbers now */
+    char boot[37];
+    bool damaged;
+};
+
+/* Rounded up: a lease that runs is not shown as over. */
+static int64_t lease_left_ms(const struct claims_reader *r, const struct claim_row *row)
+{
+    int64_t left_ns = row->until_boot_ns - clock_boot_ns();
+    if (left_ns <= 0 || !str_equal(row->boot, str_of(r->boot)))
+        return 0;
+    return (left_ns - 1) / 1000000 + 1;
+}
+
+static uint32_t lost_before(struct str token)
+{
+    uint32_t n = 0;
+    if (token.len <= CLAIM_DIGITS || token.ptr[CLAIM_DIGITS] != '.')
+        return 0;
+    for (size_t i = CLAIM_DIGITS + 1; i < token.len && n <= CLAIM_LOST_MOST; i++)
+        n = token.ptr[i] >= '0' && token.ptr[i] <= '9'
+                ? 10 * n + (uint32_t)(token.ptr[i] - '0')
+                : CLAIM_LOST_MOST;
+    return n < CLAIM_LOST_MOST ? n : CLAIM_LOST_MOST;
+}
+
+/* A damaged claim counts as none: its token is not valid. */
+static int note_claim(void *context, const struct claim_row *row)
+{
+    struct claims_reader *r = context;
+    uint32_t task = row->task < r->n ? r->now[row->task] : NODE_NONE;
+    r->damaged |= !row->sum_ok;
+    if (task == NODE_NONE)
+        return 0;
+    struct claim *claim = &r->claims->at[task];
+    *claim = (struct claim){.exists = row->sum_ok};
+    if (!row->sum_ok)
+        return 0;
+    claim->spent = row->spent;
+    claim->token = arena_str(&r->claims->arena, row->token);
+    claim->holder = arena_str(&r->claims->arena, row->holder);
+    claim->time_ns = row->time_ns;
+    claim->left_ms = row->spent ? 0 : lease_left_ms(r, row);
+    bool ran_out = claim->left_ms == 0 && row->until_boot_ns != CLAIM_GIVEN_BACK;
+    claim->lost = row->spent ? 0 : lost_before(row->token) + ran_out;
+    return 0;
+}
+
+static int read_claims(struct claims_reader *r, const struct run_view *v, uint32_t gen,
+                       struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    r->damaged = false;
+    int rc = store_each_claim(v->store, v->row.run, gen, note_claim, r, &why);
+    if (rc == CAIRN_EDAMAGED && r->damaged)
+        return 0;
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
+}
+
+static int read_with_graph(struct claims_reader *r, const struct run_view *v,
+                           uint32_t gen, const struct graph *then,
+                           struct cairn_error *error)
+{
+    uint32_t *now = malloc(((size_t)then->n_tasks + 1) * sizeof *now);
+    if (!now)
+        return error_nomem(error);
+    map_tasks(then, &v->workflow->graph, now);
+    r->now = now;
+    r->n = then->n_tasks;
+    int rc = read_claims(r, v, gen, error);
+    free(now);
+    return rc;
+}
+
+static int read_generation(struct claims_reader *r, const struct run_view *v,
+                           uint32_t gen, struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph graph;
+    if (gen == v->row.gen)
+        return read_with_graph(r, v, gen, &v->workflow->graph, error);
+    int rc = generation_load(v->store, &v->row, gen, &definition, &graph, error);
+    if (rc)
+        return rc;
+    rc = read_with_graph(r, v, gen, &graph, error);
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+int claims_load(struct claims *claims, const struct run_view *v,
+                struct cairn_error *error)
+{
+    *claims = (struct claims){.arena = ARENA_INIT};
+    struct claims_reader r = {.claims = claims};
+    int rc = 0;
+    os_boot_id(r.boot);
+    claims->at =
+        arena_take(&claims->arena, v->workflow->graph.n_tasks, sizeof *claims->at);
+    for (uint32_t gen = 1; claims->at && gen <= v->row.gen && !rc; gen++)
+        rc = read_generation(&r, v, gen, error);
+    if (!rc && claims->arena.failed)
+        rc = error_nomem(error);
+    if (rc)
+        claims_release(claims);
+    return rc;
+}
+
+void claims_release(struct claims *claims)
+{
+    arena_release(&claims->arena);
+    *claims = (struct claims){.arena = ARENA_INIT};
+}
+
+/* ---- Looking ---- */
+
+/* What a live owner runs is only pending, as seen from here. */
+static int copy_states(struct run_view *v, struct cairn_error *error)
+{
+    return v->live ? states_copy(&v->states, &v->situation.present.states, error)
+                   : situation_states(&v->situation, v->workflow, &v->states, error);
+}
+
+static int load_situation(struct run_view *v, struct cairn_error *error)
+{
+    const struct graph *g = &v->workflow->graph;
+    int rc = situation_load_as_is(&v->situation, v->workflow, v->store, v->row.run,
+                                  NULL, error);
+    if (rc)
+        return rc;
+    v->loaded = true;
+    rc = copy_states(v, error);
+    if (!rc)
+        rc = sched_init(&v->sched, g, v->states.outcome, NULL, NULL, error);
+    v->lookup = (struct lookup){.graph = g,
+                                .states = &v->states,
+                                .store = v->store,
+                                .run = v->row.run,
+                                .digests = FILE_DIGESTS_INIT};
+    return rc;
+}
+
+int run_view_open(struct run_view *v, struct cairn_store *store, uint64_t run,
+                  struct cairn_error *error)
+{
+    *v = (struct run_view){.store = store};
+    int rc = run_row_get(&v->row, store, run, &v->arena, error);
+    if (!rc)
+        rc = workflow_stored(&v->workflow, store, &v->row, error);
+    int live = rc ? 0 : run_live(store, &v->row, error);
+    if (live < 0)
+        rc = live;
+    v->live = live > 0;
+    if (!rc)
+        rc = load_situation(v, error);
+    if (rc)
+        run_view_release(v);
+    return rc;
+}
+
+void run_view_release(struct run_view *v)
+{
+    lookup_release(&v->lookup);
+    if (v->sched.graph)
+        sched_release(&v->sched);
+    states_release(&v->states);
+    if (v->loaded)
+        situation_release(&v->situation);
+    cairn_workflow_free(v->workflow);
+    arena_release(&v->arena);
+    *v = (struct run_view){0};
+}
+
+int run_view_find(const struct run_view *v, const char *id, uint32_t *task,
+                  struct cairn_error *error)
+{
+    uint32_t found = id ? graph_find(&v->workflow->graph, str_of(id)) : NODE_NONE;
+    if (found == NODE_NONE)
+        return run_no_task(v->row.run, id ? id : "", error);
+    *task = found;
+    return 0;
+}
+
+int run_view_offers(struct run_view *v, uint32_t task, bool *offered,
+                    struct cairn_error *error)
+{
+    struct asker asker = {&v->lookup, task,
+                          situation_attempts(&v->situation, task) + 1};
+    struct scope scope = lookup_scope(&asker);
+    struct cairn_error why = {0};
+    bool holds = true;
+    *offered = false;
+    if (scope.def->kind != TASK_EXTERNAL || v->sched.state[task] != READY)
+        return 0;
+    int rc = scope.def->condition.len ? condition_holds(&scope, &holds, &why) : 0;
+    if (rc && rc != CAIRN_EWORKFLOW && rc != CAIRN_EDAMAGED)
+        return error_set(error, rc, "%s", why.text);
+    *offered = !rc && holds; /* else the run's owner will make it fail */
+    return 0;
+}
+
+int run_view_has_command(const struct run_view *v, uint32_t task, uint8_t verb,
+                         bool *pending, struct cairn_error *error)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row = {0};
+    int rc = 0;
+    *pending = false;
+    do {
+        struct cairn_error why = {0};
+        buf_clear(&data);
+        rc = store_next_command(v->store, v->row.run, row.id, &row, &data, &why);
+        if (rc == CAIRN_EDAMAGED && row.id) {
+            rc = 0; /* nobody will carry it out */
+            continue;
+        }
+        if (rc)
+            error_set(error, rc, "%s", why.text);
+        bool meant = verb ? row.verb == verb
+                          : row.verb == COMMAND_COMPLETE || row.verb == COMMAND_FAIL;
+        *pending = !rc && row.id && meant && row.gen == v->row.gen && row.task == task;
+    } while (!rc && row.id && !*pending);
+    buf_release(&data);
+    return rc;
+}
+
+int run_view_take(struct run_view *v, enum outside_kind kind, const char *what,
+                  const char *text, struct clean *out, struct cairn_error *error)
+{
+    struct outside outside = {v->situation.secrets.redactor, false, v->store};
+    struct outside_text given = {kind, what, str_of(text), NULL};
+    return outside_take(&outside, &given, &v->arena, out, error);
+}
+
+/* ---- Commands ---- */
+
+int run_view_put_command(const struct run_view *v, const struct command_row *given,
+                         struct queued_command *out, struct cairn_error *error)
+{
+    struct command_row row = *given;
+    uint64_t turn = 0;
+    row.run = v->row.run;
+    row.gen = v->row.gen;
+    int rc = store_next_turn(v->store, row.run, &turn, error);
+    if (!rc)
+        rc = store_put_command(v->store, &row, error);
+    if (rc)
+        return rc;
+    out->run = row.run;
+    out->id = row.id;
+    out->turn = turn;
+    out->verb = row.verb;
+    return 0;
+}
+
+int run_view_check_outputs(struct run_view *v, uint32_t task, struct cairn_error *error)
+{
+    struct asker asker = {&v->lookup, task, situation_attempts(&v->situation, task)};
+    struct scope scope = lookup_scope(&asker);
+    struct files files;
+    struct stat st;
+    int rc = files_begin(&files, &scope, false, error);
+    if (rc)
+        return rc;
+    while ((rc = files_step(&files, error)) > 0)
+        if (stat(files.path.data, &st) < 0) {
+            rc = error_set(error, CAIRN_EUSAGE,
+                           "task %s is not done: its output %s is not there (%s)",
+                           v->workflow->graph.id[task], files.name.data,
+                           files.path.data);
+            break;
+        }
+    files_release(&files);
+    return rc;
+}
+
+/* What everything waits for: each task of a run that is going on, or could, and how
+ * much stands behind it. */
 
 struct waiting_tasks {
     struct run_view view;

@@ -9,7 +9,7 @@
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
-#include "plan/handlers.h"
+#include "plan/decide.h"
 #include "process/spawner.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What counts as handled. */
-#include "plan/handlers.h"
+#include "plan/decide.h"
 
 #include "tests/support/graph.h"
 

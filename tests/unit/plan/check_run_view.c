@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A run seen by somebody who does not own it: what it offers, the commands that wait
  * for its owner, and claims. */
-#include "plan/claims.h"
+#include "plan/run_view.h"
 
 #include "base/clock.h"
 #include "base/os.h"
