@@ -35,7 +35,8 @@ struct entry *tree_get(const struct tree *tree, const char *path);
  */
 bool tree_tracked(const struct tree *disk, const struct tree *also, struct tree *out);
 /* What is in `now`, but what is at the path or below it, which is as in `state`, with
- * the directories that lead there. */
+ * the directories that lead there. Where `state` has only the name of something above
+ * the path, what it had there is not known, and nothing changes. */
 bool tree_mix(const struct tree *now, const struct tree *state, const char *path,
               struct tree *out);
 /* Is it at the path, or below it? */

@@ -308,10 +308,12 @@ static bool leads_to(const struct entry *entry, const char *path)
 bool tree_mix(const struct tree *now, const struct tree *state, const char *path,
               struct tree *out)
 {
-    bool good = true;
+    bool good = true, known = true;
     *out = (struct tree){.at = NULL};
+    for (size_t i = 0; i < state->n; i++)
+        known = known && !(state->at[i].kind == 'o' && leads_to(&state->at[i], path));
     for (size_t i = 0; i < now->n && good; i++)
-        if (!entry_is_of(&now->at[i], path))
+        if (!known || !entry_is_of(&now->at[i], path))
             good = add_copy(out, &now->at[i]);
     for (size_t i = 0; i < state->n && good; i++) {
         const struct entry *entry = &state->at[i];
