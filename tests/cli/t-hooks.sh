@@ -152,7 +152,7 @@ mkdir work
 exits 0 cairn session start written -q
 exits 0 cairn session config files work
 exits 0 cairn session config settle 1s
-exits 0 cairn session config hook.checkpoint 'date +%N >"$OUT/work/stamp"; date >>"$OUT/work/log"; cairn checkpoint create inner -q'
+exits 0 cairn session config hook.checkpoint 'cairn checkpoint create inner -q; date +%N >"$OUT/work/stamp"; date >>"$OUT/work/log"'
 cairn session watch >watch.out 2>watch.err &
 watch=$!
 made() { grep -c 'checkpoint *debug:.*files settled' watch.out; }
