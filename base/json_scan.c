@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_scan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What may come next. */
@@ -11,7 +12,8 @@ enum expects {
     EXPECTS_KEY_OR_END, /* behind { */
     EXPECTS_COMMA,      /* or the end of what is open */
     EXPECTS_NOTHING,
-    EXPECTS_GAVE_UP
+    EXPECTS_GAVE_UP,
+    EXPECTS_TOO_DEEP
 };
 
 struct json_scan json_scan_of(struct str text)
@@ -29,7 +31,9 @@ static void skip_space(struct json_scan *in)
 
 static enum json_token give_up(struct json_scan *in)
 {
-    in->expects = EXPECTS_GAVE_UP;
+    in->ended = in->expects == EXPECTS_NOTHING;
+    if (in->expects < EXPECTS_GAVE_UP)
+        in->expects = EXPECTS_GAVE_UP;
     return JSON_BAD;
 }
 
@@ -37,6 +41,24 @@ static bool in_object(const struct json_scan *in)
 {
     uint32_t top = in->depth - 1;
     return in->depth && in->objects[top / 8] >> top % 8 & 1;
+}
+
+/* Without the byte or the word that is wrong: that may be a secret. */
+void json_why(const struct json_scan *in, struct str text, char out[JSON_WHY_BYTES])
+{
+    size_t at = in->at < in->end ? (size_t)(in->at - text.ptr) : text.len;
+    size_t line = 1;
+    char what[96] = "it is not valid JSON";
+    for (size_t i = 0; i < at; i++)
+        line += text.ptr[i] == '\n';
+    if (in->expects == EXPECTS_TOO_DEEP)
+        snprintf(what, sizeof what, "it is nested more than %d levels deep",
+                 JSON_DEPTH_MOST);
+    else if (in->ended)
+        snprintf(what, sizeof what, "it is not whole: something stands behind its end");
+    else if (at == text.len)
+        snprintf(what, sizeof what, "it is not whole: it ends too early");
+    snprintf(out, JSON_WHY_BYTES, "%s (byte %zu, line %zu)", what, at + 1, line);
 }
 
 static void value_done(struct json_scan *in)
@@ -49,8 +71,11 @@ static void value_done(struct json_scan *in)
 static enum json_token open_one(struct json_scan *in, bool object)
 {
     uint32_t top = in->depth;
-    if (top == JSON_DEPTH_MOST)
-        return give_up(in);
+    if (top == JSON_DEPTH_MOST) {
+        in->at--;
+        in->expects = EXPECTS_TOO_DEEP;
+        return JSON_BAD;
+    }
     uint8_t bit = (uint8_t)(1u << top % 8);
     in->objects[top / 8] =
         (uint8_t)(object ? in->objects[top / 8] | bit : in->objects[top / 8] & ~bit);
@@ -171,7 +196,10 @@ static enum json_token read_value(struct json_scan *in)
 
 static enum json_token read_key(struct json_scan *in)
 {
-    bool good = *in->at++ == '"' && read_string(in);
+    if (*in->at != '"')
+        return give_up(in);
+    in->at++;
+    bool good = read_string(in);
     struct str raw = in->raw;
     skip_space(in);
     if (!good || !skip_one_of(in, ":"))

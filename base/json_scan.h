@@ -38,9 +38,15 @@ struct json_scan {
     uint8_t
         objects[JSON_DEPTH_MOST / 8]; /* bits: an object is open there, else an array */
     uint8_t expects;
+    bool ended; /* the value was whole before something bad */
 };
 struct json_scan json_scan_of(struct str text);
 enum json_token json_next(struct json_scan *in);
+
+/* At JSON_BAD: what is wrong and where, as "it ends within a text, at byte 17, line 2".
+ * `text` is what was given to json_scan_of. */
+enum { JSON_WHY_BYTES = 160 };
+void json_why(const struct json_scan *in, struct str text, char out[JSON_WHY_BYTES]);
 
 /* Appends what a raw string means. A lone half of a surrogate pair becomes U+FFFD. */
 void json_unescape(struct str raw, struct buf *out);

@@ -81,6 +81,20 @@ static int take_field(struct hook_event *out, unsigned field, struct str raw,
     return rc;
 }
 
+static int refuse_json(const struct json_scan *in, struct str json,
+                       enum json_token token, struct cairn_error *error)
+{
+    static const char wanted[] = "an agent's hook gives its event as one JSON object, "
+                                 "as in {\"hook_event_name\": \"Stop\"}";
+    char why[JSON_WHY_BYTES];
+    if (json.len == 0)
+        return error_set(error, CAIRN_EUSAGE, "stdin is empty: %s", wanted);
+    if (token != JSON_BAD)
+        return error_set(error, CAIRN_EUSAGE, "it is no JSON object: %s", wanted);
+    json_why(in, json, why);
+    return error_set(error, CAIRN_EUSAGE, "%s: %s", why, wanted);
+}
+
 static int take_fields(struct str json, struct hook_event *out,
                        struct field_place places[HOOK_FIELDS],
                        struct cairn_error *error)
@@ -103,8 +117,7 @@ static int take_fields(struct str json, struct hook_event *out,
     }
     if (rc || (object && token == JSON_END))
         return rc;
-    return error_set(error, CAIRN_EUSAGE,
-                     json.len ? "it is no JSON object, or not whole" : "it is empty");
+    return refuse_json(&in, json, token, error);
 }
 
 int hook_event_read(struct str json, struct hook_event *out, struct cairn_error *error)
@@ -115,7 +128,10 @@ int hook_event_read(struct str json, struct hook_event *out, struct cairn_error 
     if (rc)
         return rc;
     if (!places[HOOK_NAME].there)
-        return error_set(error, CAIRN_EUSAGE, "it has no hook_event_name");
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "it has no hook_event_name, a text: only events as Claude Code "
+            "documents them are taken");
     for (unsigned i = 0; i < HOOK_FIELDS; i++)
         if (places[i].there && out->room.data[places[i].at])
             out->at[i] = out->room.data + places[i].at;

@@ -72,12 +72,14 @@ int json_nodes_read(struct str text, struct json_nodes *out, struct cairn_error 
     struct reading r = {.nodes = out, .error = error};
     struct json_scan in = json_scan_of(text);
     enum json_token token;
+    char why[JSON_WHY_BYTES];
     int rc = 0;
     *out = (struct json_nodes){.text = text};
     while (!rc && (token = json_next(&in)) != JSON_END) {
-        if (token == JSON_BAD)
-            return error_set(error, CAIRN_EUSAGE, "it is no JSON, from byte %zu on",
-                             (size_t)(in.at - text.ptr));
+        if (token == JSON_BAD) {
+            json_why(&in, text, why);
+            return error_set(error, CAIRN_EUSAGE, "%s", why);
+        }
         rc = take_token(&r, token, &in);
     }
     return rc;

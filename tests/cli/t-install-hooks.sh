@@ -84,10 +84,10 @@ refused() { # CONTENT WHY
     says "$2"
     ok 'it was left as it is' cmp before $file
 }
-refused '{"a": 1,}' 'it is no JSON, from byte'
-refused '{"a": 1' 'it is no JSON'
+refused '{"a": 1,}' 'it is not valid JSON (byte 9, line 1)'
+refused '{"a": 1' 'it ends too early (byte 8, line 1)'
 refused '// mine
-{}' 'it is no JSON'
+{}' 'it is not valid JSON (byte 1, line 1)'
 refused '[]' 'no JSON object'
 refused '{"hooks": []}' 'its "hooks" is no object'
 refused '{"hooks": {"Stop": 1}}' 'is no list'

@@ -265,13 +265,24 @@ bad=
 for n in 0 1 2 17 60 120 200 300 500 $((size - 3)) $((size - 2)); do
     head -c "$n" whole >torn
     hook_file torn
-    [ "$status" = 0 ] && grep -q 'no JSON object\|is empty' err || bad="$bad $n"
+    [ "$status" = 0 ] && grep -q 'ends too early\|is empty\|not valid JSON' err || bad="$bad $n"
 done
 is "$bad" '' 'torn at any place: said, and status 0'
 head -c 100000 /dev/zero | tr '\0' '[' >deep
 hook_file deep
 is "$status" 0 'deep nesting'
 says 'no JSON object'
+{ printf '{"hook_event_name":"Stop",\n"x":' && cat deep; } >deeper
+hook_file deeper
+is "$status" 0 'deep nesting in an object'
+says 'nested more than 512 levels deep (byte 543, line 2)' 'says so and where'
+hook_file /dev/null
+is "$status" 0 'nothing'
+says 'stdin is empty: an agent'
+printf '{"hook_event_name":"Stop"} x' >behind
+hook_file behind
+is "$status" 0 'something behind it'
+says 'something stands behind its end (byte 28, line 1)'
 {
     printf '{"hook_event_name":"Stop","x":"'
     head -c 17000000 /dev/zero | tr '\0' 'a'

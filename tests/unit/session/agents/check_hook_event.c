@@ -75,7 +75,7 @@ START_TEST(test_torn)
     ck_assert_int_eq(take(whole), 0);
     hook_event_release(&event);
     snprintf(part, sizeof part, "%s}", whole);
-    refused(part, "not whole");
+    refused(part, "something stands behind its end (byte 65, line 1)");
 }
 END_TEST
 
@@ -92,6 +92,11 @@ START_TEST(test_refused)
     memset(deep, '[', 200000);
     deep[200000] = '\0';
     refused(deep, "no JSON object");
+    memcpy(deep, "{\"x\":", 5);
+    refused(deep, "nested more than 512 levels deep (byte 517, line 1)");
+    refused("{\n\"x\": 1", "it ends too early (byte 9, line 2)");
+    refused("{\n\"x\": ?}", "it is not valid JSON (byte 8, line 2)");
+    refused("  ", "it ends too early");
     memset(text, 'a', 39999);
     text[39999] = '\0';
     memcpy(text, "{\"cwd\":\"", 8);

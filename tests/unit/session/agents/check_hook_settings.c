@@ -99,9 +99,9 @@ static void refused(const char *text, const char *why)
 
 START_TEST(test_refused)
 {
-    refused("{", "no JSON");
-    refused("{} x", "no JSON");
-    refused("// comment\n{}", "no JSON");
+    refused("{", "ends too early");
+    refused("{} x", "something stands behind its end");
+    refused("// comment\n{}", "not valid JSON (byte 1, line 1)");
     refused("[]", "no JSON object");
     refused("{\"hooks\": []}", "\"hooks\" is no object");
     refused("{\"hooks\": {}, \"\\u0068ooks\": {}}", "\"hooks\" twice");
