@@ -12,7 +12,7 @@ cd "$(dirname "$0")"
 BUILD_PACKAGES='gcc make pkg-config libc6-dev libsqlite3-dev libssl-dev libtpl-dev
 libzstd-dev libyaml-dev libjansson-dev libcurl4-openssl-dev
 libmicrohttpd-dev check'
-CHECK_PACKAGES='clang clang-format clang-tidy cppcheck shellcheck man-db procps strace'
+CHECK_PACKAGES='clang clang-format clang-tidy cppcheck shellcheck groff-base procps strace'
 FUZZ_PACKAGES='clang libclang-rt-dev'
 # Built with pkg-config; libtpl has no .pc file and is looked for by its header.
 MODULES='sqlite3 libcrypto libzstd yaml-0.1 jansson libcurl libmicrohttpd check'

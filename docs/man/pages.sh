@@ -8,8 +8,8 @@ cairn=$1 to=$2
 version=$("$cairn" version)
 cairn() { CAIRN_STORE='' "$cairn" "$@"; }
 
-# Text of a page of help as text of a manual page. Prints the part that `part` names.
-page() { # PART: usage, details, options, globals, example, exits, summaries
+# Text of a page of help as text of a manual page: a part of it, or the whole page of a command.
+page() { # summaries, globals, exits, whole
     awk -v part="$1" '
         function text(s) {
             gsub(/\\/, "\\e", s)
@@ -27,13 +27,25 @@ page() { # PART: usage, details, options, globals, example, exits, summaries
                 return "\\fB" substr(s, 1, n - 1) "\\fR" substr(s, n, 1) "\\fI" substr(s, n + 1) "\\fR"
             return "\\fB" s "\\fR"
         }
-        /^usage:/ { at = "details"; if (part == "usage") print text(substr($0, 8)); next }
-
+        function heading(s) { if (part == "whole") print s }
+        /^usage:/ {
+            at = "details"
+            heading(".SH SYNOPSIS\n\\fB" text(substr($0, 8)) "\\fR\n.SH DESCRIPTION")
+            next
+        }
         /^commands:/ { at = "summaries"; next }
-        /^options:/ { at = "options"; next }
+        /^options:/ {
+            at = "options"
+            if (part == "whole") print text(substr(details, 2)) "\n.SH OPTIONS"
+            next
+        }
         /^options of every command:/ { at = "globals"; next }
-        /^EXAMPLE/ { at = "example"; next }
-        /^exit status:/ { at = "exits"; next }
+        /^EXAMPLE/ {
+            at = "example"
+            heading(".PP\nThe options of every command are in\n.BR cairn (1).\n.SH EXAMPLES\n.nf")
+            next
+        }
+        /^exit status:/ { at = "exits"; heading(".fi\n.SH EXIT STATUS"); next }
         /^For details:/ { at = "" }
         /^[a-zA-Z].*:$/ && at == "summaries" {
             if (/GROUP/) at = ""
@@ -41,7 +53,7 @@ page() { # PART: usage, details, options, globals, example, exits, summaries
             next
         }
         at == "options" && /^  --store DIR/ { at = "globals" }
-        $0 == "" || at != part { next }
+        $0 == "" || (at != part && (part != "whole" || at == "globals")) { next }
         at == "details" { details = details " " $0; next }
         at == "example" { print text(substr($0, 3)); next }
         at == "exits" { print ".TP 4\n" $1; sub(/^ *[0-9]+  /, ""); print text($0); next }
@@ -56,8 +68,7 @@ page() { # PART: usage, details, options, globals, example, exits, summaries
             } else print ".TP\n" option(substr($0, 3))
             next
         }
-        { sub(/^ */, ""); print text($0) }
-        END { if (details != "") print text(substr(details, 2)) }'
+        { sub(/^ */, ""); print text($0) }'
 }
 
 title() { printf '.\\" SPDX-License-Identifier: MIT\n.TH %s 1 "" "%s" "User Commands"\n.nh\n.ad l\n' "$1" "$version"; }
@@ -92,20 +103,11 @@ mkdir -p "$to"
     on && /^  [a-z]/ && !/ COMMAND / { name = substr($0, 3, 23); sub(/ *$/, "", name); print name "|" substr($0, 27) }' |
     while IFS='|' read -r name summary; do
         file=$(printf '%s' "$name" | tr ' ' -)
-        # shellcheck disable=SC2086
-        cairn $name --help >"$to/help"
         {
             title "CAIRN-$(printf '%s' "$file" | tr '[:lower:]' '[:upper:]')"
-            printf '.SH NAME\ncairn-%s \\- %s\n' "$file" "$(printf '%s' "$summary" | sed 's/`//g')"
-            printf '.SH SYNOPSIS\n\\fB%s\\fR\n.SH DESCRIPTION\n' "$(page usage <"$to/help")"
-            page details <"$to/help"
-            printf '.SH OPTIONS\n'
-            page options <"$to/help"
-            printf '.PP\nThe options of every command are in\n.BR cairn (1).\n.SH EXAMPLES\n.nf\n'
-            page example <"$to/help"
-            printf '.fi\n.SH EXIT STATUS\n'
-            page exits <"$to/help"
+            printf '.SH NAME\ncairn-%s \\- %s\n' "$file" "$(printf '%s' "$summary" | tr -d '`')"
+            # shellcheck disable=SC2086
+            cairn $name --help | page whole
             printf '.SH SEE ALSO\n.BR cairn (1)\n'
         } >"$to/cairn-$file.1"
     done
-rm -f "$to/help"

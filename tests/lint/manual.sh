@@ -3,14 +3,14 @@
 # without a warning, and every command has one.
 set -eu
 cairn=${BUILD:-build}/cairn
-if ! command -v man >/dev/null; then
-    echo 'manual: man is missing (package man-db)' >&2
+if ! command -v groff >/dev/null; then
+    echo 'manual: groff is missing (package groff-base)' >&2
     exit 75
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 sh docs/man/pages.sh "$cairn" "$work/man"
-MANWIDTH=100 LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l "$work"/man/*.1 2>"$work/warnings" </dev/null |
+groff -man -ww -Tutf8 -rLL=100n -k "$work"/man/*.1 2>"$work/warnings" </dev/null |
     sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g' >"$work/text"
 "$cairn" help all | grep -c '^  [a-z]' >"$work/least"
 found=$(find "$work/man" -name 'cairn-*.1' | wc -l)
