@@ -145,20 +145,19 @@ quick-rooms: $(QUICK_TESTS)
 	@$(if $(QUICK_TESTS),CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(QUICK_TESTS),echo 'no room was touched')
 	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/%/passed))
 
-# Limits of time only end what hangs: on a loaded machine everything takes several times
-# as long under sanitizers.
+# Everything takes several times as long under sanitizers and valgrind.
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=3 test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30 test
 sanitize-short: ## most of them, as in continuous integration
 	@$(MAKE) --no-print-directory TAP_TESTS='$(filter-out $(THOSE_not-sanitize),$(TAP_TESTS))' sanitize
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests
 tsan-tests: $(THOSE_tsan)
-	@CAIRN_TEST_LEVEL=short CK_TIMEOUT_MULTIPLIER=5 $(RUN_TESTS) $^
+	@CAIRN_TEST_LEVEL=short TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30 $(RUN_TESTS) $^
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
-	  CK_FORK=no CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(filter-out $(THOSE_not-valgrind),$(UNIT_TESTS))
+	  CK_FORK=no CAIRN_TEST_LEVEL=short TEST_TIMEOUT=1800 $(RUN_TESTS) $(filter-out $(THOSE_not-valgrind),$(UNIT_TESTS))
 # Not t-embed: it links the library by the flags that are installed with it.
 coverage: ## which lines and branches the tests reach (needs gcovr); too few lines in storage/ or checkpoint/ fail
 	@command -v gcovr >/dev/null || { echo 'gcovr is missing: apt-get install gcovr' >&2; exit 75; }

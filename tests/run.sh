@@ -4,8 +4,9 @@
 #   BUILD=build sh tests/run.sh PROGRAM.or.t-NAME.sh...
 #
 # C programs (libcheck) report through a TAP file, shell files through TAP on stdout. Each
-# has a directory of its own under $TMPDIR, and $TEST_TIMEOUT seconds. TEST_JOBS of them
-# run at a time. KEEP=1 keeps the directories. TEST_WRAPPER goes before C programs.
+# has a directory of its own under $TMPDIR, and each of its processes $TEST_TIMEOUT seconds
+# of a processor. TEST_JOBS of them run at a time. KEEP=1 keeps the directories.
+# TEST_WRAPPER goes before C programs.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=$(cd "${BUILD:-build}" && pwd)
