@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/random.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
 uint64_t help_next(uint64_t *seed)
 {
     uint64_t z = (*seed += 0x9e3779b97f4a7c15u); /* splitmix64, S. Vigna */
@@ -12,4 +16,22 @@ uint64_t help_next(uint64_t *seed)
 uint32_t help_below(uint64_t *seed, uint32_t n)
 {
     return (uint32_t)(help_next(seed) >> 32) % n;
+}
+
+static bool level_is(const char *name)
+{
+    const char *level = getenv("CAIRN_TEST_LEVEL");
+    return level && strcmp(level, name) == 0;
+}
+
+int help_rounds(int usual, int full)
+{
+    if (level_is("full"))
+        return full;
+    return !level_is("quick") ? usual : usual > 30 ? usual / 30 : 1;
+}
+
+int help_stride(void)
+{
+    return level_is("quick") ? 29 : 1;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers that look random, and are the same everywhere for one seed. */
+/* Numbers that look random, and are the same everywhere for one seed; and how many rounds
+ * CAIRN_TEST_LEVEL (quick, short or full) asks for. */
 #ifndef TESTS_SUPPORT_RANDOM_H
 #define TESTS_SUPPORT_RANDOM_H
 
@@ -7,5 +8,8 @@
 
 uint64_t help_next(uint64_t *seed);
 uint32_t help_below(uint64_t *seed, uint32_t n); /* below n */
+
+int help_rounds(int usual, int full); /* a thirtieth of the usual ones for quick */
+int help_stride(void); /* from one case to the next: 1, but 29 for quick */
 
 #endif

@@ -2,6 +2,7 @@
 /* What runs after an edit: mapping of tasks, and random edits against a naive model
  * that thinks in strings. */
 #include "tests/support/decide.h"
+#include "tests/support/random.h"
 
 /* ---- Edits ---- */
 
@@ -306,9 +307,9 @@ static void compare(const struct model *m)
 
 START_TEST(test_random_edits)
 {
-    enum { ROUNDS = 1500 };
+    int rounds = help_rounds(1500, 1500);
     uint64_t seed = 20260104 + (uint64_t)_i;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         struct sketch was, is;
         struct model model;
         enum cairn_on_change on_change = help_below(&seed, 3);

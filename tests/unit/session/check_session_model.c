@@ -449,9 +449,7 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
 
 START_TEST(test_lives)
 {
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    bool full = level && strcmp(level, "full") == 0;
-    uint64_t lives = number_of("CAIRN_LIVES", full ? 300 : 12);
+    uint64_t lives = number_of("CAIRN_LIVES", (uint64_t)help_rounds(12, 300));
     uint64_t first = number_of("CAIRN_LIVES_SEED", 1);
     uint64_t steps = number_of("CAIRN_LIFE_STEPS", 40);
     unsigned long killed = 0, states = 0;

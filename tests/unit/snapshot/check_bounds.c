@@ -94,7 +94,7 @@ START_TEST(test_sums_are_those_of_a_walk)
     uint64_t seed = 5;
     good(store_begin(store, 0, &error));
     struct snapshot_checked checked = {.n = 0};
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < help_rounds(300, 300); round++) {
         struct snapshot_sums walked = {.height = 0}, compared = {.height = 0};
         struct digest root = random_tree(store, &seed);
         good(snapshot_each(store, &root, count_path, &walked, &error));

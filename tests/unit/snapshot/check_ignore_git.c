@@ -279,8 +279,7 @@ static void leave_repository(void)
 
 START_TEST(test_random_rules_and_trees)
 {
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    int rounds = level && strcmp(level, "full") == 0 ? 400 : 40;
+    int rounds = help_rounds(40, 400);
     for (int round = 0; round < rounds; round++) {
         char name[20];
         seed = first_seed = (uint64_t)round + 1;

@@ -276,16 +276,10 @@ static void make_files(bool is_odd)
     }
 }
 
-static int rounds(void)
-{
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    return level && strcmp(level, "full") == 0 ? 200 : 20;
-}
-
 START_TEST(test_patches_apply)
 {
     static const size_t arounds[] = {0, 1, 3, 10, 1000};
-    for (int round = 0; round < rounds(); round++) {
+    for (int round = 0; round < help_rounds(20, 200); round++) {
         size_t around = arounds[round % 5];
         seed = first_seed = (uint64_t)round + 1;
         with_binary = round % 4 != 0;
@@ -351,7 +345,7 @@ static void compare_with_diff(void)
 
 START_TEST(test_no_more_lines_than_diff)
 {
-    for (int round = 0; round < rounds(); round++) {
+    for (int round = 0; round < help_rounds(20, 200); round++) {
         seed = first_seed = (uint64_t)round + 1000000;
         with_binary = false;
         make_files(false);

@@ -109,8 +109,7 @@ static void change(struct str from, struct buf *to, uint32_t kinds)
 
 START_TEST(test_random_texts)
 {
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    int rounds = level && strcmp(level, "full") == 0 ? 100000 : 1000;
+    int rounds = help_rounds(1000, 100000);
     for (int round = 0; round < rounds; round++) {
         struct buf a = BUF_INIT, b = BUF_INIT;
         struct text_diff diff;

@@ -313,11 +313,9 @@ END_TEST
 
 int main(void)
 {
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    bool full = level && strcmp(level, "full") == 0;
     Suite *suite = suite_create("tree_watch");
     TCase *c = tcase_create("all");
-    tcase_add_loop_test(c, test_random_lives, 0, full ? 3000 : 100);
+    tcase_add_loop_test(c, test_random_lives, 0, help_rounds(100, 3000));
     tcase_add_test(c, test_rules_change);
     tcase_add_test(c, test_not_too_often);
     tcase_add_test(c, test_overflow);

@@ -2,6 +2,7 @@
 /* Repairing a store: what is saved and lost after damage of many kinds, that the chains
  * verify afterwards, and that a repair can be interrupted. */
 #include "tests/support/checkpoint.h"
+#include "tests/support/random.h"
 
 #include "base/lock.h"
 #include "base/os.h"
@@ -388,7 +389,7 @@ static bool is_free(const struct buf *file, size_t page_size, uint32_t page)
  * neither was free, nothing is lost, and what was deleted does not come back. */
 START_TEST(pages_change_places)
 {
-    enum { PAGE = 2048, TIMES = 60 };
+    enum { PAGE = 2048 };
     struct lab *lab = lab_open(65);
     struct cairn_prune_options options = {.keep = 20};
     struct cairn_prune_result pruned;
@@ -402,7 +403,7 @@ START_TEST(pages_change_places)
     ck_assert_uint_eq(pruned.deleted, 80);
     MUST(lab, db_transfer(lab->store->db, &complete, &lab->error));
     snprintf(path, sizeof path, "%s/cairn.db", lab->path);
-    for (int k = 0; k < TIMES; k++) {
+    for (int k = 0; k < help_rounds(60, 60); k++) {
         cairn_store_close(lab->store);
         lab->store = NULL;
         if (k == 0)

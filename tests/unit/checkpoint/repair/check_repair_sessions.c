@@ -264,7 +264,7 @@ START_TEST(flipped_bit)
     size_t n = db_cells(file, file_size, marks, cells);
     for (size_t i = (size_t)_i; i < n; i += every ? 4 : 52)
         for (size_t k = 0; k < cells[i].size;
-             k += every ? 1 : 1 + help_below(&seed, 6)) {
+             k += every ? 1 : (size_t)help_stride() + help_below(&seed, 6)) {
             size_t at = cells[i].at + k;
             unsigned char bit = (unsigned char)(1 << help_below(&seed, 8));
             file[at] ^= bit;

@@ -8,6 +8,7 @@
 #include "storage/store.h"
 #include "tests/support/gc.h"
 #include "tests/support/key_file.h"
+#include "tests/support/random.h"
 #include "tests/support/verify.h"
 
 static int try_delete(struct lab *lab, int i)
@@ -214,7 +215,7 @@ static void do_something(struct lab *lab, bool forked[LAB_MAX])
 
 START_TEST(in_random_order)
 {
-    for (uint64_t seed = 1; seed <= 30; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)help_rounds(30, 30); seed++) {
         struct lab *lab = lab_open(700 + seed);
         bool forked[LAB_MAX] = {false};
         struct heads heads = {.n = 0};
@@ -337,7 +338,7 @@ START_TEST(no_byte_is_believed_unseen)
         MUST(lab, try_delete(lab, first));
         expect_kept_rebuild(lab);
         for (size_t b = first ? 0 : 1; b < 4; b++)
-            for (int at = 0; flip(lab, blobs[b], at, at % 8); at++) {
+            for (int at = 0; flip(lab, blobs[b], at, at % 8); at += help_stride()) {
                 expect_damage(lab, blobs[b], at);
                 flip(lab, blobs[b], at, at % 8);
             }

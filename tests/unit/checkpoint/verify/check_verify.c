@@ -2,6 +2,7 @@
 /* Verifying everything that is stored, and one checkpoint. */
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"
+#include "tests/support/random.h"
 #include "tests/support/verify.h"
 
 START_TEST(verify_undamaged)
@@ -27,7 +28,7 @@ START_TEST(verify_names_every_flip)
     lab_put(lab, "FDDFD");
     for (int c = 0; c < 2; c++)
         for (uint64_t seq = 2; seq <= 5; seq += seq == 2 ? 2 : 1)
-            for (int at = 0;; at++) {
+            for (int at = 0;; at += help_stride()) {
                 char what[80], id[24];
                 int bit = (int)lab_below(lab, 8);
                 if (!lab_flip(lab, seq, columns[c], at, bit))

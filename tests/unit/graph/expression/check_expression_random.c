@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "graph/expression/expression.h"
+#include "tests/support/random.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -278,11 +279,12 @@ static void compare(const struct tree *tree, uint64_t before)
 
 START_TEST(test_random)
 {
-    enum { ROUNDS = 20000, DEEPEST = 7 };
+    enum { DEEPEST = 7 };
+    int rounds = help_rounds(20000, 20000);
     const char *given = getenv("CAIRN_SEED");
     seed = given ? strtoull(given, NULL, 10) : random_u64();
     printf("seed %llu\n", (unsigned long long)seed);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         uint64_t before = seed;
         compare(grow((int)below(DEEPEST + 1)), before);
         arena_release(&arena);
@@ -301,10 +303,11 @@ START_TEST(test_noise)
         "e9",    " ",       "\xff",     "}}",          "${{",   "part",
         "true",  "env",     "run",      "status",      "stem",
     };
-    enum { ROUNDS = 30000, WORDS = sizeof words / sizeof words[0] };
+    enum { WORDS = sizeof words / sizeof words[0] };
+    int rounds = help_rounds(30000, 30000);
     seed = random_u64();
     printf("seed %llu\n", (unsigned long long)seed);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         struct buf text = BUF_INIT;
         struct text_template template;
         const struct expression *expression;

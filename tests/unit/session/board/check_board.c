@@ -282,7 +282,7 @@ END_TEST
 
 /* ---- Random changes ---- */
 
-enum { ROUNDS = 60, STEPS = 120 };
+enum { STEPS = 120 };
 static uint64_t seed;
 
 static uint32_t any_number(uint8_t kind)
@@ -390,7 +390,7 @@ static void expect_undone(const struct buf *now, const struct buf *then, uint32_
 START_TEST(test_random_changes)
 {
     seed = 20261123;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < help_rounds(60, 60); round++) {
         begin();
         for (int step = 0; step < STEPS; step++) {
             struct buf then = BUF_INIT, now = BUF_INIT;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 3000, SECTION_MOST = 40 };
+enum { SECTION_MOST = 40 };
 
 static struct cairn_error failure;
 static uint64_t seed;
@@ -118,7 +118,7 @@ static unsigned changes_between(const struct item *a, const struct item *b)
 START_TEST(test_round_trip)
 {
     seed = 20261123;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < help_rounds(3000, 3000); round++) {
         struct arena arena = ARENA_INIT;
         struct buf body = BUF_INIT;
         struct item item = random_item(&arena, random_kind(), 7), back;
@@ -151,7 +151,7 @@ static void expect_canonical(struct item_ref id, struct str bytes)
 START_TEST(test_hostile_bytes)
 {
     seed = 20261123;
-    for (int round = 0; round < ROUNDS / 30; round++) {
+    for (int round = 0; round < help_rounds(100, 100); round++) {
         struct arena arena = ARENA_INIT;
         struct buf body = BUF_INIT;
         struct item item = random_item(&arena, random_kind(), 1);
@@ -254,7 +254,7 @@ START_TEST(test_changes)
 {
     struct arena arena = ARENA_INIT;
     seed = 20261123;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < help_rounds(3000, 3000); round++) {
         uint8_t kind = random_kind();
         const struct item_kind_info *info = item_kind_info(kind);
         struct item a = random_item(&arena, kind, 1), b = a;
@@ -273,7 +273,7 @@ END_TEST
 START_TEST(test_sections)
 {
     seed = 20261123;
-    for (int round = 0; round < ROUNDS / 30; round++) {
+    for (int round = 0; round < help_rounds(100, 100); round++) {
         struct arena arena = ARENA_INIT;
         struct buf bytes = BUF_INIT;
         struct item items[SECTION_MOST];
