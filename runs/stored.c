@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- Its row ---- */
@@ -589,6 +590,14 @@ static int parse_for_run(struct cairn_workflow *w, struct cairn_store *store,
     return rc;
 }
 
+/* Whether the file was written since a process began with the run, and read it. */
+static bool is_newer(const char *path, const struct run_row *row)
+{
+    struct stat st;
+    return stat(path, &st) == 0 &&
+           st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec > row->owner_since_ns;
+}
+
 /* The file is not parsed if it has not changed since the run recorded its definition.
  */
 static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
@@ -600,6 +609,8 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
     int rc = workflow_read(&w, path, params, n_params, error);
     if (rc)
         return rc;
+    if (is_newer(path, row))
+        w->edited_run = row->run;
     rc = parse_cache_find(w, store, row, error);
     if (!rc)
         rc = parse_for_run(w, store, row, error);

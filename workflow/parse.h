@@ -28,6 +28,9 @@ struct parse_options {
     /* The definition of the run that is being resumed, or NULL: glob and lines with the
      * same spec keep the values recorded there. */
     const struct definition *recorded;
+    /* The run that the params are of, where the file was written since it began; else
+     * 0. A default that is another one now is noted. */
+    uint64_t edited_run;
     /* Not NULL: gets what is wrong in the file, as far as one mistake does not follow
      * from another. */
     struct mistakes *mistakes;

@@ -5,6 +5,7 @@
 
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "base/shell_word.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,16 +375,38 @@ static int check_given(const struct parser *p, const struct param *param,
                        SHOWN(value), hint.text);
 }
 
+/* A run keeps its params: an edit of a default does not reach it. */
+static int note_default(struct parser *p, struct str name, struct str value,
+                        struct str usual)
+{
+    struct buf line = BUF_INIT;
+    buf_format(&line,
+               "param %.*s: run %llu goes on with '%.*s'; the default in the file is "
+               "'%.*s': `cairn run ",
+               SHOWN(name), (unsigned long long)p->options->edited_run, SHOWN(value),
+               SHOWN(usual));
+    buf_shell_word(&line, str_of(p->options->file));
+    buf_text(&line, " --fresh` begins a run with it");
+    bool failed = line.failed;
+    parse_note(p, &line);
+    buf_release(&line);
+    return failed ? out_of_memory(p) : 0;
+}
+
 /* Of several values for one param the last one counts. */
-static int use_given(const struct parser *p, struct param *params,
+static int use_given(struct parser *p, struct param *params,
                      const struct cairn_param *given)
 {
     struct str value = str_of(given->value);
     uint32_t index = definition_param(p->out, str_of(given->name));
     if (index == UINT32_MAX)
         return no_such_param(p, str_of(given->name));
+    struct str usual = p->out->params[index].value;
+    bool differs = params[index].given && !str_equal(usual, value);
     params[index].given = true;
     int rc = check_given(p, &params[index], value);
+    if (!rc && differs && p->options->edited_run)
+        rc = note_default(p, str_of(given->name), value, usual);
     if (rc)
         return rc;
     struct str copy = arena_str(&p->out->arena, value);

@@ -82,7 +82,8 @@ static int parse_source(const struct cairn_workflow *w,
                                     .root = w->root,
                                     .params = w->params,
                                     .n_params = w->n_params,
-                                    .recorded = recorded};
+                                    .recorded = recorded,
+                                    .edited_run = w->edited_run};
     return definition_parse(buf_view(&w->source), &options, out, error);
 }
 

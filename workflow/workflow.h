@@ -24,7 +24,8 @@ struct cairn_workflow {
     char *name, *file, *root; /* parse_options; NULL if built in memory */
     struct cairn_param *params;
     size_t n_params;
-    bool digested; /* the digest of the definition is known (runs/stored.c) */
+    uint64_t edited_run; /* parse_options */
+    bool digested;       /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
 };
 

@@ -264,4 +264,27 @@ sed -i 's/^params.*/params: {a: 1}/' params.yaml
 exits 2 cairn resume 2
 sed -n 's/.*new run with `\(.*\)`.*/\1/p' err >hinted
 exits 0 sh ./hinted
+
+# ---- A default that was edited: the run keeps its value, and that is said ----
+mkdir default && cd default || exit 1
+export CAIRN_STORE="$PWD/store"
+cat >w.yaml <<'END'
+name: w
+params: {day: 1, size: 3}
+tasks:
+  a: {run: 'echo "$day $size" >>log; test -e ok'}
+END
+exits 1 cairn run w.yaml --param size=3
+sed 's/day: 1/day: 2/' w.yaml >new && cat new >w.yaml
+exits 0 cairn plan --run 1
+says "param day: run 1 goes on with '1'; the default in the file is '2': \`cairn run $PWD/w.yaml --fresh\` begins a run with it" 'plan names the edited default'
+is "$(grep -c 'param ' err)" 1 'and no other'
+exits 1 cairn resume 1
+says "param day: run 1 goes on with '1'; the default in the file is '2'" 'so does resume'
+exits 1 cairn resume 1
+is "$(grep -c 'param day' err)" 0 'once for an edit'
+touch ok
+exits 0 cairn run w.yaml --fresh
+is "$(cat log)" "$(printf '1 3\n1 3\n1 3\n2 3')" 'the values that tasks had'
+cd .. || exit 1
 done_testing
