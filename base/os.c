@@ -294,7 +294,7 @@ int os_network_fs(const char *path, const char **name, struct cairn_error *error
         rc = statfs(path, &fs);
     while (rc < 0 && errno == EINTR);
     if (rc < 0)
-        return error_sys(error, errno, "cannot tell the file system of %s", path);
+        return error_sys(error, errno, "cannot find out the file system of %s", path);
     for (size_t i = 0; i < sizeof network_fs / sizeof network_fs[0]; i++) {
         if (network_fs[i].magic != (uint32_t)fs.f_type)
             continue;

@@ -79,13 +79,14 @@ static const struct option option_table[OPT_NONE] = {
          "nothing",
          0, 0, 0},
     [OPT_VERBOSE] = {"verbose", 'v', OPTION_FLAG, NULL,
-                     "also tell when a task starts, and --output=group; -vv: "
+                     "also print when a task starts, and --output=group; -vv: "
                      "--output=stream",
                      0, 0, 0},
-    [OPT_HEARTBEAT] = {"heartbeat", 0, OPTION_TIME, "DURATION",
-                       "off a terminal, tell so often what runs, since when, and its "
-                       "last line (default: 1m; 0s: never)",
-                       0, OPTION_TIME_LIMIT, 60000},
+    [OPT_HEARTBEAT] =
+        {"heartbeat", 0, OPTION_TIME, "DURATION",
+         "off a terminal, print this often what runs, since when, and its "
+         "last line (default: 1m; 0s: never)",
+         0, OPTION_TIME_LIMIT, 60000},
     [OPT_STOP] = {"stop", 0, OPTION_FLAG, NULL,
                   "after a failure, start nothing more, whatever the file says", 0, 0,
                   0},

@@ -125,7 +125,7 @@ static int look_at_evidence(struct loader *l)
     changed_outputs_release(&changed);
     if (!rc && source.unknown_secret)
         situation_add_notice(
-            s, "a secret is not given here, so whether it changed cannot be told");
+            s, "a secret is not given here, so it is not known whether it changed");
     return rc ? rc : s->arena.failed ? error_nomem(l->error) : 0;
 }
 

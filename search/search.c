@@ -105,8 +105,8 @@ static int finding_take(struct finding *f)
     f->since_ns = INT64_MIN;
     f->until_ns = INT64_MAX;
     if (f->k > K_MOST)
-        return error_set(f->error, CAIRN_EUSAGE,
-                         "%u hits are too many: a search tells 1 to %d", f->k, K_MOST);
+        return error_set(f->error, CAIRN_EUSAGE, "%u hits are too many: give 1 to %d",
+                         f->k, K_MOST);
     if (!cairn_search_section_name(search->section))
         return error_set(f->error, CAIRN_EUSAGE, "there is no such section to search");
     if (search->n_tags > TAGS_MOST)

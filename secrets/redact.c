@@ -347,8 +347,8 @@ static int check_secret(const struct secret *secret, struct cairn_error *error)
 {
     if (secret->value.len < LIMIT_SECRET_LEAST)
         return error_set(error, CAIRN_EUSAGE,
-                         "the secret %.*s has fewer than %d bytes: it could not be "
-                         "told from other text",
+                         "the secret %.*s has fewer than %d bytes: it looks like "
+                         "other text",
                          (int)secret->name.len, secret->name.ptr, LIMIT_SECRET_LEAST);
     if (memchr(secret->value.ptr, 0, secret->value.len))
         return error_set(error, CAIRN_EUSAGE, "the secret %.*s has a NUL byte in it",

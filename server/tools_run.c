@@ -116,7 +116,7 @@ static const struct property again_properties[] = {
 };
 static const struct variant values[] = {{NULL, "values --run={run} -- {task} {name}"}};
 static const struct property values_properties[] = {
-    TEXT("task", "Only what this task has told"),
+    TEXT("task", "Only the values of this task"),
     TEXT("name", "Only this value"),
     RUN("The run (default: the newest)"),
     DIRECTORY,
@@ -297,8 +297,8 @@ static const struct tool rows[] = {
      .shape = "run:i text:s?",
      .starts = true},
     {.name = "run_values",
-     .title = "Values that tasks have told",
-     .about = "Gives what the tasks of a run have told, by name.",
+     .title = "Values that tasks reported",
+     .about = "Gives the values that the tasks of a run reported, by name.",
      .set = TOOLSET_RUN,
      .hints = HINT_READ_ONLY,
      VARIANTS(values),
@@ -324,7 +324,7 @@ static const struct tool rows[] = {
      .shape = "run:i state:s"},
     {.name = "run_validate",
      .title = "Check a workflow file",
-     .about = "Checks a workflow file; mistakes are told with their lines. Runs "
+     .about = "Checks a workflow file; mistakes are listed with their lines. Runs "
               "nothing.",
      .set = TOOLSET_RUN,
      .hints = HINT_READ_ONLY,

@@ -226,8 +226,8 @@ static int note_unreadable(const struct foreach_reading *r,
     struct buf line = BUF_INIT;
     buf_str(&line, r->def->id);
     buf_format(&line,
-               ": it cannot be told whether there are new members (%s); this run keeps "
-               "those that it has",
+               ": whether there are new members is not known (%s); this run keeps its "
+               "members",
                error->text);
     return keep_note(r, &line);
 }
@@ -693,6 +693,8 @@ static int read_value(struct picking *k, const struct node *node, bool include,
     if (*index != UINT32_MAX)
         return 0;
     if (include)
+        warn_of_value(k->p, node);
+    if (include)
         return add_value(k, of, node, value, index);
     struct hint hint = hint_nearest(value, key->values, key->n < NEAR ? key->n : NEAR);
     return diagnose(&k->p->diagnostic, node->at,
@@ -925,6 +927,8 @@ static int read_list(struct foreach_reading *r)
     for (const struct node *item = r->node->first; item && !rc; item = item->next) {
         struct str *value = &r->key->values[r->key->n++];
         rc = read_expanded(r->p, item, what, r->def, value);
+        if (!rc)
+            warn_of_value(r->p, item);
         if (!rc)
             rc = foreach_check_size(r, *value, item->at);
     }

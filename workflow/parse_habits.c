@@ -138,6 +138,17 @@ void warn_of_param(struct parser *p, const struct node *node, struct str name,
                QUOTED(quote(stays)), SHOWN(name), home ? "$HOME" : "", SHOWN(text));
 }
 
+void warn_of_value(struct parser *p, const struct node *node)
+{
+    struct str stays = what_stays(node->text);
+    if (stays.ptr)
+        parse_warn(p, node->at,
+                   "%s%.*s%s stays as it is: nothing expands the values of `foreach`; "
+                   "to use what a command prints, write it to a file and name that: "
+                   "{lines: FILE}",
+                   QUOTED(quote(stays)));
+}
+
 /* ---- A program that is started without a shell ---- */
 
 static bool is_one_of(struct str word, const char *const words[], size_t n)

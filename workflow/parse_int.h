@@ -74,6 +74,7 @@ void warn_of_env(struct parser *p, const struct node *node, struct str name,
                  struct str text);
 void warn_of_param(struct parser *p, const struct node *node, struct str name,
                    struct str text);
+void warn_of_value(struct parser *p, const struct node *node);
 void warn_of_exec(struct parser *p, const struct node *list, struct str program);
 void warn_of_bash(struct parser *p, const struct node *node, struct str text,
                   struct str shell);

@@ -161,9 +161,10 @@ static const struct command command_table[] = {
      command_log},
     {"values",
      "[TASK [NAME]]",
-     "show what tasks have told by $CAIRN_OUTPUT or `cairn complete --output`",
-     "Shows the values that completed tasks of a run (default: the newest) have "
-     "told for later ones: of all tasks, or of one, a group, a part of it "
+     "show the values that tasks wrote to $CAIRN_OUTPUT",
+     "Shows the values that completed tasks of a run (default: the newest) wrote to "
+     "$CAIRN_OUTPUT, or got by `cairn complete --output`: of all tasks, or of one, a "
+     "group, a part of it "
      "('train[lr=0.1]') or a pattern. With NAME that value alone, of a single task "
      "as it is.",
      "  cairn values review --run 3\n  verdict=$(cairn values review verdict)",

@@ -348,9 +348,10 @@ int command_checkpoint_bisect(struct settings *settings)
         return report_usage(settings->command,
                             "give --good and --bad, with a checkpoint each");
     if (!settings->rest || !settings->rest[0])
-        return report_usage(settings->command,
-                            "there is no command behind --, which tells good states "
-                            "from bad ones");
+        return report_usage(
+            settings->command,
+            "give a command behind --: it exits with 0 for a good state, "
+            "1 for a bad one");
     status = session_store(settings, STORE_READ, &b.store);
     if (status == 0)
         status = checkpoint_option(settings, b.store, OPT_GOOD);

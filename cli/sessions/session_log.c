@@ -125,7 +125,7 @@ static int undo(struct settings *settings, struct cairn_store *store,
         return report_error(&error);
     if (lost)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "it was taken back; out of memory to tell what");
+                              "it was taken back; out of memory to show it");
     return report_undone(taken, changed);
 }
 

@@ -126,9 +126,10 @@ static const struct command session_table[] = {
      "that is run for each event of that kind with the event as JSON on stdin (or "
      "off), `hook-timeout` how long it may take. `size-budget` (a size such as 500M; "
      "2G "
-     "at first; or off) is what may be stored for the session before that is told, "
-     "once "
-     "until it is below that again; nothing is deleted because of it. "
+     "at first; or off) warns once when "
+     "the session's data grows past this size, and again after it was below it; "
+     "nothing "
+     "is deleted because of it. "
      "`keep-last` (1 to 10000), `keep-days`, `keep-hourly` (on) and `keep-tag` (tags "
      "with commas between them) are rules as those of `cairn checkpoint prune`, all "
      "off at first: what none of them keeps is deleted whenever a checkpoint is made, "
@@ -136,7 +137,7 @@ static const struct command session_table[] = {
      "few at a time. `keep-sessions` (days such as 30d, or off; of the whole store) is "
      "after how long without a change a session that the hook of an agent has made is "
      "deleted, when another one is made, or by `cairn gc`. "
-     "`strategy` says when the work of an agent whose hook tells of it is checkpointed "
+     "`strategy` says when the work that an agent's hook reports is checkpointed "
      "(manual, per_prompt, per_tool_use, smart), `tools` which tools are destructive "
      "for smart. "
      "The others are the automatic triggers, on or off.",
@@ -246,7 +247,7 @@ static const struct command session_table[] = {
      command_session_watch},
     {"session hook",
      "",
-     "take what an agent's hook tells, and checkpoint its work",
+     "record what an agent's hook reports, and checkpoint its work",
      "The call that the hook of an agent makes, with its JSON on stdin, as Claude Code "
      "documents it (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, "
      "PreCompact, Stop, SessionEnd; others are passed over). The store is found from "
@@ -254,7 +255,7 @@ static const struct command session_table[] = {
      "digits of its session_id, which is started with the files of the project. Takes "
      "what is new in the transcript, and makes a checkpoint where the setting "
      "`strategy` asks for one and something has changed. The exit status is always 0, "
-     "and nothing is blocked: what goes wrong is told on stderr, to the user of the "
+     "and nothing is blocked: errors go to stderr, to the user of the "
      "agent, and by `cairn doctor`.",
      "  cairn session hook <event.json",
      "0",

@@ -79,20 +79,20 @@ static int report_none(const struct value_listing *listing, uint64_t run)
             snprintf(who, sizeof who, "none of the %u tasks of ", listing->tasks);
         int status = report_failure(
             EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-            "%s%s has told %s value %s in run %llu: `cairn values %s --run %llu` "
-            "shows what %s told",
+            "%s%s has reported %s value %s in run %llu: `cairn values %s --run %llu` "
+            "shows what %s reported",
             who, task, some ? "a" : "no", listing->name, number, word ? word : "TASK",
             number, some ? "they have" : "it has");
         free(word);
         return status;
     }
     if (!task)
-        say("no task of run %llu has told a value", number);
+        say("no task of run %llu has reported a value", number);
     else if (listing->tasks > 1)
-        say("none of the %u tasks of %s has told a value in run %llu", listing->tasks,
-            task, number);
+        say("none of the %u tasks of %s has reported a value in run %llu",
+            listing->tasks, task, number);
     else
-        say("task %s has told no value in run %llu", task, (unsigned long long)run);
+        say("task %s has reported no value in run %llu", task, (unsigned long long)run);
     return 0;
 }
 

@@ -102,7 +102,7 @@ static void tell_tree(void *context, enum tree_watch_note what, const char *path
                  strerror(sys), sys == EMFILE ? "; fs.inotify.max_user_instances" : "");
     else if (what == TREE_WATCH_OVERFLOW)
         snprintf(text, sizeof text,
-                 "more was changed at once than the system tells "
+                 "more was changed at once than the system reports "
                  "(fs.inotify.max_queued_events): all directories are looked through "
                  "again");
     else

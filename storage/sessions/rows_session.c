@@ -263,7 +263,7 @@ int store_current_session(struct cairn_store *store, uint64_t *session,
     *session = 0;
     return error_set(error, CAIRN_EDAMAGED,
                      "the setting " CURRENT_SESSION " of the store is damaged: it is "
-                     "no number of a session; `cairn doctor` tells more");
+                     "not the number of a session; see `cairn doctor`");
 }
 
 /* Rows of branches. The table is read whole where branches of one session are asked

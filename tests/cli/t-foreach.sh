@@ -110,7 +110,7 @@ kept 'file: 1 recorded member is gone: in/b; this run keeps it: put back what it
 rm -r in
 kept 'file: 3 recorded members are gone: in/a, in/b, in/c; this run keeps them'
 mv list old
-kept 'line: it cannot be told whether there are new members (there is no file'
+kept 'line: whether there are new members is not known (there is no file'
 printf 'x\nx\nz\n' >list
 kept 'line: 1 recorded member is gone: y; this run keeps it'
 exits 3 cairn run lists.yaml --fresh

@@ -132,6 +132,7 @@ for store; do
     sed -e '/: `cairn resolve\( RUN TASK\)\{0,1\}` decides$/d' \
         -e '/^plan --run 6\t\.notices\t\[\]$/d' \
         -e '/^status 4\( --tasks\)\{0,1\}\t\.[a-z_]*\[0\]\.ended\t/d' \
+        -e 's/so whether it changed cannot be told/so it is not known whether it changed/' \
         -e 's/ --limit here: it belongs after `cairn runs`/ --limit/' "$name.all" >"$name.wanted"
     unpack "$store"
     cp .cairn/cairn.db before

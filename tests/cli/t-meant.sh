@@ -324,6 +324,12 @@ exits 0 cairn validate written.yaml
 is "$(grep -c 'written.yaml:2:.*stays as it is' err)" 0 'params with a dollar and a backquote'
 says 'written.yaml:3:' 'the env of a workflow'
 
+for values in '{x: [1, $(date +%F)]}' '{x: [1]}, include: [{x: $(date +%F)}]'; do
+    printf 'name: w\ntasks:\n  a: {run: "true", foreach: %s}\n' "$values" >written.yaml
+    exits 0 cairn validate written.yaml
+    says '`$(date +%F)` stays as it is: nothing expands the values of `foreach`' "$values"
+done
+
 while IFS='|' read -r key meant; do
     warned "$key"
     matches "warning: written.yaml:5:[0-9]+: " "$key: a warning with its place"

@@ -23,9 +23,9 @@ exits 0 cairn values make notes
 is "$(cat out)" 'one
 two' 'a value of two lines as it is'
 exits 0 cairn values quiet
-says 'task quiet has told no value in run 1'
+says 'task quiet has reported no value in run 1'
 exits 10 cairn values make weight
-says 'task make has told no value weight'
+says 'task make has reported no value weight'
 exits 10 cairn values maek
 says 'did you mean make?'
 exits 10 cairn values --run 2
@@ -81,9 +81,9 @@ is "$(cat out)" 0.12 'of a single member it stands alone'
 exits 0 cairn values 'o*' --json
 is "$(json_get '.values[0].task')" other 'a pattern'
 exits 10 cairn values train weight
-says 'none of the 4 tasks of train has told a value weight in run 2: `cairn values train --run 2` shows what they have told'
+says 'none of the 4 tasks of train has reported a value weight in run 2: `cairn values train --run 2` shows what they have reported'
 exits 0 cairn values mute
-says 'none of the 2 tasks of mute has told a value in run 2'
+says 'none of the 2 tasks of mute has reported a value in run 2'
 exits 10 cairn values 'train[lr=0.3]'
 exits 10 cairn values 'x*'
 rm -rf .cairn

@@ -318,9 +318,9 @@ START_TEST(test_notes)
     help_remove("l.txt");
     help_parse(both);
     ck_assert_uint_eq(help_definition.n_notes, 3);
-    ck_assert_ptr_nonnull(strstr(
-        help_definition.notes[2].ptr,
-        "a: it cannot be told whether there are new members (there is no file "));
+    ck_assert_ptr_nonnull(
+        strstr(help_definition.notes[2].ptr,
+               "a: whether there are new members is not known (there is no file "));
     help_options.recorded = NULL;
     definition_release(&recorded);
 }
