@@ -69,6 +69,45 @@ END
     exits 0 cairn resume 2
     is "$(count a later)" 1 'and so it goes on'
 
+    # What deletes needs some room, too: it is done or refused, and never half.
+    rm -rf small/.cairn kept
+    mkdir small/files
+    for name in one two; do
+        run cairn session start $name
+        run cairn session config files small/files
+        for i in 1 2 3; do
+            head -c 60000 /dev/urandom >small/files/f$i
+            run cairn checkpoint create m --session $name
+        done
+    done
+    run cairn run undo.yaml
+    cp -a small/.cairn kept
+    bad=
+    for room in 0 16 64; do
+        for what in 'session delete one --yes' 'checkpoint delete 2 --yes' \
+            'checkpoint prune --session two --keep-last 1 --manual-too' 'checkpoint prune --keep 1' gc; do
+            rm -rf small/.cairn
+            cp -a kept small/.cairn
+            dd if=/dev/zero of=small/filler bs=4k 2>dd.err
+            truncate -s -${room}k small/filler
+            # shellcheck disable=SC2086
+            run cairn $what
+            first=$status
+            if [ "$first" != 0 ] && ! { [ "$first" = 75 ] && grep -q 'free some space there' err; }; then
+                bad="$bad, $room KiB, $what: $first"
+            fi
+            rm small/filler
+            run cairn checkpoint verify
+            [ "$status" = 0 ] || bad="$bad, $room KiB, $what: verify $status"
+            # shellcheck disable=SC2086
+            [ "$first" = 0 ] || run cairn $what
+            [ "$status" = 0 ] || bad="$bad, $room KiB, $what: again $status"
+        done
+    done
+    is "$bad" '' 'what deletes is done, or says what helps and can be done later'
+    is "$room $first" '64 0' 'with 64 KiB it is done'
+    rm -r small/files
+
     # A repair makes a second store beside the first.
     printf 'name: large\ntasks:\n  a: {run: "head -c 800000 /dev/urandom | base64"}\n' >large.yaml
     rm -rf small/.cairn

@@ -171,6 +171,14 @@ exits 0 cairn checkpoint cat "$second" work/stamp
 kill "$watch"
 wait "$watch" 2>/dev/null
 exits 0 cairn session end
+
+# ---- Its session is deleted while it runs ----
+exits 0 cairn session start going -q
+exits 0 cairn session config hook.checkpoint 'cairn session delete going --yes; cairn note add late --session going'
+exits 0 cairn checkpoint create last
+says "there is no session 'going'" 'the hook is told that it is gone'
+exits 10 cairn session show going
+exits 0 cairn checkpoint verify
 run cairn session switch first
 
 # ---- Off ----
