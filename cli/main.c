@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/agents/commands.h"
-#include "cli/commands/store_commands.h"
-#include "cli/commands/table.h"
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/help.h"
 #include "cli/open.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session install-hooks: the entries of Claude Code's settings that call `cairn
  * session hook`. The file is written beside the old one and renamed. */
-#include "cli/agents/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/report.h"

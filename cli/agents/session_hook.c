@@ -2,8 +2,8 @@
 /* cairn session hook: the call that an agent's hook makes. Whatever happens, its exit
  * status is 0 and its answer blocks nothing; what went wrong is told on stderr, to the
  * agent's user (`systemMessage`), and to `cairn doctor` later. */
-#include "cli/agents/commands.h"
 #include "cli/agents/deadline.h"
+#include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"

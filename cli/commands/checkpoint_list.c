@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint list: checkpoints as a table. */
-#include "cli/commands/store_commands.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/tasks.h"
 #include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
@@ -8,6 +9,10 @@
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
+#include "cli/sessions/checkpoint_state.h"
+#include "cli/sessions/documents.h"
+#include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -19,6 +24,7 @@ struct place {
     int64_t time_ns;
     uint64_t seq;
 };
+
 struct checkpoint_listing {
     struct cairn_store *store;
     struct doc *doc;         /* with --json */
@@ -40,6 +46,8 @@ struct tag_search {
     const char *tag;
     bool found;
 };
+
+static int by_time(const void *a, const void *b);
 
 static int see_tags(void *context, const struct cairn_session_checkpoint_info *info)
 {
@@ -305,5 +313,457 @@ int command_checkpoint_list(struct settings *settings)
                                 !settings->given[OPT_ONLY_SESSION]);
     }
     cairn_store_close(store);
+    return status;
+}
+
+/* cairn checkpoint show: one checkpoint, and with --tasks its outcomes. */
+
+/* Tasks, with what they had told by then. */
+struct task_values {
+    struct told_values values;
+    struct doc *doc;       /* with --json */
+    struct task_rows rows; /* without */
+};
+
+static int keep_task(void *context, const char *task, enum cairn_outcome outcome,
+                     uint32_t attempts)
+{
+    struct task_values *with = context;
+    struct cairn_task_info info = {
+        .id = task, .outcome = outcome, .attempts = attempts, .attempts_ms = -1};
+    return !task_rows_add(&with->rows, &info);
+}
+
+static void print_task(struct task_values *with, const struct cairn_task_info *task,
+                       int width)
+{
+    out("  %-11s  %s", cairn_outcome_name(task->outcome), task->id);
+    if (task->attempts > 1)
+        out("%*s  attempt %u", name_gap(width, task->id, strlen(task->id)), "",
+            task->attempts);
+    out("\n");
+    told_values_print(&with->values, task->id);
+}
+
+/* As in `cairn status --tasks`. */
+static void print_tasks(const struct settings *settings, struct task_values *with,
+                        const char *id)
+{
+    bool folded = false;
+    int width = task_rows_width(&with->rows, !settings->given[OPT_ALL_TASKS]);
+    for (size_t i = 0, n; i < with->rows.n && !ui_output_lost(); i += n) {
+        n = settings->given[OPT_ALL_TASKS] ? 1 : task_rows_group(&with->rows, i);
+        if (n > FOLDED_MEMBERS) {
+            folded = true;
+            task_rows_print_group(&with->rows, i, n);
+            continue;
+        }
+        n = 1;
+        print_task(with, &with->rows.at[i].task, width);
+    }
+    if (folded)
+        out("  every task: cairn checkpoint show %s --tasks --all%s\n", id,
+            store_hint(settings));
+}
+
+static int add_task(void *context, const char *task, enum cairn_outcome outcome,
+                    uint32_t attempts)
+{
+    struct task_values *with = context;
+    struct doc *doc = with->doc;
+    doc_object(doc, NULL);
+    doc_text(doc, "task", task);
+    doc_text(doc, "outcome", cairn_outcome_name(outcome));
+    doc_count(doc, "attempts", attempts);
+    told_values_document(&with->values, doc, task);
+    doc_end(doc);
+    return 0;
+}
+
+static int list_tasks(const struct settings *settings, struct cairn_store *store,
+                      const char *id, struct doc *doc)
+{
+    struct task_values with = {.doc = doc};
+    struct cairn_error error = {0};
+    int rc = cairn_checkpoint_values(store, id, told_values_add, &with.values, &error);
+    if (rc == CAIRN_EDAMAGED) {
+        ui_error(error.text);
+        out_incomplete();
+        rc = 0;
+    }
+    if (rc == 0)
+        rc = cairn_checkpoint_tasks(store, id, doc ? add_task : keep_task, &with,
+                                    &error);
+    bool failed = with.values.failed || with.rows.failed;
+    if (rc == 0 && !failed && !doc)
+        print_tasks(settings, &with, id);
+    told_values_release(&with.values);
+    task_rows_release(&with.rows);
+    if (rc == 0 && failed)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    return rc == 0 ? 0 : report_error(&error);
+}
+
+static void print_checkpoint(const struct cairn_checkpoint_info *info)
+{
+    char text[FORMAT_MAX];
+    bool debug = info->namespace_id == CAIRN_NAMESPACE_DEBUG;
+    out("%s  %s%s%s\n", info->id, info->full ? "full" : "delta",
+        !info->head ? ""
+        : debug     ? ", newest of its branch"
+                    : ", newest of its run",
+        checkpoint_flaw(info));
+    if (!debug)
+        out("workflow  %s, run %llu\n", info->workflow, (unsigned long long)info->run);
+    else if (info->session != 0)
+        out("session   %s, branch %s\n", info->session_name, info->branch_name);
+    else
+        out("session   unknown, branch number %llu\n",
+            (unsigned long long)info->branch);
+    out("time      %s\n", format_local(text, info->time_ns));
+    out("position  %llu\n", (unsigned long long)info->position);
+    if (info->parent != 0)
+        out("parent    %s:%llu\n", debug ? "debug" : "workflow",
+            (unsigned long long)info->parent);
+    out("record    %s", format_bytes(text, info->bytes));
+    if (!info->full)
+        out(", %u change%s", info->changes, info->changes == 1 ? "" : "s");
+    out("\nsha256    %s\n", info->digest);
+    if (info->counted)
+        out("tasks     %u: %u completed, %u failed, %u skipped, %u cancelled\n",
+            info->total, info->completed, info->failed, info->skipped, info->cancelled);
+}
+
+/* What a checkpoint of a session adds. */
+static int print_state(struct cairn_store *store,
+                       const struct cairn_checkpoint_info *info)
+{
+    return is_session_checkpoint(info->id) ? checkpoint_state_print(store, info->id)
+                                           : 0;
+}
+
+static int show_document(struct settings *settings, struct cairn_store *store,
+                         const struct cairn_checkpoint_info *info)
+{
+    struct doc doc = {0};
+    doc_begin(&doc);
+    checkpoint_document(&doc, info);
+    int status = annotations_document(&doc, store, info->id);
+    if (status == 0 && is_session_checkpoint(info->id))
+        status = checkpoint_state_document(&doc, store, info->id);
+    if (status != 0) {
+        doc_discard(&doc);
+        return status;
+    }
+    if (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]) {
+        doc_array(&doc, "tasks");
+        status = list_tasks(settings, store, info->id, &doc);
+        if (status != 0) {
+            doc_discard(&doc);
+            return status;
+        }
+    }
+    return doc_print(&doc);
+}
+
+int command_checkpoint_show(struct settings *settings)
+{
+    struct cairn_checkpoint_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status = store_for_reading(settings, &store);
+    if (status == 0)
+        status = checkpoint_operand(settings, store, 0);
+    if (status == 0 &&
+        cairn_checkpoint_get(store, settings->operands[0], &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0 && ui_json())
+        status = show_document(settings, store, &info);
+    else if (status == 0) {
+        print_checkpoint(&info);
+        status = annotations_print(store, info.id);
+        if (status == 0)
+            status = print_state(store, &info);
+        if (status == 0 &&
+            (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]))
+            status = list_tasks(settings, store, info.id, NULL);
+    }
+    cairn_store_close(store);
+    return status;
+}
+
+/* cairn checkpoint timeline: runs as a tree, each with its newest checkpoints, and then
+ * sessions (cli/sessions/sessions_tree.c). Runs
+ * are walked with a stack of indexes, since forks of forks may go as deep as there are
+ * runs; the indentation stops at DEPTH_SHOWN. */
+
+#define DEPTH_SHOWN 10
+#define NONE SIZE_MAX
+
+/* What the tree needs of a run; thousands of cairn_run_info would be too large. */
+struct timeline_run {
+    uint64_t run, from_run, from_seq;
+    size_t child, sibling; /* first child, next child of the same parent */
+    unsigned depth;
+};
+
+struct tree {
+    struct settings *settings;
+    struct cairn_store *store;
+    struct doc *doc; /* with --json */
+    struct timeline_run *entries;
+    size_t n, capacity, roots;
+    bool failed;
+};
+
+static int add_run(void *context, const struct cairn_run_info *run)
+{
+    struct tree *tree = context;
+    if (tree->n == tree->capacity) {
+        size_t capacity = tree->capacity ? 2 * tree->capacity : 64;
+        struct timeline_run *entries =
+            realloc(tree->entries, capacity * sizeof *entries);
+        if (!entries) {
+            tree->failed = true;
+            return 1;
+        }
+        tree->entries = entries;
+        tree->capacity = capacity;
+    }
+    tree->entries[tree->n++] = (struct timeline_run){.run = run->run,
+                                                     .from_run = run->from_run,
+                                                     .from_seq = run->from_seq,
+                                                     .child = NONE,
+                                                     .sibling = NONE};
+    return 0;
+}
+
+/* Entries are newest first: by descending number. */
+static size_t find_run(const struct tree *tree, uint64_t run)
+{
+    size_t low = 0, high = tree->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tree->entries[middle].run == run)
+            return middle;
+        if (tree->entries[middle].run > run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NONE;
+}
+
+/* From the oldest on, so that chains come out newest first. */
+static void link_runs(struct tree *tree)
+{
+    tree->roots = NONE;
+    for (size_t i = tree->n; i-- > 0;) {
+        struct timeline_run *entry = &tree->entries[i];
+        size_t parent = entry->from_run != 0 && entry->from_run < entry->run
+                            ? find_run(tree, entry->from_run)
+                            : NONE;
+        size_t *first = parent == NONE ? &tree->roots : &tree->entries[parent].child;
+        entry->depth = parent == NONE ? 0 : tree->entries[parent].depth + 1;
+        entry->sibling = *first;
+        *first = i;
+    }
+}
+
+struct rows {
+    const struct tree *tree;
+    size_t entry;
+    uint64_t shown;
+    const char *indent;
+};
+
+static void print_forks(const struct rows *rows, uint64_t seq)
+{
+    const struct timeline_run *entries = rows->tree->entries;
+    size_t i = entries[rows->entry].child;
+    bool any = false;
+    for (; i != NONE; i = entries[i].sibling) {
+        if (entries[i].from_seq == seq)
+            out("%s run %llu",
+                any ? "," : "  fork:", (unsigned long long)entries[i].run);
+        any = any || entries[i].from_seq == seq;
+    }
+}
+
+static int each_of_run(void *context, const struct cairn_checkpoint_info *info)
+{
+    struct rows *rows = context;
+    char when[FORMAT_MAX];
+    rows->shown++;
+    if (rows->tree->doc) {
+        doc_object(rows->tree->doc, NULL);
+        checkpoint_document(rows->tree->doc, info);
+        labels_document(rows->tree->doc, rows->tree->store, info);
+        doc_end(rows->tree->doc);
+        return 0;
+    }
+    out("%s| %s %-30s  %s", rows->indent, info->head ? "@" : "o", info->id,
+        format_local(when, info->time_ns));
+    if (info->counted)
+        out("  %u/%u", info->completed, info->total);
+    if (info->head)
+        out("  head");
+    out("%s", checkpoint_flaw(info));
+    labels_print(rows->tree->store, info);
+    print_forks(rows, info->seq);
+    out("\n");
+    return ui_output_lost();
+}
+
+static void print_run_line(const struct tree *tree, const struct timeline_run *entry,
+                           const struct cairn_run_info *run, const char *indent)
+{
+    struct cairn_checkpoint_info from;
+    char when[FORMAT_MAX], id[32];
+    out("%s* run %llu  %s  %s  %s%s", indent, (unsigned long long)run->run,
+        run_state_text(run), format_local(when, run->started_ns), run->workflow,
+        run->checkpoint == 0 ? "  no valid checkpoint" : "");
+    if (entry->from_run != 0) {
+        snprintf(id, sizeof id, "workflow:%llu", (unsigned long long)entry->from_seq);
+        out("  from %s of run %llu%s", id, (unsigned long long)entry->from_run,
+            cairn_checkpoint_get(tree->store, id, &from, NULL) == CAIRN_ENOTFOUND
+                ? " (no longer kept)"
+                : "");
+    }
+    out("\n");
+}
+
+/* One run with its newest checkpoints. */
+static int show_run(struct tree *tree, size_t i)
+{
+    const struct timeline_run *entry = &tree->entries[i];
+    unsigned depth = entry->depth < DEPTH_SHOWN ? entry->depth : DEPTH_SHOWN;
+    char indent[2 * DEPTH_SHOWN + 1];
+    struct rows rows = {.tree = tree, .entry = i, .indent = indent};
+    struct cairn_checkpoint_filter filter = {
+        .run = entry->run,
+        .page.limit = (uint32_t)tree->settings->number[OPT_LIMIT_PER_RUN]};
+    struct cairn_error error = {0};
+    struct cairn_run_info run = {0};
+    uint64_t total = 0;
+    memset(indent, ' ', 2 * depth);
+    indent[2 * depth] = '\0';
+    if (cairn_run_look(tree->store, entry->run, &run, &error) != 0)
+        return report_error(&error);
+    if (tree->doc) {
+        doc_object(tree->doc, NULL);
+        run_document(tree->doc, tree->store, &run);
+        doc_array(tree->doc, "checkpoints");
+    } else {
+        print_run_line(tree, entry, &run, indent);
+    }
+    /* Checkpoints of a forged run are shown as damaged, and the runs after it are
+     * shown. */
+    if (cairn_checkpoint_list(tree->store, &filter, each_of_run, &rows, &total,
+                              &error) != 0) {
+        if (error.code != CAIRN_EDAMAGED)
+            return report_error(&error);
+        ui_error(error.text);
+    }
+    if (tree->doc) {
+        doc_end(tree->doc);
+        doc_count(tree->doc, "checkpoints_total", total);
+        doc_end(tree->doc);
+    } else if (total > rows.shown && !ui_output_lost()) {
+        out("%s| ... %llu more: cairn checkpoint list --run %llu%s\n", indent,
+            (unsigned long long)(total - rows.shown), (unsigned long long)entry->run,
+            store_hint(tree->settings));
+    }
+    return 0;
+}
+
+/* Parent first, then its forks, newest first. Every run is pushed once. */
+static int print_tree(struct tree *tree)
+{
+    size_t *stack = malloc((tree->n + 1) * sizeof *stack);
+    size_t used = 0;
+    int status = 0;
+    if (!stack) {
+        ui_warn("out of memory");
+        return EXIT_SYSTEM;
+    }
+    if (tree->roots != NONE)
+        stack[used++] = tree->roots;
+    while (used > 0 && status == 0 && !ui_output_lost()) {
+        size_t i = stack[--used];
+        status = show_run(tree, i);
+        if (tree->entries[i].sibling != NONE)
+            stack[used++] = tree->entries[i].sibling;
+        if (tree->entries[i].child != NONE)
+            stack[used++] = tree->entries[i].child;
+    }
+    free(stack);
+    return status;
+}
+
+/* Sessions belong to no workflow. */
+static int print_sessions(const struct tree *tree, bool *any)
+{
+    const struct settings *settings = tree->settings;
+    *any = false;
+    if (settings->given[OPT_WORKFLOW])
+        return 0;
+    return sessions_tree(tree->store, tree->doc,
+                         (uint32_t)settings->number[OPT_LIMIT_PER_RUN], any);
+}
+
+static int print_all(struct tree *tree)
+{
+    bool any = false;
+    int status = print_tree(tree);
+    if (status == 0)
+        status = print_sessions(tree, &any);
+    if (status == 0 && tree->n == 0 && !any)
+        say("no runs");
+    return status;
+}
+
+static int show_tree(struct tree *tree)
+{
+    struct cairn_page page = {.all = true};
+    struct cairn_error error = {0};
+    struct doc doc = {0};
+    bool any = false;
+    int status;
+    if (cairn_runs(tree->store, tree->settings->text[OPT_WORKFLOW], &page, add_run,
+                   tree, NULL, &error) != 0)
+        return report_error(&error);
+    if (tree->failed) {
+        ui_warn("out of memory");
+        return EXIT_SYSTEM;
+    }
+    link_runs(tree);
+    if (!ui_json())
+        return print_all(tree);
+    tree->doc = &doc;
+    doc_begin(&doc);
+    doc_array(&doc, "runs");
+    status = print_tree(tree);
+    doc_end(&doc);
+    doc_array(&doc, "sessions");
+    if (status == 0)
+        status = print_sessions(tree, &any);
+    tree->doc = NULL;
+    if (status != 0) {
+        doc_discard(&doc);
+        return status;
+    }
+    return doc_print(&doc);
+}
+
+int command_checkpoint_timeline(struct settings *settings)
+{
+    struct tree tree = {.settings = settings};
+    int status = store_for_reading(settings, &tree.store);
+    if (status == 0)
+        status = show_tree(&tree);
+    free(tree.entries);
+    cairn_store_close(tree.store);
     return status;
 }

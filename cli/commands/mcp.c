@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn mcp: what it is asked for on the command line, for the server (server/). */
 #include "cli/command.h"
-#include "cli/commands/store_commands.h"
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"

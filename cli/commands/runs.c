@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn runs: the runs in the store, a page at a time. */
-#include "cli/commands/run_commands.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/tasks.h"
 #include "cli/describe.h"
+#include "cli/display.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/tasks/state_list.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
+
+#include <string.h>
 
 struct run_listing {
     struct cairn_store *store;
@@ -110,6 +116,390 @@ int command_runs(struct settings *settings)
         status = store_for_reading(settings, &store);
     if (status == 0)
         status = list_runs(settings, store);
+    cairn_store_close(store);
+    return status;
+}
+
+/* cairn watch: polls a run as long as a process owns it. It only reads the store, so it
+ * can be started and stopped at any time. */
+
+#define FAILED_NAMES 10
+#define TASKS_LISTED 20000 /* of a larger run only the counts are shown */
+
+struct watch {
+    struct block block;
+    struct rate rate;
+    struct cairn_run_info last;
+    uint32_t listed, most; /* tasks in the block */
+    bool live;
+};
+
+static int each_task(void *context, const struct cairn_task_info *task)
+{
+    struct watch *watch = context;
+    char took[FORMAT_MAX];
+    if (!task->running)
+        return 0;
+    block_line(&watch->block, "  %s  %s", task->id,
+               format_duration(took, (wall_ns() - task->started_ns) / 1000000));
+    return ++watch->listed == watch->most;
+}
+
+static void paint_block(struct watch *watch, struct cairn_store *store,
+                        const struct cairn_run_info *run)
+{
+    char text[PROGRESS_MAX];
+    block_reset(&watch->block, ui_width());
+    block_line(&watch->block, "run %llu %s  %s", (unsigned long long)run->run,
+               run->workflow,
+               progress_text(text, run_done(run), run->total, run->running,
+                             rate_get(&watch->rate)));
+    int rows = ui_height() - 4;
+    rows = rows > BLOCK_LINES - 2 ? BLOCK_LINES - 2 : rows;
+    watch->listed = 0;
+    watch->most = rows > 1 ? (uint32_t)rows : 1;
+    if (run->running > 0 && run->total <= TASKS_LISTED)
+        (void)cairn_run_tasks(store, run->run, each_task, watch, NULL);
+    if (watch->listed > 0 && run->running > watch->listed)
+        block_line(&watch->block, "  and %u more", run->running - watch->listed);
+    block_paint(&watch->block);
+}
+
+static bool same_counts(const struct cairn_run_info *a, const struct cairn_run_info *b)
+{
+    return a->state == b->state && a->live == b->live && run_done(a) == run_done(b) &&
+           a->running == b->running && a->failed == b->failed &&
+           a->cancelled == b->cancelled && a->unsaved == b->unsaved;
+}
+
+static void print_change(struct watch *watch, struct cairn_store *store,
+                         const struct cairn_run_info *run)
+{
+    char text[PROGRESS_MAX];
+    struct doc doc;
+    if (watch->last.run != 0 && same_counts(&watch->last, run))
+        return;
+    if (ui_json()) {
+        doc_begin(&doc);
+        doc_text(&doc, "type", run->live ? "status" : "run_finished");
+        doc_time(&doc, "time", wall_ns());
+        run_document(&doc, store, run);
+        if (!run->live)
+            doc_number(&doc, "exit_status", run_exit_status(run));
+        doc_print(&doc);
+    } else if (run->live) {
+        progress_text(text, run_done(run), run->total, run->running,
+                      rate_get(&watch->rate));
+        if (run->failed > 0)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "  %u failed",
+                     run->failed);
+        out("%s%s\n", text, run->unsaved > 0 ? "  DEGRADED" : "");
+        out_flush();
+    }
+}
+
+static void show_run(struct watch *watch, struct cairn_store *store,
+                     const struct cairn_run_info *run)
+{
+    rate_add(&watch->rate, now_ms(), run_done(run));
+    if (watch->live && run->live)
+        paint_block(watch, store, run);
+    else if (!watch->live && (ui_json() || !ui_quiet()))
+        print_change(watch, store, run);
+    watch->last = *run;
+}
+
+struct failed {
+    char names[2048];
+    size_t used;
+    uint32_t n;
+};
+
+static int name_failed(void *context, const struct cairn_task_info *task)
+{
+    struct failed *failed = context;
+    if (task->outcome != CAIRN_FAILED)
+        return 0;
+    if (failed->n++ < FAILED_NAMES && failed->used < sizeof failed->names)
+        failed->used += (size_t)snprintf(failed->names + failed->used,
+                                         sizeof failed->names - failed->used, "%s%s",
+                                         failed->used > 0 ? ", " : "", task->id);
+    return 0;
+}
+
+static void print_failed(struct settings *settings, struct cairn_store *store,
+                         const struct cairn_run_info *run)
+{
+    struct failed failed = {.used = 0};
+    char more[48] = "";
+    if (run->failed == 0 ||
+        cairn_run_tasks(store, run->run, name_failed, &failed, NULL) != 0)
+        return;
+    if (failed.n > FAILED_NAMES)
+        snprintf(more, sizeof more, " and %u more", failed.n - FAILED_NAMES);
+    out("%s: %s%s; see: cairn log --failed --run %llu%s\n",
+        failed_text(run->state == CAIRN_RUN_COMPLETED), failed.names, more,
+        (unsigned long long)run->run, store_hint(settings));
+}
+
+/* As the run itself ends. */
+static void print_end(struct watch *watch, struct settings *settings,
+                      struct cairn_store *store, const struct cairn_run_info *run)
+{
+    char counts[160] = "", took[FORMAT_MAX + 8] = "", text[FORMAT_MAX];
+    unsigned long long number = run->run;
+    block_clear(&watch->block);
+    if (ui_json())
+        return;
+    print_failed(settings, store, run);
+    if (run->failed > 0)
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts), ", %u %s",
+                 run->failed, failed_text(run->state == CAIRN_RUN_COMPLETED));
+    if (run->skipped > 0)
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts),
+                 ", %u skipped", run->skipped);
+    if (run->cancelled > 0)
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts),
+                 ", %u cancelled", run->cancelled);
+    if (run->ended_ns > run->started_ns)
+        snprintf(took, sizeof took, " in %s",
+                 format_duration(text, (run->ended_ns - run->started_ns) / 1000000));
+    out("run %llu %s: %u of %u completed%s%s", number, run_state_text(run),
+        run->completed, run->total, counts, took);
+    if (run->state != CAIRN_RUN_COMPLETED && run->state != CAIRN_RUN_UNDONE)
+        out("; resume with: %s", resume_words(store, run, store_hint(settings)));
+    out("\n");
+}
+
+static int follow_run(struct settings *settings, struct cairn_store *store,
+                      struct cairn_run_info *run)
+{
+    static struct watch watch;
+    struct cairn_error error = {0};
+    watch.live = ui_live() && ui_terminal(1) && !ui_json() && !ui_quiet();
+    for (;;) {
+        show_run(&watch, store, run);
+        if (!run->live || ui_output_lost())
+            break;
+        sleep_ms((int64_t)settings->number[OPT_INTERVAL]);
+        if (cairn_run_get(store, run->run, run, &error) != 0) {
+            block_clear(&watch.block);
+            return report_error(&error);
+        }
+    }
+    print_end(&watch, settings, store, run);
+    return run_exit_status(run);
+}
+
+int command_watch(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_run_info run = {0};
+    int status = open_run(settings, &store, &run);
+    if (status == 0)
+        status = follow_run(settings, store, &run);
+    cairn_store_close(store);
+    return status;
+}
+
+/* cairn events: every decision of a run, in order, or what happens in the store. (The
+ * events of a run that this process carries out are in cli/describe.c.) */
+
+#define POLL_MS 200
+
+static void print_document(const struct cairn_log_event *event)
+{
+    struct doc doc;
+    doc_begin(&doc);
+    log_event_document(&doc, event);
+    doc_print(&doc);
+}
+
+static void print_text(const char *text)
+{
+    while (*text != '\0') {
+        size_t n = strcspn(text, "\n");
+        out("%.*s", (int)n, text);
+        text += n;
+        if (*text == '\n') {
+            text++;
+            out(" ");
+        }
+    }
+    out("\n");
+}
+
+/* One line, even if the message has several. */
+static void print_line(const struct cairn_log_event *event)
+{
+    char when[FORMAT_MAX];
+    out("%s  %5llu  %s%s", format_local(when, event->time_ns),
+        (unsigned long long)event->turn, event->task ? event->task : "",
+        event->task ? ": " : "");
+    print_text(event->text ? event->text : "");
+}
+
+static int print_event(void *context, const struct cairn_log_event *event)
+{
+    bool *any = context;
+    *any = true;
+    if (ui_json())
+        print_document(event);
+    else
+        print_line(event);
+    return ui_output_lost();
+}
+
+/* Whether the run is live is read before its events: once it has ended, all of them are
+ * printed. */
+static int print_events(struct cairn_store *store, struct cairn_run_info *run,
+                        bool follow)
+{
+    struct cairn_error error = {0};
+    uint64_t last = 0;
+    bool any = false;
+    for (;;) {
+        bool live = run->live;
+        if (cairn_events(store, run->run, last, print_event, &any, &last, &error) != 0)
+            return report_error(&error);
+        out_flush();
+        if (!follow || !live || ui_output_lost())
+            break;
+        sleep_ms(POLL_MS);
+        if (cairn_run_get(store, run->run, run, &error) != 0)
+            return report_error(&error);
+    }
+    if (!any)
+        say("no events of run %llu are recorded", (unsigned long long)run->run);
+    return 0;
+}
+
+/* ---- Of everything ---- */
+
+static void print_feed_line(const struct cairn_feed_event *event)
+{
+    const struct cairn_session_event *done = event->done;
+    char when[FORMAT_MAX];
+    if (done) {
+        out("%s  %s %5llu  %s%s%s: ", format_local(when, done->time_ns),
+            event->session_name, (unsigned long long)done->turn, done->verb,
+            done->id[0] != '\0' ? " " : "", done->id);
+        print_text(done->text);
+        return;
+    }
+    out("%s  ", format_local(when, event->log->time_ns));
+    if (event->log->run != 0)
+        out("run %llu", (unsigned long long)event->log->run);
+    else
+        out("store");
+    out(" %5llu  %s%s", (unsigned long long)event->log->turn,
+        event->log->task ? event->log->task : "", event->log->task ? ": " : "");
+    print_text(event->log->text ? event->log->text : "");
+}
+
+static int print_feed_event(void *context, const struct cairn_feed_event *event)
+{
+    (void)context;
+    struct doc doc;
+    if (ui_json()) {
+        feed_event_document(&doc, event);
+        doc_print(&doc);
+    } else {
+        print_feed_line(event);
+    }
+    return ui_output_lost();
+}
+
+/* Behind what was printed, for those who go on from there. */
+static int print_position(struct cairn_feed *feed)
+{
+    const char *position = cairn_feed_position(feed);
+    struct doc doc;
+    if (!position)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    if (!ui_json())
+        return 0;
+    doc_begin(&doc);
+    doc_text(&doc, "type", "position");
+    doc_text(&doc, "position", position);
+    return doc_print(&doc);
+}
+
+static int follow_feed(struct cairn_feed *feed, const struct settings *settings)
+{
+    struct cairn_error error = {0};
+    uint64_t told = 0, all = 0;
+    for (bool first = true;; first = false) {
+        int rc = cairn_feed_next(feed, print_feed_event, NULL, &told, &error);
+        all += told;
+        int status = told > 0 || (first && !rc) ? print_position(feed) : 0;
+        out_flush();
+        if (rc)
+            return report_error(&error);
+        if (status != 0 || !settings->given[OPT_FOLLOW_RUN] || ui_output_lost())
+            break;
+        do
+            sleep_ms(POLL_MS);
+        while (!cairn_feed_changed(feed));
+    }
+    if (all == 0)
+        say(settings->given[OPT_POSITION] ? "nothing has happened since that position"
+                                          : "no events are recorded");
+    return 0;
+}
+
+static int print_feed(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_feed *feed = NULL;
+    struct cairn_error error = {0};
+    int status = store_for_reading(settings, &store);
+    if (status == 0 && cairn_feed_open(&feed, store, settings->text[OPT_POSITION],
+                                       settings->text[OPT_SESSION], &error) != 0)
+        status = report_error(&error);
+    if (status == 0)
+        status = follow_feed(feed, settings);
+    cairn_feed_close(feed);
+    cairn_store_close(store);
+    return status;
+}
+
+/* ---- Of the store ---- */
+
+static int print_maintenance(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    bool any = false;
+    if (settings->n_operands || settings->given[OPT_FOLLOW_RUN] ||
+        settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
+        return report_usage("events", "--maintenance is about the whole store: give no "
+                                      "RUN and no other option with it");
+    int status = store_for_reading(settings, &store);
+    if (status)
+        return status;
+    if (cairn_store_events(store, 0, print_event, &any, NULL, &error) != 0)
+        status = report_error(&error);
+    else if (!any)
+        say("nothing was collected or repaired in this store yet");
+    cairn_store_close(store);
+    return status;
+}
+
+int command_events(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_run_info run = {0};
+    if (settings->given[OPT_MAINTENANCE])
+        return print_maintenance(settings);
+    if (settings->n_operands == 0)
+        return print_feed(settings);
+    if (settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
+        return report_usage("events", "give RUN or --session and --position, not both");
+    int status = open_run(settings, &store, &run);
+    if (status == 0)
+        status = print_events(store, &run, settings->given[OPT_FOLLOW_RUN]);
     cairn_store_close(store);
     return status;
 }

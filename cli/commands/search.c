@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn search: what fits a text best, of all that the store keeps. */
-#include "cli/commands/store_commands.h"
+#include "cli/commands/commands.h"
 #include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"

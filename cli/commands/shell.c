@@ -1,18 +1,250 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn shell: a shell, or a command, with what a task's attempt was given. */
-#include "cli/commands/run_commands.h"
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/shell/child.h"
-#include "cli/shell/hidden.h"
-#include "cli/shell/scratch.h"
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 
+#include "cairn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+struct scratch {
+    char directory[4096], file[4200];
+};
+
+static volatile sig_atomic_t caught;
+
+static void scratch_remove(const struct scratch *scratch);
+static int run(struct shell *shell);
+
+static void note_signal(int signal_number)
+{
+    caught = signal_number;
+}
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+
+enum { ENDING = sizeof ending / sizeof ending[0] };
+
+/* Without SA_RESTART: the read returns. */
+static void set_handlers(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ENDING; i++)
+        sigaction(ending[i], &action, NULL);
+}
+
+/* A line of a terminal comes in one piece. */
+static bool read_line(char *out, size_t size)
+{
+    ssize_t n = read(STDIN_FILENO, out, size);
+    if (n < 1 || out[n - 1] != '\n')
+        return false;
+    out[n - 1] = '\0';
+    return strlen(out) == (size_t)n - 1;
+}
+
+/* Asks on stderr and reads a line from stdin, both terminals, without its line break.
+ * False: there is none, or it is longer than `size` - 1. A signal ends this process
+ * after the terminal was set right again. */
+static bool hidden_read(const char *prompt, char *out, size_t size)
+{
+    struct termios before, hidden;
+    bool read;
+    if (tcgetattr(STDIN_FILENO, &before) != 0)
+        return false;
+    hidden = before;
+    hidden.c_lflag &= ~(tcflag_t)ECHO;
+    hidden.c_lflag |= ICANON | ISIG;
+    caught = 0;
+    set_handlers(note_signal);
+    ui_paint(prompt, strlen(prompt));
+    read = tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 && read_line(out, size);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+    ui_paint("\n", 1);
+    set_handlers(SIG_DFL);
+    if (caught != 0) {
+        explicit_bzero(out, size);
+        raise(caught);
+        return false; /* it was stopped, and goes on */
+    }
+    return read;
+}
+
+enum { SIGNALLED = 128 };
+
+static int refused(int status, const char *what, const char *name, int sys)
+{
+    return report_failure(
+        status, cairn_code_name(status == EXIT_NOT_FOUND ? CAIRN_ENOTFOUND : CAIRN_EIO),
+        "%s %s: %s", what, name, strerror(sys));
+}
+
+/* ---- The terminal ---- */
+
+/* A shell makes a process group of its own the one in the foreground. Where it is
+ * killed it does not give that back. */
+struct foreground {
+    int fd; /* -1: we are not in the foreground of a terminal */
+};
+
+static struct foreground foreground_note(void)
+{
+    struct foreground f = {open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)};
+    if (f.fd >= 0 && tcgetpgrp(f.fd) != getpgrp()) {
+        close(f.fd);
+        f.fd = -1;
+    }
+    return f;
+}
+
+static void foreground_restore(struct foreground *f)
+{
+    if (f->fd < 0)
+        return;
+    signal(SIGTTOU, SIG_IGN);
+    tcsetpgrp(f->fd, getpgrp());
+    signal(SIGTTOU, SIG_DFL);
+    close(f->fd);
+}
+
+/* ---- Starting it, and waiting ---- */
+
+/* Signals that we wait for; the terminal's are the child's alone. */
+static void take_signals(sigset_t *waited)
+{
+    sigemptyset(waited);
+    sigaddset(waited, SIGCHLD);
+    sigaddset(waited, SIGTERM);
+    sigaddset(waited, SIGHUP);
+    sigprocmask(SIG_BLOCK, waited, NULL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+}
+
+static int start(pid_t *child, const char *const *argv)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    int sys = posix_spawnattr_init(&attributes);
+    if (sys != 0)
+        return sys;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    sys = posix_spawnp(child, argv[0], NULL, &attributes,
+                       (char *const *)(uintptr_t)argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    return sys;
+}
+
+static int wait_for(pid_t child, const sigset_t *waited)
+{
+    int status;
+    for (;;) {
+        int signal_number = sigwaitinfo(waited, NULL);
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child)
+            return WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status)
+                                       : WEXITSTATUS(status);
+        if (ended < 0 && errno != EINTR)
+            return refused(EXIT_SYSTEM, "waiting for", "the command", errno);
+        if (signal_number == SIGTERM || signal_number == SIGHUP)
+            kill(child, signal_number);
+    }
+}
+
+/* Starts the program in the directory ("": here) with exactly this environment, whose
+ * PATH it is looked for in, and waits. It has our terminal and descriptors and is in
+ * our process group, so a shell's job control and Ctrl-C work as without us; SIGTERM
+ * and SIGHUP are handed on to it. Returns its exit status, 128 + n for signal n, 127
+ * (no such program) or 126 (it cannot be executed); or another one after a message that
+ * it was not started. This process changes to the directory. */
+static int child_run(const char *directory, const char *const *argv,
+                     const char *const *env)
+{
+    struct foreground foreground;
+    sigset_t waited;
+    char **own = environ;
+    pid_t child;
+    int sys, status;
+    if (directory[0] != '\0' && chdir(directory) != 0)
+        return refused(errno == ENOENT || errno == ENOTDIR ? EXIT_NOT_FOUND
+                                                           : EXIT_SYSTEM,
+                       "cannot change to the directory", directory, errno);
+    foreground = foreground_note();
+    take_signals(&waited);
+    environ = (char **)(uintptr_t)env;
+    sys = start(&child, argv);
+    environ = own;
+    if (sys == ENOENT || sys == ENOTDIR)
+        status = refused(EXIT_NO_PROGRAM, "cannot execute", argv[0], sys);
+    else if (sys == EAGAIN || sys == ENOMEM)
+        status = refused(EXIT_SYSTEM, "cannot start", argv[0], sys);
+    else if (sys != 0)
+        status = refused(EXIT_NOT_EXECUTABLE, "cannot execute", argv[0], sys);
+    else
+        status = wait_for(child, &waited);
+    foreground_restore(&foreground);
+    return status;
+}
+
+/* In $TMPDIR, or /tmp. Returns an exit status. */
+static int scratch_make(struct scratch *scratch)
+{
+    const char *parent = getenv("TMPDIR");
+    int n, fd;
+    if (!parent || parent[0] != '/')
+        parent = "/tmp";
+    n = snprintf(scratch->directory, sizeof scratch->directory, "%s/cairn-shell-XXXXXX",
+                 parent);
+    if (n >= (int)sizeof scratch->directory)
+        return report_usage("shell", "TMPDIR is too long");
+    if (!mkdtemp(scratch->directory))
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
+                              "cannot make a directory in %s: %s", parent,
+                              strerror(errno));
+    snprintf(scratch->file, sizeof scratch->file, "%s/output", scratch->directory);
+    fd = open(scratch->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return close(fd);
+    n = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "cannot make %s: %s",
+                       scratch->file, strerror(errno));
+    scratch_remove(scratch);
+    return n;
+}
+
+/* With the files that stand in it by then. */
+static void scratch_remove(const struct scratch *scratch)
+{
+    struct dirent *entry;
+    DIR *directory = opendir(scratch->directory);
+    while (directory && (entry = readdir(directory)))
+        unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+    rmdir(scratch->directory);
+}
+
+/* cairn shell: a shell, or a command, with what a task's attempt was given. */
 
 enum { SECRET_BYTES = 4096 }; /* a line of a terminal is no longer */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn stats: counts, sizes and durations of the store, for people, as JSON, and as
  * text that Prometheus reads (its "text-based format", version 0.0.4). */
-#include "cli/commands/store_commands.h"
+#include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"

@@ -1,19 +1,605 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn status: the state of a run; --can-resume: whether it can be resumed. */
-#include "cli/commands/status.h"
-#include "cli/commands/run_commands.h"
+/* cairn status --waiting: what a run waits for. */
+#include "cli/commands/commands.h"
+#include "cli/commands/steps.h"
+#include "cli/commands/tasks.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/json.h"
 #include "cli/open.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
-#include "cli/tasks/state_list.h"
-#include "cli/tasks/task_rows.h"
-#include "cli/tasks/timing.h"
 #include "cli/ui.h"
 
+#include "cairn.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+#define FAILED_SHOWN 20
+
+struct task_listing {
+    const struct settings *settings;
+    struct cairn_store *store;
+    struct doc *doc; /* with --json */
+    uint64_t run;
+    const char *hint; /* of commands that write to it */
+    bool live;
+    bool handled; /* what failed in it: it completed all the same */
+    int width;    /* columns of the names of tasks */
+    const struct open_steps *steps;
+    uint32_t failed, unknown, failed_undos;
+    struct told_values values; /* with --json and `every` */
+    struct cairn_error error;  /* of a listing inside the listing */
+    enum cairn_outcome only;   /* with --json, unless `every` */
+    bool every;
+    bool undos; /* those whose undo failed, whatever `only` is */
+};
+
+static const char *const waits_for_names[] = {
+    [CAIRN_WAITS_RUNNING] = "running",   [CAIRN_WAITS_SLOT] = "slot",
+    [CAIRN_WAITS_POOL] = "pool",         [CAIRN_WAITS_EXTERNAL] = "external",
+    [CAIRN_WAITS_DECISION] = "decision",
+};
+
+struct waiting_list {
+    struct doc *doc; /* with --json */
+    uint64_t run;
+    bool live;
+    const char *hint; /* " --store DIR" or "" */
+};
+
+static int add_waiting(void *context, const struct cairn_waiting_info *info)
+{
+    struct doc *doc = ((struct waiting_list *)context)->doc;
+    doc_object(doc, NULL);
+    doc_text(doc, "task", info->task);
+    doc_text(doc, "waits_for", waits_for_names[info->waits_for]);
+    doc_text(doc, "text", info->text);
+    doc_time(doc, "since", info->since_ns);
+    doc_count(doc, "behind", info->behind);
+    doc_text(doc, "holder", info->holder);
+    doc_some(doc, "lease_left_ms", (uint64_t)info->lease_left_ms);
+    doc_count(doc, "leases_lost", info->leases_lost);
+    doc_bool(doc, "check", info->check);
+    doc_end(doc);
+    return 0;
+}
+
+static const char *waiting_words(const struct cairn_waiting_info *info, bool live)
+{
+    switch (info->waits_for) {
+    case CAIRN_WAITS_RUNNING:
+        return live ? "runs" : "was running when cairn died; it will be adopted";
+    case CAIRN_WAITS_SLOT:
+        return "is ready";
+    case CAIRN_WAITS_POOL:
+        return "waits for a place in pool";
+    case CAIRN_WAITS_EXTERNAL:
+        return "waits for somebody to do it";
+    case CAIRN_WAITS_DECISION:
+        return info->check ? "is unknown: its check decides" : "is unknown: decide";
+    }
+    return "";
+}
+
+static int print_waiting(void *context, const struct cairn_waiting_info *info)
+{
+    const struct waiting_list *waiting = context;
+    char since[FORMAT_MAX] = "", words[LEASE_WORDS_MAX], behind[48] = "";
+    const char *text = info->text ? info->text : "";
+    bool step = info->waits_for == CAIRN_WAITS_EXTERNAL;
+    if (info->since_ns != 0 && !info->holder)
+        format_duration(since, (wall_ns() - info->since_ns) / 1000000);
+    if (info->behind > 0)
+        snprintf(behind, sizeof behind, "  (%u behind it)", info->behind);
+    lease_words(words, info->holder, info->lease_left_ms, info->since_ns,
+                info->leases_lost);
+    if (info->holder)
+        out("  %s  is claimed %s", info->task, words);
+    else
+        out("  %s  %s%s%s", info->task, waiting_words(info, waiting->live),
+            words[0] ? "; " : "", words);
+    if (info->waits_for == CAIRN_WAITS_DECISION && !info->check) {
+        char *word = shell_word(info->task);
+        out(": cairn resolve %llu %s done|failed|rerun%s",
+            (unsigned long long)waiting->run, word ? word : "TASK", waiting->hint);
+        free(word);
+    }
+    out("%s%.*s%s%s%s\n",
+        !info->text ? ""
+        : step      ? ": "
+                    : " ",
+        length_trimmed(text), text, since[0] ? "  " : "", since, behind);
+    return ui_output_lost();
+}
+
+static int print_all(struct settings *settings, struct cairn_store *store,
+                     const struct cairn_run_info *run)
+{
+    struct waiting_list waiting = {
+        .run = run->run, .live = run->live, .hint = run_hint(settings, run)};
+    struct cairn_error error = {0};
+    bool resume;
+    int status = resume_needed(store, run, &resume);
+    if (status != 0)
+        return status;
+    out("run %llu  %s  %s\n", (unsigned long long)run->run, run->workflow,
+        run_state_text(run));
+    if (cairn_waiting(store, run->run, print_waiting, &waiting, &error) != 0)
+        return report_error(&error);
+    if (resume)
+        out("continue with: cairn resume %llu%s\n", (unsigned long long)run->run,
+            run_hint(settings, run));
+    return 0;
+}
+
+/* status --waiting */
+static int show_waiting(struct settings *settings, struct cairn_store *store,
+                        const struct cairn_run_info *run)
+{
+    struct doc doc;
+    struct waiting_list waiting = {.doc = &doc};
+    struct cairn_error error = {0};
+    bool resume;
+    int status;
+    if (!ui_json())
+        return print_all(settings, store, run);
+    status = resume_needed(store, run, &resume);
+    if (status != 0)
+        return status;
+    doc_begin(&doc);
+    doc_count(&doc, "run", run->run);
+    doc_text(&doc, "state", run_state_text(run));
+    doc_bool(&doc, "resume", resume);
+    doc_array(&doc, "waiting");
+    if (cairn_waiting(store, run->run, add_waiting, &waiting, &error) != 0) {
+        doc_discard(&doc);
+        return report_error(&error);
+    }
+    return doc_print(&doc);
+}
+
+/* Tasks in `cairn status`: all of them, or those that have failed, are unknown, or
+ * could not be undone. */
+
+#define TIME_MAX (FORMAT_MAX + 32)
+
+/* For people (docs/commands.md, Words): the line says why a task was skipped. */
+static const char *task_word(const struct cairn_task_info *task)
+{
+    bool open = task->running || task->interrupted;
+    return task->outcome == CAIRN_EXCLUDED           ? "skipped"
+           : task->outcome == CAIRN_PENDING && !open ? "not run"
+                                                     : NULL;
+}
+
+/* Whether the times are those of the state that is shown: a task that is pending or
+ * skipped now may have run before it was reset. */
+static bool has_own_times(const struct cairn_task_info *task)
+{
+    return task->running || task->interrupted ||
+           (task->outcome != CAIRN_PENDING && task->outcome != CAIRN_SKIPPED &&
+            task->outcome != CAIRN_EXCLUDED);
+}
+
+/* "1.50s in 3 attempts", or what of it there is. */
+static const char *task_time(char text[TIME_MAX], const struct task_row *row)
+{
+    char took[FORMAT_MAX] = "", attempts[32] = "";
+    if (has_own_times(&row->task) && row->all_ms >= 0)
+        format_duration(took, row->all_ms);
+    if (row->task.attempts > 1)
+        snprintf(attempts, sizeof attempts, "%s%u attempts", took[0] ? " in " : "",
+                 row->task.attempts);
+    snprintf(text, TIME_MAX, "%s%s", took, attempts);
+    return text;
+}
+
+static void print_failed(struct task_listing *listing, const struct task_row *row)
+{
+    const struct cairn_task_info *task = &row->task;
+    char how[FORMAT_MAX], took[TIME_MAX];
+    char *word = shell_word(task->id);
+    const char *text = task->text ? task->text : "";
+    /* A task that was reported from outside has no output. */
+    bool has_log = task->exit_code >= 0 || task->signal != 0 || task->timed_out;
+    if (listing->failed++ == 0)
+        out("%s:\n", failed_text(listing->handled));
+    format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
+    task_time(took, row);
+    if (listing->failed <= FAILED_SHOWN) {
+        out("  %s%s%s%s%s%s%s\n", task->id, how[0] ? "  " : "", how,
+            took[0] ? "  " : "", took, text[0] ? "  " : "", text);
+        if (has_log)
+            out("    see: cairn log %s --run %llu%s\n", word ? word : task->id,
+                (unsigned long long)listing->run, store_hint(listing->settings));
+    }
+    free(word);
+}
+
+/* Of an external task that nobody has reported: who does it. NULL: it is none. */
+static const char *step_word(const struct task_listing *listing,
+                             const struct cairn_task_info *task)
+{
+    const struct open_step *step = task->outcome == CAIRN_PENDING
+                                       ? open_steps_find(listing->steps, task->node)
+                                       : NULL;
+    return !step ? NULL : step->claimed ? "claimed" : "waiting";
+}
+
+static void print_step(const struct task_listing *listing,
+                       const struct cairn_task_info *task)
+{
+    const struct open_step *step = open_steps_find(listing->steps, task->node);
+    char words[LEASE_WORDS_MAX];
+    const char *holder = !step->claimed ? NULL
+                         : step->holder ? step->holder
+                                        : "somebody";
+    lease_words(words, holder, step->left_ms, step->claimed_ns, step->lost);
+    out("  (%s%s%s)", holder ? "" : "for somebody to do it",
+        !holder && words[0] ? "; " : "", words);
+}
+
+static void print_task(const struct task_listing *listing, const struct task_row *row)
+{
+    const struct cairn_task_info *task = &row->task;
+    const char *step = step_word(listing, task);
+    char how[FORMAT_MAX] = "", took[TIME_MAX];
+    const char *word = task_word(task), *text = NULL;
+    if (task->outcome == CAIRN_FAILED)
+        format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
+    task_time(took, row);
+    if (has_own_times(task))
+        text = task->text;
+    else if (task->outcome == CAIRN_EXCLUDED)
+        text = "(its condition was not met)";
+    bool more = took[0] || how[0] || text || task->cause || step ||
+                task->outcome == CAIRN_UNKNOWN;
+    out("  %-11s  %s%*s%s%s%s%s%s%s",
+        step   ? step
+        : word ? word
+               : task_state_word(task),
+        task->id, more ? name_gap(listing->width, task->id, strlen(task->id)) : 0, "",
+        took[0] ? "  " : "", took, how[0] ? "  " : "", how, text ? "  " : "",
+        text ? text : "");
+    if (task->cause)
+        out("  (because of %s)", task->cause);
+    if (step)
+        print_step(listing, task);
+    if (task->outcome == CAIRN_UNKNOWN)
+        out("  (must not run twice: %s)",
+            task->check ? "its check decides" : "waits for cairn resolve");
+    out("\n");
+}
+
+static void print_unknown(struct task_listing *listing,
+                          const struct cairn_task_info *task)
+{
+    char *word = shell_word(task->id);
+    if (listing->unknown++ == 0)
+        out("unknown (must not run twice):\n");
+    if (listing->unknown <= FAILED_SHOWN && task->check && listing->live)
+        out("  %s\n    its check decides\n", task->id);
+    else if (listing->unknown <= FAILED_SHOWN && task->check)
+        out("  %s\n    its check decides: cairn resume %llu%s\n", task->id,
+            (unsigned long long)listing->run, listing->hint);
+    else if (listing->unknown <= FAILED_SHOWN && word)
+        out("  %s\n    decide: cairn resolve %llu %s done|failed|rerun%s\n", task->id,
+            (unsigned long long)listing->run, word, listing->hint);
+    free(word);
+}
+
+struct undo_line {
+    uint32_t attempt;
+    const char *task;
+};
+
+static int print_undo_end(void *context, const struct cairn_attempt_info *attempt)
+{
+    const struct undo_line *line = context;
+    char how[FORMAT_MAX];
+    if (attempt->attempt != line->attempt || !attempt->undo)
+        return 0;
+    format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out,
+               attempt->text);
+    out("  undo of %s%s%s%s%s\n", line->task, how[0] ? "  " : "", how,
+        attempt->text ? "  " : "", attempt->text ? attempt->text : "");
+    return 1;
+}
+
+static int print_failed_undo(struct task_listing *listing,
+                             const struct cairn_task_info *task)
+{
+    struct undo_line line = {task->failed_undo, task->id};
+    char *word = shell_word(task->id);
+    int rc = 0;
+    if (listing->failed_undos++ == 0)
+        out("undo failed:\n");
+    if (listing->failed_undos <= FAILED_SHOWN)
+        rc = cairn_attempts(listing->store, listing->run, task->id, print_undo_end,
+                            &line, &listing->error);
+    if (listing->failed_undos <= FAILED_SHOWN && word && rc == 0)
+        out("    see: cairn log %s --attempt %u --run %llu%s\n", word,
+            task->failed_undo, (unsigned long long)listing->run,
+            store_hint(listing->settings));
+    free(word);
+    return rc;
+}
+
+static int list_failed_undo(void *context, const struct cairn_task_info *task)
+{
+    struct task_listing *listing = context;
+    if (task->failed_undo > 0 && print_failed_undo(listing, task) != 0)
+        return 1;
+    return ui_output_lost();
+}
+
+/* The same of one that is to be listed. */
+static int list_row_text(struct task_listing *listing, const struct task_row *row)
+{
+    if (listing->every)
+        print_task(listing, row);
+    else if (row->task.outcome == CAIRN_FAILED)
+        print_failed(listing, row);
+    else if (row->task.outcome == CAIRN_UNKNOWN)
+        print_unknown(listing, &row->task);
+    return ui_output_lost();
+}
+
+/* True: this task is listed. */
+static bool is_listed(const struct task_listing *listing,
+                      const struct cairn_task_info *task)
+{
+    if (!listing->doc)
+        return task->outcome == CAIRN_FAILED || task->outcome == CAIRN_UNKNOWN;
+    return listing->undos ? task->failed_undo > 0
+                          : listing->every || task->outcome == listing->only;
+}
+
+/* Callbacks of cairn_run_tasks; the context is the listing. */
+static int list_task_text(void *context, const struct cairn_task_info *task)
+{
+    struct task_listing *listing = context;
+    struct task_row row = task_row_of(task);
+    return is_listed(listing, task) ? list_row_text(listing, &row) : 0;
+}
+
+static int list_row_document(struct task_listing *listing, const struct task_row *row)
+{
+    const struct cairn_task_info *task = &row->task;
+    struct doc *doc = listing->doc;
+    doc_object(doc, NULL);
+    doc_text(doc, "task", task->id);
+    doc_text(doc, "state", task_state_word(task));
+    doc_count(doc, "attempts", task->attempts);
+    doc_time(doc, "started", task->started_ns);
+    doc_time(doc, "ended", task->ended_ns);
+    if (row->all_ms >= 0)
+        doc_number(doc, "attempts_ms", row->all_ms);
+    else
+        doc_null(doc, "attempts_ms");
+    process_end_document(doc, task->exit_code, task->signal);
+    doc_bool(doc, "timed_out", task->timed_out);
+    doc_number(doc, "cpu_ms", task->cpu_ms);
+    doc_some(doc, "peak_kib", (uint64_t)task->peak_kib);
+    doc_text(doc, "text", task->text);
+    doc_text(doc, "cause", task->cause);
+    doc_bool(doc, "check", task->check);
+    doc_some(doc, "failed_undo", task->failed_undo);
+    if (listing->every)
+        told_values_document(&listing->values, doc, task->id);
+    doc_end(doc);
+    return 0;
+}
+
+static int list_task_document(void *context, const struct cairn_task_info *task)
+{
+    struct task_listing *listing = context;
+    struct task_row row = task_row_of(task);
+    return is_listed(listing, task) ? list_row_document(listing, &row) : 0;
+}
+
+/* The critical path is found backwards: from the task that ended last to what it needs
+ * that ended last, and so on; a task of `finally` needs all ordinary ones. An attempt
+ * counts with those that failed right before it. */
+
+enum { SLOWEST_SHOWN = 10 };
+
+struct timing {
+    struct task_rows rows;
+    struct cairn_workflow *workflow;
+    const struct task_row **by_node; /* [tasks of workflow] or NULL */
+    size_t *path;                    /* nodes, the last one first */
+    size_t n_path;
+};
+
+static bool has_times(const struct task_row *row)
+{
+    return row && row->latest > 0 && row->task.ended_ns != 0;
+}
+
+static const struct task_row *task_at(const struct timing *t, uint32_t node)
+{
+    return node < cairn_workflow_tasks(t->workflow) ? t->by_node[node] : NULL;
+}
+
+static void take_later(const struct timing *t, uint32_t node, uint32_t *best)
+{
+    const struct task_row *row = task_at(t, node), *other = NULL;
+    if (*best != UINT32_MAX)
+        other = task_at(t, *best);
+    if (has_times(row) && (!other || row->task.ended_ns > other->task.ended_ns))
+        *best = node;
+}
+
+/* One of `finally` follows on all ordinary tasks, without naming them. */
+static void take_ordinary(const struct timing *t, uint32_t *best)
+{
+    struct cairn_node_info info = {0};
+    for (uint32_t node = 0; node < cairn_workflow_tasks(t->workflow); node++)
+        if (cairn_workflow_node(t->workflow, node, &info) == 0 && !info.finally)
+            take_later(t, node, best);
+}
+
+/* What it needs that ended last; of a group the member. UINT32_MAX: nothing. */
+static uint32_t last_need(const struct timing *t, uint32_t node)
+{
+    struct cairn_node_info info = {0}, group = {0};
+    uint32_t best = UINT32_MAX;
+    if (cairn_workflow_node(t->workflow, node, &info) != 0)
+        return best;
+    for (uint32_t i = 0; i < info.needs; i++) {
+        uint32_t need = cairn_workflow_need(t->workflow, node, i);
+        if (need < cairn_workflow_tasks(t->workflow)) {
+            take_later(t, need, &best);
+            continue;
+        }
+        if (cairn_workflow_node(t->workflow, need, &group) != 0)
+            continue;
+        for (uint32_t k = 0; k < group.needs; k++)
+            take_later(t, cairn_workflow_need(t->workflow, need, k), &best);
+    }
+    if (info.finally && best == UINT32_MAX)
+        take_ordinary(t, &best);
+    return best;
+}
+
+static int find_path(struct timing *t, struct cairn_store *store, uint64_t run)
+{
+    struct cairn_error error = {0};
+    bool from_file;
+    uint32_t last = UINT32_MAX;
+    if (cairn_workflow_of_run(&t->workflow, store, run, &from_file, &error) != 0 ||
+        cairn_workflow_compile(t->workflow, &error) != 0)
+        return report_error(&error);
+    uint32_t tasks = cairn_workflow_tasks(t->workflow);
+    t->by_node = calloc((size_t)tasks + 1, sizeof(struct task_row *));
+    t->path = calloc((size_t)tasks + 1, sizeof *t->path);
+    if (!t->by_node || !t->path)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    for (size_t i = 0; i < t->rows.n; i++) {
+        uint32_t node = cairn_workflow_find(t->workflow, t->rows.at[i].task.id);
+        if (node < tasks)
+            t->by_node[node] = &t->rows.at[i];
+    }
+    for (uint32_t node = 0; node < tasks; node++)
+        take_later(t, node, &last);
+    for (; last != UINT32_MAX && t->n_path < tasks; last = last_need(t, last))
+        t->path[t->n_path++] = last;
+    return 0;
+}
+
+static const struct task_row *path_at(const struct timing *t, size_t i)
+{
+    return t->by_node[t->path[t->n_path - 1 - i]];
+}
+
+/* "0.50s  name (3 attempts)" */
+static void print_row(const struct task_row *row)
+{
+    char took[FORMAT_MAX];
+    out("  %9s  %s", format_duration(took, row->latest_ms), row->task.id);
+    if (row->latest > 1)
+        out(" (%u attempts)", row->latest);
+    out("\n");
+}
+
+static void print_path(const struct timing *t)
+{
+    char took[FORMAT_MAX], at[FORMAT_MAX];
+    int64_t sum = 0, begin = path_at(t, 0)->first_started_ns;
+    int64_t end = path_at(t, t->n_path - 1)->task.ended_ns;
+    for (size_t i = 0; i < t->n_path; i++)
+        sum += path_at(t, i)->latest_ms;
+    out("critical path: %s of work in %s\n", format_duration(took, sum),
+        format_duration(at, (end - begin) / 1000000));
+    for (size_t i = 0; i < t->n_path; i++) {
+        int64_t start = path_at(t, i)->first_started_ns;
+        /* One that ran again later does not count before the beginning. */
+        out("  after %9s",
+            format_duration(at, start > begin ? (start - begin) / 1000000 : 0));
+        print_row(path_at(t, i));
+    }
+}
+
+static void print_timing(const struct timing *t)
+{
+    if (t->n_path == 0) {
+        say("no task has ended yet");
+        return;
+    }
+    out("slowest:\n");
+    for (size_t i = 0; i < t->rows.n && i < SLOWEST_SHOWN; i++)
+        if (has_times(&t->rows.at[i]))
+            print_row(&t->rows.at[i]);
+    print_path(t);
+}
+
+static void add_task(struct doc *doc, const struct task_row *row)
+{
+    doc_object(doc, NULL);
+    doc_text(doc, "task", row->task.id);
+    doc_time(doc, "started", row->task.started_ns);
+    doc_time(doc, "ended", row->task.ended_ns);
+    doc_number(doc, "duration_ms", task_row_duration(&row->task));
+    doc_count(doc, "attempts", row->latest);
+    doc_time(doc, "first_started", row->first_started_ns);
+    doc_number(doc, "attempts_ms", row->latest_ms);
+    doc_end(doc);
+}
+
+/* The slowest first. */
+static int by_latest(const void *x, const void *y)
+{
+    const struct task_row *a = x, *b = y;
+    if (a->latest_ms != b->latest_ms)
+        return (a->latest_ms < b->latest_ms) - (a->latest_ms > b->latest_ms);
+    return (a->task.node > b->task.node) - (a->task.node < b->task.node);
+}
+
+static int timing_document(const struct timing *t, uint64_t run)
+{
+    struct doc doc;
+    doc_begin(&doc);
+    doc_count(&doc, "run", run);
+    doc_array(&doc, "slowest");
+    for (size_t i = 0; i < t->rows.n && i < SLOWEST_SHOWN; i++)
+        if (has_times(&t->rows.at[i]))
+            add_task(&doc, &t->rows.at[i]);
+    doc_end(&doc);
+    doc_array(&doc, "critical_path");
+    for (size_t i = 0; i < t->n_path; i++)
+        add_task(&doc, path_at(t, i));
+    return doc_print(&doc);
+}
+
+/* The slowest tasks, and the chain of tasks that each waited for the one before it.
+ * Returns an exit status. */
+static int show_timing(const struct settings *settings, struct cairn_store *store,
+                       const struct cairn_run_info *run)
+{
+    struct timing t = {.workflow = NULL};
+    int status = task_rows_read(&t.rows, settings, store, run->run);
+    if (status == 0 && t.rows.n > 0)
+        qsort(t.rows.at, t.rows.n, sizeof *t.rows.at, by_latest);
+    if (status == 0)
+        status = find_path(&t, store, run->run);
+    if (status == 0 && ui_json())
+        status = timing_document(&t, run->run);
+    else if (status == 0)
+        print_timing(&t);
+    free(t.by_node);
+    free(t.path);
+    cairn_workflow_free(t.workflow);
+    task_rows_release(&t.rows);
+    return status;
+}
+
+/* cairn status: the state of a run; --can-resume: whether it can be resumed. */
 
 /* Counts that need a look at every task. */
 struct open_ends {

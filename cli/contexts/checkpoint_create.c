@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint create: the whole state of a session, under a message, with what an
  * agent has to know to go on. */
+#include "cli/commands/commands.h"
 #include "cli/contexts/context.h"
 #include "cli/contexts/given.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/ui.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint resume: what an agent reads to go on from a checkpoint. */
+#include "cli/commands/commands.h"
 #include "cli/contexts/context.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/checkpoint_state.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"

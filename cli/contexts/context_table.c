@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands that keep what an agent knows, and give it back. */
-#include "cli/sessions/commands.h"
-#include "cli/sessions/tables.h"
+#include "cli/commands/commands.h"
 
 #define EXITS "0 2 5 10 75"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint blame-file: in which checkpoint each line of a file came to be. */
-#include "cli/files/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint export: the files of a checkpoint as an archive. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
-#include "cli/files/commands.h"
 #include "cli/files/files.h"
 #include "cli/open.h"
 #include "cli/report.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint files, cairn checkpoint cat: the files that a checkpoint holds. */
-#include "cli/files/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/files/files.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"

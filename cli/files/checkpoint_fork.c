@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint fork: going on from a checkpoint, beside what there is. */
+#include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"

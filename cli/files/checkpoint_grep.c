@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint grep: searching in all versions of all files. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
-#include "cli/files/commands.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint log: the versions of one file. */
-#include "cli/files/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/files/files.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"

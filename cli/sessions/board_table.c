@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands about the items of a board, in the order of their help pages. What they
  * do is in item_verbs.c, under the same names. */
-#include "cli/sessions/commands.h"
-#include "cli/sessions/tables.h"
+#include "cli/commands/commands.h"
 
 #define EXITS "0 2 5 10 75"
 #define FROM_STDIN " A text of - is read from stdin, up to 64 KiB."

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn branch start, list, switch, abandon. */
+#include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/documents.h"
 #include "cli/sessions/others_changed.h"
 #include "cli/sessions/session_of.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn branch merge. */
+#include "cli/commands/commands.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn check run: several checks, one after the other. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/sessions/signals.h"
 #include "cli/ui.h"

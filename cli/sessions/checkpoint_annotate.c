@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint label and note, and what they have put on a checkpoint. */
+#include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 

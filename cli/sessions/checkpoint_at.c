@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint at: what was known in a session at some time. */
+#include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/checkpoint_state.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"

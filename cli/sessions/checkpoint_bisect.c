@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint bisect: the first checkpoint whose state makes a command fail. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -7,7 +8,6 @@
 #include "cli/report.h"
 #include "cli/sessions/bisect_command.h"
 #include "cli/sessions/bisect_scratch.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint diff: what two states of a session differ in. */
+#include "cli/commands/commands.h"
 #include "cli/contexts/context.h"
 #include "cli/exit_status.h"
 #include "cli/files/files.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/environment.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"

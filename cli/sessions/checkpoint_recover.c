@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint recover: the newest valid checkpoint of a session, and what it takes
  * to go on from it. */
+#include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 

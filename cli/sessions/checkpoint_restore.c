@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint restore, undo-restore and redo-restore: going back, taking that
  * back, and forward again. */
+#include "cli/commands/commands.h"
 #include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/others_changed.h"
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn exec: a command runs as if it had been started without cairn. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/sessions/signals.h"
 #include "cli/ui.h"

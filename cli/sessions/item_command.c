@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Every command about items, from its row in item_verbs.c. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/board_page.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/item_verbs.h"
 #include "cli/sessions/session_of.h"

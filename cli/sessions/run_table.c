@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands that run others, and those about what was run. */
-#include "cli/sessions/commands.h"
-#include "cli/sessions/tables.h"
+#include "cli/commands/commands.h"
 
 #define EXITS "0 2 5 10 75"
 #define FROM_STDIN " A text of - is read from stdin, up to 64 KiB."

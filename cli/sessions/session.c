@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session start, list, show, switch, end. */
+#include "cli/commands/commands.h"
 #include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/board_page.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session config: shows the settings of a session, or changes one. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 

@@ -2,12 +2,12 @@
 #include "cli/open.h"
 /* cairn report: what happened in a session, from its start or between two checkpoints,
  * as Markdown. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/markdown.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands about sessions and their branches, in the order of their help pages. */
-#include "cli/agents/commands.h"
-#include "cli/sessions/commands.h"
-#include "cli/sessions/tables.h"
+#include "cli/commands/commands.h"
 
 #define EXITS "0 2 5 10 75"
 

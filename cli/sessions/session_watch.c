@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session watch. */
+#include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions and their branches as a tree. Branches are walked with a stack of indexes,
- * as runs are in cli/commands/checkpoint_timeline.c. */
+ * as runs are in cli/commands/checkpoint_list.c. */
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/documents.h"
 

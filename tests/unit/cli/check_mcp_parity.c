@@ -2,7 +2,7 @@
 /* What an agent can do by the command it can do by `cairn mcp`: each command is that of
  * a tool, or is in the list below with the reason why it is none. */
 #include "cli/command.h"
-#include "cli/commands/table.h"
+#include "cli/commands/commands.h"
 #include "server/text.h"
 #include "server/tool.h"
 

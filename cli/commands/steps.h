@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the commands that name a task of a run have in common. */
-#ifndef CLI_TASKS_TASK_STEP_H
-#define CLI_TASKS_TASK_STEP_H
+#ifndef CLI_COMMANDS_STEPS_H
+#define CLI_COMMANDS_STEPS_H
 
 #include "cli/options.h"
 
@@ -10,8 +10,5 @@ int run_and_store(struct settings *settings, struct cairn_store **store, uint64_
 /* *needed: no process owns the run, and only `cairn resume` can continue it. */
 int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
                   bool *needed);
-/* Prints how a step ended (`what` is completed, failed, ...), and what to do next. */
-int step_report(const struct settings *settings, struct cairn_store *store,
-                uint64_t run, const char *what);
 
 #endif

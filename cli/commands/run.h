@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that are named on the command line of run, resume, rerun and plan. */
-#ifndef CLI_TASKS_CHOOSE_H
-#define CLI_TASKS_CHOOSE_H
+#ifndef CLI_COMMANDS_RUN_H
+#define CLI_COMMANDS_RUN_H
 
 #include "cli/options.h"
 
@@ -10,8 +10,6 @@
  * that exists; and if one is `needed` and there is no cairn.yaml here. */
 void choose_after_file(struct settings *settings, bool needed,
                        struct cairn_run_options *options);
-/* Of [RUN] TASK...: RUN is a number, or the file of its workflow. */
-void choose_after_run(struct settings *settings, struct cairn_run_options *options);
 /* Refuses options of run, resume and rerun that exclude each other. Returns an exit
  * status. */
 int choose_check_options(const struct settings *settings);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands about workflows, runs and their tasks. Each returns the exit status.
+ *
+ * The table of the commands about external tasks, for the table of all commands.
+ *
+ * The commands about the store and its checkpoints, and about cairn itself. Each
+ * returns the exit status.
+ *
+ * The commands of debugging sessions. Each returns the exit status.
+ *
+ * The commands about the files of checkpoints. Each returns the exit status.
+ *
+ * The commands for agents' hooks. Each returns the exit status; that of the hook is
+ * always 0, since any other one may keep an agent from working.
+ *
+ * The tables of the commands of debugging sessions (cli/command.h), for the table of
+ * all commands.
+ *
+ * The tables of commands, for main. */
+#ifndef CLI_COMMANDS_COMMANDS_H
+#define CLI_COMMANDS_COMMANDS_H
+
+#include "cli/command.h"
+#include "cli/options.h"
+
+int command_run(struct settings *settings);
+int command_resume(struct settings *settings);
+int command_rerun(struct settings *settings);
+int command_clean(struct settings *settings);
+int command_plan(struct settings *settings);
+int command_explain(struct settings *settings);
+int command_status(struct settings *settings);
+int command_watch(struct settings *settings);
+int command_runs(struct settings *settings);
+int command_log(struct settings *settings);
+int command_shell(struct settings *settings);
+int command_values(struct settings *settings);
+int command_events(struct settings *settings);
+int command_graph(struct settings *settings);
+int command_init(struct settings *settings);
+int command_validate(struct settings *settings);
+int command_cancel(struct settings *settings);
+int command_resolve(struct settings *settings);
+int command_undo(struct settings *settings);
+int command_next(struct settings *settings);
+int command_renew(struct settings *settings);
+int command_claim(struct settings *settings);
+int command_complete(struct settings *settings);
+int command_fail(struct settings *settings);
+
+extern const struct command_part external_commands;
+
+int command_doctor(struct settings *settings);
+int command_gc(struct settings *settings);
+int command_stats(struct settings *settings);
+int command_search(struct settings *settings);
+int command_checkpoint_list(struct settings *settings);
+int command_checkpoint_show(struct settings *settings);
+int command_checkpoint_timeline(struct settings *settings);
+int command_checkpoint_verify(struct settings *settings);
+int command_checkpoint_head(struct settings *settings);
+int command_checkpoint_delete(struct settings *settings);
+int command_checkpoint_prune(struct settings *settings);
+int command_mcp(struct settings *settings);
+int command_help(struct settings *settings);
+int command_version(struct settings *settings);
+
+int command_session_start(struct settings *settings);
+int command_session_list(struct settings *settings);
+int command_session_show(struct settings *settings);
+int command_session_switch(struct settings *settings);
+int command_session_end(struct settings *settings);
+int command_session_delete(struct settings *settings);
+int command_session_size(struct settings *settings);
+int command_session_config(struct settings *settings);
+int command_session_undo(struct settings *settings);
+int command_session_log(struct settings *settings);
+int command_message_add(struct settings *settings);
+int command_message_import(struct settings *settings);
+int command_message_list(struct settings *settings);
+int command_message_show(struct settings *settings);
+int command_session_watch(struct settings *settings);
+int command_session_export(struct settings *settings);
+int command_session_import(struct settings *settings);
+int command_branch_start(struct settings *settings);
+int command_branch_list(struct settings *settings);
+int command_branch_switch(struct settings *settings);
+int command_branch_abandon(struct settings *settings);
+int command_branch_merge(struct settings *settings);
+int command_belief_cascade(struct settings *settings);
+/* All of `cairn hypothesis`, `evidence`, `belief`, `gap`, `note`, and what `command`
+ * and `check` have in common with them. */
+int command_item(struct settings *settings);
+int command_exec(struct settings *settings);
+int command_check_run(struct settings *settings);
+int command_checkpoint_create(struct settings *settings);
+int command_checkpoint_resume(struct settings *settings);
+int command_checkpoint_at(struct settings *settings);
+int command_checkpoint_diff(struct settings *settings);
+int command_checkpoint_restore(struct settings *settings);
+int command_checkpoint_label(struct settings *settings);
+int command_checkpoint_note(struct settings *settings);
+int command_checkpoint_undo_restore(struct settings *settings);
+int command_checkpoint_redo_restore(struct settings *settings);
+int command_checkpoint_fork(struct settings *settings);
+int command_checkpoint_bisect(struct settings *settings);
+int command_checkpoint_recover(struct settings *settings);
+int command_report(struct settings *settings);
+
+int command_checkpoint_files(struct settings *settings);
+int command_checkpoint_cat(struct settings *settings);
+int command_checkpoint_log(struct settings *settings);
+int command_checkpoint_export(struct settings *settings);
+int command_checkpoint_grep(struct settings *settings);
+int command_checkpoint_blame(struct settings *settings);
+
+int command_session_hook(struct settings *settings);
+int command_install_hooks(struct settings *settings);
+
+extern const struct command_part context_commands; /* checkpoint create and resume */
+extern const struct command_part session_commands; /* and branches */
+extern const struct command_part board_commands;
+extern const struct command_part run_commands; /* exec, command, check */
+
+extern const struct command_tables command_tables;
+
+#endif
