@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The nearest valid word, by the number of letters to insert, delete, replace or swap
- * (Damerau-Levenshtein, restricted form, three rows). */
+/* Finding commands in the tables that main hands over, and the nearest valid word,
+ * also from words of other programs. */
 #include "cli/command.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* The nearest valid word, by the number of letters to insert, delete, replace or swap
+ * (Damerau-Levenshtein, restricted form, three rows). */
 
 #define WORD_MAX 64
 

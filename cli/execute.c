@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Carrying out a run in the foreground: signals, checkpoints of a session after
+ * failures, and what is said at the end. */
 #include "cli/execute.h"
 
 #include "cli/describe.h"

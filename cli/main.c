@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The command `cairn`: as the first process of a container it collects what is left to
+ * it; then it finds the command in the table, parses its options, calls it. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/help.h"

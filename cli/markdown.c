@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Texts escaped for Markdown, and the failed tasks of a report. */
 #include "cli/markdown.h"
 
 #include "cli/format.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Secrets from a descriptor. Nothing that is read is ever printed, not even a line that
- * is wrong. */
+/* Opening stores, runs and workflows for the commands, with secrets from a descriptor;
+ * hooks and unfinished restores when a store is closed. */
 #include "cli/open.h"
 
 #include "cli/describe.h"
@@ -17,6 +17,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Secrets from a descriptor. Nothing that is read is ever printed, not even a line that
+ * is wrong. */
 
 #define SECRETS_BYTES ((size_t)1 << 20)
 #define SECRETS_MOST 1000

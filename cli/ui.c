@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two buffers: the run fills one while the thread writes the other. The thread
- * allocates and frees nothing, and blocks all signals, so that handlers run where they
- * did. */
+/* The streams of the process: descriptors, signals, messages for people, data for
+ * programs, the pager. */
 #include "cli/ui.h"
 
 #include "cli/exit_status.h"
@@ -24,6 +23,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Two buffers: the run fills one while the thread writes the other. The thread
+ * allocates and frees nothing, and blocks all signals, so that handlers run where they
+ * did. */
 
 #define ROOM ((size_t)2 << 20) /* of each buffer */
 #define STACK_BYTES ((size_t)64 << 10)
@@ -429,8 +432,6 @@ enum line_kind {
 };
 
 /* Formats and escapes; heap or NULL. */
-static char *make_line(size_t *length, enum line_kind kind, const char *format,
-                       va_list arguments) PRINTS(3, 0);
 
 static char *make_line(size_t *length, enum line_kind kind, const char *format,
                        va_list arguments)
@@ -499,9 +500,6 @@ void say_output(const char *prefix, const char *bytes, size_t n)
     print_line(prefix, line, n);
     free(line);
 }
-
-static void print_message(const char *prefix, enum line_kind kind, const char *format,
-                          va_list arguments) PRINTS(3, 0);
 
 static void print_message(const char *prefix, enum line_kind kind, const char *format,
                           va_list arguments)

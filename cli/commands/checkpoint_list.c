@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint list: checkpoints as a table. */
+/* cairn checkpoint list, show, timeline. */
 #include "cli/commands/commands.h"
 #include "cli/commands/tasks.h"
-#include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -10,12 +9,15 @@
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/checkpoint_state.h"
+#include "cli/sessions/context.h"
 #include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
 
 #include <string.h>
+
+/* cairn checkpoint list: checkpoints as a table. */
 
 enum { PAGE_MOST = 100 };
 
@@ -46,8 +48,6 @@ struct tag_search {
     const char *tag;
     bool found;
 };
-
-static int by_time(const void *a, const void *b);
 
 static int see_tags(void *context, const struct cairn_session_checkpoint_info *info)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint head, and reading what it printed: the newest record of each run and
- * branch, to be kept elsewhere and compared with `cairn checkpoint verify --head FILE`. */
+/* cairn checkpoint head, verify, delete, prune. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -17,6 +16,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* cairn checkpoint head, and reading what it printed: the newest record of each run and
+ * branch, to be kept elsewhere and compared with `cairn checkpoint verify --head FILE`. */
 
 struct head_list {
     struct cairn_head_store of;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* cairn claim and renew: an external task is claimed, and with --exec a command does
+ * it. */
 #include "cli/commands/commands.h"
 #include "cli/commands/steps.h"
 #include "cli/describe.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn doctor --repair: what a repair saved and lost. */
+/* cairn doctor, doctor --repair, gc, clean --stale: what is wrong in the store, or
+ * needless. */
 #include "cli/command.h"
 #include "cli/commands/commands.h"
 #include "cli/describe.h"
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* cairn doctor --repair: what a repair saved and lost. */
 
 #define ASIDE_MAX sizeof((struct cairn_repair_result *)0)->aside
 

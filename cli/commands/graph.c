@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cairn graph: a workflow as a picture. */
 #include "cli/commands/commands.h"
 #include "cli/commands/tasks.h"
 #include "cli/exit_status.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn init: a starter workflow that runs as it is. It creates the file or fails, and
- * never overwrites one. Lines of the starter that begin with # and a key are valid
- * without the # (tests/cli/t-init.sh removes it). */
+/* cairn init, help, version. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -15,6 +13,10 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* cairn init: a starter workflow that runs as it is. It creates the file or fails, and
+ * never overwrites one. Lines of the starter that begin with # and a key are valid
+ * without the # (tests/cli/t-init.sh removes it). */
 
 #define DEFAULT_FILE "cairn.yaml"
 #define NAME_MAX_BYTES 64

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cairn log: what tasks wrote, of one or of several. */
 #include "cli/commands/commands.h"
 #include "cli/commands/run.h"
 #include "cli/describe.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn validate: whether a workflow file would run, and how large it is. */
+/* cairn validate, plan, explain: what would run, and why. */
 #include "cli/commands/commands.h"
 #include "cli/commands/run.h"
 #include "cli/commands/tasks.h"
@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* cairn validate: whether a workflow file would run, and how large it is. */
 
 /* Members of a group follow one another in the file's order. */
 static uint32_t count_groups(const struct cairn_workflow *workflow)

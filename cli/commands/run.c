@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cairn run and resume, and the options that choose tasks. */
 #include "cli/commands/run.h"
 
 #include "cli/commands/commands.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn runs: the runs in the store, a page at a time. */
+/* cairn runs, watch, events. */
 #include "cli/commands/commands.h"
 #include "cli/commands/tasks.h"
 #include "cli/describe.h"
@@ -13,6 +13,8 @@
 #include "cli/ui.h"
 
 #include <string.h>
+
+/* cairn runs: the runs in the store, a page at a time. */
 
 struct run_listing {
     struct cairn_store *store;

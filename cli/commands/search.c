@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn search: what fits a text best, of all that the store keeps. */
 #include "cli/commands/commands.h"
-#include "cli/contexts/context.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/context.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>

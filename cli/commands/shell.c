@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cairn shell: a shell, or a command, with what a task's attempt was given. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -29,7 +30,6 @@ struct scratch {
 static volatile sig_atomic_t caught;
 
 static void scratch_remove(const struct scratch *scratch);
-static int run(struct shell *shell);
 
 static void note_signal(int signal_number)
 {

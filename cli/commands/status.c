@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn status --waiting: what a run waits for. */
+/* cairn status: a run, its tasks, what it waits for, and its critical path (--timing). */
 #include "cli/commands/commands.h"
 #include "cli/commands/steps.h"
 #include "cli/commands/tasks.h"
@@ -17,6 +17,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* cairn status --waiting: what a run waits for. */
 
 #define FAILED_SHOWN 20
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands that name a task of a run have in common. */
+/* Commands that name tasks of a run: complete, fail, resolve, undo, cancel, rerun,
+ * next. */
 #include "cli/commands/steps.h"
 
 #include "cli/commands/commands.h"
@@ -17,6 +18,8 @@
 #include "cli/unknown_task.h"
 
 #include <string.h>
+
+/* What the commands that name a task of a run have in common. */
 
 int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of commands, in the order of the help pages; those of sessions are in
+ * cli/sessions/tables.c. */
+#include "cli/commands/commands.h"
+
 /* The commands about the store, its checkpoints and cairn itself, in the order of their
  * help pages. */
-#include "cli/commands/commands.h"
 
 static const struct command store_table[] = {
     {"doctor",

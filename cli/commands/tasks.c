@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Tasks of a run, selected and sorted, with their claims and values; cairn values. */
 #include "cli/commands/tasks.h"
 
 #include "cli/commands/commands.h"

@@ -1,17 +1,401 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint bisect: the first checkpoint whose state makes a command fail. */
+/* cairn checkpoint bisect: the first checkpoint whose state makes a command fail, each
+ * probed in a directory of its own. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/bisect_command.h"
-#include "cli/sessions/bisect_scratch.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { SCRATCH_PATH = 4096 };
+
+struct bisect_scratch {
+    int fd; /* holds the lock; -1: there is none */
+    char path[SCRATCH_PATH];
+    char probe[SCRATCH_PATH + 32]; /* of one probe, in it; "": none */
+};
+
+struct bisect_command {
+    char *const *argv;
+    char *program; /* argv[0], from where we are if it is a relative path; heap */
+    bool relative;
+    sigset_t expected; /* signals that stop us, and SIGCHLD: blocked meanwhile */
+    sigset_t before;
+};
+
+struct command_end {
+    int code;   /* exit status, or -1 */
+    int signal; /* or 0 */
+    int asked;  /* a signal that asked us to stop while it ran, or 0 */
+};
+
+static const char prefix[] = "cairn-bisect-";
+
+/* ---- Removing ---- */
+
+/* A tree is removed from the top: what a directory has in it is removed or, if it is a
+ * directory, moved up first. So neither depth nor lengths of paths matter. */
+struct clearing {
+    int root;
+    uint64_t moved; /* numbers the names of those that were moved up */
+    bool progress, left;
+};
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Of a directory, not of what a link names. */
+static bool take_rights(int in, const char *name)
+{
+    struct stat st;
+    return fstatat(in, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           fchmodat(in, name, 0700, 0) == 0;
+}
+
+static void move_up(struct clearing *clearing, int from, const char *name)
+{
+    char to[40];
+    if (!take_rights(from, name))
+        return;
+    do
+        snprintf(to, sizeof to, "moved-%ju", (uintmax_t)clearing->moved++);
+    while (faccessat(clearing->root, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    renameat(from, name, clearing->root, to);
+}
+
+static void clear_one(struct clearing *clearing, const char *name)
+{
+    struct dirent *entry;
+    DIR *opened;
+    int fd = -1;
+    if (take_rights(clearing->root, name))
+        fd = openat(clearing->root, name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    opened = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!opened && fd >= 0)
+        close(fd);
+    while (opened && (entry = readdir(opened))) {
+        if (!is_dots(entry->d_name) && unlinkat(fd, entry->d_name, 0) != 0)
+            move_up(clearing, fd, entry->d_name);
+    }
+    if (opened)
+        closedir(opened);
+}
+
+static void clear_entry(struct clearing *clearing, const char *name)
+{
+    if (is_dots(name))
+        return;
+    clearing->left = true;
+    if (unlinkat(clearing->root, name, 0) != 0) {
+        clear_one(clearing, name);
+        if (unlinkat(clearing->root, name, AT_REMOVEDIR) != 0)
+            return;
+    }
+    clearing->progress = true;
+}
+
+static bool clear_directory(int root)
+{
+    struct clearing clearing = {.root = root, .left = true, .progress = true};
+    if (fchmod(root, 0700) != 0)
+        return false;
+    while (clearing.left && clearing.progress) {
+        int fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *opened = fd >= 0 ? fdopendir(fd) : NULL;
+        struct dirent *entry;
+        if (!opened)
+            return false;
+        clearing.left = clearing.progress = false;
+        while ((entry = readdir(opened)))
+            clear_entry(&clearing, entry->d_name);
+        closedir(opened);
+    }
+    return !clearing.left;
+}
+
+/* ---- Making, and what others left ---- */
+
+/* The directory, if nobody else has it; -1 if somebody has, or it is gone. */
+static int lock_directory(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void remove_left(const char *parent)
+{
+    struct dirent *entry;
+    DIR *opened = opendir(parent);
+    while (opened && (entry = readdir(opened))) {
+        char path[SCRATCH_PATH];
+        int fd = -1;
+        if (strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0 &&
+            strlen(entry->d_name) == sizeof prefix + 5 &&
+            snprintf(path, sizeof path, "%s/%s", parent, entry->d_name) <
+                (int)sizeof path)
+            fd = lock_directory(path);
+        if (fd < 0)
+            continue;
+        if (clear_directory(fd))
+            rmdir(path);
+        close(fd);
+    }
+    if (opened)
+        closedir(opened);
+}
+
+static int cannot_make(const char *what)
+{
+    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
+                          "cannot make a directory in %s: %s", what, strerror(errno));
+}
+
+/* Whoever cleans up may take a new one for one that was left behind, as long as it is
+ * not locked. */
+static int scratch_open(struct bisect_scratch *scratch)
+{
+    const char *parent = getenv("TMPDIR");
+    if (!parent || parent[0] != '/' || strlen(parent) > SCRATCH_PATH / 2)
+        parent = "/tmp";
+    *scratch = (struct bisect_scratch){.fd = -1};
+    remove_left(parent);
+    while (scratch->fd < 0) {
+        snprintf(scratch->path, sizeof scratch->path, "%s/%sXXXXXX", parent, prefix);
+        if (!mkdtemp(scratch->path))
+            return cannot_make(parent);
+        scratch->fd = lock_directory(scratch->path);
+    }
+    return 0;
+}
+
+/* An empty directory for a probe. Returns an exit status. */
+static int scratch_next(struct bisect_scratch *scratch, uint32_t number)
+{
+    snprintf(scratch->probe, sizeof scratch->probe, "%s/probe-%u", scratch->path,
+             (unsigned)number);
+    return mkdir(scratch->probe, 0700) == 0 ? 0 : cannot_make(scratch->path);
+}
+
+/* Removes everything in it; what cannot be removed is named. */
+static void scratch_empty(struct bisect_scratch *scratch)
+{
+    scratch->probe[0] = '\0';
+    if (scratch->fd >= 0 && !clear_directory(scratch->fd))
+        ui_warn("cannot remove everything in %s", scratch->path);
+}
+
+static void scratch_close(struct bisect_scratch *scratch)
+{
+    if (scratch->fd < 0)
+        return;
+    scratch_empty(scratch);
+    rmdir(scratch->path);
+    close(scratch->fd);
+    scratch->fd = -1;
+}
+
+enum { GRACE_SECONDS = 5 }; /* from SIGTERM to SIGKILL */
+
+static int refuse(int status, int code, const char *what, const char *name, int sys)
+{
+    return report_failure(status, cairn_code_name(code), "%s %s: %s", what, name,
+                          strerror(sys));
+}
+
+/* ---- Getting ready ---- */
+
+/* Those that were ignored when we were started (nohup) stay ignored. */
+static void expect_signals(struct bisect_command *command)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction old;
+    sigemptyset(&command->expected);
+    sigaddset(&command->expected, SIGCHLD);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaddset(&command->expected, signals[i]);
+    sigprocmask(SIG_BLOCK, &command->expected, &command->before);
+}
+
+/* Returns an exit status, after printing what is wrong; bisect_command_release in any
+ * case. */
+static int bisect_command_prepare(struct bisect_command *command, char *const *argv)
+{
+    char *here = NULL;
+    bool relative = argv[0][0] != '/' && strchr(argv[0], '/');
+    *command = (struct bisect_command){.argv = argv, .relative = relative};
+    if (relative && !(here = getcwd(NULL, 0)))
+        return refuse(EXIT_SYSTEM, CAIRN_EIO, "cannot look for", argv[0], errno);
+    if (!relative)
+        command->program = strdup(argv[0]);
+    else if (asprintf(&command->program, "%s/%s", here, argv[0]) < 0)
+        command->program = NULL;
+    free(here);
+    if (!command->program)
+        return refuse(EXIT_SYSTEM, CAIRN_ENOMEM, "cannot execute", argv[0], ENOMEM);
+    expect_signals(command);
+    return 0;
+}
+
+static void bisect_command_release(struct bisect_command *command)
+{
+    if (command->program)
+        sigprocmask(SIG_SETMASK, &command->before, NULL);
+    free(command->program);
+    command->program = NULL;
+}
+
+/* ---- Starting ---- */
+
+static int set_files(posix_spawn_file_actions_t *files, const char *directory, int held)
+{
+    int sys = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+    if (sys == 0)
+        sys = posix_spawn_file_actions_adddup2(files, 2, 1);
+    if (sys == 0) /* onto itself: it stays open */
+        sys = posix_spawn_file_actions_adddup2(files, held, held);
+    if (sys == 0)
+        sys = posix_spawn_file_actions_addchdir_np(files, directory);
+    return sys;
+}
+
+static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
+{
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ);
+    int sys = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID |
+                                                       POSIX_SPAWN_SETSIGMASK |
+                                                       POSIX_SPAWN_SETSIGDEF);
+    if (sys == 0)
+        sys = posix_spawnattr_setsigmask(attributes, mask);
+    if (sys == 0)
+        sys = posix_spawnattr_setsigdefault(attributes, &defaults);
+    return sys;
+}
+
+/* One with a slash in its name is that of the directory in which it is to run, where
+ * there is one, else that from where we are. */
+static const char *find_program(const struct bisect_command *command,
+                                const char *directory)
+{
+    bool own = false;
+    int fd = command->relative
+                 ? open(directory, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : -1;
+    if (fd >= 0) {
+        own = faccessat(fd, command->argv[0], X_OK, AT_EACCESS) == 0;
+        close(fd);
+    }
+    return own ? command->argv[0] : command->program;
+}
+
+static int start(const struct bisect_command *command, const char *directory, int held,
+                 pid_t *child)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    int sys = posix_spawn_file_actions_init(&files);
+    if (sys != 0)
+        return sys;
+    sys = posix_spawnattr_init(&attributes);
+    if (sys != 0) {
+        posix_spawn_file_actions_destroy(&files);
+        return sys;
+    }
+    sys = set_files(&files, directory, held);
+    if (sys == 0)
+        sys = set_attributes(&attributes, &command->before);
+    if (sys == 0)
+        sys = posix_spawnp(child, find_program(command, directory), &files, &attributes,
+                           command->argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    return sys;
+}
+
+/* ---- Waiting ---- */
+
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid == child;
+}
+
+/* Its process group is ended at the first signal that asks us to stop, and without
+ * mercy at the second one or after the grace. */
+static void wait_for(const struct bisect_command *command, pid_t child,
+                     struct command_end *end)
+{
+    const struct timespec grace = {.tv_sec = GRACE_SECONDS};
+    while (!has_ended(child)) {
+        int got = end->asked ? sigtimedwait(&command->expected, NULL, &grace)
+                             : sigwaitinfo(&command->expected, NULL);
+        if (got == SIGCHLD || (got < 0 && errno == EINTR))
+            continue;
+        kill(-child, end->asked ? SIGKILL : SIGTERM);
+        end->asked = got > 0 ? got : end->asked;
+    }
+    kill(-child, SIGKILL); /* what it has left behind; not reaped, so it is its group */
+}
+
+/* Runs it in a directory, in a session (of processes) of its own without a terminal:
+ * stdin is empty, and its stdout goes to our stderr. `held` is a descriptor that it
+ * gets, too. When it ends, or we are asked to stop, what is left of its process group
+ * is ended. Returns an exit status. */
+static int bisect_command_run(const struct bisect_command *command,
+                              const char *directory, int held, struct command_end *end)
+{
+    pid_t child;
+    int status;
+    int sys = start(command, directory, held, &child);
+    *end = (struct command_end){.code = -1};
+    if (sys != 0)
+        return refuse(sys == ENOENT || sys == ENOTDIR ? EXIT_NOT_FOUND : EXIT_SYSTEM,
+                      sys == ENOENT || sys == ENOTDIR ? CAIRN_ENOTFOUND : CAIRN_EIO,
+                      "cannot execute", command->argv[0], sys);
+    wait_for(command, child, end);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return refuse(EXIT_SYSTEM, CAIRN_EIO, "waiting for", command->argv[0],
+                          errno);
+    if (WIFEXITED(status))
+        end->code = WEXITSTATUS(status);
+    else
+        end->signal = WTERMSIG(status);
+    return 0;
+}
+
+/* cairn checkpoint bisect: the first checkpoint whose state makes a command fail. */
 
 enum { EXIT_NOT_ONE = 1, SKIPS = 125, STOPS_FROM = 128 };
 
@@ -19,6 +403,7 @@ struct ids {
     char (*at)[CAIRN_ID_MAX]; /* heap */
     size_t n;
 };
+
 struct bisect {
     struct cairn_store *store;
     struct bisect_command command;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint restore, undo-restore and redo-restore: going back, taking that
- * back, and forward again. */
+/* cairn checkpoint restore, undo-restore, redo-restore, recover, fork. */
 #include "cli/commands/commands.h"
-#include "cli/files/patterns.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/others_changed.h"
+#include "cli/sessions/documents.h"
+#include "cli/sessions/files.h"
 #include "cli/sessions/session_of.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
@@ -15,6 +14,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* cairn checkpoint restore, undo-restore and redo-restore: going back, taking that
+ * back, and forward again. */
 
 static void print_report(const struct cairn_restored *report)
 {
@@ -263,4 +265,193 @@ int command_checkpoint_undo_restore(struct settings *settings)
 int command_checkpoint_redo_restore(struct settings *settings)
 {
     return move_along(settings, cairn_session_redo_restore, "undo-restore");
+}
+
+/* cairn checkpoint recover: the newest valid checkpoint of a session, and what it takes
+ * to go on from it. */
+
+struct recovery {
+    struct doc *doc; /* NULL: text */
+    unsigned number; /* of the step that was printed last */
+};
+
+static int tell_damaged(void *context, const char *id, const char *text)
+{
+    struct recovery *recovery = context;
+    ui_warn("%s", text);
+    if (!recovery->doc)
+        return 0;
+    doc_object(recovery->doc, NULL);
+    doc_text(recovery->doc, "checkpoint", id[0] != '\0' ? id : NULL);
+    doc_text(recovery->doc, "text", text);
+    doc_end(recovery->doc);
+    return 0;
+}
+
+static int tell_step(void *context, const struct cairn_step *step)
+{
+    static const char *const names[] = {[CAIRN_STEP_ENVIRONMENT] = "environment",
+                                        [CAIRN_STEP_REPLAY] = "replay",
+                                        [CAIRN_STEP_MANUAL] = "manual"};
+    struct recovery *recovery = context;
+    if (!recovery->doc) {
+        out("%2u  %-11s  %s\n", ++recovery->number, names[step->kind], step->text);
+        return ui_output_lost();
+    }
+    doc_object(recovery->doc, NULL);
+    doc_text(recovery->doc, "kind", names[step->kind]);
+    doc_text(recovery->doc, "text", step->text);
+    doc_end(recovery->doc);
+    return 0;
+}
+
+static void begin_steps(struct recovery *recovery, const struct cairn_recovery *found)
+{
+    char when[FORMAT_MAX];
+    struct doc *doc = recovery->doc;
+    if (!doc) {
+        out("%s of %s: %s\n", found->id, format_local(when, found->time_ns),
+            found->message);
+        return;
+    }
+    doc_end(doc);
+    doc_text(doc, "checkpoint", found->id);
+    doc_count(doc, "seq", found->seq);
+    doc_time(doc, "time", found->time_ns);
+    doc_text(doc, "session", found->session);
+    doc_text(doc, "message", found->message);
+    doc_array(doc, "steps");
+}
+
+static int print_recovery(const struct settings *settings, struct cairn_store *store)
+{
+    struct doc doc = {0};
+    struct recovery recovery = {.doc = ui_json() ? &doc : NULL};
+    struct cairn_recovery found = {0};
+    struct cairn_error error = {0};
+    if (recovery.doc) {
+        doc_begin(&doc);
+        doc_array(&doc, "damaged");
+    }
+    int rc = cairn_session_newest(store, session_option(settings), tell_damaged,
+                                  &recovery, &found, &error);
+    if (rc == 0) {
+        begin_steps(&recovery, &found);
+        rc = cairn_session_steps(store, found.id, tell_step, &recovery, &error);
+    }
+    if (rc == 0)
+        return recovery.doc ? doc_print(&doc) : 0;
+    if (recovery.doc)
+        doc_discard(&doc);
+    return report_error(&error);
+}
+
+int command_checkpoint_recover(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    int status = session_store(settings, STORE_READ, &store);
+    if (status == 0)
+        status = print_recovery(settings, store);
+    hooks_run_and_close(store);
+    return status;
+}
+
+/* cairn checkpoint fork: going on from a checkpoint, beside what there is. */
+
+struct branch_fork {
+    const struct settings *settings;
+    const char *id;
+};
+
+static int start_branch(void *context, struct cairn_store *store,
+                        const struct cairn_restore_options *options,
+                        struct cairn_branch_info *info, struct cairn_error *error)
+{
+    const struct branch_fork *begun = context;
+    const struct settings *settings = begun->settings;
+    int rc = cairn_branch_start(store, session_option(settings),
+                                settings->text[OPT_FORK_NAME], begun->id, options, info,
+                                error);
+    if (rc == 0 && !ui_json())
+        out("%s\n", info->name);
+    return rc;
+}
+
+static int fork_branch(const struct settings *settings, struct cairn_store *store,
+                       const char *id)
+{
+    struct branch_fork begun = {settings, id};
+    return branch_go_on(settings, store, start_branch, &begun);
+}
+
+static void say_forked(const struct cairn_forked *forked, const char *directory)
+{
+    char *word = shell_word(directory);
+    say("session %s begins at %s; its files are in %s: %llu, of which %llu share their "
+        "blocks with others",
+        forked->session, forked->from, directory, (unsigned long long)forked->files,
+        (unsigned long long)forked->cloned);
+    if (forked->left > 0)
+        ui_warn("%llu are not there: the checkpoint has their names alone",
+                (unsigned long long)forked->left);
+    if (word)
+        say("to work there: cd %s", word);
+    free(word);
+}
+
+static int fork_to(const struct settings *settings, struct cairn_store *store,
+                   const char *id)
+{
+    const char *directory = settings->text[OPT_FORK_TO];
+    struct cairn_forked forked = {0};
+    struct cairn_error error = {0};
+    struct doc doc;
+    if (cairn_session_fork(store, session_option(settings), id, directory,
+                           settings->text[OPT_FORK_NAME], &forked, &error) != 0)
+        return report_error(&error);
+    if (!ui_json()) {
+        out("%s\n", forked.session);
+        out_flush();
+        say_forked(&forked, directory);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "session_name", forked.session);
+    doc_count(&doc, "session", forked.number);
+    doc_text(&doc, "branch", forked.branch);
+    doc_text(&doc, "from", forked.from);
+    doc_text(&doc, "checkpoint", forked.checkpoint);
+    doc_text(&doc, "directory", directory);
+    doc_count(&doc, "files", forked.files);
+    doc_count(&doc, "cloned", forked.cloned);
+    doc_count(&doc, "left", forked.left);
+    return doc_print(&doc);
+}
+
+int command_checkpoint_fork(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    char id[CAIRN_ID_MAX];
+    const char *wanted;
+    int status = 0;
+    if (settings->n_operands > 1 && settings->given[OPT_FORK_TO])
+        return report_usage(settings->command, "give only one of DIR and --to");
+    if (settings->n_operands > 1) {
+        settings->given[OPT_FORK_TO] = true;
+        settings->text[OPT_FORK_TO] = settings->operands[1];
+    }
+    if (settings->given[OPT_FORK_TO] &&
+        (settings->given[OPT_DRY_RUN] || settings->given[OPT_RESTORE_ALL]))
+        return report_usage(settings->command,
+                            "--dry-run and --all are for a branch: a new directory "
+                            "takes nothing back");
+    status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0)
+        status = session_checkpoint_of(store, session_option(settings),
+                                       settings->operands[0], id, &wanted);
+    if (status == 0)
+        status = settings->given[OPT_FORK_TO] ? fork_to(settings, store, wanted)
+                                              : fork_branch(settings, store, wanted);
+    hooks_run_and_close(store);
+    return status;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a checkpoint of a session says of itself, and the board that it holds. */
+/* The environment that is stored with a checkpoint of a session.
+ *
+ * What a checkpoint of a session says of itself, and the board that it holds. */
 #ifndef CLI_SESSIONS_CHECKPOINT_STATE_H
 #define CLI_SESSIONS_CHECKPOINT_STATE_H
 

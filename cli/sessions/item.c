@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Items of a board as lines and as JSON, by their kinds, and the board at a glance. */
 #include "cli/sessions/item.h"
 
 #include "cli/format.h"
+#include "cli/report.h"
+#include "cli/sessions/session_of.h"
+#include "cli/suggest.h"
 #include "cli/ui.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define TITLE_COLUMNS 60 /* characters of a text in a table */
@@ -409,4 +414,238 @@ void item_document(struct doc *doc, const struct cairn_item *item)
             absent_document(doc, name, kind->fields[i].type);
     }
     computed_document(doc, item);
+}
+
+enum { SHOWN = 10 };
+
+struct part {
+    struct cairn_store *store;
+    const char *session, *checkpoint;
+    struct doc *doc;
+    const char *heading; /* before the first line */
+    const char *about;   /* a belief, of which the other one is told */
+    uint64_t shown;
+};
+
+static void begin_line(struct part *part)
+{
+    if (part->shown++ == 0 && part->heading)
+        out("\n%s\n", part->heading);
+}
+
+/* `more` is the command that lists all of them, and an id or "". */
+static void end_lines(const struct part *part, uint64_t total, const char *more,
+                      const char *id)
+{
+    if (!part->doc && total > part->shown)
+        out("and %" PRIu64 " more: %s%s%s\n", total - part->shown, more, id,
+            session_hint());
+}
+
+/* ---- Items ---- */
+
+static int put_item(void *context, const struct cairn_item *item)
+{
+    struct part *part = context;
+    const struct cairn_field *status = item_field(item, "status"),
+                             *strength = item_field(item, "strength"),
+                             *kind = item_field(item, "kind");
+    char *title;
+    if (part->doc) {
+        doc_object(part->doc, NULL);
+        item_document(part->doc, item);
+        doc_end(part->doc);
+        return 0;
+    }
+    begin_line(part);
+    title = item_title(item);
+    out("%-5s  ", item->id);
+    if (item->has_confidence)
+        out("%.2f  %-9s  ", item->confidence, status ? status->text : "");
+    else if (strength)
+        out("%+.2f  %-11s  ", strength->number, kind ? kind->text : "");
+    else if (item->has_score)
+        out("%.2f  ", item->score);
+    else if (status)
+        out("%-6s  ", status->text);
+    out("%s\n", title ? title : "?");
+    free(title);
+    return ui_output_lost();
+}
+
+static int put_id(void *context, const struct cairn_item *item)
+{
+    doc_text(((struct part *)context)->doc, NULL, item->id);
+    return 0;
+}
+
+static int put_items(struct part *part, const struct cairn_item_filter *filter,
+                     bool ids, const char *key, const char *more, const char *id)
+{
+    struct cairn_error error = {0};
+    uint64_t total = 0;
+    int rc;
+    part->shown = 0;
+    if (part->doc)
+        doc_array(part->doc, key);
+    rc = cairn_item_list(part->store, part->session, filter, ids ? put_id : put_item,
+                         part, &total, &error);
+    if (part->doc)
+        doc_end(part->doc);
+    end_lines(part, total, more, id);
+    if (rc != 0)
+        return report_error(&error);
+    if (part->doc && !ids) {
+        char name[40];
+        snprintf(name, sizeof name, "%s_total", key);
+        doc_count(part->doc, name, total);
+    }
+    return 0;
+}
+
+/* ---- Contradictions ---- */
+
+static int put_title(void *context, const struct cairn_item *item)
+{
+    char *title = item_title(item);
+    (void)context;
+    out("%-5s  %s\n", item->id, title ? title : "?");
+    free(title);
+    return 0;
+}
+
+static int put_pair(void *context, const char *a, const char *b)
+{
+    struct part *part = context;
+    struct cairn_error error = {0};
+    const char *other = part->about && strcmp(part->about, a) == 0 ? b : a;
+    if (part->doc && part->about) {
+        doc_text(part->doc, NULL, other);
+        return 0;
+    }
+    if (part->doc && part->shown < SHOWN) {
+        part->shown++;
+        doc_array(part->doc, NULL);
+        doc_text(part->doc, NULL, a);
+        doc_text(part->doc, NULL, b);
+        doc_end(part->doc);
+        return 0;
+    }
+    if (part->doc || part->shown == SHOWN)
+        return 1;
+    begin_line(part);
+    if (!part->about)
+        out("%s contradicts %s\n", a, b);
+    else
+        (void)cairn_item_get(part->store, part->session, other, part->checkpoint,
+                             put_title, NULL, &error);
+    return ui_output_lost();
+}
+
+static int put_contradictions(struct part *part)
+{
+    struct cairn_error error = {0};
+    uint64_t total = 0;
+    int rc;
+    part->shown = 0;
+    if (part->doc)
+        doc_array(part->doc, part->about ? "contradicts" : "contradictions");
+    rc = cairn_belief_contradictions(part->store, part->session, part->about,
+                                     part->checkpoint, put_pair, part, &total, &error);
+    if (part->doc)
+        doc_end(part->doc);
+    end_lines(part, total, "cairn belief list", "");
+    if (rc != 0)
+        return report_error(&error);
+    if (part->doc && !part->about)
+        doc_count(part->doc, "contradictions_total", total);
+    return 0;
+}
+
+/* ---- The last checkpoint ---- */
+
+static int put_checkpoint(void *context,
+                          const struct cairn_session_checkpoint_info *info)
+{
+    struct part *part = context;
+    char when[FORMAT_MAX];
+    if (part->doc) {
+        doc_object(part->doc, "last_checkpoint");
+        doc_text(part->doc, "id", info->checkpoint.id);
+        doc_time(part->doc, "time", info->checkpoint.time_ns);
+        doc_text(part->doc, "message", info->message);
+        doc_end(part->doc);
+    } else {
+        out("\nLast checkpoint\n%s  %s  %s\n", info->checkpoint.id,
+            format_local(when, info->checkpoint.time_ns), info->checkpoint.message);
+    }
+    return 0;
+}
+
+static int put_last(struct part *part)
+{
+    struct cairn_error error = {0};
+    char id[CAIRN_ID_MAX] = "";
+    int rc = session_newest(part->store, part->session, id, &error);
+    if (rc == 0 && id[0] != '\0')
+        rc =
+            cairn_session_checkpoint_get(part->store, id, put_checkpoint, part, &error);
+    else if (rc == 0 && part->doc)
+        doc_null(part->doc, "last_checkpoint");
+    return rc == 0 ? 0 : report_error(&error);
+}
+
+/* ---- Pages ---- */
+
+int board_page(struct cairn_store *store, const char *session, struct doc *doc)
+{
+    struct part part = {.store = store, .session = session, .doc = doc};
+    struct cairn_item_filter hypotheses = {
+        .kind = "hypothesis", .by_score = true, .page = {.limit = SHOWN}};
+    struct cairn_item_filter gaps = {
+        .kind = "gap", .by_score = true, .page = {.limit = SHOWN}};
+    int status;
+    part.heading = "Hypotheses, the most likely first";
+    status =
+        put_items(&part, &hypotheses, false, "hypotheses", "cairn hypothesis list", "");
+    part.heading = "Open gaps, the most important first";
+    if (status == 0)
+        status = put_items(&part, &gaps, false, "gaps", "cairn gap list", "");
+    part.heading = "Contradictions: at most one of each two beliefs is true";
+    if (status == 0)
+        status = put_contradictions(&part);
+    return status == 0 ? put_last(&part) : status;
+}
+
+static int put_belongings(struct part *part, const char *kind, const char *id)
+{
+    struct cairn_item_filter filter = {.kind = kind,
+                                       .field = "hypothesis",
+                                       .value = id,
+                                       .checkpoint = part->checkpoint,
+                                       .page = {.limit = SHOWN, .oldest_first = true}};
+    bool gaps = strcmp(kind, "gap") == 0;
+    filter.page.all = part->doc != NULL;
+    part->heading = gaps ? "Gaps" : "Evidence";
+    return put_items(part, &filter, part->doc != NULL, gaps ? "gaps" : "evidence",
+                     gaps ? "cairn gap list --all"
+                          : "cairn evidence list --hypothesis ",
+                     gaps ? "" : id);
+}
+
+int item_belongings(struct cairn_store *store, const char *session, const char *kind,
+                    const char *id, const char *checkpoint, struct doc *doc)
+{
+    struct part part = {
+        .store = store, .session = session, .checkpoint = checkpoint, .doc = doc};
+    int status;
+    if (strcmp(kind, "belief") == 0) {
+        part.about = id;
+        part.heading = "Contradicts";
+        return put_contradictions(&part);
+    }
+    if (strcmp(kind, "hypothesis") != 0)
+        return 0;
+    status = put_belongings(&part, "evidence", id);
+    return status == 0 ? put_belongings(&part, "gap", id) : status;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The items of a board as lines of a table, as a page, and as JSON. What differs
- * between kinds is one table here. */
+ * between kinds is one table here.
+ *
+ * The board of a session at a glance, and what belongs to one item: a few lines of
+ * each, and how many more there are. */
 #ifndef CLI_SESSIONS_ITEM_H
 #define CLI_SESSIONS_ITEM_H
 
@@ -14,6 +17,7 @@ struct item_column {
     const char *field; /* or "evidence" and "score", which are computed */
     int width;
 };
+
 struct item_kind {
     const char *name, *plural;
     const char *prefix;                       /* of ids */
@@ -23,18 +27,17 @@ struct item_kind {
         enum cairn_field_type type;
     } fields[ITEM_FIELDS]; /* as in cairn/board.h; ended by a NULL name */
 };
+
 /* All kinds in the order of cairn/board.h; NULL past the end. */
 const struct item_kind *item_kind_at(size_t i);
 /* By its name; NULL: there is none. */
 const struct item_kind *item_kind_named(const char *name);
 /* Does the id look like one of this kind: its letter, then digits? */
 bool item_kind_has(const struct item_kind *kind, const char *id);
-
 /* NULL: it has no such field. */
 const struct cairn_field *item_field(const struct cairn_item *item, const char *name);
 /* A field in one line; heap, NULL: out of memory. */
 char *field_text(const struct cairn_field *field);
-
 /* A table: the headings, and the line of an item. */
 void item_headings(const struct item_kind *kind);
 void item_line(const struct item_kind *kind, const struct cairn_item *item);
@@ -42,10 +45,19 @@ void item_line(const struct item_kind *kind, const struct cairn_item *item);
 void item_page(const struct cairn_item *item);
 /* The first line of its text, cut where it is long; heap, NULL: out of memory. */
 char *item_title(const struct cairn_item *item);
-
 /* The members of an item, in an object that is already open. */
 void item_document(struct doc *doc, const struct cairn_item *item);
 /* A field as a member; NULL: null. */
 void field_document(struct doc *doc, const char *key, const struct cairn_field *field);
+
+/* As members of `doc`, or without one (NULL) as text. They return an exit status, after
+ * printing what is wrong. */
+
+/* Hypotheses, open gaps, contradictions and the last checkpoint. */
+int board_page(struct cairn_store *store, const char *session, struct doc *doc);
+/* What belongs to a hypothesis (evidence, gaps) or a belief (contradictions), as it is
+ * now or was at `checkpoint`; nothing for other kinds. Ids alone in a document. */
+int item_belongings(struct cairn_store *store, const char *session, const char *kind,
+                    const char *id, const char *checkpoint, struct doc *doc);
 
 #endif

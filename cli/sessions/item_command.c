@@ -1,19 +1,240 @@
 /* SPDX-License-Identifier: MIT */
-/* Every command about items, from its row in item_verbs.c. */
+/* Every command about items, from its row in the table of verbs; cairn belief cascade. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
+#include "cli/format.h"
+#include "cli/json.h"
 #include "cli/open.h"
+#include "cli/options.h"
 #include "cli/report.h"
-#include "cli/sessions/board_page.h"
 #include "cli/sessions/item.h"
-#include "cli/sessions/item_verbs.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include "cairn.h"
+
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+enum item_action {
+    ITEM_ADD,
+    ITEM_SET,    /* the first operand is the id */
+    ITEM_REMOVE, /* likewise */
+    ITEM_SHOW,   /* likewise */
+    ITEM_LIST
+};
+
+enum { VERB_OPTIONS = 6 };
+
+/* The option of a command that becomes a field; of a list, the field it must have. */
+struct verb_option {
+    enum option_id option;
+    const char *field;
+};
+
+struct item_verb {
+    const char *command; /* "hypothesis confirm" */
+    const char *kind;
+    enum item_action action;
+    const char *operands[2];                  /* the fields that the operands set */
+    struct verb_option options[VERB_OPTIONS]; /* ended by a NULL field */
+    struct cairn_set fixed;                   /* a field that is set as well, or NULL */
+    const char *done;                         /* "confirmed", for people */
+    bool by_score;                            /* a list of open gaps, unless --all */
+};
+
+/* NULL: it is no command about items. */
+const struct item_verb *item_verb(const char *command);
+
+/* The commands that are the same for every kind. */
+#define SHOW(group, of)                                              \
+    {                                                                \
+        .command = group " show", .kind = (of), .action = ITEM_SHOW, \
+    }
+
+#define REMOVE(name, of)                                                          \
+    {                                                                             \
+        .command = (name), .kind = (of), .action = ITEM_REMOVE, .done = "removed" \
+    }
+
+static const struct item_verb verbs[] = {
+    {.command = "hypothesis add",
+     .kind = "hypothesis",
+     .action = ITEM_ADD,
+     .operands = {"statement"},
+     .options = {{OPT_PRIOR, "prior"}, {OPT_TAG, "tags"}}},
+    {.command = "hypothesis list",
+     .kind = "hypothesis",
+     .action = ITEM_LIST,
+     .options = {{OPT_ONLY_STATUS, "status"}, {OPT_ONLY_TAG, "tags"}}},
+    SHOW("hypothesis", "hypothesis"),
+    {.command = "hypothesis test",
+     .kind = "hypothesis",
+     .action = ITEM_SET,
+     .fixed = {"status", "testing"},
+     .done = "is being tested"},
+    {.command = "hypothesis confirm",
+     .kind = "hypothesis",
+     .action = ITEM_SET,
+     .options = {{OPT_REASON, "reason"}},
+     .fixed = {"status", "confirmed"},
+     .done = "confirmed"},
+    {.command = "hypothesis reject",
+     .kind = "hypothesis",
+     .action = ITEM_SET,
+     .options = {{OPT_REASON, "reason"}},
+     .fixed = {"status", "rejected"},
+     .done = "rejected"},
+    {.command = "hypothesis update",
+     .kind = "hypothesis",
+     .action = ITEM_SET,
+     .options = {{OPT_STATEMENT, "statement"}, {OPT_PRIOR, "prior"}, {OPT_TAG, "tags"}},
+     .done = "updated"},
+    REMOVE("hypothesis remove", "hypothesis"),
+
+    {.command = "evidence add",
+     .kind = "evidence",
+     .action = ITEM_ADD,
+     .operands = {"hypothesis", "text"},
+     .options = {{OPT_STRENGTH, "strength"},
+                 {OPT_EVIDENCE_KIND, "kind"},
+                 {OPT_SOURCE, "source"}}},
+    {.command = "evidence list",
+     .kind = "evidence",
+     .action = ITEM_LIST,
+     .options = {{OPT_ONLY_HYPOTHESIS, "hypothesis"}}},
+    SHOW("evidence", "evidence"),
+    {.command = "evidence update",
+     .kind = "evidence",
+     .action = ITEM_SET,
+     .options = {{OPT_TEXT, "text"},
+                 {OPT_STRENGTH, "strength"},
+                 {OPT_EVIDENCE_KIND, "kind"},
+                 {OPT_SOURCE, "source"}},
+     .done = "updated"},
+    REMOVE("evidence remove", "evidence"),
+
+    {.command = "belief add",
+     .kind = "belief",
+     .action = ITEM_ADD,
+     .operands = {"statement"},
+     .options = {{OPT_CONFIDENCE, "confidence"},
+                 {OPT_SUBJECT, "subject"},
+                 {OPT_CLAIM, "claim"},
+                 {OPT_DENIED, "denied"},
+                 {OPT_TAG, "tags"}}},
+    {.command = "belief list",
+     .kind = "belief",
+     .action = ITEM_LIST,
+     .options = {{OPT_ONLY_TAG, "tags"}}},
+    SHOW("belief", "belief"),
+    {.command = "belief update",
+     .kind = "belief",
+     .action = ITEM_SET,
+     .options = {{OPT_STATEMENT, "statement"},
+                 {OPT_CONFIDENCE, "confidence"},
+                 {OPT_SUBJECT, "subject"},
+                 {OPT_CLAIM, "claim"},
+                 {OPT_SET_DENIED, "denied"},
+                 {OPT_TAG, "tags"}},
+     .done = "updated"},
+    REMOVE("belief remove", "belief"),
+    {.command = "belief depend",
+     .kind = "dependency",
+     .action = ITEM_ADD,
+     .operands = {"from", "to"},
+     .options = {{OPT_DEPENDENCY_KIND, "kind"}}},
+    {.command = "belief dependencies", .kind = "dependency", .action = ITEM_LIST},
+    REMOVE("belief undepend", "dependency"),
+
+    {.command = "gap add",
+     .kind = "gap",
+     .action = ITEM_ADD,
+     .operands = {"text"},
+     .options = {{OPT_GAP_KIND, "kind"},
+                 {OPT_CRITICALITY, "criticality"},
+                 {OPT_HYPOTHESIS, "hypothesis"}}},
+    {.command = "gap list", .kind = "gap", .action = ITEM_LIST, .by_score = true},
+    SHOW("gap", "gap"),
+    {.command = "gap fill",
+     .kind = "gap",
+     .action = ITEM_SET,
+     .operands = {"resolution"},
+     .fixed = {"status", "filled"},
+     .done = "filled"},
+    {.command = "gap update",
+     .kind = "gap",
+     .action = ITEM_SET,
+     .options = {{OPT_TEXT, "text"},
+                 {OPT_GAP_KIND, "kind"},
+                 {OPT_CRITICALITY, "criticality"},
+                 {OPT_HYPOTHESIS, "hypothesis"}},
+     .done = "updated"},
+    REMOVE("gap remove", "gap"),
+
+    {.command = "note add",
+     .kind = "note",
+     .action = ITEM_ADD,
+     .operands = {"text"},
+     .options = {{OPT_SEVERITY, "severity"}, {OPT_TAG, "tags"}, {OPT_ABOUT, "about"}}},
+    {.command = "note list",
+     .kind = "note",
+     .action = ITEM_LIST,
+     .options = {{OPT_ONLY_TAG, "tags"}, {OPT_ONLY_ABOUT, "about"}}},
+    SHOW("note", "note"),
+    {.command = "note update",
+     .kind = "note",
+     .action = ITEM_SET,
+     .options = {{OPT_TEXT, "text"},
+                 {OPT_SEVERITY, "severity"},
+                 {OPT_TAG, "tags"},
+                 {OPT_ABOUT, "about"}},
+     .done = "updated"},
+    REMOVE("note remove", "note"),
+
+    {.command = "command list", .kind = "command", .action = ITEM_LIST},
+    SHOW("command", "command"),
+    REMOVE("command remove", "command"),
+
+    {.command = "check add",
+     .kind = "check",
+     .action = ITEM_ADD,
+     .operands = {"text"},
+     .options = {{OPT_CHECK_COMMAND, "command"},
+                 {OPT_HYPOTHESIS, "hypothesis"},
+                 {OPT_CHECK_TIMEOUT, "timeout_ms"},
+                 {OPT_RETRIES, "retries"}}},
+    {.command = "check list",
+     .kind = "check",
+     .action = ITEM_LIST,
+     .options = {{OPT_CHECK_STATUS, "status"}, {OPT_ONLY_HYPOTHESIS, "hypothesis"}}},
+    SHOW("check", "check"),
+    {.command = "check update",
+     .kind = "check",
+     .action = ITEM_SET,
+     .options = {{OPT_TEXT, "text"},
+                 {OPT_CHECK_COMMAND, "command"},
+                 {OPT_HYPOTHESIS, "hypothesis"},
+                 {OPT_CHECK_TIMEOUT, "timeout_ms"},
+                 {OPT_RETRIES, "retries"}},
+     .done = "updated"},
+    REMOVE("check remove", "check"),
+};
+
+const struct item_verb *item_verb(const char *command)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (strcmp(verbs[i].command, command) == 0)
+            return &verbs[i];
+    }
+    return NULL;
+}
+
+/* ---- Every command about items ---- */
+
 enum { SETS_MOST = VERB_OPTIONS + 3 };
+
 struct work {
     struct settings *settings;
     const struct item_verb *verb;
@@ -379,5 +600,108 @@ int command_item(struct settings *settings)
                                              : change_item(&work);
     hooks_run_and_close(work.store);
     texts_release(&work.texts);
+    return status;
+}
+
+/* cairn belief cascade. */
+
+struct steps {
+    struct doc *doc; /* with --json */
+    bool any;
+};
+
+static int print_step(void *context, const struct cairn_cascade_step *step)
+{
+    struct steps *steps = context;
+    if (steps->doc) {
+        doc_object(steps->doc, NULL);
+        doc_text(steps->doc, "id", step->id);
+        doc_count(steps->doc, "depth", step->depth);
+        doc_real(steps->doc, "before", step->before);
+        doc_real(steps->doc, "after", step->after);
+        doc_end(steps->doc);
+        return 0;
+    }
+    if (!steps->any)
+        out("%-6s  %5s  %6s  %6s\n", "ID", "DEPTH", "BEFORE", "AFTER");
+    steps->any = true;
+    out("%-6s  %5u  %6.2f  %6.2f\n", step->id, step->depth, step->before, step->after);
+    return 0;
+}
+
+static int preview(const struct settings *settings, struct cairn_store *store,
+                   double confidence)
+{
+    struct doc doc = {0};
+    struct steps steps = {.doc = ui_json() ? &doc : NULL};
+    struct cairn_cascade cascade;
+    struct cairn_error error = {0};
+    if (steps.doc) {
+        doc_begin(&doc);
+        doc_array(&doc, "steps");
+    }
+    if (cairn_belief_preview(store, session_option(settings), settings->operands[0],
+                             confidence, (uint32_t)settings->number[OPT_PAGE],
+                             print_step, &steps, &cascade, &error) != 0) {
+        if (steps.doc)
+            doc_discard(&doc);
+        return report_error(&error);
+    }
+    if (!steps.doc) {
+        out_flush();
+        say("page %u of %u; to do this: `cairn belief cascade %s %s --token %s`",
+            cascade.page, cascade.pages, settings->operands[0], settings->operands[1],
+            cascade.token);
+        return 0;
+    }
+    doc_end(&doc);
+    doc_count(&doc, "total", cascade.steps);
+    doc_count(&doc, "page", cascade.page);
+    doc_count(&doc, "pages", cascade.pages);
+    doc_text(&doc, "token", cascade.token);
+    return doc_print(&doc);
+}
+
+static int carry_on(const struct settings *settings, struct cairn_store *store,
+                    double confidence)
+{
+    struct cairn_board_result result = {0};
+    struct cairn_error error = {0};
+    struct doc doc;
+    if (cairn_belief_cascade(store, session_option(settings), settings->operands[0],
+                             confidence, settings->text[OPT_PREVIEWED], &result,
+                             &error) != 0)
+        return report_error(&error);
+    if (!ui_json()) {
+        say("%u belief%s changed; `cairn session undo` takes it back", result.changed,
+            plural(result.changed));
+        say_pruned(result.pruned);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "id", result.id);
+    doc_count(&doc, "changed", result.changed);
+    doc_count(&doc, "pruned", result.pruned);
+    return doc_print(&doc);
+}
+
+int command_belief_cascade(struct settings *settings)
+{
+    const char *text = settings->operands[1];
+    struct cairn_store *store = NULL;
+    bool look = settings->given[OPT_PREVIEW];
+    char *end;
+    double confidence = strtod(text, &end);
+    if (end == text || *end)
+        return report_usage("belief cascade", "CONFIDENCE is a number from 0 to 1");
+    if (settings->given[OPT_PAGE] && !look)
+        return report_usage("belief cascade", "--page needs --preview");
+    if (settings->given[OPT_PREVIEWED] && look)
+        return report_usage("belief cascade", "give --preview or --token, not both");
+    int status = session_store(settings, look ? STORE_READ : STORE_WRITE, &store);
+    if (status == 0)
+        status = look ? preview(settings, store, confidence)
+                      : carry_on(settings, store, confidence);
+    hooks_run_and_close(store);
     return status;
 }

@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The store and the session that a command works on, and the texts that it is given. */
+/* What other sessions have changed since the checkpoint that a command goes back to.
+ *
+ * The store and the session that a command works on, and the texts that it is given. */
 #ifndef CLI_SESSIONS_SESSION_OF_H
 #define CLI_SESSIONS_SESSION_OF_H
 
+#include "cairn.h"
+#include "cli/json.h"
 #include "cli/options.h"
 
 #include <limits.h>
+
+struct others_changed {
+    struct other_changed *at; /* heap */
+    size_t n;
+    bool failed; /* out of memory */
+};
+
+/* For struct cairn_restore_options: the context is a struct others_changed. */
+void others_note(void *context, const struct cairn_restore_other *other);
+/* The array "others". */
+void others_document(struct doc *doc, const struct others_changed *others);
+/* On stderr, not with --json. */
+void others_say(const struct others_changed *others);
+void others_release(struct others_changed *others);
 
 /* What a command needs of the store. */
 enum store_use { STORE_READ, STORE_WRITE_IF_POSSIBLE, STORE_WRITE, STORE_CREATE };
@@ -23,25 +41,21 @@ void session_say_variable(void);
  * wrong. */
 int session_store(struct settings *settings, enum store_use use,
                   struct cairn_store **store);
-
 /* The directory of the store, where that is a project: the store is its .cairn, we are
  * in it, and it is not / or the home directory, unless git or a workflow is at home
  * there. False: it is none. */
 bool project_of(const struct cairn_store *store, char out[PATH_MAX]);
-
 /* The checkpoint that a text names: an id or number as it is, else any name that
  * cairn_moment takes, whose id is put into `id`. *out is one of the two. Returns an
  * exit status, after printing what is wrong. */
 bool looks_like_checkpoint(const char *text);
 int session_checkpoint_of(struct cairn_store *store, const char *session,
                           const char *text, char id[CAIRN_ID_MAX], const char **out);
-
 /* The same of the n-th operand, or of the value of an option, where there is one: that
  * becomes the id. Of at most two in a command. */
 int checkpoint_operand(struct settings *settings, struct cairn_store *store, int n);
 int checkpoint_option(struct settings *settings, struct cairn_store *store,
                       enum option_id option);
-
 /* The newest checkpoint of the current branch, or the one that the branch began with;
  * "" if there is none. A code of the library. */
 int session_newest(struct cairn_store *store, const char *session,
@@ -52,7 +66,7 @@ struct texts {
     const char *command; /* for messages */
     char *from_stdin;    /* heap, or NULL */
 };
-#define TEXT_STDIN_MAX ((size_t)65536)
+
 /* `given`, or what stdin has, without a line break at its end. Returns an exit status,
  * after printing what is wrong: more than TEXT_STDIN_MAX bytes, a NUL, nothing at all.
  */
@@ -68,6 +82,7 @@ struct word_list {
     size_t n;
     char *text;
 };
+
 /* False: out of memory, which was printed. `given` may be NULL. */
 bool word_list_init(struct word_list *list, const char *given);
 void word_list_release(struct word_list *list);

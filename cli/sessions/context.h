@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The context of an agent that a checkpoint keeps, shown with the checkpoint. */
-#ifndef CLI_CONTEXTS_CONTEXT_H
-#define CLI_CONTEXTS_CONTEXT_H
+#ifndef CLI_SESSIONS_CONTEXT_H
+#define CLI_SESSIONS_CONTEXT_H
 
 #include "cairn.h"
 #include "cli/json.h"
@@ -13,10 +13,10 @@ void lines_print(const char *label, const char *text);
 
 /* How much of it: what an agent reads to go on. */
 enum context_level { LEVEL_SUMMARY, LEVEL_CONTEXT, LEVEL_FULL };
+
 /* The members, in an object that is already open. */
 void context_members(struct doc *doc, const struct cairn_context *context,
                      enum context_level level);
-
 /* That of a checkpoint; nothing where it has none. Return an exit status, after
  * printing what is wrong. */
 int context_print(struct cairn_store *store, const char *id);
@@ -31,7 +31,6 @@ int context_offer(struct doc *doc, struct cairn_store *store, const char *sessio
  * else the member `context`. */
 int context_compare(struct doc *doc, struct cairn_store *store, const char *from,
                     const char *to);
-
 /* What clients of contextd read in its answers: the members of a checkpoint, but `id`
  * and `tags`, in an object that is already open. `pairs`: with the member `context`, an
  * object. Returns an exit status, after printing what is wrong. */

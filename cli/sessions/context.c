@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/contexts/context.h"
+/* The context of an agent, as checkpoints and sessions show it. */
+#include "cli/sessions/context.h"
 
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -231,6 +232,7 @@ int context_offer(struct doc *doc, struct cairn_store *store, const char *sessio
 struct part {
     char *name, *text;
 };
+
 struct parts {
     struct part *at;
     size_t n;
