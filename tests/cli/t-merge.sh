@@ -165,7 +165,7 @@ exits 0 cairn branch switch main -q
 cairn branch list >branches
 head=$(awk '/line 2$/ { print $5 }' branches)
 exits 2 cairn checkpoint delete "$head" --yes
-says 'all that there is of its state' err
+says 'only copy of the state' err
 exits 0 cairn branch abandon 'line 2' --reason 'not needed'
 exits 0 cairn checkpoint delete "$head" --yes
 exits 0 cairn checkpoint verify
