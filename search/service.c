@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "secrets/declared.h"
 #include "secrets/redact.h"
-#include "session/outside/redaction.h"
+#include "session/outside.h"
 
 #include <jansson.h>
 #include <stdio.h>

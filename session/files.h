@@ -20,8 +20,10 @@
 #include "snapshot/restore.h"
 
 enum { FILES_ROOT_BYTES = 4096 };
+
 /* The kind of the section; its object is that of a snapshot. */
 enum { SECTION_FILES = SECTION_NODES };
+
 /* What a transaction returns that was aborted for want of files. */
 enum { FILES_WANTED = 1 };
 
@@ -45,7 +47,7 @@ struct files_taken {
         const struct str *texts;
         size_t n;
     } only;
-    /* What others have changed since that checkpoint stays (others.h): its seq, and the
+    /* What others have changed since that checkpoint stays (files.h): its seq, and the
      * session's number. Set by files_replace, of a caller that wants it. */
     bool spare_others;
     uint64_t since, session;
@@ -62,6 +64,7 @@ struct files_taken {
     void (*told_others)(void *context, const struct cairn_restore_other *other);
     void *told_context;
 };
+
 /* Finishes first what an earlier restore has left. Of a session whose setting `files`
  * is off nothing is taken. CAIRN_EIO: its directory cannot be read. files_end is called
  * in any case. */
@@ -69,16 +72,17 @@ int files_take(struct files_taken *files, struct cairn_store *store,
                const char *session, struct cairn_error *error);
 bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
                   const char *session, struct cairn_error *error);
+
 /* In a transaction: what is tracked is to become that snapshot, of the checkpoint
  * `seq`, once it is committed; `decided` says whether anything is to be done.
  * FILES_WANTED: it was not prepared. */
 struct live;
+
 int files_replace(struct live *live, const struct digest *snapshot, uint64_t seq,
                   struct cairn_error *error);
 /* rc: of the transaction. What was decided is carried out. */
 int files_end(struct files_taken *files, int rc, struct cairn_store *store,
               struct cairn_error *error);
-
 /* What the setting stores for the directory that a user names: a path from the
  * directory of the store, or from the root where it does not lie below that. `out` is
  * cleared. CAIRN_EUSAGE: no directory, or one of the store's own. */
@@ -90,6 +94,7 @@ int files_path_name(struct cairn_store *store, const char *root, struct buf *out
 /* What of `path` lies below `above`, without a slash in front; NULL: nothing. "" is
  * the directory itself. */
 const char *files_path_below(const char *path, const char *above);
+
 /* That of the files; NULL: the checkpoint holds none. */
 static inline const struct section_ref *files_section(const struct sections *sections)
 {

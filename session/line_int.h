@@ -10,10 +10,12 @@ struct line_entry {
     uint64_t seq, branch;
     int64_t time_ns; /* as its row says */
 };
+
 struct line {
     struct line_entry *at; /* oldest first; the caller frees it */
     size_t n, capacity;
 };
+
 /* From `from` (0: the first one) to `to`, both included. Needs a transaction. Errors as
  * cairn_session_line. */
 int line_load(struct cairn_store *store, uint64_t from, uint64_t to, struct line *line,

@@ -1,21 +1,270 @@
 /* SPDX-License-Identifier: MIT */
-/* A session from the store and back. */
+/* A session as one call sees it: read from the store, and written back. */
+#include "session/board/confidence.h"
+#include "session/files_pending.h"
+#include "session/session_int.h"
+
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/os.h"
+#include "base/reader.h"
 #include "base/shell_word.h"
 #include "checkpoint/verify/lost_items.h"
 #include "secrets/declared.h"
 #include "secrets/known_secrets.h"
-#include "session/files_pending.h"
-#include "session/session_int.h"
+#include "storage/rows_event.h"
 #include "storage/sessions/merges.h"
+#include "storage/sessions/rows_message.h"
 #include "storage/store.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ==== Numbers and counters ==== */
+
+/* The numbers and counters in the row of a session.
+ *
+ *   byte version: 1, or where the session has messages 2 with two varints behind it
+ *   (storage/sessions/rows_message.h), varint number of kinds, for each from 1 on:
+ * varint highest number; varint checkpoints, hypotheses tested, gaps filled, commands,
+ * verifications */
+
+enum { NUMBERS_PLAIN = 1, NUMBERS_WITH_MESSAGES = 2 };
+
+void numbers_encode(const struct live *live, struct buf *out)
+{
+    buf_byte(out, live->last_message ? NUMBERS_WITH_MESSAGES : NUMBERS_PLAIN);
+    if (live->last_message) {
+        buf_varint(out, live->last_message);
+        buf_varint(out, live->message);
+    }
+    buf_varint(out, ITEM_KINDS_END - 1);
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
+        buf_varint(out, live->numbers[kind]);
+    buf_varint(out, live->counters.checkpoints);
+    buf_varint(out, live->counters.hypotheses_tested);
+    buf_varint(out, live->counters.gaps_filled);
+    buf_varint(out, live->counters.commands);
+    buf_varint(out, live->counters.verifications);
+}
+
+int numbers_decode(struct live *live, struct cairn_error *error)
+{
+    struct reader in = reader_of(live->row.numbers.ptr, live->row.numbers.len);
+    uint8_t version = read_byte(&in);
+    bool good = version == NUMBERS_PLAIN;
+    if (version == NUMBERS_WITH_MESSAGES) {
+        good = message_numbers(live->row.numbers, &live->last_message, &live->message);
+        (void)read_varint(&in);
+        (void)read_varint(&in);
+    }
+    uint64_t n = read_varint(&in);
+    for (uint64_t kind = 1; kind <= n && n < ITEM_KINDS_END; kind++) {
+        uint64_t last = read_varint(&in);
+        good = good && last <= UINT32_MAX;
+        live->numbers[kind] = (uint32_t)last;
+    }
+    live->counters.checkpoints = read_varint(&in);
+    live->counters.hypotheses_tested = read_varint(&in);
+    live->counters.gaps_filled = read_varint(&in);
+    live->counters.commands = read_varint(&in);
+    live->counters.verifications = read_varint(&in);
+    if (good && n < ITEM_KINDS_END && reader_done(&in))
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the numbers of session %llu are damaged: run `cairn doctor`",
+                     (unsigned long long)live->row.session);
+}
+
+/* ==== Writing ==== */
+
+/* What a call changes of a session, to the store: its row, items and the log. */
+
+int live_put_row(struct live *live, struct cairn_error *error)
+{
+    struct buf numbers = BUF_INIT, settings = BUF_INIT;
+    numbers_encode(live, &numbers);
+    settings_encode(&live->settings, &settings);
+    live->row.numbers = buf_view(&numbers);
+    live->row.settings = buf_view(&settings);
+    int rc = buf_check(&numbers, error);
+    if (!rc)
+        rc = buf_check(&settings, error);
+    if (!rc)
+        rc = store_put_session(live->store, &live->row, error);
+    live->row.numbers = live->row.settings = (struct str){NULL, 0};
+    buf_release(&numbers);
+    buf_release(&settings);
+    return rc;
+}
+
+int live_log(struct live *live, const struct log_entry *entry,
+             struct cairn_error *error)
+{
+    if (!live->turn) {
+        uint64_t last = 0;
+        int rc = store_last_session_turn(live->store, live->row.session, &last, error);
+        if (rc)
+            return rc;
+        live->turn = last + 1;
+        rc = store_note_activity(live->store, EVENT_SESSION_TURN, live->row.session,
+                                 live->turn, error);
+        if (rc)
+            return rc;
+    }
+    struct session_log_row row = {.session = live->row.session,
+                                  .turn = live->turn,
+                                  .n = ++live->logged,
+                                  .time_ns = live->now.utc_ns,
+                                  .verb = (uint8_t)entry->verb,
+                                  .kind = entry->kind,
+                                  .number = entry->number,
+                                  .before = entry->before,
+                                  .after = entry->after};
+    return store_put_session_log(live->store, &row, error);
+}
+
+int live_log_merge(struct live *live, const struct session_merge *merge,
+                   struct cairn_error *error)
+{
+    struct buf after = BUF_INIT;
+    session_merge_encode(merge, &after);
+    struct log_entry entry = {
+        .verb = VERB_MERGED, .number = merge->branch, .after = buf_view(&after)};
+    int rc = buf_check(&after, error);
+    if (!rc)
+        rc = live_log(live, &entry, error);
+    buf_release(&after);
+    return rc;
+}
+
+static uint64_t word_of(const struct board_change *change, bool after, uint32_t field)
+{
+    if (after ? !change->has : !change->had)
+        return 0;
+    return (after ? &change->after : &change->before)->values[field].count;
+}
+
+/* What is counted of a session, when it happens. */
+static void count_change(struct live *live, const struct board_change *change)
+{
+    if (change->id.kind == ITEM_HYPOTHESIS) {
+        uint64_t was = word_of(change, false, HYPOTHESIS_STATUS),
+                 is = word_of(change, true, HYPOTHESIS_STATUS);
+        live->counters.hypotheses_tested +=
+            was != is && (is == HYPOTHESIS_CONFIRMED || is == HYPOTHESIS_REJECTED);
+    }
+    if (change->id.kind == ITEM_GAP)
+        live->counters.gaps_filled += word_of(change, false, GAP_STATUS) == GAP_OPEN &&
+                                      word_of(change, true, GAP_STATUS) > GAP_OPEN;
+    live->counters.commands += change->id.kind == ITEM_COMMAND && !change->had;
+    live->counters.verifications += board_change_is_verification(change);
+}
+
+static int put_change(struct live *live, const struct board_change *change, bool logged,
+                      struct cairn_error *error)
+{
+    struct buf before = BUF_INIT, after = BUF_INIT;
+    int rc = change->had ? item_encode(&change->before, &before, error) : 0;
+    if (!rc && change->has)
+        rc = item_encode(&change->after, &after, error);
+    struct item_row row = {live->row.session, change->id.kind, change->id.n,
+                           buf_view(&after)};
+    if (!rc)
+        rc = change->has
+                 ? store_put_item(live->store, &row, error)
+                 : store_drop_item(live->store, row.session, row.kind, row.n, error);
+    if (!rc && logged) {
+        struct log_entry entry = {change->has ? VERB_PUT : VERB_REMOVED,
+                                  change->id.kind, change->id.n, buf_view(&before),
+                                  buf_view(&after)};
+        rc = live_log(live, &entry, error);
+        count_change(live, change);
+    }
+    buf_release(&before);
+    buf_release(&after);
+    return rc;
+}
+
+int live_put_changes(struct live *live, const struct board_changes *changes,
+                     bool logged, struct cairn_error *error)
+{
+    struct session_counters counted = live->counters;
+    bool numbered = false;
+    int rc = 0;
+    for (uint32_t i = 0; i < changes->n && !rc; i++)
+        rc = put_change(live, &changes->at[i], logged, error);
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++) {
+        numbered |= live->board.lists[kind].last > live->numbers[kind];
+        if (live->board.lists[kind].last > live->numbers[kind])
+            live->numbers[kind] = live->board.lists[kind].last;
+    }
+    if (!rc && (numbered || memcmp(&counted, &live->counters, sizeof counted) != 0))
+        rc = live_put_row(live, error);
+    return rc;
+}
+
+/* ==== One whose row was lost ==== */
+
+/* Sessions whose row was lost with a damaged page, and made again by a repair. */
+
+static void note_number(struct live *live, uint8_t kind, uint64_t n)
+{
+    if (item_kind_info(kind) && n <= UINT32_MAX && n > live->numbers[kind])
+        live->numbers[kind] = (uint32_t)n;
+}
+
+static int note_item(void *context, const struct item_row *row)
+{
+    note_number(context, row->kind, row->n);
+    return 0;
+}
+
+static int note_log(void *context, const struct session_log_row *row)
+{
+    struct live *live = context;
+    if (row->verb == VERB_PUT || row->verb == VERB_REMOVED)
+        note_number(live, row->kind, row->number);
+    live->counters.checkpoints += row->verb == VERB_CHECKPOINT;
+    return 0;
+}
+
+static int begin_branch(struct live *live, struct cairn_error *error)
+{
+    struct branch_row row = {.session = live->row.session,
+                             .name = CLEAN("recovered"),
+                             .status = BRANCH_ACTIVE,
+                             .started_ns = live->now.utc_ns,
+                             .reason = CLEAN("")};
+    int rc = store_put_branch(live->store, &row, error);
+    live->row.branch = row.branch;
+    return rc;
+}
+
+int live_recover(struct live *live, struct cairn_error *error)
+{
+    live->settings = session_settings_default();
+    live->settings.scheduled = live->now;
+    int rc = store_each_item(live->store, live->row.session, note_item, live, error);
+    if (!rc)
+        rc = store_each_session_log(live->store, live->row.session, 0, false, note_log,
+                                    live, error);
+    if (!rc)
+        rc = store_last_message(live->store, live->row.session, &live->last_message,
+                                error);
+    live->message = live->last_message;
+    if (rc || !live->writing)
+        return rc;
+    if (!live->row.branch)
+        rc = begin_branch(live, error);
+    return rc ? rc : live_put_row(live, error);
+}
+
+/* ==== Reading ==== */
+
+/* A session from the store and back. */
 
 /* ---- Transactions ---- */
 

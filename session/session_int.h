@@ -8,15 +8,13 @@
 #include "cairn/session.h"
 #include "checkpoint/messages/line.h"
 #include "checkpoint/sections.h"
+#include "session/board/beliefs.h"
 #include "session/board/board.h"
-#include "session/board/contradictions.h"
-#include "session/board/gaps.h"
+#include "session/board/confidence.h"
 #include "session/files.h"
-#include "session/outside/context.h"
-#include "session/outside/environment.h"
-#include "session/retention.h"
+#include "session/keep.h"
+#include "session/outside.h"
 #include "session/settings.h"
-#include "session/triggers.h"
 #include "storage/sessions/rows_session.h"
 
 /* ---- live.c: loading a session ---- */
@@ -149,12 +147,12 @@ int redactor_of_session(struct cairn_store *store, const char *session,
 /* outside_take by that, and by looks. The text is in the arena. */
 int live_take(struct live *live, const struct outside_text *text, struct clean *out,
               struct cairn_error *error);
-/* item_secrets.c: takes secrets out of what differs from `before`; in the command of a
+/* items.c: takes secrets out of what differs from `before`; in the command of a
  * check they are refused. */
 int live_clean_item(struct live *live, const struct item *before, struct item *item,
                     struct cairn_error *error);
 
-/* ---- live_put.c ---- */
+/* ---- live.c ---- */
 
 /* Writes the row, from the members of `live`. */
 int live_put_row(struct live *live, struct cairn_error *error);
@@ -175,13 +173,13 @@ int live_log_merge(struct live *live, const struct session_merge *merge,
 int live_put_changes(struct live *live, const struct board_changes *changes,
                      bool logged, struct cairn_error *error);
 
-/* ---- numbers.c ---- */
+/* ---- live.c ---- */
 
 void numbers_encode(const struct live *live, struct buf *out);
 /* From live->row: CAIRN_EDAMAGED. */
 int numbers_decode(struct live *live, struct cairn_error *error);
 
-/* ---- recovered.c ---- */
+/* ---- live.c ---- */
 
 /* Of a session whose row was lost: a repair left a row without numbers and settings.
  * The numbers come from what is left, the settings are the usual ones; a write
@@ -263,7 +261,7 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 enum { LINE_COLUMNS = 80 };
 int cause_line(struct buf *out, const char *start, const struct item *item,
                const char *what, struct cairn_error *error);
-/* ---- prune.c ---- */
+/* ---- keep.c ---- */
 
 struct keeping {
     struct keep_rules rules;
@@ -275,7 +273,7 @@ struct keeping {
 int keeping_of_settings(struct live *live, struct keeping *out,
                         struct cairn_error *error);
 /* What keeps a checkpoint but for its place in its branch: bits of `enum` in
- * retention.h. */
+ * keep.h. */
 int keeping_look(struct live *live, const struct keeping *keeping, uint64_t seq,
                  struct kept *out, struct cairn_error *error);
 
@@ -309,7 +307,7 @@ void state_release(struct state_at *state);
 int debug_seq(struct cairn_store *store, const char *id, uint64_t *seq,
               struct cairn_error *error);
 
-/* ---- moments.c ---- */
+/* ---- checkpoint_name.c ---- */
 
 /* NULL: any has it. */
 bool sections_have_tag(const struct sections *sections, const char *tag);
@@ -317,7 +315,7 @@ bool sections_have_tag(const struct sections *sections, const char *tag);
 int moment_find_time(struct live *live, const struct cairn_moment *moment,
                      uint64_t *seq, struct cairn_error *error);
 
-/* ---- fields.c: fields as text, and for the public header ---- */
+/* ---- item_list.c: fields as text, and for the public header ---- */
 
 int fields_set(struct arena *arena, struct item *item, const struct cairn_set *sets,
                size_t n, int64_t now_ns, struct cairn_error *error);
@@ -333,7 +331,7 @@ int gap_of(const struct board *board, const struct item *item, struct gap *gap,
 int state_load(struct cairn_store *store, struct state_at *out,
                struct cairn_error *error);
 
-/* ---- copy.c ---- */
+/* ---- sessions.c ---- */
 
 /* Makes a state the present one of a session that has an empty board. Numbers of items
  * are never lower than those that the session has given. The state must outlive it. */
@@ -369,12 +367,12 @@ int message_append(struct live *live, const struct new_message *message,
 /* Logs that so many were added, up to the end of the line. */
 int message_log(struct live *live, uint64_t n, struct cairn_error *error);
 
-/* ---- moments.c ---- */
+/* ---- checkpoint_name.c ---- */
 
 /* What a record says of the task for which it was made; views into it. */
 struct cairn_task_failure failure_of(const struct sections *sections);
 
-/* ---- delete.c ---- */
+/* ---- sessions.c ---- */
 
 /* Until session_unhold nobody deletes the session. *held false: the handle may not hold
  * it, or does already. CAIRN_EBUSY: it is being deleted. */
@@ -391,7 +389,7 @@ int keep_sessions_days(struct cairn_store *store, uint32_t *days,
 int keep_sessions_set(struct cairn_store *store, const char *value,
                       struct cairn_error *error);
 
-/* ---- opposed.c: beliefs of which at most one can be true ---- */
+/* ---- item_list.c: beliefs of which at most one can be true ---- */
 
 /* As belief_contradictions, with the numbers of beliefs: of one, or of all (0). */
 int board_contradictions(const struct board *board, uint32_t belief,
@@ -402,7 +400,7 @@ const struct contradiction *new_contradiction(const struct contradictions *befor
 int live_log_contradiction(struct live *live, uint32_t belief, uint32_t other,
                            struct cairn_error *error);
 
-/* ---- compare.c: what differs between two boards ---- */
+/* ---- diff.c: what differs between two boards ---- */
 
 /* Items that are in one, or differ; nothing of the boards is changed. The views are
  * those of the boards. The caller frees changes->at. */

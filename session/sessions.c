@@ -1,14 +1,440 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions: starting, listing, switching and ending them. */
+/* Sessions: begun, listed, switched, set, copied and deleted. */
+#include "session/files_pending.h"
 #include "session/session_int.h"
 
+#include "base/array.h"
 #include "base/decimal.h"
+#include "base/lock.h"
 #include "base/shell_word.h"
 #include "base/utf8.h"
+#include "cairn/restore.h"
+#include "checkpoint/retain/retain.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_event.h"
+#include "storage/rows_meta.h"
 #include "storage/store.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* ==== Deleting ==== */
+
+/* Deleting a session: its rows, branches, checkpoints, messages and settings, in one
+ * transaction. Content that nothing else refers to is then garbage (checkpoint/gc/).
+ * What stays is a tombstone for each branch that had checkpoints, so that no number is
+ * given a second time, and one event of the store.
+ *
+ * Who needs a session for longer than one call (a watch, a command that is recorded)
+ * holds a byte of the lock file shared. */
+
+/* ---- Held ---- */
+
+static int end(struct live *live, struct cairn_error *error);
+
+static int64_t place_of(uint64_t session)
+{
+    return LOCK_SESSION + (int64_t)(session % LOCK_SESSIONS);
+}
+
+int session_hold(struct cairn_store *store, uint64_t session, bool *held,
+                 struct cairn_error *error)
+{
+    int64_t place = place_of(session);
+    *held = false;
+    if (store_lock_file(store)->fd < 0 || store_holds(store, place))
+        return 0;
+    int rc = lock_try(store_lock_file(store), place, LOCK_SHARED, error);
+    if (rc == 0)
+        return error_set(error, CAIRN_EBUSY, "session %llu is being deleted",
+                         (unsigned long long)session);
+    if (rc > 0)
+        rc = store_hold(store, place, error);
+    if (rc)
+        lock_drop(store_lock_file(store), place);
+    *held = rc == 0;
+    return rc;
+}
+
+void session_unhold(struct cairn_store *store, uint64_t session)
+{
+    store_unhold(store, place_of(session));
+    lock_drop(store_lock_file(store), place_of(session));
+}
+
+static int check_unused(struct live *live, bool *locked, struct cairn_error *error)
+{
+    int64_t place = place_of(live->row.session);
+    bool ours = store_holds(live->store, place);
+    int rc =
+        ours ? 0 : lock_try(store_lock_file(live->store), place, LOCK_EXCLUSIVE, error);
+    *locked = rc > 0;
+    if (rc)
+        return rc < 0 ? rc : 0;
+    return error_set(error, CAIRN_EBUSY,
+                     "session %.*s is in use: %s `cairn session watch`, or a command "
+                     "that is recorded; end that first",
+                     (int)live->row.name.len, live->row.name.ptr,
+                     ours ? "by this process, in a" : "by another process, in a");
+}
+
+/* ---- Needed ---- */
+
+/* The branches of other sessions, and the checkpoints that they begin with. */
+struct forked {
+    uint64_t session, seq;
+};
+
+struct forks {
+    struct forked *at;
+    size_t n, capacity;
+    uint64_t own; /* the session that is to go */
+};
+
+static int list_fork(void *context, const struct branch_row *row)
+{
+    struct forks *forks = context;
+    if (!row->from_seq || row->session == forks->own)
+        return 0;
+    struct forked *at = array_room(forks->at, forks->n, &forks->capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    forks->at = at;
+    at[forks->n++] = (struct forked){row->session, row->from_seq};
+    return 0;
+}
+
+static int note_stream(void *context, const struct checkpoint_row *row)
+{
+    *(uint64_t *)context = row->namespace_id == NAMESPACE_DEBUG ? row->stream : 0;
+    return 0;
+}
+
+static int note_branch_session(void *context, const struct branch_row *row)
+{
+    *(uint64_t *)context = row->session;
+    return 0;
+}
+
+static int note_name(void *context, const struct session_row *row)
+{
+    snprintf(context, CAIRN_SESSION_NAME_MAX, "%.*s", (int)row->name.len,
+             row->name.ptr);
+    return 0;
+}
+
+static int refuse_needed(struct live *live, const struct forked *from,
+                         struct cairn_error *error)
+{
+    char name[CAIRN_SESSION_NAME_MAX] = "?";
+    (void)store_get_session(live->store, from->session, note_name, name, NULL);
+    return error_set(error, CAIRN_EUSAGE,
+                     "session %.*s is kept: session %s was forked from its checkpoint "
+                     "debug:%" PRIu64 "; delete that one first",
+                     (int)live->row.name.len, live->row.name.ptr, name, from->seq);
+}
+
+/* A fork's own line begins in this session: without that record it could not be read.
+ */
+static int check_unforked(struct live *live, struct cairn_error *error)
+{
+    struct forks forks = {.own = live->row.session};
+    int rc = store_each_branch(live->store, 0, list_fork, &forks, error);
+    if (rc == CAIRN_ENOMEM)
+        rc = error_nomem(error);
+    for (size_t i = 0; i < forks.n && !rc; i++) {
+        uint64_t stream = 0, session = 0;
+        rc = store_get_checkpoint(live->store, forks.at[i].seq, note_stream, &stream,
+                                  error);
+        if (!rc && stream)
+            rc = store_get_branch(live->store, stream, note_branch_session, &session,
+                                  error);
+        if (rc == CAIRN_ENOTFOUND)
+            rc = 0;
+        if (!rc && session == forks.own)
+            rc = refuse_needed(live, &forks.at[i], error);
+    }
+    free(forks.at);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- Deleted ---- */
+
+struct branch_numbers {
+    uint64_t *at;
+    size_t n, capacity;
+};
+
+static int list_branch(void *context, const struct branch_row *row)
+{
+    struct branch_numbers *list = context;
+    uint64_t *at = array_room(list->at, list->n, &list->capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    list->at = at;
+    at[list->n++] = row->branch;
+    return 0;
+}
+
+static int drop_setting(struct cairn_store *store, const char *name, uint64_t number,
+                        struct cairn_error *error)
+{
+    char key[48];
+    snprintf(key, sizeof key, "%s.%" PRIu64, name, number);
+    return store_drop_setting(store, key, error);
+}
+
+static int delete_branches(struct live *live, uint64_t *checkpoints,
+                           struct cairn_error *error)
+{
+    struct chains in = {live->store, live->sha, &sections_kind};
+    struct branch_numbers list = {0};
+    int rc =
+        store_each_branch(live->store, live->row.session, list_branch, &list, error);
+    if (rc == CAIRN_ENOMEM)
+        rc = error_nomem(error);
+    for (size_t i = 0; i < list.n && !rc; i++) {
+        uint64_t deleted;
+        rc = chain_delete_all(&in, list.at[i], &deleted, error);
+        *checkpoints += deleted;
+        if (!rc)
+            rc = drop_setting(live->store, "kept", list.at[i], error);
+    }
+    free(list.at);
+    return rc;
+}
+
+static int delete_settings(struct live *live, struct cairn_error *error)
+{
+    struct cairn_store *store = live->store;
+    uint64_t session = live->row.session, current = 0;
+    int rc = drop_setting(store, "size", session, error);
+    if (!rc)
+        rc = drop_setting(store, "merges", session, error);
+    if (!rc)
+        rc = drop_setting(store, "from", session, error);
+    if (!rc && store_current_session(store, &current, NULL) == 0 && current == session)
+        rc = store_set_current_session(store, 0, error);
+    return rc;
+}
+
+static int note_deletion(struct live *live, struct cairn_error *error)
+{
+    char text[40];
+    snprintf(text, sizeof text, "session %" PRIu64, live->row.session);
+    return store_note_event(live->store, EVENTS_OF_STORE, EVENT_DELETED, str_of(text),
+                            error);
+}
+
+static int delete_all(struct live *live, uint64_t *checkpoints, bool *restoring,
+                      struct cairn_error *error)
+{
+    int rc = pending_forget(live->store, live->row.session,
+                            live->settings.later[SETTING_FILES], restoring, error);
+    if (!rc)
+        rc = delete_branches(live, checkpoints, error);
+    if (!rc)
+        rc = delete_settings(live, error);
+    if (!rc)
+        rc = store_delete_session(live->store, live->row.session, error);
+    return rc ? rc : note_deletion(live, error);
+}
+
+/* It is made anew by the next snapshot of a session, and believed by none without its
+ * checkpoints. */
+static void remove_index(struct cairn_store *store, uint64_t session)
+{
+    char *path = files_index_path(store, session);
+    if (path)
+        unlink(path);
+    free(path);
+}
+
+/* What was done last, and when; or when it began, if the log does not say. */
+static int note_time(void *context, const struct session_log_row *row)
+{
+    *(int64_t *)context = row->time_ns;
+    return 1;
+}
+
+static int last_change(struct live *live, int64_t *at, struct cairn_error *error)
+{
+    *at = live->row.started_ns;
+    int rc = store_each_session_log(live->store, live->row.session, INT64_MAX, true,
+                                    note_time, at, error);
+    return rc < 0 ? rc : 0;
+}
+
+/* Where somebody has come back to it meanwhile, it stays. */
+static int check_age(struct live *live, int64_t before_ns, struct cairn_error *error)
+{
+    int64_t at = 0;
+    int rc = last_change(live, &at, error);
+    return rc || at < before_ns
+               ? rc
+               : error_set(error, CAIRN_EBUSY, "something was done in it just now");
+}
+
+/* before_ns: only if nothing was done in it since; INT64_MAX: in any case. */
+static int delete_session(struct cairn_store *store, const char *session,
+                          int64_t before_ns, struct cairn_session_deleted *done,
+                          struct cairn_error *error)
+{
+    struct live live;
+    bool locked = false, restoring = false;
+    int rc = live_write(&live, store, session, error);
+    uint64_t number = live.row.session;
+    if (!rc)
+        rc = check_unused(&live, &locked, error);
+    if (!rc)
+        rc = check_unforked(&live, error);
+    if (!rc && before_ns != INT64_MAX)
+        rc = check_age(&live, before_ns, error);
+    if (!rc)
+        rc = delete_all(&live, &done->checkpoints, &restoring, error);
+    rc = live_close(&live, rc, error);
+    if (!rc)
+        remove_index(store, number);
+    if (locked)
+        lock_drop(store_lock_file(store), place_of(number));
+    if (restoring)
+        pending_unlock(store);
+    done->session = number;
+    return rc;
+}
+
+int cairn_session_delete(struct cairn_store *store, const char *session,
+                         struct cairn_session_deleted *result,
+                         struct cairn_error *error)
+{
+    struct cairn_session_deleted done = {0};
+    if (!session)
+        return error_set(error, CAIRN_EUSAGE, "name the session that is to be deleted");
+    int rc = delete_session(store, session, INT64_MAX, &done, error);
+    if (rc)
+        return rc;
+    store_empty_log(store);
+    if (result)
+        *result = done;
+    return 0;
+}
+
+/* ---- Sessions of agents, by age ---- */
+
+/* The setting of the store: a number of days. */
+int keep_sessions_days(struct cairn_store *store, uint32_t *days,
+                       struct cairn_error *error)
+{
+    char text[24] = "";
+    uint64_t number = 0;
+    int rc = store_setting(store, KEEP_SESSIONS, text, sizeof text, error);
+    *days = 0;
+    if (rc > 0 && str_to_u64(str_of(text), &number) && number <= KEEP_DAYS_MOST)
+        *days = (uint32_t)number;
+    return rc < 0 ? rc : 0;
+}
+
+int keep_sessions_set(struct cairn_store *store, const char *value,
+                      struct cairn_error *error)
+{
+    char text[24];
+    size_t n = strlen(value);
+    uint64_t days = 0;
+    if (strcmp(value, "off") == 0)
+        return store_drop_setting(store, KEEP_SESSIONS, error);
+    if (n < 2 || value[n - 1] != 'd' ||
+        !str_to_u64((struct str){value, n - 1}, &days) || days < 1 ||
+        days > KEEP_DAYS_MOST)
+        return error_set(error, CAIRN_EUSAGE,
+                         "'%.80s' is no value of " KEEP_SESSIONS ": give days, such as "
+                         "30d (1d to %dd), or off",
+                         value, KEEP_DAYS_MOST);
+    snprintf(text, sizeof text, "%" PRIu64, days);
+    return store_set_setting(store, KEEP_SESSIONS, text, error);
+}
+
+struct expiring {
+    struct branch_numbers agents; /* sessions, not branches */
+    uint64_t current;
+};
+
+static int list_agent(void *context, const struct session_row *row)
+{
+    static const char start[] = AGENT_SESSION_START;
+    struct expiring *e = context;
+    size_t n = sizeof start - 1;
+    if (row->session == e->current || row->name.len < n ||
+        memcmp(row->name.ptr, start, n) != 0)
+        return 0;
+    const struct branch_row number = {.branch = row->session};
+    return list_branch(&e->agents, &number);
+}
+
+/* *made: it is one that a hook has made, for which a person's has no strategy, whatever
+ * its name. */
+static int look_at(struct cairn_store *store, const char *session, int64_t *at,
+                   int64_t *now, bool *made, struct cairn_error *error)
+{
+    struct live live;
+    int rc = live_read(&live, store, session, error);
+    *made = !rc && live.settings.later[SETTING_STRATEGY].len > 0;
+    if (!rc)
+        rc = last_change(&live, at, error);
+    *now = live.now.utc_ns;
+    return live_close(&live, rc, error);
+}
+
+/* One that is damaged, or in use, stays, and hinders no other. */
+static int expire_one(struct cairn_store *store, uint64_t number, int64_t keep_ns,
+                      bool dry_run, struct cairn_session_expired *out,
+                      struct cairn_error *error)
+{
+    struct cairn_session_deleted done = {0};
+    char session[24];
+    int64_t at = 0, now = 0;
+    snprintf(session, sizeof session, "%" PRIu64, number);
+    bool made = false;
+    int rc = look_at(store, session, &at, &now, &made, error);
+    bool due = !rc && made && at < now - keep_ns;
+    out->due += due;
+    if (due && !dry_run)
+        rc = delete_session(store, session, now - keep_ns, &done, error);
+    out->deleted += due && !dry_run && !rc;
+    return rc == CAIRN_ENOMEM || rc == CAIRN_EIO ? rc : 0;
+}
+
+int cairn_session_expire(struct cairn_store *store, uint32_t most, bool dry_run,
+                         struct cairn_session_expired *result,
+                         struct cairn_error *error)
+{
+    struct cairn_session_expired out = {0};
+    struct expiring e = {.current = 0};
+    const struct cairn_page all = {.all = true, .oldest_first = true};
+    int64_t keep_ns = 0;
+    int rc = keep_sessions_days(store, &out.days, error);
+    if (!rc && out.days)
+        rc = keep_days(out.days, &keep_ns, error);
+    if (!rc && out.days) {
+        (void)current_session(store, &e.current, NULL);
+        rc = store_each_session(store, &all, list_agent, &e, NULL, error);
+        rc = rc == CAIRN_ENOMEM ? error_nomem(error) : rc == CAIRN_EDAMAGED ? 0 : rc;
+    }
+    out.agents = e.agents.n;
+    for (size_t i = 0; i < e.agents.n && !rc && (!most || out.deleted < most); i++)
+        rc = expire_one(store, e.agents.at[i], keep_ns, dry_run, &out, error);
+    free(e.agents.at);
+    if (out.deleted)
+        store_empty_log(store);
+    if (result)
+        *result = out;
+    return rc;
+}
+
+/* ==== Beginning and listing ==== */
+
+/* Sessions: starting, listing, switching and ending them. */
 
 /* ---- Names ---- */
 
@@ -362,4 +788,359 @@ int cairn_session_end(struct cairn_store *store, const char *session,
                       struct cairn_session_info *info, struct cairn_error *error)
 {
     return change(store, session, end, info, error);
+}
+
+/* ==== Settings ==== */
+
+/* The settings of a session for people and programs. */
+
+struct setting_sink {
+    int (*each)(void *, const char *, const char *, bool);
+    void *context;
+    int stopped;
+};
+
+static void tell_time(struct setting_sink *sink, const char *name, int64_t ns,
+                      int64_t usual)
+{
+    char text[32] = "off";
+    if (ns > 0)
+        settings_time(ns, text);
+    if (!sink->stopped)
+        sink->stopped = sink->each(sink->context, name, text, ns == usual);
+}
+
+/* A list of names, or a command; the text ends with a NUL. */
+static void tell_text(struct setting_sink *sink, const char *name, struct str value)
+{
+    if (!sink->stopped)
+        sink->stopped = sink->each(sink->context, name, value.len ? value.ptr : "off",
+                                   value.len == 0);
+}
+
+static void tell_later(struct setting_sink *sink, unsigned n, struct str value)
+{
+    const char *usual = later_usual(n), *text = value.len ? value.ptr : usual;
+    if (!sink->stopped)
+        sink->stopped =
+            sink->each(sink->context, later_name(n), text, strcmp(text, usual) == 0);
+}
+
+static void tell_number(struct setting_sink *sink, const char *name, uint32_t number)
+{
+    char text[16] = "";
+    if (number)
+        snprintf(text, sizeof text, "%u", number);
+    tell_text(sink, name, str_of(text));
+}
+
+static void tell_settings(struct setting_sink *sink,
+                          const struct session_settings *settings, uint32_t days)
+{
+    char sessions[16] = "";
+    const struct trigger_settings *is = &settings->triggers;
+    struct trigger_settings usual = trigger_settings_default();
+    tell_time(sink, "interval", is->interval_ns, usual.interval_ns);
+    tell_time(sink, "schedule", is->schedule_ns, usual.schedule_ns);
+    tell_text(sink, "redact", settings->redact);
+    tell_text(sink, "environment", settings->environment);
+    for (unsigned n = 1; n < SETTINGS_LATER_END; n++)
+        if (later_name(n))
+            tell_later(sink, n, settings->later[n]);
+    tell_number(sink, "keep-last", settings->keep.last);
+    tell_number(sink, "keep-days", settings->keep.days);
+    tell_text(sink, "keep-hourly", settings->keep.hourly ? STR("on") : STR(""));
+    tell_text(sink, "keep-tag", settings->keep.tags);
+    if (days)
+        snprintf(sessions, sizeof sessions, "%ud", days);
+    tell_text(sink, KEEP_SESSIONS, str_of(sessions));
+    tell_time(sink, "hook-timeout", settings->hook_limit_ns,
+              session_settings_default().hook_limit_ns);
+    for (unsigned kind = 0; kind < HOOK_KINDS; kind++) {
+        char name[32];
+        snprintf(name, sizeof name, "hook.%s", hook_kind_name(kind));
+        tell_text(sink, name, settings->hooks[kind]);
+    }
+    for (unsigned t = 1; t < TRIGGERS_END && !sink->stopped; t++) {
+        uint32_t bit = 1u << t;
+        if (settings_has_switch((enum trigger)t))
+            sink->stopped = sink->each(sink->context, trigger_name((enum trigger)t),
+                                       is->off & bit ? "off" : "on",
+                                       (is->off & bit) == (usual.off & bit));
+    }
+}
+
+/* A copy whose texts are in the arena, and end with a NUL. */
+static struct session_settings copy_settings(const struct session_settings *settings,
+                                             struct arena *arena)
+{
+    struct session_settings copy = *settings;
+    copy.redact = arena_str(arena, settings->redact);
+    copy.environment = arena_str(arena, settings->environment);
+    for (unsigned n = 1; n < SETTINGS_LATER_END; n++)
+        copy.later[n] = arena_str(arena, settings->later[n]);
+    copy.keep.tags = arena_str(arena, settings->keep.tags);
+    for (unsigned kind = 0; kind < HOOK_KINDS; kind++)
+        copy.hooks[kind] = arena_str(arena, settings->hooks[kind]);
+    return copy;
+}
+
+/* The callback may use the store. */
+int cairn_session_config(struct cairn_store *store, const char *session,
+                         int (*each)(void *, const char *name, const char *value,
+                                     bool is_default),
+                         void *context, struct cairn_error *error)
+{
+    struct live live;
+    struct setting_sink sink = {each, context, 0};
+    struct session_settings settings = {0};
+    struct arena arena = ARENA_INIT;
+    uint32_t days = 0;
+    int rc = live_read(&live, store, session, error);
+    if (!rc)
+        rc = keep_sessions_days(store, &days, error);
+    if (!rc)
+        settings = copy_settings(&live.settings, &arena);
+    if (!rc && arena.failed)
+        rc = error_nomem(error);
+    rc = live_close(&live, rc, error);
+    if (!rc)
+        tell_settings(&sink, &settings, days);
+    arena_release(&arena);
+    return rc;
+}
+
+static int64_t to_ms(int64_t ns)
+{
+    return ns == INT64_MAX ? -1 : ns / 1000000 + (ns % 1000000 > 0);
+}
+
+int cairn_session_due(struct cairn_store *store, const char *session,
+                      int64_t *scheduled_ms, int64_t *significant_ms, bool *ended,
+                      struct cairn_error *error)
+{
+    struct live live;
+    int64_t scheduled = INT64_MAX, significant = INT64_MAX;
+    int rc = live_read(&live, store, session, error);
+    bool over = !rc && live.row.ended_ns;
+    if (!rc && !over)
+        rc = capture_due(&live, &scheduled, &significant, error);
+    rc = live_close(&live, rc, error);
+    if (rc)
+        return rc;
+    *ended = over;
+    *scheduled_ms = to_ms(scheduled);
+    *significant_ms = to_ms(significant);
+    return 0;
+}
+
+/* A directory of the user becomes a name from the store's. */
+static int stored_value(struct cairn_store *store, const char *name, const char *value,
+                        struct buf *out, struct cairn_error *error)
+{
+    bool is_files = strcmp(name, "files") == 0;
+    if (is_files && strcmp(value, "off") != 0)
+        return files_root_name(store, value, out, error);
+    buf_text(out, is_files ? "" : value);
+    return buf_check(out, error);
+}
+
+int cairn_session_configure(struct cairn_store *store, const char *session,
+                            const char *name, const char *value,
+                            struct cairn_error *error)
+{
+    struct live live;
+    struct buf said = BUF_INIT, stored = BUF_INIT;
+    bool locked = false;
+    struct clean taken;
+    struct outside_text text = {OUTSIDE_DATA, "the value of the setting", str_of(value),
+                                "take it from a variable of the environment"};
+    int rc = live_write(&live, store, session, error);
+    if (!rc)
+        rc = stored_value(store, name, value, &stored, error);
+    if (!rc)
+        rc = live_check_open(&live, error);
+    if (!rc)
+        rc = live_take(&live, &text, &taken, error);
+    if (!rc && strcmp(name, "files") == 0)
+        rc = pending_forget(store, live.row.session, live.settings.later[SETTING_FILES],
+                            &locked, error);
+    if (!rc && strcmp(name, KEEP_SESSIONS) == 0)
+        rc = keep_sessions_set(store, value, error);
+    else if (!rc)
+        rc = settings_set(&live.settings, str_of(name), buf_view(&stored), error);
+    if (!rc) {
+        buf_format(&said, "%s=%s", name, value);
+        rc = buf_check(&said, error);
+    }
+    struct log_entry entry = {.verb = VERB_CONFIGURED, .after = buf_view(&said)};
+    if (!rc)
+        rc = live_log(&live, &entry, error);
+    if (!rc)
+        rc = live_put_row(&live, error);
+    buf_release(&said);
+    rc = live_close(&live, rc, error);
+    if (locked)
+        pending_unlock(store);
+    buf_release(&stored);
+    return rc;
+}
+
+/* ==== A state in another store ==== */
+
+/* The state of a checkpoint as a session of its own, in the same store or another. */
+
+struct copying {
+    struct state_at state;
+    bool read;
+    bool same_store;                   /* where its runs are, too */
+    char name[CAIRN_SESSION_NAME_MAX]; /* of the session that it is from, or "" */
+    int64_t started_ns;
+    struct cairn_error *error;
+};
+
+/* ---- Reading ---- */
+
+static int note_session(void *context, const struct session_row *row)
+{
+    struct copying *c = context;
+    snprintf(c->name, sizeof c->name, "%.*s",
+             (int)utf8_fit(clean_str(row->name), sizeof c->name - 1), row->name.ptr);
+    c->started_ns = row->started_ns;
+    return 0;
+}
+
+/* The state counts, not what the row of its session says. */
+static int read_session(struct copying *c, struct live *live)
+{
+    struct cairn_error why = {0};
+    c->started_ns = c->state.at.time_ns;
+    int rc = store_get_session(live->store, c->state.at.session, note_session, c, &why);
+    if (!rc || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0;
+    return error_set(c->error, rc, "%s", why.text);
+}
+
+static int read_source(struct copying *c, struct cairn_store *store, const char *id)
+{
+    struct live live;
+    uint64_t seq = 0;
+    int rc = live_begin(&live, store, false, c->error);
+    if (!rc)
+        rc = debug_seq(store, id, &seq, c->error);
+    c->read = rc == 0;
+    if (!rc)
+        rc = state_read(store, live.sha, seq, &c->state, c->error);
+    if (!rc)
+        rc = read_session(c, &live);
+    return live_close(&live, rc, c->error);
+}
+
+/* ---- Writing ---- */
+
+int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MAX],
+                      struct cairn_error *error)
+{
+    char base[104];
+    int rc = 0;
+    snprintf(base, sizeof base, "%.*s", (int)utf8_fit(str_of(name), sizeof base - 1),
+             name);
+    for (unsigned n = 2; !rc; n++) {
+        uint64_t taken;
+        rc = store_find_session(store, str_of(name), &taken, error);
+        if (!rc)
+            snprintf(name, CAIRN_SESSION_NAME_MAX, "%s-%u", base, n);
+    }
+    return rc == CAIRN_ENOTFOUND ? 0 : rc;
+}
+
+int live_take_state(struct live *live, const struct state_at *state,
+                    struct cairn_error *error)
+{
+    struct board_changes changes = {0};
+    struct board none;
+    int rc = 0;
+    board_init(&none);
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
+        struct section section = board_section(&state->board, kind);
+        if (live->numbers[kind] < state->board.lists[kind].last)
+            live->numbers[kind] = state->board.lists[kind].last;
+        rc = board_load(&live->board, kind, &section, live->numbers[kind], error);
+    }
+    if (live->last_message) /* they were put there before */
+        live->message = state->messages.n <= live->last_message ? state->messages.n : 0;
+    if (!rc)
+        rc = boards_compare(&none, &live->board, &changes, error);
+    if (!rc)
+        rc = live_put_changes(live, &changes, false, error);
+    free(changes.at);
+    board_release(&none);
+    return rc ? rc : live_put_row(live, error);
+}
+
+/* What it said of itself, and when: only the settings of the session are new. */
+static int put_checkpoint(struct copying *c, struct live *live)
+{
+    const struct sections *said = &c->state.sections;
+    struct session_settings settings = live->settings;
+    struct captured captured;
+    struct capture capture = {
+        .trigger = (enum trigger)said->trigger,
+        .message = said->message,
+        .tags = said->tags,
+        .n_tags = said->n_tags,
+        .link = c->same_store && said->linked ? &said->link : NULL,
+        .always = true,
+        .context = context_has_any(&c->state.context) ? &c->state.context : NULL,
+        .copied = true};
+    live->now = (struct moment){c->state.at.time_ns, said->boot_ns, said->boot};
+    live->settings.triggers.interval_ns = 0;
+    int rc = capture_state(live, &capture, &captured, c->error);
+    live->settings = settings;
+    return rc ? rc : live_put_row(live, c->error);
+}
+
+static int write_copy(struct copying *c, struct live *live, const char *name)
+{
+    struct moment started = {.utc_ns = c->started_ns, .boot_id = STR("")};
+    int rc =
+        name || !c->name[0] ? 0 : session_free_name(live->store, c->name, c->error);
+    if (!name && c->name[0])
+        name = c->name;
+    if (!rc)
+        rc = session_begin(live, name, &started, true, c->error);
+    if (!rc)
+        rc = live_take_state(live, &c->state, c->error);
+    return rc ? rc : put_checkpoint(c, live);
+}
+
+static int put_copy(struct copying *c, struct cairn_store *to, const char *name,
+                    struct cairn_session_info *told)
+{
+    struct live live;
+    int rc = live_begin(&live, to, true, c->error);
+    if (!rc)
+        rc = write_copy(c, &live, name);
+    if (!rc)
+        rc = session_tell(&live, told, c->error);
+    return live_close(&live, rc, c->error);
+}
+
+int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
+                       struct cairn_store *to, const char *name,
+                       struct cairn_session_info *info, struct cairn_error *error)
+{
+    struct copying c = {.same_store = from == to, .error = error};
+    struct cairn_session_info told = {0};
+    int rc =
+        name ? session_check_new_name("the name of a session", str_of(name), error) : 0;
+    if (!rc)
+        rc = read_source(&c, from, checkpoint);
+    if (!rc)
+        rc = put_copy(&c, to, name, &told);
+    if (c.read)
+        state_release(&c.state);
+    if (!rc && info)
+        *info = told;
+    return rc;
 }

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Edges in both directions, sorted by counting; everything else is one search, breadth
- * first, so that a circle that is named is a shortest one. */
+/* Beliefs: what rests on what, what a change carries on to, and which of them cannot be true together. */
 #include "session/board/beliefs.h"
 
+#include "session/board/confidence.h"
+
+#include "base/array.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+#define CASCADE_FACTOR 0.95 /* a level */
+
+/* ==== The graph ==== */
+
+/* Edges in both directions, sorted by counting; everything else is one search, breadth
+ * first, so that a circle that is named is a shortest one. */
 
 static const char *const kinds[] = {
     [DEPENDENCY_IMPLICATION] = "implication", [DEPENDENCY_CAUSE] = "cause",
@@ -13,6 +26,7 @@ static const char *const kinds[] = {
     [DEPENDENCY_ASSUMPTION] = "assumption",   [DEPENDENCY_MEASUREMENT] = "measurement",
     [DEPENDENCY_CONTRADICTS] = "contradicts",
 };
+
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 const char *dependency_kind_name(enum dependency_kind kind)
@@ -299,4 +313,295 @@ int belief_cycle(const struct belief_graph *graph, const struct str *ids,
     rc = refuse_cycle(ids, &found, error);
     *cycle = found;
     return rc;
+}
+
+/* ==== What a change carries on to ==== */
+
+/* Figures: forge-reasoning, impact/propagation.rs. */
+
+static int check_confidences(const struct belief_graph *graph, const double *confidence,
+                             struct cairn_error *error)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < graph->n && !rc; i++)
+        rc = confidence_check("a stored confidence", confidence[i], error);
+    return rc;
+}
+
+static void fill_steps(const double *confidence, double changed,
+                       const struct belief_list *reached, const uint32_t *depth,
+                       struct cascade_step *steps)
+{
+    double value = changed;
+    uint32_t level = 0;
+    for (uint32_t i = 0; i < reached->n; i++) {
+        for (; level < depth[i]; level++)
+            value *= CASCADE_FACTOR;
+        steps[i] = (struct cascade_step){
+            .node = reached->at[i],
+            .depth = depth[i],
+            .before = confidence[reached->at[i]],
+            .after = value > CASCADE_FLOOR ? value : CASCADE_FLOOR,
+        };
+    }
+}
+
+int belief_cascade(const struct belief_graph *graph, const double *confidence,
+                   uint32_t node, double changed, struct cascade *cascade,
+                   struct cairn_error *error)
+{
+    struct belief_list reached;
+    uint32_t *depth;
+    if (node >= graph->n)
+        return error_set(error, CAIRN_ENOTFOUND, "there is no such belief");
+    int rc = confidence_check("confidence", changed, error);
+    if (!rc)
+        rc = check_confidences(graph, confidence, error);
+    if (!rc)
+        rc = belief_reach(graph, node, BELIEF_DEPENDENTS, &reached, &depth, error);
+    if (rc)
+        return rc;
+    if (reached.n >= CASCADE_MOST) {
+        rc = error_set(error, CAIRN_ELIMIT,
+                       "this would change %u beliefs, and %d at once are the limit; "
+                       "remove dependencies between some of them first",
+                       reached.n + 1, CASCADE_MOST);
+        free(reached.at);
+        free(depth);
+        return rc;
+    }
+    struct cascade_step *steps = malloc(((size_t)reached.n + 1) * sizeof *steps);
+    if (!steps) {
+        free(reached.at);
+        free(depth);
+        return error_nomem(error);
+    }
+    steps[0] = (struct cascade_step){node, 0, confidence[node], changed};
+    fill_steps(confidence, changed, &reached, depth, steps + 1);
+    cascade->steps = steps;
+    cascade->n = reached.n + 1;
+    free(reached.at);
+    free(depth);
+    return 0;
+}
+
+void cascade_release(struct cascade *cascade)
+{
+    free(cascade->steps);
+    *cascade = (struct cascade){0};
+}
+
+bool cascade_equal(const struct cascade *a, const struct cascade *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const struct cascade_step *x = &a->steps[i], *y = &b->steps[i];
+        if (x->node != y->node || x->depth != y->depth || x->before != y->before ||
+            x->after != y->after)
+            return false;
+    }
+    return true;
+}
+
+int cascade_page(const struct cascade *cascade, uint32_t page, struct cascade_page *out,
+                 struct cairn_error *error)
+{
+    uint32_t pages = (cascade->n + CASCADE_PAGE - 1) / CASCADE_PAGE;
+    if (page < 1 || page > pages)
+        return error_set(error, CAIRN_EUSAGE,
+                         "there is no page %u; the pages are 1 to %u", page, pages);
+    uint32_t first = (page - 1) * CASCADE_PAGE, left = cascade->n - first;
+    *out = (struct cascade_page){
+        .steps = cascade->steps + first,
+        .n = left < CASCADE_PAGE ? left : CASCADE_PAGE,
+        .page = page,
+        .pages = pages,
+    };
+    return 0;
+}
+
+/* ==== Contradictions ==== */
+
+/* Claims are sorted by subject and claim, so that what affirms one stands before what
+ * denies it; pairs that edges name are sorted, too. Then each belief in turn merges the
+ * two ascending rows of its opponents. */
+
+struct claim {
+    const struct belief *belief;
+    uint32_t node;
+};
+
+struct pair {
+    uint32_t a, b;
+};
+
+/* Sorted claims of beliefs that are believed; opponents[i] of a belief is a row in it.
+ */
+struct row {
+    uint32_t start, end;
+};
+
+struct finding {
+    const struct belief_board *board;
+    uint32_t only;
+    struct claim *claims;
+    uint32_t n_claims;
+    struct row *opponents; /* by belief */
+    struct pair *pairs;
+    size_t n_pairs;
+};
+
+static bool is_believed(const struct belief_board *board, uint32_t node)
+{
+    return confidence_above(board->beliefs[node].confidence, CONFIDENCE_BELIEVED);
+}
+
+static int by_claim(const void *left, const void *right)
+{
+    const struct claim *x = left, *y = right;
+    int order = str_compare(x->belief->subject, y->belief->subject);
+    if (!order)
+        order = str_compare(x->belief->claim, y->belief->claim);
+    if (!order)
+        order = x->belief->denied - y->belief->denied;
+    return order ? order : (x->node > y->node) - (x->node < y->node);
+}
+
+static int by_pair(const void *left, const void *right)
+{
+    const struct pair *x = left, *y = right;
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+static bool same_claim(const struct belief *x, const struct belief *y)
+{
+    return str_equal(x->subject, y->subject) && str_equal(x->claim, y->claim);
+}
+
+static void sort_claims(struct finding *f)
+{
+    for (uint32_t i = 0; i < f->board->n; i++)
+        if (is_believed(f->board, i) && f->board->beliefs[i].subject.len)
+            f->claims[f->n_claims++] = (struct claim){&f->board->beliefs[i], i};
+    if (f->n_claims)
+        qsort(f->claims, f->n_claims, sizeof *f->claims, by_claim);
+    for (uint32_t start = 0, end; start < f->n_claims; start = end) {
+        uint32_t denied = start;
+        for (end = start; end < f->n_claims &&
+                          same_claim(f->claims[end].belief, f->claims[start].belief);
+             end++)
+            denied += !f->claims[end].belief->denied;
+        for (uint32_t i = start; i < end; i++)
+            f->opponents[f->claims[i].node] =
+                i < denied ? (struct row){denied, end} : (struct row){start, denied};
+    }
+}
+
+static void sort_pairs(struct finding *f)
+{
+    const struct belief_board *board = f->board;
+    size_t kept = 0;
+    for (size_t i = 0; i < board->n_edges; i++) {
+        const struct dependency *edge = &board->edges[i];
+        bool ordered = edge->from < edge->to;
+        if (edge->kind == DEPENDENCY_CONTRADICTS && edge->from != edge->to &&
+            is_believed(board, edge->from) && is_believed(board, edge->to))
+            f->pairs[f->n_pairs++] = (struct pair){ordered ? edge->from : edge->to,
+                                                   ordered ? edge->to : edge->from};
+    }
+    if (f->n_pairs)
+        qsort(f->pairs, f->n_pairs, sizeof *f->pairs, by_pair);
+    for (size_t i = 0; i < f->n_pairs; i++)
+        if (kept == 0 || by_pair(&f->pairs[kept - 1], &f->pairs[i]) != 0)
+            f->pairs[kept++] = f->pairs[i];
+    f->n_pairs = kept;
+}
+
+static int add_pair(struct finding *f, struct contradiction found, size_t *capacity,
+                    struct contradictions *out)
+{
+    if (f->only != BELIEF_ANY && found.a != f->only && found.b != f->only)
+        return 0;
+    out->total++;
+    if (out->n == CONTRADICTIONS_MOST)
+        return 0;
+    struct contradiction *at = array_room(out->at, out->n, capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    out->at = at;
+    out->at[out->n++] = found;
+    return 0;
+}
+
+/* The opponents of each belief that have higher numbers. */
+static int merge_rows(struct finding *f, struct contradictions *out)
+{
+    size_t capacity = 0, pair = 0;
+    int rc = 0;
+    for (uint32_t a = 0; a < f->board->n && !rc; a++) {
+        struct row row = f->opponents[a];
+        while (row.start < row.end && f->claims[row.start].node <= a)
+            row.start++;
+        for (;;) {
+            bool has_claim = row.start < row.end;
+            bool has_pair = pair < f->n_pairs && f->pairs[pair].a == a;
+            if (rc || (!has_claim && !has_pair))
+                break;
+            uint32_t claim = has_claim ? f->claims[row.start].node : UINT32_MAX;
+            uint32_t named = has_pair ? f->pairs[pair].b : UINT32_MAX;
+            struct contradiction found = {a, claim < named ? claim : named,
+                                          claim <= named};
+            row.start += claim == found.b;
+            pair += named == found.b;
+            rc = add_pair(f, found, &capacity, out);
+        }
+    }
+    return rc;
+}
+
+static int check_board(const struct belief_board *board, uint32_t only,
+                       struct cairn_error *error)
+{
+    int rc = 0;
+    if (only != BELIEF_ANY && only >= board->n)
+        return error_set(error, CAIRN_ENOTFOUND, "there is no such belief");
+    for (uint32_t i = 0; i < board->n && !rc; i++)
+        rc = confidence_check("a stored confidence", board->beliefs[i].confidence,
+                              error);
+    for (size_t i = 0; i < board->n_edges && !rc; i++)
+        if (board->edges[i].from >= board->n || board->edges[i].to >= board->n)
+            rc = error_set(error, CAIRN_EUSAGE,
+                           "dependency %zu is of a belief that is not there", i);
+    return rc;
+}
+
+int belief_contradictions(const struct belief_board *board, uint32_t only,
+                          struct contradictions *out, struct cairn_error *error)
+{
+    struct finding f = {.board = board, .only = only};
+    struct contradictions made = {0};
+    int rc = check_board(board, only, error);
+    if (rc)
+        return rc;
+    f.claims = malloc(((size_t)board->n + 1) * sizeof *f.claims);
+    f.opponents = calloc((size_t)board->n + 1, sizeof *f.opponents);
+    f.pairs = malloc((board->n_edges + 1) * sizeof *f.pairs);
+    rc = CAIRN_ENOMEM;
+    if (f.claims && f.opponents && f.pairs) {
+        sort_claims(&f);
+        sort_pairs(&f);
+        rc = merge_rows(&f, &made);
+    }
+    free(f.claims);
+    free(f.opponents);
+    free(f.pairs);
+    if (rc) {
+        free(made.at);
+        return error_nomem(error);
+    }
+    *out = made;
+    return 0;
 }

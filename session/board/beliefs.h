@@ -26,6 +26,7 @@ enum dependency_kind {
     /* No dependency: both cannot be true. Direction does not matter. */
     DEPENDENCY_CONTRADICTS = 7,
 };
+
 /* "implication"; NULL for a number that is no kind. */
 const char *dependency_kind_name(enum dependency_kind kind);
 int dependency_kind_parse(struct str name, enum dependency_kind *kind,
@@ -69,11 +70,13 @@ enum belief_direction {
     BELIEF_NEEDS,      /* what it depends on */
     BELIEF_DEPENDENTS, /* what depends on it */
 };
+
 /* Directly: borrowed from the graph. */
 struct belief_span {
     const uint32_t *at;
     uint32_t n;
 };
+
 struct belief_span belief_direct(const struct belief_graph *graph, uint32_t node,
                                  enum belief_direction direction);
 /* Also through others: the nearest first, without `node` itself. depth[i], if wanted,
@@ -81,5 +84,89 @@ struct belief_span belief_direct(const struct belief_graph *graph, uint32_t node
 int belief_reach(const struct belief_graph *graph, uint32_t node,
                  enum belief_direction direction, struct belief_list *reached,
                  uint32_t **depth, struct cairn_error *error);
+
+/* What a new confidence of one belief does to those that depend on it: each gets the
+ * new confidence times 0.95 for every step that it is away, and not less than 0.1.
+ *
+ * A cascade is computed, shown, and then applied: belief_cascade again, and only if
+ * cascade_equal says that it is what was shown are its new values stored. The old ones
+ * are in it, so it can be undone. */
+
+#define CASCADE_FLOOR 0.1 /* of dependents; what is set by hand may be lower */
+
+enum { CASCADE_MOST = 10000, CASCADE_PAGE = 50 };
+
+struct cascade_step {
+    uint32_t node;
+    uint32_t depth; /* 0: the belief that was changed; else the shortest way to it */
+    double before, after;
+};
+
+/* steps[0] is the changed belief; the nearest come first, then those with the lower
+ * number of the belief that they were found from, and then their own. */
+struct cascade {
+    struct cascade_step *steps; /* freed by cascade_release */
+    uint32_t n;
+};
+
+/* confidence[i] of all beliefs. CAIRN_ELIMIT if more than CASCADE_MOST would change:
+ * applying a part would leave the rest wrong. */
+int belief_cascade(const struct belief_graph *graph, const double *confidence,
+                   uint32_t node, double changed, struct cascade *cascade,
+                   struct cairn_error *error);
+void cascade_release(struct cascade *cascade);
+/* The same steps, bit by bit. */
+bool cascade_equal(const struct cascade *a, const struct cascade *b);
+
+/* Pages of CASCADE_PAGE steps, from 1; there is always a first. CAIRN_EUSAGE says how
+ * many there are. The steps are borrowed. */
+struct cascade_page {
+    const struct cascade_step *steps;
+    uint32_t n, page, pages;
+};
+
+int cascade_page(const struct cascade *cascade, uint32_t page, struct cascade_page *out,
+                 struct cairn_error *error);
+
+/* Pairs of beliefs of which at most one can be true, though both are believed: each
+ * confidence is above 0.7, and either one says of a subject what the other denies, or
+ * an edge says that they contradict. */
+
+/* "layer 2" "has bad weights", or denied: "layer 2" not "has bad weights". A belief
+ * without a subject is opposed to none. Texts are compared byte by byte. */
+struct belief {
+    struct str subject, claim;
+    bool denied;
+    double confidence;
+};
+
+struct contradiction {
+    uint32_t a, b; /* a < b */
+    bool opposite; /* of one subject; else only an edge says so */
+};
+
+/* Ascending by a, then b, each pair once. Of many the first CONTRADICTIONS_MOST are in
+ * the list; `total` counts all. */
+enum { CONTRADICTIONS_MOST = 10000 };
+
+struct contradictions {
+    struct contradiction *at; /* freed by the caller */
+    uint32_t n;
+    uint64_t total;
+};
+
+/* All of them, or those of one belief. Other edges than those that contradict may be
+ * among `edges`. */
+#define BELIEF_ANY UINT32_MAX
+
+struct belief_board {
+    const struct belief *beliefs;
+    uint32_t n;
+    const struct dependency *edges;
+    size_t n_edges;
+};
+
+int belief_contradictions(const struct belief_board *board, uint32_t only,
+                          struct contradictions *out, struct cairn_error *error);
 
 #endif

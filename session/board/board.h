@@ -12,21 +12,18 @@
 
 #include "session/board/item.h"
 
-enum {
-    CHECK_TIMEOUT_MOST = 7 * 86400000, /* ms */
-    CHECK_RETRIES_MOST = 100
-};
-
 struct board_list {
     struct item *items; /* ascending by number */
     uint32_t n;
     size_t capacity;
     uint32_t last; /* highest number ever given; never used again */
 };
+
 struct board {
     struct arena arena; /* of the contents of items */
     struct board_list lists[ITEM_KINDS_END];
 };
+
 /* One item that a change has added (`before` not there), changed, or removed (`after`
  * not there). Views into the board's arena. */
 struct board_change {
@@ -34,6 +31,7 @@ struct board_change {
     bool had, has;
     struct item before, after;
 };
+
 /* In the order in which they were made; the caller frees `at`. */
 struct board_changes {
     struct board_change *at;
@@ -50,7 +48,6 @@ int board_load(struct board *board, uint8_t kind, const struct section *section,
 /* NULL: there is none. */
 const struct item *board_find(const struct board *board, struct item_ref id);
 struct section board_section(const struct board *board, uint8_t kind);
-
 /* Adds an item (id.n 0: gets the next number, which is put there) or puts another one
  * in the place of one that is there. Its contents are copied. What is refused, with
  * CAIRN_EUSAGE and a text:
@@ -76,10 +73,8 @@ int board_close_gaps(struct board *merged, const struct board *ours,
  * stay. */
 int board_remove(struct board *board, struct item_ref id, struct board_changes *changes,
                  struct cairn_error *error);
-
 /* A check was run. */
 bool board_change_is_verification(const struct board_change *change);
-
 /* Is everything there that items refer to? CAIRN_EDAMAGED names what is not: rows may
  * be lost. (Notes may be about what was removed.) Before board_put. */
 int board_check(const struct board *board, struct cairn_error *error);
@@ -87,5 +82,9 @@ int board_check(const struct board *board, struct cairn_error *error);
  * not there. */
 int board_confidence(const struct board *board, struct item_ref hypothesis,
                      double *confidence, struct cairn_error *error);
+
+/* What the files of a board share: board.c and board.c use board.c. */
+
+/* ---- board.c ---- */
 
 #endif

@@ -9,8 +9,6 @@
 #include "base/utf8.h"
 #include "session/board/beliefs.h"
 #include "session/board/confidence.h"
-#include "session/board/gaps.h"
-#include "session/board/status.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,22 +1,300 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop of one command. What only shows when one looks (a signal to us, a command
- * that was stopped, another size of the terminal) is looked at ten times a second: the
- * library sets no signal handlers. */
+/* One command to its end, with its outputs on their way through us. */
 #include "session/commands/command_run.h"
 
+#include "session/outside.h"
+
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "process/pidfd.h"
 #include "process/runner.h"
 #include "process/slot_map.h"
+#include "secrets/known_secrets.h"
 #include "secrets/outside.h"
-#include "session/commands/stream.h"
 #include "storage/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* ==== The end of an output ==== */
+
+/* More is kept than is stored, so that a secret of which the tail has only the end is
+ * recognised by its beginning: no private key is longer than that. */
+
+enum { WINDOW = 64 << 10 };
+
+void tail_begin(struct tail *tail, const struct redactor *redactor)
+{
+    *tail = (struct tail){.window = BUF_INIT};
+    redact_begin(&tail->values, redactor);
+}
+
+static void drop_front(struct buf *window)
+{
+    if (window->failed || window->size <= 2 * WINDOW)
+        return;
+    memmove(window->data, window->data + window->size - WINDOW, WINDOW);
+    window->size = WINDOW;
+}
+
+void tail_add(struct tail *tail, struct str bytes)
+{
+    redact_add(&tail->values, bytes, &tail->window);
+    drop_front(&tail->window);
+}
+
+/* Behind a character of which only the end is there. */
+static struct str without_part(struct str text)
+{
+    size_t n = 0;
+    while (n < 3 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
+        n++;
+    return (struct str){text.ptr + n, text.len - n};
+}
+
+static struct str last_part(struct str text)
+{
+    if (text.len <= TAIL_BYTES)
+        return text;
+    return without_part((struct str){text.ptr + text.len - TAIL_BYTES, TAIL_BYTES});
+}
+
+int tail_end(struct tail *tail, struct buf *text, struct cairn_error *error)
+{
+    struct buf plain = BUF_INIT, visible = BUF_INIT;
+    redact_end(&tail->values, &tail->window);
+    struct str window = buf_view(&tail->window);
+    size_t from = window.len > TAIL_BYTES ? window.len - TAIL_BYTES : 0;
+    known_secrets_redact(window, from, &plain);
+    add_visible(&visible, from ? without_part(buf_view(&plain)) : buf_view(&plain));
+    buf_str(text, last_part(buf_view(&visible)));
+    int rc = tail->window.failed || plain.failed || visible.failed || text->failed
+                 ? error_nomem(error)
+                 : 0;
+    buf_release(&plain);
+    buf_release(&visible);
+    return rc;
+}
+
+void tail_release(struct tail *tail)
+{
+    redact_release(&tail->values);
+    buf_release(&tail->window);
+}
+
+/* ==== A pseudoterminal ==== */
+
+static int open_slave(int master)
+{
+    char name[64];
+    if (grantpt(master) || unlockpt(master) || ptsname_r(master, name, sizeof name))
+        return -1;
+    return open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+static bool set_up(struct terminal *terminal, int slave)
+{
+    if (tcgetattr(terminal->real, &terminal->seen))
+        return false;
+    terminal->seen.c_oflag &= ~(tcflag_t)OPOST;
+    if (tcsetattr(slave, TCSANOW, &terminal->seen) || tcgetattr(slave, &terminal->seen))
+        return false;
+    if (ioctl(terminal->real, TIOCGWINSZ, &terminal->size) == 0)
+        (void)ioctl(slave, TIOCSWINSZ, &terminal->size);
+    return true;
+}
+
+/* Like the one that `real` is; *slave is the command's end. Both are close-on-exec, and
+ * the caller's. False if there is none to be had. */
+static bool terminal_open(struct terminal *terminal, int real, int *slave)
+{
+    *terminal = (struct terminal){.real = real};
+    *slave = -1;
+    terminal->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal->master < 0)
+        return false;
+    *slave = open_slave(terminal->master);
+    if (*slave >= 0 && set_up(terminal, *slave))
+        return true;
+    if (*slave >= 0)
+        close(*slave);
+    close(terminal->master);
+    terminal->master = *slave = -1;
+    return false;
+}
+
+static bool same_modes(const struct termios *a, const struct termios *b)
+{
+    return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag &&
+           a->c_lflag == b->c_lflag && memcmp(a->c_cc, b->c_cc, sizeof a->c_cc) == 0;
+}
+
+/* The bits of `to` in which the others differ become those of `is`. */
+static void take_changes(tcflag_t *to, tcflag_t was, tcflag_t is, tcflag_t not_these)
+{
+    tcflag_t changed = (was ^ is) & ~not_these;
+    *to = (*to & ~changed) | (is & changed);
+}
+
+/* What the command has changed of the modes is done to the real one. To be called
+ * between reading and passing on what was read. */
+static void terminal_follow_modes(struct terminal *terminal)
+{
+    struct termios now, real;
+    const struct termios *was = &terminal->seen;
+    if (tcgetattr(terminal->master, &now) || same_modes(was, &now))
+        return;
+    if (tcgetattr(terminal->real, &real) == 0) {
+        take_changes(&real.c_iflag, was->c_iflag, now.c_iflag, 0);
+        take_changes(&real.c_oflag, was->c_oflag, now.c_oflag, OPOST);
+        take_changes(&real.c_lflag, was->c_lflag, now.c_lflag, 0);
+        for (size_t i = 0; i < sizeof now.c_cc / sizeof now.c_cc[0]; i++)
+            if (was->c_cc[i] != now.c_cc[i])
+                real.c_cc[i] = now.c_cc[i];
+        (void)tcsetattr(terminal->real, TCSANOW, &real);
+    }
+    if (now.c_oflag & OPOST) {
+        now.c_oflag &= ~(tcflag_t)OPOST;
+        (void)tcsetattr(terminal->master, TCSANOW, &now);
+    }
+    terminal->seen = now;
+}
+
+/* True: the real one has another size now, and so has the other. */
+static bool terminal_follow_size(struct terminal *terminal)
+{
+    struct winsize now;
+    if (ioctl(terminal->real, TIOCGWINSZ, &now) ||
+        memcmp(&now, &terminal->size, sizeof now) == 0)
+        return false;
+    terminal->size = now;
+    return ioctl(terminal->master, TIOCSWINSZ, &now) == 0;
+}
+
+/* ==== Streams ==== */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int open_pipe(struct stream *stream, struct cairn_error *error)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC))
+        return error_sys(error, errno, "a pipe for the output of the command");
+    stream->in = fds[0];
+    stream->command = fds[1];
+    return 0;
+}
+
+/* `as_terminal`: the command is to see a terminal where `out` is one. */
+static int stream_open(struct stream *stream, int out, bool as_terminal,
+                       const struct redactor *redactor, struct cairn_error *error)
+{
+    *stream = (struct stream){.in = -1, .command = -1, .out = out};
+    tail_begin(&stream->tail, redactor);
+    stream->is_terminal = as_terminal && out >= 0 && isatty(out) &&
+                          terminal_open(&stream->terminal, out, &stream->command);
+    int rc = 0;
+    if (stream->is_terminal)
+        stream->in = stream->terminal.master;
+    else
+        rc = open_pipe(stream, error);
+    if (!rc && fcntl(stream->in, F_SETFL, O_NONBLOCK))
+        rc = error_sys(error, errno, "a pipe for the output of the command");
+    return rc;
+}
+
+/* The command has its end: ours of that is closed. */
+static void stream_started(struct stream *stream)
+{
+    close_fd(&stream->command);
+}
+
+static struct pollfd stream_watch(const struct stream *stream)
+{
+    if (stream->n)
+        return (struct pollfd){.fd = stream->out, .events = POLLOUT};
+    return (struct pollfd){.fd = stream->in, .events = POLLIN};
+}
+
+/* Nobody reads there, or it cannot be written: the command is told in the way in which
+ * it would be without us, by a broken pipe. */
+static void lose_reader(struct stream *stream)
+{
+    stream->out = -1;
+    stream->n = 0;
+    close_fd(&stream->in);
+}
+
+static bool pass_on(struct stream *stream)
+{
+    ssize_t n = write(stream->out, stream->pending + stream->from, stream->n);
+    if (n < 0 && errno != EINTR && errno != EAGAIN) {
+        bool hung_up = stream->is_terminal && errno == EIO;
+        stream->failed = errno == EPIPE || hung_up ? 0 : errno;
+        lose_reader(stream);
+        return true;
+    }
+    if (n > 0) {
+        stream->from += (size_t)n;
+        stream->n -= (size_t)n;
+    }
+    return n > 0;
+}
+
+static bool take_in(struct stream *stream)
+{
+    ssize_t n = read(stream->in, stream->pending, sizeof stream->pending);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return false;
+    if (stream->is_terminal)
+        terminal_follow_modes(&stream->terminal);
+    if (n <= 0) { /* EIO: the other end of a pseudoterminal is closed */
+        close_fd(&stream->in);
+        return true;
+    }
+    tail_add(&stream->tail, (struct str){stream->pending, (size_t)n});
+    stream->from = 0;
+    stream->n = stream->out >= 0 ? (size_t)n : 0;
+    return true;
+}
+
+/* `ready`: what poll said. True if anything was read or written. */
+static bool stream_move(struct stream *stream, short ready)
+{
+    if (!ready)
+        return false;
+    return stream->n ? pass_on(stream) : take_in(stream);
+}
+
+/* Nothing is to be passed on any more. */
+static void stream_give_up(struct stream *stream)
+{
+    stream->n = 0;
+    close_fd(&stream->in);
+}
+
+/* Also of one that was not opened (all zero). The tail stays. */
+static void stream_close(struct stream *stream)
+{
+    close_fd(&stream->command);
+    close_fd(&stream->in);
+}
+
+/* ==== The command ==== */
+
+/* The loop of one command. What only shows when one looks (a signal to us, a command
+ * that was stopped, another size of the terminal) is looked at ten times a second: the
+ * library sets no signal handlers. */
 
 #define MS_NS 1000000ll
 

@@ -1,11 +1,68 @@
 /* SPDX-License-Identifier: MIT */
-/* One command, run to its end by the runner and guard of process/, while its output
- * passes through. If we die, the guard ends it. */
+/* The end of what a command writes, as text that can be stored: secrets are taken out
+ * of it, wherever it was cut into parts, and bytes that are no UTF-8 (and NUL) become
+ * \xNN. */
 #ifndef SESSION_COMMANDS_COMMAND_RUN_H
 #define SESSION_COMMANDS_COMMAND_RUN_H
 
 #include "cairn/board.h"
 #include "secrets/redact.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+
+enum { TAIL_BYTES = 4096 };
+
+struct tail {
+    struct redact_stream values;
+    struct buf window; /* without secret values; those of a known form are in it */
+};
+
+/* `redactor`: of the values that are secret; NULL: none. */
+void tail_begin(struct tail *tail, const struct redactor *redactor);
+void tail_add(struct tail *tail, struct str bytes);
+/* Appends the text, at most TAIL_BYTES. CAIRN_ENOMEM */
+int tail_end(struct tail *tail, struct buf *text, struct cairn_error *error);
+void tail_release(struct tail *tail);
+
+/* A pseudoterminal between a command and one of our outputs that is a terminal: the
+ * command sees a terminal, and what it writes passes through us. Only its output does;
+ * the command reads the real terminal, which stays its controlling one, so keys such as
+ * Ctrl-C and Ctrl-Z reach it without us.
+ *
+ * The pseudoterminal changes nothing of what is written (no OPOST), so the real one
+ * does that, once. Programs that draw on the whole screen set the modes of the terminal
+ * that they write to: what they change there is changed of the real one, too. */
+
+struct terminal {
+    int real;   /* ours */
+    int master; /* where we read what is written */
+    struct termios seen;
+    struct winsize size;
+};
+
+/* One output of a command, on its way through us: from a pipe, or a pseudoterminal, to
+ * where it goes, with its tail kept. Nothing blocks.
+ *
+ *   stream_open -> stream_started -> [stream_watch, poll, stream_move] -> stream_close
+ */
+
+struct stream {
+    int in;      /* -1: it has ended */
+    int command; /* the command's end; -1: it was given away */
+    int out;     /* -1: nowhere, or nobody reads there any more */
+    bool is_terminal;
+    struct terminal terminal;
+    char pending[4096]; /* poll promises that a pipe takes so many at once */
+    size_t from, n;     /* of it, still to be written */
+    int failed; /* errno of a write, 0: none; that nobody reads any more is none */
+    struct tail tail;
+};
+
+/* One command, run to its end by the runner and guard of process/, while its output
+ * passes through. If we die, the guard ends it. */
 
 struct command_job {
     const char *const *argv; /* ends with NULL */
@@ -19,6 +76,7 @@ struct command_job {
     int in;                          /* stdin, if not 0 */
     const char *const *variables;    /* NAME=value, ends with NULL; or NULL: none */
 };
+
 struct command_end {
     bool started;
     int exit_code;      /* as a shell has it: 128 + n for a signal, 127 and 126 where it
@@ -31,6 +89,7 @@ struct command_end {
     int output_error;    /* errno of passing its output on, 0: none */
     struct buf failure;  /* why it was not started, for people */
 };
+
 /* The caller calls command_end_release in any case. Errors are those of the system;
  * that the command cannot be executed is none. */
 int run_one_command(struct cairn_store *store, const struct command_job *job,

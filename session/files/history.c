@@ -1,13 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/files/history_int.h"
+/* The files of all checkpoints: versions of one file, lines in all versions, and where a line came to be. */
+#include "session/files/files_int.h"
+
+#include "session/line_int.h"
+#include "session/session_int.h"
 
 #include "base/array.h"
-#include "session/line_int.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "cairn/files.h"
+#include "snapshot/diff.h"
+#include "snapshot/ignore.h"
+#include "snapshot/search.h"
+#include "snapshot/snapshot.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
+
+#define STEP_NONE UINT32_MAX
+
+enum step_state { STEP_UNREAD, STEP_FILES, STEP_EMPTY, STEP_DAMAGED };
+
+/* What is told of a step. The texts are in the arena. */
+struct step_told {
+    char id[CAIRN_ID_MAX];
+    const char *message; /* may be empty */
+    const char *branch;  /* its name, or "" where its row is lost */
+    const char *prompt;  /* the last one of the user then, or NULL */
+};
+
+/* ==== The checkpoints, in order ==== */
 
 /* ---- Which there are ---- */
 
@@ -57,6 +81,7 @@ struct branch_end {
     uint64_t branch, from_seq;
     uint32_t last; /* its last step, STEP_NONE: none yet */
 };
+
 struct branches {
     struct history *h;
     struct branch_end *at;
@@ -137,8 +162,13 @@ static int load_all(struct history *h)
     return rc;
 }
 
-int history_open(struct history *h, struct cairn_store *store, const char *session,
-                 const char *at, bool all, struct cairn_error *error)
+/* Begins a read transaction. The steps are those that led to the present state of the
+ * session, or to a checkpoint (`at` not NULL); `all`: those of all its branches, or
+ * `at` alone. A branch whose beginning was deleted begins with what is left of it.
+ * CAIRN_ENOTFOUND: there are none. history_close in any case. */
+static int history_open(struct history *h, struct cairn_store *store,
+                        const char *session, const char *at, bool all,
+                        struct cairn_error *error)
 {
     *h = (struct history){.newest = STEP_NONE, .error = error};
     int rc = at ? live_begin(&h->live, store, false, error)
@@ -150,7 +180,7 @@ int history_open(struct history *h, struct cairn_store *store, const char *sessi
     return all ? load_all(h) : load_line(h, at);
 }
 
-int history_close(struct history *h, int rc)
+static int history_close(struct history *h, int rc)
 {
     free(h->steps);
     return live_close(&h->live, rc, h->error);
@@ -174,7 +204,9 @@ static int read_root(struct history *h, const struct digest *snapshot)
     return rc;
 }
 
-int history_read(struct history *h, uint32_t at)
+/* What a step holds is read once: 0, and its state says the rest. Damage is a state,
+ * too. */
+static int history_read(struct history *h, uint32_t at)
 {
     struct step *step = &h->steps[at];
     struct arena arena = ARENA_INIT;
@@ -202,7 +234,8 @@ int history_read(struct history *h, uint32_t at)
     return rc;
 }
 
-int history_before(struct history *h, uint32_t at, uint32_t *before)
+/* The nearest step before that holds files, passing over others; or STEP_NONE. */
+static int history_before(struct history *h, uint32_t at, uint32_t *before)
 {
     int rc = 0;
     for (*before = h->steps[at].before; *before != STEP_NONE && !rc;
@@ -230,8 +263,8 @@ static int read_prompt(struct history *h, const struct digest *digest,
     return rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND ? 0 : rc; /* it describes */
 }
 
-int history_tell(struct history *h, uint32_t at, struct arena *arena,
-                 struct step_told *out)
+static int history_tell(struct history *h, uint32_t at, struct arena *arena,
+                        struct step_told *out)
 {
     const struct step *step = &h->steps[at];
     struct sections sections = {0};
@@ -257,4 +290,843 @@ int history_tell(struct history *h, uint32_t at, struct arena *arena,
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
         rc = 0;
     return !rc && arena->failed ? error_nomem(h->error) : rc;
+}
+
+/* ==== The versions of one file ==== */
+
+/* The versions of one path. */
+
+struct logging {
+    struct history h;
+    struct trail trail;
+    int (*each)(void *, const struct cairn_file_version *);
+    void *context;
+    uint64_t left; /* that may be told */
+    uint64_t told, damaged;
+    bool stopped;
+};
+
+/* What a path was in one state. */
+struct look {
+    bool damaged;
+    const struct tree_entry *entry; /* NULL: it was not there */
+};
+
+static int look_at(struct logging *l, uint32_t step, struct look *look)
+{
+    *look = (struct look){.damaged = false};
+    if (step == STEP_NONE)
+        return 0;
+    int rc = history_read(&l->h, step);
+    const struct step *at = &l->h.steps[step];
+    look->damaged = at->state == STEP_DAMAGED;
+    if (rc || at->state != STEP_FILES)
+        return rc;
+    rc = trail_look(&l->trail, l->h.live.store, &at->root, &look->entry, l->h.error);
+    look->damaged = rc == CAIRN_EDAMAGED;
+    return look->damaged ? 0 : rc;
+}
+
+static const char *change_name(const struct look *before, const struct look *after)
+{
+    const struct tree_entry *a = before->entry, *b = after->entry;
+    if (after->damaged)
+        return "damaged";
+    if (!a || !b)
+        return b ? "added" : a ? "removed" : NULL;
+    if (tree_same(a, b))
+        return NULL;
+    struct tree_entry with_mode = *b;
+    with_mode.mode = a->mode;
+    return tree_same(a, &with_mode) ? "mode" : "changed";
+}
+
+static int give_version(struct logging *l, uint32_t step, const char *change,
+                        const struct look *look)
+{
+    struct arena arena = ARENA_INIT;
+    struct step_told told;
+    struct cairn_file file;
+    const char *path = arena_text(&arena, l->trail.path);
+    struct cairn_file_version version = {.change = change,
+                                         .seq = l->h.steps[step].seq,
+                                         .time_ns = l->h.steps[step].time_ns};
+    int rc = path ? history_tell(&l->h, step, &arena, &told) : error_nomem(l->h.error);
+    if (!rc && look->entry && !files_tell(&arena, path, look->entry, &file))
+        rc = error_nomem(l->h.error);
+    if (!rc) {
+        memcpy(version.id, told.id, sizeof version.id);
+        version.message = told.message;
+        version.branch = told.branch;
+        version.file = look->entry ? &file : NULL;
+        l->told += !look->damaged;
+        l->stopped = l->each(l->context, &version) || --l->left == 0;
+    }
+    arena_release(&arena);
+    return rc;
+}
+
+/* A state that is damaged is passed over by what is compared with it. */
+static int look_before(struct logging *l, uint32_t step, struct look *look)
+{
+    uint32_t before = step;
+    int rc;
+    do {
+        rc = history_before(&l->h, before, &before);
+        if (!rc)
+            rc = look_at(l, before, look);
+    } while (!rc && look->damaged);
+    return rc;
+}
+
+static int log_step(struct logging *l, uint32_t step)
+{
+    struct look after, before = {.damaged = false};
+    int rc = look_at(l, step, &after);
+    if (rc || (l->h.steps[step].state == STEP_EMPTY))
+        return rc;
+    l->damaged += after.damaged;
+    if (!after.damaged)
+        rc = look_before(l, step, &before);
+    const char *change = rc ? NULL : change_name(&before, &after);
+    return change ? give_version(l, step, change, &after) : rc;
+}
+
+static int log_all(struct logging *l)
+{
+    int rc = 0;
+    for (size_t i = l->h.n; i-- > 0 && !rc && !l->stopped;)
+        rc = log_step(l, (uint32_t)i);
+    if (rc || l->stopped)
+        return rc;
+    if (l->damaged)
+        return error_set(l->h.error, CAIRN_EDAMAGED,
+                         "%llu of the checkpoints cannot be read: `cairn checkpoint "
+                         "verify` says why",
+                         (unsigned long long)l->damaged);
+    if (!l->told)
+        return error_set(l->h.error, CAIRN_ENOTFOUND,
+                         "none of %llu checkpoints holds %.200s: `cairn checkpoint "
+                         "files` shows what there is",
+                         (unsigned long long)l->h.n, l->trail.path.ptr);
+    return 0;
+}
+
+int cairn_files_log(struct cairn_store *store, const char *session, const char *path,
+                    bool all, uint64_t most,
+                    int (*each)(void *, const struct cairn_file_version *),
+                    void *context, struct cairn_error *error)
+{
+    struct logging l = {.trail = trail_begin(str_of(path)),
+                        .each = each,
+                        .context = context,
+                        .left = most ? most : UINT64_MAX};
+    int rc = history_open(&l.h, store, session, NULL, all, error);
+    if (!rc)
+        rc = log_all(&l);
+    trail_end(&l.trail);
+    return history_close(&l.h, rc);
+}
+
+/* ==== Lines in all versions ==== */
+
+/* Searching in all versions of all files. First the trees are compared, which says
+ * where each version came and went; then each content is read once. */
+
+enum { GREP_STOP = 1, GREP_BINARY = 2 };
+
+enum content_state { CONTENT_UNREAD, CONTENT_WITHOUT, CONTENT_WITH, CONTENT_DAMAGED };
+
+/* A content under a path. */
+struct version {
+    struct str key; /* the digest, and then the path, which ends with a NUL */
+    struct tree_entry entry;
+    uint32_t first, last; /* steps; last: the newest known one that has it */
+    uint8_t state;        /* enum content_state, of the first one with the content */
+};
+
+struct grep {
+    const struct cairn_files_search *options;
+    struct history h;
+    struct search_pattern pattern;
+    struct paths paths;
+    bool has_paths;
+    struct arena arena;
+    struct version *versions;
+    size_t n, room;
+    struct map known, contents; /* by key, and by the digest alone */
+    bool *has_next;             /* of each step: it is not the end of a line */
+    uint64_t limited;           /* checkpoints with more files than are looked at */
+    int (*each)(void *, const struct cairn_file_match *);
+    void *context;
+    struct cairn_files_searched *result;
+    struct cairn_error *error;
+};
+
+/* ---- Where each version is ---- */
+
+static struct str digest_of(const struct version *version)
+{
+    return (struct str){version->key.ptr, DIGEST_SIZE};
+}
+
+static const char *path_of(const struct version *version)
+{
+    return version->key.ptr + DIGEST_SIZE;
+}
+
+static int make_key(struct buf *key, const struct tree_entry *entry, struct str path,
+                    struct cairn_error *error)
+{
+    buf_clear(key);
+    buf_str(key, digest_view(&entry->digest));
+    buf_str(key, path);
+    return buf_check(key, error);
+}
+
+static int add_version(struct grep *g, uint32_t step, struct str key,
+                       const struct tree_entry *entry)
+{
+    struct str kept = arena_str(&g->arena, key);
+    struct version *versions =
+        g->arena.failed || g->n >= MAP_NONE
+            ? NULL
+            : array_room(g->versions, g->n, &g->room, sizeof *versions);
+    if (!versions)
+        return error_nomem(g->error);
+    g->versions = versions;
+    versions[g->n] =
+        (struct version){.key = kept, .entry = *entry, .first = step, .last = step};
+    versions[g->n].entry.name = versions[g->n].entry.target = STR("");
+    uint32_t n = (uint32_t)g->n;
+    if (map_add(&g->known, kept, n, NULL) < 0 ||
+        map_add(&g->contents, digest_of(&versions[n]), n, NULL) < 0)
+        return error_nomem(g->error);
+    g->n++;
+    return 0;
+}
+
+/* What differs between a step and the one before it. */
+struct differing {
+    struct grep *g;
+    uint32_t step, before;
+    struct buf key;
+};
+
+static int note_change(void *context, struct str path, const struct tree_entry *before,
+                       const struct tree_entry *after)
+{
+    struct differing *d = context;
+    struct grep *g = d->g;
+    bool had = before && tree_is_file(before), has = after && tree_is_file(after);
+    int rc = 0;
+    if ((had && has && digest_equal(&before->digest, &after->digest)) ||
+        (g->has_paths && !paths_match(&g->paths, path, false)))
+        return 0;
+    if (had) {
+        rc = make_key(&d->key, before, path, g->error);
+        uint32_t gone = rc ? MAP_NONE : map_get(&g->known, buf_view(&d->key));
+        if (gone != MAP_NONE && g->versions[gone].last < d->before)
+            g->versions[gone].last = d->before;
+    }
+    if (rc || !has)
+        return rc;
+    rc = make_key(&d->key, after, path, g->error);
+    uint32_t there = rc ? 0 : map_get(&g->known, buf_view(&d->key));
+    if (!rc && there == MAP_NONE)
+        return add_version(g, d->step, buf_view(&d->key), after);
+    if (!rc && g->versions[there].last < d->step)
+        g->versions[there].last = d->step;
+    return rc;
+}
+
+static int note_entry(void *context, struct str path, const struct tree_entry *entry)
+{
+    return note_change(context, path, NULL, entry);
+}
+
+static void tell_damaged(struct grep *g, uint32_t step, const char *path)
+{
+    char id[CAIRN_ID_MAX];
+    checkpoint_number(NAMESPACE_DEBUG, g->h.steps[step].seq, id);
+    g->result->damaged++;
+    if (g->options->damaged)
+        g->options->damaged(g->context, id, path, g->error ? g->error->text : "");
+}
+
+/* What came and went with one step. */
+static int collect_step(struct grep *g, uint32_t at)
+{
+    struct differing d = {.g = g, .step = at, .before = STEP_NONE};
+    struct cairn_store *store = g->h.live.store;
+    struct step *step = &g->h.steps[at];
+    int rc = history_read(&g->h, at);
+    if (!rc && step->state == STEP_FILES && !g->options->checkpoint)
+        rc = history_before(&g->h, at, &d.before);
+    if (!rc && step->state == STEP_FILES) {
+        g->result->checkpoints++;
+        rc = d.before == STEP_NONE
+                 ? snapshot_each(store, &step->root, note_entry, &d, g->error)
+                 : snapshot_compare(store, &g->h.steps[d.before].root, &step->root,
+                                    false, note_change, &d, g->error);
+    }
+    buf_release(&d.key);
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ELIMIT) {
+        step->state = STEP_DAMAGED;
+        g->limited += rc == CAIRN_ELIMIT;
+        rc = 0;
+    }
+    if (!rc && step->state == STEP_DAMAGED)
+        tell_damaged(g, at, NULL);
+    return rc;
+}
+
+static int collect(struct grep *g)
+{
+    int rc = 0;
+    if (g->options->checkpoint)
+        return collect_step(g, g->h.newest);
+    g->has_next = calloc(g->h.n, sizeof *g->has_next);
+    if (!g->has_next)
+        return error_nomem(g->error);
+    for (uint32_t i = 0; i < g->h.n && !rc; i++) {
+        if (g->h.steps[i].before != STEP_NONE)
+            g->has_next[g->h.steps[i].before] = true;
+        rc = collect_step(g, i);
+    }
+    return rc;
+}
+
+/* ---- Until when it is there ---- */
+
+/* Does the end of a line have it? *at: where that is. */
+static int look_at_end(struct grep *g, const struct version *version,
+                       struct trail *trail, uint32_t end, uint32_t *at, bool *has)
+{
+    const struct tree_entry *entry;
+    int rc = 0;
+    *at = end;
+    *has = false;
+    if (g->h.steps[end].state != STEP_FILES)
+        rc = history_before(&g->h, end, at);
+    if (rc || *at == STEP_NONE)
+        return rc;
+    rc = trail_look(trail, g->h.live.store, &g->h.steps[*at].root, &entry, g->error);
+    if (rc == CAIRN_EDAMAGED)
+        return 0; /* nobody knows: it was told of */
+    *has = !rc && entry && tree_is_file(entry) &&
+           digest_equal(&entry->digest, &version->entry.digest);
+    return rc;
+}
+
+static int find_last(struct grep *g, struct version *version, bool *present)
+{
+    struct trail trail = trail_begin(str_of(path_of(version)));
+    int rc = 0;
+    *present = false;
+    for (uint32_t i = 0; g->has_next && i < g->h.n && !rc; i++) {
+        uint32_t at;
+        bool has;
+        if (g->has_next[i] && i != g->h.newest)
+            continue;
+        rc = look_at_end(g, version, &trail, i, &at, &has);
+        if (!rc && has && at > version->last)
+            version->last = at;
+        *present |= !rc && has && i == g->h.newest;
+    }
+    trail_end(&trail);
+    return rc;
+}
+
+/* ---- What is in it ---- */
+
+struct reading {
+    struct grep *g;
+    struct search search;
+    struct arena arena;
+    struct version *version;
+    struct cairn_file_match match;
+    bool told; /* `match` says where it is */
+    bool begun, binary, found;
+};
+
+static int describe(struct reading *r)
+{
+    struct grep *g = r->g;
+    struct step_told first, last;
+    int rc = find_last(g, r->version, &r->match.present);
+    if (!rc)
+        rc = history_tell(&g->h, r->version->first, &r->arena, &first);
+    if (!rc)
+        rc = history_tell(&g->h, r->version->last, &r->arena, &last);
+    if (rc)
+        return rc;
+    r->told = true;
+    memcpy(r->match.id, first.id, sizeof first.id);
+    memcpy(r->match.last, last.id, sizeof last.id);
+    r->match.seq = g->h.steps[r->version->first].seq;
+    r->match.last_seq = g->h.steps[r->version->last].seq;
+    r->match.time_ns = g->h.steps[r->version->first].time_ns;
+    r->match.path = path_of(r->version);
+    return 0;
+}
+
+static int note_hit(void *context, const struct search_hit *hit)
+{
+    struct reading *r = context;
+    struct grep *g = r->g;
+    int rc = r->told ? 0 : describe(r);
+    if (rc)
+        return rc;
+    r->found = true;
+    r->match.binary = r->binary;
+    r->match.line = r->binary ? 0 : hit->line;
+    r->match.text = r->binary ? "" : hit->text.ptr;
+    r->match.bytes = r->binary ? 0 : hit->text.len;
+    r->match.cut = hit->cut;
+    g->result->matches++;
+    if (g->each(g->context, &r->match))
+        return GREP_STOP;
+    return r->binary ? GREP_BINARY : 0;
+}
+
+static int look_at_part(void *context, struct str part)
+{
+    struct reading *r = context;
+    if (!r->begun)
+        r->binary = text_is_binary(part);
+    r->begun = true;
+    r->g->result->bytes += part.len;
+    return search_part(&r->search, part, r->g->error);
+}
+
+/* GREP_STOP: no more is wanted. */
+static int search_version(struct grep *g, struct version *version)
+{
+    struct reading r = {.g = g, .version = version};
+    struct version *content = &g->versions[map_get(&g->contents, digest_of(version))];
+    if (content->state == CONTENT_WITHOUT || content->state == CONTENT_DAMAGED)
+        return 0;
+    r.search = (struct search){.pattern = &g->pattern, .hit = note_hit, .context = &r};
+    int rc =
+        snapshot_content(g->h.live.store, &version->entry, look_at_part, &r, g->error);
+    if (!rc)
+        rc = search_end(&r.search, g->error);
+    search_release(&r.search);
+    arena_release(&r.arena);
+    g->result->contents += content->state == CONTENT_UNREAD;
+    content->state = rc == CAIRN_EDAMAGED ? CONTENT_DAMAGED
+                     : r.found            ? CONTENT_WITH
+                                          : CONTENT_WITHOUT;
+    if (rc == CAIRN_EDAMAGED)
+        tell_damaged(g, version->first, path_of(version));
+    return rc == CAIRN_EDAMAGED || rc == GREP_BINARY ? 0 : rc;
+}
+
+/* ---- All of it ---- */
+
+static int take_paths(struct grep *g)
+{
+    const struct cairn_files_search *options = g->options;
+    if (!options->n_paths)
+        return 0;
+    struct str *texts = arena_take(&g->arena, options->n_paths, sizeof *texts);
+    if (!texts)
+        return error_nomem(g->error);
+    for (size_t i = 0; i < options->n_paths; i++)
+        texts[i] = str_of(options->paths[i]);
+    g->has_paths = true;
+    return paths_open(&g->paths, texts, options->n_paths, g->error);
+}
+
+static int grep(struct grep *g)
+{
+    int rc = collect(g);
+    if (!rc && !g->result->checkpoints && !g->result->damaged)
+        return error_set(g->error, CAIRN_ENOTFOUND,
+                         "no checkpoint that is searched holds files: `cairn session "
+                         "config files DIR` has later ones hold those below DIR");
+    for (size_t i = 0; i < g->n && !rc; i++)
+        rc = search_version(g, &g->versions[i]);
+    if (rc == GREP_STOP || rc < 0)
+        return rc < 0 ? rc : 0;
+    if (g->limited && g->limited == g->result->damaged)
+        return error_set(g->error, CAIRN_ELIMIT,
+                         "some checkpoints have more files than can be searched, and "
+                         "all else was searched");
+    return g->result->damaged
+               ? error_set(g->error, CAIRN_EDAMAGED,
+                           "something of the files is damaged, and all else was "
+                           "searched: `cairn checkpoint verify` says what")
+               : 0;
+}
+
+int cairn_files_search(struct cairn_store *store, const char *session,
+                       const struct cairn_files_search *options,
+                       int (*each)(void *, const struct cairn_file_match *),
+                       void *context, struct cairn_files_searched *result,
+                       struct cairn_error *error)
+{
+    SIZE_CHECK("cairn_files_search", options, error);
+    struct cairn_error own = {0};
+    struct grep g = {.options = options,
+                     .each = each,
+                     .context = context,
+                     .result = result,
+                     .error = error ? error : &own};
+    *result = (struct cairn_files_searched){.checkpoints = 0};
+    int rc = search_pattern_init(&g.pattern, str_of(options->pattern), options->fixed,
+                                 options->ignore_case, g.error);
+    if (!rc)
+        rc = take_paths(&g);
+    if (!rc) {
+        rc = history_open(&g.h, store, session, options->checkpoint, true, g.error);
+        if (!rc)
+            rc = grep(&g);
+        rc = history_close(&g.h, rc);
+    }
+    if (g.has_paths)
+        paths_close(&g.paths);
+    search_pattern_release(&g.pattern);
+    free(g.versions);
+    free(g.has_next);
+    map_release(&g.known);
+    map_release(&g.contents);
+    arena_release(&g.arena);
+    return rc;
+}
+
+/* ==== Where a line came to be ==== */
+
+/* In which checkpoint each line of a file came to be: back over the checkpoints that
+ * led to one, each version is compared with the one before it. */
+
+/* A line of the file as it is at the end, and where it is in the version at hand. */
+struct origin {
+    uint32_t step;
+    const char *path; /* what the file was called then */
+    size_t line;      /* there, from 0 */
+};
+
+struct blame {
+    struct history h;
+    struct trail trail;
+    struct arena arena;
+    struct buf text;      /* as it is at the end */
+    struct buf now, then; /* a version, and the one before it */
+    uint32_t at;          /* the step of `now` */
+    struct tree_entry entry;
+    const char *path;
+    size_t first, n;        /* the lines that are asked for */
+    struct origin *origins; /* [n] */
+    size_t *lines;          /* [left] in `now` */
+    size_t *which;          /* [left] their indexes in `origins`, ascending */
+    size_t left;            /* that are not known yet */
+    uint64_t damaged;       /* checkpoints that were passed over */
+    struct step_told *told; /* [steps]; an empty id: not told yet */
+    struct cairn_error *error;
+};
+
+/* ---- Contents ---- */
+
+static int add_part(void *context, struct str part)
+{
+    buf_str(context, part);
+    return 0;
+}
+
+/* 1: a text, 0: not. */
+static int read_text(struct blame *b, const struct tree_entry *entry, struct buf *out)
+{
+    buf_clear(out);
+    if (entry->kind != TREE_FILE)
+        return 0;
+    int rc = snapshot_content(b->h.live.store, entry, add_part, out, b->error);
+    if (!rc)
+        rc = buf_check(out, b->error);
+    return rc ? rc : !text_is_binary(buf_view(out));
+}
+
+static size_t count_lines(struct str text)
+{
+    size_t n = 0;
+    while (text.len) {
+        size_t length = text_line_length(text);
+        text = (struct str){text.ptr + length, text.len - length};
+        n++;
+    }
+    return n;
+}
+
+/* ---- Where it begins ---- */
+
+static int find_end(struct blame *b, const char *path)
+{
+    const struct tree_entry *entry = NULL;
+    int rc = 0;
+    b->at = b->h.newest;
+    rc = history_read(&b->h, b->at);
+    if (!rc && b->h.steps[b->at].state != STEP_FILES)
+        rc = history_before(&b->h, b->at, &b->at);
+    if (!rc && b->at == STEP_NONE)
+        return error_set(b->error, CAIRN_ENOTFOUND,
+                         "no checkpoint holds files: `cairn session config files DIR` "
+                         "has later ones hold those below DIR");
+    if (!rc)
+        rc = trail_look(&b->trail, b->h.live.store, &b->h.steps[b->at].root, &entry,
+                        b->error);
+    if (rc)
+        return rc;
+    if (!entry)
+        return error_set(
+            b->error, CAIRN_ENOTFOUND,
+            "checkpoint debug:%llu has no %.200s: `cairn checkpoint log PATH` "
+            "shows which have it",
+            (unsigned long long)b->h.steps[b->at].seq, path);
+    b->entry = *entry;
+    rc = read_text(b, entry, &b->now);
+    if (rc < 0)
+        return rc;
+    return rc ? 0
+              : error_set(b->error, CAIRN_EUSAGE,
+                          "%.200s has no lines: it is no file, is binary, or has more "
+                          "than 4 MiB",
+                          path);
+}
+
+static int take_lines(struct blame *b, const char *path, uint64_t line)
+{
+    size_t all = count_lines(buf_view(&b->now));
+    if (line > all)
+        return error_set(b->error, CAIRN_ENOTFOUND,
+                         "%.200s has %zu lines at checkpoint debug:%llu", path, all,
+                         (unsigned long long)b->h.steps[b->at].seq);
+    b->path = path;
+    b->first = line ? (size_t)line - 1 : 0;
+    b->n = b->left = line ? 1 : all;
+    b->origins = arena_take(&b->arena, b->n, sizeof *b->origins);
+    b->lines = arena_take(&b->arena, b->n, sizeof *b->lines);
+    b->which = arena_take(&b->arena, b->n, sizeof *b->which);
+    b->told = arena_take(&b->arena, b->h.n, sizeof *b->told);
+    buf_str(&b->text, buf_view(&b->now));
+    if (b->arena.failed || b->text.failed)
+        return error_nomem(b->error);
+    for (size_t i = 0; i < b->n; i++) {
+        b->lines[i] = b->first + i;
+        b->which[i] = i;
+    }
+    return 0;
+}
+
+/* ---- Back ---- */
+
+/* Those lines of the version at hand came with it: those that are TEXT_LINE_NEW in
+ * `before` (NULL: all). The others are looked for there. */
+static void settle(struct blame *b, const size_t *before)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < b->left; i++) {
+        if (!before || before[i] == TEXT_LINE_NEW) {
+            b->origins[b->which[i]] = (struct origin){b->at, b->path, b->lines[i]};
+        } else {
+            b->which[kept] = b->which[i];
+            b->lines[kept++] = before[i];
+        }
+    }
+    b->left = kept;
+}
+
+/* The version before is a text, too. */
+static int step_back(struct blame *b)
+{
+    struct text_diff diff;
+    size_t *before = calloc(b->left, sizeof *before);
+    if (!before)
+        return error_nomem(b->error);
+    int rc = text_diff(buf_view(&b->then), buf_view(&b->now), &diff, b->error);
+    if (!rc) {
+        memcpy(before, b->lines, b->left * sizeof *before);
+        text_trace(&diff, before, b->left);
+        text_diff_release(&diff);
+        settle(b, before);
+        struct buf now = b->now;
+        b->now = b->then;
+        b->then = now;
+    }
+    free(before);
+    return rc;
+}
+
+/* A file that is gone since, with the same content. */
+struct renaming {
+    const struct digest *content;
+    struct arena *arena;
+    const char *path; /* or NULL */
+};
+
+static int note_gone(void *context, struct str path, const struct tree_entry *before,
+                     const struct tree_entry *after)
+{
+    struct renaming *r = context;
+    if (!after && tree_is_file(before) && digest_equal(&before->digest, r->content))
+        r->path = arena_text(r->arena, path);
+    return r->path || r->arena->failed;
+}
+
+/* 1: it had another name at that step, 0: it was not there. */
+static int follow_rename(struct blame *b, uint32_t before)
+{
+    struct renaming r = {&b->entry.digest, &b->arena, NULL};
+    if (!b->entry.size)
+        return 0;
+    int rc = snapshot_compare(b->h.live.store, &b->h.steps[before].root,
+                              &b->h.steps[b->at].root, false, note_gone, &r, b->error);
+    if (rc < 0 || b->arena.failed)
+        return rc < 0 ? rc : error_nomem(b->error);
+    if (!r.path)
+        return 0;
+    trail_end(&b->trail);
+    b->trail = trail_begin(str_of(r.path));
+    b->path = r.path;
+    return 1;
+}
+
+/* The version before, as far as it can be read. */
+struct version_before {
+    uint32_t step;   /* or STEP_NONE */
+    bool is_there;   /* the path is, then `entry` is set */
+    bool same, text; /* the same content; another one, which is in b->then */
+    struct tree_entry entry;
+};
+
+static int read_version(struct blame *b, struct version_before *version)
+{
+    const struct tree_entry *entry = NULL;
+    struct step *step = &b->h.steps[version->step];
+    int rc = trail_look(&b->trail, b->h.live.store, &step->root, &entry, b->error);
+    version->is_there = !rc && entry;
+    if (rc || !entry)
+        return rc;
+    version->entry = *entry;
+    version->same =
+        entry->kind == TREE_FILE && digest_equal(&entry->digest, &b->entry.digest);
+    rc = version->same ? 0 : read_text(b, entry, &b->then);
+    version->text = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+/* Damaged ones are passed over, and counted. */
+static int find_before(struct blame *b, struct version_before *version)
+{
+    int rc = 0;
+    *version = (struct version_before){.step = b->h.steps[b->at].before};
+    for (; version->step != STEP_NONE && !rc;
+         version->step = b->h.steps[version->step].before) {
+        rc = history_read(&b->h, version->step);
+        if (!rc && b->h.steps[version->step].state == STEP_EMPTY)
+            continue;
+        bool damaged = b->h.steps[version->step].state == STEP_DAMAGED;
+        if (!rc && !damaged)
+            rc = read_version(b, version);
+        damaged |= rc == CAIRN_EDAMAGED;
+        if (!damaged)
+            break;
+        b->damaged++;
+        rc = 0;
+    }
+    return rc;
+}
+
+static int go_back(struct blame *b)
+{
+    struct version_before version;
+    int rc = find_before(b, &version);
+    if (!rc && version.step != STEP_NONE && !version.is_there) {
+        rc = follow_rename(b, version.step);
+        if (rc == 1) {
+            b->at = version.step;
+            return 0;
+        }
+    }
+    if (rc)
+        return rc;
+    if (!version.same && !version.text) {
+        settle(b, NULL);
+        return 0;
+    }
+    if (version.text)
+        rc = step_back(b);
+    b->entry = version.entry;
+    b->at = version.step;
+    return rc;
+}
+
+/* ---- Telling ---- */
+
+static int tell_step(struct blame *b, uint32_t step)
+{
+    struct step_told *told = &b->told[step];
+    return told->id[0] ? 0 : history_tell(&b->h, step, &b->arena, told);
+}
+
+static int give_lines(struct blame *b,
+                      int (*each)(void *, const struct cairn_file_line *),
+                      void *context)
+{
+    struct str rest = buf_view(&b->text);
+    int rc = 0, stopped = 0;
+    for (size_t i = 0; i < b->first + b->n && !rc && !stopped; i++) {
+        size_t length = text_line_length(rest);
+        struct str text = {rest.ptr, length};
+        rest = (struct str){rest.ptr + length, rest.len - length};
+        if (i < b->first)
+            continue;
+        const struct origin *origin = &b->origins[i - b->first];
+        const struct step_told *told = &b->told[origin->step];
+        rc = tell_step(b, origin->step);
+        if (rc)
+            break;
+        text.len -= text.ptr[text.len - 1] == '\n';
+        struct cairn_file_line line = {.line = i + 1,
+                                       .text = text.ptr,
+                                       .bytes = text.len,
+                                       .seq = b->h.steps[origin->step].seq,
+                                       .time_ns = b->h.steps[origin->step].time_ns,
+                                       .message = told->message,
+                                       .prompt = told->prompt,
+                                       .path = origin->path,
+                                       .line_then = origin->line + 1};
+        memcpy(line.id, told->id, sizeof line.id);
+        stopped = each(context, &line);
+    }
+    return rc;
+}
+
+int cairn_files_blame(struct cairn_store *store, const char *session, const char *at,
+                      const char *path, uint64_t line,
+                      int (*each)(void *, const struct cairn_file_line *),
+                      void *context, struct cairn_error *error)
+{
+    struct blame b = {.trail = trail_begin(str_of(path)), .error = error};
+    int rc = history_open(&b.h, store, session, at, false, error);
+    if (!rc)
+        rc = find_end(&b, path);
+    if (!rc)
+        rc = take_lines(&b, path, line);
+    while (!rc && b.left)
+        rc = go_back(&b);
+    if (!rc)
+        rc = give_lines(&b, each, context);
+    if (!rc && b.damaged)
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "%llu of the checkpoints cannot be read, so a line may be older "
+                       "than it seems: `cairn checkpoint verify` says why",
+                       (unsigned long long)b.damaged);
+    buf_release(&b.text);
+    buf_release(&b.now);
+    buf_release(&b.then);
+    trail_end(&b.trail);
+    rc = history_close(&b.h, rc);
+    arena_release(&b.arena);
+    return rc;
 }

@@ -37,10 +37,12 @@ int move_finish(struct move *m, const struct log_entry *entry);
 
 /* What a transaction returns that was only to be looked at. */
 enum { MOVE_LOOKED = 2 };
+
 /* Transactions with files in place after them, as the options say; `once` returns
  * MOVE_LOOKED for a dry run. Of `files` the caller sets what is special, and releases
  * nothing. *looked: it was one. */
 typedef int move_once_fn(void *context, struct files_taken *files);
+
 int move_with_files(struct cairn_store *store, const char *session,
                     const struct cairn_restore_options *options,
                     struct files_taken *files, move_once_fn *once, void *context,
@@ -52,22 +54,16 @@ void move_put_origin(const struct move *m, struct buf *out);
 /* One transaction of a restore. */
 typedef int restore_fn(struct move *m, const char *id,
                        const struct cairn_restore_options *options);
+
 /* That, with files in place after it. `back`: it takes a restore back. `given` and
  * `report` may be NULL. */
 int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
                  bool back, const char *id, const struct cairn_restore_options *given,
                  struct cairn_restored *report, struct cairn_error *error);
-
-/* A branch of the session by name, copied into its arena; found->branch 0: there is
- * none, or CAIRN_ENOTFOUND. */
-int branch_find(struct live *live, struct str name, struct branch_row *found,
-                struct cairn_error *error);
 int branch_must_find(struct live *live, const char *name, struct branch_row *found,
                      struct cairn_error *error);
-
 /* A free one: "main" becomes "main-2", and that "main-3". */
 int branch_free_name(struct move *m, char out[CAIRN_SESSION_NAME_MAX]);
-
 /* The checkpoint that has the state of a branch: its newest one, or the one where it
  * begins; damaged ones are not passed over. CAIRN_ENOTFOUND: there is none. */
 int branch_state(struct live *live, const struct branch_row *row, uint64_t *seq,

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions that were imported before. The setting `from.S` says which session of which
- * store session S was imported from, and how far both had come: so what is new in a
- * file is added to a session that was not changed here since, in the same transaction
- * as everything else of it. One that was changed stays as it is, and what is new gets a
- * session of its own. */
+/* What an import leaves out, and says so. */
 #include "session/transfer/transfer_int.h"
 
 #include "base/array.h"
@@ -14,8 +10,65 @@
 #include "storage/store.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ==== What is left out ==== */
+
+void import_refuse(struct importing *im, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    im->result.refused++;
+    if (im->calls && im->calls->refused)
+        im->calls->refused(im->calls->context, text);
+}
+
+int import_incomplete(struct importing *im, const char *type)
+{
+    import_refuse(im, "line %llu: this %s is not complete",
+                  (unsigned long long)im->line, type);
+    return 0;
+}
+
+int import_left_out(struct importing *im, int rc, const char *what,
+                    const struct cairn_error *why)
+{
+    if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND && rc != CAIRN_ENEWER &&
+        rc != CAIRN_ELIMIT)
+        return why->text[0] ? error_set(im->error, rc, "%s", why->text) : rc;
+    import_refuse(im, "line %llu: %s: %s", (unsigned long long)im->line, what,
+                  why->text);
+    return 0;
+}
+
+/* ==== A new session ==== */
+
+/* The session of this store that one of a file becomes. */
+
+int import_make_session(struct importing *im)
+{
+    struct session_import *s = &im->session;
+    struct moment started = {.utc_ns = s->started_ns, .boot_id = STR("")};
+    int rc = s->name[0] ? session_free_name(im->store, s->name, im->error) : 0;
+    if (!rc)
+        rc = session_begin(&s->live, s->name[0] ? s->name : NULL, &started, false,
+                           im->error);
+    s->made = rc == 0;
+    return rc;
+}
+
+/* ==== What is known of one that was imported before ==== */
+
+/* Sessions that were imported before. The setting `from.S` says which session of which
+ * store session S was imported from, and how far both had come: so what is new in a
+ * file is added to a session that was not changed here since, in the same transaction
+ * as everything else of it. One that was changed stays as it is, and what is new gets a
+ * session of its own. */
 
 /* ---- Turns ---- */
 

@@ -104,7 +104,7 @@ struct importing {
     struct cairn_error *error;
 };
 
-/* ---- export_messages.c ---- */
+/* ---- export.c ---- */
 
 struct message_export {
     struct cairn_store *store;
@@ -118,7 +118,7 @@ struct message_export {
 int export_messages(const struct message_export *out, uint64_t session,
                     struct cairn_error *error);
 
-/* ---- refusals.c ---- */
+/* ---- import_again.c ---- */
 
 /* That a line lacks something, or has what cannot be. Returns 0. */
 int import_incomplete(struct importing *im, const char *type);
@@ -129,7 +129,7 @@ void import_refuse(struct importing *im, const char *format, ...)
 int import_left_out(struct importing *im, int rc, const char *what,
                     const struct cairn_error *why);
 
-/* ---- make_session.c ---- */
+/* ---- import_again.c ---- */
 
 /* With the first part of it that is new. */
 int import_make_session(struct importing *im);
@@ -162,25 +162,25 @@ int import_note_origin(struct importing *im);
 /* Takes back what this import has noted. */
 int import_forget_origins(struct importing *im);
 
-/* ---- import_session.c ---- */
+/* ---- import.c ---- */
 
 int import_session_begin(struct importing *im, const struct line *line);
 int import_branch(struct importing *im, const struct line *line);
 int import_object(struct importing *im, const struct line *line);
 int import_checkpoint(struct importing *im, const struct line *line);
 int import_present(struct importing *im, const struct line *line);
-/* ---- import_messages.c ---- */
+/* ---- import.c ---- */
 
 int import_message(struct importing *im, const struct line *line);
 /* Puts what stands for messages that were refused. */
 int import_mend_messages(struct importing *im);
 
-/* ---- import_session.c again ---- */
+/* ---- import.c again ---- */
 
 /* Commits what was made; rc: of what came before, then nothing is. */
 int import_session_end(struct importing *im, int rc);
 
-/* ---- import_merge.c ---- */
+/* ---- import.c ---- */
 
 int import_merge(struct importing *im, const struct line *line);
 /* Once the branches are made. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The context of an agent in a checkpoint: what is taken must be written back as the
  * very same bytes. */
-#include "session/outside/context.h"
+#include "session/outside.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,9 +3,8 @@
  * within their bounds, settings stay JSON, an entry is made once, and what was put in
  * can be taken out again, so that nothing of ours is left. */
 #include "base/json_scan.h"
-#include "session/agents/hook_event.h"
-#include "session/agents/hook_settings.h"
-#include "session/agents/strategy.h"
+#include "session/agent_events.h"
+#include "session/talk/agent_settings.h"
 #include "tests/fuzz/fuzz.h"
 
 #define COMMAND "cairn session hook --strategy smart"

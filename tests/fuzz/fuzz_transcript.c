@@ -2,7 +2,7 @@
 /* Lines of transcripts: what is told of one lies within it, its strings written anew
  * read the same, and no start of an object is an object. */
 #include "base/json_scan.h"
-#include "session/messages/transcript.h"
+#include "session/messages.h"
 #include "tests/fuzz/fuzz.h"
 
 static bool lies_in(struct str part, struct str whole)

@@ -2,7 +2,7 @@
 /* What stays of a stream: each rule, and random lists against the rules read one by
  * one.
  */
-#include "session/retention.h"
+#include "session/keep.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

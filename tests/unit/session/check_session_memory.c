@@ -2,10 +2,9 @@
 /* make: wrap=malloc,calloc,realloc */
 /* Each allocation refused in turn: CAIRN_ENOMEM, and the output is left alone, until
  * nothing is refused any more. */
-#include "session/board/cascade.h"
-#include "session/board/contradictions.h"
-#include "session/board/gaps.h"
-#include "session/retention.h"
+#include "session/board/beliefs.h"
+#include "session/board/confidence.h"
+#include "session/keep.h"
 
 #include "tests/support/memory/refuse_allocations.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names, messages and tags of all triggers, and whether they make a checkpoint. */
-#include "session/triggers.h"
+#include "session/settings.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

@@ -5,8 +5,6 @@
 
 #include "session/board/beliefs.h"
 #include "session/board/confidence.h"
-#include "session/board/gaps.h"
-#include "session/board/status.h"
 #include "tests/support/random.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a change of confidence is carried on, and its pages. */
-#include "session/board/cascade.h"
+#include "session/board/beliefs.h"
 
 #include "session/board/confidence.h"
 #include "tests/support/random.h"

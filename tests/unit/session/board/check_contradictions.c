@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pairs that cannot both be true, against a look at every pair. */
-#include "session/board/contradictions.h"
+#include "session/board/beliefs.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scores at a fixed clock, suggestions, closing by itself, and the order of gaps. */
-#include "session/board/gaps.h"
+#include "session/board/confidence.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every move between two states of a hypothesis, and the names of all states. */
-#include "session/board/status.h"
+#include "session/board/confidence.h"
 
 #include "tests/support/suite.h"
 
@@ -50,32 +50,23 @@ START_TEST(test_a_refusal_says_what_is_allowed)
 }
 END_TEST
 
-/* parse(name(i)) is i for all numbers up to `last`; others have no name. */
-#define CHECK_NAMES(type, last, listed)                                              \
-    do {                                                                             \
-        enum type found = (enum type)0;                                              \
-        for (int i = 1; i <= (last); i++) {                                          \
-            const char *name = type##_name((enum type)i);                            \
-            ck_assert_ptr_nonnull(name);                                             \
-            ck_assert_int_eq(type##_parse(str_of(name), &found, NULL), 0);           \
-            ck_assert_int_eq(found, i);                                              \
-        }                                                                            \
-        ck_assert_ptr_null(type##_name((enum type)0));                               \
-        ck_assert_ptr_null(type##_name((enum type)((last) + 1)));                    \
-        ck_assert_int_eq(type##_parse(STR("Open"), &found, &failure), CAIRN_EUSAGE); \
-        ck_assert_int_eq(found, last);                                               \
-        ck_assert_msg(strstr(failure.text, listed) != NULL, "%s", failure.text);     \
+/* Each number up to `last` has its name, others have none. */
+#define CHECK_NAMES(type, last, ...)                                   \
+    do {                                                               \
+        static const char *const names[] = {__VA_ARGS__};              \
+        for (int i = 1; i <= (last); i++)                              \
+            ck_assert_str_eq(type##_name((enum type)i), names[i - 1]); \
+        ck_assert_ptr_null(type##_name((enum type)0));                 \
+        ck_assert_ptr_null(type##_name((enum type)((last) + 1)));      \
     } while (0)
 
 START_TEST(test_names)
 {
-    CHECK_NAMES(hypothesis_status, 4,
-                "'Open' is no status of a hypothesis; take proposed, testing, "
-                "confirmed or rejected");
-    CHECK_NAMES(gap_status, 3, "take open, filled or closed");
-    CHECK_NAMES(check_status, 6,
-                "take pending, running, passed, failed, timeout or error");
-    CHECK_NAMES(branch_status, 4, "take active, merged, abandoned or archived");
+    CHECK_NAMES(hypothesis_status, 4, "proposed", "testing", "confirmed", "rejected");
+    CHECK_NAMES(gap_status, 3, "open", "filled", "closed");
+    CHECK_NAMES(check_status, 6, "pending", "running", "passed", "failed", "timeout",
+                "error");
+    CHECK_NAMES(branch_status, 4, "active", "merged", "abandoned", "archived");
 }
 END_TEST
 

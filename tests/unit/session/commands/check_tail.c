@@ -2,7 +2,7 @@
 /* The end of an output: the same wherever it was cut into parts, without secrets, and
  * always text that an item can have. */
 #include "base/utf8.h"
-#include "session/commands/tail.h"
+#include "session/commands/command_run.h"
 #include "tests/support/random.h"
 #include "tests/support/suite.h"
 
