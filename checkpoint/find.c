@@ -71,8 +71,8 @@ static const char *skip_prefix(const char *id, uint8_t namespace_id)
 bool checkpoint_is_like_id(struct str text)
 {
     struct parsed_id id;
-    for (uint8_t i = NAMESPACE_WORKFLOW; i <= NAMESPACE_DEBUG; i++) {
-        struct str name = str_of(namespace_name(i));
+    for (int i = NAMESPACE_WORKFLOW; i <= NAMESPACE_DEBUG; i++) {
+        struct str name = str_of(namespace_name((uint8_t)i));
         if (text.len > name.len && text.ptr[name.len] == ':' &&
             strncasecmp(text.ptr, name.ptr, name.len) == 0)
             return true;
