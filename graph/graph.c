@@ -170,7 +170,9 @@ static int add_group(struct parts *parts, uint32_t target, uint8_t open)
 
 static uint32_t find_group(const struct parts *parts, uint32_t target, uint8_t open)
 {
+    assert(parts->first);
     uint32_t at = parts->first[target];
+    assert(at == NODE_NONE || parts->groups);
     while (at != NODE_NONE && parts->groups[at].open != open)
         at = parts->groups[at].next;
     return at;
@@ -246,12 +248,14 @@ static int parts_find(struct parts *parts, const struct part_values *v, uint32_t
     }
     if (rc)
         return rc;
-    uint32_t first = find_place(&parts->groups[index], place);
+    struct part_group *group = &parts->groups[index];
+    assert(parts->groups && group->at);
+    uint32_t first = find_place(group, place);
     if (first == UINT32_MAX)
         return CAIRN_ENOTFOUND;
-    if (parts->groups[index].at[first].part == NODE_NONE)
+    if (group->at[first].part == NODE_NONE)
         rc = add_part(parts, index, first);
-    *part = parts->groups[index].at[first].part;
+    *part = group->at[first].part;
     return rc;
 }
 

@@ -689,21 +689,22 @@ static size_t first_number(size_t line, size_t lines)
 static int give_hunk(const struct hunks *h, size_t first, size_t end,
                      struct cairn_error *error)
 {
-    const struct text_edit *edits = h->diff->edits, *last = &edits[end - 1];
+    const struct text_diff *diff = h->diff;
+    const struct text_edit from = diff->edits[first], last = diff->edits[end - 1];
     size_t before, behind;
-    size_t at = step_back(h->a, edits[first].a.at, h->around, &before);
-    size_t a_line = edits[first].a.line - before, b_line = edits[first].b.line - before;
-    size_t stop = step_on(h->a, last->a.end, h->around, &behind);
+    size_t at = step_back(h->a, from.a.at, h->around, &before);
+    size_t a_line = from.a.line - before, b_line = from.b.line - before;
+    size_t stop = step_on(h->a, last.a.end, h->around, &behind);
     struct text_hunk hunk = {
-        .a_lines = last->a.line + last->a.lines + behind - a_line,
-        .b_lines = last->b.line + last->b.lines + behind - b_line,
+        .a_lines = last.a.line + last.a.lines + behind - a_line,
+        .b_lines = last.b.line + last.b.lines + behind - b_line,
     };
     hunk.a_first = first_number(a_line, hunk.a_lines);
     hunk.b_first = first_number(b_line, hunk.b_lines);
     int rc = h->visitor->hunk(h->visitor->context, &hunk, error);
     for (size_t i = first; !rc && i < end; i++) {
-        rc = give_edit(h, at, &edits[i], error);
-        at = edits[i].a.end;
+        rc = give_edit(h, at, &diff->edits[i], error);
+        at = diff->edits[i].a.end;
     }
     return rc ? rc : give_lines(h, TEXT_SAME, h->a, at, stop, error);
 }

@@ -7,6 +7,7 @@
 #include "storage/object.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -241,6 +242,7 @@ static int old_dispose(struct restore *r, size_t i)
     struct stat st;
     struct restore_change *change = &r->changes[i];
     const char *others = r->again ? "was changed since by another session, too" : NULL;
+    assert(r->changes);
     staged_name(name, i);
     if (fstatat(r->stage, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0
