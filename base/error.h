@@ -28,11 +28,17 @@ int error_nomem(struct cairn_error *error);
  * the sizes of earlier ones. */
 int struct_size_check(size_t size, size_t known, const char *name,
                       struct cairn_error *error);
-/* First in a public function that takes such a struct, or NULL. */
-#define SIZE_CHECK(name, given, error)                                                 \
-    do {                                                                               \
-        if ((given) && struct_size_check((given)->size, sizeof *(given), name, error)) \
-            return CAIRN_EUSAGE;                                                       \
+/* First in a public function that takes such a struct. */
+#define SIZE_CHECK(name, given, error)                                           \
+    do {                                                                         \
+        if (struct_size_check((given)->size, sizeof *(given), name, error) != 0) \
+            return CAIRN_EUSAGE;                                                 \
+    } while (0)
+/* The same where NULL stands for a struct of zeros. */
+#define SIZE_CHECK_IF(name, given, error)   \
+    do {                                    \
+        if (given)                          \
+            SIZE_CHECK(name, given, error); \
     } while (0)
 
 #endif

@@ -236,7 +236,7 @@ int cairn_checkpoint_newest(struct cairn_store *store,
                             struct cairn_checkpoint_info *out, uint32_t *skipped,
                             struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_checkpoint_filter", filter, error);
+    SIZE_CHECK_IF("cairn_checkpoint_filter", filter, error);
     struct catalog all = {store, sha256_new(), &payload_kinds, 0};
     if (!all.sha)
         return error_nomem(error);

@@ -448,7 +448,7 @@ int cairn_checkpoint_list(struct cairn_store *store,
                           int (*each)(void *, const struct cairn_checkpoint_info *),
                           void *context, uint64_t *total, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_checkpoint_filter", filter, error);
+    SIZE_CHECK_IF("cairn_checkpoint_filter", filter, error);
     struct catalog all = {store, sha256_new(), &payload_kinds, 0};
     struct checkpoint_reader reader = {each, context};
     if (!all.sha)

@@ -128,7 +128,7 @@ int cairn_clean_stale(struct cairn_workflow *workflow, struct cairn_store *store
                       int (*each)(void *, const struct cairn_stale_file *),
                       void *context, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_run_options", options, error);
+    SIZE_CHECK_IF("cairn_run_options", options, error);
     struct cleaning c = {
         .store = store, .each = each, .context = context, .error = error};
     uint64_t id;

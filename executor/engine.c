@@ -371,7 +371,7 @@ int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
               const struct cairn_run_options *options, struct cairn_run_result *result,
               struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_run_options", options, error);
+    SIZE_CHECK_IF("cairn_run_options", options, error);
     if (options && options->output_limit > LIMIT_OUTPUT_MOST)
         return error_set(error, CAIRN_EUSAGE,
                          "output_limit is %llu bytes; at most %d can be stored",

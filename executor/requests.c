@@ -507,7 +507,7 @@ int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks
                size_t n, const struct cairn_run_options *options,
                struct cairn_run_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_run_options", options, error);
+    SIZE_CHECK_IF("cairn_run_options", options, error);
     struct undo_request r = {.n = 0};
     int rc = store_begin_read(store, error);
     if (rc)

@@ -143,7 +143,7 @@ int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
                struct cairn_store *store, const struct cairn_run_options *options,
                struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_run_options", options, error);
+    SIZE_CHECK_IF("cairn_run_options", options, error);
     struct cairn_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return error_nomem(error);

@@ -14,7 +14,7 @@
 int cairn_gc(struct cairn_store *store, const struct cairn_gc_options *options,
              struct cairn_gc_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_gc_options", options, error);
+    SIZE_CHECK_IF("cairn_gc_options", options, error);
     int rc = checkpoint_gc(store, &payload_kinds, options, result, error);
     if (!rc && !(options && options->dry_run))
         live_values_sweep(store);

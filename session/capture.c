@@ -870,7 +870,7 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
                              const struct cairn_capture *capture,
                              struct cairn_captured *captured, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_capture", capture, error);
+    SIZE_CHECK_IF("cairn_capture", capture, error);
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
@@ -933,7 +933,7 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
                               struct cairn_captured *captured,
                               struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_task_failure", failure, error);
+    SIZE_CHECK_IF("cairn_task_failure", failure, error);
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};

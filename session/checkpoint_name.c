@@ -847,7 +847,7 @@ int cairn_session_at(struct cairn_store *store, const char *session,
                      const struct cairn_moment *moment,
                      struct cairn_checkpoint_info *info, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_moment", moment, error);
+    SIZE_CHECK_IF("cairn_moment", moment, error);
     struct live live;
     uint64_t seq = 0;
     char id[CAIRN_ID_MAX];

@@ -699,7 +699,7 @@ int cairn_session_size(struct cairn_store *store, const char *session,
                        const struct cairn_size_request *request,
                        struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_size_request", request, error);
+    SIZE_CHECK_IF("cairn_size_request", request, error);
     struct cairn_session_size out = {.session = 0};
     struct sizing s = {
         .uses = {.store = store, .error = error}, .out = &out, .error = error};

@@ -279,7 +279,7 @@ int cairn_store_open(struct cairn_store **out,
                      const struct cairn_store_options *options,
                      struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_store_options", options, error);
+    SIZE_CHECK_IF("cairn_store_options", options, error);
     static const struct cairn_store_options defaults;
     return store_open_at(out, options ? options : &defaults, STORE_DETECT, error);
 }

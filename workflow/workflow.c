@@ -453,7 +453,7 @@ bool cairn_workflow_lacks_functions(const struct cairn_workflow *w)
 int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                        struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_task", task, error);
+    SIZE_CHECK_IF("cairn_task", task, error);
     enum { GRACE_MS = 10000 };
     struct definition *d = &w->definition;
     if (w->compiled || w->name)

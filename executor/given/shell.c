@@ -720,7 +720,7 @@ int cairn_shell(struct cairn_shell **out, struct cairn_store *store, uint64_t ru
                 const char *task, const struct cairn_shell_options *options,
                 struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_shell_options", options, error);
+    SIZE_CHECK_IF("cairn_shell_options", options, error);
     static const struct cairn_shell_options defaults;
     struct attempt_view view;
     struct shell *shell = calloc(1, sizeof *shell);

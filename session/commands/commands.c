@@ -506,7 +506,7 @@ int cairn_check_run(struct cairn_store *store, const char *session, const char *
                     const struct cairn_command_host *host,
                     struct cairn_check_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_command_host", host, error);
+    SIZE_CHECK_IF("cairn_command_host", host, error);
     struct checking c = {
         .arena = ARENA_INIT, .host = host ? host : &no_host, .error = error};
     struct cairn_check_result made = {0};
@@ -709,7 +709,7 @@ static void run_hook(const struct hooks_due *due, const struct due_hook *hook)
 int cairn_hooks_run(struct cairn_store *store, const struct cairn_hooks *hooks,
                     struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_hooks", hooks, error);
+    SIZE_CHECK_IF("cairn_hooks", hooks, error);
     struct hooks_due due = {
         .store = store, .calls = hooks, .arena = ARENA_INIT, .error = error};
     size_t n = 0;

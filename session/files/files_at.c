@@ -642,7 +642,7 @@ int cairn_files_compare(struct cairn_store *store, const char *session,
                         int (*each)(void *, const struct cairn_file_change *),
                         void *context, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_files_diff", options, error);
+    SIZE_CHECK_IF("cairn_files_diff", options, error);
     static const struct cairn_files_diff none;
     struct diffing d = {.store = store,
                         .options = options ? options : &none,

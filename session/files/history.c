@@ -767,7 +767,7 @@ int cairn_files_search(struct cairn_store *store, const char *session,
                        void *context, struct cairn_files_searched *result,
                        struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_files_search", options, error);
+    SIZE_CHECK_IF("cairn_files_search", options, error);
     struct cairn_error own = {0};
     struct grep g = {.options = options,
                      .each = each,

@@ -657,7 +657,7 @@ int cairn_watch_open(struct cairn_watch **out, struct cairn_store *store,
                      const char *session, const struct cairn_watch_options *options,
                      struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_watch_options", options, error);
+    SIZE_CHECK_IF("cairn_watch_options", options, error);
     struct cairn_session_info info;
     int rc = cairn_session_get(store, session, &info, error);
     if (rc)

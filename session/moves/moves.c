@@ -461,7 +461,7 @@ int cairn_branch_start(struct cairn_store *store, const char *session, const cha
                        const char *from, const struct cairn_restore_options *options,
                        struct cairn_branch_info *info, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_restore_options", options, error);
+    SIZE_CHECK_IF("cairn_restore_options", options, error);
     struct going g = {.store = store,
                       .session = session,
                       .move = start_branch,
@@ -475,7 +475,7 @@ int cairn_branch_switch(struct cairn_store *store, const char *session,
                         const char *name, const struct cairn_restore_options *options,
                         struct cairn_branch_info *info, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_restore_options", options, error);
+    SIZE_CHECK_IF("cairn_restore_options", options, error);
     struct going g = {.store = store,
                       .session = session,
                       .move = switch_branch,

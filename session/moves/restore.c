@@ -218,7 +218,7 @@ int cairn_session_restore(struct cairn_store *store, const char *session,
                           const char *id, const struct cairn_restore_options *options,
                           struct cairn_restored *report, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_restore_options", options, error);
+    SIZE_CHECK_IF("cairn_restore_options", options, error);
     return restore_with(store, session, restore, false, id, options, report, error);
 }
 
@@ -540,7 +540,7 @@ int cairn_session_undo_restore(struct cairn_store *store, const char *session,
                                const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_restore_options", options, error);
+    SIZE_CHECK_IF("cairn_restore_options", options, error);
     return restore_with(store, session, undo_restore, true, NULL, options, report,
                         error);
 }
@@ -596,7 +596,7 @@ int cairn_session_redo_restore(struct cairn_store *store, const char *session,
                                const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_restore_options", options, error);
+    SIZE_CHECK_IF("cairn_restore_options", options, error);
     struct cairn_restore_options taken = {0};
     if (options) {
         taken.dry_run = options->dry_run;

@@ -542,7 +542,7 @@ int cairn_agent_look(struct cairn_store *store, const struct cairn_agent_event *
                      struct cairn_agent_told *told, bool *more,
                      struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_agent_options", options, error);
+    SIZE_CHECK_IF("cairn_agent_options", options, error);
     const struct hook_event *read = &event->read;
     struct agent_session session;
     *more = false;
@@ -561,7 +561,7 @@ int cairn_agent_tell(struct cairn_store *store, const struct cairn_agent_event *
                      const struct cairn_agent_options *options,
                      struct cairn_agent_told *told, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_agent_options", options, error);
+    SIZE_CHECK_IF("cairn_agent_options", options, error);
     const struct hook_event *read = &event->read;
     struct agent_session session = {.number = ""};
     struct cairn_agent_told made = {.session = ""};

@@ -573,7 +573,7 @@ int cairn_session_export(struct cairn_store *store, const char *session, bool al
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_transfer_calls", calls, error);
+    SIZE_CHECK_IF("cairn_transfer_calls", calls, error);
     struct cairn_error own = {0};
     struct exporting e = {.store = store,
                           .sha = sha256_new(),

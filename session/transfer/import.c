@@ -1081,7 +1081,7 @@ int cairn_session_import(struct cairn_store *store,
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_transfer_calls", calls, error);
+    SIZE_CHECK_IF("cairn_transfer_calls", calls, error);
     struct cairn_error own = {0};
     struct importing im = {.store = store,
                            .sha = sha256_new(),
