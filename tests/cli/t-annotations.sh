@@ -83,7 +83,7 @@ exits 0 cairn branch switch main -q
 exits 0 cairn checkpoint prune --keep-last 1
 exits 0 cairn checkpoint show "$auto"
 exits 2 cairn checkpoint delete "$auto" --yes
-says 'forks from it' err
+says 'begins at it' err
 exits 0 cairn checkpoint verify
 
 # ---- Damage ----
