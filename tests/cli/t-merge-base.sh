@@ -61,7 +61,7 @@ ok 'that is some' test "$planned" -gt 0
 merge_c
 side_branch ''
 exits 2 cairn checkpoint delete 2 --yes
-matches 'checkpoint debug:2 is kept: it was merged into branch [0-9]+, and later merges'
+matches 'checkpoint debug:2 is kept: it was merged into branch [a-z0-9-]+, and later merges'
 merge_c
 exits 0 cairn checkpoint delete 5 --yes
 
