@@ -5,6 +5,8 @@
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
+#include "base/array.h"
+#include "base/error.h"
 #include "checkpoint/retain/retain.h"
 #include "runs/outputs.h"
 #include "storage/object.h"
@@ -130,34 +132,6 @@ static int put_made_file(struct engine *e, const struct scope *scope,
     return rc;
 }
 
-/* What a failed attempt has written of its outputs: nobody reads it, so it is known by
- * size and times alone. What is older is not from this attempt. */
-static int put_left_files(struct engine *e, const struct scope *scope,
-                          const struct result *result, int64_t started_ns,
-                          struct cairn_error *error)
-{
-    enum { CLOCK_STEP_NS = 10000000 }; /* times of files may be so far behind */
-    struct files f;
-    struct stat st;
-    int rc = files_begin(&f, scope, false, error);
-    while (!rc && (rc = files_step(&f, error)) > 0) {
-        rc = 0;
-        if (lstat(f.path.data, &st) != 0 || is_input(result, buf_view(&f.name)))
-            continue;
-        const struct result_file file = {
-            .name = buf_view(&f.name),
-            .kind = S_ISDIR(st.st_mode) ? 'd' : 'f',
-            .size = (uint64_t)st.st_size,
-            .inode = st.st_ino,
-            .mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec,
-            .ctime_ns = st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec};
-        if (file.ctime_ns >= started_ns - CLOCK_STEP_NS)
-            rc = put_made_file(e, scope, &file, error);
-    }
-    files_release(&f);
-    return rc;
-}
-
 /* Who made its outputs stays known when the task is gone from the definition. */
 static int put_made(struct engine *e, const struct ending *ending,
                     struct cairn_error *error)
@@ -167,17 +141,13 @@ static int put_made(struct engine *e, const struct ending *ending,
     struct arena arena = ARENA_INIT;
     struct result result = {0};
     bool completed = ending->change.outcome == CAIRN_COMPLETED;
-    if (!scope.def->n_outputs || (completed && !ending->result.size) ||
-        (!completed && ending->change.outcome != CAIRN_FAILED))
+    const struct buf *made = completed ? &ending->result : &ending->left;
+    if (!scope.def->n_outputs || !made->size)
         return 0;
-    int rc = ending->result.size
-                 ? result_decode(&arena, buf_view(&ending->result), &result, error)
-                 : 0;
-    for (uint32_t i = 0; completed && i < result.n_outputs && !rc; i++)
+    int rc = result_decode(&arena, buf_view(made), &result, error);
+    for (uint32_t i = 0; i < result.n_outputs && !rc; i++)
         if (!is_input(&result, result.outputs[i].name))
             rc = put_made_file(e, &scope, &result.outputs[i], error);
-    if (!completed && !rc)
-        rc = put_left_files(e, &scope, &result, ending->row.started_ns, error);
     arena_release(&arena);
     return rc;
 }
@@ -374,12 +344,88 @@ static void note_save_failure(struct engine *e, const struct cairn_error *why)
     retry_commit_in(e, DEGRADED_RETRY_NS);
 }
 
+/* The outputs that a failed attempt has written: nobody reads them, so they are known by
+ * size and times alone. What is older is not from this attempt. */
+static int find_left(struct files *files, const struct result *known,
+                     int64_t started_ns, struct result *left, struct cairn_error *error)
+{
+    enum { CLOCK_STEP_NS = 10000000 }; /* times of files may be so far behind */
+    struct stat st;
+    size_t room = 0;
+    int rc;
+    while ((rc = files_step(files, error)) > 0) {
+        if (lstat(files->path.data, &st) != 0 ||
+            is_input(known, buf_view(&files->name)))
+            continue;
+        int64_t changed_ns = st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec;
+        if (changed_ns < started_ns - CLOCK_STEP_NS)
+            continue;
+        struct result_file *all =
+            array_room(left->outputs, left->n_outputs, &room, sizeof *all);
+        struct str name = arena_str(&files->arena, buf_view(&files->name));
+        if (all)
+            left->outputs = all;
+        if (!all || !name.ptr)
+            return error_nomem(error);
+        all[left->n_outputs++] = (struct result_file){
+            .name = name,
+            .kind = S_ISDIR(st.st_mode) ? 'd' : 'f',
+            .size = (uint64_t)st.st_size,
+            .inode = st.st_ino,
+            .mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec,
+            .ctime_ns = changed_ns};
+    }
+    return rc;
+}
+
+static int look_at_left(struct engine *e, struct ending *ending,
+                        struct cairn_error *error)
+{
+    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
+    struct scope scope = lookup_scope(&asker);
+    struct arena arena = ARENA_INIT;
+    struct result known = {0}, left = {0};
+    struct files files;
+    struct cairn_error why = {0};
+    if (!scope.def->n_outputs)
+        return 0;
+    int rc = files_begin(&files, &scope, false, &why);
+    if (!rc && ending->result.size)
+        rc = result_decode(&arena, buf_view(&ending->result), &known, &why);
+    if (!rc)
+        rc = find_left(&files, &known, ending->row.started_ns, &left, &why);
+    if (!rc)
+        rc = result_encode(&left, &ending->left, &why);
+    files_release(&files);
+    free(left.outputs);
+    arena_release(&arena);
+    /* Names that cannot be made are why it failed: they name no files. */
+    return rc == CAIRN_ENOMEM ? error_nomem(error) : 0;
+}
+
+/* Before the store is locked: a file system may let us wait. */
+static int look_at_all_left(struct engine *e, struct cairn_error *error)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < e->turn.n_endings && !rc; i++) {
+        struct ending *ending = &e->turn.endings[i];
+        if (!ending->final || ending->change.outcome != CAIRN_FAILED ||
+            ending->left_known)
+            continue;
+        rc = look_at_left(e, ending, error);
+        ending->left_known = !rc;
+    }
+    return rc;
+}
+
 int engine_transact(struct engine *e, int wait_ms,
                     int (*put)(struct engine *, struct cairn_error *),
                     struct cairn_error *error)
 {
     struct run_stream before = e->saving.stream;
-    int rc = store_begin(e->request.store, wait_ms, error);
+    int rc = look_at_all_left(e, error);
+    if (!rc)
+        rc = store_begin(e->request.store, wait_ms, error);
     if (rc)
         return rc;
     rc = store_end(e->request.store, put(e, error), error);

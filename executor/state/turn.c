@@ -138,6 +138,7 @@ void ending_release(struct ending *ending)
     buf_release(&ending->captured[1].content);
     buf_release(&ending->times);
     buf_release(&ending->result);
+    buf_release(&ending->left);
     buf_release(&ending->text);
     free(ending->skipped.at);
 }

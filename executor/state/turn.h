@@ -110,6 +110,9 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     uint64_t told[2];  /* bytes of them that TASK_OUTPUT has told */
     struct buf times;  /* of the growth of a merged log (base/log_times.h) */
     struct buf result; /* encoded; empty: no values, no files */
+    struct buf left;   /* of one that failed: its outputs that it has written, encoded
+                          as those of a result; set before the commit */
+    bool left_known;
     struct buf text;
     int64_t duration_ms, reading_ms, next_ms;
     struct skip_list skipped; /* tasks that cannot run because of it */

@@ -431,4 +431,19 @@ is "$(echo out.*)" 'out.1 out.2 out.4' 'the others stay'
 exits 0 cairn clean --stale w.yaml --yes
 says 'no recorded output of a task that is gone'
 cd .. || exit 1
+
+# ---- Outputs whose names cannot be made are no reason not to save a failure ----
+mkdir nameless && cd nameless || exit 1
+# shellcheck disable=SC2016
+for key in 'outputs: ["${{ tasks.x.outputs.missing }}"]' \
+    'outputs: [a], cwd: "${{ tasks.x.outputs.missing }}"'; do
+    rm -rf .cairn
+    printf 'name: w\ntasks:\n  x: {run: "true"}\n  a: {needs: x, run: "true", %s}\n' "$key" >w.yaml
+    exits 1 cairn run w.yaml -k
+    ok 'it is saved' sh -c '! grep -q DEGRADED out err'
+    says 'was not set' "$key"
+    exits 0 cairn status
+    says '1 completed, 1 failed' 'the failure is stored'
+done
+cd .. || exit 1
 done_testing
