@@ -24,8 +24,8 @@ void error_context(struct cairn_error *error, const char *format, ...)
 int error_nomem(struct cairn_error *error);
 
 /* CAIRN_EUSAGE if `size`, the first member of a struct that a caller fills, is that of
- * another version of the library: neither 0 nor `known` (cairn.h). A later version knows
- * the sizes of earlier ones. */
+ * another version of the library: neither 0 nor `known` (cairn.h). A later version
+ * knows the sizes of earlier ones. */
 int struct_size_check(size_t size, size_t known, const char *name,
                       struct cairn_error *error);
 /* First in a public function that takes such a struct. */

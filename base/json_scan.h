@@ -43,7 +43,7 @@ struct json_scan {
 struct json_scan json_scan_of(struct str text);
 enum json_token json_next(struct json_scan *in);
 
-/* At JSON_BAD: what is wrong and where, as "it ends within a text, at byte 17, line 2".
+/* At JSON_BAD: what is wrong and where, as "it is not valid JSON (byte 17, line 2)".
  * `text` is what was given to json_scan_of. */
 enum { JSON_WHY_BYTES = 160 };
 void json_why(const struct json_scan *in, struct str text, char out[JSON_WHY_BYTES]);

@@ -31,7 +31,7 @@ int tombstones_add(struct tombstones *all, const struct tombstone_row *row)
     return 0;
 }
 
-void tombstones_sort(struct tombstones *all)
+static void tombstones_sort(struct tombstones *all)
 {
     if (all->unsorted)
         qsort(all->at, all->n, sizeof *all->at, compare_ranges);

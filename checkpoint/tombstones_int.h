@@ -24,7 +24,6 @@ int tombstones_load_all(struct cairn_store *store, struct tombstones *out,
                         struct cairn_error *error);
 void tombstones_release(struct tombstones *all);
 int tombstones_add(struct tombstones *all, const struct tombstone_row *row);
-void tombstones_sort(struct tombstones *all);
 /* Index of the first one of a stream, or where it would be. */
 size_t tombstones_of(const struct tombstones *all, uint8_t namespace_id,
                      uint64_t stream);

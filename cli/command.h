@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The valid word that is nearest to a mistyped one, and what words of other programs
- * mean here.
- *
- * One row of the table of commands (commands/table.c). Help, parsing and dispatch are
- * all made from the table. */
+/* A row of the table of commands (commands/table.c), from which help, parsing and
+ * dispatch are made; the valid word that is nearest to a mistyped one, and what words
+ * of other programs mean here. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs and checkpoints in words and as JSON, the same in every command.
- *
- * Attempts as `explain` and `log` show them.
- *
- * Events as JSON: docs/json.md. */
+/* Runs, checkpoints, attempts and events in words and as JSON (docs/json.md), the same
+ * in every command. */
 #ifndef CLI_DESCRIBE_H
 #define CLI_DESCRIBE_H
 

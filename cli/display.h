@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A few lines at the bottom of the terminal that are repainted in place.
- *
- * The tasks that a live display shows: what runs and its last line, what is tried again
- * and when, what waits for somebody; and how that is drawn. The drawing is pure: the
- * size of the terminal and the time are given.
- *
- * What `run` and `resume` show while they work, made from the engine's events: a live
- * block on a terminal, plain lines elsewhere, NDJSON with --json. */
+/* What `run` and `resume` show while they work, made from the engine's events: a live
+ * block at the bottom of a terminal, plain lines elsewhere, NDJSON with --json. Drawing
+ * is pure: it is given the size of the terminal and the time. */
 #ifndef CLI_DISPLAY_H
 #define CLI_DISPLAY_H
 
@@ -136,8 +131,6 @@ void display_event(void *context, const struct cairn_event *event);
 /* Says how many lines the queue of ui.h has dropped, if any and if there is room again.
  */
 void display_dropped(struct display *display);
-/* Prints the result, after removing the block. */
-void display_result(struct display *display, const struct cairn_run_result *result);
 /* NDJSON of one event, of lines that were dropped, and of the result. */
 void event_print(uint64_t sequence, const struct cairn_event *event);
 void dropped_print(uint64_t sequence, uint64_t lines);

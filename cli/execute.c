@@ -213,7 +213,9 @@ static void print_failed(const struct display *display,
         see, display->stored ? display->hint : "");
 }
 
-void display_result(struct display *display, const struct cairn_run_result *result)
+/* Prints the result, after removing the block. */
+static void display_result(struct display *display,
+                           const struct cairn_run_result *result)
 {
     if (display->json) {
         result_print(++display->sequence, result);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A checkpoint of the current session for every task that fails in a run.
- *
- * Carrying out a run in the foreground, for `run`, `resume` and `undo`. */
+/* Carries out a run in the foreground, for `run`, `resume` and `undo`, with a
+ * checkpoint of the current session for every task that fails. */
 #ifndef CLI_EXECUTE_H
 #define CLI_EXECUTE_H
 

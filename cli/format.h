@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers, times and foreign text for people. The functions that fill `out` return
- * it, so that they can stand in an argument list.
- *
- * What tasks write, as people see it: the last state of a line that was overwritten,
- * plain colors or none, everything else harmless. */
+/* Numbers, times and foreign text for people. The functions that fill `out` return it,
+ * so that they can stand in an argument list. Also what tasks write, as people see it:
+ * the last state of a line that was overwritten, plain colors or none, everything else
+ * harmless. */
 #ifndef CLI_FORMAT_H
 #define CLI_FORMAT_H
 

@@ -10,10 +10,9 @@
  *     doc_end(&doc);
  *     status = doc_print(&doc);       (or doc_discard)
  *
- *
- * Reading of JSON that cairn printed. Getters accept NULL, and return NULL, 0 or false
- * for it and for a value of another type, so that a path can be followed and checked at
- * its end. What they return lives until json_in_free of the whole. */
+ * And reading of JSON that cairn printed. Getters accept NULL, and return NULL, 0 or
+ * false for it and for a value of another type, so that a path can be followed and
+ * checked at its end. What they return lives until json_in_free of the whole. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 

@@ -5,8 +5,7 @@
  * is beyond that: @name, #12, a mail address. Control characters and bytes that are not
  * UTF-8 are made visible.
  *
- * The tasks that failed, as a part of a report: a part for each run, with what became
- * of each task since. */
+ * Also the failed tasks as a part of a report, with what became of each since. */
 #ifndef CLI_MARKDOWN_H
 #define CLI_MARKDOWN_H
 

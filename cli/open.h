@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Secrets from a descriptor (--secrets-fd).
- *
- * Opening what commands work on: the store, a run, a workflow. All return an exit
- * status: 0, or another one after printing what is wrong.
- *
- * Restores of files that were interrupted, in words.
- *
- * The hooks of what a command has done in sessions. */
+/* Opens what commands work on: the store, a run, a workflow, secrets from a descriptor.
+ * Everything here returns an exit status: 0, or another one after printing what is
+ * wrong. Also what is said of unfinished restores, and the hooks that are run when a
+ * store is closed. */
 #ifndef CLI_OPEN_H
 #define CLI_OPEN_H
 

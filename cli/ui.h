@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is printed while a run works, on its way to readers that may be slow or not read
- * at all: one thread writes it, in order. So the thread that runs the workflow does not
- * wait for a reader, but for a moment. Everything here is called by that one thread.
- *
- * Output for people and programs. Data goes to stdout, messages to stderr. Control
+/* Output for people and programs. Data goes to stdout, messages to stderr. Control
  * characters are made visible in everything that is printed here except by out_raw; so
  * are line breaks in the values of a format of one line, except by ui_warn, since
  * errors may have several lines.
  *
- * A program through which people page what is printed on a terminal. */
+ * While a run works, one thread writes what is printed, in order, so that a slow reader
+ * does not stop the run. Everything here is called by the thread of the run. */
 #ifndef CLI_UI_H
 #define CLI_UI_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers that are due.
- *
- * Waits, and takes what has happened. */
+/* Waits, and takes what has happened, timers included. */
 #ifndef EXECUTOR_COLLECT_H
 #define EXECUTOR_COLLECT_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was seen of the outputs of finished tasks, kept for the next look at them.
- *
- * The ways into the engine that are not public (cairn_run is in cairn.h). */
+/* The ways into the engine that are not public (cairn_run is in cairn/run.h). */
 #ifndef EXECUTOR_ENGINE_H
 #define EXECUTOR_ENGINE_H
 

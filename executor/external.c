@@ -25,22 +25,23 @@ struct external_task {
 
 /* Inside a write transaction. CAIRN_ENOTFOUND; CAIRN_EUSAGE for a task that is not
  * external. */
-int external_task_open(struct external_task *t, struct cairn_store *store, uint64_t run,
-                       const char *task, struct cairn_error *error);
-void external_task_release(struct external_task *t);
+static int external_task_open(struct external_task *t, struct cairn_store *store,
+                              uint64_t run, const char *task,
+                              struct cairn_error *error);
+static void external_task_release(struct external_task *t);
 /* CAIRN_EUSAGE if it cannot be done now; CAIRN_EOWNED if somebody has just ended it. */
-int external_task_check_open(struct external_task *t, struct cairn_error *error);
+static int external_task_check_open(struct external_task *t, struct cairn_error *error);
 /* Has the run ended, by something else, while somebody did the task? That it
  * is done, with the token, is kept then, and counts when the run goes on. (A failure is
  * not: it would end the run again at once.) */
-bool external_task_is_late(const struct external_task *t);
+static bool external_task_is_late(const struct external_task *t);
 /* Returns CAIRN_EOWNED, with the holder's name in the error. */
-int external_task_refuse_taken(const struct external_task *t,
-                               struct cairn_error *error);
+static int external_task_refuse_taken(const struct external_task *t,
+                                      struct cairn_error *error);
 /* CAIRN_EOWNED: it is not, or no longer, that of a claim of the task; CAIRN_EUSAGE: the
  * task was ended with it. */
-int external_task_check_token(const struct external_task *t, const char *token,
-                              struct cairn_error *error);
+static int external_task_check_token(const struct external_task *t, const char *token,
+                                     struct cairn_error *error);
 
 /* Stored by external_task_put_claim as the newest claim of the task. */
 struct new_claim {
@@ -50,11 +51,13 @@ struct new_claim {
     int64_t time_ns; /* of the claim; 0: it is made now */
 };
 
-int external_task_put_claim(const struct external_task *t,
-                            const struct new_claim *claim, struct cairn_error *error);
+static int external_task_put_claim(const struct external_task *t,
+                                   const struct new_claim *claim,
+                                   struct cairn_error *error);
 /* Reports one as failed whose leases were lost too often, if that is still so. */
-int external_task_fail_lost(struct cairn_store *store, uint64_t run, const char *task,
-                            const char *message, struct cairn_error *error);
+static int external_task_fail_lost(struct cairn_store *store, uint64_t run,
+                                   const char *task, const char *message,
+                                   struct cairn_error *error);
 
 /* ---- Why a task cannot be done now ---- */
 
@@ -108,8 +111,8 @@ static int refuse_task(const struct run_view *v, uint32_t task,
 
 /* ---- Opening a task ---- */
 
-int external_task_open(struct external_task *t, struct cairn_store *store, uint64_t run,
-                       const char *task, struct cairn_error *error)
+static int external_task_open(struct external_task *t, struct cairn_store *store,
+                              uint64_t run, const char *task, struct cairn_error *error)
 {
     int rc = run_view_open(&t->view, store, run, error);
     if (rc)
@@ -126,7 +129,7 @@ int external_task_open(struct external_task *t, struct cairn_store *store, uint6
     return rc;
 }
 
-void external_task_release(struct external_task *t)
+static void external_task_release(struct external_task *t)
 {
     claims_release(&t->claims);
     run_view_release(&t->view);
@@ -139,7 +142,7 @@ static bool has_settled(const struct external_task *t)
            t->view.states.outcome[t->task] == CAIRN_COMPLETED;
 }
 
-int external_task_check_open(struct external_task *t, struct cairn_error *error)
+static int external_task_check_open(struct external_task *t, struct cairn_error *error)
 {
     bool offered, pending;
     const char *id = t->view.workflow->graph.id[t->task];
@@ -157,7 +160,7 @@ int external_task_check_open(struct external_task *t, struct cairn_error *error)
     return rc;
 }
 
-bool external_task_is_late(const struct external_task *t)
+static bool external_task_is_late(const struct external_task *t)
 {
     const struct run_view *v = &t->view;
     return !v->live &&
@@ -165,7 +168,8 @@ bool external_task_is_late(const struct external_task *t)
            v->states.outcome[t->task] == CAIRN_PENDING;
 }
 
-int external_task_refuse_taken(const struct external_task *t, struct cairn_error *error)
+static int external_task_refuse_taken(const struct external_task *t,
+                                      struct cairn_error *error)
 {
     int64_t left = (t->claim->left_ms + 999) / 1000;
     const char *id = t->view.workflow->graph.id[t->task];
@@ -180,8 +184,8 @@ int external_task_refuse_taken(const struct external_task *t, struct cairn_error
         left == 1 ? "" : "s", run, shell_word_in(word, sizeof word, str_of(id)), run);
 }
 
-int external_task_check_token(const struct external_task *t, const char *token,
-                              struct cairn_error *error)
+static int external_task_check_token(const struct external_task *t, const char *token,
+                                     struct cairn_error *error)
 {
     const char *id = t->view.workflow->graph.id[t->task];
     if (!t->claim->exists || !str_equal(t->claim->token, str_of(token)))
@@ -197,8 +201,9 @@ int external_task_check_token(const struct external_task *t, const char *token,
     return 0;
 }
 
-int external_task_put_claim(const struct external_task *t,
-                            const struct new_claim *claim, struct cairn_error *error)
+static int external_task_put_claim(const struct external_task *t,
+                                   const struct new_claim *claim,
+                                   struct cairn_error *error)
 {
     char boot[37];
     os_boot_id(boot);
@@ -840,8 +845,9 @@ int cairn_fail(struct cairn_store *store, uint64_t run, const char *task,
     return send_report(store, run, task, &r, error);
 }
 
-int external_task_fail_lost(struct cairn_store *store, uint64_t run, const char *task,
-                            const char *message, struct cairn_error *error)
+static int external_task_fail_lost(struct cairn_store *store, uint64_t run,
+                                   const char *task, const char *message,
+                                   struct cairn_error *error)
 {
     struct external_report r = {.verb = COMMAND_FAIL, .message = message, .lost = true};
     return send_report(store, run, task, &r, error);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims of external tasks that a resumed run makes void.
- *
- * The first commit of a run, or of one that goes on.
- *
- * Becoming the owner of a run: ends what its last owner left behind, commits first.
- *
- * Everything that must exist before the loop and go away after it. */
+/* From a plan to a run that this process owns: what its last owner left is ended,
+ * claims that no longer hold are dropped, the first commit is made, and everything that
+ * the loop needs is opened. */
 #ifndef EXECUTOR_OPEN_RUN_H
 #define EXECUTOR_OPEN_RUN_H
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From ready tasks to intents, while there is room.
- *
- * Ending a run that cannot go on.
- *
- * A run is its tasks, then the undoing (on_failure: undo), then `finally`; and its
- * final state. phases.c is the only writer of `phase`. */
+/* From ready tasks to intents while there is room, and from the tasks to undoing,
+ * `finally` and the final state. phases.c is the only writer of `phase`. */
 #ifndef EXECUTOR_PHASES_H
 #define EXECUTOR_PHASES_H
 

@@ -42,7 +42,8 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-uint32_t member_at(const struct task_def *def, uint64_t place)
+/* The member at that place of the product of all values, or UINT32_MAX. */
+static uint32_t member_at(const struct task_def *def, uint64_t place)
 {
     if (!def->n_picked)
         return place < def->members ? (uint32_t)place : UINT32_MAX;

@@ -10,8 +10,6 @@
 uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key);
 /* Appends the id of a member: `convert[part=3]`, or plain `fetch` without foreach. */
 void member_id(const struct task_def *def, uint32_t member, struct buf *out);
-/* The member at that place of the product of all values, or UINT32_MAX. */
-uint32_t member_at(const struct task_def *def, uint64_t place);
 /* The member of `def` with these bindings (raw or shown values), or UINT32_MAX. */
 uint32_t member_find(const struct task_def *def, const struct str *values);
 /* How a value stands in an id: [A-Za-z0-9_.+@:/-] and visible characters of UTF-8 as

@@ -50,9 +50,9 @@
 #include "graph/graph.h"
 #include "runs/marks.h"
 
-/* Handlers: a failure is handled by a task that needs the failed one (or its group) with
- * `when: failed`, once that has completed. The same for what is planned and for what
- * runs. This one runs only after failures. */
+/* Handlers: a failure is handled by a task that needs the failed one (or its group)
+ * with `when: failed`, once that has completed. The same for what is planned and for
+ * what runs. This one runs only after failures. */
 static inline bool task_is_handler(const struct task_def *def)
 {
     return def->when == WHEN_FAILED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether what a completed task read and made is still what it was: outputs, inputs,
- * secrets, each compared with the recorded result, which the checkpoint authenticates. */
+ * secrets, each compared with the recorded result, which the checkpoint authenticates.
+ */
 #ifndef PLAN_EVIDENCE_H
 #define PLAN_EVIDENCE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding out where a workflow stands. Order: which run, its states, its definition;
- * then situation_decide.c. First: a workflow that is run by a task of another run in the
- * same store. */
+ * then situation_decide.c. First: a workflow that is run by a task of another run in
+ * the same store. */
 #include "plan/situation.h"
 
 #include "plan/situation_int.h"
@@ -276,7 +276,8 @@ int situation_find_begun_before(struct loader *l, const struct digest *params)
     return rc < 0 ? rc : 0;
 }
 
-int situation_leave_to_other_task(struct loader *l)
+/* What a task of another run has begun goes on there: clears recorded.row. */
+static int situation_leave_to_other_task(struct loader *l)
 {
     struct run_parent parent;
     uint64_t run = l->s->recorded.row.run;
@@ -294,7 +295,8 @@ static int note_state(void *context, const struct run_row *row)
     return 0;
 }
 
-int situation_notice_parent(struct loader *l)
+/* Says where the run that goes on was begun. */
+static int situation_notice_parent(struct loader *l)
 {
     struct run_parent parent;
     uint8_t state = CAIRN_RUN_COMPLETED;

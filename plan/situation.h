@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a workflow stands in a store, and what follows: which run is continued, its
- * recorded states, what is missing or damaged, and the decision per task. Reads only. */
+ * recorded states, what is missing or damaged, and the decision per task. Reads only.
+ */
 #ifndef PLAN_SITUATION_H
 #define PLAN_SITUATION_H
 
@@ -19,8 +20,8 @@
 struct kept_as {
     uint32_t gen, task; /* gen 0: neither was found */
     bool newest;        /* the task's newest attempt is one of the run's newest
-                           generation, and open: what a keeper, a note or a claim of these
-                           numbers says is said of it */
+                           generation, and open: what a keeper, a note or a claim of
+                           these numbers says is said of it */
     bool moved;         /* ... and it was taken over from an earlier generation */
     bool completed;     /* the newest attempt has, and it was no undo */
 };

@@ -22,30 +22,17 @@ void situation_add_notice(struct situation *s, const char *format, ...)
 /* Inside a task: recorded.row is the run that this task has begun and goes on with now,
  * if there is one. */
 int situation_find_begun_before(struct loader *l, const struct digest *params);
-/* What a task of another run has begun goes on there: clears recorded.row. */
-int situation_leave_to_other_task(struct loader *l);
-/* Says where the run that goes on was begun. */
-int situation_notice_parent(struct loader *l);
 /* Once run, states, definition and old_task are loaded. */
 int situation_load_marks(struct loader *l);
 int situation_allocate_marks(struct loader *l);
 /* For a run that begins inside a task which had begun another: the marks of `once`
  * tasks, which are allocated. */
 int situation_load_earlier(struct loader *l);
-/* Within that: the marks of `once` tasks that an edit had taken out or skipped. */
-int situation_load_put_back(struct loader *l);
 /* An attempt as its keeper, or the note of its end, has it: in the numbers of the
  * generation that began it. */
 struct attempt_numbers {
     uint32_t gen, task, attempt;
 };
-/* *task: the recorded task whose newest attempt this is, if that is open; an owner may
- * have taken it over after an edit. Else NODE_NONE. */
-int situation_find_open(struct loader *l, const struct attempt_numbers *of,
-                        uint32_t *task);
-/* It was not interrupted. */
-void situation_note_outlived(struct loader *l, uint32_t task,
-                             const struct attempt_numbers *of);
 /* After the marks: ends that were noted. They need the values of secrets. */
 int situation_find_end_notes(struct loader *l);
 /* Once it is decided: can the results be read that what runs needs of what stays? 1: of

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of tasks beyond their recorded outcomes, and the notices that say so. */
+/* What is known of tasks beyond their recorded outcomes, and the notices that say so.
+ */
 #include "plan/ended_files.h"
 
 #include "plan/situation_int.h"
@@ -258,7 +259,8 @@ static int search_past(struct loader *l, uint8_t *wanted)
     return rc > 0 ? 0 : rc;
 }
 
-int situation_load_put_back(struct loader *l)
+/* Within that: the marks of `once` tasks that an edit had taken out or skipped. */
+static int situation_load_put_back(struct loader *l)
 {
     const struct recorded *r = &l->s->recorded;
     uint32_t n = l->w->graph.n_tasks, n_wanted = 0;
@@ -474,8 +476,10 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
 
 /* ---- Keepers ---- */
 
-int situation_find_open(struct loader *l, const struct attempt_numbers *of,
-                        uint32_t *task)
+/* *task: the recorded task whose newest attempt this is, if that is open; an owner may
+ * have taken it over after an edit. Else NODE_NONE. */
+static int situation_find_open(struct loader *l, const struct attempt_numbers *of,
+                               uint32_t *task)
 {
     const struct recorded *r = &l->s->recorded;
     int rc = past_task(&l->past, l->store, &r->row, of->gen, of->task,
@@ -489,8 +493,9 @@ int situation_find_open(struct loader *l, const struct attempt_numbers *of,
     return 0;
 }
 
-void situation_note_outlived(struct loader *l, uint32_t task,
-                             const struct attempt_numbers *of)
+/* It was not interrupted. */
+static void situation_note_outlived(struct loader *l, uint32_t task,
+                                    const struct attempt_numbers *of)
 {
     struct recorded *r = &l->s->recorded;
     r->marks[task] = MARK_OUTLIVED;

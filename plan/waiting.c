@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A run seen by somebody who does not own it: its claims, what could be done now, and what
- * everything waits for. */
+/* A run seen by somebody who does not own it: its claims, what could be done now, and
+ * what everything waits for. */
 #include "plan/run_view.h"
 
 #include "base/clock.h"

@@ -65,14 +65,5 @@ struct spawn_end {
     enum spawn_values values;
     uint64_t values_bytes;
 };
-struct spawn_end spawn_end_look(const struct spawn_request *request);
-/* May the next one start although the caller has not yet looked at this end? */
-bool spawn_end_lets_next_start(const struct spawn_end *end,
-                               const struct spawn_request *request);
-/* NULL, or an end of which too little is known: nothing is noted. Without its note the
- * attempt is started again if the owner dies before its commit; nothing else depends on
- * it. */
-void spawn_end_note(const struct spawn_end *end, const struct spawn_request *request,
-                    const struct end_notes *notes);
 
 #endif

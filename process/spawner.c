@@ -239,7 +239,7 @@ static void look_at_values(struct spawn_end *end, const char *path)
     }
 }
 
-struct spawn_end spawn_end_look(const struct spawn_request *request)
+static struct spawn_end spawn_end_look(const struct spawn_request *request)
 {
     struct spawn_end end = {0};
     end.known = !pidfd_wait(request->pidfd, WNOHANG | WNOWAIT, &end.info, &end.usage) &&
@@ -267,8 +267,9 @@ static bool left_outputs(const char *outputs)
     return true;
 }
 
-bool spawn_end_lets_next_start(const struct spawn_end *end,
-                               const struct spawn_request *request)
+/* May the next one start although the caller has not yet looked at this end? */
+static bool spawn_end_lets_next_start(const struct spawn_end *end,
+                                      const struct spawn_request *request)
 {
     if (request->ahead != SPAWN_AHEAD_IF_GOOD)
         return request->ahead == SPAWN_AHEAD;
@@ -276,8 +277,12 @@ bool spawn_end_lets_next_start(const struct spawn_end *end,
            end->values == VALUES_NONE && left_outputs(request->outputs);
 }
 
-void spawn_end_note(const struct spawn_end *end, const struct spawn_request *request,
-                    const struct end_notes *notes)
+/* NULL, or an end of which too little is known: nothing is noted. Without its note the
+ * attempt is started again if the owner dies before its commit; nothing else depends on
+ * it. */
+static void spawn_end_note(const struct spawn_end *end,
+                           const struct spawn_request *request,
+                           const struct end_notes *notes)
 {
     const struct slot *slot = request->slot;
     /* The file was there before the start. Where it is gone, the store may have been

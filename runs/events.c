@@ -75,8 +75,10 @@ static int find_graph(struct task_names *names, uint32_t gen, struct cairn_error
     return rc;
 }
 
-int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char **id,
-              uint32_t *limit, struct cairn_error *error)
+/* *id is NULL where the generation has no such task; `limit` (may be NULL): number of
+ * its tasks. */
+static int task_name(struct task_names *names, uint32_t gen, uint32_t task,
+                     const char **id, uint32_t *limit, struct cairn_error *error)
 {
     *id = NULL;
     if (limit)

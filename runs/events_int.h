@@ -23,11 +23,6 @@ struct task_names {
     } graphs[2]; /* the one that was used last comes first */
 };
 
-/* *id is NULL where the generation has no such task; `limit` (may be NULL): number of
- * its tasks. */
-int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char **id,
-              uint32_t *limit, struct cairn_error *error);
-
 /* What showing events needs. `stopped`: the caller wants no more; `cut`: and that was
  * in the middle of a list of tasks. */
 struct event_display {

@@ -18,10 +18,9 @@
  *                             not ended since: it has still to deal with it
  *
  * INTERRUPTED and DAMAGED also stand with an outcome other than completed if only lost
- * records knew that the task was tried again. plan/situation_marks.c and
- * plan/situation_marks.c set all of them when a run is loaded; executor/open_run.c
- * turns RESET into OUTLIVED for a keeper that takes its attempt while the run is begun.
- */
+ * records knew that the task was tried again. plan/situation_marks.c sets all of them
+ * when a run is loaded; executor/open_run.c turns RESET into OUTLIVED for a keeper that
+ * takes its attempt while the run is begun. */
 #ifndef RUNS_MARKS_H
 #define RUNS_MARKS_H
 

@@ -126,7 +126,7 @@ static int note_key(void *context, int64_t doc, struct str key, struct str hash)
     return 0;
 }
 
-int unit_begin(struct catching *c, const char *name, struct unit **out)
+static int unit_begin(struct catching *c, const char *name, struct unit **out)
 {
     struct unit *unit = calloc(1, sizeof *unit);
     if (!unit)
@@ -141,7 +141,10 @@ int unit_begin(struct catching *c, const char *name, struct unit **out)
     return rc;
 }
 
-int unit_load(struct unit *unit)
+/* Loads the keys that the index has of the unit. Not needed where entries are only
+ * added: then the unit is marked open before the first, and loaded if it is found
+ * open. */
+static int unit_load(struct unit *unit)
 {
     if (unit->loaded)
         return 0;
@@ -149,19 +152,22 @@ int unit_load(struct unit *unit)
     return searchdb_each_key(unit->c->index, unit->id, note_key, unit, unit->c->error);
 }
 
-bool unit_is_open(const struct unit *unit)
+static bool unit_is_open(const struct unit *unit)
 {
     return unit->open;
 }
 
-int unit_mark_open(struct unit *unit)
+static struct str unit_stamp(const struct unit *unit);
+
+static int unit_mark_open(struct unit *unit)
 {
     struct searchdb_unit row = {
         .id = unit->id, .name = unit->name, .stamp = unit_stamp(unit), .open = true};
     return searchdb_set_unit(unit->c->index, &row, unit->c->error);
 }
 
-struct str unit_stamp(const struct unit *unit)
+/* The stamp that it had. */
+static struct str unit_stamp(const struct unit *unit)
 {
     return unit->stamp.size ? buf_view(&unit->stamp) : STR("");
 }
@@ -208,7 +214,8 @@ static int put_new(struct unit *unit, const struct text_entry *entry,
     return rc;
 }
 
-int unit_put(struct unit *unit, const struct text_entry *entry)
+/* Puts it unless it is there as it is. */
+static int unit_put(struct unit *unit, const struct text_entry *entry)
 {
     uint8_t hash[SEARCHDB_HASH];
     uint32_t at = map_get(&unit->keys, entry->key);
@@ -228,23 +235,27 @@ int unit_put(struct unit *unit, const struct text_entry *entry)
     return rc ? rc : rest(unit->c);
 }
 
-bool unit_only_gone(const struct unit *unit)
+static bool unit_only_gone(const struct unit *unit)
 {
     return unit->c->only_gone;
 }
 
-bool unit_stopped(const struct unit *unit)
+/* What it was given could not be put, or no more is wanted. */
+static bool unit_stopped(const struct unit *unit)
 {
     return unit->c->source.stopped != 0;
 }
 
-bool unit_keep(struct unit *unit, struct str key)
+/* Whether it is there: then it stays without being looked at. */
+static bool unit_keep(struct unit *unit, struct str key)
 {
     uint32_t at = map_get(&unit->keys, key);
     if (at == MAP_NONE)
         return false;
     return unit->known[at].stays = true;
 }
+
+static uint64_t unit_number(struct str name, const char *start);
 
 /* What a board has lost is still in the log of its session: nothing there hurries. */
 static bool is_board(const struct unit *unit)
@@ -272,7 +283,8 @@ static int sweep_known(struct unit *unit, bool all)
     return rc;
 }
 
-int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open)
+/* With `sweep` what was neither put nor kept goes. */
+static int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open)
 {
     struct catching *c = unit->c;
     struct searchdb_unit row = {
@@ -281,22 +293,25 @@ int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open)
     return rc || c->only_gone ? rc : searchdb_set_unit(c->index, &row, c->error);
 }
 
-int unit_forget_stamp(struct unit *unit)
+/* So that all of it is read the next time. */
+static int unit_forget_stamp(struct unit *unit)
 {
     struct searchdb_unit row = {
         .id = unit->id, .name = unit->name, .stamp = STR(""), .open = unit->open};
     return searchdb_set_unit(unit->c->index, &row, unit->c->error);
 }
 
-void unit_each_key(const struct unit *unit, int (*each)(void *, struct str key),
-                   void *context)
+/* What was loaded. A non-zero return stops. */
+static void unit_each_key(const struct unit *unit, int (*each)(void *, struct str key),
+                          void *context)
 {
     for (size_t i = 0; i < unit->n; i++)
         if (each(context, unit->known[i].key))
             return;
 }
 
-int unit_drop(struct unit *unit)
+/* All of it goes. */
+static int unit_drop(struct unit *unit)
 {
     int rc = unit_load(unit);
     for (size_t i = 0; i < unit->n; i++)
@@ -306,7 +321,7 @@ int unit_drop(struct unit *unit)
     return rc ? rc : searchdb_drop_unit(unit->c->index, unit->id, unit->c->error);
 }
 
-void unit_free(struct unit *unit)
+static void unit_free(struct unit *unit)
 {
     if (!unit)
         return;
@@ -326,7 +341,8 @@ void unit_free(struct unit *unit)
  *     notes          labels and notes of all checkpoints; stamp: their tally
  *     run/R          the run, its tasks and logs; stamp: the project */
 
-uint64_t unit_number(struct str name, const char *start)
+/* The number behind a text that a name begins with; 0: it has another one. */
+static uint64_t unit_number(struct str name, const char *start)
 {
     size_t n = strlen(start);
     char text[24];
@@ -546,7 +562,8 @@ static int do_files(struct catching *c, uint64_t session, bool again)
     return rc;
 }
 
-int catch_session(struct catching *c, uint64_t session, bool again)
+/* The units of a session. `again`: what was read before is read again. */
+static int catch_session(struct catching *c, uint64_t session, bool again)
 {
     int rc = drop_moved(c, session);
     if (!rc)
@@ -558,7 +575,7 @@ int catch_session(struct catching *c, uint64_t session, bool again)
     return rc ? rc : do_files(c, session, again);
 }
 
-int catch_notes(struct catching *c)
+static int catch_notes(struct catching *c)
 {
     char tally[128] = "";
     struct unit *unit = NULL;
@@ -593,7 +610,7 @@ static int note_owned(struct catching *c, uint64_t run, bool *owned)
 }
 
 /* Whether a process owns it is looked at before it is read. */
-int catch_run(struct catching *c, uint64_t run)
+static int catch_run(struct catching *c, uint64_t run)
 {
     struct unit *unit = NULL;
     struct buf project = BUF_INIT;

@@ -198,7 +198,8 @@ static void add_phrase(struct phrases *out, struct str phrase)
     out->end[out->n++] = out->bytes.size;
 }
 
-struct str phrases_at(const struct phrases *phrases, size_t i)
+/* A view, until it changes. */
+static struct str phrases_at(const struct phrases *phrases, size_t i)
 {
     size_t from = i ? phrases->end[i - 1] : 0;
     return (struct str){phrases->bytes.data + from, phrases->end[i] - from};

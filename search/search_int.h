@@ -50,8 +50,6 @@ struct phrases {
 /* Appended; none: no word of the text can be looked for so. */
 int phrases_of_words(struct str text, struct phrases *out, struct cairn_error *error);
 int phrases_of_grams(struct str text, struct phrases *out, struct cairn_error *error);
-/* A view, until it changes. */
-struct str phrases_at(const struct phrases *phrases, size_t i);
 /* Any of them. Every character is a plain one: nothing in a text is an operator. */
 int phrases_expression(const struct phrases *phrases, struct buf *out,
                        struct cairn_error *error);
@@ -154,15 +152,11 @@ struct text_source {
 int source_open(struct text_source *source, struct cairn_store *store,
                 struct cairn_error *error);
 void source_close(struct text_source *source);
-/* Gives an entry, unless one was refused before. */
-int source_give(struct text_source *source, const struct text_entry *entry);
-bool source_knows(const struct text_source *source, struct str key);
 
 /* What cannot be read is left out by all of them: `verify` names damage.
  *
  * source.c: the session and its board; one item. */
 int source_session(struct text_source *source, uint64_t session);
-int source_item(struct text_source *source, uint64_t session, const char *id);
 /* The directory that a session is about: that of its files, or the home of the store.
  */
 int source_session_project(struct text_source *source, uint64_t session,
@@ -171,23 +165,18 @@ int source_session_project(struct text_source *source, uint64_t session,
 /* source.c: those behind `after`, up to *last. */
 int source_messages(struct text_source *source, uint64_t session, uint64_t after,
                     uint64_t *last);
-int source_message(struct text_source *source, uint64_t session, uint64_t n);
 
 /* source.c: what a checkpoint of a session says; labels and notes. */
 int source_checkpoint(struct text_source *source, uint64_t seq);
 int source_notes(struct text_source *source);
-int source_note(struct text_source *source, uint64_t seq, uint32_t n);
 
 /* source.c: a run, its tasks and their logs. */
 int source_run(struct text_source *source, uint64_t run);
-int source_run_itself(struct text_source *source, uint64_t run);
-int source_task(struct text_source *source, uint64_t run, uint32_t task);
 struct log_place {
     uint64_t run;
     uint32_t gen, task, attempt;
     int stream;
 };
-int source_log(struct text_source *source, const struct log_place *place);
 /* The directory of its workflow file. CAIRN_ENOTFOUND */
 int source_run_project(struct text_source *source, uint64_t run, struct buf *out);
 
@@ -199,7 +188,6 @@ struct file_place {
 };
 int source_files(struct text_source *source, uint64_t session,
                  struct file_place *place);
-int source_file(struct text_source *source, uint64_t seq, struct str path);
 
 /* source.c: the one thing that a key names. CAIRN_ENOTFOUND: it is gone. */
 int source_get(struct text_source *source, struct str key);
@@ -224,41 +212,8 @@ int catch_up(struct catching *c);
 /* Is it? Reads two rows of the store. */
 int catch_up_is_current(struct catching *c, bool *current);
 
-/* catch_up.c: the units of a session, of a run, and that of all notes. `again`: what
- * was read before is read again. */
-int catch_session(struct catching *c, uint64_t session, bool again);
-int catch_run(struct catching *c, uint64_t run);
-int catch_notes(struct catching *c);
-/* The number behind a text that a name begins with; 0: it has another one. */
-uint64_t unit_number(struct str name, const char *start);
-
 /* catch_up.c: one unit of the index against what the store has of it. */
 struct unit;
-int unit_begin(struct catching *c, const char *name, struct unit **out);
-/* What the index has of it. Left out where only new entries are put: then it is marked
- * open before the first, and loaded if it is found open. */
-int unit_load(struct unit *unit);
-bool unit_is_open(const struct unit *unit);
-int unit_mark_open(struct unit *unit);
-/* The stamp that it had. */
-struct str unit_stamp(const struct unit *unit);
-/* Puts it unless it is there as it is. */
-int unit_put(struct unit *unit, const struct text_entry *entry);
-/* Whether it is there: then it stays without being looked at. */
-bool unit_keep(struct unit *unit, struct str key);
-/* With `sweep` what was neither put nor kept goes. */
-int unit_end(struct unit *unit, bool sweep, struct str stamp, bool open);
-/* So that all of it is read the next time. */
-int unit_forget_stamp(struct unit *unit);
-/* What was loaded. A non-zero return stops. */
-void unit_each_key(const struct unit *unit, int (*each)(void *, struct str key),
-                   void *context);
-/* All of it goes. */
-int unit_drop(struct unit *unit);
-bool unit_only_gone(const struct unit *unit);
-/* What it was given could not be put, or no more is wanted. */
-bool unit_stopped(const struct unit *unit);
-void unit_free(struct unit *unit);
 /* Not empty: something was dropped since searchdb_merge. */
 #define SEARCHDB_PENDING "pending"
 

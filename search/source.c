@@ -51,14 +51,15 @@ void source_close(struct text_source *s)
     buf_release(&s->home);
 }
 
-int source_give(struct text_source *s, const struct text_entry *entry)
+/* Gives an entry, unless one was refused before. */
+static int source_give(struct text_source *s, const struct text_entry *entry)
 {
     if (!s->stopped)
         s->stopped = s->each(s->context, entry);
     return s->stopped;
 }
 
-bool source_knows(const struct text_source *s, struct str key)
+static bool source_knows(const struct text_source *s, struct str key)
 {
     return s->is_known && s->is_known(s->context, key);
 }
@@ -85,6 +86,8 @@ static uint64_t next_number(struct str *rest)
     return strtoull(text, NULL, 10);
 }
 
+static int source_log(struct text_source *s, const struct log_place *place);
+
 static int get_log(struct text_source *s, uint64_t run, struct str rest)
 {
     struct log_place place = {.run = run};
@@ -95,12 +98,24 @@ static int get_log(struct text_source *s, uint64_t run, struct str rest)
     return source_log(s, &place);
 }
 
+static int source_item(struct text_source *s, uint64_t session, const char *id);
+
 static int get_item(struct text_source *s, uint64_t session, struct str rest)
 {
     char id[CAIRN_ID_MAX];
     snprintf(id, sizeof id, "%.*s", (int)rest.len, rest.ptr);
     return source_item(s, session, id);
 }
+
+static int source_task(struct text_source *s, uint64_t run, uint32_t task);
+
+static int source_run_itself(struct text_source *s, uint64_t run);
+
+static int source_note(struct text_source *s, uint64_t seq, uint32_t number);
+
+static int source_message(struct text_source *s, uint64_t session, uint64_t n);
+
+static int source_file(struct text_source *s, uint64_t seq, struct str path);
 
 int source_get(struct text_source *s, struct str key)
 {
@@ -249,7 +264,7 @@ static int give_run(struct run_source *t)
     return give(t, &entry);
 }
 
-int source_run_itself(struct text_source *s, uint64_t run)
+static int source_run_itself(struct text_source *s, uint64_t run)
 {
     struct run_source t;
     int rc = begin_run(&t, s, run);
@@ -287,7 +302,7 @@ static int give_task(struct run_source *t, uint32_t task)
     return give(t, &entry);
 }
 
-int source_task(struct text_source *s, uint64_t run, uint32_t task)
+static int source_task(struct text_source *s, uint64_t run, uint32_t task)
 {
     struct run_source t;
     int rc = begin_run(&t, s, run);
@@ -365,7 +380,7 @@ static int give_one_log(void *context, const struct attempt_row *row)
     return give_log(one->t, row, one->stream);
 }
 
-int source_log(struct text_source *s, const struct log_place *place)
+static int source_log(struct text_source *s, const struct log_place *place)
 {
     struct run_source t;
     struct one_log one = {.t = &t, .stream = place->stream};
@@ -554,7 +569,7 @@ int source_session(struct text_source *s, uint64_t session)
     return rc == CAIRN_EDAMAGED ? 0 : rc;
 }
 
-int source_item(struct text_source *s, uint64_t session, const char *id)
+static int source_item(struct text_source *s, uint64_t session, const char *id)
 {
     struct session_source t;
     struct cairn_session_info info;
@@ -760,7 +775,7 @@ int source_notes(struct text_source *s)
     return rc == CAIRN_EDAMAGED ? 0 : rc;
 }
 
-int source_note(struct text_source *s, uint64_t seq, uint32_t number)
+static int source_note(struct text_source *s, uint64_t seq, uint32_t number)
 {
     struct note_wanted n = {.source = s, .wanted = number};
     int rc = store_each_annotation(s->store, seq, give_note, &n, s->error);
@@ -835,7 +850,7 @@ int source_messages(struct text_source *s, uint64_t session, uint64_t after,
     return s->stopped ? s->stopped : rc;
 }
 
-int source_message(struct text_source *s, uint64_t session, uint64_t n)
+static int source_message(struct text_source *s, uint64_t session, uint64_t n)
 {
     struct message_source t;
     int rc = begin_message(&t, s, session);
@@ -974,7 +989,7 @@ static int read_root(struct text_source *s, uint64_t seq, struct digest *root,
     return rc ? rc : files != NULL;
 }
 
-int source_file(struct text_source *s, uint64_t seq, struct str path)
+static int source_file(struct text_source *s, uint64_t seq, struct str path)
 {
     struct file_source t = {.source = s};
     struct sections_at at = {.time_ns = 0};

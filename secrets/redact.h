@@ -11,9 +11,7 @@
  * or contain each other: all of their bytes go. One pass, linear in the input
  * (Aho-Corasick), whatever the number of secrets; a stream keeps back at most as many
  * bytes as the longest form.
- *
- * Inside of redact.h: the forms in which a secret is looked for, and the automaton that
- * finds all of them at once. */
+ */
 #ifndef SECRETS_REDACT_H
 #define SECRETS_REDACT_H
 

@@ -248,7 +248,7 @@ static void write_input(struct call *call)
     }
 }
 
-/* call.c: gives and takes as much as there is, but not for ever. */
+/* Gives and takes as much as there is, but not for ever. */
 static void call_move_bytes(struct call *call)
 {
     write_input(call);
@@ -274,7 +274,7 @@ static bool has_run(const struct text *out)
     return false;
 }
 
-/* call.c: whether it has said which run it is, and is to go on without its call. */
+/* Whether it has said which run it is, and is to go on without its call. */
 static bool call_goes_on(const struct call *call)
 {
     return call->starts && !call->signalled && !call->cancelled && has_run(&call->out);

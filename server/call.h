@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* One command of cairn as a process: this same executable, in a process group of its
+/* Requests that a command of cairn answers: waiting, running, ended.
+ *
+ * The command is a process: this same executable, in a process group of its
  * own, with pipes, and known by a descriptor, so that a signal never meets another
  * process. It dies with the server, unless it is detached.
  *
- * Requests that a command of cairn answers: waiting, running, ended.
- *
  * The loop asks calls_poll for what to wait, hands what came to calls_serve, and each
  * call's `finish` makes the result out of what the command printed.
- *
- * Between the files of calls. */
+ */
 #ifndef SERVER_CALL_H
 #define SERVER_CALL_H
 

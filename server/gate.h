@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What HTTP's headers say of a request, held against the request itself (2026-07-28):
- * who looks only at headers, such as a proxy, must not see another request.
- *
- * Who may come in over HTTP: told by the headers alone, before a body is read. */
+/* Who may come in over HTTP, decided by the headers before a body is read; and the
+ * headers of a request held against the request itself (2026-07-28), since a proxy that
+ * looks only at headers must not see another request. */
 #ifndef SERVER_GATE_H
 #define SERVER_GATE_H
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections: each has a deadline by which its next request must be there as a whole;
- * who is late, however lively, is cut off.
- *
- * What a request that has passed the gate is answered, in terms of HTTP.
- *
- * HTTP for the web of sessions and streams. It waits for nothing by itself: the loop
- * asks http_poll what to wait for, and calls http_turn then. */
+/* HTTP: connections, each with a deadline by which its next request must be complete,
+ * and what a request that has passed the gate is answered. It waits for nothing by
+ * itself: the loop asks http_poll what to wait for, and calls http_turn then. */
 #ifndef SERVER_HTTP_H
 #define SERVER_HTTP_H
 

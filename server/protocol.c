@@ -379,6 +379,9 @@ static void handle_message(struct server *server, const struct route *route,
             NULL);
 }
 
+static void server_refuse(struct server *server, const struct route *route, int code,
+                          const char *why);
+
 static void handle_batch(struct server *server, const struct route *route,
                          const struct value *messages)
 {
@@ -444,8 +447,8 @@ void server_message(struct server *server, const struct route *route, const char
     value_free(value);
 }
 
-void server_refuse(struct server *server, const struct route *route, int code,
-                   const char *why)
+static void server_refuse(struct server *server, const struct route *route, int code,
+                          const char *why)
 {
     struct reply reply = reply_to(route, NULL);
     server_refuse_reply(server, &reply, code, why, NULL);

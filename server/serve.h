@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that ask the server to end. They come while it waits, and at no other time.
- *
- *
- * The server of `cairn mcp`: the Model Context Protocol over stdin and stdout, a JSON
+/* The server of `cairn mcp`: the Model Context Protocol over stdin and stdout, a JSON
  * message a line, or over HTTP. What a client asks for is done by commands of cairn,
  * each a process of its own, so that whatever a call does, the server goes on. */
 #ifndef SERVER_SERVE_H

@@ -91,8 +91,6 @@ void server_message(struct server *server, const struct route *route, const char
 void server_value(struct server *server, const struct route *route,
                   const struct value *message);
 /* Answers what is no message at all. */
-void server_refuse(struct server *server, const struct route *route, int code,
-                   const char *why);
 void server_message_too_long(struct server *server, const struct route *route);
 /* Whether it is in the protocol of 2026-07-28, by itself or by its header. */
 bool message_is_modern(const struct value *message, const struct headers *headers);

@@ -16,7 +16,7 @@
  * Operands stand behind `--`, and values of options behind `=`, so no value can become
  * an option.
  *
- * JSON Schemas of what a tool takes and gives, made from its row. */
+ * The JSON Schemas of what a tool takes and gives are made from its row. */
 #ifndef SERVER_TOOL_H
 #define SERVER_TOOL_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which checkpoint is meant: by a time, by its place on a line, by what people call it; and its labels. */
+/* Which checkpoint is meant: by a time, by its place on a line, by what people call it;
+ * and its labels. */
 #include "session/line_int.h"
 
 #include "session/session_int.h"
@@ -25,7 +26,8 @@
 
 /* Which checkpoint of a session is meant, and what it says of itself. */
 
-bool sections_have_tag(const struct sections *sections, const char *tag)
+/* NULL: any has it. */
+static bool sections_have_tag(const struct sections *sections, const char *tag)
 {
     for (uint32_t i = 0; tag && i < sections->n_tags; i++)
         if (str_equal(sections->tags[i], str_of(tag)))
@@ -177,8 +179,9 @@ static int branch_at(struct live *live, int64_t until_ns, uint64_t *branch,
     return rc < 0 ? rc : 0;
 }
 
-int moment_find_time(struct live *live, const struct cairn_moment *moment,
-                     uint64_t *seq, struct cairn_error *error)
+/* The newest checkpoint until moment->time, with its tag. */
+static int moment_find_time(struct live *live, const struct cairn_moment *moment,
+                            uint64_t *seq, struct cairn_error *error)
 {
     struct searching s = {.live = live, .tag = moment->tag, .error = error};
     uint64_t branch = 0;
@@ -202,7 +205,8 @@ int moment_find_time(struct live *live, const struct cairn_moment *moment,
 
 /* ---- What it says of itself ---- */
 
-struct cairn_task_failure failure_of(const struct sections *sections)
+/* What a record says of the task for which it was made; views into it. */
+static struct cairn_task_failure failure_of(const struct sections *sections)
 {
     const struct task_link *link = &sections->link;
     return (struct cairn_task_failure){.run = link->run,

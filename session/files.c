@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a session: taken, put into place, and compared with what other sessions have changed. */
+/* The files of a session: taken, put into place, and compared with what other sessions
+ * have changed. */
 #include "session/files.h"
 
 #include "session/files_pending.h"

@@ -326,8 +326,8 @@ static double mean_strength(const struct board *board, struct item_ref hypothesi
     return n ? sum / n : 0;
 }
 
-int gap_of(const struct board *board, const struct item *item, struct gap *gap,
-           struct cairn_error *error)
+static int gap_of(const struct board *board, const struct item *item, struct gap *gap,
+                  struct cairn_error *error)
 {
     const struct item_value *values = item->values;
     *gap =

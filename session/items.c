@@ -54,8 +54,10 @@ static int take_list(struct live *live, const struct outside *outside,
     return rc;
 }
 
-int live_clean_item(struct live *live, const struct item *before, struct item *item,
-                    struct cairn_error *error)
+/* Takes secrets out of what differs from `before`; in the command of a check they are
+ * refused. */
+static int live_clean_item(struct live *live, const struct item *before,
+                           struct item *item, struct cairn_error *error)
 {
     const struct item_kind_info *info = item_kind_info(item->id.kind);
     struct redactor *redactor = NULL;
@@ -76,7 +78,8 @@ int live_clean_item(struct live *live, const struct item *before, struct item *i
 
 /* ==== Changes ==== */
 
-/* Adding, changing and removing items: one transaction each, with what follows from it. */
+/* Adding, changing and removing items: one transaction each, with what follows from it.
+ */
 
 struct editing {
     struct live live;

@@ -204,6 +204,9 @@ static int take_tags(struct pruning *p)
     return 0;
 }
 
+static int keeping_of_settings(struct live *live, struct keeping *out,
+                               struct cairn_error *error);
+
 /* Without any: those of the session, or the usual ones. */
 static int choose_rules(struct pruning *p)
 {
@@ -215,8 +218,9 @@ static int choose_rules(struct pruning *p)
     return 0;
 }
 
-int keeping_of_settings(struct live *live, struct keeping *out,
-                        struct cairn_error *error)
+/* Those of the settings. The tags are in the arena. */
+static int keeping_of_settings(struct live *live, struct keeping *out,
+                               struct cairn_error *error)
 {
     const struct session_keeping *keep = &live->settings.keep;
     struct str rest = keep->tags;
@@ -244,8 +248,10 @@ static bool has_wanted_tag(const struct keeping *keeping,
     return false;
 }
 
-int keeping_look(struct live *live, const struct keeping *keeping, uint64_t seq,
-                 struct kept *out, struct cairn_error *error)
+/* What keeps a checkpoint but for its place in its branch: bits of `enum` in
+ * keep.h. */
+static int keeping_look(struct live *live, const struct keeping *keeping, uint64_t seq,
+                        struct kept *out, struct cairn_error *error)
 {
     struct arena arena = ARENA_INIT;
     struct sections sections;

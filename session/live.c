@@ -33,7 +33,7 @@
 
 enum { NUMBERS_PLAIN = 1, NUMBERS_WITH_MESSAGES = 2 };
 
-void numbers_encode(const struct live *live, struct buf *out)
+static void numbers_encode(const struct live *live, struct buf *out)
 {
     buf_byte(out, live->last_message ? NUMBERS_WITH_MESSAGES : NUMBERS_PLAIN);
     if (live->last_message) {
@@ -50,7 +50,8 @@ void numbers_encode(const struct live *live, struct buf *out)
     buf_varint(out, live->counters.verifications);
 }
 
-int numbers_decode(struct live *live, struct cairn_error *error)
+/* From live->row: CAIRN_EDAMAGED. */
+static int numbers_decode(struct live *live, struct cairn_error *error)
 {
     struct reader in = reader_of(live->row.numbers.ptr, live->row.numbers.len);
     uint8_t version = read_byte(&in);
@@ -243,7 +244,10 @@ static int begin_branch(struct live *live, struct cairn_error *error)
     return rc;
 }
 
-int live_recover(struct live *live, struct cairn_error *error)
+/* Of a session whose row was lost: a repair left a row without numbers and settings.
+ * The numbers come from what is left, the settings are the usual ones; a write
+ * transaction also stores that, and begins a branch if none is left. */
+static int live_recover(struct live *live, struct cairn_error *error)
 {
     live->settings = session_settings_default();
     live->settings.scheduled = live->now;

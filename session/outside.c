@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What comes from outside before it is stored: the environment, what a command or an agent gives, and what git says. No secret is left in it. */
+/* What comes from outside before it is stored: the environment, what a command or an
+ * agent gives, and what git says. No secret is left in it. */
 #include "session/outside.h"
 
 #include "base/arena.h"

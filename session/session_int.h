@@ -147,12 +147,6 @@ int redactor_of_session(struct cairn_store *store, const char *session,
 /* outside_take by that, and by looks. The text is in the arena. */
 int live_take(struct live *live, const struct outside_text *text, struct clean *out,
               struct cairn_error *error);
-/* items.c: takes secrets out of what differs from `before`; in the command of a
- * check they are refused. */
-int live_clean_item(struct live *live, const struct item *before, struct item *item,
-                    struct cairn_error *error);
-
-/* ---- live.c ---- */
 
 /* Writes the row, from the members of `live`. */
 int live_put_row(struct live *live, struct cairn_error *error);
@@ -173,23 +167,38 @@ int live_log_merge(struct live *live, const struct session_merge *merge,
 int live_put_changes(struct live *live, const struct board_changes *changes,
                      bool logged, struct cairn_error *error);
 
-/* ---- live.c ---- */
-
-void numbers_encode(const struct live *live, struct buf *out);
-/* From live->row: CAIRN_EDAMAGED. */
-int numbers_decode(struct live *live, struct cairn_error *error);
-
-/* ---- live.c ---- */
-
-/* Of a session whose row was lost: a repair left a row without numbers and settings.
- * The numbers come from what is left, the settings are the usual ones; a write
- * transaction also stores that, and begins a branch if none is left. */
-int live_recover(struct live *live, struct cairn_error *error);
+struct state_at;
 
 /* ---- sessions.c ---- */
 
 /* May it be the name of a session or branch (`what`)? CAIRN_EUSAGE says why not. */
 int session_check_name(const char *what, struct str name, struct cairn_error *error);
+
+/* Makes the session that `live` has from then on: its row, its branch main and the log
+ * of its start. name NULL: the first free one. */
+int session_begin(struct live *live, const char *name, const struct moment *started,
+                  bool current, struct cairn_error *error);
+/* One that has ended goes on. */
+int session_go_on(struct live *live, struct cairn_error *error);
+
+/* Makes a state the present one of a session that has an empty board. Numbers of items
+ * are never lower than those that the session has given. The state must outlive it. */
+int live_take_state(struct live *live, const struct state_at *state,
+                    struct cairn_error *error);
+/* "slow" stays where no session has that name, else it becomes "slow-2". */
+int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MAX],
+                      struct cairn_error *error);
+
+/* Until session_unhold nobody deletes the session. *held false: the handle may not hold
+ * it, or does already. CAIRN_EBUSY: it is being deleted. */
+int session_hold(struct cairn_store *store, uint64_t session, bool *held,
+                 struct cairn_error *error);
+void session_unhold(struct cairn_store *store, uint64_t session);
+
+/* The setting of the store by which sessions of agents go: days, 0: off. Setting it
+ * needs a write transaction. */
+#define KEEP_SESSIONS "keep-sessions"
+#define AGENT_SESSION_START "agent-" /* of the names of sessions that hooks make */
 
 /* ---- checkpoint_name.c ---- */
 
@@ -198,18 +207,6 @@ int session_check_name(const char *what, struct str name, struct cairn_error *er
  * from before, or in a file, keeps it. */
 int session_check_new_name(const char *what, struct str name,
                            struct cairn_error *error);
-
-/* ---- sessions.c ---- */
-
-/* What is told of the session that `live` has loaded or begun. */
-int session_tell(struct live *live, struct cairn_session_info *info,
-                 struct cairn_error *error);
-/* Makes the session that `live` has from then on: its row, its branch main and the log
- * of its start. name NULL: the first free one. */
-int session_begin(struct live *live, const char *name, const struct moment *started,
-                  bool current, struct cairn_error *error);
-/* One that has ended goes on. */
-int session_go_on(struct live *live, struct cairn_error *error);
 
 /* ---- capture.c: the state as a checkpoint ---- */
 
@@ -261,6 +258,7 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 enum { LINE_COLUMNS = 80 };
 int cause_line(struct buf *out, const char *start, const struct item *item,
                const char *what, struct cairn_error *error);
+
 /* ---- keep.c ---- */
 
 struct keeping {
@@ -269,15 +267,6 @@ struct keeping {
     size_t n_tags;
     bool manual_too; /* manual ones stay by the rules only */
 };
-/* Those of the settings. The tags are in the arena. */
-int keeping_of_settings(struct live *live, struct keeping *out,
-                        struct cairn_error *error);
-/* What keeps a checkpoint but for its place in its branch: bits of `enum` in
- * keep.h. */
-int keeping_look(struct live *live, const struct keeping *keeping, uint64_t seq,
-                 struct kept *out, struct cairn_error *error);
-
-/* ---- keep.c ---- */
 
 /* Deletes checkpoints that the settings let go: of the current branch, and in turn of
  * another one. A bounded number is looked at and deleted, the oldest first; the next
@@ -307,14 +296,6 @@ void state_release(struct state_at *state);
 int debug_seq(struct cairn_store *store, const char *id, uint64_t *seq,
               struct cairn_error *error);
 
-/* ---- checkpoint_name.c ---- */
-
-/* NULL: any has it. */
-bool sections_have_tag(const struct sections *sections, const char *tag);
-/* The newest checkpoint until moment->time, with its tag. */
-int moment_find_time(struct live *live, const struct cairn_moment *moment,
-                     uint64_t *seq, struct cairn_error *error);
-
 /* ---- item_list.c: fields as text, and for the public header ---- */
 
 int fields_set(struct arena *arena, struct item *item, const struct cairn_set *sets,
@@ -323,23 +304,20 @@ int fields_set(struct arena *arena, struct item *item, const struct cairn_set *s
 int item_show(struct arena *arena, const struct board *board, const struct item *item,
               int64_t now_ns, struct cairn_item *out, struct cairn_error *error);
 uint8_t item_kind_parse(const char *name); /* 0: none */
-int gap_of(const struct board *board, const struct item *item, struct gap *gap,
-           struct cairn_error *error);
 
 /* The same of sections that are at hand: out->sections, with the arena and an empty
  * board. */
 int state_load(struct cairn_store *store, struct state_at *out,
                struct cairn_error *error);
 
-/* ---- sessions.c ---- */
-
-/* Makes a state the present one of a session that has an empty board. Numbers of items
- * are never lower than those that the session has given. The state must outlive it. */
-int live_take_state(struct live *live, const struct state_at *state,
-                    struct cairn_error *error);
-/* "slow" stays where no session has that name, else it becomes "slow-2". */
-int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MAX],
-                      struct cairn_error *error);
+/* As belief_contradictions, with the numbers of beliefs: of one, or of all (0). */
+int board_contradictions(const struct board *board, uint32_t belief,
+                         struct contradictions *out, struct cairn_error *error);
+/* The first that is in the second list alone; NULL: none. */
+const struct contradiction *new_contradiction(const struct contradictions *before,
+                                              const struct contradictions *after);
+int live_log_contradiction(struct live *live, uint32_t belief, uint32_t other,
+                           struct cairn_error *error);
 
 /* ---- messages.c ---- */
 
@@ -366,39 +344,6 @@ int message_append(struct live *live, const struct new_message *message,
                    struct message_seen *end, struct cairn_error *error);
 /* Logs that so many were added, up to the end of the line. */
 int message_log(struct live *live, uint64_t n, struct cairn_error *error);
-
-/* ---- checkpoint_name.c ---- */
-
-/* What a record says of the task for which it was made; views into it. */
-struct cairn_task_failure failure_of(const struct sections *sections);
-
-/* ---- sessions.c ---- */
-
-/* Until session_unhold nobody deletes the session. *held false: the handle may not hold
- * it, or does already. CAIRN_EBUSY: it is being deleted. */
-int session_hold(struct cairn_store *store, uint64_t session, bool *held,
-                 struct cairn_error *error);
-void session_unhold(struct cairn_store *store, uint64_t session);
-
-/* The setting of the store by which sessions of agents go: days, 0: off. Setting it
- * needs a write transaction. */
-#define KEEP_SESSIONS "keep-sessions"
-#define AGENT_SESSION_START "agent-" /* of the names of sessions that hooks make */
-int keep_sessions_days(struct cairn_store *store, uint32_t *days,
-                       struct cairn_error *error);
-int keep_sessions_set(struct cairn_store *store, const char *value,
-                      struct cairn_error *error);
-
-/* ---- item_list.c: beliefs of which at most one can be true ---- */
-
-/* As belief_contradictions, with the numbers of beliefs: of one, or of all (0). */
-int board_contradictions(const struct board *board, uint32_t belief,
-                         struct contradictions *out, struct cairn_error *error);
-/* The first that is in the second list alone; NULL: none. */
-const struct contradiction *new_contradiction(const struct contradictions *before,
-                                              const struct contradictions *after);
-int live_log_contradiction(struct live *live, uint32_t belief, uint32_t other,
-                           struct cairn_error *error);
 
 /* ---- diff.c: what differs between two boards ---- */
 

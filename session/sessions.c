@@ -324,8 +324,8 @@ int cairn_session_delete(struct cairn_store *store, const char *session,
 /* ---- Sessions of agents, by age ---- */
 
 /* The setting of the store: a number of days. */
-int keep_sessions_days(struct cairn_store *store, uint32_t *days,
-                       struct cairn_error *error)
+static int keep_sessions_days(struct cairn_store *store, uint32_t *days,
+                              struct cairn_error *error)
 {
     char text[24] = "";
     uint64_t number = 0;
@@ -336,8 +336,8 @@ int keep_sessions_days(struct cairn_store *store, uint32_t *days,
     return rc < 0 ? rc : 0;
 }
 
-int keep_sessions_set(struct cairn_store *store, const char *value,
-                      struct cairn_error *error)
+static int keep_sessions_set(struct cairn_store *store, const char *value,
+                             struct cairn_error *error)
 {
     char text[24];
     size_t n = strlen(value);
@@ -488,8 +488,9 @@ static int count_branch(void *context, const struct branch_row *row)
     return 0;
 }
 
-int session_tell(struct live *live, struct cairn_session_info *info,
-                 struct cairn_error *error)
+/* What is told of the session that `live` has loaded or begun. */
+static int session_tell(struct live *live, struct cairn_session_info *info,
+                        struct cairn_error *error)
 {
     const struct session_row *row = &live->row;
     struct branch_row branch = {.name = CLEAN("")};

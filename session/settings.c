@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes a checkpoint by itself, and the settings of a session, as bytes and as people write them. */
+/* What makes a checkpoint by itself, and the settings of a session, as bytes and as
+ * people write them. */
 #include "session/settings.h"
 
 #include "session/agent_events.h"

@@ -29,7 +29,8 @@ int64_t civil_day(int year, int month, int day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-bool local_offsets(const struct zone *zone, int64_t local_s, struct local_offsets *out)
+static bool local_offsets(const struct zone *zone, int64_t local_s,
+                          struct local_offsets *out)
 {
     const int64_t probes[3] = {local_s - 86400, local_s, local_s + 86400};
     struct local_offsets found = {0};

@@ -32,8 +32,6 @@ struct local_offsets {
     int64_t before, after;
 };
 
-bool local_offsets(const struct zone *zone, int64_t local_s, struct local_offsets *out);
-
 /* A moment in the past, as people write it:
  *
  *     now

@@ -270,7 +270,7 @@ static int check_needs_all(struct parser *p, const struct task_def *def,
                                               : "does not ask whether all completed");
 }
 
-/* parse_tasks.c: when all tasks have been read. */
+/* When all tasks have been read. */
 static int read_needs(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];

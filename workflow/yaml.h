@@ -3,8 +3,7 @@
  * purpose: one document, text keys, no anchors, aliases or tags, at most LIMIT_DEPTH
  * levels, no key twice in a mapping. scalar.h decides what a plain scalar means.
  *
- *
- * What happens to the text of a workflow file before libyaml reads it. */
+ * yaml_text is what becomes of the text before libyaml reads it. */
 #ifndef WORKFLOW_YAML_H
 #define WORKFLOW_YAML_H
 

@@ -18,7 +18,8 @@
 #include <string.h>
 
 /* cairn checkpoint head, and reading what it printed: the newest record of each run and
- * branch, to be kept elsewhere and compared with `cairn checkpoint verify --head FILE`. */
+ * branch, to be kept elsewhere and compared with `cairn checkpoint verify --head FILE`.
+ */
 
 struct head_list {
     struct cairn_head_store of;

@@ -50,8 +50,8 @@ enum worker_event {
 
 /* Starts `sh -c command`, with stderr and the environment of this process. `input` must
  * outlive it. Returns 0 or an errno. */
-int worker_start(struct worker *worker, const char *command, const char *input);
-void worker_release(struct worker *worker);
+static int worker_start(struct worker *worker, const char *command, const char *input);
+static void worker_release(struct worker *worker);
 
 enum { GRACE_MS = 5000 };
 
@@ -62,7 +62,7 @@ static void close_one(int *fd)
     *fd = -1;
 }
 
-void worker_release(struct worker *w)
+static void worker_release(struct worker *w)
 {
     close_one(&w->out);
     close_one(&w->in);
@@ -141,7 +141,7 @@ static int start_between(struct worker *w, const char *command, int in[2], int o
     return 0;
 }
 
-int worker_start(struct worker *w, const char *command, const char *input)
+static int worker_start(struct worker *w, const char *command, const char *input)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     *w = (struct worker){.out = -1,

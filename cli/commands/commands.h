@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands about workflows, runs and their tasks. Each returns the exit status.
- *
- * The table of the commands about external tasks, for the table of all commands.
- *
- * The commands about the store and its checkpoints, and about cairn itself. Each
- * returns the exit status.
- *
- * The commands of debugging sessions. Each returns the exit status.
- *
- * The commands about the files of checkpoints. Each returns the exit status.
- *
- * The commands for agents' hooks. Each returns the exit status; that of the hook is
- * always 0, since any other one may keep an agent from working.
- *
- * The tables of the commands of debugging sessions (cli/command.h), for the table of
- * all commands.
- *
- * The tables of commands, for main. */
+/* Every command, and the tables that main hands to the frame. A command returns the
+ * exit status. That of an agent's hook is always 0, since any other may keep an agent
+ * from working. */
 #ifndef CLI_COMMANDS_COMMANDS_H
 #define CLI_COMMANDS_COMMANDS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn status: a run, its tasks, what it waits for, and its critical path (--timing). */
+/* cairn status: a run, its tasks, what it waits for, and its critical path (--timing).
+ */
 #include "cli/commands/commands.h"
 #include "cli/commands/steps.h"
 #include "cli/commands/tasks.h"

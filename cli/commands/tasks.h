@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The states that --state names, with commas between them.
- *
- * The external tasks of a run that can be done now or are claimed.
- *
- * The values that tasks have told, collected to be shown beside their tasks.
- *
- * The tasks of a run as rows: those in some states, in some order, large groups in one
- * row. */
+/* The tasks of a run as rows: filtered by --state, sorted, with the members of a large
+ * group in one row; with their values, and with the claims of external tasks. */
 #ifndef CLI_COMMANDS_TASKS_H
 #define CLI_COMMANDS_TASKS_H
 

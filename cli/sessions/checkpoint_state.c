@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a session at a checkpoint: cairn checkpoint show (its part), at, diff. */
+/* The state of a session at a checkpoint: cairn checkpoint show (its part), at, diff.
+ */
 #include "cli/sessions/checkpoint_state.h"
 
 #include "cli/commands/commands.h"

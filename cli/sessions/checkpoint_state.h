@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment that is stored with a checkpoint of a session.
- *
- * What a checkpoint of a session says of itself, and the board that it holds. */
+/* What a checkpoint of a session says: its columns, its board, its environment. */
 #ifndef CLI_SESSIONS_CHECKPOINT_STATE_H
 #define CLI_SESSIONS_CHECKPOINT_STATE_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The patterns of --paths, and files that are operands.
- *
- * What a checkpoint holds of files, for `cairn checkpoint show`. They return an
- * exit status, after printing what is wrong. */
+/* Files of checkpoints: the patterns of --paths, files as operands, and the part of
+ * `cairn checkpoint show` about files. The functions return an exit status after
+ * printing what is wrong. */
 #ifndef CLI_SESSIONS_FILES_H
 #define CLI_SESSIONS_FILES_H
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The items of a board as lines of a table, as a page, and as JSON. What differs
- * between kinds is one table here.
- *
- * The board of a session at a glance, and what belongs to one item: a few lines of
- * each, and how many more there are. */
+/* The items of a board as lines of a table, as a page, as JSON and at a glance. What
+ * differs between kinds is one table here. */
 #ifndef CLI_SESSIONS_ITEM_H
 #define CLI_SESSIONS_ITEM_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every command about items, from its row in the table of verbs; cairn belief cascade. */
+/* Every command about items, from its row in the table of verbs; cairn belief cascade.
+ */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -45,7 +46,7 @@ struct item_verb {
 };
 
 /* NULL: it is no command about items. */
-const struct item_verb *item_verb(const char *command);
+static const struct item_verb *item_verb(const char *command);
 
 /* The commands that are the same for every kind. */
 #define SHOW(group, of)                                              \
@@ -222,7 +223,7 @@ static const struct item_verb verbs[] = {
     REMOVE("check remove", "check"),
 };
 
-const struct item_verb *item_verb(const char *command)
+static const struct item_verb *item_verb(const char *command)
 {
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(verbs[i].command, command) == 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What other sessions have changed since the checkpoint that a command goes back to.
- *
- * The store and the session that a command works on, and the texts that it is given. */
+/* The session and the store that a command works on, the texts that it is given, and
+ * what other sessions have changed since a checkpoint. */
 #ifndef CLI_SESSIONS_SESSION_OF_H
 #define CLI_SESSIONS_SESSION_OF_H
 

@@ -106,7 +106,7 @@ static struct keeper noted_keeper(const struct attempt_id *id,
 
 /* Attempts of the last owner that were not interrupted: those that it left under
  * keepers (on_crash: adopt; keeper.h has the rules), and those that had ended, which it
- * noted and did not live to store (adopt.h). */
+ * noted and did not live to store. */
 
 struct orphan {
     struct attempt_row row;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attempts of the last owner that had ended, and whose outcome it did not live to
- * store: their ends were noted (process/end_notes.h). They are taken over like those
- * that a keeper has the record of (adopt.h).
- *
- * Attempts of a dead owner that were not interrupted. */
+/* Attempts of a dead owner that were not interrupted: those under a keeper, and those
+ * that had ended without being stored, whose ends were noted (process/end_notes.h). */
 #ifndef EXECUTOR_ATTEMPT_ADOPT_H
 #define EXECUTOR_ATTEMPT_ADOPT_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process or a call leaves: its output, its end in words and in its row.
- *
- * The result of an attempt. */
+/* The result of an attempt: what its process or call leaves, as output, row, declared
+ * outputs and values. */
 #ifndef EXECUTOR_ATTEMPT_ATTEMPT_RESULT_H
 #define EXECUTOR_ATTEMPT_ATTEMPT_RESULT_H
 

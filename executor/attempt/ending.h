@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether failures stop the run.
- *
- * What is known of a process, by the role of its attempt. */
+/* The end of a process, by the role of its attempt; and whether a failure stops the
+ * run. */
 #ifndef EXECUTOR_ATTEMPT_ENDING_H
 #define EXECUTOR_ATTEMPT_ENDING_H
 

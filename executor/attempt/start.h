@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting what has a durable intent.
- *
- * Jobs whose declared files were looked at on a thread go on. */
+/* Starts what has a durable intent, and goes on with jobs whose declared files were
+ * read on a thread. */
 #ifndef EXECUTOR_ATTEMPT_START_H
 #define EXECUTOR_ATTEMPT_START_H
 

@@ -65,6 +65,8 @@ int task_not_started(struct engine *e, const struct intent *intent,
     return 0;
 }
 
+static bool check_start(struct engine *e, struct job *job, struct ending *ending);
+
 static void check_or_settle(struct engine *e, struct job *job, struct ending *ending)
 {
     if (ending->row.outcome == CAIRN_COMPLETED &&
@@ -139,7 +141,7 @@ static uint8_t outcome_without_answer(const struct engine *e, const struct job *
                                                                : CAIRN_FAILED;
 }
 
-bool check_start(struct engine *e, struct job *job, struct ending *ending)
+static bool check_start(struct engine *e, struct job *job, struct ending *ending)
 {
     struct buf why = BUF_INIT;
     if (job->kept) { /* its output is in the ending; the check runs in the plain slot */

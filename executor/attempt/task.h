@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The attempt of a task; see roles.h.
- *
- * Checks: after a task has ended well, and to decide an unknown one; see roles.h. */
+/* The attempt of a task and its check, also the check that decides an unknown task; see
+ * roles.h. */
 #ifndef EXECUTOR_ATTEMPT_TASK_H
 #define EXECUTOR_ATTEMPT_TASK_H
 
@@ -18,7 +17,6 @@ int task_looked(struct engine *e, struct job *job, struct ending *ending, int rc
 
 /* Starts the check of an attempt that ended well; the draft is kept until it ends. True
  * if it was started; else the draft says why it failed. */
-bool check_start(struct engine *e, struct job *job, struct ending *ending);
 int check_ended(struct engine *e, struct job *job, const struct process_end *end,
                 const struct buf *text, struct cairn_error *error);
 int check_looked(struct engine *e, struct job *job, struct ending *ending, int rc,

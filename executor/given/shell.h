@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What an attempt was given, as a text for sh.
+/* What an attempt was given, also as a text for sh: an attempt of a stored run, with
+ * all that its texts could refer to when it started: the definition of its generation,
+ * and how the tasks that it needs stood then.
  *
- * An attempt of a stored run, with all that its texts could refer to when it started:
- * the definition of its generation, and how the tasks that it needs stood then.
- *
- * That is exact where the attempt has a checkpoint of its own. Else (it runs, it was
+ * * That is exact where the attempt has a checkpoint of its own. Else (it runs, it was
  * interrupted, another attempt followed, its checkpoint was deleted) the newest states
  * of the run are taken, and a task that has ended again since is put back to its last
  * attempt before, in the moment in which a text asks for it. */

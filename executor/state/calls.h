@@ -9,8 +9,7 @@
  *
  * Two switches of threads cost more than a callback that does next to nothing. So the
  * engine may call one itself (call_run) once many in a row were quick (call_quick).
- *
- * The engine's side of callbacks. calls.c is the only writer of `calls`. */
+ * calls.c is the only writer of `calls`. */
 #ifndef EXECUTOR_STATE_CALLS_H
 #define EXECUTOR_STATE_CALLS_H
 

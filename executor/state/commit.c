@@ -344,8 +344,8 @@ static void note_save_failure(struct engine *e, const struct cairn_error *why)
     retry_commit_in(e, DEGRADED_RETRY_NS);
 }
 
-/* The outputs that a failed attempt has written: nobody reads them, so they are known by
- * size and times alone. What is older is not from this attempt. */
+/* The outputs that a failed attempt has written: nobody reads them, so they are known
+ * by size and times alone. What is older is not from this attempt. */
 static int find_left(struct files *files, const struct result *known,
                      int64_t started_ns, struct result *left, struct cairn_error *error)
 {

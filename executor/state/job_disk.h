@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where attempts write their output, and what is said when a disk is full.
- *
- * Output of tasks with secrets. */
+/* Where attempts write their output, also through the redactor, and what is said when a
+ * disk is full. */
 #ifndef EXECUTOR_STATE_JOB_DISK_H
 #define EXECUTOR_STATE_JOB_DISK_H
 

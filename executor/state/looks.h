@@ -58,7 +58,7 @@ void looks_add_ready(struct engine *e, struct job *job);
 struct job *looks_take_ready(struct engine *e);
 void looks_close(struct engine *e);
 
-/* ---- The threads, looks.c: they know nothing of the engine ---- */
+/* ---- The threads: they know nothing of the engine ---- */
 
 /* Readable when there is something to be collected. */
 int look_threads_fd(const struct look_threads *threads);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers: a binary heap of (when, what). Entries are not removed when they lose their
- * meaning; the receiver recognises old ones by `stamp`.
- *
- * What the loop waits for: descriptors and timers, and the clock they go by. loop.c is
- * the only writer of `loop`. */
+/* What the loop waits for: descriptors and timers, and the clock they go by. Timers are
+ * a binary heap of (when, what); entries stay when they lose their meaning, and the
+ * receiver recognises old ones by `stamp`. loop.c is the only writer of `loop`. */
 #ifndef EXECUTOR_STATE_LOOP_H
 #define EXECUTOR_STATE_LOOP_H
 

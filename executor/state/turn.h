@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue of durable intents: from the commit that stored them to their start. Also
- * those that are not started after all, whose rows the last commit closes. turn.c is
- * its only writer.
- *
- * What waits for the next commit: endings, intents, offers, and how far stored commands
- * were taken. turn.c is the only writer of `turn`.
+/* What waits for the next commit: endings, intents, offers, and how far stored commands
+ * were taken; and the queue of durable intents, from the commit that stored them to
+ * their start. turn.c is the only writer of `turn` and `starts`.
  *
  * Until the commit, endings and intents stay in their lists. What is reported or
  * started is marked `acted`: usually after the commit; before it only while saving

@@ -20,7 +20,9 @@ static size_t base_start(struct str path, size_t end)
     return end;
 }
 
-struct str path_basename(struct str path)
+/* Parts of `path`, or constants: as basename(1) and dirname(1) have them, but of an
+ * empty path the base name is empty. */
+static struct str path_basename(struct str path)
 {
     size_t end = without_slashes(path, path.len), start = base_start(path, end);
     if (!end)
@@ -28,7 +30,7 @@ struct str path_basename(struct str path)
     return (struct str){path.ptr + start, end - start};
 }
 
-struct str path_dirname(struct str path)
+static struct str path_dirname(struct str path)
 {
     size_t start = base_start(path, without_slashes(path, path.len));
     if (!start)
@@ -37,7 +39,8 @@ struct str path_dirname(struct str path)
     return end ? (struct str){path.ptr, end} : STR("/");
 }
 
-struct str path_stem(struct str path)
+/* The base name up to its last dot; a dot that it begins or ends with stays. */
+static struct str path_stem(struct str path)
 {
     struct str base = path_basename(path);
     size_t first = 0, dot = base.len;
@@ -419,7 +422,8 @@ static const char opening[] = "${{";
 
 enum { OPENING = 3, CLOSING = 2 };
 
-size_t template_start(struct str text, size_t from)
+/* Position of the next ${{ at or after `from`, or SIZE_MAX. */
+static size_t template_start(struct str text, size_t from)
 {
     if (from >= text.len)
         return SIZE_MAX;
@@ -432,7 +436,9 @@ bool template_has(struct str text)
     return template_start(text, 0) != SIZE_MAX;
 }
 
-size_t template_end(struct str text, size_t from)
+/* Position of the }} that ends the expression that begins at `from`, or SIZE_MAX; what
+ * stands in quotes does not count. */
+static size_t template_end(struct str text, size_t from)
 {
     bool quoted = false;
     for (size_t i = from; i + 1 < text.len; i++) {

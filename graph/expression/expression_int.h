@@ -74,19 +74,8 @@ size_t word_scan(struct str text, size_t at);
  */
 int name_parse(struct str text, size_t at, struct name *out,
                struct expression_error *error);
-/* Parts of `path`, or constants: as basename(1) and dirname(1) have them, but of an
- * empty path the base name is empty. */
-struct str path_basename(struct str path);
-struct str path_dirname(struct str path);
-/* The base name up to its last dot; a dot that it begins or ends with stays. */
-struct str path_stem(struct str path);
 /* Fills *error (may be NULL), returns CAIRN_EWORKFLOW. */
 int expression_fail(struct expression_error *error, size_t at, size_t length,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Position of the }} that ends the expression that begins at `from`, or SIZE_MAX; what
- * stands in quotes does not count. */
-size_t template_end(struct str text, size_t from);
-/* Position of the next ${{ at or after `from`, or SIZE_MAX. */
-size_t template_start(struct str text, size_t from);
 
 #endif

@@ -277,7 +277,8 @@ CAIRN_API int cairn_watch_checkpoint(struct cairn_watch *watch,
                                      struct cairn_error *error);
 /* Before and after the hooks of a checkpoint are run (cairn_hooks_run): what changes
  * meanwhile is stored with the next edit, and alone only after a minute, then two,
- * four, ... Else a hook that writes in the directory would make a checkpoint of each. */
+ * four, ... Else a hook that writes in the directory would make a checkpoint of each.
+ */
 CAIRN_API int cairn_watch_hooks(struct cairn_watch *watch, bool run,
                                 struct cairn_error *error);
 /* Where no store could be opened for that: it is due again, as after an error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn: restores a checkpoint of a session, undoes and redoes that; branches, bisecting,
- * recovery. */
+/* cairn: restores a checkpoint of a session, undoes and redoes that; branches,
+ * bisecting, recovery. */
 #ifndef CAIRN_RESTORE_H
 #define CAIRN_RESTORE_H
 

@@ -218,7 +218,8 @@ CAIRN_API void cairn_attempt_finish(struct cairn_attempt *attempt,
 enum cairn_cancelling { CAIRN_CANCEL_ASKED = 1, CAIRN_CANCEL_MARKED };
 /* Asks the owner of a live run to stop; undoing and `finally` go on to their end. An
  * unfinished run without an owner is marked cancelled, unless another run of its
- * workflow is live: EOWNED. EUSAGE: it has ended. `how` (may be NULL): which of both. */
+ * workflow is live: EOWNED. EUSAGE: it has ended. `how` (may be NULL): which of both.
+ */
 CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
                            enum cairn_cancelling *how, struct cairn_error *error);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Beliefs: what rests on what, what a change carries on to, and which of them cannot be true together. */
+/* Beliefs: what rests on what, what a change carries on to, and which of them cannot be
+ * true together. */
 #include "session/board/beliefs.h"
 
 #include "session/board/confidence.h"

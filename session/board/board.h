@@ -83,8 +83,6 @@ int board_check(const struct board *board, struct cairn_error *error);
 int board_confidence(const struct board *board, struct item_ref hypothesis,
                      double *confidence, struct cairn_error *error);
 
-/* What the files of a board share: board.c and board.c use board.c. */
-
-/* ---- board.c ---- */
+/* What the files of a board share. */
 
 #endif

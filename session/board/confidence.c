@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How certain hypotheses are, the moves of what has a status, and which gap matters most. */
+/* How certain hypotheses are, the moves of what has a status, and which gap matters
+ * most. */
 #include "session/board/confidence.h"
 
 #include "base/str.h"

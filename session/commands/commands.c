@@ -62,17 +62,18 @@ static int add_directory(const struct redactor *redactor, struct buf *out,
 
 /* ---- Recording it ---- */
 
-struct item_value text_value(const struct buf *text)
+/* A text as a field; an empty one is not there. */
+static struct item_value text_value(const struct buf *text)
 {
     return (struct item_value){.present = text->size > 0, .text = buf_view(text)};
 }
 
-struct item_value count_value(uint64_t count)
+static struct item_value count_value(uint64_t count)
 {
     return (struct item_value){.present = true, .count = count};
 }
 
-struct item_value time_value(int64_t time_ns)
+static struct item_value time_value(int64_t time_ns)
 {
     return (struct item_value){.present = true, .time_ns = time_ns};
 }

@@ -41,21 +41,21 @@ static int find_snapshot(struct files_reading *r, const char *id)
     return snapshot_read(r->live.store, &files->digest, &r->arena, &r->head, r->error);
 }
 
-int files_open(struct files_reading *r, struct cairn_store *store, const char *id,
-               struct cairn_error *error)
+static int files_open(struct files_reading *r, struct cairn_store *store,
+                      const char *id, struct cairn_error *error)
 {
     *r = (struct files_reading){.arena = ARENA_INIT, .error = error};
     int rc = live_begin(&r->live, store, false, error);
     return rc ? rc : find_snapshot(r, id);
 }
 
-int files_close(struct files_reading *r, int rc)
+static int files_close(struct files_reading *r, int rc)
 {
     arena_release(&r->arena);
     return live_close(&r->live, rc, r->error);
 }
 
-struct cairn_files_summary files_summary(const struct files_reading *r)
+static struct cairn_files_summary files_summary(const struct files_reading *r)
 {
     const struct snapshot_counts *counts = &r->head.counts;
     return (struct cairn_files_summary){.files = counts->files,

@@ -17,10 +17,6 @@ struct files_reading {
     struct cairn_error *error;
 };
 
-int files_open(struct files_reading *reading, struct cairn_store *store, const char *id,
-               struct cairn_error *error);
-int files_close(struct files_reading *reading, int rc);
-struct cairn_files_summary files_summary(const struct files_reading *reading);
 /* An entry for the public header; false: out of memory. */
 bool files_tell(struct arena *arena, const char *path, const struct tree_entry *entry,
                 struct cairn_file *out);

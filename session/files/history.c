@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of all checkpoints: versions of one file, lines in all versions, and where a line came to be. */
+/* The files of all checkpoints: versions of one file, lines in all versions, and where
+ * a line came to be. */
 #include "session/files/files_int.h"
 
 #include "session/line_int.h"

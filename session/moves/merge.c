@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A merge of two branches: what both had, what each has changed since, and the files that stay different. */
+/* A merge of two branches: what both had, what each has changed since, and the files
+ * that stay different. */
 #include "session/board/beliefs.h"
 #include "session/board/confidence.h"
 #include "session/moves/moves_int.h"

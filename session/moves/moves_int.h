@@ -57,9 +57,6 @@ typedef int restore_fn(struct move *m, const char *id,
 
 /* That, with files in place after it. `back`: it takes a restore back. `given` and
  * `report` may be NULL. */
-int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
-                 bool back, const char *id, const struct cairn_restore_options *given,
-                 struct cairn_restored *report, struct cairn_error *error);
 int branch_must_find(struct live *live, const char *name, struct branch_row *found,
                      struct cairn_error *error);
 /* A free one: "main" becomes "main-2", and that "main-3". */

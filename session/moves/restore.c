@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Restoring a checkpoint, taking that back and making it again, and finishing it after a crash. */
+/* Restoring a checkpoint, taking that back and making it again, and finishing it after
+ * a crash. */
 #include "session/board/confidence.h"
 #include "session/files_pending.h"
 #include "session/moves/moves_int.h"
@@ -185,9 +186,10 @@ static void count_files(const struct files_taken *files, struct cairn_restored *
     told->files_beside = files->beside;
 }
 
-int restore_with(struct cairn_store *store, const char *session, restore_fn *make,
-                 bool back, const char *id, const struct cairn_restore_options *given,
-                 struct cairn_restored *report, struct cairn_error *error)
+static int restore_with(struct cairn_store *store, const char *session,
+                        restore_fn *make, bool back, const char *id,
+                        const struct cairn_restore_options *given,
+                        struct cairn_restored *report, struct cairn_error *error)
 {
     static const struct cairn_restore_options none;
     const struct cairn_restore_options *options = given ? given : &none;

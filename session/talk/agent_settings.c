@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file with an agent's settings, changed in place: what is not ours keeps its bytes. */
+/* The file with an agent's settings, changed in place: what is not ours keeps its
+ * bytes. */
 #include "session/talk/agent_settings.h"
 
 #include "base/array.h"

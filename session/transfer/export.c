@@ -68,8 +68,9 @@ static int write_row(void *context, const struct message_row *row)
     return out->left_out(out->context, rc, &why);
 }
 
-int export_messages(const struct message_export *out, uint64_t session,
-                    struct cairn_error *error)
+/* Writes a line for each message of a session. */
+static int export_messages(const struct message_export *out, uint64_t session,
+                           struct cairn_error *error)
 {
     struct message_export own = *out;
     int rc = store_each_message(out->store, session, 0, 0, write_row, &own, error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of a file into sessions. Nothing is believed: each digest is computed, each record decoded, before it is stored. */
+/* The lines of a file into sessions. Nothing is believed: each digest is computed, each
+ * record decoded, before it is stored. */
 #include "session/board/confidence.h"
 #include "session/transfer/transfer_int.h"
 
@@ -20,7 +21,7 @@
 
 /* What was merged into what in a session of a file. */
 
-int import_merge(struct importing *im, const struct line *line)
+static int import_merge(struct importing *im, const struct line *line)
 {
     struct session_import *s = &im->session;
     struct session_merge merge;
@@ -89,7 +90,8 @@ static int put_merge(struct importing *im, const struct session_merge *merge,
     return here.head ? live_log_merge(&s->live, &here, im->error) : 0;
 }
 
-int import_put_merges(struct importing *im)
+/* Once the branches are made. */
+static int import_put_merges(struct importing *im)
 {
     struct session_import *s = &im->session;
     struct session_merges known = {0};
@@ -261,7 +263,7 @@ static int take_message(struct importing *im, const struct line *line,
     return rc;
 }
 
-int import_message(struct importing *im, const struct line *line)
+static int import_message(struct importing *im, const struct line *line)
 {
     struct session_import *s = &im->session;
     struct file_message m = {.row = {.n = 0}};
@@ -287,7 +289,8 @@ static void note_lost(void *context, uint64_t session, uint64_t n)
     (void)n;
 }
 
-int import_mend_messages(struct importing *im)
+/* Puts what stands for messages that were refused. */
+static int import_mend_messages(struct importing *im)
 {
     struct session_import *s = &im->session;
     if (!s->last_message)
@@ -322,7 +325,7 @@ static void copy_name(char out[CAIRN_SESSION_NAME_MAX], struct str name)
 
 /* ---- Beginning ---- */
 
-int import_session_begin(struct importing *im, const struct line *line)
+static int import_session_begin(struct importing *im, const struct line *line)
 {
     struct session_import *s = &im->session;
     struct cairn_error why = {0};
@@ -406,7 +409,7 @@ static bool is_text(struct str text)
     return true;
 }
 
-int import_branch(struct importing *im, const struct line *line)
+static int import_branch(struct importing *im, const struct line *line)
 {
     struct session_import *s = &im->session;
     struct file_branch branch = {0};
@@ -511,7 +514,7 @@ static int make_branch(struct importing *im, struct file_branch *branch)
 
 /* ---- Content ---- */
 
-int import_object(struct importing *im, const struct line *line)
+static int import_object(struct importing *im, const struct line *line)
 {
     struct digest digest, after, stored;
     struct buf content = BUF_INIT;
@@ -703,7 +706,7 @@ static int take_record(struct importing *im, struct file_record *record)
     return known ? skip(im, record, known) : put_record(im, record);
 }
 
-int import_checkpoint(struct importing *im, const struct line *line)
+static int import_checkpoint(struct importing *im, const struct line *line)
 {
     struct file_record record = {.state = {.arena = ARENA_INIT}};
     int rc = 0;
@@ -740,7 +743,7 @@ static int verify_present(struct importing *im, struct str payload,
     return rc ? rc : state_load(im->store, &s->present, why);
 }
 
-int import_present(struct importing *im, const struct line *line)
+static int import_present(struct importing *im, const struct line *line)
 {
     struct session_import *s = &im->session;
     struct buf payload = BUF_INIT;
@@ -835,7 +838,8 @@ static void release(struct session_import *s)
         state_release(&s->present);
 }
 
-int import_session_end(struct importing *im, int rc)
+/* Commits what was made; rc: of what came before, then nothing is. */
+static int import_session_end(struct importing *im, int rc)
 {
     struct session_import *s = &im->session;
     char name[CAIRN_SESSION_NAME_MAX] = "";

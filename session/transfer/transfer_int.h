@@ -114,9 +114,6 @@ struct message_export {
     int (*left_out)(void *, int rc, const struct cairn_error *why);
     void *context;
 };
-/* Writes a line for each message of a session. */
-int export_messages(const struct message_export *out, uint64_t session,
-                    struct cairn_error *error);
 
 /* ---- import_again.c ---- */
 
@@ -129,12 +126,8 @@ void import_refuse(struct importing *im, const char *format, ...)
 int import_left_out(struct importing *im, int rc, const char *what,
                     const struct cairn_error *why);
 
-/* ---- import_again.c ---- */
-
 /* With the first part of it that is new. */
 int import_make_session(struct importing *im);
-
-/* ---- import_again.c ---- */
 
 /* A turn of the log of a session (0: the last one), and when it was. turn 0: there is
  * none. */
@@ -161,29 +154,5 @@ int import_look_at_message(struct importing *im, const struct line *line);
 int import_note_origin(struct importing *im);
 /* Takes back what this import has noted. */
 int import_forget_origins(struct importing *im);
-
-/* ---- import.c ---- */
-
-int import_session_begin(struct importing *im, const struct line *line);
-int import_branch(struct importing *im, const struct line *line);
-int import_object(struct importing *im, const struct line *line);
-int import_checkpoint(struct importing *im, const struct line *line);
-int import_present(struct importing *im, const struct line *line);
-/* ---- import.c ---- */
-
-int import_message(struct importing *im, const struct line *line);
-/* Puts what stands for messages that were refused. */
-int import_mend_messages(struct importing *im);
-
-/* ---- import.c again ---- */
-
-/* Commits what was made; rc: of what came before, then nothing is. */
-int import_session_end(struct importing *im, int rc);
-
-/* ---- import.c ---- */
-
-int import_merge(struct importing *im, const struct line *line);
-/* Once the branches are made. */
-int import_put_merges(struct importing *im);
 
 #endif

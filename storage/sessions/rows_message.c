@@ -223,14 +223,6 @@ int store_last_message(struct cairn_store *store, uint64_t session, uint64_t *n,
     return number_of(store, SQL_LAST_MESSAGE, VALUES(value_number(session)), n, error);
 }
 
-int store_each_message_session(struct cairn_store *store,
-                               int (*each)(void *, uint64_t session), void *context,
-                               struct cairn_error *error)
-{
-    store_assert_open(store);
-    return db_each_number(store->db, SQL_EACH_MESSAGE_SESSION, each, context, error);
-}
-
 int store_each_message_object(struct cairn_store *store,
                               int (*each)(void *, const struct digest *), void *context,
                               struct cairn_error *error)

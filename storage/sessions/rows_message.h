@@ -79,10 +79,6 @@ int store_find_message(struct cairn_store *store, uint64_t session, struct str o
 /* The highest number, 0: none. */
 int store_last_message(struct cairn_store *store, uint64_t session, uint64_t *n,
                        struct cairn_error *error);
-/* Sessions that have messages. */
-int store_each_message_session(struct cairn_store *store,
-                               int (*each)(void *, uint64_t session), void *context,
-                               struct cairn_error *error);
 /* Digests of bodies in the content pool. CAIRN_EDAMAGED: one is none. */
 int store_each_message_object(struct cairn_store *store,
                               int (*each)(void *, const struct digest *), void *context,

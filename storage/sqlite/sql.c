@@ -669,8 +669,6 @@ static const char *const texts[SQL_COUNT] = {
                          "AND length(origin) > 0 LIMIT 1",
     [SQL_LAST_MESSAGE] = "SELECT ifnull(max(n), 0) FROM message WHERE session = ?1",
     [SQL_MESSAGE_SUMS] = "SELECT sum FROM message WHERE session = ?1",
-    [SQL_EACH_MESSAGE_SESSION] = "WITH RECURSIVE " SESSIONS_SEEN " "
-                                 "SELECT session FROM m WHERE session IS NOT NULL",
     [SQL_EACH_MESSAGE_USED] = "SELECT session, n, object FROM message "
                               "WHERE length(object) > 0 AND form <> 4",
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers that look random, and are the same everywhere for one seed; and how many rounds
- * CAIRN_TEST_LEVEL (quick, short or full) asks for. */
+/* Numbers that look random, and are the same everywhere for one seed; and how many
+ * rounds CAIRN_TEST_LEVEL (quick, short or full) asks for. */
 #ifndef TESTS_SUPPORT_RANDOM_H
 #define TESTS_SUPPORT_RANDOM_H
 
