@@ -80,3 +80,16 @@ bool utf8_is_text(struct str text)
         n = utf8_next(at, end, &code);
     return at == end && code;
 }
+
+bool utf8_is_printable(struct str text)
+{
+    const char *at = text.ptr, *end = at + text.len;
+    uint32_t code = 0;
+    while (at < end) {
+        size_t n = utf8_next(at, end, &code);
+        if (!n || code < 0x20 || code == 0x7f)
+            return false;
+        at += n;
+    }
+    return true;
+}

@@ -16,5 +16,7 @@ size_t utf8_fit(struct str text, size_t max);
 
 /* UTF-8 without NUL. */
 bool utf8_is_text(struct str text);
+/* UTF-8 without control characters, of one line. */
+bool utf8_is_printable(struct str text);
 
 #endif

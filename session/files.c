@@ -630,25 +630,12 @@ const char *files_path_below(const char *path, const char *above)
     return path + n + (path[n] == '/');
 }
 
-static bool is_printable(struct str text)
-{
-    const char *at = text.ptr, *end = at + text.len;
-    uint32_t code;
-    while (at < end) {
-        size_t n = utf8_next(at, end, &code);
-        if (!n || code < 0x20 || code == 0x7f)
-            return false;
-        at += n;
-    }
-    return true;
-}
-
 int files_path_name(struct cairn_store *store, const char *root, struct buf *out,
                     struct cairn_error *error)
 {
     char *home = NULL, *own = NULL;
     buf_clear(out);
-    if (!is_printable(str_of(root)))
+    if (!utf8_is_printable(str_of(root)))
         return error_set(error, CAIRN_EUSAGE,
                          "the path of the files of a session has to be UTF-8 without "
                          "control characters");

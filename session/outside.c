@@ -92,22 +92,6 @@ bool is_pattern_list(struct str names)
     return good;
 }
 
-/* May it be stored, and be printed? */
-static bool is_plain_text(struct str text, size_t most)
-{
-    const char *at = text.ptr, *end = at + text.len;
-    uint32_t code = 0;
-    if (!text.len || text.len > most)
-        return false;
-    while (at < end) {
-        size_t n = utf8_next(at, end, &code);
-        if (!n || code < 0x20 || code == 0x7f)
-            return false;
-        at += n;
-    }
-    return true;
-}
-
 bool is_text_list(struct str list, size_t most)
 {
     struct str rest = list;
@@ -115,7 +99,8 @@ bool is_text_list(struct str list, size_t most)
         return false;
     while (rest.len) {
         struct str text = next_name(&rest);
-        if (!is_plain_text(text, most) || is_in_list(rest, text))
+        if (!text.len || text.len > most || !utf8_is_printable(text) ||
+            is_in_list(rest, text))
             return false;
     }
     return true;

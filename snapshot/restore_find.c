@@ -241,18 +241,6 @@ int tree_rules_ignore(struct tree_rules *t, struct str path, bool is_dir)
 
 /* What a restore is to do: what differs between two trees, of the paths that count. */
 
-static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry *entry)
-{
-    struct tree_entry copy = {.kind = 0};
-    if (!entry)
-        return copy;
-    copy = *entry;
-    copy.name = STR("");
-    if (entry->kind == TREE_LINK)
-        copy.target = arena_str(arena, entry->target);
-    return copy;
-}
-
 /* What the rules of the other state ignore was not looked at then: that it is not there
  * says nothing, and it stays; but where something else comes in the place of the
  * directory that it lies in, what the snapshot has of that goes. */
@@ -351,8 +339,8 @@ static int note_change(void *context, struct str path, const struct tree_entry *
             return rc < 0 ? rc : 0;
     }
     struct restore_change change = {.path = arena_str(&r->arena, path),
-                                    .before = copy_entry(&r->arena, before),
-                                    .after = copy_entry(&r->arena, after)};
+                                    .before = tree_entry_copy(&r->arena, before),
+                                    .after = tree_entry_copy(&r->arena, after)};
     if (restore_replaces(&change))
         f->replaced = change.path;
     return r->arena.failed ? error_nomem(r->error) : take_change(f, &change);

@@ -24,6 +24,18 @@ bool tree_same(const struct tree_entry *a, const struct tree_entry *b)
            digest_equal(&a->digest, &b->digest) && str_equal(a->target, b->target);
 }
 
+struct tree_entry tree_entry_copy(struct arena *arena, const struct tree_entry *entry)
+{
+    struct tree_entry copy = {.kind = 0};
+    if (!entry)
+        return copy;
+    copy = *entry;
+    copy.name = STR("");
+    if (entry->kind == TREE_LINK)
+        copy.target = arena_str(arena, entry->target);
+    return copy;
+}
+
 /* ---- Encoding ---- */
 
 static uint64_t zigzag(int64_t value)

@@ -69,6 +69,8 @@ static inline bool tree_is_file(const struct tree_entry *entry)
 }
 /* The same content, mode and kind: times are left out of account. */
 bool tree_same(const struct tree_entry *a, const struct tree_entry *b);
+/* Without its name; the target of a link is in the arena. NULL: kind 0. */
+struct tree_entry tree_entry_copy(struct arena *arena, const struct tree_entry *entry);
 
 /* How the name of a directory begins in which a restore works. */
 #define TREE_STAGE ".cairn-restore-"

@@ -286,18 +286,6 @@ struct diffing {
 
 /* ---- What differs ---- */
 
-static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry *entry)
-{
-    struct tree_entry copy = {.kind = 0};
-    if (!entry)
-        return copy;
-    copy = *entry;
-    copy.name = STR("");
-    if (entry->kind == TREE_LINK)
-        copy.target = arena_str(arena, entry->target);
-    return copy;
-}
-
 /* A directory that is on both sides differs by what is in it. */
 static int note_pair(void *context, struct str path, const struct tree_entry *before,
                      const struct tree_entry *after)
@@ -311,8 +299,8 @@ static int note_pair(void *context, struct str path, const struct tree_entry *be
         return error_nomem(d->error);
     d->pairs = pairs;
     pairs[d->n++] = (struct pair){.path = arena_str(&d->arena, path),
-                                  .before = copy_entry(&d->arena, before),
-                                  .after = copy_entry(&d->arena, after)};
+                                  .before = tree_entry_copy(&d->arena, before),
+                                  .after = tree_entry_copy(&d->arena, after)};
     return d->arena.failed ? error_nomem(d->error) : 0;
 }
 
@@ -368,7 +356,7 @@ static int note_source(void *context, struct str path, const struct tree_entry *
         map_get(&c->gone, path) != MAP_NONE)
         return 0;
     c->sources[at].old_path = arena_str(&c->d->arena, path);
-    c->sources[at].before = copy_entry(&c->d->arena, entry);
+    c->sources[at].before = tree_entry_copy(&c->d->arena, entry);
     return c->d->arena.failed ? error_nomem(c->d->error) : --c->left == 0;
 }
 
