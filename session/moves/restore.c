@@ -516,6 +516,17 @@ static int refuse_undo(struct move *m, const struct move_search *search)
                                    : "");
 }
 
+/* The state to go to; what there is now is kept as a checkpoint. *changed: something
+ * was changed since the last move. */
+static int find_target(struct move *m, const struct move_search *search, bool *changed)
+{
+    int rc = read_target(m, search);
+    if (!rc)
+        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
+                            m->error);
+    return rc ? rc : find_change(m, search, changed);
+}
+
 static int undo_restore(struct move *m, const char *id,
                         const struct cairn_restore_options *options)
 {
@@ -527,12 +538,7 @@ static int undo_restore(struct move *m, const char *id,
     if (!rc && !search.found)
         return refuse_undo(m, &search);
     if (!rc)
-        rc = read_target(m, &search);
-    if (!rc)
-        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
-                            m->error);
-    if (!rc)
-        rc = find_change(m, &search, &changed);
+        rc = find_target(m, &search, &changed);
     if (!rc)
         rc = finish(m, VERB_BACK, changed);
     return rc ? rc : abandon_empty(m);
@@ -581,12 +587,7 @@ static int redo_restore(struct move *m, const char *id,
                          "there is nothing to redo: no restore was undone since the "
                          "last one, or the last change of branches");
     if (!rc)
-        rc = read_target(m, &search);
-    if (!rc)
-        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
-                            m->error);
-    if (!rc)
-        rc = find_change(m, &search, &changed);
+        rc = find_target(m, &search, &changed);
     if (!rc && changed)
         return refuse_change(m, &search);
     if (!rc)
