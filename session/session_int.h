@@ -202,7 +202,7 @@ void session_unhold(struct cairn_store *store, uint64_t session);
 
 /* ---- checkpoint_name.c ---- */
 
-/* May somebody give this name, as `what` ("a label", "the name of a session")?
+/* May somebody give this name, as `what` ("a label", "the name of a branch")?
  * CAIRN_EUSAGE: it reads as an id, the head, steps back or a time. What has such a name
  * from before, or in a file, keeps it. */
 int session_check_new_name(const char *what, struct str name,

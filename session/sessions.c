@@ -717,10 +717,7 @@ int cairn_session_start(struct cairn_store *store, const char *name, bool curren
 {
     struct live live;
     struct cairn_session_info told = {0};
-    int rc =
-        name ? session_check_new_name("the name of a session", str_of(name), error) : 0;
-    if (!rc && name)
-        rc = check_against_current(store, name, error);
+    int rc = name ? check_against_current(store, name, error) : 0;
     if (rc)
         return rc;
     rc = live_begin(&live, store, true, error);
@@ -1133,10 +1130,7 @@ int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
 {
     struct copying c = {.same_store = from == to, .error = error};
     struct cairn_session_info told = {0};
-    int rc =
-        name ? session_check_new_name("the name of a session", str_of(name), error) : 0;
-    if (!rc)
-        rc = read_source(&c, from, checkpoint);
+    int rc = read_source(&c, from, checkpoint);
     if (!rc)
         rc = put_copy(&c, to, name, &told);
     if (c.read)

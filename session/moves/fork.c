@@ -167,8 +167,6 @@ static int check_name(struct forking *f, struct live *live, const char *name)
                                 NULL};
     int rc = session_check_name("session", str_of(name), f->error);
     if (!rc)
-        rc = session_check_new_name("the name of a session", str_of(name), f->error);
-    if (!rc)
         rc = live_take(live, &text, &clean, f->error);
     if (rc)
         return rc;
