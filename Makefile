@@ -96,7 +96,7 @@ $(BUILD)/libcairn.so.$(VERSION): $(LIB_OBJECTS) include/cairn.map
 	@ln -sf libcairn.so.$(VERSION) $(BUILD)/libcairn.so.$(SOVERSION)
 	@ln -sf libcairn.so.$(SOVERSION) $(BUILD)/libcairn.so
 $(BUILD)/cairn: $(CLI_OBJECTS) $(BUILD)/libcairn.a
-	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -Wl,--gc-sections -o $@ $^ $(COMMAND_LIBS) $(SERVER_LIBS)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(COMMAND_LIBS) $(SERVER_LIBS)
 PC_FILE = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' include/cairn.pc.in
 $(BUILD)/cairn.pc: include/cairn.pc.in VERSION
 	@mkdir -p $(@D)
