@@ -87,6 +87,8 @@ struct task_def {
     uint32_t n_outputs;
     struct str *inputs; /* [n_inputs] the same, of files that it reads */
     uint32_t n_inputs;
+    struct str depfile;   /* reference text, a path like those: the command writes it,
+                             and its names are inputs of the attempt; "": none */
     struct str external;  /* TASK_EXTERNAL: what somebody is to do */
     struct str condition; /* `if`: an expression, without ${{ }}; "": none */
     uint8_t when;         /* enum task_when */
@@ -198,6 +200,16 @@ static inline bool task_def_needs_all(const struct definition *definition,
 bool names_have(const struct str *sorted, uint32_t n, struct str name);
 /* Whether a task lists the secret. */
 bool definition_gives_secret(const struct definition *definition, struct str name);
+/* What it has read is recorded, and looked at when it is decided. */
+static inline bool task_def_has_inputs(const struct task_def *def)
+{
+    return def->n_inputs || def->depfile.len;
+}
+/* There is something to be looked at when an attempt has ended well. */
+static inline bool task_def_makes_files(const struct task_def *def)
+{
+    return def->n_outputs || def->depfile.len;
+}
 /* True if a param of the workflow reaches the task: its texts, its environment and its
  * fingerprint. */
 bool task_def_takes_param(const struct task_def *def, struct str name);

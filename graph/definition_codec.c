@@ -211,16 +211,18 @@ static unsigned version_for(const struct definition *definition)
     unsigned version = 2;
     /* Version 4 says what excluded members mean, which was one thing before. */
     if (!definition->all_need_all && definition_wants_groups(definition))
-        return DEFINITION_VERSION;
+        version = 4;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
         const struct task_def *def = &definition->defs[i];
         if (def->n_picked && version < 3)
             version = 3;
         for (uint32_t j = 0; j < def->n_needs; j++)
-            if (def->needs[j].open)
-                version = DEFINITION_VERSION;
-        if (def->needs_all || def->apart)
-            version = DEFINITION_VERSION;
+            if (def->needs[j].open && version < 4)
+                version = 4;
+        if ((def->needs_all || def->apart) && version < 4)
+            version = 4;
+        if (def->depfile.len)
+            return DEFINITION_VERSION;
     }
     return version;
 }

@@ -65,6 +65,7 @@ enum {
     PARAMS,
     PICKED,
     OPEN_KEYS,
+    DEPFILE,
     END
 };
 
@@ -114,6 +115,7 @@ const struct task_field task_fields[] = {
                    .at = AT(needs, struct need *),
                    .n_at = AT(n_needs, uint32_t),
                    EVERY(4)},
+    [DEPFILE] = {TEXT(depfile), EVERY(5), .name = "depfile"},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},
@@ -128,14 +130,14 @@ const struct task_flag task_flags[] = {{1, AT(once, bool)},
 /* `needs` counts, too, but as the nodes that it leads to. The side's shell counts in
  * the row of the shell. */
 const struct task_field *const fingerprint_fields[] = {
-    F(KIND),      F(RUN),  F(SHELL),   F(ARGV),      F(VERSION), F(EXTERNAL),
-    F(ENV),       F(CWD),  F(OUTPUTS), F(INPUTS),    F(PARAMS),  F(FOREACH),
-    F(CONDITION), F(WHEN), F(CHECK),   F(CHECK_MIN), F(SECRETS), NULL};
+    F(KIND),  F(RUN),       F(SHELL),   F(ARGV),    F(VERSION), F(EXTERNAL),  F(ENV),
+    F(CWD),   F(OUTPUTS),   F(INPUTS),  F(PARAMS),  F(FOREACH), F(CONDITION), F(WHEN),
+    F(CHECK), F(CHECK_MIN), F(SECRETS), F(DEPFILE), NULL};
 
 const struct task_field *const difference_fields[] = {
     F(RUN),    F(EXTERNAL), F(SHELL),   F(VERSION), F(ENV),   F(CWD),
     F(INPUTS), F(OUTPUTS),  F(PARAMS),  F(FOREACH), F(NEEDS), F(CONDITION),
-    F(WHEN),   F(CHECK),    F(SECRETS), NULL};
+    F(WHEN),   F(CHECK),    F(SECRETS), F(DEPFILE), NULL};
 
 const struct task_field *const reference_fields[] = {
-    F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), NULL};
+    F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), F(DEPFILE), NULL};

@@ -299,7 +299,7 @@ static int look_at_secrets(struct evidence_search *k, struct cairn_error *error)
 static bool wants_result(const struct evidence_search *k, bool outputs)
 {
     const struct task_def *def = k->scope.def;
-    return def->n_inputs || def->n_secrets ||
+    return task_def_has_inputs(def) || def->n_secrets ||
            (outputs &&
             (k->source->check != CAIRN_OUTPUTS_EXIST || !has_fixed_outputs(k)));
 }

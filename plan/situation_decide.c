@@ -53,7 +53,7 @@ static bool has_evidence(const struct loader *l, uint32_t task)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
     const struct states *states = &l->s->present.states;
-    bool reads = def->n_inputs || def->n_secrets;
+    bool reads = task_def_has_inputs(def) || def->n_secrets;
     if (states->outcome[task] == CAIRN_FAILED)
         return reads && states->outputs && !digest_is_none(&states->outputs[task]);
     return states->outcome[task] == CAIRN_COMPLETED &&
@@ -335,7 +335,8 @@ static void notice_repeats(struct loader *l)
 
 static bool reads_unseen(const struct task_def *def)
 {
-    return (def->kind == TASK_RUN || def->kind == TASK_EXEC) && !def->n_inputs;
+    return (def->kind == TASK_RUN || def->kind == TASK_EXEC) &&
+           !task_def_has_inputs(def);
 }
 
 /* Who tries a failed task again may have mended what a task before it reads, which

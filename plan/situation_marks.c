@@ -669,18 +669,9 @@ struct end_note ended_note_of(const struct keeper *keeper, uint32_t task)
                              .ended_ns = end->ended_ns};
 }
 
-/* An output that was there before its task started: it was moved there since, or the
- * clock was set back. Times of files lag a little behind the clock, and may be those of
- * a clock of seconds. */
-static bool is_older(int64_t changed_ns, int64_t started_ns)
-{
-    enum { LAG_NS = 20000000, SECOND_NS = 1000000000 };
-    int64_t lag = changed_ns % SECOND_NS ? LAG_NS : LAG_NS + SECOND_NS;
-    return changed_ns < started_ns - lag;
-}
-
-/* Names the first file that has changed since, if one has. CAIRN_ENOTFOUND: one is
- * gone. */
+/* Names the first file that has changed since, if one has; an output that was there
+ * before its task started was moved there since, or the clock was set back.
+ * CAIRN_ENOTFOUND: one is gone. */
 static int find_touched(const struct asker *asker, const struct end_note *end,
                         bool inputs, struct buf *which, struct cairn_error *error)
 {
@@ -692,7 +683,7 @@ static int find_touched(const struct asker *asker, const struct end_note *end,
         rc = file_changed(f.path.data, &changed_ns, error);
         bool later =
             inputs ? changed_ns >= end->started_ns : changed_ns > end->ended_ns;
-        if (rc || later || (!inputs && is_older(changed_ns, end->started_ns)))
+        if (rc || later || (!inputs && file_is_older(changed_ns, end->started_ns)))
             buf_str(which, buf_view(&f.name));
     }
     files_release(&f);

@@ -3,9 +3,11 @@
 #include "runs/outputs.h"
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/os.h"
 #include "base/reader.h"
 #include "base/sha256.h"
+#include "runs/depfile.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -476,48 +478,164 @@ int files_step(struct files *f, struct cairn_error *error)
 
 /* ---- A look at declared files ---- */
 
-int file_look_begin(struct file_look *look, const struct asker *asker, bool inputs,
-                    struct cairn_error *error)
+void file_forget(struct result_file *input)
 {
-    struct scope scope = lookup_scope(asker);
+    enum { SOME_INODE = 1 };
+    input->digest = (struct digest){{0}};
+    input->mtime_ns = input->ctime_ns = 0;
+    input->inode = SOME_INODE; /* else it would be one that could not be read */
+}
+
+bool file_is_older(int64_t changed_ns, int64_t started_ns)
+{
+    enum { LAG_NS = 20000000, SECOND_NS = 1000000000 };
+    int64_t lag = changed_ns % SECOND_NS ? LAG_NS : LAG_NS + SECOND_NS;
+    return changed_ns < started_ns - lag;
+}
+
+struct listing { /* of a look that begins */
+    struct file_look *look;
+    struct buf files, paths; /* of struct result_file, of char * */
+};
+
+static void list_file(struct listing *list, struct str name, struct str path)
+{
+    struct arena *arena = &list->look->arena;
+    struct result_file file = {.name = arena_str(arena, name)};
+    char *copy = arena_text(arena, path);
+    buf_add(&list->files, &file, sizeof file);
+    buf_add(&list->paths, &copy, sizeof copy);
+    list->look->n++;
+}
+
+static int list_declared(struct listing *list, const struct scope *scope,
+                         struct cairn_error *error)
+{
+    struct file_look *look = list->look;
     struct files f;
-    struct buf files = BUF_INIT, paths = BUF_INIT;
-    *look = (struct file_look){.arena = ARENA_INIT};
-    int rc = files_begin(&f, &scope, inputs, error), more = 0;
-    while (!rc) {
-        struct result_file file = {.kind = 0};
-        char *path;
-        more = files_step(&f, error);
-        if (more <= 0)
-            break;
+    int rc = files_begin(&f, scope, look->inputs, error), more = 0;
+    while (!rc && (more = files_step(&f, error)) > 0) {
         if (!os_is_there(AT_FDCWD, f.path.data)) {
             rc = error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)", f.what,
                            f.name.data, f.path.data);
             look->next = look->n;
             look->failed = true;
         }
-        file.name = arena_str(&look->arena, buf_view(&f.name));
-        path = arena_text(&look->arena, buf_view(&f.path));
-        buf_add(&files, &file, sizeof file);
-        buf_add(&paths, &path, sizeof path);
-        look->n++;
+        list_file(list, buf_view(&f.name), buf_view(&f.path));
     }
     if (!rc && more == 0 && f.unmatched.size)
         rc = error_set(error, CAIRN_ENOTFOUND, "no file matches its input %.*s (in %s)",
                        (int)f.unmatched.size, f.unmatched.data, f.directory.data);
     files_release(&f);
+    look->n_declared = look->n;
+    return rc ? rc : more < 0 ? more : 0;
+}
+
+static struct str without_dot(struct str name)
+{
+    while (name.len > 2 && name.ptr[0] == '.' && name.ptr[1] == '/')
+        name = (struct str){name.ptr + 2, name.len - 2};
+    return name;
+}
+
+/* It is one of the declared outputs, or lies in one. */
+static bool is_made(const struct listing *list, struct str name)
+{
+    const struct result_file *outputs = (const void *)list->files.data;
+    name = without_dot(name);
+    for (uint32_t i = 0; i < list->look->n_declared; i++) {
+        struct str made = without_dot(outputs[i].name);
+        if (made.len <= name.len && memcmp(made.ptr, name.ptr, made.len) == 0 &&
+            (made.len == name.len || name.ptr[made.len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* What is missing counts: it may be there next time. A device says nothing. */
+static void list_named(struct listing *list, struct str directory,
+                       const struct depfile_names *names)
+{
+    struct buf path = BUF_INIT;
+    struct stat st;
+    for (uint32_t i = 0; i < names->n && !list->files.failed; i++) {
+        set_path(&path, directory, names->names[i]);
+        bool there = !path.failed && stat(path.data, &st) == 0;
+        if (is_made(list, names->names[i]) ||
+            (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+            continue;
+        list_file(list, names->names[i], buf_view(&path));
+    }
+    list->files.failed |= path.failed;
+    buf_release(&path);
+}
+
+static int read_depfile(struct listing *list, const char *name, const char *path,
+                        struct str directory, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct depfile_names names;
+    struct cairn_error why = {0};
+    struct buf text = BUF_INIT;
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return os_is_missing(errno)
+                   ? error_set(error, CAIRN_ENOTFOUND, "its depfile %s is missing (%s)",
+                               name, path)
+                   : error_sys(error, errno, "cannot look at its depfile %s", name);
+    list->look->depfile_ns = timespec_ns(&st.st_ctim);
+    int rc = os_read_regular(path, DEPFILE_BYTES_MOST, &text, &why);
+    if (!rc)
+        rc = depfile_parse(buf_view(&text), &arena, &names, &why);
+    if (!rc)
+        list_named(list, directory, &names);
+    else
+        error_set(error, rc, "its depfile %s is no good: %s", name, why.text);
+    buf_release(&text);
+    arena_release(&arena);
+    return rc;
+}
+
+/* After the outputs. */
+static int list_depfile(struct listing *list, const struct scope *scope,
+                        struct cairn_error *error)
+{
+    struct buf directory = BUF_INIT, name = BUF_INIT, path = BUF_INIT;
+    int rc = task_directory(scope, &directory, error);
+    if (!rc)
+        rc = text_expand(scope, scope->def->depfile, &name, error);
+    if (!rc) {
+        set_path(&path, buf_view(&directory), buf_view(&name));
+        rc =
+            directory.failed || name.failed || path.failed
+                ? error_nomem(error)
+                : read_depfile(list, name.data, path.data, buf_view(&directory), error);
+    }
+    buf_release(&directory);
+    buf_release(&name);
+    buf_release(&path);
+    return rc;
+}
+
+int file_look_begin(struct file_look *look, const struct asker *asker, bool inputs,
+                    struct cairn_error *error)
+{
+    struct scope scope = lookup_scope(asker);
+    struct listing list = {.look = look};
+    *look = (struct file_look){.arena = ARENA_INIT, .inputs = inputs};
+    int rc = list_declared(&list, &scope, error);
+    if (!rc && !inputs && scope.def->depfile.len)
+        rc = list_depfile(&list, &scope, error);
     look->files = arena_take(&look->arena, look->n, sizeof *look->files);
     look->paths = arena_take(&look->arena, look->n, sizeof *look->paths);
-    bool failed = look->arena.failed || files.failed || paths.failed;
-    if (!failed && files.data && paths.data) {
-        memcpy(look->files, files.data, files.size);
-        memcpy(look->paths, paths.data, paths.size);
+    bool failed = look->arena.failed || list.files.failed || list.paths.failed;
+    if (!failed && list.files.data && list.paths.data) {
+        memcpy(look->files, list.files.data, list.files.size);
+        memcpy(look->paths, list.paths.data, list.paths.size);
     }
-    buf_release(&files);
-    buf_release(&paths);
-    if (!rc && more >= 0 && failed)
-        rc = error_nomem(error);
-    return rc ? rc : more < 0 ? more : 0;
+    buf_release(&list.files);
+    buf_release(&list.paths);
+    return !rc && failed ? error_nomem(error) : rc;
 }
 
 /* Of the file, about which more would be known with more memory or time. */
@@ -535,25 +653,80 @@ int file_look_go_on(struct file_look *look, struct file_reader *reader,
         struct str name = file->name;
         *file = (struct result_file){.name = name};
         rc = file_take(look->paths[look->next], reader, file, error);
+        if (rc < 0 && !says_nothing(rc) && look->next >= look->n_declared) {
+            *file = (struct result_file){.name = name, .kind = 'f'};
+            rc = 0;
+        }
         look->next += !rc;
     }
     look->failed = rc < 0 && !says_nothing(rc);
     return rc;
 }
 
-int file_look_take(const struct file_look *look, struct arena *arena,
-                   struct result_file **out, uint32_t *n, struct cairn_error *error)
+struct file_list {
+    struct result_file *at;
+    uint32_t n;
+};
+
+static struct file_list copy_files(const struct file_look *look, uint32_t from,
+                                   uint32_t to, struct arena *arena)
 {
-    struct result_file *list = arena_take(arena, look->n, sizeof *list);
-    for (uint32_t i = 0; list && i < look->n; i++) {
-        list[i] = look->files[i];
-        list[i].name = arena_str(arena, look->files[i].name);
+    struct file_list list = {arena_take(arena, to - from, sizeof *list.at), to - from};
+    for (uint32_t i = from; list.at && i < to; i++) {
+        struct result_file *file = &list.at[i - from];
+        *file = look->files[i];
+        file->name = arena_str(arena, look->files[i].name);
+        if (i >= look->n_declared && look->since_ns &&
+            file->changed_ns >= look->since_ns)
+            file_forget(file);
     }
-    if (!list || arena->failed)
+    return list;
+}
+
+/* In the result's inputs: the first ones, then those others that are not among them. */
+static int join_inputs(struct arena *arena, struct file_list first,
+                       struct file_list others, struct result *result,
+                       struct cairn_error *error)
+{
+    struct map seen = MAP_INIT;
+    struct result_file *joined =
+        arena_take(arena, (size_t)first.n + others.n, sizeof *joined);
+    int rc = joined ? map_reserve(&seen, first.n) : CAIRN_ENOMEM;
+    uint32_t n = 0;
+    for (uint32_t i = 0; !rc && i < first.n; i++) {
+        joined[n++] = first.at[i];
+        rc = map_add(&seen, without_dot(first.at[i].name), i, NULL) < 0 ? CAIRN_ENOMEM
+                                                                        : 0;
+    }
+    for (uint32_t i = 0; !rc && i < others.n; i++)
+        if (map_get(&seen, without_dot(others.at[i].name)) == MAP_NONE)
+            joined[n++] = others.at[i];
+    map_release(&seen);
+    if (rc)
         return error_nomem(error);
-    *out = list;
-    *n = look->n;
+    result->inputs = joined;
+    result->n_inputs = n;
     return 0;
+}
+
+int file_look_take(const struct file_look *look, struct arena *arena,
+                   struct result *result, struct cairn_error *error)
+{
+    struct file_list declared = copy_files(look, 0, look->n_declared, arena);
+    struct file_list named = copy_files(look, look->n_declared, look->n, arena);
+    struct file_list known = {result->inputs, result->n_inputs};
+    if (arena->failed)
+        return error_nomem(error);
+    if (look->since_ns && look->depfile_ns &&
+        file_is_older(look->depfile_ns, look->since_ns))
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "its depfile is older than the attempt, which did not write "
+                         "it");
+    if (look->inputs)
+        return join_inputs(arena, declared, known, result, error);
+    result->outputs = declared.at;
+    result->n_outputs = declared.n;
+    return named.n ? join_inputs(arena, known, named, result, error) : 0;
 }
 
 int file_look_take_failed(const struct file_look *look, struct arena *arena,
@@ -579,7 +752,7 @@ void file_look_release(struct file_look *look)
 }
 
 int files_look(const struct asker *asker, bool inputs, struct arena *arena,
-               struct result_file **out, uint32_t *n, struct cairn_error *error)
+               struct result *result, struct cairn_error *error)
 {
     struct file_look look;
     struct file_reader reader = {.digests = &asker->lookup->digests,
@@ -588,7 +761,7 @@ int files_look(const struct asker *asker, bool inputs, struct arena *arena,
     if (!rc)
         rc = file_look_go_on(&look, &reader, error);
     if (!rc)
-        rc = file_look_take(&look, arena, out, n, error);
+        rc = file_look_take(&look, arena, result, error);
     file_look_release(&look);
     return rc;
 }

@@ -130,8 +130,13 @@ struct file_look {
     struct arena arena; /* of what follows */
     struct result_file *files;
     char **paths;
-    uint32_t n, next; /* files before `next` are done */
-    bool failed;      /* file `next` is missing, or cannot be read */
+    uint32_t n, next;    /* files before `next` are done */
+    uint32_t n_declared; /* behind them those that the depfile names */
+    bool inputs;
+    bool failed;        /* file `next` is missing, or cannot be read */
+    int64_t since_ns;   /* set by the caller: when the attempt began, 0: not known. What
+                           the depfile names and has changed since counts as unknown */
+    int64_t depfile_ns; /* its last change */
 };
 
 /* Names and places. CAIRN_ENOTFOUND with the missing one named. Also to be released
@@ -141,17 +146,24 @@ int file_look_begin(struct file_look *look, const struct asker *asker, bool inpu
 /* 0: all is done; FILE_LONG: not all, and it can go on; else an error. */
 int file_look_go_on(struct file_look *look, struct file_reader *reader,
                     struct cairn_error *error);
-/* Copies to the arena. */
+/* Copies to the arena: outputs, or inputs in front of those that the result has; and
+ * behind them what the depfile names. CAIRN_ENOTFOUND: the depfile is older than the
+ * attempt. */
 int file_look_take(const struct file_look *look, struct arena *arena,
-                   struct result_file **out, uint32_t *n, struct cairn_error *error);
-/* The same of the file because of which it failed, if it did. */
+                   struct result *result, struct cairn_error *error);
+/* Copies the file because of which it failed, if it did. */
 int file_look_take_failed(const struct file_look *look, struct arena *arena,
                           struct result_file **out, uint32_t *n,
                           struct cairn_error *error);
 void file_look_release(struct file_look *look);
 /* All of it, with the digests and the stop of the asker's lookup. */
 int files_look(const struct asker *asker, bool inputs, struct arena *arena,
-               struct result_file **out, uint32_t *n, struct cairn_error *error);
+               struct result *result, struct cairn_error *error);
+/* Nobody knows what was read of it: it is equal to nothing. */
+void file_forget(struct result_file *input);
+/* True if a file that last changed then is older than what began at `started_ns`. Times
+ * of files lag a little behind the clock, and may be those of a clock of seconds. */
+bool file_is_older(int64_t changed_ns, int64_t started_ns);
 
 enum file_state { FILE_SAME, FILE_DIFFERS, FILE_MISSING };
 

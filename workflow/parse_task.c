@@ -396,6 +396,14 @@ static int read_outputs(struct parser *p, struct task_def *def, const struct nod
     return rc;
 }
 
+static int read_depfile(struct parser *p, struct task_def *def, const struct node *node)
+{
+    int rc = expect_filled(p, node, "`depfile`", &def->depfile);
+    if (!rc)
+        warn_of_path(p, node, "depfile", def->depfile);
+    return rc ? rc : check_text(p, node, def->depfile, def, IN_TASK, NULL);
+}
+
 /* ---- When and how it is run ---- */
 
 static int read_when(struct parser *p, struct task_def *def, const struct node *node)
@@ -497,6 +505,7 @@ enum {
     EXTERNAL,
     INPUTS,
     OUTPUTS,
+    DEPFILE,
     IF,
     WHEN,
     ONCE,
@@ -535,6 +544,7 @@ static const struct {
     [EXTERNAL] = {NAME("external"), ALL, read_external},
     [INPUTS] = {NAME("inputs"), RUN_BY_US, read_inputs},
     [OUTPUTS] = {NAME("outputs"), ALL, read_outputs},
+    [DEPFILE] = {NAME("depfile"), RUN_BY_US, read_depfile},
     [IF] = {NAME("if"), ALL, read_condition},
     [WHEN] = {NAME("when"), ALL, read_when},
     [ONCE] = {NAME("once"), RUN_BY_US, read_once},
@@ -612,7 +622,7 @@ static void begin_task(const struct parser *p, struct task_def *def,
                        const struct node *const found[])
 {
     def->run = def->version = def->external = STR("");
-    def->condition = def->check = def->undo = def->cwd = STR("");
+    def->condition = def->check = def->undo = def->cwd = def->depfile = STR("");
     def->env = p->env;
     def->n_env = p->n_env;
     set_shell(def, &p->shell, found[RUN], found[CHECK] || found[UNDO]);

@@ -369,7 +369,7 @@ static void copy_command(struct definition *d, struct task_def *def,
                          const struct cairn_task *task)
 {
     static const char *const shell[] = {"sh", "-eu", "-c", NULL};
-    def->run = def->cwd = def->version = def->external = STR("");
+    def->run = def->cwd = def->version = def->external = def->depfile = STR("");
     def->condition = def->check = def->undo = STR("");
     if (task->run) {
         def->kind = TASK_RUN;
@@ -472,6 +472,8 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     def->id = arena_str(&d->arena, str_of(task->id));
     copy_command(d, def, task);
     def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
+    if (task->depfile)
+        def->depfile = arena_str(&d->arena, str_of(task->depfile));
     rc = copy_env(&d->arena, def, task->env, error);
     if (!rc)
         rc = copy_needs(d, def, task->needs, error);

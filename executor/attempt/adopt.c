@@ -158,15 +158,6 @@ static int note_orphan(void *context, const struct attempt_row *row)
     return 0;
 }
 
-/* Nobody knows what the attempt read: a digest of zeros is equal to none. */
-static void forget_input(struct result_file *input)
-{
-    enum { SOME_INODE = 1 };
-    input->digest = (struct digest){{0}};
-    input->mtime_ns = input->ctime_ns = 0;
-    input->inode = SOME_INODE; /* else it would be one that could not be read */
-}
-
 /* Some of them are gone, or cannot be read. */
 static int forget_inputs(struct job *job, const struct scope *scope,
                          struct cairn_error *error)
@@ -178,7 +169,7 @@ static int forget_inputs(struct job *job, const struct scope *scope,
     while (!rc && files_step(&f, NULL) > 0) {
         struct result_file input = {.name = arena_str(&job->arena, buf_view(&f.name)),
                                     .kind = 'f'};
-        forget_input(&input);
+        file_forget(&input);
         buf_add(&inputs, &input, sizeof input);
     }
     files_release(&f);
@@ -199,7 +190,7 @@ static int find_inputs(struct engine *e, struct job *job, uint64_t before,
     struct cairn_error why = {0};
     struct result *r = &job->result;
     struct asker asker = job_asker(e, job);
-    int rc = files_look(&asker, true, &job->arena, &r->inputs, &r->n_inputs, &why);
+    int rc = files_look(&asker, true, &job->arena, r, &why);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     if (rc == CAIRN_ESTOPPED && e->phase == PHASE_MAIN) /* nothing was begun */
@@ -211,7 +202,7 @@ static int find_inputs(struct engine *e, struct job *job, uint64_t before,
     rc = inputs_sign_of(r->inputs, r->n_inputs, &now, error);
     for (uint32_t i = 0; !rc && i < r->n_inputs; i++)
         if (now != before || r->inputs[i].changed_ns >= job->started_ns)
-            forget_input(&r->inputs[i]);
+            file_forget(&r->inputs[i]);
     return rc;
 }
 

@@ -182,7 +182,7 @@ static int look_at_inputs(const struct asker *asker, struct arena *arena,
     if (!rc)
         rc = file_look_go_on(&look, &reader, error);
     if (!rc)
-        rc = file_look_take(&look, arena, &result->inputs, &result->n_inputs, error);
+        rc = file_look_take(&look, arena, result, error);
     else if (look.failed)
         rc = file_look_take_failed(&look, arena, &result->inputs, &result->n_inputs,
                                    error);
@@ -247,9 +247,8 @@ int ending_keep_inputs_now(struct engine *e, const struct asker *asker,
 int read_outputs(const struct asker *asker, struct arena *arena, struct result *result,
                  struct cairn_error *error)
 {
-    return lookup_scope(asker).def->n_outputs
-               ? files_look(asker, false, arena, &result->outputs, &result->n_outputs,
-                            error)
+    return task_def_makes_files(lookup_scope(asker).def)
+               ? files_look(asker, false, arena, result, error)
                : 0;
 }
 
@@ -339,6 +338,8 @@ void ending_stop_look(struct engine *e, struct ending *ending, const char *why)
 int result_look(struct engine *e, struct job *job, struct ending *ending,
                 struct cairn_error *why)
 {
+    /* A check that decides says so of whatever there was before. */
+    job->look_since_ns = job->role == ROLE_DECIDE ? 0 : ending->row.started_ns;
     int rc = looks_begin(e, job, false, why);
     if (rc != LOOK_WAITS)
         return rc;

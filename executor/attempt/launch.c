@@ -170,7 +170,7 @@ static void order_ahead(struct engine *e, struct job *job)
     job->request.ahead = SPAWN_AFTER_CALLER;
     if (!job->values)
         return; /* out of memory: the spawner cannot look whether it passed on any */
-    if (job->role != ROLE_TASK || job->kept || def->check.len)
+    if (job->role != ROLE_TASK || job->kept || def->check.len || def->depfile.len)
         return;
     if (failure_policy(e) == ON_FAILURE_CONTINUE)
         job->request.ahead = SPAWN_AHEAD;

@@ -72,6 +72,7 @@ struct job { /* one slot */
     /* While it is LOOKING. */
     struct look *look;      /* NULL: that is over, and it is to be started */
     int64_t look_began_ns;  /* (monotonic) */
+    int64_t look_since_ns;  /* when the attempt started whose files are looked at */
     int64_t reading_ns;     /* of all looks of its attempt that are over */
     bool awaits_inputs;     /* else outputs */
     struct job *next_ready; /* in the list of looks.c */

@@ -275,12 +275,10 @@ static int look_at_files(struct engine *e, struct file_look *files, uint32_t slo
     return file_look_go_on(files, &reader, error);
 }
 
-static int take_files(struct job *job, const struct file_look *files, bool inputs,
+static int take_files(struct job *job, const struct file_look *files,
                       struct cairn_error *error)
 {
-    struct result *r = &job->result;
-    return file_look_take(files, &job->arena, inputs ? &r->inputs : &r->outputs,
-                          inputs ? &r->n_inputs : &r->n_outputs, error);
+    return file_look_take(files, &job->arena, &job->result, error);
 }
 
 /* The input because of which a task cannot start is all that it has read. Returns `rc`,
@@ -304,9 +302,10 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
     struct file_look files;
     struct look *look = NULL;
     const char *first = NULL;
-    if (!(inputs ? def->n_inputs : def->n_outputs))
+    if (!(inputs ? def->n_inputs > 0 : task_def_makes_files(def)))
         return 0;
     int rc = file_look_begin(&files, &asker, inputs, error);
+    files.since_ns = inputs ? 0 : job->look_since_ns;
     if (!rc)
         rc = look_at_files(e, &files, job_index(&e->jobs, job), &look, &first, error);
     if (rc == LOOK_WAITS) {
@@ -316,7 +315,7 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
         return rc;
     }
     if (!rc)
-        rc = take_files(job, &files, inputs, error);
+        rc = take_files(job, &files, error);
     else if (inputs)
         rc = take_failed_input(job, &files, rc, error);
     file_look_release(&files);
@@ -329,7 +328,7 @@ int looks_finish(struct engine *e, struct job *job, struct look *look,
     int rc = look->rc;
     *error = look->error;
     if (!rc)
-        rc = take_files(job, &look->files, job->awaits_inputs, error);
+        rc = take_files(job, &look->files, error);
     else if (job->awaits_inputs)
         rc = take_failed_input(job, &look->files, rc, error);
     job->reading_ns += loop_now_ns(e) - job->look_began_ns;
@@ -381,8 +380,7 @@ static int take_of_command(struct engine *e, struct arena *arena, struct result 
     if (rc && error)
         *error = look->error;
     if (!rc)
-        rc = file_look_take(&look->files, arena, &result->outputs, &result->n_outputs,
-                            error);
+        rc = file_look_take(&look->files, arena, result, error);
     forget_command(e);
     return rc;
 }
@@ -411,7 +409,7 @@ int looks_for_command(struct engine *e, uint64_t command, const struct asker *as
         return rc;
     }
     if (!rc)
-        rc = file_look_take(&files, arena, &result->outputs, &result->n_outputs, error);
+        rc = file_look_take(&files, arena, result, error);
     file_look_release(&files);
     return rc;
 }

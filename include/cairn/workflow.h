@@ -86,6 +86,8 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     bool parallel; /* of a callback: it may run beside others, up to `jobs` at once */
     bool stderr_apart; /* else stdout and stderr are one log, in the order in which they
                           were written; not of a callback */
+    const char *depfile; /* a file that it writes, in the form of make: what it read.
+                            Changes of these files make it run again; NULL: none */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

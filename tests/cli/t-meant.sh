@@ -231,6 +231,7 @@ uses: actions/checkout|write the command under `run`
 steps: []|make a task of each with `needs`
 depends_on: [b]|did you mean `needs`?
 after: [b]|did you mean `needs`?
+dependency_file: x.d|did you mean `depfile`?
 strategy: {matrix: {os: [a]}}|`foreach: {os: [a, b]}`
 services: {db: {image: x}}|there are no services
 cache: {paths: [x]}|`inputs` and `outputs`

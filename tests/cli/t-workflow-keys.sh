@@ -352,6 +352,10 @@ key task.inputs 'echo 1 >f; echo 1 >g; go; echo 2 >f; cairn resume >/dev/null 2>
 key task.outputs go \
     'exit 0' 'tasks: {a: {outputs: f, run: touch f}}' \
     'exit 1' 'tasks: {a: {outputs: g, run: touch f}}'
+reads='echo "o: f" >f.d; echo "o: g" >g.d; echo 1 >f; echo 1 >g; go; echo 2 >f; cairn resume >/dev/null 2>&1; cat log | wc -l'
+key task.depfile "$reads" \
+    'exit 1 a 2' 'tasks: {a: {run: "touch *.d; echo a >>log", depfile: f.d}, z: {needs: a, run: exit 1}}' \
+    'exit 1 a 1' 'tasks: {a: {run: "touch *.d; echo a >>log", depfile: g.d}, z: {needs: a, run: exit 1}}'
 key task.timeout go \
     'exit 1' 'tasks: {a: {timeout: 50ms, run: sleep 0.5}}' \
     'exit 0' 'tasks: {a: {timeout: 1h, run: sleep 0.5}}'

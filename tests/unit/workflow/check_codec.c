@@ -341,6 +341,24 @@ END_TEST
 /* ---- Version 4 ---- */
 
 /* Only a definition with it is written so, and no older one has it. */
+/* What version 5 brings. */
+START_TEST(test_depfile)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x, depfile: a.d}, b: {exec: [y]}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[8], 5);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_text(d.defs[0].depfile, "a.d");
+    ck_text(d.defs[1].depfile, "");
+    definition_release(&d);
+    bytes.data[8] = 4;
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_stderr_apart)
 {
     struct buf bytes = BUF_INIT, without = BUF_INIT;
@@ -463,6 +481,7 @@ int main(void)
     tcase_add_test(tests, test_mutations);
     tcase_add_loop_test(tests, test_damage, 0,
                         (int)(sizeof damages / sizeof damages[0]));
+    tcase_add_test(tests, test_depfile);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
     tcase_add_test(tests, test_version_1_is_old);
