@@ -176,16 +176,30 @@ static int completed_since(struct loader *l, const struct attempt_row *row, bool
     return rc;
 }
 
+/* Did a check judge the attempt `row`, or is it or that of now one of a check or an undo
+ * command? These look anew; and a check that said no asks for the whole work again. */
+static int is_judged(struct loader *l, const struct attempt_row *row)
+{
+    struct attempt_row here = {0};
+    int rc = get_attempt(l->store, &l->s->inside, &here, l->error);
+    return rc && rc != CAIRN_ENOTFOUND
+               ? rc
+               : ((row->flags | here.flags) & (ATTEMPT_CHECK | ATTEMPT_UNDO)) != 0;
+}
+
 /* Begun in the attempt `row` of the task: does the run go on in the attempt of now? If
- * what its tasks were given is what they would be given now; and if it is not at its
- * end, or the task has not seen that end. 1 yes, 0 no, <0 error. */
+ * the task did not complete in that one, and what its tasks were given is what they
+ * would be given now. 1 yes, 0 no, <0 error. */
 static int goes_on_after(struct loader *l, const struct run_parent *was,
                          const struct attempt_row *row)
 {
-    bool completed = l->s->recorded.row.state == CAIRN_RUN_COMPLETED, since = false;
+    bool since = true;
     if (!is_cut_off(row)) {
-        int rc = completed ? completed_since(l, row, &since) : 0;
-        if (rc || (completed && !since) || row->outcome == CAIRN_COMPLETED)
+        bool completed = l->s->recorded.row.state == CAIRN_RUN_COMPLETED;
+        int rc = completed ? is_judged(l, row) : 0;
+        if (rc > 0)
+            rc = completed_since(l, row, &since);
+        if (rc || !since || row->outcome == CAIRN_COMPLETED)
             return rc;
     }
     return is_given_the_same(l->store, was, &l->s->inside, row->start_turn, l->error);
@@ -213,18 +227,19 @@ static int note_row(void *context, const struct run_row *row)
     return 0;
 }
 
-/* Had the attempt ended when the record `seq` was made? */
-static int had_ended(struct loader *l, const struct run_parent *was, uint64_t seq,
-                     bool *ended)
+/* Had the task completed in the attempt when the record `seq` was made? */
+static int had_completed(struct loader *l, const struct run_parent *was, uint64_t seq,
+                         bool *completed)
 {
     struct attempt_row row = {0};
     int rc = get_attempt(l->store, was, &row, l->error);
-    *ended = !rc && row.checkpoint && row.checkpoint <= seq;
+    *completed = !rc && row.outcome == CAIRN_COMPLETED && row.checkpoint &&
+                 row.checkpoint <= seq;
     return rc == CAIRN_ENOTFOUND ? 0 : rc;
 }
 
 /* In a fork: the run that the task has begun in what it forks from. If the task had not
- * ended there, what must not run twice is asked about. */
+ * completed there, what must not run twice is asked about. */
 static int find_in_source(struct loader *l, const struct inside_query *here)
 {
     struct run_parent parent = l->s->inside, was;
@@ -234,15 +249,15 @@ static int find_in_source(struct loader *l, const struct inside_query *here)
     int rc = 0;
     while (!rc && !earlier->run) {
         struct run_row row = {0};
-        bool ended = false;
+        bool completed = false;
         rc = store_get_run(l->store, parent.run, note_row, &row, &local);
         if (rc || !row.from_run || row.from_run >= parent.run)
             break;
         parent.run = row.from_run;
         rc = store_find_inside(l->store, &query, &earlier->run, &was, &local);
         if (!rc && earlier->run)
-            rc = had_ended(l, &was, row.from_seq, &ended);
-        earlier->ask = earlier->run && !ended;
+            rc = had_completed(l, &was, row.from_seq, &completed);
+        earlier->ask = earlier->run && !completed;
     }
     return !rc || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED
                ? 0
@@ -295,6 +310,21 @@ static int note_state(void *context, const struct run_row *row)
     return 0;
 }
 
+static int notice_completed_inside(struct loader *l, const struct run_parent *parent)
+{
+    struct buf fresh = BUF_INIT;
+    definition_put_fresh(&l->w->definition, &fresh);
+    int rc = buf_check(&fresh, l->error);
+    if (!rc)
+        situation_add_notice(l->s,
+                             "task %s of run %llu began run %llu, which has completed: "
+                             "what is done stays done; to begin another: `%s`",
+                             parent->id, (unsigned long long)parent->run,
+                             (unsigned long long)l->s->recorded.row.run, fresh.data);
+    buf_release(&fresh);
+    return rc;
+}
+
 /* Says where the run that goes on was begun. */
 static int situation_notice_parent(struct loader *l)
 {
@@ -304,6 +334,8 @@ static int situation_notice_parent(struct loader *l)
     int rc = store_get_parent(l->store, run, &parent, l->error);
     if (rc || !parent.run)
         return rc;
+    if (l->s->inside.run && l->s->recorded.row.state == CAIRN_RUN_COMPLETED)
+        return notice_completed_inside(l, &parent);
     if (l->s->inside.run) {
         situation_add_notice(l->s, "task %s of run %llu began run %llu, which goes on",
                              parent.id, (unsigned long long)parent.run, run);

@@ -128,6 +128,82 @@ exits 0 cairn resume
 ran '1 behind 1 other 1 pay 1 use ' 'nothing of both is done again'
 cd ..
 
+# ---- Its task failed, though the inner run had completed ----
+after() { # COMMAND...: what the outer task does behind the inner run
+    sed -i "s/cairn run inner.yaml }/\"cairn run inner.yaml >>call 2>\&1 \&\& $1\"${2-}}/" outer.yaml
+}
+place behind-failed
+after 'test -e ok'
+exits 1 cairn run outer.yaml
+exits 1 cairn resume 1
+exits 0 cairn status 2
+ok 'a resume says which run goes on' grep -q 'task inside of run 1 began run 2, which has completed' call
+ok 'that nothing is left of it' grep -q 'run 2: nothing to do' call
+ok 'and what begins another' grep -q 'begin another: .cairn run .*inner.yaml --fresh' call
+touch ok
+exits 0 cairn rerun --run 1 inside
+says 'run 1 completed'
+ran '1 behind 1 other 1 pay 1 use ' 'neither a resume nor a rerun of the failed task repeats it'
+exits 10 cairn status 3
+exits 0 cairn rerun --run 1 inside
+is "$(grep -c use ran)" 2 'a rerun of the completed task begins another'
+cd ..
+
+place behind-retried
+after 'test -e ok || { touch ok; exit 1; }' ', retries: 1'
+exits 0 cairn run outer.yaml
+ran '1 behind 1 other 1 pay 1 use ' 'nor does a retry'
+cd ..
+
+place behind-edited
+after 'test -e ok'
+exits 1 cairn run outer.yaml
+touch ok
+sed -i 's/echo use/echo newer/' inner.yaml
+exits 0 cairn resume 1
+ran '1 behind 1 newer 1 other 1 pay 1 use ' 'of an edited inner workflow, what was edited runs again'
+exits 10 cairn status 3
+cd ..
+
+place behind-fresh
+after 'test -e ok'
+sed -i 's/run inner.yaml/run --fresh inner.yaml/' outer.yaml
+exits 1 cairn run outer.yaml
+touch ok
+exits 0 cairn resume 1
+ran '1 behind 2 other 2 pay 2 use ' '--fresh begins another each time'
+cd ..
+
+place behind-given
+after 'test -e ok'
+exits 1 cairn run outer.yaml
+touch ok
+echo two >source
+exits 0 cairn resume 1
+is "$(cat used)" two 'what it is given was made again: another begins'
+cd ..
+
+# A check that says no asks for the whole work; what a check or an undo runs looks anew.
+place behind-check
+sed -i 's/cairn run inner.yaml }/cairn run inner.yaml, check: "cairn run look.yaml \&\& test -e ok"}/' outer.yaml
+printf 'name: look\ntasks: {look: {run: echo look >>ran}}\n' >look.yaml
+exits 1 cairn run outer.yaml
+touch ok
+exits 0 cairn resume 1
+ran '1 behind 2 look 2 other 2 pay 2 use ' 'its check had said that nothing was done'
+cd ..
+
+place behind-fork
+after 'test -e ok'
+exits 1 cairn run --keep 0 outer.yaml
+touch ok
+last=$(cairn checkpoint list --run 1 | sed -n '2s/ .*//p')
+exits 1 cairn resume --from "$last"
+exits 0 cairn resolve 4 pay "done"
+exits 0 cairn resume 3
+is "$(grep -c pay ran)" 1 'in a fork it is asked, too'
+cd ..
+
 # ---- A fork from before the task: it is asked ----
 place fork
 exits 0 cairn run --keep 0 outer.yaml

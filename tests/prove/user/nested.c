@@ -35,9 +35,9 @@ bool nested_prepare(struct world *w, struct session *s, struct session *inner)
                               .tag = "inner",
                               .log_at = s->log_at};
     world_look(w, &inner->before);
-    /* It ended by itself: then the inner one starts anew if it had completed. */
-    inner->middle_ended = s->run != NO_RUN && (w->run[s->run].state[MIDDLE] == DONE ||
-                                               w->run[s->run].state[MIDDLE] == FAILED);
+    /* Then the inner one starts anew, too. */
+    inner->middle_done = s->run != NO_RUN && w->run[s->run].state[MIDDLE] == DONE;
+    inner->middle_failed = s->run != NO_RUN && w->run[s->run].state[MIDDLE] == FAILED;
     return inner->run == NO_RUN || session_plan(w, inner) == 0;
 }
 
@@ -58,14 +58,16 @@ static void choose_inner(struct world *w, const struct session *s,
 {
     struct run *was = inner->run != NO_RUN ? &w->run[inner->run] : NULL;
     bool same = was && was->number == number, outdated = was && is_outdated(w, s, was);
-    if (was && !same && was->finished == NO && !outdated)
-        wrong(w, &w->repeated, "the unfinished inner run %u does not go on, but %u",
-              was->number, number);
+    bool unfinished = was && was->finished == NO;
+    bool behind = was && was->finished == YES && inner->middle_failed;
+    if ((unfinished || behind) && !same && !outdated)
+        wrong(w, &w->repeated, "the %s inner run %u does not go on, but %u",
+              behind ? "completed" : "unfinished", was->number, number);
     if (same && outdated && !s->loose)
         wrong(w, &w->undetected,
               "the inner run %u goes on, though what it was given is not as it was",
               number);
-    if (same && was->finished == YES && inner->middle_ended && !was->by_hand)
+    if (same && was->finished == YES && inner->middle_done)
         wrong(w, &w->undetected, "the inner run %u goes on, though it had completed",
               number);
     if (same)
@@ -105,7 +107,7 @@ void nested_settle(struct world *w, struct session *s, struct session *inner)
     struct run *run = &w->run[inner->run];
     run->inside = s->run;
     run->outer_salt = w->flow[s->flow].task[MIDDLE].salt;
-    run->outdated = run->by_hand = false;
+    run->outdated = false;
 }
 
 /* Without a number, the newest run that no task began is meant. */

@@ -395,7 +395,6 @@ void session_settle(struct world *w, struct session *s)
     if (log.run && log.run != run->number)
         wrong(w, &w->other, "run %u, the log has %u", run->number, log.run);
     run->loose |= s->loose;
-    run->by_hand |= strcmp(s->tag, "inner") != 0;
     if (s->status == 137 || s->status == 143)
         settle_killed(w, s, run, &said, &log, &now);
     else

@@ -71,7 +71,6 @@ struct run {
     uint32_t inside;            /* index of the run whose task began it, or NO_RUN */
     uint32_t outer_salt;        /* ... of that task then */
     bool outdated;              /* ... and what that task needs has started since */
-    bool by_hand;               /* it went on outside of that task since */
 };
 /* Bits of tasks. */
 struct fates {
@@ -188,9 +187,9 @@ struct session {
     pid_t pid;
     int status;
     long log_at;
-    bool loose;        /* another one ran beside it */
-    bool middle_ended; /* of an inner one: the task that runs it had ended by itself */
-    int nested;        /* exit status of the inner one */
+    bool loose;                      /* another one ran beside it */
+    bool middle_done, middle_failed; /* of an inner one: the task that runs it */
+    int nested;                      /* exit status of the inner one */
     pid_t reader;
     bool by_file; /* `cairn run FILE` */
 };
