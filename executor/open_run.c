@@ -66,7 +66,7 @@ static bool needs_end_anew(const struct engine *e, uint32_t task)
     const struct graph *g = e->request.graph;
     const uint16_t *fate = e->run.situation.decisions.fate;
     for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++)
-        if (fate[g->needs[i]] & FATE_ANEW)
+        if (fate[g->needs[i]] & FATE_ANEW && !graph_need_is_order(g, task, i))
             return true;
     return false;
 }

@@ -64,6 +64,8 @@ struct need {
     uint32_t n_bindings;
     uint8_t open; /* bit k: any value of the target's key k will do, and its binding is
                      empty; 0: none is open */
+    bool order; /* it has to end first, and that is all: its values cannot be used, and
+                     when it runs again the task does not */
     struct position at;
 };
 

@@ -113,6 +113,12 @@ static void put_open_keys(struct buf *out, const struct task_def *def)
         buf_byte(out, def->needs[i].open);
 }
 
+static void put_order(struct buf *out, const struct task_def *def)
+{
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        buf_byte(out, def->needs[i].order);
+}
+
 static uint64_t zigzag_encoded(int32_t value)
 {
     return value < 0 ? (uint64_t)(-(int64_t)value) * 2 - 1 : (uint64_t)value * 2;
@@ -136,6 +142,15 @@ static void put_flags(struct buf *out, const struct task_def *def)
     for (const struct task_flag *flag = task_flags; flag->bit; flag++)
         bits |= has_flag(def, flag) ? flag->bit : 0;
     buf_byte(out, bits);
+}
+
+/* Has it a need that is only for the order? */
+static bool task_def_orders(const struct task_def *def)
+{
+    bool orders = false;
+    for (uint32_t i = 0; i < def->n_needs && !orders; i++)
+        orders = def->needs[i].order;
+    return orders;
 }
 
 static void put_field(struct buf *out, const struct task_def *def,
@@ -192,6 +207,9 @@ static void put_field(struct buf *out, const struct task_def *def,
     case FIELD_OPEN_KEYS:
         put_open_keys(out, def);
         break;
+    case FIELD_ORDER:
+        put_order(out, def);
+        break;
     case FIELD_END:
         break;
     }
@@ -221,7 +239,7 @@ static unsigned version_for(const struct definition *definition)
                 version = 4;
         if ((def->needs_all || def->apart) && version < 4)
             version = 4;
-        if (def->depfile.len)
+        if (def->depfile.len || task_def_orders(def))
             return DEFINITION_VERSION;
     }
     return version;
@@ -437,6 +455,19 @@ static void get_open_keys(struct decoder *d, struct task_def *def)
         def->needs[i].open = read_byte(&d->reader);
 }
 
+static uint8_t get_byte(struct decoder *d, uint32_t most)
+{
+    uint8_t byte = read_byte(&d->reader);
+    fail_unless(d, byte <= most);
+    return d->reader.failed ? 0 : byte;
+}
+
+static void get_order(struct decoder *d, struct task_def *def)
+{
+    for (uint32_t i = 0; i < def->n_needs && !has_failed(d); i++)
+        def->needs[i].order = get_byte(d, 1) == 1;
+}
+
 static uint16_t *get_codes(struct decoder *d, uint32_t most, uint32_t *n)
 {
     uint16_t *codes = get_list(d, 1, sizeof *codes, n);
@@ -450,13 +481,6 @@ static int32_t get_signed(struct decoder *d)
     uint64_t number = get_number(d, UINT32_MAX);
     int64_t half = (int64_t)(number / 2);
     return (int32_t)(number % 2 ? -half - 1 : half);
-}
-
-static uint8_t get_byte(struct decoder *d, uint32_t most)
-{
-    uint8_t byte = read_byte(&d->reader);
-    fail_unless(d, byte <= most);
-    return d->reader.failed ? 0 : byte;
 }
 
 static void get_flags(struct decoder *d, struct task_def *def)
@@ -547,6 +571,9 @@ static void get_field(struct decoder *d, struct task_def *def,
         break;
     case FIELD_OPEN_KEYS:
         get_open_keys(d, def);
+        break;
+    case FIELD_ORDER:
+        get_order(d, def);
         break;
     case FIELD_END:
         break;

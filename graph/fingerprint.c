@@ -2,14 +2,16 @@
 /* Fingerprints: SHA-256 over a canonical encoding of what changes a task's meaning.
  *
  *   task_def:  "cairn-fingerprint 2" and fingerprint_fields (task_fields.c) in their
- *              order; of params those that the task takes, of foreach the keys
+ *              order; of params those that the task takes, of foreach the keys; texts
+ *              that came with version 5 of the binary form, or later, only if they are
+ *              not empty, behind their names
  *   task:      digest of its task_def, its foreach values, and its needs in the order
  *              of their text: the id of one task, or the digest of the values of a
  *              whole group, or of the ids of a part of one; then the ids of the
  *              members whose files it is given, in their order
  *
  * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
- * once, undo, finally, needs_all, what a check warns of, and the order of needs do not
+ * once, undo, finally, needs_all, needs that are only for the order, what a check warns of, and the order of needs do not
  * count; nor does that of foreach values, but for whom they put files in order.
  *
  * Fingerprints are never stored: they are computed of the definition that a run has
@@ -116,6 +118,7 @@ static void encode_field(const struct definition *d, const struct task_def *def,
     case FIELD_NEEDS: /* as nodes: hash_def */
     case FIELD_PICKED:
     case FIELD_OPEN_KEYS:
+    case FIELD_ORDER:
     case FIELD_BOOL:
     case FIELD_FLAGS:
     case FIELD_NUMBER:
@@ -132,8 +135,14 @@ static void encode_def(const struct definition *d, const struct task_def *def,
                        struct buf *out)
 {
     buf_lstr(out, STR("cairn-fingerprint 2"));
-    for (const struct task_field *const *field = fingerprint_fields; *field; field++)
+    for (const struct task_field *const *field = fingerprint_fields; *field; field++) {
+        bool later = (*field)->since > 4;
+        if (later && !field_text(*field, def).len)
+            continue;
+        if (later)
+            buf_lstr(out, str_of((*field)->name));
         encode_field(d, def, *field, out);
+    }
 }
 
 static int by_text(const void *a, const void *b)
@@ -238,15 +247,18 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* In memory that the caller frees. 0 or CAIRN_ENOMEM. */
-static int sort_needs(const struct task_def *def, struct named_need **out)
+/* Without those that are only for the order. In memory that the caller frees. 0 or
+ * CAIRN_ENOMEM. */
+static int sort_needs(const struct task_def *def, struct named_need **out, uint32_t *n)
 {
     struct named_need *sorted = malloc(((size_t)def->n_needs + 1) * sizeof *sorted);
     if (!sorted)
         return CAIRN_ENOMEM;
+    *n = 0;
     for (uint32_t i = 0; i < def->n_needs; i++)
-        sorted[i] = (struct named_need){def->needs[i].text, i};
-    qsort(sorted, def->n_needs, sizeof *sorted, by_name);
+        if (!def->needs[i].order)
+            sorted[(*n)++] = (struct named_need){def->needs[i].text, i};
+    qsort(sorted, *n, sizeof *sorted, by_name);
     *out = sorted;
     return 0;
 }
@@ -293,8 +305,9 @@ static int hash_def(struct hasher *h, uint32_t index)
     const struct task_def *def = &g->definition->defs[index];
     struct digest base;
     struct named_need *sorted;
+    uint32_t n_sorted;
     struct joined joined;
-    if (sort_needs(def, &sorted))
+    if (sort_needs(def, &sorted, &n_sorted))
         return CAIRN_ENOMEM;
     find_joined(h, def, &joined);
     buf_clear(&h->scratch);
@@ -306,7 +319,7 @@ static int hash_def(struct hasher *h, uint32_t index)
         buf_add(&h->scratch, base.bytes, sizeof base.bytes);
         for (uint32_t k = 0; k < def->n_foreach; k++)
             buf_lstr(&h->scratch, def->foreach[k].values[member_value(def, m, k)]);
-        for (uint32_t j = 0; j < def->n_needs; j++)
+        for (uint32_t j = 0; j < n_sorted; j++)
             add_need(h, g->needs[g->need_start[task] + sorted[j].index]);
         add_joined(h, task, &joined);
         if (!h->scratch.failed)
@@ -494,15 +507,15 @@ static void add_check(struct buf *out, const struct task_def *def)
 
 /* ---- What it depends on ---- */
 
-static int texts_of_needs(const struct task_def *def, struct str **out)
+static int texts_of_needs(const struct task_def *def, struct str **out, uint32_t *n)
 {
     struct named_need *sorted;
     struct str *texts = malloc(((size_t)def->n_needs + 1) * sizeof *texts);
-    if (!texts || sort_needs(def, &sorted)) {
+    if (!texts || sort_needs(def, &sorted, n)) {
         free(texts);
         return CAIRN_ENOMEM;
     }
-    for (uint32_t i = 0; i < def->n_needs; i++)
+    for (uint32_t i = 0; i < *n; i++)
         texts[i] = sorted[i].text;
     free(sorted);
     *out = texts;
@@ -512,11 +525,12 @@ static int texts_of_needs(const struct task_def *def, struct str **out)
 static void compare_needs(struct changes *c, const struct task_field *field)
 {
     struct str *old = NULL, *now = NULL;
-    if (texts_of_needs(c->old, &old) || texts_of_needs(c->now, &now))
+    uint32_t n_old = 0, n_now = 0;
+    if (texts_of_needs(c->old, &old, &n_old) || texts_of_needs(c->now, &now, &n_now))
         c->result = error_nomem(c->error);
     else
-        compare_words(c, field->name, (struct words){old, c->old->n_needs},
-                      (struct words){now, c->now->n_needs}, ", ");
+        compare_words(c, field->name, (struct words){old, n_old},
+                      (struct words){now, n_now}, ", ");
     free(old);
     free(now);
 }

@@ -789,7 +789,8 @@ struct node_range graph_referred(const struct graph *g, uint32_t task, uint32_t 
     const struct task_def *own = graph_def(g, task);
     uint32_t member = NODE_NONE, n = 0;
     for (uint32_t i = 0; i < own->n_needs; i++)
-        if (own->needs[i].target == def && own->needs[i].n_bindings) {
+        if (own->needs[i].target == def && own->needs[i].n_bindings &&
+            !own->needs[i].order) {
             member = g->needs[g->need_start[task] + i];
             n++;
         }

@@ -55,6 +55,13 @@ static inline bool graph_is_part(const struct graph *graph, uint32_t node)
 {
     return node >= graph->n_nodes - graph->n_parts;
 }
+/* `edge` of graph->needs, which is one of `node`: only the order counts. */
+static inline bool graph_need_is_order(const struct graph *graph, uint32_t node,
+                                       uint32_t edge)
+{
+    return !graph_is_barrier(graph, node) &&
+           graph_def(graph, node)->needs[edge - graph->need_start[node]].order;
+}
 /* Is one of the tasks that need `node`, directly or through its group, such a task? */
 bool graph_any_dependent(const struct graph *graph, uint32_t node,
                          bool (*is)(const void *context, uint32_t dependent),

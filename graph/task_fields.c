@@ -66,6 +66,7 @@ enum {
     PICKED,
     OPEN_KEYS,
     DEPFILE,
+    NEEDS_ORDER,
     END
 };
 
@@ -116,6 +117,10 @@ const struct task_field task_fields[] = {
                    .n_at = AT(n_needs, uint32_t),
                    EVERY(4)},
     [DEPFILE] = {TEXT(depfile), EVERY(5), .name = "depfile"},
+    [NEEDS_ORDER] = {.shape = FIELD_ORDER,
+                     .at = AT(needs, struct need *),
+                     .n_at = AT(n_needs, uint32_t),
+                     EVERY(5)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},

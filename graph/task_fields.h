@@ -30,6 +30,7 @@ enum field_shape {
     FIELD_FOREACH,  /* struct foreach_key *, and how many */
     FIELD_NEEDS,    /* struct need *, and how many */
     FIELD_PICKED,   /* uint64_t *, and how many: picked members, ascending */
+    FIELD_ORDER,
     FIELD_OPEN_KEYS /* of the needs, of which there are as many: `open` */
 };
 

@@ -150,14 +150,17 @@ static int apply_stop_on_failure(struct judge *j)
 
 /* ---- Deciding ---- */
 
-/* All bits of what a task needs. */
-static uint16_t fate_of_needs(const struct judge *j, uint32_t task)
+/* All bits of what a task needs; in *anew of what makes it run again with it. */
+static uint16_t fate_of_needs(const struct judge *j, uint32_t task, uint16_t *anew)
 {
     const struct graph *g = j->in->graph;
     bool all = task_def_needs_all(g->definition, graph_def(g, task));
     uint16_t fate = 0;
-    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++)
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++) {
         fate |= j->out->fate[g->needs[e]];
+        if (!graph_need_is_order(g, task, e))
+            *anew |= j->out->fate[g->needs[e]] & FATE_ANEW;
+    }
     return all && fate & FATE_EXCLUDED ? fate | FATE_BAD : fate;
 }
 
@@ -177,10 +180,14 @@ static uint16_t fate_of_members(const struct judge *j, uint32_t barrier)
     return fate & FATE_EXCLUDED && !left ? fate | FATE_BAD : fate;
 }
 
-/* The first need with one of these bits. */
+/* The first need with one of these bits, and of a task first one that is not only for
+ * the order. */
 static uint32_t need_with(const struct judge *j, uint32_t node, uint16_t bits)
 {
     const struct graph *g = j->in->graph;
+    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+        if (j->out->fate[g->needs[e]] & bits && !graph_need_is_order(g, node, e))
+            return g->needs[e];
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
         if (j->out->fate[g->needs[e]] & bits)
             return g->needs[e];
@@ -212,6 +219,7 @@ struct judged_task {
     uint32_t task, old;
     const struct task_def *def;
     uint16_t needs;   /* their bits */
+    uint16_t anew;    /* of FATE_ANEW, without needs that are only for the order */
     uint8_t recorded; /* enum cairn_outcome */
     uint8_t mark;
     bool changed;
@@ -229,7 +237,7 @@ static bool is_asked(const struct judge *j, uint32_t task)
  * (executor/attempt/kept.h). One that is to run again whatever became of it is not. */
 static bool will_adopt(const struct judge *j, const struct judged_task *v)
 {
-    if (!(v->mark & MARK_OUTLIVED) || v->needs & FATE_ANEW)
+    if (!(v->mark & MARK_OUTLIVED) || v->anew)
         return false;
     return v->def->once ||
            (!is_asked(j, v->task) && (!v->changed || j->in->on_change == CAIRN_KEEP));
@@ -293,7 +301,7 @@ static bool reads_the_same(const struct judge *j, uint32_t task)
 static bool asks_before_again(const struct judged_task *v)
 {
     return v->def->once && !v->def->finally && v->recorded == CAIRN_COMPLETED &&
-           v->needs & FATE_ANEW;
+           v->anew;
 }
 
 static enum cairn_reason completed_reason(struct judge *j, const struct judged_task *v)
@@ -309,7 +317,7 @@ static enum cairn_reason completed_reason(struct judge *j, const struct judged_t
         return CAIRN_REASON_UPSTREAM;
     if (!reads_the_same(j, v->task))
         return evidence_reason(in->evidence[v->task]);
-    if (v->needs & FATE_ANEW)
+    if (v->anew)
         return CAIRN_REASON_UPSTREAM;
     return v->changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
 }
@@ -322,8 +330,7 @@ static bool is_handled(const struct judge *j, uint32_t task)
 static enum cairn_reason failed_reason(struct judge *j, const struct judged_task *v)
 {
     const struct decide_input *in = j->in;
-    if (v->changed || v->needs & FATE_ANEW || is_asked(j, v->task) ||
-        !is_handled(j, v->task))
+    if (v->changed || v->anew || is_asked(j, v->task) || !is_handled(j, v->task))
         return CAIRN_REASON_FAILED;
     return reads_the_same(j, v->task) ? CAIRN_REASON_HANDLED
                                       : evidence_reason(in->evidence[v->task]);
@@ -497,12 +504,12 @@ static void add_finally_needs(const struct judge *j, struct judged_task *v)
                   (v->recorded == CAIRN_FAILED && is_handled(j, v->task));
     if (!v->def->finally || !stands)
         return;
-    if (j->first_will != NODE_NONE)
-        v->needs |= FATE_WILL;
-    else if (j->first_may != NODE_NONE)
-        v->needs |= FATE_MAY;
-    else if (j->first_turned != NODE_NONE)
-        v->needs |= FATE_TURNED;
+    uint16_t bit = j->first_will != NODE_NONE     ? FATE_WILL
+                   : j->first_may != NODE_NONE    ? FATE_MAY
+                   : j->first_turned != NODE_NONE ? FATE_TURNED
+                                                  : 0;
+    v->needs |= bit;
+    v->anew |= bit;
 }
 
 static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
@@ -510,8 +517,8 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
     const struct decide_input *in = j->in;
     struct judged_task v = {.task = task,
                             .old = in->old ? in->old_task[task] : NODE_NONE,
-                            .def = graph_def(in->graph, task),
-                            .needs = fate_of_needs(j, task)};
+                            .def = graph_def(in->graph, task)};
+    v.needs = fate_of_needs(j, task, &v.anew);
     if (v.old == NODE_NONE) {
         v.mark = in->new_marks ? in->new_marks[task] : 0;
         return v;
@@ -542,7 +549,7 @@ static void judge_task(struct judge *j, uint32_t task)
     }
     enum cairn_reason reason = recorded_reason(j, &v);
     bool reported = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED &&
-                    !v.changed && !(v.needs & FATE_ANEW) && reads_the_same(j, task) &&
+                    !v.changed && !v.anew && reads_the_same(j, task) &&
                     !is_asked(j, task);
     if (reason == CAIRN_REASON_DONE || reason == CAIRN_REASON_KEPT ||
         reason == CAIRN_REASON_HANDLED || reported) {
@@ -623,7 +630,7 @@ static bool is_failed_as_before(struct judge *j, uint32_t task)
     if (j->out->reason[task] != CAIRN_REASON_FAILED)
         return false;
     struct judged_task v = describe_judged_task(j, task);
-    return v.recorded == CAIRN_FAILED && !v.changed && !(v.needs & FATE_ANEW);
+    return v.recorded == CAIRN_FAILED && !v.changed && !v.anew;
 }
 
 /* What is not chosen, and `finally`, which belongs to the end of a whole run. A failure

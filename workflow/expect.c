@@ -373,7 +373,8 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("dependencies"), NAME("needs")},
                  {NAME("dep_file"), NAME("depfile")},
                  {NAME("dependency_file"), NAME("depfile")},
-                 {NAME("DEPFILE"), NAME("depfile")}};
+                 {NAME("DEPFILE"), NAME("depfile")},
+                 {NAME("job"), NAME("task")}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (size_t k = 0; str_equal(word, words[i].theirs) && k < n; k++)
             if (str_equal(names[k], words[i].ours))

@@ -27,7 +27,7 @@ struct checking {
 /* How a task itself needs another one: as a whole, and how many members, or parts, by
  * name. */
 struct direct_need {
-    bool whole, part;
+    bool whole, part, order; /* order: for nothing else */
     uint32_t members;
 };
 
@@ -613,6 +613,8 @@ static void search_from(struct needed *s, uint32_t root, struct step *path,
             continue;
         }
         const struct need *need = &def->needs[top->need++];
+        if (need->order) /* it gives no values */
+            continue;
         s->circle |= s->left[need->target] == OPEN;
         if (s->left[need->target])
             continue;
@@ -677,6 +679,10 @@ static struct direct_need needed_directly(struct needed *s, uint32_t def,
     s->def = def;
     for (uint32_t i = 0; i < s->defs[def].n_needs; i++) {
         const struct need *need = &s->defs[def].needs[i];
+        if (need->order) {
+            s->direct[need->target].order = true;
+            continue;
+        }
         s->direct[need->target].whole |= !need->bindings;
         s->direct[need->target].part |= need->open != 0;
         s->direct[need->target].members += need->bindings != NULL;
@@ -713,6 +719,8 @@ static bool add_needs(struct needed *s, uint32_t def)
     struct target_set set = s->sets[def];
     for (uint32_t i = 0; i < s->defs[def].n_needs; i++) {
         const struct need *need = &s->defs[def].needs[i];
+        if (need->order)
+            continue;
         uint32_t bit = s->place[need->target] - 1;
         for (int w = 0; w < WORDS; w++)
             set.words[w] |= s->sets[need->target].words[w];
@@ -803,6 +811,14 @@ static int not_needed(const struct reach *r, uint32_t members)
                     SHOWN(id), target_of(r)->n_foreach ? "all of " : "", SHOWN(target));
 }
 
+static int only_ordered(const struct reach *r)
+{
+    return diagnose(&r->p->diagnostic, position_of_pending(r),
+                    "task `%.*s` needs `%.*s` only for the order, and would not run "
+                    "again with it: to use its values, need it without `order`",
+                    SHOWN(r->def->id), SHOWN(target_of(r)->id));
+}
+
 static int outputs_of_group(const struct reach *r)
 {
     struct str target = target_of(r)->id;
@@ -889,6 +905,8 @@ static int check_reference(struct reach *r, size_t i)
     bool over = r->def->finally && !target_of(r)->finally;
     if (over || direct.whole)
         return check_kind(r);
+    if (direct.order && !direct.members && !over)
+        return only_ordered(r);
     if (direct.members > 1)
         return not_needed(r, direct.members);
     return needed_surely(r->needed, own, r->target) ? check_kind(r)

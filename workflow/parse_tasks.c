@@ -190,9 +190,29 @@ static int cut_pieces(struct need_reading *r)
     return rc ? out_of_memory(r->p) : 0;
 }
 
+/* {task: TASK, order: true}; r->node becomes that of the text. */
+static int read_ordered(struct need_reading *r)
+{
+    enum { TASK, ORDER, COUNT };
+    static const struct str names[COUNT] = {NAME("task"), NAME("order")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"in `needs`", {NULL, 0}};
+    int rc = expect_keys(r->p, r->node, where, names, found, COUNT);
+    if (!rc && !found[TASK])
+        rc = diagnose(&r->p->diagnostic, r->node->at,
+                      "a need is a task, or {task: NAME, order: true}");
+    if (!rc && found[ORDER])
+        rc = expect_bool(r->p, found[ORDER]->next, "`order`", &r->need->order);
+    if (!rc)
+        r->node = found[TASK]->next;
+    return rc;
+}
+
 static int read_need(struct need_reading *r)
 {
-    int rc = expect_filled(r->p, r->node, "a need", &r->text);
+    int rc = r->node->kind == NODE_MAP ? read_ordered(r) : 0;
+    if (!rc)
+        rc = expect_filled(r->p, r->node, "a need", &r->text);
     if (rc)
         return rc;
     const char *bracket = memchr(r->text.ptr, '[', r->text.len);
@@ -274,7 +294,7 @@ static int check_needs_all(struct parser *p, const struct task_def *def,
 static int read_needs(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];
-    bool single = node->kind == NODE_TEXT;
+    bool single = node->kind != NODE_LIST;
     int rc = single ? 0 : expect_list(p, node, "`needs`");
     if (rc)
         return rc;

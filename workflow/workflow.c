@@ -348,18 +348,21 @@ static int copy_env(struct arena *arena, struct task_def *def, const char *const
 }
 
 static int copy_needs(struct definition *d, struct task_def *def,
-                      const char *const *needs, struct cairn_error *error)
+                      const struct cairn_task *task, struct cairn_error *error)
 {
-    uint32_t n = count_texts(needs);
+    uint32_t n_needs = count_texts(task->needs);
+    uint32_t n = n_needs + count_texts(task->after);
     def->needs = arena_take(&d->arena, n, sizeof *def->needs);
     for (uint32_t i = 0; def->needs && i < n; i++) {
-        uint32_t target = map_get(&d->by_id, str_of(needs[i]));
+        const char *id = i < n_needs ? task->needs[i] : task->after[i - n_needs];
+        uint32_t target = map_get(&d->by_id, str_of(id));
         if (target == MAP_NONE)
             return error_set(error, CAIRN_EWORKFLOW,
                              "task `%.*s` needs `%s`, which was not added before it",
-                             (int)def->id.len, def->id.ptr, needs[i]);
-        def->needs[i] = (struct need){.text = arena_str(&d->arena, str_of(needs[i])),
-                                      .target = target};
+                             (int)def->id.len, def->id.ptr, id);
+        def->needs[i] = (struct need){.text = arena_str(&d->arena, str_of(id)),
+                                      .target = target,
+                                      .order = i >= n_needs};
     }
     def->n_needs = n;
     return 0;
@@ -476,7 +479,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
         def->depfile = arena_str(&d->arena, str_of(task->depfile));
     rc = copy_env(&d->arena, def, task->env, error);
     if (!rc)
-        rc = copy_needs(d, def, task->needs, error);
+        rc = copy_needs(d, def, task, error);
     if (!rc)
         rc = task_def_finish(d, def, error);
     if (!rc && (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))

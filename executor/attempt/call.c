@@ -124,7 +124,8 @@ static int find_needs(struct engine *e, uint32_t task, struct arena *scratch,
     for (uint32_t i = first; states->outputs && i < end; i++) {
         uint32_t need = g->needs[i];
         const struct result *result;
-        if (need >= states->n || states->outcome[need] != CAIRN_COMPLETED ||
+        if (graph_need_is_order(g, task, i) || need >= states->n ||
+            states->outcome[need] != CAIRN_COMPLETED ||
             digest_is_none(&states->outputs[need]))
             continue;
         int rc = lookup_result(&e->progress.lookup, need, &result, error);

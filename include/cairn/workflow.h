@@ -88,6 +88,8 @@ struct cairn_task {           /* zero unused fields; everything is copied */
                           were written; not of a callback */
     const char *depfile; /* a file that it writes, in the form of make: what it read.
                             Changes of these files make it run again; NULL: none */
+    const char *const *after; /* as needs, but only for the order: when one of them runs
+                                 again, this task does not */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

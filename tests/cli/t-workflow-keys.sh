@@ -319,6 +319,19 @@ default task.when go \
 all() { # a group of which one member is left out
     printf 'tasks: {g: {foreach: {v: [1, 2]}, if: "v == 1", run: "true"}, b: {needs: g, run: "echo b >>log"%s}}' "$1"
 }
+orders='go -j 1; sed -i "s/ echo a/ echo  a/" w.yaml; cairn resume >/dev/null 2>&1; cat log | tr -d "\n"'
+key task.needs "$orders" \
+    'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
+    'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'
+key need_order.task go \
+    'exit 0 a' 'tasks: {c: {run: "true", needs: {task: a, order: true}}, a: {run: echo a >>log}, b: {run: "true"}}' \
+    'exit 1 a' 'tasks: {c: {run: "true", needs: {task: b, order: true}}, a: {run: echo a >>log}, b: {run: exit 1}}'
+key need_order.order "$orders" \
+    'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: false}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
+    'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'
+default need_order.order "$orders" \
+    'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
+    'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'
 key task.needs_all go \
     'exit 0 b' "$(all ', needs_all: false')" \
     'exit 0' "$(all ', needs_all: true')"
@@ -465,7 +478,7 @@ cut -f 1 schema.flat | grep -v '\.allOf\[' |
             echo "$path"
             case $path in *.*) path=${path%.*} ;; *) path= ;; esac
         done
-    done | grep -vx 'task\|param\|timeout\|retries\|foreach_key\|input_glob' | sort -u >keys.known
+    done | grep -vx 'task\|param\|timeout\|retries\|foreach_key\|input_glob\|need_order' | sort -u >keys.known
 sort -u keys.tried >keys.seen
 is "$(comm -23 keys.known keys.seen | tr '\n' ' ')" '' 'every key of the schema has been tried'
 is "$(comm -13 keys.known keys.seen | tr '\n' ' ')" '' 'and every key that was tried is in it'

@@ -355,6 +355,17 @@ START_TEST(test_depfile)
     definition_release(&d);
     bytes.data[8] = 4;
     ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_parse("name: n\ntasks: {a: {run: x}, b: {run: x},\n"
+               "  c: {run: x, needs: [a, {task: b, order: true}]}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[8], 5);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert(!d.defs[2].needs[0].order && d.defs[2].needs[1].order);
+    definition_release(&d);
+    for (uint8_t bit = 2; bit; bit = (uint8_t)(bit << 1)) {
+        bytes.data[bytes.size - 1] = (char)bit;
+        ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    }
     buf_release(&bytes);
 }
 END_TEST
