@@ -15,6 +15,7 @@ struct catalog {
     const struct payload_kinds *kinds;
     uint8_t namespace_id; /* 0: any */
 };
+
 /* NULL: there is no such namespace. */
 const struct payload_kind *catalog_kind(const struct catalog *catalog,
                                         uint8_t namespace_id);
@@ -25,6 +26,7 @@ struct found_checkpoint {
     uint64_t seq;
     bool sound; /* if not, `error` has the reason */
 };
+
 /* A printed id in any accepted form; its digest part is checked. CAIRN_EUSAGE (not an
  * id), CAIRN_ENOTFOUND, CAIRN_EAMBIGUOUS. */
 int catalog_find(const struct catalog *catalog, const char *id,
@@ -41,13 +43,13 @@ struct checkpoint_reader {
     int (*each)(void *, const struct cairn_checkpoint_info *); /* non-zero stops */
     void *context;
 };
+
 int catalog_list(const struct catalog *catalog,
                  const struct cairn_checkpoint_filter *filter,
                  const struct checkpoint_reader *reader, uint64_t *total,
                  struct cairn_error *error);
 int catalog_get(const struct catalog *catalog, const char *id,
                 struct cairn_checkpoint_info *out, struct cairn_error *error);
-
 /* Fills `head` with the newest record of a stream; seq 0: it has none. CAIRN_EDAMAGED
  * if that record is. */
 int chain_head(const struct chains *in, uint64_t stream, struct cairn_head *head,

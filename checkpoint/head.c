@@ -6,7 +6,6 @@
 #include "checkpoint/outcomes.h"
 #include "checkpoint/sections.h"
 #include "checkpoint/tombstones_int.h"
-#include "checkpoint/trust.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_lost.h"
 #include "storage/rows_run.h"
@@ -139,9 +138,6 @@ struct comparison {
     struct cairn_error *error;
 };
 
-static void report_problem(struct comparison *c, uint64_t seq, const char *id,
-                           const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 static void report_problem(struct comparison *c, uint64_t seq, const char *id,
                            const char *format, ...)
 {

@@ -1,15 +1,244 @@
 /* SPDX-License-Identifier: MIT */
-/* The payload kind of runs: how the chain reads, applies and describes outcomes, and
- * what the rows of runs say about streams. */
+/* The payload kind of runs, their streams, and which of their rows may be relied on. */
 #include "checkpoint/outcomes.h"
 
+#include "checkpoint/chain.h"
+
+#include "base/array.h"
 #include "base/limits.h"
-#include "checkpoint/outcomes_int.h"
-#include "checkpoint/trust.h"
+#include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Whether the row of a run may be relied on: its checksum and HMAC match, and its
+ * records have HMACs if and only if it has one. */
+
+/* Of a damaged record as well: only the flag is used. */
+static int see_flags(void *context, const struct checkpoint_row *row)
+{
+    bool *keyed = context;
+    *keyed = record_peek(row->record).flags & RECORD_KEYED;
+    return 1;
+}
+
+int run_stripped(struct cairn_store *store, const struct run_row *row, bool *stripped,
+                 struct cairn_error *error)
+{
+    struct checkpoint_range newest = {.namespace_id = NAMESPACE_WORKFLOW,
+                                      .stream = row->run,
+                                      .descending = true,
+                                      .limit = 1};
+    *stripped = false;
+    int rc = row->keyed
+                 ? 0
+                 : store_each_checkpoint(store, &newest, see_flags, stripped, error);
+    return rc < 0 ? rc : 0;
+}
+
+int run_check_forged(struct cairn_store *store, const struct run_row *row,
+                     struct cairn_error *error)
+{
+    int rc = store_key(store) ? run_trust(store, row, error) : 0;
+    return rc == CAIRN_EUSAGE ? 0 : rc;
+}
+
+static int check_stripped(struct cairn_store *store, const struct run_row *row,
+                          struct cairn_error *error)
+{
+    bool stripped;
+    int rc = run_stripped(store, row, &stripped, error);
+    if (rc || !stripped)
+        return rc;
+    return error_set(
+        error, CAIRN_EDAMAGED,
+        "the row of run %llu has no HMAC, but its checkpoints have: it was "
+        "changed or forged; put back a copy of the store, or start again "
+        "with `cairn run FILE --fresh`",
+        (unsigned long long)row->run);
+}
+
+int run_trust(struct cairn_store *store, const struct run_row *row,
+              struct cairn_error *error)
+{
+    unsigned long long run = row->run;
+    int rc = check_stripped(store, row, error);
+    if (!rc && store_key(store))
+        rc = store_check_keyed(store, row->run, row->keyed, error);
+    if (rc || row->sum_ok)
+        return rc;
+    if (store_key(store))
+        return error_set(
+            error, CAIRN_EDAMAGED,
+            "the HMAC of run %llu is not of this key: its row was changed "
+            "or forged, or the key is another one; start again with `cairn "
+            "run FILE --fresh`",
+            run);
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the row of run %llu is damaged (its checksum does not match), so "
+                     "what it says of the file, the params and the state is not to be "
+                     "believed: `cairn doctor --repair` makes it again from the run's "
+                     "checkpoints",
+                     run);
+}
+
+/* What several records of a run add up to, as one: from a full record on the state of
+ * all tasks, before one the last change of each task. Invariant: all changes are about
+ * the full record `base`. */
+
+struct folded_change {
+    struct change change;
+    size_t order;
+};
+
+struct outcome_fold {
+    uint64_t base;            /* 0: nothing yet */
+    bool full;                /* `whole` counts, else the changes */
+    struct states whole;      /* with all changes */
+    struct digest graph;      /* of them */
+    uint64_t tag;             /* of the changes' graph */
+    struct folded_change *at; /* in the order of the records */
+    size_t n, room;
+};
+
+static int outcome_fold(void *fold, const struct sound_record *record,
+                        struct cairn_error *error);
+
+static void outcome_fold_release(void *fold)
+{
+    struct outcome_fold *f = fold;
+    states_release(&f->whole);
+    free(f->at);
+    *f = (struct outcome_fold){0};
+}
+
+/* ---- Adding ---- */
+
+static int begin_whole(struct outcome_fold *f, const struct sound_record *record,
+                       struct cairn_error *error)
+{
+    struct outcome_fold made = {.base = record->header.seq, .full = true};
+    int rc = payload_parse_full(record->payload, &made.whole, &made.graph, error);
+    if (rc)
+        return rc;
+    outcome_fold_release(f);
+    *f = made;
+    return 0;
+}
+
+struct adding {
+    struct outcome_fold *fold;
+    struct cairn_error *error;
+};
+
+static int fold_change(void *context, const struct change *change)
+{
+    struct adding *adding = context;
+    return states_apply(&adding->fold->whole, change, adding->error);
+}
+
+static int append_change(void *context, const struct change *change)
+{
+    struct adding *adding = context;
+    struct outcome_fold *f = adding->fold;
+    struct folded_change *at = array_room(f->at, f->n, &f->room, sizeof *at);
+    if (!at)
+        return error_nomem(adding->error);
+    f->at = at;
+    f->at[f->n] = (struct folded_change){*change, f->n};
+    f->n++;
+    return 0;
+}
+
+static int fit_fold(const struct outcome_fold *f, const struct delta *delta,
+                    struct cairn_error *error)
+{
+    if (f->base && f->base != delta->base)
+        return error_set(error, CAIRN_EDAMAGED, "it belongs to another full record");
+    if (!f->full)
+        return f->n && f->tag != delta->graph_tag
+                   ? error_set(error, CAIRN_EDAMAGED, "it belongs to another graph")
+                   : 0;
+    int rc = delta_fit_graph(delta, &f->graph, error);
+    return rc ? rc : delta_fit_tasks(delta, f->whole.n, error);
+}
+
+static int outcome_fold(void *fold, const struct sound_record *record,
+                        struct cairn_error *error)
+{
+    struct outcome_fold *f = fold;
+    struct adding adding = {f, error};
+    struct delta delta;
+    assert_sound(record);
+    if (record->header.kind == RECORD_FULL)
+        return begin_whole(f, record, error);
+    int rc = payload_parse_delta(record->payload, &delta, error);
+    if (rc)
+        return rc;
+    size_t before = f->n;
+    rc = fit_fold(f, &delta, error);
+    if (!rc)
+        rc = delta_each(&delta, LIMIT_TASKS, f->full ? fold_change : append_change,
+                        &adding, error);
+    if (!rc && !f->full) {
+        assert(f->n == before + delta.n);
+        f->base = delta.base;
+        f->tag = delta.graph_tag;
+    } else if (rc) {
+        f->n = before;
+    }
+    delta_release(&delta);
+    return rc;
+}
+
+/* ---- The result ---- */
+
+static int by_task(const void *a, const void *b)
+{
+    const struct folded_change *x = a, *y = b;
+    if (x->change.task != y->change.task)
+        return x->change.task < y->change.task ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static int put_changes(const struct outcome_fold *f, struct buf *payload,
+                       struct cairn_error *error)
+{
+    struct folded_change *sorted = malloc(f->n * sizeof *sorted);
+    struct change *last = malloc(f->n * sizeof *last);
+    int rc = 0;
+    if (sorted && last) {
+        size_t n = 0;
+        memcpy(sorted, f->at, f->n * sizeof *sorted);
+        qsort(sorted, f->n, sizeof *sorted, by_task);
+        for (size_t i = 0; i < f->n; i++)
+            if (i + 1 == f->n || sorted[i + 1].change.task != sorted[i].change.task)
+                last[n++] = sorted[i].change;
+        assert(n > 0 && n <= f->n);
+        rc = payload_delta(f->base, f->tag, last, n, payload, error);
+    } else {
+        rc = error_nomem(error);
+    }
+    free(sorted);
+    free(last);
+    return rc;
+}
+
+static int outcome_fold_put(const void *fold, struct folded *folded,
+                            struct buf *payload, struct cairn_error *error)
+{
+    const struct outcome_fold *f = fold;
+    assert(f->base > 0 && (f->full || f->n > 0));
+    *folded = (struct folded){f->full, f->base};
+    return f->full ? payload_full(&f->whole, &f->graph, payload, error)
+                   : put_changes(f, payload, error);
+}
+
+/* The payload kind of runs: how the chain reads, applies and describes outcomes, and
+ * what the rows of runs say about streams. */
 
 void outcomes_release(struct outcomes *outcomes)
 {
@@ -384,3 +613,107 @@ const struct payload_kind outcomes_kind = {
     .keep_newest = keep_newest,
     .identify = identify_run,
 };
+
+/* Writing the checkpoints of a run, and reading them back. */
+
+/* ---- Writing ---- */
+
+struct run_stream run_stream_of(struct cairn_store *store, struct sha256 *sha,
+                                uint64_t run, const struct digest *graph)
+{
+    assert(run > 0);
+    return (struct run_stream){
+        .chain = {.in = {.store = store, .sha = sha, .kind = &outcomes_kind},
+                  .id = run},
+        .graph = *graph};
+}
+
+int run_stream_full(struct run_stream *stream, const struct states *states,
+                    int64_t time_ns, struct checkpoint_ref *ref,
+                    struct cairn_error *error)
+{
+    struct buf bytes = BUF_INIT;
+    assert_states(states);
+    assert(stream->chain.in.kind == &outcomes_kind);
+    int rc = payload_full(states, &stream->graph, &bytes, error);
+    if (rc == 0) {
+        struct chain_payload payload = {.bytes = buf_view(&bytes),
+                                        .size = states->n,
+                                        .full = true,
+                                        .time_ns = time_ns};
+        rc = chain_append(&stream->chain, &payload, ref, error);
+    }
+    buf_release(&bytes);
+    return rc;
+}
+
+int run_stream_delta(struct run_stream *stream, const struct change *changes, size_t n,
+                     int64_t time_ns, struct checkpoint_ref *ref,
+                     struct cairn_error *error)
+{
+    struct buf bytes = BUF_INIT;
+    assert(stream->chain.in.kind == &outcomes_kind);
+    int rc = payload_delta(stream->chain.base, graph_tag(&stream->graph), changes, n,
+                           &bytes, error);
+    if (rc == 0) {
+        struct chain_payload payload = {.bytes = buf_view(&bytes), .time_ns = time_ns};
+        rc = chain_append(&stream->chain, &payload, ref, error);
+    }
+    buf_release(&bytes);
+    return rc;
+}
+
+/* ---- Reading ---- */
+
+int outcomes_rebuild(struct cairn_store *store, uint64_t seq, struct outcomes *out,
+                     struct rebuilt *at, struct cairn_error *error)
+{
+    struct outcomes made = {0};
+    struct rebuilt built;
+    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
+    if (!in.sha)
+        return error_nomem(error);
+    int rc = chain_rebuild(&in, seq, &made, &built, error);
+    sha256_free(in.sha);
+    if (rc)
+        return rc;
+    assert(built.ref.seq == seq);
+    if (at)
+        *at = built;
+    if (out)
+        *out = made;
+    else
+        outcomes_release(&made);
+    return 0;
+}
+
+int outcomes_recover(struct cairn_store *store, struct sha256 *sha, uint64_t run,
+                     struct recovery *recovery, struct cairn_error *error)
+{
+    struct chains in = {.store = store, .sha = sha, .kind = &outcomes_kind};
+    struct outcomes found = {0};
+    struct chain_recovery chain;
+    int rc = chain_recover(&in, run, &found, &chain, error);
+    if (rc)
+        return rc;
+    assert(chain.head.parent == chain.newest.seq && chain.head.id == run);
+    *recovery = (struct recovery){.states = found.states,
+                                  .graph = found.graph,
+                                  .head = {.chain = chain.head, .graph = found.graph},
+                                  .newest = chain.newest,
+                                  .damaged = chain.damaged,
+                                  .reasons = chain.reasons,
+                                  .n_damaged = chain.n_damaged,
+                                  .gap = chain.gap};
+    return 0;
+}
+
+void recovery_release(struct recovery *recovery)
+{
+    struct chain_recovery chain = {.damaged = recovery->damaged,
+                                   .reasons = recovery->reasons,
+                                   .n_damaged = recovery->n_damaged};
+    chain_recovery_release(&chain);
+    states_release(&recovery->states);
+    *recovery = (struct recovery){0};
+}

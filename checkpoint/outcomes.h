@@ -5,13 +5,16 @@
  *   a run begins   run_stream_of, then run_stream_full
  *   a task ends    run_stream_delta; run_stream_full when chain_wants_full says so
  *   a run resumes  outcomes_recover; its `head` is the writing end
- *   a run forks    outcomes_rebuild; the fork's first record has `ref` as its parent */
+ *   a run forks    outcomes_rebuild; the fork's first record has `ref` as its parent
+ *
+ * Also whether the row of a run may be relied on (run_trust). */
 #ifndef CHECKPOINT_OUTCOMES_H
 #define CHECKPOINT_OUTCOMES_H
 
 #include "checkpoint/chain.h"
 #include "checkpoint/payload.h"
 #include "checkpoint/recover.h"
+#include "storage/rows_run.h"
 
 extern const struct payload_kind outcomes_kind;
 
@@ -21,6 +24,7 @@ struct outcomes {
     struct digest graph;
     uint32_t changes; /* in the record that was applied last, 0: a full one */
 };
+
 void outcomes_release(struct outcomes *outcomes);
 
 /* The writing end of a run's stream. Plain data like its chain. */
@@ -28,6 +32,7 @@ struct run_stream {
     struct chain chain;
     struct digest graph;
 };
+
 /* Of a run without records. For a fork the caller sets chain.parent, parent_digest. */
 struct run_stream run_stream_of(struct cairn_store *store, struct sha256 *sha,
                                 uint64_t run, const struct digest *graph);
@@ -39,7 +44,6 @@ int run_stream_full(struct run_stream *stream, const struct states *states,
 int run_stream_delta(struct run_stream *stream, const struct change *changes, size_t n,
                      int64_t time_ns, struct checkpoint_ref *ref,
                      struct cairn_error *error);
-
 /* chain_rebuild for runs. `out` is initialised here and the caller's to release; it and
  * `at` may be NULL. */
 int outcomes_rebuild(struct cairn_store *store, uint64_t seq, struct outcomes *out,
@@ -58,9 +62,11 @@ struct recovery {
     size_t n_damaged;
     bool gap;
 };
+
 int outcomes_recover(struct cairn_store *store, struct sha256 *sha, uint64_t run,
                      struct recovery *recovery, struct cairn_error *error);
 void recovery_release(struct recovery *recovery);
+
 /* Whether records are gone that may have held the outcome of an attempt. What was
  * before the full record that the states begin with, that one holds. `checkpoint`: the
  * one that the attempt names, or 0. */
@@ -69,5 +75,20 @@ static inline bool recovery_may_lack(const struct recovery *recovery,
 {
     return recovery->gap && (!checkpoint || checkpoint > recovery->head.chain.base);
 }
+
+/* ---- The row of a run ---- */
+
+/* What a run resumes with (file, params, definition) and how it stands is taken only
+ * from rows that pass. CAIRN_EUSAGE: with a key, and the run was recorded without one.
+ * CAIRN_EDAMAGED. */
+int run_trust(struct cairn_store *store, const struct run_row *row,
+              struct cairn_error *error);
+/* The same for what is only shown: 0 without a key, and for a run recorded without one.
+ */
+int run_check_forged(struct cairn_store *store, const struct run_row *row,
+                     struct cairn_error *error);
+/* A run is keyed or not as a whole: whether the row has no HMAC, but its records do. */
+int run_stripped(struct cairn_store *store, const struct run_row *row, bool *stripped,
+                 struct cairn_error *error);
 
 #endif

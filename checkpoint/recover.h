@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The state at one checkpoint, and what can be read of a damaged stream, in any
- * namespace. A `state` is what the kind's payloads add up to (payload_kind.h): the
- * caller brings kind->state_bytes of zeros, and frees them with kind->state_release. */
+ * namespace. A `state` is what the kind's payloads add up to (chain.h): the caller
+ * brings kind->state_bytes of zeros, and frees them with kind->state_release. */
 #ifndef CHECKPOINT_RECOVER_H
 #define CHECKPOINT_RECOVER_H
 
@@ -17,6 +17,7 @@ struct rebuilt {
      * deleted, the first one that therefore cannot be rebuilt, or the full record. */
     uint64_t bad;
 };
+
 /* The exact state at checkpoint `seq`: verifies the record, its full record and every
  * one between, and that their parent digests link. CAIRN_ENOTFOUND (also where a record
  * that it needs was deleted), CAIRN_EDAMAGED (naming the id that is bad); `state` is
@@ -37,6 +38,7 @@ struct chain_recovery {
     bool gap; /* the state does not equal a linked chain up to the end of the stream:
                  write a full record before the next delta */
 };
+
 /* CAIRN_ENOTFOUND if the stream has no record at all, CAIRN_EDAMAGED if it has no sound
  * full record and the kind cannot begin without one. */
 int chain_recover(const struct chains *in, uint64_t stream, void *state,

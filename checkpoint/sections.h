@@ -36,11 +36,13 @@
 #include "checkpoint/chain.h"
 
 enum { SECTIONS_MOST = 32, CHECKPOINT_TAGS_MOST = 64 };
-enum {
-    SECTION_NODES = 128
-}; /* the objects of kinds from here on are nodes (nodes/nodes.h) */
+
+/* The objects of kinds from here on are nodes (nodes/nodes.h). */
+enum { SECTION_NODES = 128 };
+
 /* Bytes; all texts are UTF-8 without NUL. A tag is not empty and has no comma. */
 enum { CHECKPOINT_TAG_BYTES = 256, CHECKPOINT_MESSAGE_BYTES = 65536 };
+
 enum { CHECKPOINT_BOOT_BYTES = 64, CHECKPOINT_TAIL_BYTES = 65536 };
 
 struct section_ref {
@@ -48,6 +50,7 @@ struct section_ref {
     uint32_t n, last; /* items; the last number given */
     struct digest digest;
 };
+
 /* The end of an attempt because of which a checkpoint was made. */
 struct task_link {
     uint64_t run, seq; /* seq of its checkpoint, 0: none */
@@ -57,6 +60,7 @@ struct task_link {
     uint32_t code;   /* exit code or signal */
     struct str tail; /* any bytes */
 };
+
 struct sections {
     uint32_t trigger;
     struct str message; /* may be empty */
@@ -94,12 +98,14 @@ int sections_open(struct cairn_store *store, struct sha256 *sha, uint64_t branch
 int sections_append(struct chain *head, const struct sections *sections,
                     int64_t time_ns, struct checkpoint_ref *ref,
                     struct cairn_error *error);
+
 struct sections_at {
     struct checkpoint_ref ref;
     uint64_t branch, session; /* session 0: the row of its branch is damaged or lost */
     uint64_t parent;          /* seq, 0: none */
     int64_t time_ns;
 };
+
 /* One record, verified. CAIRN_ENOTFOUND (also of another namespace), CAIRN_EDAMAGED.
  * `at` may be NULL. */
 int sections_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,

@@ -46,7 +46,7 @@
 #define PLAN_DECIDE_H
 
 #include "cairn/run.h"
-#include "checkpoint/states.h"
+#include "checkpoint/payload.h"
 #include "graph/graph.h"
 #include "runs/marks.h"
 

@@ -24,7 +24,7 @@
 #ifndef PLAN_SCHED_H
 #define PLAN_SCHED_H
 
-#include "checkpoint/states.h"
+#include "checkpoint/payload.h"
 #include "graph/graph.h"
 
 enum sched_state { WAITING, READY, PARKED, SHELVED, TAKEN, HELD, OFFERED, ENDED };

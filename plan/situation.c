@@ -10,7 +10,7 @@
 #include "cairn/plan.h"
 #include "checkpoint/annotations.h"
 #include "checkpoint/find.h"
-#include "checkpoint/trust.h"
+#include "checkpoint/outcomes.h"
 #include "graph/definition_codec.h"
 #include "graph/fingerprint.h"
 #include "graph/graph.h"

@@ -7,7 +7,7 @@
 #define RUNS_LOOKUP_H
 
 #include "cairn/store.h"
-#include "checkpoint/states.h"
+#include "checkpoint/payload.h"
 #include "graph/graph.h"
 #include "graph/text_expand.h"
 #include "runs/file_digests.h"

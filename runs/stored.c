@@ -5,7 +5,7 @@
 #include "base/reader.h"
 #include "base/shell_word.h"
 #include "cairn/runs.h"
-#include "checkpoint/trust.h"
+#include "checkpoint/outcomes.h"
 #include "graph/definition_codec.h"
 #include "graph/match.h"
 #include "storage/object.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of checkpoints, of deleted ranges of them (tombstones), and of those that turned
- * out to be damaged. Here a record is just bytes: checkpoint/record.h has its layout.
+ * out to be damaged. Here a record is just bytes: checkpoint/chain.h has its layout.
  */
 #ifndef STORAGE_ROWS_CHECKPOINT_H
 #define STORAGE_ROWS_CHECKPOINT_H
@@ -80,7 +80,7 @@ struct tombstone_row { /* a deleted range of one stream */
     int64_t time_ns;
     uint64_t change_bytes; /* set on read; 0: it has no change */
     bool keyed;            /* set by store_get_tombstone: it has an HMAC */
-    struct str change;     /* what the range added up to (checkpoint/change_int.h), for
+    struct str change; /* what the range added up to (checkpoint/tombstones_int.h), for
                               store_put_tombstone and by store_get_tombstone */
 };
 /* With a key, a row with a change gets an HMAC over all of it. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Garbage collection. */
+/* Garbage collection, while other processes may use the store. */
 #ifndef CHECKPOINT_GC_GC_H
 #define CHECKPOINT_GC_GC_H
 
 #include "cairn/maintenance.h"
-#include "checkpoint/payload_kind.h"
+#include "checkpoint/chain.h"
 
 /* What cairn_gc does with the store, with the payload kinds whose roots can be read. A
  * record of another kind may refer to any object: then no content is deleted, and the

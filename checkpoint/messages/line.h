@@ -21,6 +21,7 @@
 #include "cairn/store.h"
 
 enum { SECTION_MESSAGES = 34 }; /* its kind */
+
 enum { MESSAGE_PROMPT_BYTES = 1024, MESSAGE_MODEL_BYTES = 256 };
 
 struct message_line {
@@ -28,6 +29,7 @@ struct message_line {
     struct digest chain;
     struct str model, prompt;
 };
+
 int message_line_encode(const struct message_line *line, struct buf *out,
                         struct cairn_error *error);
 /* Untrusted bytes: CAIRN_EDAMAGED. The texts are views of them. */
@@ -41,6 +43,7 @@ struct message_seen {
     uint8_t role, form;
     struct digest columns, chain;
 };
+
 int message_see(struct cairn_store *store, uint64_t session, uint64_t n,
                 struct message_seen *out, struct cairn_error *error);
 /* Whether it can stand behind another one (NULL: it is the first). */
@@ -51,7 +54,6 @@ bool message_follows(struct cairn_store *store, const struct message_seen *row,
 int message_line_check(struct cairn_store *store, uint64_t session,
                        const struct message_line *line, bool whole,
                        struct cairn_error *error);
-
 /* Puts a row of the form MESSAGE_LOST where a session (0: each) lacks one: numbers are
  * given out one by one, and no message is ever deleted. For repairs; needs a write
  * transaction. */

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "cairn/maintenance.h"
-#include "checkpoint/payload_kind.h"
+#include "checkpoint/chain.h"
 #include "storage/rows_run.h"
 
 /* What the definition with that digest says of its run: the name of the workflow, the
@@ -13,6 +13,7 @@
 typedef int repair_definition_fn(struct cairn_store *store, const struct digest *graph,
                                  struct run_row *row, struct arena *arena,
                                  struct cairn_error *error);
+
 struct repair_options {
     const char *path;
     repair_definition_fn *describe;    /* definitions are above this room */
@@ -20,6 +21,7 @@ struct repair_options {
     int (*each)(void *, const struct cairn_loss *); /* or NULL; non-zero stops */
     void *context;
 };
+
 /* cairn_store_repair. */
 int checkpoint_repair(const struct repair_options *options,
                       struct cairn_repair_result *result, struct cairn_error *error);
@@ -31,6 +33,7 @@ struct doctor_options {
     int (*each)(void *, const struct cairn_finding *);
     void *context;
 };
+
 /* cairn_doctor. */
 int checkpoint_doctor(const struct doctor_options *options, struct cairn_error *error);
 

@@ -1,19 +1,432 @@
 /* SPDX-License-Identifier: MIT */
-/* The chains of a repaired store. Records cannot be changed, so each gap gets a
- * tombstone. It ends with the lost record that the next one names as its parent, whose
- * digest that next record holds. So the chain verifies across the gap as across a
- * deleted range. */
+/* The records of a repaired store: those that are kept, their parents, and the gaps. */
 #include "checkpoint/repair/repair_int.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "storage/rows_checkpoint.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* How a repair reports what is lost, and its list of lost records. */
+
+void repair_report_loss(struct repair *r, const struct cairn_loss *loss,
+                        const char *format, ...)
+{
+    char text[512];
+    struct cairn_loss report = *loss;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    report.text = text;
+    assert(!loss->text);
+    r->result.lost++;
+    if (r->options->each && !r->stop &&
+        r->options->each(r->options->context, &report) != 0)
+        r->stop = true;
+}
+
+const char *repair_stream_noun(const struct repair *r, uint8_t namespace_id)
+{
+    const struct payload_kind *kind = kind_of(r->options->kinds, namespace_id);
+    return kind ? kind->stream_noun : "stream";
+}
+
+int repair_add_lost(struct repair *r, const struct known_record *record)
+{
+    struct known_record *lost =
+        array_room(r->lost, r->n_lost, &r->lost_room, sizeof *lost);
+    assert(r->n_lost <= r->lost_room);
+    assert(r->lost_seqs.n == 0); /* the list is not complete yet */
+    if (!lost)
+        return error_nomem(r->error);
+    r->lost = lost;
+    r->lost[r->n_lost++] = *record;
+    return 0;
+}
+
+/* Copies records of the damaged store into the new one. A record is kept if its bytes
+ * match the SHA-256 in its row; the columns that repeat its header are made from it. */
+
+/* Sets the columns that repeat the header. The parent's seq is only in its column;
+ * where that cannot be right, any will do until the parents are corrected. */
+static void correct_columns(struct checkpoint_row *row, const struct record_header *h,
+                            bool root)
+{
+    bool moved = row->seq != h->seq;
+    assert(h->seq > 0 && h->position > 0);
+    row->seq = h->seq;
+    row->namespace_id = h->namespace_id;
+    row->stream = h->stream;
+    row->kind = h->kind;
+    row->time_ns = h->time_ns;
+    if (root)
+        row->parent = 0;
+    else if (moved || row->parent == 0 || row->parent >= h->seq)
+        row->parent = h->seq - 1;
+}
+
+struct record_source {
+    struct repair *repair;
+    bool stray; /* not in the tables: from pages out of use, or bytes without a row */
+};
+
+/* Of an unknown kind only the bytes can be checked. */
+static int check_payload(const struct repair *r, const struct sound_record *record)
+{
+    const struct payload_kind *kind =
+        kind_of(r->options->kinds, record->header.namespace_id);
+    struct payload_check check = {0};
+    return kind ? kind->check(record, &check, NULL) : 0;
+}
+
+/* Deleted on purpose, but still on a page that is out of use, or that was until pages
+ * changed places. */
+static bool is_deleted(const struct repair *r, const struct checkpoint_row *row)
+{
+    return tombstones_in(&r->deleted, row->namespace_id, row->stream, row->seq) != NULL;
+}
+
+static bool is_namespace(uint8_t id)
+{
+    return id == NAMESPACE_WORKFLOW || id == NAMESPACE_DEBUG;
+}
+
+/* Either its namespace column or its header may be damaged; repair_find_losses decides
+ * between them. */
+static int note_bad(struct repair *r, const struct checkpoint_row *row)
+{
+    uint8_t column = row->namespace_id;
+    uint8_t header = record_peek(row->record).namespace_id;
+    if (!is_namespace(header))
+        header = is_namespace(column) ? column : (uint8_t)NAMESPACE_WORKFLOW;
+    if (!is_namespace(column))
+        column = header;
+    struct known_record lost = {.seq = row->seq,
+                                .namespace_id = column,
+                                .other_namespace = header == column ? 0 : header,
+                                .stream = row->stream};
+    if (row->digest.len == DIGEST_SIZE)
+        memcpy(lost.digest.bytes, row->digest.ptr, DIGEST_SIZE);
+    return repair_add_lost(r, &lost);
+}
+
+static int take_record(void *context, const struct checkpoint_row *found)
+{
+    struct record_source *t = context;
+    struct repair *r = t->repair;
+    struct checkpoint_row row = *found;
+    struct sound_record record = {.bytes = row.record.len};
+    int rc = record_decode(row.record, row.digest, r->sha, &record.header,
+                           &record.payload, NULL);
+    if (!rc) {
+        memcpy(record.digest.bytes, row.digest.ptr, DIGEST_SIZE);
+        rc = check_payload(r, &record);
+    }
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(r->error);
+    if (rc)
+        return t->stray ? 0 : note_bad(r, found);
+    bool root = digest_is_none(&record.header.parent);
+    correct_columns(&row, &record.header, root);
+    if (!root && !row.parent) /* seq 1 has no older one */
+        return note_bad(r, &row);
+    if (is_deleted(r, &row))
+        return 0;
+    assert(row.parent < row.seq);
+    rc = rescue_put_checkpoint(r->rescue, &row, r->error);
+    r->result.checkpoints += rc > 0;
+    return rc < 0 ? rc : 0;
+}
+
+/* The size of a record that begins at `head`, by its header. 0 for those that are saved
+ * already: most are. */
+static size_t size_of_record(void *context, const char *head)
+{
+    const struct record_source *t = context;
+    struct record_header header = record_peek((struct str){head, RECORD_HEADER_BYTES});
+    if (store_get_checkpoint(t->repair->store, header.seq, NULL, NULL, NULL) == 0)
+        return 0;
+    return (size_t)RECORD_HEADER_BYTES + header.payload_bytes +
+           (header.flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0);
+}
+
+int repair_take_records(struct repair *r)
+{
+    static const char mark[] = {'C', 'R', 'N', 1};
+    struct record_source t = {.repair = r};
+    assert(r->n_links == 0 && r->deleted.n == 0);
+    int rc = tombstones_load_all(r->store, &r->deleted, r->error);
+    if (!rc)
+        rc = rescue_each_checkpoint(r->rescue, false, take_record, &t, r->error);
+    t.stray = true;
+    if (!rc)
+        rc = rescue_each_checkpoint(r->rescue, true, take_record, &t, r->error);
+    if (!rc)
+        rc = rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
+                                RECORD_HEADER_BYTES, size_of_record, take_record, &t,
+                                r->error);
+    return rc;
+}
+
+/* Of those with the same seq, one whose SHA-256 is known comes first. */
+static int by_seq(const void *a, const void *b)
+{
+    const struct known_record *x = a, *y = b;
+    int order = (x->seq > y->seq) - (x->seq < y->seq);
+    return order ? order : memcmp(y->digest.bytes, x->digest.bytes, DIGEST_SIZE);
+}
+
+static int see_stream(void *context, const struct checkpoint_row *row)
+{
+    const struct known_record *lost = context;
+    return lost->stream && lost->stream != row->stream ? CAIRN_EAMBIGUOUS : 0;
+}
+
+/* A record that was found elsewhere (rows that had changed places) is not lost, unless
+ * the one with its seq is of another stream: then the seq was used again. */
+int repair_forget_found(struct repair *r)
+{
+    size_t kept = 0;
+    assert(r->lost_seqs.n == 0);
+    if (r->n_lost)
+        qsort(r->lost, r->n_lost, sizeof *r->lost, by_seq);
+    for (size_t i = 0; i < r->n_lost; i++) {
+        uint64_t seq = r->lost[i].seq;
+        if (kept && r->lost[kept - 1].seq == seq)
+            continue;
+        int rc = store_get_checkpoint(r->store, seq, see_stream, &r->lost[i], r->error);
+        if (rc && rc != CAIRN_ENOTFOUND && rc != CAIRN_EAMBIGUOUS)
+            return rc;
+        if (!rc)
+            continue;
+        r->lost[kept++] = r->lost[i];
+        if (seqs_add(&r->lost_seqs, seq))
+            return error_nomem(r->error);
+    }
+    assert(kept == r->lost_seqs.n && kept <= r->n_lost);
+    r->n_lost = kept;
+    return 0;
+}
+
+/* The seqs of parents. A record holds the SHA-256 of its parent; the parent's seq is in
+ * a column that no hash covers. A wrong seq is corrected by that digest, which is the
+ * digest of a record or of the end of a deleted range. If it is neither, the parent is
+ * lost, and its tombstone (repair_chain.c) may have any seq without a record that is
+ * newer than the record before this one. */
+
+struct parent_end { /* what may be a parent: a record, or the end of a deleted range */
+    struct digest digest;
+    uint64_t seq;
+};
+
+struct parent_list { /* by digest, then seq */
+    struct parent_end *at;
+    size_t n;
+};
+
+/* ---- Loading ---- */
+
+/* 0: it needs none, or its kind is unknown. */
+static uint64_t base_of(const struct repair *r, const struct sound_record *record)
+{
+    const struct payload_kind *kind =
+        kind_of(r->options->kinds, record->header.namespace_id);
+    struct payload_check check = {0};
+    if (record->header.kind != RECORD_DELTA || !kind ||
+        kind->check(record, &check, NULL))
+        return 0;
+    return check.base;
+}
+
+static int note_link(void *context, const struct checkpoint_row *row)
+{
+    struct repair *r = context;
+    struct sound_record checked;
+    int rc = row_check(row, r->sha, &checked, r->error);
+    if (rc)
+        return rc;
+    struct chain_link *links =
+        array_room(r->links, r->n_links, &r->link_room, sizeof *links);
+    if (!links)
+        return error_nomem(r->error);
+    r->links = links;
+    r->links[r->n_links++] =
+        (struct chain_link){.record = {.seq = row->seq,
+                                       .namespace_id = row->namespace_id,
+                                       .stream = row->stream,
+                                       .digest = checked.digest},
+                            .position = checked.header.position,
+                            .parent = row->parent,
+                            .base = base_of(r, &checked),
+                            .parent_digest = checked.header.parent};
+    return 0;
+}
+
+/* ---- Searching ---- */
+
+/* How many records have numbers below `seq`. */
+static size_t count_below(const struct repair *r, uint64_t seq)
+{
+    size_t from = 0, to = r->n_links;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (r->links[middle].record.seq < seq)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static const struct chain_link *find_link(const struct repair *r, uint64_t seq)
+{
+    size_t i = count_below(r, seq);
+    bool there =
+        i < r->n_links && r->links[i].record.seq == seq && !r->links[i].dropped;
+    return there ? &r->links[i] : NULL;
+}
+
+static int by_digest(const void *a, const void *b)
+{
+    const struct parent_end *x = a, *y = b;
+    int order = memcmp(x->digest.bytes, y->digest.bytes, DIGEST_SIZE);
+    return order ? order : (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+static int sort_ends(const struct repair *r, struct parent_list *ends)
+{
+    ends->at = malloc((r->n_links + r->deleted.n) * sizeof *ends->at);
+    if (!ends->at)
+        return error_nomem(r->error);
+    for (size_t i = 0; i < r->n_links; i++)
+        ends->at[ends->n++] =
+            (struct parent_end){r->links[i].record.digest, r->links[i].record.seq};
+    for (size_t i = 0; i < r->deleted.n; i++)
+        ends->at[ends->n++] =
+            (struct parent_end){r->deleted.at[i].after, r->deleted.at[i].last};
+    assert(ends->n == r->n_links + r->deleted.n);
+    qsort(ends->at, ends->n, sizeof *ends->at, by_digest);
+    return 0;
+}
+
+/* The newest one with the digest of the link's parent, 0: it is lost. */
+static uint64_t find_end(const struct parent_list *ends, const struct chain_link *link)
+{
+    const struct parent_end wanted = {link->parent_digest, link->record.seq};
+    size_t from = 0, to = ends->n;
+    assert(ends->at);
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (by_digest(&ends->at[middle], &wanted) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    bool same = from && digest_equal(&ends->at[from - 1].digest, &wanted.digest);
+    return same ? ends->at[from - 1].seq : 0;
+}
+
+/* Of the record before in the stream, 0: it is the first. */
+static uint64_t seq_before(const struct repair *r, const struct chain_link *link)
+{
+    assert(link >= r->links && link < r->links + r->n_links);
+    for (const struct chain_link *l = link; l > r->links;) {
+        l--;
+        if (l->record.stream == link->record.stream && !l->dropped &&
+            l->record.namespace_id == link->record.namespace_id)
+            return l->record.seq;
+    }
+    return 0;
+}
+
+/* A seq for a lost parent: not less than that of the full record, and greater than that
+ * of the record before in the stream. 0: none is free. */
+static uint64_t seq_for_lost(const struct repair *r, const struct chain_link *link)
+{
+    uint64_t before = seq_before(r, link), seq = link->parent;
+    uint64_t least = link->base > before ? link->base : before + 1;
+    if (seq >= least && !find_link(r, seq))
+        return seq;
+    for (seq = link->record.seq - 1; find_link(r, seq);)
+        seq--;
+    return seq >= least ? seq : 0;
+}
+
+/* ---- Correcting ---- */
+
+/* No seq is free for its lost parent. */
+static int drop_record(struct repair *r, struct chain_link *link)
+{
+    const struct known_record *record = &link->record;
+    uint64_t count, bytes;
+    assert(!link->dropped);
+    int rc =
+        store_delete_checkpoints(r->store, record->namespace_id, record->stream,
+                                 record->seq, record->seq, &count, &bytes, r->error);
+    assert(r->result.checkpoints > 0);
+    r->result.checkpoints--;
+    link->dropped = true;
+    return rc ? rc : repair_add_lost(r, record);
+}
+
+static int correct_parent(struct repair *r, struct parent_list *ends,
+                          struct chain_link *link)
+{
+    const struct chain_link *named = find_link(r, link->parent);
+    assert(!link->dropped);
+    if (digest_is_none(&link->parent_digest) ||
+        (named && digest_equal(&named->record.digest, &link->parent_digest)))
+        return 0;
+    int rc = ends->at ? 0 : sort_ends(r, ends);
+    if (rc)
+        return rc;
+    uint64_t seq = find_end(ends, link);
+    if (!seq)
+        seq = seq_for_lost(r, link);
+    if (!seq)
+        return drop_record(r, link);
+    assert(seq < link->record.seq);
+    if (seq == link->parent)
+        return 0;
+    link->parent = seq;
+    return rescue_set_parent(r->rescue, link->record.seq, seq, r->error);
+}
+
+static void remove_dropped(struct repair *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->n_links; i++)
+        if (!r->links[i].dropped)
+            r->links[kept++] = r->links[i];
+    r->n_links = kept;
+}
+
+int repair_parents(struct repair *r)
+{
+    struct checkpoint_range all = {0};
+    struct parent_list ends = {0};
+    assert(r->n_links == 0);
+    int rc = store_each_checkpoint(r->store, &all, note_link, r, r->error);
+    for (size_t i = 0; i < r->n_links && rc == 0; i++)
+        rc = correct_parent(r, &ends, &r->links[i]);
+    remove_dropped(r);
+    free(ends.at);
+    return rc;
+}
+
+/* The chains of a repaired store. Records cannot be changed, so each gap gets a
+ * tombstone. It ends with the lost record that the next one names as its parent, whose
+ * digest that next record holds. So the chain verifies across the gap as across a
+ * deleted range. */
 
 struct gap_notes {
     struct repair *repair;
-    struct seqs seqs;        /* of all records, ascending */
+    struct seq_set seqs;     /* of all records, ascending */
     struct tombstones notes; /* to be added */
 };
 

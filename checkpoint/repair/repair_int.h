@@ -53,23 +53,24 @@ struct repair {
     size_t n_links, link_room;
     struct known_record *lost; /* may repeat until repair_forget_found */
     size_t n_lost, lost_room;
-    struct seqs lost_seqs; /* of all of them, once they are known */
-    struct seqs lost_runs; /* whose newest rows are damaged, or gone */
-    struct seqs bare_runs; /* of which there is no record */
-    struct seqs lost_sessions;
-    struct seqs lost_branches;  /* each followed by its session */
-    struct item_row *bad_items; /* only their keys are there; session 0: made again */
+    struct seq_set lost_seqs; /* of all of them, once they are known */
+    struct seq_set lost_runs; /* whose newest rows are damaged, or gone */
+    struct seq_set bare_runs; /* of which there is no record */
+    struct seq_set lost_sessions;
+    struct seq_set lost_branches; /* each followed by its session */
+    struct item_row *bad_items;   /* only their keys are there; session 0: made again */
     size_t n_bad_items, bad_item_room;
     uint64_t noted[TALLY_KINDS]; /* damaged rows that a tally counts */
     uint64_t lost_messages;      /* that were reported */
-    struct seqs gone_seqs;       /* of records that nothing is left of */
+    struct seq_set gone_seqs;    /* of records that nothing is left of */
     struct bad_run *bad_runs;
     size_t n_bad_runs, bad_run_room;
     struct attempt_row *bad_attempts; /* only their keys and intents are there */
     size_t n_bad_attempts, bad_attempt_room;
-    struct seqs bad_objects; /* numbers of damaged rows; 0: reported as lost content */
-    bool lost_names;         /* something that may have named objects is lost */
-    struct map bad_digests;  /* in hex, in `arena`, to their indexes in bad_objects */
+    struct seq_set
+        bad_objects;        /* numbers of damaged rows; 0: reported as lost content */
+    bool lost_names;        /* something that may have named objects is lost */
+    struct map bad_digests; /* in hex, in `arena`, to their indexes in bad_objects */
     struct arena arena;
     bool nomem;
     struct cairn_error *error;
@@ -89,17 +90,10 @@ int repair_take_records(struct repair *r);
 int repair_parents(struct repair *r);
 /* Removes from r->lost what was found elsewhere, and duplicates. Sorts it by seq. */
 int repair_forget_found(struct repair *r);
-/* Adds the lost records that other rows name; reports and records all of them. */
-int repair_find_losses(struct repair *r);
-/* Reports tasks that run again, and lost content. */
-int repair_report_losses(struct repair *r);
 /* Keep what is left of a damaged row. */
 void repair_note_run(struct repair *r, const struct salvage_row *row);
 void repair_note_attempt(struct repair *r, const struct salvage_row *row);
-void repair_note_object(struct repair *r, const struct salvage_row *row);
 void repair_note_session_row(struct repair *r, const struct salvage_row *row);
-/* Counts a damaged row of a table with a tally. true: repair_items reports it. */
-bool repair_note_tallied(struct repair *r, const struct salvage_row *row);
 /* Report rows that are missing, and set what must be there to what is: of all but
  * items; and of these, once those that the log or a checkpoint has are put again. */
 int repair_tallies(struct repair *r);

@@ -1,22 +1,334 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes rows that are damaged or missing again, from other rows.
- *
- * Nearly all that the row of a run holds is elsewhere as well: its definition is an
- * object that its records and generations name, and has the workflow's name, the file
- * and the params; its state is in its records and events. So a run is not lost with its
- * row. Of an attempt's row it matters that the attempt began. */
+/* Rows of a repaired store that are made again from others. */
+#include "checkpoint/outcomes.h"
 #include "checkpoint/repair/repair_int.h"
-#include "checkpoint/trust.h"
+#include "checkpoint/verify/lost_items.h"
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
+#include "storage/rows_lost.h"
 #include "storage/rows_run.h"
+#include "storage/sessions/rows_session.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* Rows of sessions and annotations that are missed: what their tallies
+ * (storage/rows_lost.h) count and what was saved. Items are made again where the log or
+ * a checkpoint has them; what remains is reported, and the tallies are set to what is
+ * there, so that work goes on. */
+
+struct repair_gap {
+    enum tally_of of;
+    uint64_t scope;
+    uint64_t missing; /* rows; 0: others than were counted */
+    char text[200];
+};
+
+struct gap_list {
+    struct repair *r;
+    bool items; /* these, or all others */
+    struct repair_gap *at;
+    size_t n, room;
+};
+
+/* ---- Damaged rows ---- */
+
+/* An item is reported once it is known whether it can be made again. */
+static void note_bad_item(struct repair *r, const struct salvage_row *row)
+{
+    struct item_row *at =
+        array_room(r->bad_items, r->n_bad_items, &r->bad_item_room, sizeof *at);
+    r->nomem = r->nomem || !at;
+    if (!at)
+        return;
+    r->bad_items = at;
+    r->bad_items[r->n_bad_items++] =
+        (struct item_row){.session = (uint64_t)row->values[0].integer,
+                          .kind = (uint8_t)row->values[1].integer,
+                          .n = (uint32_t)row->values[2].integer};
+}
+
+/* Counts a damaged row of a table with a tally. true: repair_items reports it. */
+static bool repair_note_tallied(struct repair *r, const struct salvage_row *row)
+{
+    static const uint8_t of[SALVAGE_TABLES] = {[SALVAGE_ITEM] = TALLY_ITEMS + 1,
+                                               [SALVAGE_SESSION_LOG] = TALLY_LOG + 1,
+                                               [SALVAGE_MESSAGE] = TALLY_MESSAGES + 1,
+                                               [SALVAGE_BRANCH] = TALLY_BRANCHES + 1,
+                                               [SALVAGE_ANNOTATION] =
+                                                   TALLY_ANNOTATIONS + 1};
+    if (of[row->table])
+        r->noted[of[row->table] - 1]++;
+    if (row->table != SALVAGE_ITEM || row->n == 0)
+        return false;
+    note_bad_item(r, row);
+    return true;
+}
+
+/* ---- What is missed ---- */
+
+static int add_gap(void *context, const struct tally_gap *gap)
+{
+    struct gap_list *list = context;
+    if (list->items != (gap->of == TALLY_ITEMS))
+        return 0;
+    struct repair_gap *at = array_room(list->at, list->n, &list->room, sizeof *at);
+    if (!at)
+        return error_nomem(list->r->error);
+    list->at = at;
+    at += list->n++;
+    *at = (struct repair_gap){.of = gap->of, .scope = gap->scope};
+    if (gap->found.n < gap->due.n)
+        at->missing = gap->due.n - gap->found.n;
+    snprintf(at->text, sizeof at->text, "%s", gap->text);
+    return 0;
+}
+
+/* Damaged rows were reported one by one. */
+static void report_gap(struct repair *r, const struct repair_gap *gap)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    uint64_t *noted = &r->noted[gap->of];
+    uint64_t known = gap->missing < *noted ? gap->missing : *noted;
+    bool all = gap->missing ? known == gap->missing : *noted > 0;
+    *noted -= known;
+    if (gap->of == TALLY_MESSAGES)
+        r->lost_messages += gap->missing;
+    if (!all)
+        repair_report_loss(r, &loss, "%s", gap->text);
+}
+
+static int settle(struct repair *r, const struct gap_list *list)
+{
+    int rc = 0;
+    for (size_t i = 0; i < list->n && !rc; i++)
+        rc = store_tally_settle(r->store, list->at[i].of, list->at[i].scope, r->error);
+    return rc;
+}
+
+int repair_tallies(struct repair *r)
+{
+    struct gap_list list = {.r = r};
+    int rc = store_each_tally_gap(r->store, add_gap, &list, r->error);
+    for (size_t i = 0; i < list.n && !rc; i++)
+        report_gap(r, &list.at[i]);
+    if (!rc)
+        rc = settle(r, &list);
+    free(list.at);
+    return rc;
+}
+
+/* ---- Items ---- */
+
+/* It is not lost. */
+static void forget_bad(struct repair *r, const struct item_row *item)
+{
+    for (size_t i = 0; i < r->n_bad_items; i++) {
+        struct item_row *bad = &r->bad_items[i];
+        if (bad->session != item->session || bad->kind != item->kind ||
+            bad->n != item->n)
+            continue;
+        bad->session = 0;
+        r->noted[TALLY_ITEMS]--;
+    }
+}
+
+/* 1: all that are missing are there again. */
+static int make_again(struct repair *r, const struct repair_gap *gap)
+{
+    struct lost_items lost;
+    int rc = lost_items_find(r->store, r->sha, gap->scope, &lost, r->error);
+    for (size_t i = 0; i < lost.n && !rc; i++) {
+        rc = store_put_item(r->store, &lost.at[i], r->error);
+        r->result.others += rc == 0;
+        forget_bad(r, &lost.at[i]);
+    }
+    bool all = lost.n > 0;
+    lost_items_release(&lost);
+    return rc ? rc : all;
+}
+
+/* With a damaged key another item may have been named. */
+static void report_bad_items(struct repair *r, bool all_made)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    for (size_t i = 0; i < r->n_bad_items && !all_made; i++)
+        if (r->bad_items[i].session)
+            repair_report_loss(r, &loss, "the item of session %llu, kind %u, number %u",
+                               (unsigned long long)r->bad_items[i].session,
+                               r->bad_items[i].kind, r->bad_items[i].n);
+}
+
+int repair_items(struct repair *r)
+{
+    struct gap_list list = {.r = r, .items = true};
+    size_t made = 0;
+    int rc = store_each_tally_gap(r->store, add_gap, &list, r->error);
+    for (size_t i = 0; i < list.n && !rc; i++) {
+        int again = make_again(r, &list.at[i]);
+        rc = again < 0 ? again : 0;
+        if (again > 0)
+            made++;
+        else if (!rc)
+            report_gap(r, &list.at[i]);
+    }
+    if (!rc)
+        rc = settle(r, &list);
+    if (!rc)
+        report_bad_items(r, list.n > 0 && made == list.n);
+    free(list.at);
+    return rc;
+}
+
+/* Debugging sessions whose rows are lost, made again from what names them: else nobody
+ * would find the rest of them. */
+
+void repair_note_session_row(struct repair *r, const struct salvage_row *row)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    const struct sql_value *v = row->values;
+    long long first = v[0].integer, second = v[1].integer, third = v[2].integer;
+    assert(row->table >= SALVAGE_SESSION);
+    if (repair_note_tallied(r, row))
+        return;
+    if (row->n == 0)
+        repair_report_loss(r, &loss, "a row of the table %s, which cannot be read",
+                           salvage_name(row->table));
+    else if (row->table == SALVAGE_SESSION)
+        repair_report_loss(r, &loss, "the row of session %lld", first);
+    else if (row->table == SALVAGE_BRANCH)
+        repair_report_loss(r, &loss, "the row of branch %lld of session %lld", first,
+                           second);
+    else if (row->table == SALVAGE_ANNOTATION)
+        repair_report_loss(r, &loss, "the annotation of checkpoint %lld, number %lld",
+                           first, second);
+    else if (row->table == SALVAGE_MESSAGE)
+        repair_report_loss(r, &loss, "message %lld of session %lld", second, first);
+    else
+        repair_report_loss(r, &loss, "the log of session %lld, turn %lld, number %lld",
+                           first, second, third);
+}
+
+/* ---- Rows that are made again ---- */
+
+enum { NAME_BYTES = 80, NAMES_TRIED = 100 };
+
+/* "recovered-2", or that with "-2" and so on behind it. */
+static void name_again(uint64_t number, int tried, char name[NAME_BYTES])
+{
+    int n = snprintf(name, NAME_BYTES, "recovered-%llu", (unsigned long long)number);
+    if (tried > 0)
+        snprintf(name + n, NAME_BYTES - (size_t)n, "-%d", tried + 1);
+}
+
+static int restore_branch(struct repair *r, uint64_t number, uint64_t session)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    struct branch_row row = {
+        .branch = number, .session = session, .status = BRANCH_ROW_ACTIVE};
+    char name[NAME_BYTES];
+    int rc = CAIRN_EUSAGE; /* while the name is taken */
+    for (int i = 0; rc == CAIRN_EUSAGE && i < NAMES_TRIED; i++) {
+        name_again(number, i, name);
+        row.name = clean_stored(str_of(name));
+        rc = store_restore_branch(r->store, &row, r->error);
+    }
+    if (!rc)
+        repair_report_loss(
+            r, &loss,
+            "the name and the start of branch %llu of session %llu: it is %s now",
+            (unsigned long long)number, (unsigned long long)session, name);
+    return rc;
+}
+
+static int note_branch(void *context, const struct branch_row *row)
+{
+    struct session_row *session = context;
+    if (!session->branch)
+        session->started_ns = row->started_ns;
+    session->branch = row->branch;
+    return 0;
+}
+
+static int note_start(void *context, const struct session_log_row *row)
+{
+    struct session_row *session = context;
+    session->started_ns = row->time_ns;
+    return 1;
+}
+
+/* What is known of it from other rows. */
+static int find_session(struct repair *r, struct session_row *row)
+{
+    int rc = store_each_branch(r->store, row->session, note_branch, row, r->error);
+    return rc ? rc
+              : store_each_session_log(r->store, row->session, 0, false, note_start,
+                                       row, r->error);
+}
+
+static int restore_session(struct repair *r, uint64_t number)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    struct session_row row = {.session = number};
+    char name[NAME_BYTES];
+    int rc = find_session(r, &row);
+    if (rc)
+        return rc;
+    rc = CAIRN_EUSAGE;
+    for (int i = 0; rc == CAIRN_EUSAGE && i < NAMES_TRIED; i++) {
+        name_again(number, i, name);
+        row.name = clean_stored(str_of(name));
+        rc = store_restore_session(r->store, &row, r->error);
+    }
+    if (!rc)
+        repair_report_loss(r, &loss,
+                           "the name and the settings of session %llu: it is %s now",
+                           (unsigned long long)number, name);
+    return rc;
+}
+
+/* ---- Which ---- */
+
+static int note_session(void *context, uint64_t session)
+{
+    struct repair *r = context;
+    return seqs_add(&r->lost_sessions, session) ? error_nomem(r->error) : 0;
+}
+
+/* A branch, and the session that names it behind it. */
+static int note_lost_branch(void *context, uint64_t branch, uint64_t session)
+{
+    struct repair *r = context;
+    bool noted = seqs_add(&r->lost_branches, branch) == 0 &&
+                 seqs_add(&r->lost_branches, session) == 0;
+    return noted ? 0 : error_nomem(r->error);
+}
+
+int repair_sessions(struct repair *r)
+{
+    struct seq_set *sessions = &r->lost_sessions, *branches = &r->lost_branches;
+    assert(sessions->n == 0 && branches->n == 0);
+    int rc = store_each_lost_session(r->store, note_session, r, r->error);
+    for (size_t i = 0; i < sessions->n && !rc; i++)
+        rc = restore_session(r, sessions->at[i]);
+    if (!rc)
+        rc = store_each_lost_branch(r->store, note_lost_branch, r, r->error);
+    for (size_t i = 0; i + 1 < branches->n && !rc; i += 2)
+        rc = restore_branch(r, branches->at[i], branches->at[i + 1]);
+    return rc;
+}
+
+/* Makes rows that are damaged or missing again, from other rows.
+ *
+ * Nearly all that the row of a run holds is elsewhere as well: its definition is an
+ * object that its records and generations name, and has the workflow's name, the file
+ * and the params; its state is in its records and events. So a run is not lost with its
+ * row. Of an attempt's row it matters that the attempt began. */
 
 /* ---- What is left of damaged rows ---- */
 

@@ -20,8 +20,10 @@ struct retention {
     uint32_t keep; /* at least 1 */
     bool dry_run;
 };
+
 int chain_prune(const struct chains *in, const struct retention *wanted,
                 struct cairn_prune_result *result, struct cairn_error *error);
+
 /* Keeps the chosen ones, those that other streams start from, damaged ones and whatever
  * is newer than the last of them, and deletes the others, inside the caller's
  * transaction. */
@@ -29,6 +31,7 @@ struct kept_seqs {
     const uint64_t *at; /* ascending */
     size_t n;
 };
+
 int chain_prune_except(const struct chains *in, uint64_t stream,
                        const struct kept_seqs *chosen, bool dry_run,
                        struct cairn_prune_result *result, struct cairn_error *error);
@@ -53,7 +56,6 @@ int chain_nth_newest(const struct chains *in, uint64_t stream, uint32_t n,
 /* chain_prune for a run. */
 int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run,
                      uint32_t keep, struct cairn_error *error);
-
 /* Deletes one record; what others need of it stays in its tombstone. A damaged one may
  * always be deleted, and leaves nothing.
  * In a write transaction of its own. CAIRN_EUSAGE says what needs it. */

@@ -9,7 +9,7 @@
 #ifndef CHECKPOINT_RETAIN_SPAN_INT_H
 #define CHECKPOINT_RETAIN_SPAN_INT_H
 
-#include "checkpoint/change_int.h"
+#include "checkpoint/tombstones_int.h"
 
 /* One tombstone to be. There are several where records that are kept name the end of
  * one as their parent, and where something has no change to give (it is damaged). */
@@ -24,9 +24,9 @@ struct span_range {
 struct span {
     const struct chains *in;
     uint64_t stream;
-    uint64_t before, next;    /* seqs of the kept records around it; 0: none */
-    const struct seqs *forks; /* that other streams start from */
-    bool forged;              /* records without an HMAC of the key may go */
+    uint64_t before, next;       /* seqs of the kept records around it; 0: none */
+    const struct seq_set *forks; /* that other streams start from */
+    bool forged;                 /* records without an HMAC of the key may go */
     struct cairn_error *error;
     /* Set by span_plan. */
     bool refused; /* `why` says what is in the way */
@@ -35,7 +35,7 @@ struct span {
     uint64_t from;                /* what is before this no later record needs */
     struct digest start;          /* of the record before it */
     struct checkpoint_ref parent; /* that the next sound record names */
-    struct seqs named;
+    struct seq_set named;
     struct tombstones old;
     size_t passed; /* of these */
     struct span_range *ranges;

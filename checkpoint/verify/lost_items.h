@@ -16,6 +16,7 @@ struct lost_items {
     struct item_row *at; /* [n], in no order; in the arena */
     size_t n;            /* 0: none is missing, or it cannot be told which */
 };
+
 /* lost_items_release in any case. A damaged log or checkpoint is no error: what stands
  * in it is not found. Rows of items whose checksum does not hold must be away, or none
  * is found. */

@@ -3,7 +3,7 @@
 #ifndef CHECKPOINT_VERIFY_VERIFY_H
 #define CHECKPOINT_VERIFY_VERIFY_H
 
-#include "checkpoint/payload_kind.h"
+#include "checkpoint/chain.h"
 
 /* cairn_checkpoint_verify with the payload kinds that are to be understood. Records of
  * other namespaces are checked but for their payloads, which one problem of kind
@@ -12,6 +12,7 @@ struct verify_reader {
     int (*each)(void *, const struct cairn_problem *); /* or NULL; non-zero stops */
     void *context;
 };
+
 int checkpoint_verify(struct cairn_store *store, const struct payload_kinds *kinds,
                       const char *id, const struct verify_reader *reader,
                       struct cairn_verify_result *result, struct cairn_error *error);

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "cairn/checkpoint.h"
-#include "checkpoint/payload_kind.h"
+#include "checkpoint/chain.h"
 #include "checkpoint/tombstones_int.h"
 #include "checkpoint/verify/verify.h"
 #include "storage/rows_checkpoint.h"
@@ -45,10 +45,10 @@ struct verifier {
     bool bad_database; /* its pages, not what stands in them */
     bool other_key;    /* no HMAC in the store is of the key */
     struct tombstones tombstones;
-    struct seqs damaged;
-    struct seqs unkeyed; /* with a key: runs that were recorded without one */
-    struct seqs refused; /* runs whose rows failed verification */
-    uint64_t n_damage;   /* problems that are damage */
+    struct seq_set damaged;
+    struct seq_set unkeyed; /* with a key: runs that were recorded without one */
+    struct seq_set refused; /* runs whose rows failed verification */
+    uint64_t n_damage;      /* problems that are damage */
     struct question *questions;
     size_t n_questions, question_room;
     struct needed_root
@@ -80,8 +80,6 @@ bool verify_only_hmac_fails(struct verifier *v, const struct checkpoint_row *row
 /* Every row in order of seq: bytes, columns, payload, direct links. */
 int verify_rows(struct verifier *v);
 void verify_rows_release(struct verifier *v);
-/* One checkpoint, by its printed id. */
-int verify_one(struct verifier *v, const char *id);
 /* Adds a question; verify_questions answers all. */
 int verify_add_question(struct verifier *v, const struct question *question);
 int verify_questions(struct verifier *v);
@@ -98,8 +96,6 @@ int verify_bad_object(struct verifier *v, const char *digest_hex_text, const cha
 /* Records whose payloads were not read, since their kinds are unknown: no damage. */
 int verify_report_unread(struct verifier *v);
 
-/* ---- verify_runs.c ---- */
-
 /* Fills v->unkeyed and v->refused. */
 int verify_note_runs(struct verifier *v);
 bool verify_is_unkeyed(const struct verifier *v, uint8_t namespace_id, uint64_t stream);
@@ -108,11 +104,6 @@ bool verify_is_refused(const struct verifier *v, uint8_t namespace_id, uint64_t 
 int verify_runs(struct verifier *v);
 int verify_run_rows(struct verifier *v);
 
-/* ---- verify_messages.c ---- */
-
-/* Lines of messages, and that those of checkpoints fit them. Damaged rows were reported
- * before. */
-int verify_messages(struct verifier *v);
 /* The line of one checkpoint, as far back as it goes. */
 int verify_messages_at(struct verifier *v, uint64_t seq);
 

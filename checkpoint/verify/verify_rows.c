@@ -1,21 +1,628 @@
 /* SPDX-License-Identifier: MIT */
-/* The pass over all rows by seq. It keeps one small state per stream, so memory grows
- * with the number of runs, not of checkpoints.
- *
- * A record that follows a damaged one is not damaged itself: links are compared only
- * between sound records, and a link to any other record becomes a question for later.
- */
-#include "checkpoint/verify/verify_int.h"
+/* The rows that a verification reads: items and messages of sessions, runs, and every
+ * record by seq. */
+#include "checkpoint/verify/lost_items.h"
 
-#include "checkpoint/change_int.h"
+#include "checkpoint/messages/line.h"
+#include "checkpoint/sections.h"
+#include "checkpoint/tombstones_int.h"
+#include "checkpoint/verify/verify_int.h"
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "base/map.h"
+#include "base/reader.h"
+#include "storage/health.h"
+#include "storage/object.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/rows_lost.h"
+#include "storage/rows_run.h"
+#include "storage/sessions/rows_message.h"
+#include "storage/sessions/rows_session.h"
 #include "storage/store.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+/* Which items are missing: lost_items.h.
+ *
+ * The log is read from its end. The first row about an item that is not there says what
+ * became of it: it was put, and so may be missing, or it was removed. Where a
+ * checkpoint was made or restored, the items that no later row is about were as that
+ * one has them. If the sums of all that were put add up to what is missing, it is
+ * these. */
+
+/* Of this many checkpoints the items are tried. */
+enum { CHECKPOINTS_TRIED = 4 };
+
+/* An item that is not there, by the last row about it. */
+struct met {
+    struct item_row row;
+    uint64_t turn;
+    bool put; /* else removed */
+};
+
+enum { IS_THERE = MAP_NONE - 1 };
+
+struct search {
+    struct cairn_store *store;
+    struct sha256 *sha;
+    uint64_t session;
+    struct arena *arena;
+    struct row_tally missing; /* what is not there */
+    struct map known;         /* items to their indexes in `met`, or IS_THERE */
+    struct met *met;
+    size_t n, room;
+    int checkpoints;
+    bool found; /* all that were put are missing */
+    struct cairn_error *error;
+};
+
+/* ---- Items that were met ---- */
+
+struct item_key {
+    char bytes[5];
+};
+
+static struct str key_of(const struct item_row *row, struct item_key *key)
+{
+    key->bytes[0] = (char)row->kind;
+    for (int i = 0; i < 4; i++)
+        key->bytes[i + 1] = (char)(row->n >> 8 * i);
+    return (struct str){key->bytes, sizeof key->bytes};
+}
+
+static uint32_t find_item(const struct search *s, const struct item_row *row)
+{
+    struct item_key key;
+    return map_get(&s->known, key_of(row, &key));
+}
+
+static int note_item(struct search *s, const struct item_row *row, uint32_t index)
+{
+    struct item_key key;
+    struct str kept = arena_str(s->arena, key_of(row, &key));
+    int rc = s->arena->failed ? CAIRN_ENOMEM : map_add(&s->known, kept, index, NULL);
+    return rc < 0 ? error_nomem(s->error) : 0;
+}
+
+static int note_present(void *context, const struct item_row *row)
+{
+    return note_item(context, row, IS_THERE);
+}
+
+static int add_met(struct search *s, const struct item_row *row, uint64_t turn,
+                   bool put)
+{
+    struct met *at = array_room(s->met, s->n, &s->room, sizeof *at);
+    if (!at)
+        return error_nomem(s->error);
+    s->met = at;
+    s->met[s->n] = (struct met){*row, turn, put};
+    s->met[s->n++].row.body = arena_str(s->arena, row->body);
+    return s->arena->failed ? error_nomem(s->error) : 0;
+}
+
+static bool is_complete(const struct search *s)
+{
+    struct row_tally sum = {0};
+    for (size_t i = 0; i < s->n; i++)
+        if (s->met[i].put)
+            store_item_tally(s->store, &s->met[i].row, &sum);
+    return tally_same(&sum, &s->missing);
+}
+
+/* One that is missing alone is known by its sum, whatever became of the others. 1: it
+ * is that one. */
+static int try_alone(struct search *s, const struct item_row *row)
+{
+    struct row_tally one = {0};
+    if (s->missing.n == 1)
+        store_item_tally(s->store, row, &one);
+    if (!one.n || !tally_same(&one, &s->missing))
+        return 0;
+    s->n = 0;
+    int rc = add_met(s, row, 0, true);
+    s->found = rc == 0;
+    return rc ? rc : 1;
+}
+
+/* ---- Checkpoints ---- */
+
+/* An item of one, if no row of the log that came later is about it. */
+static int see_item(struct search *s, const struct item_row *row)
+{
+    if (find_item(s, row) != MAP_NONE)
+        return 0;
+    int rc = try_alone(s, row);
+    return rc ? rc : add_met(s, row, 0, true);
+}
+
+/* As session/board/item.h has them: a varint number of items, then for each a varint
+ * number and an lstr body. */
+static int see_section(struct search *s, const struct section_ref *ref)
+{
+    struct buf content = BUF_INIT;
+    int rc = store_get_object(s->store, &ref->digest, &content, s->error);
+    struct reader in = reader_of(content.data, content.size);
+    uint64_t left = rc ? 0 : read_varint(&in);
+    for (; left > 0 && !rc; left--) {
+        uint64_t n = read_varint(&in);
+        struct str body = read_lstr(&in);
+        if (in.failed || n > UINT32_MAX)
+            break;
+        const struct item_row row = {s->session, ref->kind, (uint32_t)n, body};
+        rc = see_item(s, &row);
+    }
+    buf_release(&content);
+    return rc;
+}
+
+static bool is_damage(int rc)
+{
+    return rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND || rc == CAIRN_ENEWER;
+}
+
+/* With the items of a checkpoint; without them again if that does not fit. 1: found. */
+static int try_checkpoint(struct search *s, uint64_t seq)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    size_t before = s->n;
+    int rc = sections_read(s->store, s->sha, seq, &arena, &sections, NULL, s->error);
+    for (uint32_t i = 0; !rc && i < sections.n; i++)
+        rc = see_section(s, &sections.list[i]);
+    arena_release(&arena);
+    if (s->found || (rc && !is_damage(rc)))
+        return rc;
+    s->found = !rc && is_complete(s);
+    if (s->found)
+        return 1;
+    s->n = before;
+    return ++s->checkpoints >= CHECKPOINTS_TRIED;
+}
+
+/* ---- The log ---- */
+
+/* Turns come from the last one back, the rows of one from the first one on. */
+static int see_change(struct search *s, const struct item_row *row, uint64_t turn,
+                      bool put)
+{
+    uint32_t known = find_item(s, row);
+    if (known == IS_THERE)
+        return 0;
+    int rc = put ? try_alone(s, row) : 0;
+    if (rc || (known != MAP_NONE && s->met[known].turn != turn))
+        return rc;
+    if (known == MAP_NONE) {
+        rc = note_item(s, row, (uint32_t)s->n);
+        return rc ? rc : add_met(s, row, turn, put);
+    }
+    s->met[known].put = put;
+    s->met[known].row.body = arena_str(s->arena, row->body);
+    return s->arena->failed ? error_nomem(s->error) : 0;
+}
+
+/* 1: no more is to be read. */
+static int see_row(void *context, const struct session_log_row *row)
+{
+    struct search *s = context;
+    const struct item_row item = {s->session, row->kind, (uint32_t)row->number,
+                                  row->after};
+    if (row->verb == SESSION_LOG_CHECKPOINT || row->verb == SESSION_LOG_RESTORED)
+        return try_checkpoint(s, row->number);
+    if ((row->verb != SESSION_LOG_PUT && row->verb != SESSION_LOG_REMOVED) ||
+        row->number > UINT32_MAX)
+        return 0;
+    return see_change(s, &item, row->turn, row->verb == SESSION_LOG_PUT);
+}
+
+static int search_log(struct search *s)
+{
+    int rc = store_each_item(s->store, s->session, note_present, s, s->error);
+    if (rc && rc != CAIRN_EDAMAGED)
+        return rc;
+    rc = store_each_session_log(s->store, s->session, INT64_MAX, true, see_row, s,
+                                s->error);
+    if (rc && rc != CAIRN_EDAMAGED)
+        return rc;
+    s->found = s->found || is_complete(s);
+    return 0;
+}
+
+int lost_items_find(struct cairn_store *store, struct sha256 *sha, uint64_t session,
+                    struct lost_items *out, struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    struct row_tally due, found;
+    *out = (struct lost_items){.arena = ARENA_INIT};
+    struct search s = {.store = store,
+                       .sha = sha,
+                       .session = session,
+                       .arena = &out->arena,
+                       .error = &why};
+    int rc = store_tally(store, TALLY_ITEMS, session, &due, &why);
+    if (!rc)
+        rc = store_tally_rows(store, TALLY_ITEMS, session, &found, &why);
+    if (!rc && found.n < due.n) {
+        s.missing = (struct row_tally){due.n - found.n, due.sum ^ found.sum};
+        rc = search_log(&s);
+    }
+    if (!rc && s.found) {
+        out->at = arena_take(&out->arena, s.n, sizeof *out->at);
+        rc = out->at ? 0 : error_nomem(&why);
+    }
+    for (size_t i = 0; !rc && s.found && i < s.n; i++)
+        if (s.met[i].put)
+            out->at[out->n++] = s.met[i].row;
+    free(s.met);
+    map_release(&s.known);
+    if (is_damage(rc))
+        return 0;
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
+}
+
+void lost_items_release(struct lost_items *items)
+{
+    arena_release(&items->arena);
+    *items = (struct lost_items){.arena = ARENA_INIT};
+}
+
+/* Messages of sessions: that each row follows the one that it names, and that the lines
+ * of checkpoints end where they say. */
+
+struct line_pass {
+    struct verifier *v;
+    uint64_t session;
+    struct message_seen before; /* the row that was seen last */
+};
+
+/* ---- Rows ---- */
+
+static int report_line(struct verifier *v, const char *text)
+{
+    v->result.damaged++;
+    return verify_report(v, 0, NULL, "%s", text);
+}
+
+static int see_message(void *context, const struct message_row *row)
+{
+    struct line_pass *pass = context;
+    struct verifier *v = pass->v;
+    struct cairn_error why = {0};
+    struct message_seen now, parent = pass->before;
+    int rc = message_see(v->store, row->session, row->n, &now, &why);
+    if (!rc && now.parent && now.parent != parent.n)
+        rc = message_see(v->store, row->session, now.parent, &parent, &why);
+    if (!rc && !message_follows(v->store, &now, now.parent ? &parent : NULL))
+        rc = error_set(&why, CAIRN_EDAMAGED,
+                       "message %llu of session %llu does not fit the one before it",
+                       (unsigned long long)row->n, (unsigned long long)row->session);
+    if (rc && rc != CAIRN_EDAMAGED)
+        return error_set(v->error, rc, "%s", why.text);
+    pass->before = now;
+    return rc ? report_line(v, why.text) : 0;
+}
+
+static int see_session(void *context, const struct session_row *row)
+{
+    struct line_pass pass = {.v = context, .session = row->session};
+    struct verifier *v = pass.v;
+    uint64_t last, head, found = 0;
+    message_numbers(row->numbers, &last, &head);
+    int rc =
+        store_each_message(v->store, row->session, 0, 0, see_message, &pass, v->error);
+    if (!rc && !v->stop)
+        rc = store_last_message(v->store, row->session, &found, v->error);
+    if (rc || v->stop || found == last || !row->numbers.len)
+        return rc == CAIRN_EDAMAGED ? 0 : rc; /* that was reported before */
+    v->result.damaged++;
+    return verify_report(
+        v, 0, NULL,
+        "the last message of session %llu is number %llu, and not %llu as "
+        "its row says",
+        (unsigned long long)row->session, (unsigned long long)found,
+        (unsigned long long)last);
+}
+
+/* ---- Checkpoints ---- */
+
+static const struct section_ref *line_of(const struct sections *sections)
+{
+    for (uint32_t i = 0; i < sections->n; i++)
+        if (sections->list[i].kind == SECTION_MESSAGES)
+            return &sections->list[i];
+    return NULL;
+}
+
+/* A section that cannot be read is reported with the objects. */
+static int check_line(struct verifier *v, uint64_t session,
+                      const struct section_ref *ref, bool whole,
+                      struct cairn_error *why)
+{
+    struct buf content = BUF_INIT;
+    struct message_line line;
+    int rc = store_get_object(v->store, &ref->digest, &content, why);
+    bool read = rc == 0;
+    if (!rc)
+        rc = message_line_decode(buf_view(&content), &line, why);
+    if (!rc)
+        rc = message_line_check(v->store, session, &line, whole, why);
+    buf_release(&content);
+    return read || (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND) ? rc : 0;
+}
+
+/* Where the row of its branch is lost its session is not known. */
+static int check_checkpoint(struct verifier *v, uint64_t seq, bool whole)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    struct sections_at at;
+    struct cairn_error why = {0};
+    char id[CAIRN_ID_MAX] = "";
+    int rc = sections_read(v->store, v->sha, seq, &arena, &sections, &at, &why);
+    const struct section_ref *ref = rc ? NULL : line_of(&sections);
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
+        rc = 0;
+    if (ref && at.session) {
+        checkpoint_id(NAMESPACE_DEBUG, seq, &at.ref.digest, id);
+        rc = check_line(v, at.session, ref, whole, &why);
+    }
+    arena_release(&arena);
+    if (rc == CAIRN_EDAMAGED)
+        return verify_report(v, seq, id, "its messages are not those that it had: %s",
+                             why.text);
+    return rc ? error_set(v->error, rc, "%s", why.text) : 0;
+}
+
+static int see_checkpoint(void *context, const struct checkpoint_row *row)
+{
+    return check_checkpoint(context, row->seq, false);
+}
+
+static bool knows_sessions(const struct verifier *v)
+{
+    return kind_of(v->kinds, NAMESPACE_DEBUG) == &sections_kind;
+}
+
+/* Lines of messages, and that those of checkpoints fit them. Damaged rows were reported
+ * before. */
+static int verify_messages(struct verifier *v)
+{
+    const struct cairn_page all = {.all = true};
+    struct checkpoint_range debug = {.namespace_id = NAMESPACE_DEBUG};
+    if (!knows_sessions(v))
+        return 0;
+    int rc = store_each_session(v->store, &all, see_session, v, NULL, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_checkpoint(v->store, &debug, see_checkpoint, v, v->error);
+    return rc;
+}
+
+int verify_messages_at(struct verifier *v, uint64_t seq)
+{
+    return knows_sessions(v) ? check_checkpoint(v, seq, true) : 0;
+}
+
+/* Verifying the rows of runs, and other rows that refer to records and objects. */
+
+/* ---- The rows of runs ---- */
+
+/* With a key its records are reported instead. */
+static int check_hmac(struct verifier *v, const struct run_row *row)
+{
+    assert(row->sum_ok);
+    if (store_key(v->store) || !verify_is_refused(v, NAMESPACE_WORKFLOW, row->run))
+        return 0;
+    v->result.damaged++;
+    return verify_report(
+        v, 0, NULL,
+        "the row of run %llu has no HMAC, but its checkpoints have: it "
+        "was changed or forged, and resume refuses the run",
+        (unsigned long long)row->run);
+}
+
+static int check_run(void *context, const struct run_row *row)
+{
+    struct verifier *v = context;
+    unsigned long long run = row->run;
+    if (row->sum_ok)
+        return check_hmac(v, row);
+    v->result.damaged++;
+    if (!row->bytes_ok)
+        return verify_report(v, 0, NULL,
+                             "the row of run %llu is damaged: its checksum does not "
+                             "match",
+                             run);
+    return verify_report_as(v, CAIRN_PROBLEM_HMAC, 0, NULL,
+                            "the row of run %llu is not to be believed, and resume "
+                            "refuses the run: its HMAC is not of this key: it was "
+                            "changed or forged, or made again by a repair, or the key "
+                            "is another one",
+                            run);
+}
+
+int verify_runs(struct verifier *v)
+{
+    struct run_filter every = {.ascending = true};
+    assert(!v->stop);
+    return store_each_run(v->store, &every, check_run, v, v->error);
+}
+
+/* ---- Other rows, and what they refer to ---- */
+
+static int bad_row(void *context, const struct bad_row *row)
+{
+    struct verifier *v = context;
+    if (row->hmac && verify_is_unkeyed(v, NAMESPACE_WORKFLOW, row->run))
+        return 0;
+    v->result.damaged++;
+    if (row->hmac)
+        return verify_report_as(v, CAIRN_PROBLEM_HMAC, 0, NULL,
+                                "%s is not carried out and does not count: it has no "
+                                "HMAC of this key",
+                                row->what);
+    return verify_report(v, 0, NULL, "%s is damaged: its checksum does not match",
+                         row->what);
+}
+
+static int missing_checkpoint(void *context, uint64_t run, uint64_t seq)
+{
+    struct verifier *v = context;
+    if (seqs_has(&v->damaged, seq))
+        return 0; /* already reported */
+    char number[CAIRN_ID_MAX];
+    checkpoint_number(NAMESPACE_WORKFLOW, seq, number);
+    return verify_report(v, seq, number,
+                         "the record is missing: an attempt of run %llu names it as "
+                         "that of its end, and it was not deleted by cairn",
+                         (unsigned long long)run);
+}
+
+static int missing_object(void *context, const char *hex)
+{
+    struct verifier *v = context;
+    char root[DIGEST_HEX_SIZE];
+    for (size_t i = 0; i < v->n_roots; i++) {
+        digest_hex(&v->roots[i].digest, root);
+        if (strcmp(root, hex) == 0)
+            return 0; /* verify_roots reports it */
+    }
+    v->result.bad_objects++;
+    return verify_report(v, 0, NULL,
+                         "object %s is missing: a run or an attempt refers to it", hex);
+}
+
+static int missing_run(void *context, uint64_t run)
+{
+    struct verifier *v = context;
+    uint64_t last = 0;
+    int rc = store_last_seq(v->store, NAMESPACE_WORKFLOW, run, &last, v->error);
+    if (rc || seqs_has(&v->damaged, last))
+        return rc; /* a damaged column may name the wrong run */
+    v->result.damaged++;
+    return verify_report(
+        v, 0, NULL,
+        "the row of run %llu is missing: there are checkpoints or other "
+        "rows of the run, and it was not removed by cairn",
+        (unsigned long long)run);
+}
+
+static int bare_run(void *context, uint64_t run)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "run %llu has no checkpoint, and none of it was deleted by "
+                         "cairn: its checkpoints are missing",
+                         (unsigned long long)run);
+}
+
+static int missing_graph(void *context, uint64_t run, uint64_t gen)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(
+        v, 0, NULL,
+        "the graph of run %llu, generation %llu, is missing: it was not "
+        "removed by cairn",
+        (unsigned long long)run, (unsigned long long)gen);
+}
+
+static int missing_session(void *context, uint64_t session)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "the row of session %llu is missing: other rows name it",
+                         (unsigned long long)session);
+}
+
+static int missing_branch(void *context, uint64_t branch, uint64_t session)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "the row of branch %llu is missing: session %llu names it",
+                         (unsigned long long)branch, (unsigned long long)session);
+}
+
+/* "; they are kind 6, number 3": as far as it can be told. */
+static int add_lost_items(struct verifier *v, const struct tally_gap *gap,
+                          struct buf *text)
+{
+    enum { NAMED = 8 };
+    struct lost_items lost;
+    int rc = gap->of == TALLY_ITEMS
+                 ? lost_items_find(v->store, v->sha, gap->scope, &lost, v->error)
+                 : 0;
+    if (rc || gap->of != TALLY_ITEMS)
+        return rc;
+    for (size_t i = 0; i < lost.n && i < NAMED; i++)
+        buf_format(text, "%s kind %u, number %u", i ? ";" : ":", lost.at[i].kind,
+                   lost.at[i].n);
+    if (lost.n > NAMED)
+        buf_text(text, "; ...");
+    lost_items_release(&lost);
+    return 0;
+}
+
+static int missing_rows(void *context, const struct tally_gap *gap)
+{
+    struct verifier *v = context;
+    struct buf text = BUF_INIT;
+    buf_text(&text, gap->text);
+    int rc = add_lost_items(v, gap, &text);
+    buf_add(&text, "", 1);
+    if (!rc)
+        rc = buf_check(&text, v->error);
+    if (!rc) {
+        v->result.damaged++;
+        rc = verify_report(v, 0, NULL, "%s", text.data);
+    }
+    buf_release(&text);
+    return rc;
+}
+
+/* A damaged row may name any session. */
+static int verify_other_rows(struct verifier *v)
+{
+    uint64_t before = v->result.damaged;
+    int rc = store_verify_rows(v->store, bad_row, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = store_each_lost_session(v->store, missing_session, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = store_each_lost_branch(v->store, missing_branch, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = store_each_tally_gap(v->store, missing_rows, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = verify_messages(v);
+    return rc;
+}
+
+int verify_run_rows(struct verifier *v)
+{
+    int rc = verify_other_rows(v);
+    seqs_sort(&v->damaged);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_orphan(v->store, missing_run, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_bare_run(v->store, bare_run, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_lost_gen(v->store, missing_graph, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_lost_checkpoint(v->store, missing_checkpoint, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_lost_object(v->store, missing_object, v, v->error);
+    return rc;
+}
+
+/* The pass over all rows by seq. It keeps one small state per stream, so memory grows
+ * with the number of runs, not of checkpoints.
+ *
+ * * A record that follows a damaged one is not damaged itself: links are compared only
+ * between sound records, and a link to any other record becomes a question for later.
+ */
 
 struct stream_state {
     uint8_t namespace_id;

@@ -9,7 +9,7 @@
 #ifndef EXECUTOR_STATE_TURN_H
 #define EXECUTOR_STATE_TURN_H
 
-#include "checkpoint/states.h"
+#include "checkpoint/payload.h"
 #include "process/capture.h"
 #include "storage/rows_attempt.h"
 

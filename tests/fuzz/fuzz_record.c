@@ -2,8 +2,8 @@
 /* One record: as it stands with its SHA-256 (the gate), and with the SHA-256 computed
  * anew, so that header, image check, libtpl and the packed states see the bytes. What
  * is taken must be written back as the very same bytes. */
+#include "checkpoint/chain.h"
 #include "checkpoint/payload.h"
-#include "checkpoint/record.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct sha256 *sha;

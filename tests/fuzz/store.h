@@ -3,9 +3,9 @@
 #ifndef TESTS_FUZZ_STORE_H
 #define TESTS_FUZZ_STORE_H
 
+#include "checkpoint/chain.h"
 #include "checkpoint/find.h"
 #include "checkpoint/outcomes.h"
-#include "checkpoint/row_int.h"
 #include "storage/object.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"

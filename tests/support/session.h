@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_SESSION_H
 #define TESTS_SUPPORT_SESSION_H
 
-#include "checkpoint/payload_kind.h"
+#include "checkpoint/chain.h"
 #include "tests/support/checkpoint.h"
 
 enum { NOTES = 4, SESSION = 1 };

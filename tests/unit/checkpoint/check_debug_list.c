@@ -3,7 +3,7 @@
  * deleted, pruned around, and exported as heads. */
 #include "tests/support/sessions/sections.h"
 
-#include "checkpoint/row_int.h"
+#include "checkpoint/chain.h"
 #include "storage/rows_checkpoint.h"
 
 /* One run of 3 checkpoints; sessions "cache" (main 3, side 2) and "disk" (main 1). */
@@ -266,13 +266,13 @@ END_TEST
 
 static int note_seq(void *context, const struct cairn_checkpoint_info *info)
 {
-    struct seqs *seqs = context;
+    struct seq_set *seqs = context;
     return seqs_add(seqs, info->seq);
 }
 
-static struct seqs seqs_of(struct lab *lab, struct cairn_checkpoint_filter filter)
+static struct seq_set seqs_of(struct lab *lab, struct cairn_checkpoint_filter filter)
 {
-    struct seqs seqs = {0};
+    struct seq_set seqs = {0};
     MUST(lab, cairn_checkpoint_list(lab->store, &filter, note_seq, &seqs, NULL,
                                     &lab->error));
     return seqs;
@@ -283,13 +283,13 @@ static void expect_pages(struct lab *lab, struct cairn_checkpoint_filter filter)
 {
     filter.page =
         (struct cairn_page){.all = true, .oldest_first = filter.page.oldest_first};
-    struct seqs all = seqs_of(lab, filter);
+    struct seq_set all = seqs_of(lab, filter);
     filter.page.all = false;
     for (uint32_t limit = 1; limit <= 7; limit += 2)
         for (size_t offset = 0; offset < all.n + 2; offset++) {
             filter.page.limit = limit;
             filter.page.offset = offset;
-            struct seqs part = seqs_of(lab, filter);
+            struct seq_set part = seqs_of(lab, filter);
             size_t left = offset < all.n ? all.n - offset : 0;
             ck_assert_uint_eq(part.n, left < limit ? left : limit);
             ck_assert(part.n == 0 ||
@@ -297,7 +297,7 @@ static void expect_pages(struct lab *lab, struct cairn_checkpoint_filter filter)
             seqs_release(&part);
         }
     filter.page.offset = UINT64_MAX;
-    struct seqs none = seqs_of(lab, filter);
+    struct seq_set none = seqs_of(lab, filter);
     ck_assert_uint_eq(none.n, 0);
     filter.page.offset = INT64_MAX;
     none = seqs_of(lab, filter);
@@ -320,7 +320,7 @@ START_TEST(pages)
         for (size_t at = 0; at < sizeof filters / sizeof filters[0]; at++)
             expect_pages(s.lab, filters[at]);
     }
-    struct seqs newest = seqs_of(
+    struct seq_set newest = seqs_of(
         s.lab, (struct cairn_checkpoint_filter){.session = s.cache, .page.limit = 3});
     ck_assert_uint_eq(newest.at[0], s.on_side[1]);
     ck_assert_uint_eq(newest.at[1], s.on_main[2]);

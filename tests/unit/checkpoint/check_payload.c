@@ -3,7 +3,6 @@
  */
 #include "base/limits.h"
 #include "cairn/outcome.h"
-#include "checkpoint/packed_int.h"
 #include "checkpoint/payload.h"
 #include "tests/support/suite.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The record codec, and the worked examples of docs/format.md. */
 #include "cairn/outcome.h"
+#include "checkpoint/chain.h"
 #include "checkpoint/payload.h"
-#include "checkpoint/record.h"
 #include "checkpoint/sections.h"
 #include "storage/rows_checkpoint.h"
 #include "tests/support/suite.h"

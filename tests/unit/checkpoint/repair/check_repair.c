@@ -6,7 +6,7 @@
 
 #include "base/lock.h"
 #include "base/os.h"
-#include "checkpoint/row_int.h"
+#include "checkpoint/chain.h"
 #include "storage/object.h"
 #include "storage/rescue/salvage.h"
 #include "storage/rows_attempt.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static struct cairn_repair_result result;
-static struct seqs lost;
+static struct seq_set lost;
 
 static int note_loss(void *context, const struct cairn_loss *loss)
 {

@@ -2,8 +2,8 @@
 /* make: above */
 /* What deleted ranges leave behind: any checkpoint may go, and those that stay can be
  * rebuilt across the gap as before. */
-#include "checkpoint/change_int.h"
 #include "checkpoint/gc/gc.h"
+#include "checkpoint/tombstones_int.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"
 #include "tests/support/gc.h"
