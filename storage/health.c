@@ -57,17 +57,14 @@ int store_check_pages(struct cairn_store *store, int (*each)(void *, const char 
     struct query query;
     store_assert_open(store);
     assert(each);
-    int rc = query_start(&query, store->db, SQL_CHECK_PAGES, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_CHECK_PAGES, NO_VALUES, error);
+    while (query_step(&query)) {
         struct str text = query_text(&query, 0);
-        rc = check_reading(store, text.ptr, error);
-        if (!rc)
-            rc = each_line(text, each, context);
-        if (rc)
-            break;
+        query.rc = check_reading(store, text.ptr, error);
+        if (!query.rc)
+            query.rc = each_line(text, each, context);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 /* Whether the rows are what was written: their checksums, table by table. */
@@ -161,19 +158,17 @@ static int verify_kind(struct cairn_store *store, const struct row_kind *kind,
     struct sql_value values[ROW_COLUMNS_MOST] = {{0}};
     struct query query;
     assert(kind->columns <= ROW_COLUMNS_MOST);
-    int rc = query_start(&query, store->db, kind->id, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, kind->id, NO_VALUES, error);
+    while (query_step(&query)) {
         for (int i = 0; i < kind->columns; i++)
             values[i] = query_value(&query, i);
         int sound = is_sound(store, kind, values, strict, error);
-        rc = sound < 0 ? sound
-             : sound   ? 0
-                       : report_bad_row(store, kind, values, bad, context, error);
-        if (rc)
-            break;
+        query.rc = sound < 0 ? sound
+                   : sound   ? 0
+                             : report_bad_row(store, kind, values, bad, context, error);
     }
     query_end(&query);
-    return rc;
+    return query.rc;
 }
 
 /* A store of version 1 or 2 that nobody has migrated yet has no such columns. */

@@ -24,18 +24,17 @@ static int get_source(struct cairn_store *store, struct object_source *source,
     return store->codec ? 0 : error_nomem(error);
 }
 
-/* The row of that name: 1, 0: there is none, or an error. `row` has views until
- * query_end, which the caller calls in any case. */
-static int find_row(struct db *db, const struct digest *name, struct query *query,
-                    struct object_row *row, struct cairn_error *error)
+/* Whether there is a row of that name. `row` has views until query_end, which the
+ * caller calls in any case. */
+static bool find_row(struct db *db, const struct digest *name, struct query *query,
+                     struct object_row *row, struct cairn_error *error)
 {
-    int rc = query_start(query, db, SQL_GET_OBJECT,
-                         VALUES(value_blob(digest_view(name))), error);
-    if (!rc)
-        rc = query_step(query, error);
-    if (rc > 0)
+    query_start(query, db, SQL_GET_OBJECT, VALUES(value_blob(digest_view(name))),
+                error);
+    bool found = query_step(query);
+    if (found)
         object_from(query, row);
-    return rc;
+    return found;
 }
 
 /* ---- Getting ---- */
@@ -52,19 +51,17 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
     int rc = get_source(store, &source, error);
     if (rc)
         return rc;
-    rc = find_row(store->db, digest, &query, &row, error);
-    if (rc == 0) {
-        rc = error_set(error, CAIRN_ENOTFOUND, "the store has no object %s", hex);
-    } else if (rc > 0) {
+    if (find_row(store->db, digest, &query, &row, error)) {
         const char *why;
-        rc = object_read(&source, &row, out, &why, error);
-        if (!rc && why)
-            rc = error_set(error, CAIRN_EDAMAGED,
-                           "the stored object %s is damaged (%s): run `cairn doctor`",
-                           hex, why);
+        query.rc = object_read(&source, &row, out, &why, error);
+        if (!query.rc && why)
+            query.rc = error_set(
+                error, CAIRN_EDAMAGED,
+                "the stored object %s is damaged (%s): run `cairn doctor`", hex, why);
+    } else if (!query.rc) {
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "the store has no object %s", hex);
     }
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }
 
 int store_has_object(struct cairn_store *store, const struct digest *digest, bool *has,
@@ -84,18 +81,15 @@ int store_object_room(struct cairn_store *store, const struct digest *digest,
     struct query query;
     store_assert_open(store);
     *room = (struct object_room){.there = false};
-    int rc = query_start(&query, store->db, SQL_OBJECT_ROOM,
-                         VALUES(value_blob(digest_view(digest))), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, store->db, SQL_OBJECT_ROOM,
+                VALUES(value_blob(digest_view(digest))), error);
+    if (query_step(&query)) {
         room->there = true;
         room->size = query_u64(&query, 0);
         room->stored = query_u64(&query, 1);
         room->based = digest_from(query_blob(&query, 2), &room->base);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_room(struct cairn_store *store, uint64_t *bytes, uint64_t *free_bytes,
@@ -204,13 +198,11 @@ static int find_object(const struct object_source *source, const struct digest *
     struct query query;
     struct object_row row;
     *found = (struct found_object){0};
-    int rc = find_row(source->db, digest, &query, &row, error);
-    if (rc > 0) {
+    if (find_row(source->db, digest, &query, &row, error)) {
         found->id = row.id;
-        rc = row_has(source, &row, content, &found->good, error);
+        query.rc = row_has(source, &row, content, &found->good, error);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 /* Sets prefix and base if the object of that name can be one. The prefix lies in
@@ -223,18 +215,16 @@ static int find_base(const struct object_source *source, const struct digest *na
     struct object_row row;
     struct object_chain chain;
     const char *why = NULL;
-    int rc = find_row(source->db, name, &query, &row, error);
-    if (rc > 0) {
-        rc = object_chain(source->db, &row, &chain, &why, error);
+    if (find_row(source->db, name, &query, &row, error)) {
+        query.rc = object_chain(source->db, &row, &chain, &why, error);
         buf_clear(content);
-        if (!rc && !why && chain.n < LIMIT_OBJECT_BASES) {
-            rc = object_read(source, &row, content, &why, error);
-            object->prefix = rc || why ? object->prefix : buf_view(content);
+        if (!query.rc && !why && chain.n < LIMIT_OBJECT_BASES) {
+            query.rc = object_read(source, &row, content, &why, error);
+            object->prefix = query.rc || why ? object->prefix : buf_view(content);
             object->base = row.id;
         }
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 /* What is there damaged is mended by itself: as a delta it might become the base of its
@@ -308,28 +298,26 @@ static int try_base(struct rebase *r, struct str name)
 static int try_bases(struct rebase *r)
 {
     int rc = 0;
-    for (unsigned i = 1; i < r->chain.n && rc >= 0 && !r->object.base; i++) {
+    for (unsigned i = 1; i < r->chain.n && !rc && !r->object.base; i++) {
         struct query query;
-        rc = query_start(&query, r->source->db, SQL_NTH_OBJECT,
-                         VALUES(value_u64(r->chain.ids[i])), r->error);
-        if (!rc && (rc = query_step(&query, r->error)) > 0)
-            rc = try_base(r, query_blob(&query, OBJECT_DIGEST_AT));
-        query_end(&query);
+        query_start(&query, r->source->db, SQL_NTH_OBJECT,
+                    VALUES(value_u64(r->chain.ids[i])), r->error);
+        if (query_step(&query))
+            query.rc = try_base(r, query_blob(&query, OBJECT_DIGEST_AT));
+        rc = query_end(&query);
     }
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* Else all that are made from one base would become whole. */
 static int try_siblings(struct rebase *r)
 {
     struct query query;
-    int rc =
-        query_start(&query, r->source->db, SQL_EACH_SIBLING,
-                    VALUES(value_u64(r->row.base), value_u64(r->row.id)), r->error);
-    while (rc >= 0 && !r->object.base && (rc = query_step(&query, r->error)) > 0)
-        rc = try_base(r, query_blob(&query, 0));
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, r->source->db, SQL_EACH_SIBLING,
+                VALUES(value_u64(r->row.base), value_u64(r->row.id)), r->error);
+    while (!r->object.base && query_step(&query))
+        query.rc = try_base(r, query_blob(&query, 0));
+    return query_end(&query);
 }
 
 /* *done: its content was read. */
@@ -337,16 +325,14 @@ static int read_whole(struct rebase *r, struct buf *content, bool *done)
 {
     struct query query;
     const char *why = NULL;
-    int rc = find_row(r->source->db, r->object.digest, &query, &r->row, r->error);
-    bool there = rc > 0;
+    bool there = find_row(r->source->db, r->object.digest, &query, &r->row, r->error);
     if (there)
-        rc = object_chain(r->source->db, &r->row, &r->chain, &why, r->error);
-    if (there && !rc && !why)
-        rc = object_read(r->source, &r->row, content, &why, r->error);
-    query_end(&query);
-    *done = there && !rc && !why;
+        query.rc = object_chain(r->source->db, &r->row, &r->chain, &why, r->error);
+    if (there && !query.rc && !why)
+        query.rc = object_read(r->source, &r->row, content, &why, r->error);
+    *done = there && !query.rc && !why;
     r->object.content = buf_view(content);
-    return rc;
+    return query_end(&query);
 }
 
 int store_rebase_object(struct cairn_store *store, const struct digest *digest,
@@ -434,18 +420,15 @@ int store_verify_objects(struct cairn_store *store, uint64_t *checked,
     struct query query;
     store_assert_open(store);
     uint64_t n = 0;
-    int rc = query_start(&query, store->db, SQL_EACH_OBJECT, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_OBJECT, NO_VALUES, error);
+    while (query_step(&query)) {
         struct object_row row;
         object_from(&query, &row);
         n++;
-        rc = verify_row(store, &row, bad, context, error);
-        if (rc)
-            break;
+        query.rc = verify_row(store, &row, bad, context, error);
     }
-    query_end(&query);
-    if (rc < 0)
-        return rc;
-    *checked = n;
-    return 0;
+    int rc = query_end(&query);
+    if (!rc)
+        *checked = n;
+    return rc;
 }

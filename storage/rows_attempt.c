@@ -116,63 +116,45 @@ static void attempt_from(const struct query *query, struct attempt_row *row)
                               row->started_ns ? row->started_ns : row->intent_ns);
 }
 
-static int each_row(struct query *query, attempt_row_fn *each, void *context,
-                    struct cairn_error *error)
+static int each_row(struct cairn_store *store, enum sql_id id,
+                    const struct sql_value *values, size_t n, attempt_row_fn *each,
+                    void *context, struct cairn_error *error)
 {
-    int rc;
+    struct query query;
+    store_assert_open(store);
     assert(each);
-    while ((rc = query_step(query, error)) > 0) {
+    query_start(&query, store->db, id, values, n, error);
+    while (query_step(&query)) {
         struct attempt_row row;
-        attempt_from(query, &row);
-        rc = each(context, &row);
-        if (rc)
-            break;
+        attempt_from(&query, &row);
+        query.rc = each(context, &row);
     }
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_each_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
                        uint32_t task, attempt_row_fn *each, void *context,
                        struct cairn_error *error)
 {
-    struct query query;
-    store_assert_open(store);
-    int rc =
-        query_start(&query, store->db, SQL_EACH_ATTEMPT,
-                    VALUES(value_u64(run), value_int(gen), value_int(task)), error);
-    if (!rc)
-        rc = each_row(&query, each, context, error);
-    query_end(&query);
-    return rc;
+    return each_row(store, SQL_EACH_ATTEMPT,
+                    VALUES(value_u64(run), value_int(gen), value_int(task)), each,
+                    context, error);
 }
 
 int store_each_run_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
                            bool open_only, attempt_row_fn *each, void *context,
                            struct cairn_error *error)
 {
-    struct query query;
-    store_assert_open(store);
-    int rc = query_start(&query, store->db,
-                         open_only ? SQL_EACH_OPEN_ATTEMPT : SQL_EACH_RUN_ATTEMPT,
-                         VALUES(value_u64(run), value_int(gen)), error);
-    if (!rc)
-        rc = each_row(&query, each, context, error);
-    query_end(&query);
-    return rc;
+    return each_row(store, open_only ? SQL_EACH_OPEN_ATTEMPT : SQL_EACH_RUN_ATTEMPT,
+                    VALUES(value_u64(run), value_int(gen)), each, context, error);
 }
 
 int store_each_new_attempt(struct cairn_store *store, uint64_t run, uint64_t after,
                            attempt_row_fn *each, void *context,
                            struct cairn_error *error)
 {
-    struct query query;
-    store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_EACH_NEW_ATTEMPT,
-                         VALUES(value_u64(run), value_u64(after)), error);
-    if (!rc)
-        rc = each_row(&query, each, context, error);
-    query_end(&query);
-    return rc;
+    return each_row(store, SQL_EACH_NEW_ATTEMPT,
+                    VALUES(value_u64(run), value_u64(after)), each, context, error);
 }
 
 int store_get_attempt(struct cairn_store *store, const struct attempt_row *key,
@@ -180,22 +162,19 @@ int store_get_attempt(struct cairn_store *store, const struct attempt_row *key,
 {
     struct query query;
     store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_GET_ATTEMPT,
-                         VALUES(value_u64(key->run), value_int(key->gen),
-                                value_int(key->task), value_int(key->number)),
-                         error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, store->db, SQL_GET_ATTEMPT,
+                VALUES(value_u64(key->run), value_int(key->gen), value_int(key->task),
+                       value_int(key->number)),
+                error);
+    if (query_step(&query)) {
         struct attempt_row row;
         attempt_from(&query, &row);
-        rc = got ? got(context, &row) : 0;
-        rc = rc < 0 ? rc : 0;
-    } else if (rc == 0) {
-        rc = error_set(error, CAIRN_ENOTFOUND,
-                       "run %llu has no attempt %u of task %u (generation %u)",
-                       (unsigned long long)key->run, key->number, key->task, key->gen);
+        query.rc = got ? got(context, &row) : 0;
+    } else if (!query.rc) {
+        query.rc =
+            error_set(error, CAIRN_ENOTFOUND,
+                      "run %llu has no attempt %u of task %u (generation %u)",
+                      (unsigned long long)key->run, key->number, key->task, key->gen);
     }
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }

@@ -82,15 +82,13 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
                                        value_u64(first), value_u64(last)};
     struct query query;
     uint64_t rows = 0, size = 0;
-    int rc = query_start(&query, store->db, SQL_SIZE_CHECKPOINTS, values, 4, error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, store->db, SQL_SIZE_CHECKPOINTS, values, 4, error);
+    if (query_step(&query)) {
         rows = query_u64(&query, 0);
         size = query_u64(&query, 1);
     }
-    query_end(&query);
-    if (rc >= 0)
+    int rc = query_end(&query);
+    if (!rc)
         rc = tally_drop_rows(store, TALLY_ANNOTATIONS, 0, SQL_DROPPED_ANNOTATION_SUMS,
                              values, 4, error);
     if (!rc)
@@ -130,21 +128,16 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
 {
     struct query query;
     store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_GET_CHECKPOINT, VALUES(value_u64(seq)),
-                         error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, store->db, SQL_GET_CHECKPOINT, VALUES(value_u64(seq)), error);
+    if (query_step(&query)) {
         struct checkpoint_row row;
         checkpoint_from(store, &query, &row);
-        rc = got ? got(context, &row) : 0;
-        rc = rc < 0 ? rc : 0;
-    } else if (rc == 0) {
-        rc = error_set(error, CAIRN_ENOTFOUND, "there is no checkpoint %llu",
-                       (unsigned long long)seq);
+        query.rc = got ? got(context, &row) : 0;
+    } else if (!query.rc) {
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "there is no checkpoint %llu",
+                             (unsigned long long)seq);
     }
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }
 
 /* ---- Ranges ---- */
@@ -159,16 +152,13 @@ static int each_row(struct cairn_store *store, enum sql_id id,
 {
     struct query query;
     assert(each && n_values <= RANGE_VALUES);
-    int rc = query_start(&query, store->db, id, values, n_values, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, id, values, n_values, error);
+    while (query_step(&query)) {
         struct checkpoint_row row;
         checkpoint_from(store, &query, &row);
-        rc = each(context, &row);
-        if (rc)
-            break;
+        query.rc = each(context, &row);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 /* Which statements serve a range, and their parameters. */
@@ -222,18 +212,15 @@ static int get_extent(struct cairn_store *store, struct extent *extent,
 {
     struct query query;
     *extent = (struct extent){.min = 1};
-    int rc = query_start(&query, store->db, SQL_CHECKPOINT_EXTENT, NO_VALUES, error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, store->db, SQL_CHECKPOINT_EXTENT, NO_VALUES, error);
+    if (query_step(&query)) {
         int64_t min = query_int(&query, 0), max = query_int(&query, 1);
         *extent = (struct extent){.min = min > 0 ? (uint64_t)min : 0,
                                   .max = max > 0 ? (uint64_t)max : 0,
                                   .rows = query_u64(&query, 2),
                                   .certain = min >= 0};
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 /* The index has many rows in a page, but is read as a whole. */
@@ -362,17 +349,16 @@ int store_find_digest(struct cairn_store *store, struct str hex, uint64_t *seqs,
     if (!digest_bounds(hex, &low, &high))
         return error_set(error, CAIRN_EUSAGE, "\"%.*s\" is not 1 to 64 hex digits",
                          (int)(hex.len < 100 ? hex.len : 100), hex.ptr);
-    int rc = query_start(&query, store->db, SQL_FIND_DIGEST,
-                         VALUES(value_blob(digest_view(&low)),
-                                value_blob(digest_view(&high)), value_u64(max)),
-                         error);
-    while (rc >= 0 && n < max && (rc = query_step(&query, error)) > 0)
+    query_start(&query, store->db, SQL_FIND_DIGEST,
+                VALUES(value_blob(digest_view(&low)), value_blob(digest_view(&high)),
+                       value_u64(max)),
+                error);
+    while (n < max && query_step(&query))
         seqs[n++] = query_u64(&query, 0);
-    query_end(&query);
-    if (rc < 0)
-        return rc;
-    *found = n;
-    return 0;
+    int rc = query_end(&query);
+    if (!rc)
+        *found = n;
+    return rc;
 }
 
 int store_last_seq(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
@@ -465,17 +451,13 @@ int store_get_tombstone(struct cairn_store *store, uint64_t id,
     struct tombstone_reader reader = {got, context};
     store_assert_open(store);
     assert(got);
-    int rc =
-        query_start(&query, store->db, SQL_GET_TOMBSTONE, VALUES(value_u64(id)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0)
-        rc = read_tombstone(store, &query, id, &reader, error);
-    else if (rc == 0)
-        rc = error_set(error, CAIRN_ENOTFOUND, "there is no deleted range %llu",
-                       (unsigned long long)id);
-    query_end(&query);
-    return rc;
+    query_start(&query, store->db, SQL_GET_TOMBSTONE, VALUES(value_u64(id)), error);
+    if (query_step(&query))
+        query.rc = read_tombstone(store, &query, id, &reader, error);
+    else if (!query.rc)
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "there is no deleted range %llu",
+                             (unsigned long long)id);
+    return query_end(&query);
 }
 
 int store_delete_tombstone(struct cairn_store *store, uint64_t id,
@@ -484,35 +466,30 @@ int store_delete_tombstone(struct cairn_store *store, uint64_t id,
     return store_write(store, SQL_DELETE_TOMBSTONE, VALUES(value_u64(id)), error);
 }
 
-struct tombstone_visit {
-    int (*each)(void *, const struct tombstone_row *);
-    void *context;
-};
-
-/* Goes through the rows of a query that was started (rc 0), and ends it. */
-static int visit_tombstones(struct query *query, int rc,
-                            const struct tombstone_visit *visit,
-                            struct cairn_error *error)
+static int each_tombstone(struct cairn_store *store, enum sql_id id,
+                          const struct sql_value *values, size_t n,
+                          int (*each)(void *, const struct tombstone_row *),
+                          void *context, struct cairn_error *error)
 {
-    while (rc >= 0 && (rc = query_step(query, error)) > 0) {
+    struct query query;
+    store_assert_open(store);
+    query_start(&query, store->db, id, values, n, error);
+    while (query_step(&query)) {
         struct tombstone_row row = {
-            .id = query_u64(query, TOMBSTONE_ID_AT),
-            .namespace_id = query_u8(query, TOMBSTONE_NAMESPACE_AT),
-            .stream = query_u64(query, TOMBSTONE_STREAM_AT),
-            .first = query_u64(query, TOMBSTONE_FIRST_SEQ_AT),
-            .last = query_u64(query, TOMBSTONE_LAST_SEQ_AT),
-            .count = query_u64(query, TOMBSTONE_COUNT_AT),
-            .time_ns = query_int(query, TOMBSTONE_TIME_NS_AT),
-            .change_bytes = query_u64(query, TOMBSTONE_CHANGE_BYTES_AT),
+            .id = query_u64(&query, TOMBSTONE_ID_AT),
+            .namespace_id = query_u8(&query, TOMBSTONE_NAMESPACE_AT),
+            .stream = query_u64(&query, TOMBSTONE_STREAM_AT),
+            .first = query_u64(&query, TOMBSTONE_FIRST_SEQ_AT),
+            .last = query_u64(&query, TOMBSTONE_LAST_SEQ_AT),
+            .count = query_u64(&query, TOMBSTONE_COUNT_AT),
+            .time_ns = query_int(&query, TOMBSTONE_TIME_NS_AT),
+            .change_bytes = query_u64(&query, TOMBSTONE_CHANGE_BYTES_AT),
         };
-        digest_from(query_blob(query, TOMBSTONE_BEFORE_AT), &row.before);
-        digest_from(query_blob(query, TOMBSTONE_AFTER_AT), &row.after);
-        rc = visit->each(visit->context, &row);
-        if (rc)
-            break;
+        digest_from(query_blob(&query, TOMBSTONE_BEFORE_AT), &row.before);
+        digest_from(query_blob(&query, TOMBSTONE_AFTER_AT), &row.after);
+        query.rc = each(context, &row);
     }
-    query_end(query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
@@ -520,15 +497,10 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
                          int (*each)(void *, const struct tombstone_row *),
                          void *context, struct cairn_error *error)
 {
-    struct query query;
-    struct tombstone_visit visit = {each, context};
-    store_assert_open(store);
     assert(each);
-    int rc =
-        query_start(&query, store->db,
-                    namespace_id && stream ? SQL_EACH_TOMBSTONE_OF : SQL_EACH_TOMBSTONE,
-                    VALUES(value_int(namespace_id), value_u64(stream)), error);
-    return visit_tombstones(&query, rc, &visit, error);
+    return each_tombstone(
+        store, namespace_id && stream ? SQL_EACH_TOMBSTONE_OF : SQL_EACH_TOMBSTONE,
+        VALUES(value_int(namespace_id), value_u64(stream)), each, context, error);
 }
 
 int store_each_tombstone_within(struct cairn_store *store, uint8_t namespace_id,
@@ -536,15 +508,11 @@ int store_each_tombstone_within(struct cairn_store *store, uint8_t namespace_id,
                                 int (*each)(void *, const struct tombstone_row *),
                                 void *context, struct cairn_error *error)
 {
-    struct query query;
-    struct tombstone_visit visit = {each, context};
-    store_assert_open(store);
     assert(each && namespace_id && stream);
-    int rc = query_start(&query, store->db, SQL_EACH_TOMBSTONE_WITHIN,
-                         VALUES(value_int(namespace_id), value_u64(stream),
-                                value_u64(first), value_u64(last)),
-                         error);
-    return visit_tombstones(&query, rc, &visit, error);
+    return each_tombstone(store, SQL_EACH_TOMBSTONE_WITHIN,
+                          VALUES(value_int(namespace_id), value_u64(stream),
+                                 value_u64(first), value_u64(last)),
+                          each, context, error);
 }
 
 int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,

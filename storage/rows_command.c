@@ -121,14 +121,11 @@ int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
     struct query query;
     store_assert_open(store);
     *row = (struct command_row){0};
-    int rc = query_start(&query, store->db, SQL_NEXT_COMMAND,
-                         VALUES(value_u64(run), value_u64(after)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0)
-        rc = read_command(store, &query, row, data, error);
-    query_end(&query);
-    return rc;
+    query_start(&query, store->db, SQL_NEXT_COMMAND,
+                VALUES(value_u64(run), value_u64(after)), error);
+    if (query_step(&query))
+        query.rc = read_command(store, &query, row, data, error);
+    return query_end(&query);
 }
 
 static int take_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
@@ -323,25 +320,24 @@ int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
     struct query query;
     store_assert_open(store);
     assert(each);
-    bool damaged = false, stopped = false;
+    bool damaged = false;
     uint32_t task = 0;
-    int rc = query_start(&query, store->db, SQL_EACH_CLAIM,
-                         VALUES(value_u64(run), value_int(gen)), error);
-    while (rc >= 0 && !stopped && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_CLAIM,
+                VALUES(value_u64(run), value_int(gen)), error);
+    while (query_step(&query)) {
         struct claim_row row;
-        rc = claim_from(store, &query, &row, error);
-        if (rc)
+        query.rc = claim_from(store, &query, &row, error);
+        if (query.rc)
             break;
         if (!row.sum_ok && !damaged) {
             damaged = true;
             task = row.task;
         }
-        rc = each(context, &row);
-        stopped = rc != 0;
+        query.rc = each(context, &row);
     }
-    query_end(&query);
-    if (rc < 0 || stopped || !damaged)
-        return rc < 0 ? rc : 0;
+    int rc = query_end(&query);
+    if (query.rc || !damaged)
+        return rc;
     return error_set(error, CAIRN_EDAMAGED,
                      "the claim of task %u (generation %u) of run %llu is damaged: its "
                      "token is void, take the task again with `cairn claim RUN TASK`",

@@ -61,17 +61,14 @@ int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
     struct query query;
     store_assert_open(store);
     assert(each);
-    int rc = query_start(&query, store->db, SQL_EACH_EVENT,
-                         VALUES(value_u64(run), value_u64(after)), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_EVENT,
+                VALUES(value_u64(run), value_u64(after)), error);
+    while (query_step(&query)) {
         struct event_row row;
         event_from(&query, &row);
-        rc = each(context, &row);
-        if (rc)
-            break;
+        query.rc = each(context, &row);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint64_t id,
@@ -80,22 +77,18 @@ int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint
     struct query query;
     store_assert_open(store);
     assert(got);
-    int rc = query_start(&query, store->db, SQL_GET_EVENT,
-                         VALUES(value_u64(run), value_u64(turn), value_u64(id)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, store->db, SQL_GET_EVENT,
+                VALUES(value_u64(run), value_u64(turn), value_u64(id)), error);
+    if (query_step(&query)) {
         struct event_row row;
         event_from(&query, &row);
-        rc = got(context, &row);
-        rc = rc < 0 ? rc : 0;
-    } else if (rc == 0) {
-        rc = error_set(
+        query.rc = got(context, &row);
+    } else if (!query.rc) {
+        query.rc = error_set(
             error, CAIRN_ENOTFOUND, "run %llu has no event %llu in turn %llu",
             (unsigned long long)run, (unsigned long long)id, (unsigned long long)turn);
     }
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }
 
 /* ---- Turns ---- */

@@ -206,20 +206,17 @@ int store_each_object(struct cairn_store *store, uint64_t up_to, uint32_t limit,
     struct query query;
     assert(limit && each);
     store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_EACH_OBJECT_SIZE,
-                         VALUES(value_u64(up_to), value_int(limit)), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_OBJECT_SIZE,
+                VALUES(value_u64(up_to), value_int(limit)), error);
+    while (query_step(&query)) {
         struct object_size object = {.id = query_u64(&query, 0),
                                      .bytes = query_u64(&query, 2),
                                      .base = query_u64(&query, 3)};
         object.sound = digest_from(query_blob(&query, 1), &object.digest);
         object.based = digest_from(query_blob(&query, 4), &object.base_digest);
-        rc = each(context, &object);
-        if (rc)
-            break;
+        query.rc = each(context, &object);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_delete_object(struct cairn_store *store, const struct object_size *object,
@@ -250,18 +247,15 @@ int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
     struct query query;
     store_assert_open(store);
     assert(each);
-    int rc = query_start(&query, store->db, SQL_EACH_GRAPH_USED, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_GRAPH_USED, NO_VALUES, error);
+    while (query_step(&query)) {
         struct digest digest;
         uint64_t run = query_u64(&query, 0);
-        rc = digest_from(query_blob(&query, 1), &digest)
-                 ? each(context, run, &digest)
-                 : damaged_reference(run, error);
-        if (rc)
-            break;
+        query.rc = digest_from(query_blob(&query, 1), &digest)
+                       ? each(context, run, &digest)
+                       : damaged_reference(run, error);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 static int each_object_of(const struct query *query, used_object_fn *each,
@@ -289,22 +283,18 @@ int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
     assert(limit && each);
     store_assert_open(store);
     uint32_t n = 0;
-    int rc =
-        query_start(&query, store->db, SQL_EACH_ATTEMPT_USED,
-                    VALUES(value_u64(from->run), value_u64(from->gen),
-                           value_u64(from->task), value_u64(from->n), value_int(limit)),
-                    error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_ATTEMPT_USED,
+                VALUES(value_u64(from->run), value_u64(from->gen),
+                       value_u64(from->task), value_u64(from->n), value_int(limit)),
+                error);
+    while (query_step(&query)) {
         *from = (struct attempt_key){query_u64(&query, 0), query_u64(&query, 1),
                                      query_u64(&query, 2), query_u64(&query, 3)};
         n++;
-        rc = each_object_of(&query, each, context, error);
-        if (rc)
-            break;
+        query.rc = each_object_of(&query, each, context, error);
     }
-    query_end(&query);
     *rows = n;
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 /* ---- Runs ---- */
@@ -351,12 +341,10 @@ static int delete_some(struct cairn_store *store, enum sql_id id, uint64_t run,
 {
     struct query query;
     assert(limit);
-    int rc = query_start(&query, store->db, id,
-                         VALUES(value_u64(run), value_int(limit)), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+    query_start(&query, store->db, id, VALUES(value_u64(run), value_int(limit)), error);
+    while (query_step(&query))
         ++*rows;
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_delete_leftovers(struct cairn_store *store, uint64_t run, uint32_t limit,

@@ -25,16 +25,13 @@ int store_each_gap(struct cairn_store *store,
     store_assert_open(store);
     assert(each);
     uint64_t next = 1;
-    int rc = query_start(&query, store->db, SQL_EACH_TAKEN_SEQ, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_TAKEN_SEQ, NO_VALUES, error);
+    while (query_step(&query)) {
         uint64_t first = query_u64(&query, 0), last = query_u64(&query, 1);
-        rc = first > next ? each(context, next, first - 1) : 0;
-        if (rc)
-            break;
+        query.rc = first > next ? each(context, next, first - 1) : 0;
         next = last >= next ? last + 1 : next;
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_each_lost_object(struct cairn_store *store,
@@ -44,15 +41,12 @@ int store_each_lost_object(struct cairn_store *store,
     struct query query;
     store_assert_open(store);
     assert(each);
-    int rc = query_start(&query, store->db, SQL_EACH_LOST_OBJECT, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_LOST_OBJECT, NO_VALUES, error);
+    while (query_step(&query)) {
         struct str hex = query_text(&query, 0);
-        rc = each(context, hex.len ? hex.ptr : "");
-        if (rc)
-            break;
+        query.rc = each(context, hex.len ? hex.ptr : "");
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_put_known_loss(struct cairn_store *store, const char *hex,
@@ -78,16 +72,13 @@ int store_each_known_loss(struct cairn_store *store,
     struct query query;
     struct digest digest;
     store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_EACH_KNOWN_LOSS, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_KNOWN_LOSS, NO_VALUES, error);
+    while (query_step(&query)) {
         struct str hex = query_text(&query, 0);
         bool sound = hex.len == 2 * DIGEST_SIZE && bytes_of_hex(hex, digest.bytes);
-        rc = sound ? each(context, &digest) : 0;
-        if (rc)
-            break;
+        query.rc = sound ? each(context, &digest) : 0;
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
@@ -119,12 +110,10 @@ int store_tally_rows(struct cairn_store *store, enum tally_of of, uint64_t scope
     const struct sql_value bound[] = {
         value_int(scope > INT64_MAX ? INT64_MAX : (int64_t)scope)};
     *found = (struct row_tally){0};
-    int rc = query_start(&query, store->db, tallied[of].sums, bound, tallied[of].scoped,
-                         error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+    query_start(&query, store->db, tallied[of].sums, bound, tallied[of].scoped, error);
+    while (query_step(&query))
         tally_add(found, query_blob(&query, 0));
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 enum { GAP_BYTES = 200 };
@@ -191,19 +180,16 @@ static int look_at_sessions(struct cairn_store *store, const struct looking *loo
                             struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, store->db, SQL_EACH_TALLIED, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_TALLIED, NO_VALUES, error);
+    while (query_step(&query)) {
         uint64_t session = query_u64(&query, 0);
-        rc = look_at(store, TALLY_ITEMS, session, looking, error);
-        if (!rc)
-            rc = look_at(store, TALLY_LOG, session, looking, error);
-        if (!rc)
-            rc = look_at(store, TALLY_MESSAGES, session, looking, error);
-        if (rc)
-            break;
+        query.rc = look_at(store, TALLY_ITEMS, session, looking, error);
+        if (!query.rc)
+            query.rc = look_at(store, TALLY_LOG, session, looking, error);
+        if (!query.rc)
+            query.rc = look_at(store, TALLY_MESSAGES, session, looking, error);
     }
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }
 
 int store_each_tally_gap(struct cairn_store *store, tally_gap_fn *each, void *context,

@@ -198,16 +198,13 @@ static int walk_rows(struct cairn_store *store, const struct made_search *search
                      struct made_walk *w, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(
-        &query, store->db, SQL_EACH_META_RANGE,
-        VALUES(value_text(buf_view(&w->from)), value_text(buf_view(&w->to))), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = look_at_row(store, search, w, &query, error);
-        if (rc)
-            break;
-    }
+    query_start(&query, store->db, SQL_EACH_META_RANGE,
+                VALUES(value_text(buf_view(&w->from)), value_text(buf_view(&w->to))),
+                error);
+    while (query_step(&query))
+        query.rc = look_at_row(store, search, w, &query, error);
     query_end(&query);
-    return rc;
+    return query.rc;
 }
 
 int store_each_made(struct cairn_store *store, const struct made_search *search,

@@ -23,17 +23,16 @@ int store_setting(struct cairn_store *store, const char *key, char *out, size_t 
     struct query query;
     assert(key[0] && size > 0);
     store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_GET_META,
-                         VALUES(value_text(str_of(key))), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, store->db, SQL_GET_META, VALUES(value_text(str_of(key))),
+                error);
+    bool found = query_step(&query);
+    if (found) {
         struct str text = query_text(&query, 0);
         snprintf(out, size, "%.*s", (int)(text.len < size ? text.len : size),
                  text.len ? text.ptr : "");
     }
-    query_end(&query);
-    return rc;
+    int rc = query_end(&query);
+    return rc ? rc : found;
 }
 
 int store_set_setting(struct cairn_store *store, const char *key, const char *text,
@@ -105,14 +104,11 @@ int store_sound_setting(struct cairn_store *store, const char *key, char *out,
     if (rc < 0)
         return rc;
     setting.strict = strcmp(sums, "all") == 0;
-    rc = query_start(&query, store->db, SQL_META_BESIDE,
-                     VALUES(value_text(setting.key)), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = check_setting(store, &query, &setting, error);
-        if (rc)
-            break;
-    }
-    query_end(&query);
+    query_start(&query, store->db, SQL_META_BESIDE, VALUES(value_text(setting.key)),
+                error);
+    while (query_step(&query))
+        query.rc = check_setting(store, &query, &setting, error);
+    rc = query_end(&query);
     return rc ? rc : setting.found;
 }
 
@@ -151,16 +147,12 @@ int store_each_setting(struct cairn_store *store, const char *prefix,
     store_assert_open(store);
     memcpy(end, prefix, n + 1);
     end[n - 1]++;
-    int rc =
-        query_start(&query, store->db, SQL_EACH_META_RANGE,
-                    VALUES(value_text(str_of(prefix)), value_text(str_of(end))), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_text(&query, 0));
-        if (rc)
-            break;
-    }
+    query_start(&query, store->db, SQL_EACH_META_RANGE,
+                VALUES(value_text(str_of(prefix)), value_text(str_of(end))), error);
+    while (query_step(&query))
+        query.rc = each(context, query_text(&query, 0));
     query_end(&query);
-    return rc;
+    return query.rc;
 }
 
 /* ---- The key for values of secrets ---- */
@@ -198,16 +190,14 @@ static int load_key(struct cairn_store *store, uint8_t key[KEY_BYTES],
                     struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, store->db, SQL_GET_META,
-                         VALUES(value_text(STR("secret_key"))), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0)
-        rc = decode_key(query_text(&query, 0), key, error);
-    else if (rc == 0)
-        rc = error_set(error, CAIRN_ENOTFOUND, "the store has no key for secrets yet");
-    query_end(&query);
-    return rc;
+    query_start(&query, store->db, SQL_GET_META, VALUES(value_text(STR("secret_key"))),
+                error);
+    if (query_step(&query))
+        query.rc = decode_key(query_text(&query, 0), key, error);
+    else if (!query.rc)
+        query.rc =
+            error_set(error, CAIRN_ENOTFOUND, "the store has no key for secrets yet");
+    return query_end(&query);
 }
 
 static int make_key(struct cairn_store *store, uint8_t key[KEY_BYTES],
@@ -358,14 +348,13 @@ int tally_drop_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
     int rc = open_tally(store, of, scope, &due, error);
     if (rc)
         return rc;
-    rc = query_start(&query, store->db, sums, values, n, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, sums, values, n, error);
+    while (query_step(&query)) {
         due->n -= due->n > 0;
         due->sum ^= sum_number(query_blob(&query, 0));
         store->tallies[of].changed = true;
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int tally_forget(struct cairn_store *store, enum tally_of of, uint64_t scope,

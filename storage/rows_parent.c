@@ -131,19 +131,18 @@ int store_find_inside(struct cairn_store *store, const struct inside_query *insi
     struct query query;
     store_assert_open(store);
     *run = 0;
-    int rc = query_start(
+    query_start(
         &query, store->db, SQL_EACH_INSIDE,
         VALUES(value_u64(inside->workflow), value_blob(digest_view(inside->params))),
         error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = parent_from(store, &query, was, error);
-        if (!rc && same_task(was, inside->parent)) {
+    while (query_step(&query)) {
+        query.rc = parent_from(store, &query, was, error);
+        if (!query.rc && same_task(was, inside->parent)) {
             *run = query_u64(&query, 0);
             break;
         }
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_newest_inside(struct cairn_store *store, const struct run_parent *parent,
@@ -154,10 +153,10 @@ int store_newest_inside(struct cairn_store *store, const struct run_parent *pare
     struct run_parent of;
     store_assert_open(store);
     *run = 0;
-    int rc = query_start(&query, store->db, SQL_EACH_RUN_PARENT, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = parent_from(store, &query, &of, error);
-        if (rc)
+    query_start(&query, store->db, SQL_EACH_RUN_PARENT, NO_VALUES, error);
+    while (query_step(&query)) {
+        query.rc = parent_from(store, &query, &of, error);
+        if (query.rc)
             break;
         if (parent ? same_task(&of, parent)
                    : !of.run || !query_int(&query, PARENT_THERE)) {
@@ -165,8 +164,7 @@ int store_newest_inside(struct cairn_store *store, const struct run_parent *pare
             break;
         }
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int store_each_unfinished(struct cairn_store *store, int (*each)(void *, uint64_t run),

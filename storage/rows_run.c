@@ -71,17 +71,14 @@ static int sum_stored(struct cairn_store *store, const struct run_row *row,
                       struct row_sum *sum, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, store->db, SQL_GET_WORKFLOW_NAME,
-                         VALUES(value_u64(row->workflow)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0)
-        rc = sum_row(store, row, query_text(&query, 0), sum, error);
-    else if (rc == 0)
-        rc = error_set(error, CAIRN_ENOTFOUND, "there is no workflow %llu",
-                       (unsigned long long)row->workflow);
-    query_end(&query);
-    return rc;
+    query_start(&query, store->db, SQL_GET_WORKFLOW_NAME,
+                VALUES(value_u64(row->workflow)), error);
+    if (query_step(&query))
+        query.rc = sum_row(store, row, query_text(&query, 0), sum, error);
+    else if (!query.rc)
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "there is no workflow %llu",
+                             (unsigned long long)row->workflow);
+    return query_end(&query);
 }
 
 enum { RUN_COLUMNS = RUN_COLUMNS_READ - 1 }; /* the name is joined */
@@ -215,22 +212,6 @@ static int run_from(struct cairn_store *store, const struct query *query,
     return 0;
 }
 
-static int each_row(struct cairn_store *store, struct query *query, run_row_fn *each,
-                    void *context, struct cairn_error *error)
-{
-    int rc;
-    assert(each);
-    while ((rc = query_step(query, error)) > 0) {
-        struct run_row row;
-        rc = run_from(store, query, &row, error);
-        if (!rc)
-            rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    return rc < 0 ? rc : 0;
-}
-
 int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
                   void *context, struct cairn_error *error)
 {
@@ -238,23 +219,19 @@ int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
     const struct sql_value key = value_u64(run);
     struct query query;
     struct run_row row;
-    int rc = query_start(&query, store->db, run ? SQL_GET_RUN : SQL_GET_NEWEST_RUN,
-                         &key, run ? 1 : 0, error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc == 0 && run)
-        rc = error_set(error, CAIRN_ENOTFOUND, "there is no run %llu",
-                       (unsigned long long)run);
-    else if (rc == 0)
-        rc = error_set(error, CAIRN_ENOTFOUND, "there is no run yet");
-    if (rc > 0)
-        rc = run_from(store, &query, &row, error);
-    if (rc == 0) {
-        rc = got ? got(context, &row) : 0;
-        rc = rc < 0 ? rc : 0;
+    query_start(&query, store->db, run ? SQL_GET_RUN : SQL_GET_NEWEST_RUN, &key,
+                run ? 1 : 0, error);
+    if (query_step(&query)) {
+        query.rc = run_from(store, &query, &row, error);
+        if (!query.rc && got)
+            query.rc = got(context, &row);
+    } else if (!query.rc && run) {
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "there is no run %llu",
+                             (unsigned long long)run);
+    } else if (!query.rc) {
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "there is no run yet");
     }
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }
 
 /* NULL matches runs with any parameters. */
@@ -269,6 +246,7 @@ int store_each_run(struct cairn_store *store, const struct run_filter *filter,
                    run_row_fn *each, void *context, struct cairn_error *error)
 {
     store_assert_open(store);
+    assert(each);
     const struct sql_value values[] = {
         value_u64(filter->workflow), params_value(filter),
         value_int(sql_limit(filter->limit)), value_int(sql_offset(filter->offset))};
@@ -276,12 +254,15 @@ int store_each_run(struct cairn_store *store, const struct run_filter *filter,
     enum sql_id ascending = any ? SQL_EACH_RUN_ASC : SQL_EACH_WORKFLOW_RUN_ASC;
     enum sql_id descending = any ? SQL_EACH_RUN_DESC : SQL_EACH_WORKFLOW_RUN_DESC;
     struct query query;
-    int rc = query_start(&query, store->db, filter->ascending ? ascending : descending,
-                         any ? values + 1 : values, any ? 3 : 4, error);
-    if (!rc)
-        rc = each_row(store, &query, each, context, error);
-    query_end(&query);
-    return rc;
+    query_start(&query, store->db, filter->ascending ? ascending : descending,
+                any ? values + 1 : values, any ? 3 : 4, error);
+    while (query_step(&query)) {
+        struct run_row row;
+        query.rc = run_from(store, &query, &row, error);
+        if (!query.rc)
+            query.rc = each(context, &row);
+    }
+    return query_end(&query);
 }
 
 int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
@@ -319,11 +300,10 @@ bool store_has_workflow(struct cairn_store *store, uint64_t id)
 {
     struct query query;
     store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_GET_WORKFLOW_NAME,
-                         VALUES(value_u64(id)), NULL);
-    rc = rc ? rc : query_step(&query, NULL);
+    query_start(&query, store->db, SQL_GET_WORKFLOW_NAME, VALUES(value_u64(id)), NULL);
+    bool has = query_step(&query);
     query_end(&query);
-    return rc > 0;
+    return has;
 }
 
 int store_last_gen(struct cairn_store *store, uint64_t run, uint32_t *gen,
@@ -378,23 +358,21 @@ int store_get_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
                         struct digest *graph, struct cairn_error *error)
 {
     struct query query;
-    struct digest found;
     store_assert_open(store);
-    int rc = query_start(&query, store->db, SQL_GET_RUN_GRAPH,
-                         VALUES(value_u64(run), value_int(gen)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc == 0)
-        rc = error_set(error, CAIRN_ENOTFOUND, "run %llu has no graph of generation %u",
-                       (unsigned long long)run, gen);
-    else if (rc > 0 && !digest_from(query_blob(&query, 0), &found))
-        rc = error_set(error, CAIRN_EDAMAGED,
-                       "the graph of run %llu, generation %u, is damaged: run `cairn "
-                       "doctor`",
-                       (unsigned long long)run, gen);
-    query_end(&query);
-    if (rc < 0)
-        return rc;
-    *graph = found;
-    return 0;
+    query_start(&query, store->db, SQL_GET_RUN_GRAPH,
+                VALUES(value_u64(run), value_int(gen)), error);
+    struct digest found;
+    if (!query_step(&query))
+        query.rc = query.rc ? query.rc
+                            : error_set(error, CAIRN_ENOTFOUND,
+                                        "run %llu has no graph of generation %u",
+                                        (unsigned long long)run, gen);
+    else if (!digest_from(query_blob(&query, 0), &found))
+        query.rc = error_set(
+            error, CAIRN_EDAMAGED,
+            "the graph of run %llu, generation %u, is damaged: run `cairn doctor`",
+            (unsigned long long)run, gen);
+    else
+        *graph = found;
+    return query_end(&query);
 }

@@ -342,13 +342,12 @@ int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *erro
 /* ---- Comparing the schema with the one that was made ---- */
 
 /* The statement has two columns: what it is, and the text that made it. */
-static int next_object(struct query *query, struct str *name, struct str *text,
-                       struct cairn_error *error)
+static int next_object(struct query *query, struct str *name, struct str *text)
 {
-    int rc = query_step(query, error);
-    *name = rc > 0 ? query_text(query, 0) : STR("");
-    *text = rc > 0 ? query_text(query, 1) : STR("");
-    return rc < 0 ? rc : 0;
+    bool found = query_step(query);
+    *name = found ? query_text(query, 0) : STR("");
+    *text = found ? query_text(query, 1) : STR("");
+    return query->rc;
 }
 
 static int report_object(struct str name, const char *what,
@@ -372,13 +371,12 @@ static bool is_of_sqlite(struct str name)
 
 /* Both lists are sorted by name. */
 static int compare_lists(struct query *is, struct query *should,
-                         int (*each)(void *, const char *line), void *context,
-                         struct cairn_error *error)
+                         int (*each)(void *, const char *line), void *context)
 {
     struct str name, text, wanted = STR(""), made = STR("");
-    int rc = next_object(is, &name, &text, error);
+    int rc = next_object(is, &name, &text);
     if (!rc)
-        rc = next_object(should, &wanted, &made, error);
+        rc = next_object(should, &wanted, &made);
     while (!rc && (name.len || wanted.len)) {
         int order = !name.len ? 1 : !wanted.len ? -1 : str_compare(name, wanted);
         if (order > 0)
@@ -388,9 +386,9 @@ static int compare_lists(struct query *is, struct query *should,
         else if (order == 0 && !str_equal(text, made))
             rc = report_object(name, "is not as it was made", each, context);
         if (!rc && order <= 0)
-            rc = next_object(is, &name, &text, error);
+            rc = next_object(is, &name, &text);
         if (!rc && order >= 0)
-            rc = next_object(should, &wanted, &made, error);
+            rc = next_object(should, &wanted, &made);
     }
     return rc < 0 ? rc : 0;
 }
@@ -399,12 +397,10 @@ static int compare_with(struct db *db, struct db *made,
                         int (*each)(void *, const char *line), void *context,
                         struct cairn_error *error)
 {
-    struct query is = {0}, should = {0};
-    int rc = query_start(&is, db, SQL_EACH_SCHEMA, NO_VALUES, error);
-    if (!rc)
-        rc = query_start(&should, made, SQL_EACH_SCHEMA, NO_VALUES, error);
-    if (!rc)
-        rc = compare_lists(&is, &should, each, context, error);
+    struct query is, should;
+    query_start(&is, db, SQL_EACH_SCHEMA, NO_VALUES, error);
+    query_start(&should, made, SQL_EACH_SCHEMA, NO_VALUES, error);
+    int rc = compare_lists(&is, &should, each, context);
     query_end(&is);
     query_end(&should);
     return rc;

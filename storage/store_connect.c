@@ -102,17 +102,14 @@ static int check_tail(const struct cairn_store *store, struct db *db,
         return rc;
     if ((uint64_t)next <= store->committed.seq)
         return tail_differs(store, error);
-    rc = query_start(&query, db, SQL_GET_CHECKPOINT,
-                     VALUES(value_u64(store->committed.seq)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0)
-        rc = str_equal(query_blob(&query, CHECKPOINT_DIGEST_AT),
-                       digest_view(&store->committed.digest))
-                 ? 0
-                 : tail_differs(store, error);
-    query_end(&query);
-    return rc;
+    query_start(&query, db, SQL_GET_CHECKPOINT, VALUES(value_u64(store->committed.seq)),
+                error);
+    if (query_step(&query))
+        query.rc = str_equal(query_blob(&query, CHECKPOINT_DIGEST_AT),
+                             digest_view(&store->committed.digest))
+                       ? 0
+                       : tail_differs(store, error);
+    return query_end(&query);
 }
 
 /* The new connection is opened before the old one is closed. So the index of the WAL is

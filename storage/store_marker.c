@@ -320,15 +320,13 @@ static int reaches_count(struct db *db, uint64_t number)
 {
     struct query query;
     char text[32] = "";
-    int rc = query_start(&query, db, SQL_GET_META,
-                         VALUES(value_text(str_of(STORE_COMMITS))), NULL);
-    if (!rc)
-        rc = query_step(&query, NULL);
-    if (rc > 0)
+    query_start(&query, db, SQL_GET_META, VALUES(value_text(str_of(STORE_COMMITS))),
+                NULL);
+    if (query_step(&query))
         snprintf(text, sizeof text, "%.*s", (int)query_text(&query, 0).len,
                  query_text(&query, 0).ptr);
-    query_end(&query);
-    return rc < 0 ? rc : strtoull(text, NULL, 10) >= number;
+    int rc = query_end(&query);
+    return rc ? rc : strtoull(text, NULL, 10) >= number;
 }
 
 /* The rows of a run that was removed since then went with it. */

@@ -57,9 +57,8 @@ static bool read_other(const struct store_paths *paths, struct place *out)
     char text[STORE_PLACE_TEXT] = "";
     if (store_check_files(paths, DB_WAL, NULL) || db_open(&db, &options, NULL))
         return false;
-    int rc = query_start(&query, db, SQL_GET_META, VALUES(value_text(STR(STORE_PLACE))),
-                         NULL);
-    if (!rc && query_step(&query, NULL) > 0)
+    query_start(&query, db, SQL_GET_META, VALUES(value_text(STR(STORE_PLACE))), NULL);
+    if (query_step(&query))
         snprintf(text, sizeof text, "%.*s", (int)query_text(&query, 0).len,
                  query_text(&query, 0).ptr);
     query_end(&query);

@@ -37,17 +37,14 @@ int store_each_stat(struct cairn_store *store, enum store_stat stat,
     struct query query;
     store_assert_open(store);
     assert((unsigned)stat < STORE_STATS);
-    int rc = query_start(&query, store->db, statements[stat], NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, statements[stat], NO_VALUES, error);
+    while (query_step(&query)) {
         struct stat_row row = {.text = query_text(&query, 0),
                                .key = query_int(&query, 1)};
         assert(query.columns <= 2 + STAT_NUMBERS);
         for (int i = 2; i < query.columns; i++)
             row.numbers[i - 2] = query_u64(&query, i);
-        rc = each(context, &row);
-        if (rc)
-            break;
+        query.rc = each(context, &row);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }

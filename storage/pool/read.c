@@ -97,13 +97,11 @@ static int get_base(struct db *db, uint64_t id, bool *delta, uint64_t *base,
                     struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, db, SQL_BASE_OF_OBJECT, VALUES(value_u64(id)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    *delta = rc <= 0 || query_int(&query, 0) == CODEC_DELTA;
-    *base = rc > 0 ? query_u64(&query, 1) : 0;
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, db, SQL_BASE_OF_OBJECT, VALUES(value_u64(id)), error);
+    bool there = query_step(&query);
+    *delta = !there || query_int(&query, 0) == CODEC_DELTA;
+    *base = there ? query_u64(&query, 1) : 0;
+    return query_end(&query);
 }
 
 /* The base of what is no delta counts for nothing: an older cairn, which mends an
@@ -136,21 +134,17 @@ static int read_base(const struct object_source *source, uint64_t id, struct str
 {
     struct query query;
     buf_clear(into);
-    int rc =
-        query_start(&query, source->db, SQL_NTH_OBJECT, VALUES(value_u64(id)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, source->db, SQL_NTH_OBJECT, VALUES(value_u64(id)), error);
+    if (query_step(&query)) {
         struct object_row base;
         object_from(&query, &base);
-        rc = unpack_row(source, &base, prefix, into, why, error);
-        if (!rc && *why)
+        query.rc = unpack_row(source, &base, prefix, into, why, error);
+        if (!query.rc && *why)
             *why = "its base is damaged";
-    } else if (rc == 0) {
+    } else if (!query.rc) {
         *why = "its base is missing";
     }
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }
 
 /* *prefix: the content of the row's base; empty if it has none. */

@@ -396,14 +396,12 @@ int searchdb_meta(struct searchdb *index, const char *key, struct buf *value,
                   struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, index->db, SQL_INDEX_GET_META,
-                         VALUES(value_text(str_of(key))), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0)
+    query_start(&query, index->db, SQL_INDEX_GET_META, VALUES(value_text(str_of(key))),
+                error);
+    if (query_step(&query))
         buf_str(value, query_blob(&query, 0));
-    query_end(&query);
-    return rc < 0 ? rc : buf_check(value, error);
+    int rc = query_end(&query);
+    return rc ? rc : buf_check(value, error);
 }
 
 int searchdb_set_meta(struct searchdb *index, const char *key, struct str value,
@@ -430,12 +428,10 @@ int searchdb_each_project(struct searchdb *index,
                           void *context, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, index->db, SQL_INDEX_EACH_PROJECT, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
-        if ((rc = each(context, (uint32_t)query_u64(&query, 0), query_blob(&query, 1))))
-            break;
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, index->db, SQL_INDEX_EACH_PROJECT, NO_VALUES, error);
+    while (query_step(&query))
+        query.rc = each(context, (uint32_t)query_u64(&query, 0), query_blob(&query, 1));
+    return query_end(&query);
 }
 
 /* ---- Units ---- */
@@ -449,19 +445,16 @@ int searchdb_get_unit(struct searchdb *index, struct str name,
     int rc = db_run(index->db, SQL_INDEX_ADD_UNIT, VALUES(value_text(name)), error);
     if (rc)
         return rc;
-    rc = query_start(&query, index->db, SQL_INDEX_GET_UNIT, VALUES(value_text(name)),
-                     error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
+    query_start(&query, index->db, SQL_INDEX_GET_UNIT, VALUES(value_text(name)), error);
+    if (query_step(&query)) {
         unit->id = query_int(&query, 0);
         unit->open = query_int(&query, 2) != 0;
         buf_str(stamp, query_blob(&query, 1));
+    } else if (!query.rc) {
+        query.rc = error_set(error, CAIRN_EDAMAGED, "the index has lost a unit");
     }
-    query_end(&query);
-    if (rc == 0)
-        return error_set(error, CAIRN_EDAMAGED, "the index has lost a unit");
-    return rc < 0 ? rc : buf_check(stamp, error);
+    rc = query_end(&query);
+    return rc ? rc : buf_check(stamp, error);
 }
 
 int searchdb_set_unit(struct searchdb *index, const struct searchdb_unit *unit,
@@ -483,17 +476,15 @@ int searchdb_each_unit(struct searchdb *index,
                        struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, index->db, SQL_INDEX_EACH_UNIT, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, index->db, SQL_INDEX_EACH_UNIT, NO_VALUES, error);
+    while (query_step(&query)) {
         struct searchdb_unit unit = {.id = query_int(&query, 0),
                                      .name = query_text(&query, 1),
                                      .stamp = query_blob(&query, 2),
                                      .open = query_int(&query, 3) != 0};
-        if ((rc = each(context, &unit)))
-            break;
+        query.rc = each(context, &unit);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 int searchdb_each_key(struct searchdb *index, int64_t unit,
@@ -501,16 +492,11 @@ int searchdb_each_key(struct searchdb *index, int64_t unit,
                       void *context, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, index->db, SQL_INDEX_EACH_KEY, VALUES(value_int(unit)),
-                         error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_int(&query, 0), query_blob(&query, 1),
-                  query_blob(&query, 2));
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, index->db, SQL_INDEX_EACH_KEY, VALUES(value_int(unit)), error);
+    while (query_step(&query))
+        query.rc = each(context, query_int(&query, 0), query_blob(&query, 1),
+                        query_blob(&query, 2));
+    return query_end(&query);
 }
 
 /* ---- Vectors ---- */
@@ -539,20 +525,18 @@ static int slot_of(struct searchdb *index, int64_t doc, uint8_t **slot,
         if (rc)
             return rc;
         memset(index->at.data, 0, sizeof index->at.data);
-        rc = query_start(&query, index->db, SQL_INDEX_GET_VECTORS,
-                         VALUES(value_int(block)), error);
-        if (!rc)
-            rc = query_step(&query, error);
-        struct str data = rc > 0 ? query_blob(&query, 0) : STR("");
+        query_start(&query, index->db, SQL_INDEX_GET_VECTORS, VALUES(value_int(block)),
+                    error);
+        struct str data = query_step(&query) ? query_blob(&query, 0) : STR("");
         if (data.len == sizeof index->at.data)
             memcpy(index->at.data, data.ptr, data.len);
-        query_end(&query);
-        index->at.loaded = rc >= 0;
+        rc = query_end(&query);
+        index->at.loaded = !rc;
         index->at.block = block;
     }
     *slot = index->at.data + (size_t)(doc % SEARCHDB_BLOCK) * SEARCHDB_SLOT;
-    index->at.changed = rc >= 0;
-    return rc < 0 ? rc : 0;
+    index->at.changed = !rc;
+    return rc;
 }
 
 static void put_u32(uint8_t *at, uint32_t value)
@@ -643,13 +627,8 @@ int searchdb_get(struct searchdb *index, int64_t id,
                  struct cairn_error *error)
 {
     struct query query;
-    int rc =
-        query_start(&query, index->db, SQL_INDEX_GET_DOC, VALUES(value_int(id)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    if (rc == 0)
-        rc = error_set(error, CAIRN_ENOTFOUND, "the index has no such entry");
-    if (rc > 0) {
+    query_start(&query, index->db, SQL_INDEX_GET_DOC, VALUES(value_int(id)), error);
+    if (query_step(&query)) {
         struct searchdb_doc doc = {.key = query_blob(&query, 0),
                                    .section = query_u8(&query, 1),
                                    .project = (uint32_t)query_u64(&query, 2),
@@ -657,10 +636,11 @@ int searchdb_get(struct searchdb *index, int64_t id,
                                    .hash = query_blob(&query, 4),
                                    .title = query_text(&query, 5),
                                    .body = query_text(&query, 6)};
-        rc = got(context, &doc);
+        query.rc = got(context, &doc);
+    } else if (!query.rc) {
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "the index has no such entry");
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 struct dropping {
@@ -773,12 +753,10 @@ int searchdb_each_embedded(struct searchdb *index,
                            void *context, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, index->db, SQL_INDEX_EACH_EMBEDDED, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
-        if ((rc = each(context, query_int(&query, 0), query_blob(&query, 1))))
-            break;
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, index->db, SQL_INDEX_EACH_EMBEDDED, NO_VALUES, error);
+    while (query_step(&query))
+        query.rc = each(context, query_int(&query, 0), query_blob(&query, 1));
+    return query_end(&query);
 }
 
 /* What the index finds. */
@@ -818,13 +796,11 @@ int searchdb_each_tagged(struct searchdb *index, struct str tag,
                          struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, index->db, SQL_INDEX_EACH_TAGGED,
-                         VALUES(value_blob(tag)), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
-        if ((rc = each(context, query_int(&query, 0))))
-            break;
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, index->db, SQL_INDEX_EACH_TAGGED, VALUES(value_blob(tag)),
+                error);
+    while (query_step(&query))
+        query.rc = each(context, query_int(&query, 0));
+    return query_end(&query);
 }
 
 static int look_at_block(int64_t block, struct str data,
@@ -857,17 +833,14 @@ int searchdb_each_vector(struct searchdb *index,
                          void *context, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, index->db, SQL_INDEX_EACH_VECTORS, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, index->db, SQL_INDEX_EACH_VECTORS, NO_VALUES, error);
+    while (query_step(&query)) {
         struct str data = query_blob(&query, 1);
         int64_t block = query_int(&query, 0);
         if (block < 0 || block > INT64_MAX / (2 * SEARCHDB_BLOCK))
-            rc = error_set(error, CAIRN_EDAMAGED, "the index is damaged");
+            query.rc = error_set(error, CAIRN_EDAMAGED, "the index is damaged");
         else
-            rc = look_at_block(block, data, each, context);
-        if (rc)
-            break;
+            query.rc = look_at_block(block, data, each, context);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }

@@ -43,29 +43,6 @@ static int check_tally(struct cairn_store *store, struct cairn_error *error)
     return rc;
 }
 
-/* Calls for rows until one is of another checkpoint. */
-static int each_of(struct checked *rows, uint64_t seq, annotation_row_fn *each,
-                   void *context, struct cairn_error *error)
-{
-    int rc;
-    while ((rc = checked_step(rows, error)) > 0) {
-        const struct sql_value *v = rows->values;
-        struct annotation_row row = {.seq = (uint64_t)v[ANNOTATION_SEQ_AT].integer,
-                                     .n = (uint32_t)v[ANNOTATION_N_AT].integer,
-                                     .time_ns = v[ANNOTATION_TIME_NS_AT].integer,
-                                     .kind = (uint8_t)v[ANNOTATION_KIND_AT].integer,
-                                     .severity =
-                                         (uint8_t)v[ANNOTATION_SEVERITY_AT].integer,
-                                     .text = clean_stored(v[ANNOTATION_TEXT_AT].bytes)};
-        if (seq && row.seq != seq)
-            return 0;
-        rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    return rc;
-}
-
 int store_each_annotation(struct cairn_store *store, uint64_t seq,
                           annotation_row_fn *each, void *context,
                           struct cairn_error *error)
@@ -78,10 +55,21 @@ int store_each_annotation(struct cairn_store *store, uint64_t seq,
         return rc;
     rc = checked_look(&rows, SQL_ANNOTATION_BEFORE, bound, 1, error);
     if (!rc) {
-        rc = checked_start(&rows, SQL_EACH_ANNOTATION, bound, 1, error);
-        if (!rc)
-            rc = each_of(&rows, seq, each, context, error);
-        checked_stop(&rows);
+        checked_start(&rows, SQL_EACH_ANNOTATION, bound, 1, error);
+        while (checked_step(&rows)) {
+            const struct sql_value *v = rows.values;
+            struct annotation_row row = {
+                .seq = (uint64_t)v[ANNOTATION_SEQ_AT].integer,
+                .n = (uint32_t)v[ANNOTATION_N_AT].integer,
+                .time_ns = v[ANNOTATION_TIME_NS_AT].integer,
+                .kind = (uint8_t)v[ANNOTATION_KIND_AT].integer,
+                .severity = (uint8_t)v[ANNOTATION_SEVERITY_AT].integer,
+                .text = clean_stored(v[ANNOTATION_TEXT_AT].bytes)};
+            if (seq && row.seq != seq)
+                break;
+            rows.query.rc = each(context, &row);
+        }
+        rc = checked_stop(&rows);
     }
     if (rc >= 0 && !rows.damaged[0])
         rc = check_tally(store, error);

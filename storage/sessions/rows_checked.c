@@ -58,19 +58,18 @@ static void note_damage(struct checked *rows)
 
 /* ---- Reading ---- */
 
-int checked_start(struct checked *rows, enum sql_id id, const struct sql_value *values,
-                  size_t n, struct cairn_error *error)
+void checked_start(struct checked *rows, enum sql_id id, const struct sql_value *values,
+                   size_t n, struct cairn_error *error)
 {
     store_assert_open(rows->store);
     assert(strlen(rows->table->columns) <= CHECKED_COLUMNS_MOST);
-    return query_start(&rows->query, rows->store->db, id, values, n, error);
+    query_start(&rows->query, rows->store->db, id, values, n, error);
 }
 
-int checked_step(struct checked *rows, struct cairn_error *error)
+bool checked_step(struct checked *rows)
 {
     size_t n = strlen(rows->table->columns);
-    int rc;
-    while ((rc = query_step(&rows->query, error)) > 0) {
+    while (query_step(&rows->query)) {
         for (size_t i = 0; i < n; i++) {
             struct sql_value *value = &rows->values[i];
             *value = query_value(&rows->query, (int)i);
@@ -78,25 +77,25 @@ int checked_step(struct checked *rows, struct cairn_error *error)
                 value->bytes.ptr = ""; /* empty is not the same as none */
         }
         if (is_sound(rows, n))
-            return 1;
+            return true;
         note_damage(rows);
     }
-    return rc;
+    return false;
 }
 
-void checked_stop(struct checked *rows)
+int checked_stop(struct checked *rows)
 {
     query_end(&rows->query);
+    return rows->query.rc;
 }
 
 int checked_look(struct checked *rows, enum sql_id id, const struct sql_value *values,
                  size_t n, struct cairn_error *error)
 {
-    int rc = checked_start(rows, id, values, n, error);
-    while (rc >= 0 && (rc = checked_step(rows, error)) > 0)
+    checked_start(rows, id, values, n, error);
+    while (checked_step(rows))
         continue;
-    checked_stop(rows);
-    return rc;
+    return checked_stop(rows);
 }
 
 int checked_result(const struct checked *rows, int rc, struct cairn_error *error)

@@ -3,11 +3,10 @@
  * the first of them is named at the end:
  *
  *   struct checked rows = {.store = store, .table = &checked_items};
- *   int rc = checked_start(&rows, SQL_EACH_ITEM, VALUES(value_u64(session)), error);
- *   while (rc >= 0 && (rc = checked_step(&rows, error)) > 0)
- *       use(rows.values);
- *   checked_stop(&rows);
- *   return checked_result(&rows, rc, error);
+ *   checked_start(&rows, SQL_EACH_ITEM, VALUES(value_u64(session)), error);
+ *   while (checked_step(&rows))
+ *       rows.query.rc = use(rows.values);
+ *   return checked_result(&rows, checked_stop(&rows), error);
  *
  * A damaged key puts a row out of order, so that a search may end beside it, and a list
  * that is bounded by keys may begin too late or end too early. Where a search goes
@@ -43,11 +42,12 @@ struct checked {
     char damaged[120]; /* the name of the first damaged row; "": none */
 };
 /* May be called again after checked_stop: what is damaged stays noted. */
-int checked_start(struct checked *rows, enum sql_id id, const struct sql_value *values,
-                  size_t n, struct cairn_error *error);
-/* The next sound row: 1, 0 at the end, <0 error. */
-int checked_step(struct checked *rows, struct cairn_error *error);
-void checked_stop(struct checked *rows);
+void checked_start(struct checked *rows, enum sql_id id, const struct sql_value *values,
+                   size_t n, struct cairn_error *error);
+/* Whether there is another sound row. */
+bool checked_step(struct checked *rows);
+/* The query's rc. */
+int checked_stop(struct checked *rows);
 /* Runs a statement only to see whether its rows are sound. */
 int checked_look(struct checked *rows, enum sql_id id, const struct sql_value *values,
                  size_t n, struct cairn_error *error);

@@ -119,33 +119,15 @@ int store_get_message(struct cairn_store *store, uint64_t session, uint64_t n,
     struct checked rows = {.store = store, .table = &checked_messages};
     struct message_row row;
     assert(got);
-    int rc = checked_start(&rows, SQL_GET_MESSAGE,
-                           VALUES(value_number(session), value_number(n)), error);
-    if (!rc)
-        rc = checked_step(&rows, error);
-    if (rc > 0)
-        rc = row_from(&rows, &row) ? got(context, &row)
-                                   : is_bad(session, n, "damaged", error);
-    else if (!rc)
-        rc = is_bad(session, n, rows.damaged[0] ? "damaged" : "missing", error);
-    checked_stop(&rows);
-    return rc < 0 ? rc : 0;
-}
-
-static int each_row(struct checked *rows, struct row_tally *found, message_row_fn *each,
-                    void *context, struct cairn_error *error)
-{
-    int rc;
-    while ((rc = checked_step(rows, error)) > 0) {
-        struct message_row row;
-        if (!row_from(rows, &row))
-            return is_bad(row.session, row.n, "damaged", error);
-        tally_add(found, rows->values[MESSAGE_SUM_AT].bytes);
-        rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    return rc;
+    checked_start(&rows, SQL_GET_MESSAGE,
+                  VALUES(value_number(session), value_number(n)), error);
+    if (checked_step(&rows))
+        rows.query.rc = row_from(&rows, &row) ? got(context, &row)
+                                              : is_bad(session, n, "damaged", error);
+    else if (!rows.query.rc)
+        rows.query.rc =
+            is_bad(session, n, rows.damaged[0] ? "damaged" : "missing", error);
+    return query_end(&rows.query);
 }
 
 int store_each_message(struct cairn_store *store, uint64_t session, uint64_t after,
@@ -158,13 +140,19 @@ int store_each_message(struct cairn_store *store, uint64_t session, uint64_t aft
     int rc = store_begin_read(store, error); /* both see one moment */
     if (rc)
         return rc;
-    rc = checked_start(
+    checked_start(
         &rows, SQL_EACH_MESSAGE,
         VALUES(value_number(session), value_number(after), value_int(sql_limit(limit))),
         error);
-    if (!rc)
-        rc = each_row(&rows, &found, each, context, error);
-    checked_stop(&rows);
+    while (checked_step(&rows)) {
+        struct message_row row;
+        tally_add(&found, rows.values[MESSAGE_SUM_AT].bytes);
+        if (!row_from(&rows, &row))
+            rows.query.rc = is_bad(row.session, row.n, "damaged", error);
+        else
+            rows.query.rc = each(context, &row);
+    }
+    rc = checked_stop(&rows);
     if (!rc && !rows.damaged[0] && !after && !limit)
         rc = store_tally_compare(store, TALLY_MESSAGES, session, &found, error);
     store_end_read(store);
@@ -230,17 +218,15 @@ int store_each_message_object(struct cairn_store *store,
     struct query query;
     store_assert_open(store);
     assert(each);
-    int rc = query_start(&query, store->db, SQL_EACH_MESSAGE_USED, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+    query_start(&query, store->db, SQL_EACH_MESSAGE_USED, NO_VALUES, error);
+    while (query_step(&query)) {
         struct digest digest;
-        rc = digest_from(query_blob(&query, 2), &digest)
-                 ? each(context, &digest)
-                 : is_bad(query_u64(&query, 0), query_u64(&query, 1), "damaged", error);
-        if (rc)
-            break;
+        query.rc =
+            digest_from(query_blob(&query, 2), &digest)
+                ? each(context, &digest)
+                : is_bad(query_u64(&query, 0), query_u64(&query, 1), "damaged", error);
     }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return query_end(&query);
 }
 
 bool message_numbers(struct str numbers, uint64_t *last, uint64_t *head)

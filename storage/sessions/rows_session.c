@@ -100,18 +100,14 @@ int store_get_session(struct cairn_store *store, uint64_t session, session_row_f
 {
     struct checked rows = {.store = store, .table = &checked_sessions};
     assert(got);
-    int rc =
-        checked_start(&rows, SQL_GET_SESSION, VALUES(value_number(session)), error);
-    if (!rc)
-        rc = checked_step(&rows, error);
-    if (rc > 0) {
+    checked_start(&rows, SQL_GET_SESSION, VALUES(value_number(session)), error);
+    if (checked_step(&rows)) {
         struct session_row row;
         session_from(&rows, &row);
-        rc = got(context, &row);
-        checked_stop(&rows);
-        return rc < 0 ? rc : 0;
+        rows.query.rc = got(context, &row);
+        return query_end(&rows.query);
     }
-    checked_stop(&rows);
+    int rc = checked_stop(&rows);
     if (!rc)
         rc = check_sessions(&rows, error);
     rc = checked_result(&rows, rc, error);
@@ -174,19 +170,17 @@ int store_each_session(struct cairn_store *store, const struct cairn_page *page,
     int rc = total ? count_sessions(store, total, error) : 0;
     if (rc)
         return rc;
-    rc = checked_start(
-        &rows, page->oldest_first ? SQL_EACH_SESSION_ASC : SQL_EACH_SESSION_DESC,
-        VALUES(value_int(page->all ? -1 : sql_limit(page->limit)),
-               value_int(sql_offset(page->offset))),
-        error);
-    while (rc >= 0 && (rc = checked_step(&rows, error)) > 0) {
+    checked_start(&rows,
+                  page->oldest_first ? SQL_EACH_SESSION_ASC : SQL_EACH_SESSION_DESC,
+                  VALUES(value_int(page->all ? -1 : sql_limit(page->limit)),
+                         value_int(sql_offset(page->offset))),
+                  error);
+    while (checked_step(&rows)) {
         struct session_row row;
         session_from(&rows, &row);
-        rc = each(context, &row);
-        if (rc)
-            break;
+        rows.query.rc = each(context, &row);
     }
-    checked_stop(&rows);
+    rc = checked_stop(&rows);
     return rc > 0 ? 0 : checked_result(&rows, rc, error);
 }
 
@@ -383,37 +377,17 @@ int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *
 {
     struct checked rows = {.store = store, .table = &checked_branches};
     assert(got);
-    int rc = checked_start(&rows, SQL_GET_BRANCH, VALUES(value_number(branch)), error);
-    if (!rc)
-        rc = checked_step(&rows, error);
-    if (rc > 0) {
+    checked_start(&rows, SQL_GET_BRANCH, VALUES(value_number(branch)), error);
+    if (checked_step(&rows)) {
         struct branch_row row;
         branch_from(&rows, &row);
-        rc = got(context, &row);
-        checked_stop(&rows);
-        return rc < 0 ? rc : 0;
+        rows.query.rc = got(context, &row);
+        return query_end(&rows.query);
     }
-    checked_stop(&rows);
+    int rc = checked_stop(&rows);
     if (!rc)
         rc = check_branches(&rows, error);
     return rc ? rc : no_branch(branch, error);
-}
-
-static int each_branch(struct checked *rows, uint64_t session, struct row_tally *found,
-                       branch_row_fn *each, void *context, struct cairn_error *error)
-{
-    int rc;
-    while ((rc = checked_step(rows, error)) > 0) {
-        struct branch_row row;
-        branch_from(rows, &row);
-        tally_add(found, rows->values[BRANCH_SUM_AT].bytes);
-        if (session && row.session != session)
-            continue;
-        rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    return rc;
 }
 
 int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
@@ -425,10 +399,15 @@ int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn
     int rc = store_begin_read(store, error); /* both see one moment */
     if (rc)
         return rc;
-    rc = checked_start(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
-    if (!rc)
-        rc = each_branch(&rows, session, &found, each, context, error);
-    checked_stop(&rows);
+    checked_start(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
+    while (checked_step(&rows)) {
+        struct branch_row row;
+        branch_from(&rows, &row);
+        tally_add(&found, rows.values[BRANCH_SUM_AT].bytes);
+        if (!session || row.session == session)
+            rows.query.rc = each(context, &row);
+    }
+    rc = checked_stop(&rows);
     if (!rc && !rows.damaged[0])
         rc = store_tally_compare(store, TALLY_BRANCHES, 0, &found, error);
     store_end_read(store);
@@ -472,27 +451,6 @@ int store_drop_item(struct cairn_store *store, uint64_t session, uint8_t kind,
     return rc ? rc : store_write(store, SQL_DROP_ITEM, key, 3, error);
 }
 
-/* Calls for rows until one is of another session. */
-static int each_item(struct checked *rows, uint64_t session, struct row_tally *found,
-                     item_row_fn *each, void *context, struct cairn_error *error)
-{
-    int rc;
-    while ((rc = checked_step(rows, error)) > 0) {
-        const struct sql_value *v = rows->values;
-        struct item_row row = {.session = (uint64_t)v[ITEM_SESSION_AT].integer,
-                               .kind = (uint8_t)v[ITEM_KIND_AT].integer,
-                               .n = (uint32_t)v[ITEM_N_AT].integer,
-                               .body = v[ITEM_BODY_AT].bytes};
-        if (row.session != session)
-            return 0;
-        tally_add(found, v[ITEM_SUM_AT].bytes);
-        rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    return rc;
-}
-
 int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
                     void *context, struct cairn_error *error)
 {
@@ -505,10 +463,19 @@ int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *ea
         return rc;
     rc = checked_look(&rows, SQL_ITEM_BEFORE, bound, 1, error);
     if (!rc) {
-        rc = checked_start(&rows, SQL_EACH_ITEM, bound, 1, error);
-        if (!rc)
-            rc = each_item(&rows, session, &found, each, context, error);
-        checked_stop(&rows);
+        checked_start(&rows, SQL_EACH_ITEM, bound, 1, error);
+        while (checked_step(&rows)) {
+            const struct sql_value *v = rows.values;
+            struct item_row row = {.session = (uint64_t)v[ITEM_SESSION_AT].integer,
+                                   .kind = (uint8_t)v[ITEM_KIND_AT].integer,
+                                   .n = (uint32_t)v[ITEM_N_AT].integer,
+                                   .body = v[ITEM_BODY_AT].bytes};
+            if (row.session != session)
+                break;
+            tally_add(&found, v[ITEM_SUM_AT].bytes);
+            rows.query.rc = each(context, &row);
+        }
+        rc = checked_stop(&rows);
     }
     if (!rc && !rows.damaged[0])
         rc = store_tally_compare(store, TALLY_ITEMS, session, &found, error);
@@ -571,17 +538,14 @@ static int find_key(struct checked *rows, enum sql_id id, const struct sql_value
                     struct cairn_error *error)
 {
     *key = (struct log_key){0};
-    int rc = checked_start(rows, id, bound, n, error);
-    if (!rc)
-        rc = checked_step(rows, error);
-    if (rc > 0) {
+    checked_start(rows, id, bound, n, error);
+    if (checked_step(rows)) {
         struct session_log_row row;
         log_from(rows, &row);
         if (row.session == session)
             *key = (struct log_key){row.turn, row.n};
     }
-    checked_stop(rows);
-    return rc < 0 ? rc : 0;
+    return checked_stop(rows);
 }
 
 /* The first or last row of a session, once the row beside it was looked at. */
@@ -639,21 +603,16 @@ static int check_start(struct log_list *list, struct cairn_error *error)
     return rc;
 }
 
-static int each_row(struct log_list *list, session_log_row_fn *each, void *context,
-                    struct cairn_error *error)
+static void each_row(struct log_list *list, session_log_row_fn *each, void *context)
 {
-    int rc;
-    while ((rc = checked_step(&list->rows, error)) > 0) {
+    while (checked_step(&list->rows)) {
         struct session_log_row row;
         log_from(&list->rows, &row);
         if (!list->back || row.turn != list->edge.turn) /* within a turn n grows */
             list->edge.n = row.n;
         list->edge.turn = row.turn;
-        rc = each(context, &row);
-        if (rc)
-            break;
+        list->rows.query.rc = each(context, &row);
     }
-    return rc;
 }
 
 /* A list ends at a row that says that it is of another session. */
@@ -683,12 +642,11 @@ static int each_turn(struct log_list *list, session_log_row_fn *each, void *cont
                                  error);
     if (rc)
         return rc;
-    rc = checked_start(
-        &list->rows, list->back ? SQL_EACH_SESSION_LOG_DESC : SQL_EACH_SESSION_LOG_ASC,
-        VALUES(value_number(list->session), value_number(list->from)), error);
-    if (!rc)
-        rc = each_row(list, each, context, error);
-    checked_stop(&list->rows);
+    checked_start(&list->rows,
+                  list->back ? SQL_EACH_SESSION_LOG_DESC : SQL_EACH_SESSION_LOG_ASC,
+                  VALUES(value_number(list->session), value_number(list->from)), error);
+    each_row(list, each, context);
+    rc = checked_stop(&list->rows);
     return rc ? rc : check_end(list, error);
 }
 

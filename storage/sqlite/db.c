@@ -145,13 +145,13 @@ static int set_mode(struct db *db, enum sql_id id, struct str mode,
     struct query query;
     assert(id == SQL_JOURNAL_WAL || id == SQL_JOURNAL_DELETE);
     bool set = false;
-    int rc = query_start(&query, db, id, NO_VALUES, error);
+    query_start(&query, db, id, NO_VALUES, error);
     /* To the end: the row says what was tried, the end whether it could be written. */
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+    while (query_step(&query))
         set = str_equal(query_text(&query, 0), mode);
-    query_end(&query);
-    if (rc < 0 || set)
-        return rc < 0 ? rc : 0;
+    int rc = query_end(&query);
+    if (rc || set)
+        return rc;
     return error_set(error, CAIRN_EIO,
                      "the store %s cannot be used with journal mode %.*s: is another "
                      "process reading it, or its file system without shared memory?",

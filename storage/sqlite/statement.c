@@ -232,21 +232,28 @@ int db_thread_check(const struct db_thread *thread, struct cairn_error *error)
                      "open another one");
 }
 
-int query_start(struct query *query, struct db *db, enum sql_id id,
-                const struct sql_value *values, size_t n, struct cairn_error *error)
+static void note_result(struct query *query, int rc)
+{
+    if (rc != SQLITE_OK)
+        query->rc = db_fail(query->db, rc, !sqlite3_stmt_readonly(query->statement),
+                            query->error);
+}
+
+void query_start(struct query *query, struct db *db, enum sql_id id,
+                 const struct sql_value *values, size_t n, struct cairn_error *error)
 {
     assert((unsigned)id < SQL_COUNT);
     assert(n == 0 || values);
-    *query = (struct query){.db = db, .id = id};
-    int code = db_thread_check(db->thread, error);
-    if (code)
-        return code;
+    *query = (struct query){.db = db, .id = id, .error = error};
+    query->rc = db_thread_check(db->thread, error);
+    if (query->rc)
+        return;
     sqlite3_stmt *statement = db->statements[id];
     bool temporary = db->busy[id];
     if (temporary || !statement) {
-        int rc = prepare_statement(db, id, !temporary, &statement, error);
-        if (rc)
-            return rc;
+        query->rc = prepare_statement(db, id, !temporary, &statement, error);
+        if (query->rc)
+            return;
         if (!temporary)
             db->statements[id] = statement;
     }
@@ -257,30 +264,29 @@ int query_start(struct query *query, struct db *db, enum sql_id id,
     db->running++;
     assert(!sqlite3_stmt_busy(statement)); /* it was reset after its last use */
     assert((size_t)sqlite3_bind_parameter_count(statement) == n);
-    for (size_t i = 0; i < n; i++) {
-        int rc = bind_value(statement, (int)i + 1, &values[i]);
-        if (rc != SQLITE_OK)
-            return db_fail(db, rc, !sqlite3_stmt_readonly(statement), error);
-    }
-    return 0;
+    for (size_t i = 0; i < n && !query->rc; i++)
+        note_result(query, bind_value(statement, (int)i + 1, &values[i]));
 }
 
-int query_step(struct query *query, struct cairn_error *error)
+bool query_step(struct query *query)
 {
+    query->columns = 0;
+    if (query->rc)
+        return false;
     assert(query->statement); /* started, and not ended */
     int rc = sqlite3_step(query->statement);
-    query->columns = rc == SQLITE_ROW ? sqlite3_data_count(query->statement) : 0;
     if (rc == SQLITE_ROW)
-        return 1;
-    if (rc == SQLITE_DONE)
-        return 0;
-    return db_fail(query->db, rc, !sqlite3_stmt_readonly(query->statement), error);
+        query->columns = sqlite3_data_count(query->statement);
+    else if (rc != SQLITE_DONE)
+        note_result(query, rc);
+    return rc == SQLITE_ROW;
 }
 
-void query_end(struct query *query)
+int query_end(struct query *query)
 {
+    int result = query->rc < 0 ? query->rc : 0;
     if (!query->statement)
-        return;
+        return result;
     assert(query->db->running > 0);
     assert(query->temporary || query->db->busy[query->id]);
     /* Both only repeat the error of the step before. */
@@ -293,6 +299,7 @@ void query_end(struct query *query)
     query->db->running--;
     query->statement = NULL;
     query->columns = 0;
+    return result;
 }
 
 /* Columns are read by our own numbers, and only while there is a row. */
@@ -367,27 +374,26 @@ int db_run(struct db *db, enum sql_id id, const struct sql_value *values, size_t
            struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, db, id, values, n, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+    query_start(&query, db, id, values, n, error);
+    while (query_step(&query))
         continue;
-    query_end(&query);
-    return rc;
+    return query_end(&query);
 }
 
 int db_get_int(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
                int64_t *out, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, db, id, values, n, error);
-    if (rc >= 0)
-        rc = query_step(&query, error);
-    if (rc == 0)
-        rc = error_set(error, CAIRN_ENOTFOUND, "not found");
-    int64_t found = rc > 0 ? query_int(&query, 0) : 0;
-    /* To the end, where a statement that also writes may still fail. */
-    while (rc > 0)
-        rc = query_step(&query, error);
-    query_end(&query);
+    query_start(&query, db, id, values, n, error);
+    int64_t found = 0;
+    if (query_step(&query)) {
+        found = query_int(&query, 0);
+        while (query_step(&query)) /* to the end: a write may still fail there */
+            continue;
+    } else if (!query.rc) {
+        query.rc = error_set(error, CAIRN_ENOTFOUND, "not found");
+    }
+    int rc = query_end(&query);
     if (!rc)
         *out = found;
     return rc;
@@ -407,14 +413,10 @@ int db_each_number(struct db *db, enum sql_id id, int (*each)(void *, uint64_t),
 {
     struct query query;
     assert(each);
-    int rc = query_start(&query, db, id, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_u64(&query, 0));
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, db, id, NO_VALUES, error);
+    while (query_step(&query))
+        query.rc = each(context, query_u64(&query, 0));
+    return query_end(&query);
 }
 
 int db_each_pair(struct db *db, enum sql_id id, int (*each)(void *, uint64_t, uint64_t),
@@ -422,14 +424,10 @@ int db_each_pair(struct db *db, enum sql_id id, int (*each)(void *, uint64_t, ui
 {
     struct query query;
     assert(each);
-    int rc = query_start(&query, db, id, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_u64(&query, 0), query_u64(&query, 1));
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    query_start(&query, db, id, NO_VALUES, error);
+    while (query_step(&query))
+        query.rc = each(context, query_u64(&query, 0), query_u64(&query, 1));
+    return query_end(&query);
 }
 
 /* The function cairn_phrases of a connection, by which FTS5 gives its lists: for the
@@ -515,10 +513,9 @@ int db_each_phrase(struct db *db, enum sql_id id, struct str expression,
         return rc;
     db->has_phrases = true;
     serve(db, &reading);
-    rc = query_start(&query, db, id, VALUES(value_text(expression)), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    query_end(&query);
+    query_start(&query, db, id, VALUES(value_text(expression)), error);
+    query_step(&query);
+    rc = query_end(&query);
     serve(db, NULL);
-    return reading.rc ? reading.rc : rc < 0 ? rc : 0;
+    return reading.rc ? reading.rc : rc;
 }

@@ -2,10 +2,13 @@
 /* Statements (sql.h), prepared at first use and kept by their connection.
  *
  *   struct query q;
- *   int rc = query_start(&q, db, SQL_GET_RUN, VALUES(value_u64(run)), error);
- *   while (rc >= 0 && (rc = query_step(&q, error)) > 0)
- *       use(query_u64(&q, 0));
- *   query_end(&q);                      (always, also after a failed start)
+ *   query_start(&q, db, SQL_GET_RUN, VALUES(value_u64(run)), error);
+ *   while (query_step(&q))
+ *       q.rc = each(context, query_u64(&q, 0));
+ *   return query_end(&q);               (always, also after a failed start)
+ *
+ * The first error stays in `rc`: after it there is no row, and the end returns it. A
+ * user sets `rc` to end the rows early: to an error of its own, or above 0 without one.
  *
  * Values given to query_start are borrowed until query_end; views of columns live until
  * the next step, and are read only while there is a row. A statement that is already
@@ -25,15 +28,18 @@ struct sqlite3_stmt;
 struct query {
     struct db *db;
     struct sqlite3_stmt *statement; /* NULL: not started */
+    struct cairn_error *error;
+    int rc;
     enum sql_id id;
     bool temporary;
     int columns; /* of the row that it stands on; 0: on none */
 };
-int query_start(struct query *query, struct db *db, enum sql_id id,
-                const struct sql_value *values, size_t n, struct cairn_error *error);
-/* 1 a row, 0 the end, <0 error. */
-int query_step(struct query *query, struct cairn_error *error);
-void query_end(struct query *query);
+void query_start(struct query *query, struct db *db, enum sql_id id,
+                 const struct sql_value *values, size_t n, struct cairn_error *error);
+/* Whether there is another row. */
+bool query_step(struct query *query);
+/* 0, or the error. */
+int query_end(struct query *query);
 int64_t query_int(const struct query *query, int column);
 uint64_t query_u64(const struct query *query, int column);
 /* A small number. One that does not fit is read as 255, which no such column holds, so
