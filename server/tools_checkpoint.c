@@ -322,7 +322,7 @@ static const struct tool rows[] = {
      VARIANTS(restore),
      PROPERTIES(restore_properties),
      .shape = "restored:s time:s? before:s? added:i changed:i removed:i files:o "
-              "dry_run:b"},
+              "warnings:a dry_run:b"},
     {.name = "checkpoint_fork",
      .title = "Try something else from a checkpoint",
      .about = "Begins a new branch with the state of a checkpoint; with \"to\", a new "

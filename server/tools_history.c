@@ -6,7 +6,7 @@
 #define S " --session={session}"
 #define RESTORED_SHAPE                                                          \
     "restored:s? message:s? before:s? branch:s old_branch:s added:i changed:i " \
-    "removed:i files:o? dry_run:b files_skipped:b"
+    "removed:i files:o? warnings:a dry_run:b files_skipped:b"
 
 #define UNDO                                                                 \
     "checkpoint undo-restore --dry-run!{confirm} --board-only?{board_only} " \

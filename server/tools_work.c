@@ -5,7 +5,7 @@
 #define S " --session={session}"
 #define BRANCH_SHAPE                                                       \
     "name:s branch:i current:b status:s from:s? head:s? files_changed:i? " \
-    "files_kept:i?"
+    "files_kept:i? warnings:a?"
 #define NAME TEXT("name", "The branch")
 
 /* ---- Branches ---- */

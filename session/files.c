@@ -1004,6 +1004,8 @@ int files_end(struct files_taken *files, int rc, struct cairn_store *store,
               struct cairn_error *error)
 {
     bool carried_out = !rc && files->decided;
+    if (files->prepared && (carried_out || files->looked))
+        restore_tell_writers(&files->restore);
     if (carried_out) {
         unlink(files->index);
         rc = pending_carry_out(store, &files->restore, error);

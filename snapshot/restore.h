@@ -101,6 +101,9 @@ void restore_count(struct restore *restore);
 /* How many files, links and directories differ, and how many of them are in place, as
  * kind, size, mode and time say. */
 void restore_count_placed(struct restore *restore, uint64_t *all, uint64_t *placed);
+/* Tells of files that are to be replaced or removed and that a process of this user has
+ * open for writing, as far as /proc shows them within a second: before restore_apply. */
+void restore_tell_writers(struct restore *restore);
 /* Durable when it returns 0, unless it is `scratch`. After an error it is to be
  * finished later. */
 int restore_apply(struct restore *restore);

@@ -6,12 +6,14 @@
 #include "snapshot/snapshot.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -553,4 +555,131 @@ int restore_choose(struct restore *r)
     r->n = n;
     r->n_chosen = kept;
     return 0;
+}
+
+/* ---- Who writes into what is to be replaced ---- */
+
+enum { WRITERS_TOLD = 20, WRITERS_LOOKED_AT = 20000, WRITERS_LOOK_MS = 1000 };
+
+/* A walk through the open files of this user's processes. */
+struct writer_search {
+    struct restore *restore;
+    struct str root;
+    int64_t until_ns;
+    unsigned seen; /* descriptors */
+    uint64_t told;
+    const char *pid;
+    char name[32]; /* of its program */
+    /* Told of this process: descriptors of one file often follow each other. */
+    const struct restore_change *last;
+};
+
+static bool is_over(const struct writer_search *s)
+{
+    return s->seen > WRITERS_LOOKED_AT || clock_mono_ns() > s->until_ns;
+}
+
+/* What is at its place then is another file. */
+static const struct restore_change *find_written(const struct writer_search *s,
+                                                 struct str path)
+{
+    size_t above = s->root.len + (s->root.len > 1);
+    if (path.len <= above || memcmp(path.ptr, s->root.ptr, s->root.len) != 0 ||
+        path.ptr[above - 1] != '/')
+        return NULL;
+    const struct restore_change *change = restore_find_change(
+        s->restore, (struct str){path.ptr + above, path.len - above});
+    return change && tree_is_file(&change->before) &&
+                   (change->staged || !change->after.kind)
+               ? change
+               : NULL;
+}
+
+static void look_at_open(struct writer_search *s, int directory, const char *name)
+{
+    char path[PATH_MAX], what[200];
+    struct stat st;
+    s->seen++;
+    ssize_t n = readlinkat(directory, name, path, sizeof path);
+    if (n <= 0 || (size_t)n >= sizeof path)
+        return;
+    const struct restore_change *change =
+        find_written(s, (struct str){path, (size_t)n});
+    if (!change || change == s->last ||
+        fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) || !(st.st_mode & S_IWUSR))
+        return;
+    s->last = change;
+    if (++s->told > WRITERS_TOLD)
+        return;
+    snprintf(what, sizeof what,
+             "is open for writing by process %s (%s): what it writes after the "
+             "restore goes into the old file, so restart it then",
+             s->pid, s->name);
+    s->restore->told(s->restore->context, change->path.ptr, what);
+}
+
+static void read_name(struct writer_search *s, int process)
+{
+    int fd = openat(process, "comm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, s->name, sizeof s->name - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    s->name[n > 0 ? n : 0] = '\0';
+    for (char *at = s->name; *at; at++) {
+        if (*at == '\n' && !at[1])
+            *at = '\0';
+        else if (*at < ' ' || *at > '~')
+            *at = '?';
+    }
+}
+
+static void look_at_process(struct writer_search *s, int process)
+{
+    struct stat st;
+    const struct dirent *entry;
+    int fd = fstat(process, &st) == 0 && st.st_uid == geteuid()
+                 ? openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                 : -1;
+    DIR *open_files = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !open_files)
+        close(fd);
+    if (!open_files)
+        return;
+    read_name(s, process);
+    s->last = NULL;
+    while (!is_over(s) && (entry = readdir(open_files)))
+        if (entry->d_name[0] != '.')
+            look_at_open(s, dirfd(open_files), entry->d_name);
+    closedir(open_files);
+}
+
+void restore_tell_writers(struct restore *r)
+{
+    struct writer_search s = {.restore = r,
+                              .root = str_of(r->root),
+                              .until_ns =
+                                  clock_mono_ns() + WRITERS_LOOK_MS * INT64_C(1000000)};
+    const struct dirent *entry;
+    char own[24], what[64];
+    DIR *processes = r->told && r->n ? opendir("/proc") : NULL;
+    snprintf(own, sizeof own, "%ld", (long)getpid());
+    while (processes && !is_over(&s) && (entry = readdir(processes))) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+            strcmp(entry->d_name, own) == 0)
+            continue;
+        s.pid = entry->d_name;
+        int process =
+            openat(dirfd(processes), s.pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (process < 0)
+            continue;
+        look_at_process(&s, process);
+        close(process);
+    }
+    if (processes)
+        closedir(processes);
+    if (s.told > WRITERS_TOLD) {
+        snprintf(what, sizeof what, "has %llu more files that are open for writing",
+                 (unsigned long long)(s.told - WRITERS_TOLD));
+        r->told(r->context, r->root, what);
+    }
 }

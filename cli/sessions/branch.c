@@ -48,6 +48,7 @@ static int moved_document(const struct cairn_branch_info *info,
     doc_object(&doc, "files");
     others_document(&doc, others);
     doc_end(&doc);
+    warnings_document(&doc, others);
     doc_bool(&doc, "dry_run", dry_run);
     return doc_print(&doc);
 }
@@ -72,19 +73,13 @@ static void say_moved(const struct cairn_branch_info *info, bool dry_run)
     free(word);
 }
 
-static void warn_kept(void *context, const char *path, const char *what)
-{
-    (void)context;
-    ui_warn("%s %s", path, what);
-}
-
 int branch_go_on(const struct settings *settings, struct cairn_store *store,
                  branch_move_fn *move, void *context)
 {
     struct others_changed others = {.at = NULL};
     struct cairn_restore_options options = {.dry_run = settings->given[OPT_DRY_RUN],
                                             .all = settings->given[OPT_RESTORE_ALL],
-                                            .kept = warn_kept,
+                                            .kept = others_kept,
                                             .others = others_note,
                                             .context = &others};
     struct cairn_branch_info info = {0};

@@ -61,17 +61,12 @@ static int report_restored(const struct cairn_restored *report,
     doc_count(&doc, "left", report->files_left);
     others_document(&doc, others);
     doc_end(&doc);
+    warnings_document(&doc, others);
     doc_bool(&doc, "dry_run", dry_run);
     doc_bool(&doc, "files_skipped", report->files_skipped);
     doc_count(&doc, "messages_before", report->messages_before);
     doc_count(&doc, "messages", report->messages);
     return doc_print(&doc);
-}
-
-static void warn_kept(void *context, const char *path, const char *what)
-{
-    (void)context;
-    ui_warn("%s %s", path, what);
 }
 
 static struct cairn_restore_options options_of(const struct settings *settings,
@@ -86,7 +81,7 @@ static struct cairn_restore_options options_of(const struct settings *settings,
                                           .paths = patterns->list,
                                           .n_paths = patterns->n,
                                           .dry_run = settings->given[OPT_DRY_RUN],
-                                          .kept = warn_kept,
+                                          .kept = others_kept,
                                           .context = others,
                                           .all = settings->given[OPT_RESTORE_ALL],
                                           .others = others_note};

@@ -38,8 +38,36 @@ void others_note(void *context, const struct cairn_restore_other *other)
     others->failed = others->failed || at->path == NULL || at->session == NULL;
 }
 
+void others_kept(void *context, const char *path, const char *what)
+{
+    struct others_changed *others = context;
+    size_t bytes = strlen(path) + strlen(what) + 2;
+    char **texts = realloc(others->warnings, (others->n_warnings + 1) * sizeof *texts);
+    char *text = malloc(bytes);
+    ui_warn("%s %s", path, what);
+    others->warnings = texts ? texts : others->warnings;
+    others->failed = others->failed || texts == NULL || text == NULL;
+    if (texts == NULL || text == NULL) {
+        free(text);
+        return;
+    }
+    snprintf(text, bytes, "%s %s", path, what);
+    texts[others->n_warnings++] = text;
+}
+
+void warnings_document(struct doc *doc, const struct others_changed *others)
+{
+    doc_array(doc, "warnings");
+    for (size_t i = 0; i < others->n_warnings; i++)
+        doc_text(doc, NULL, others->warnings[i]);
+    doc_end(doc);
+}
+
 void others_release(struct others_changed *others)
 {
+    for (size_t i = 0; i < others->n_warnings; i++)
+        free(others->warnings[i]);
+    free(others->warnings);
     for (size_t i = 0; i < others->n; i++) {
         free(others->at[i].path);
         free(others->at[i].session);

@@ -13,11 +13,17 @@
 struct others_changed {
     struct other_changed *at; /* heap */
     size_t n;
+    char **warnings; /* heap, as are the texts */
+    size_t n_warnings;
     bool failed; /* out of memory */
 };
 
 /* For struct cairn_restore_options: the context is a struct others_changed. */
 void others_note(void *context, const struct cairn_restore_other *other);
+/* Warns, and notes the warning. */
+void others_kept(void *context, const char *path, const char *what);
+/* The array "warnings". */
+void warnings_document(struct doc *doc, const struct others_changed *others);
 /* The array "others". */
 void others_document(struct doc *doc, const struct others_changed *others);
 /* On stderr, not with --json. */

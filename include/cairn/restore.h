@@ -62,7 +62,9 @@ struct cairn_restore_options {
     /* Called, once the files are in place, for each that could not be treated as the
      * others, with what was done instead; also where nothing is done, for each that has
      * content in the checkpoint or now, and of which the other one has the name alone
-     * (20 of them, and how many more there are); or NULL. */
+     * (20 of them, and how many more there are). Before they are put in place, and where
+     * nothing is done, likewise for those that a process has open for writing, as far as
+     * /proc shows it; or NULL. */
     void (*kept)(void *context, const char *path, const char *what);
     void *context;
     bool all; /* also what others have changed since */

@@ -503,4 +503,39 @@ else
     cd ..
     unset CAIRN_STORE
 fi
+
+# ---- A file that a process has open for writing is named, with the process ----
+mkdir -m 700 open-there
+cd open-there || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+exits 0 cairn session start writers
+exits 0 cairn session config files .
+mkdir logs
+echo one >logs/app.log
+echo one >read.txt
+echo same >same.txt
+exits 0 cairn checkpoint create one
+echo two >logs/app.log
+echo two >read.txt
+echo two >'new file'
+sh -c 'exec 3>>logs/app.log 4>>"new file" 5<read.txt 6>>same.txt; echo >ready; exec sleep 60' &
+writer=$!
+wait_for 20 test -e ready
+rm ready
+opened="is open for writing by process $writer (sleep)"
+exits 0 cairn checkpoint restore 1 --dry-run
+says "logs/app.log $opened" 'the dry run names the file and the process'
+says "new file $opened" 'also where it is to be removed'
+ok 'not one that is only read' test "$(grep -c 'read.txt is open' err)" = 0
+ok 'nor one that stays' test "$(grep -c 'same.txt is open' err)" = 0
+exits 0 cairn checkpoint restore 1 --dry-run --json
+is "$(json_get .warnings[0])" "logs/app.log $opened: what it writes after the restore goes into the old file, so restart it then" 'as JSON'
+exits 0 cairn checkpoint restore 1 --yes --json
+is "$(json_get .warnings[1])" "new file $opened: what it writes after the restore goes into the old file, so restart it then" 'and when it is done'
+exits 0 cairn checkpoint restore 1 --yes --json
+is "$(json_get .warnings[0])" '' 'the file that is there now is not open'
+kill $writer
+exits 0 cairn checkpoint undo-restore --json
+is "$(json_get .warnings[0])" '' 'nor without that process'
+cd ..
 done_testing

@@ -102,6 +102,7 @@ call 23 session_report
 same session_report cairn report --json
 call 24 checkpoint_restore "{\"checkpoint\":\"$id\"}"
 is "$(got .result.structuredContent.dry_run)" true 'checkpoint_restore only says what it would do'
+same checkpoint_restore cairn checkpoint restore "$id" --dry-run --json
 call 25 checkpoint_restore "{\"checkpoint\":\"$id\",\"confirm\":true}"
 is "$(got .result.structuredContent.dry_run)" false 'unless it is confirmed'
 
