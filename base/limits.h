@@ -19,6 +19,7 @@ enum {
     LIMIT_DEPTH = 32,           /* nesting in a workflow file */
     LIMIT_FOREACH_KEYS = 8,
     LIMIT_FOREACH_BYTES = 1 << 30, /* of all values of a workflow */
+    LIMIT_COLUMNS = 1000,          /* of sheets, that one task names */
     LIMIT_GLOB_BYTES = 16 << 20, /* of the names of directories that a pattern finds */
     LIMIT_ENV_STRING = 128 * 1024 - 1, /* the kernel's MAX_ARG_STRLEN, less the NUL */
     LIMIT_JOBS = 4096,

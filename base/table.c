@@ -23,6 +23,11 @@ struct table_reading {
 
 /* ---- Rows ---- */
 
+static struct arena *texts_of(const struct table_reading *r)
+{
+    return r->source->texts ? r->source->texts : &r->out->arena;
+}
+
 static int wrong(const struct table_reading *r, uint32_t line, const char *what)
 {
     return error_set(r->error, CAIRN_EWORKFLOW, "line %u: %s", line, what);
@@ -96,7 +101,7 @@ static int undouble(struct table_reading *r, struct str *field)
         buf_byte(&text, (uint8_t)field->ptr[i]);
         i += field->ptr[i] == '"';
     }
-    *field = arena_str(&r->out->arena, buf_view(&text));
+    *field = arena_str(texts_of(r), buf_view(&text));
     bool failed = text.failed || !field->ptr;
     buf_release(&text);
     return failed ? error_nomem(r->error) : 0;
@@ -231,7 +236,7 @@ static int meaning(struct table_reading *r, struct str raw, struct str *out)
     if (!raw.len || !memchr(raw.ptr, '\\', raw.len))
         return 0;
     json_unescape(raw, &text);
-    *out = arena_str(&r->out->arena, buf_view(&text));
+    *out = arena_str(texts_of(r), buf_view(&text));
     bool failed = text.failed || !out->ptr;
     buf_release(&text);
     return failed ? error_nomem(r->error) : 0;

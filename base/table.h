@@ -30,7 +30,7 @@ struct table {
 
 /* `columns` ([n_columns]): their names, of a text that does not begin with them; NULL:
  * it does; not for JSON. Cells point into `text`, which must live as long, and into the
- * table. At most `most` rows. CAIRN_EWORKFLOW with "line 7: ...", CAIRN_ELIMIT,
+ * table or `texts`. At most `most` rows. CAIRN_EWORKFLOW with "line 7: ...", CAIRN_ELIMIT,
  * CAIRN_ENOMEM; then there is nothing to release. */
 struct table_source {
     struct str text;
@@ -38,6 +38,7 @@ struct table_source {
     const struct str *columns;
     uint32_t n_columns;
     uint32_t most;
+    struct arena *texts; /* NULL, or where texts are made that outlive the table */
 };
 int table_read(const struct table_source *source, struct table *out,
                struct cairn_error *error);

@@ -32,16 +32,27 @@ enum task_kind { TASK_RUN = 1, TASK_EXEC = 2, TASK_CALL = 3, TASK_EXTERNAL = 4 }
 
 enum task_when { WHEN_SUCCESS = 0, WHEN_FAILED = 1, WHEN_ALWAYS = 2 };
 
-enum foreach_source { FOREACH_LIST = 1, FOREACH_RANGE, FOREACH_GLOB, FOREACH_LINES };
+enum foreach_source {
+    FOREACH_LIST = 1,
+    FOREACH_RANGE,
+    FOREACH_GLOB,
+    FOREACH_LINES,
+    FOREACH_SHEET
+};
 
 struct foreach_key {
     struct str name;
     uint8_t source;
-    struct str spec;    /* the pattern or file of GLOB and LINES, "a..b" of RANGE */
+    struct str spec;    /* the pattern or file of GLOB, LINES and SHEET, "a..b" of
+                           RANGE */
     struct str *values; /* [n] raw */
     struct str *shown;  /* [n] as they stand in ids: escaped, hashed past 64 bytes */
     uint32_t n;
     struct map by_value; /* raw value -> index; and by shown text, where it differs */
+    /* Of a SHEET: the other columns that the task names in its texts; no others. */
+    struct str *columns; /* [n_columns] their names */
+    uint32_t n_columns;
+    struct str *cells; /* [n * n_columns] by value, then by column */
 };
 
 struct retry_policy {

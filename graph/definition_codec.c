@@ -119,6 +119,16 @@ static void put_order(struct buf *out, const struct task_def *def)
         buf_byte(out, def->needs[i].order);
 }
 
+static void put_columns(struct buf *out, const struct task_def *def)
+{
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        const struct foreach_key *key = &def->foreach[k];
+        put_texts(out, key->columns, key->n_columns);
+        for (size_t i = 0; i < (size_t)key->n * key->n_columns; i++)
+            buf_lstr(out, key->cells[i]);
+    }
+}
+
 static uint64_t zigzag_encoded(int32_t value)
 {
     return value < 0 ? (uint64_t)(-(int64_t)value) * 2 - 1 : (uint64_t)value * 2;
@@ -210,6 +220,9 @@ static void put_field(struct buf *out, const struct task_def *def,
     case FIELD_ORDER:
         put_order(out, def);
         break;
+    case FIELD_COLUMNS:
+        put_columns(out, def);
+        break;
     case FIELD_END:
         break;
     }
@@ -226,10 +239,9 @@ static void put_task(struct buf *out, const struct task_def *def, unsigned versi
  * version that brings what it does not use. */
 static unsigned version_for(const struct definition *definition)
 {
-    unsigned version = 2;
     /* Version 4 says what excluded members mean, which was one thing before. */
-    if (!definition->all_need_all && definition_wants_groups(definition))
-        version = 4;
+    bool groups = !definition->all_need_all && definition_wants_groups(definition);
+    unsigned version = groups ? 4 : 2;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
         const struct task_def *def = &definition->defs[i];
         if (def->n_picked && version < 3)
@@ -239,7 +251,10 @@ static unsigned version_for(const struct definition *definition)
                 version = 4;
         if ((def->needs_all || def->apart) && version < 4)
             version = 4;
-        if (def->depfile.len || task_def_orders(def))
+        bool newest = def->depfile.len || task_def_orders(def);
+        for (uint32_t k = 0; k < def->n_foreach; k++)
+            newest |= def->foreach[k].source == FOREACH_SHEET;
+        if (newest)
             return DEFINITION_VERSION;
     }
     return version;
@@ -411,8 +426,9 @@ static void get_foreach(struct decoder *d, struct task_def *def)
         keys[k].source = read_byte(&d->reader);
         keys[k].spec = get_text(d);
         keys[k].values = get_texts(d, &keys[k].n);
-        fail_unless(d,
-                    keys[k].source >= FOREACH_LIST && keys[k].source <= FOREACH_LINES);
+        fail_unless(d, keys[k].source >= FOREACH_LIST &&
+                           keys[k].source <=
+                               (d->version < 5 ? FOREACH_LINES : FOREACH_SHEET));
         if (!has_failed(d))
             fail_unless(d, values_match(&keys[k]));
         def->n_foreach = k + 1;
@@ -466,6 +482,28 @@ static void get_order(struct decoder *d, struct task_def *def)
 {
     for (uint32_t i = 0; i < def->n_needs && !has_failed(d); i++)
         def->needs[i].order = get_byte(d, 1) == 1;
+}
+
+static void get_columns(struct decoder *d, struct task_def *def)
+{
+    for (uint32_t k = 0; k < def->n_foreach && !has_failed(d); k++) {
+        struct foreach_key *key = &def->foreach[k];
+        key->columns = get_texts(d, &key->n_columns);
+        fail_unless(d, !key->n_columns || key->source == FOREACH_SHEET);
+        for (uint32_t c = 0; c < key->n_columns && !has_failed(d); c++) {
+            fail_unless(d, str_is_key(key->columns[c]));
+            for (uint32_t i = 0; i < c && !d->reader.failed; i++)
+                fail_unless(d, !str_equal(key->columns[i], key->columns[c]));
+            if (!has_failed(d))
+                fail_unless(d, task_def_key(def, key->columns[c]) == UINT32_MAX);
+        }
+        uint64_t n = (uint64_t)key->n * key->n_columns;
+        fail_unless(d, n <= reader_left(&d->reader));
+        key->cells =
+            has_failed(d) ? NULL : arena_take(&d->out->arena, n, sizeof *key->cells);
+        for (uint64_t i = 0; i < n && !has_failed(d); i++)
+            key->cells[i] = get_text(d);
+    }
 }
 
 static uint16_t *get_codes(struct decoder *d, uint32_t most, uint32_t *n)
@@ -574,6 +612,9 @@ static void get_field(struct decoder *d, struct task_def *def,
         break;
     case FIELD_ORDER:
         get_order(d, def);
+        break;
+    case FIELD_COLUMNS:
+        get_columns(d, def);
         break;
     case FIELD_END:
         break;

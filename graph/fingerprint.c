@@ -5,13 +5,15 @@
  *              order; of params those that the task takes, of foreach the keys; texts
  *              that came with version 5 of the binary form, or later, only if they are
  *              not empty, behind their names
- *   task:      digest of its task_def, its foreach values, and its needs in the order
- *              of their text: the id of one task, or the digest of the values of a
+ *   task:      digest of its task_def, its foreach values, the columns that it names
+ *              of their sheets with what they have, and its needs in the order of their
+ *              text: the id of one task, or the digest of the values of a
  *              whole group, or of the ids of a part of one; then the ids of the
  *              members whose files it is given, in their order
  *
  * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
- * once, undo, finally, needs_all, needs that are only for the order, what a check warns of, and the order of needs do not
+ * once, undo, finally, needs_all, needs that are only for the order, what a check warns
+ * of, and the order of needs do not
  * count; nor does that of foreach values, but for whom they put files in order.
  *
  * Fingerprints are never stored: they are computed of the definition that a run has
@@ -119,6 +121,7 @@ static void encode_field(const struct definition *d, const struct task_def *def,
     case FIELD_PICKED:
     case FIELD_OPEN_KEYS:
     case FIELD_ORDER:
+    case FIELD_COLUMNS: /* of each member: hash_def */
     case FIELD_BOOL:
     case FIELD_FLAGS:
     case FIELD_NUMBER:
@@ -299,6 +302,16 @@ static void add_joined(struct hasher *h, uint32_t task, struct joined *joined)
     }
 }
 
+static void add_columns(struct buf *out, const struct task_def *def, uint32_t member)
+{
+    for (uint32_t i = def->n_foreach; i < task_def_names(def); i++) {
+        struct key_value named = member_named(def, member, i);
+        buf_byte(out, 'c');
+        buf_lstr(out, named.key);
+        buf_lstr(out, named.value);
+    }
+}
+
 static int hash_def(struct hasher *h, uint32_t index)
 {
     const struct graph *g = h->graph;
@@ -319,6 +332,7 @@ static int hash_def(struct hasher *h, uint32_t index)
         buf_add(&h->scratch, base.bytes, sizeof base.bytes);
         for (uint32_t k = 0; k < def->n_foreach; k++)
             buf_lstr(&h->scratch, def->foreach[k].values[member_value(def, m, k)]);
+        add_columns(&h->scratch, def, m);
         for (uint32_t j = 0; j < n_sorted; j++)
             add_need(h, g->needs[g->need_start[task] + sorted[j].index]);
         add_joined(h, task, &joined);
@@ -633,6 +647,15 @@ static void compare_field(struct changes *c, const struct task_field *field)
     }
 }
 
+static void compare_fields(struct changes *c)
+{
+    for (const struct task_field *const *field = difference_fields; *field; field++)
+        if ((*field)->group)
+            compare_group(c, *field);
+        else
+            compare_field(c, *field);
+}
+
 int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
                         const struct definition *b_in, const struct task_def *b,
                         int (*each)(void *, const char *field, const char *old,
@@ -646,11 +669,46 @@ int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
                         .each = each,
                         .context = context,
                         .error = error};
-    for (const struct task_field *const *field = difference_fields; *field; field++)
-        if ((*field)->group)
-            compare_group(&c, *field);
-        else
-            compare_field(&c, *field);
+    compare_fields(&c);
+    buf_release(&c.old_text);
+    buf_release(&c.now_text);
+    return c.result < 0 ? c.result : 0;
+}
+
+/* Columns of sample sheets: first those that were, then those that are new. */
+static void compare_columns(struct changes *c, uint32_t old_member, uint32_t now_member)
+{
+    const struct task_def *old = c->old, *now = c->now;
+    for (uint32_t i = old->n_foreach; i < task_def_names(old); i++) {
+        struct key_value was = member_named(old, old_member, i), is = was;
+        uint32_t at = task_def_name(now, was.key);
+        if (at != UINT32_MAX)
+            is = member_named(now, now_member, at);
+        compare_pair(c, "column", was.key, &was.value,
+                     at != UINT32_MAX ? &is.value : NULL);
+    }
+    for (uint32_t i = now->n_foreach; i < task_def_names(now); i++) {
+        struct key_value is = member_named(now, now_member, i);
+        if (task_def_name(old, is.key) == UINT32_MAX)
+            compare_pair(c, "column", is.key, NULL, &is.value);
+    }
+}
+
+int task_changes(const struct graph *a, uint32_t a_task, const struct graph *b,
+                 uint32_t b_task,
+                 int (*each)(void *, const char *field, const char *old,
+                             const char *now),
+                 void *context, struct cairn_error *error)
+{
+    struct changes c = {.old_in = a->definition,
+                        .now_in = b->definition,
+                        .old = graph_def(a, a_task),
+                        .now = graph_def(b, b_task),
+                        .each = each,
+                        .context = context,
+                        .error = error};
+    compare_fields(&c);
+    compare_columns(&c, graph_member(a, a_task), graph_member(b, b_task));
     buf_release(&c.old_text);
     buf_release(&c.now_text);
     return c.result < 0 ? c.result : 0;

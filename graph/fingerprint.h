@@ -22,5 +22,11 @@ int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
                         int (*each)(void *, const char *field, const char *old,
                                     const char *now),
                         void *context, struct cairn_error *error);
+/* The same of a task of two graphs, with "column X" of its sample sheet. */
+int task_changes(const struct graph *a, uint32_t a_task, const struct graph *b,
+                 uint32_t b_task,
+                 int (*each)(void *, const char *field, const char *old,
+                             const char *now),
+                 void *context, struct cairn_error *error);
 
 #endif

@@ -22,6 +22,47 @@ uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key)
     return (uint32_t)(at % def->foreach[key].n);
 }
 
+/* The column that the i-th name is, of *key; UINT32_MAX: it is the key itself. */
+static uint32_t place_of_name(const struct task_def *def, uint32_t i, uint32_t *key)
+{
+    *key = i;
+    if (i < def->n_foreach)
+        return UINT32_MAX;
+    i -= def->n_foreach;
+    for (*key = 0; i >= def->foreach[*key].n_columns; ++*key)
+        i -= def->foreach[*key].n_columns;
+    return i;
+}
+
+uint32_t task_def_names(const struct task_def *def)
+{
+    uint32_t n = def->n_foreach;
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        n += def->foreach[k].n_columns;
+    return n;
+}
+
+struct key_value member_named(const struct task_def *def, uint32_t member, uint32_t i)
+{
+    uint32_t k, column = place_of_name(def, i, &k);
+    const struct foreach_key *key = &def->foreach[k];
+    uint32_t value = member_value(def, member, k);
+    if (column == UINT32_MAX)
+        return (struct key_value){key->name, key->values[value]};
+    return (struct key_value){key->columns[column],
+                              key->cells[(size_t)value * key->n_columns + column]};
+}
+
+uint32_t task_def_name(const struct task_def *def, struct str name)
+{
+    uint32_t found = task_def_key(def, name), at = def->n_foreach;
+    for (uint32_t k = 0; k < def->n_foreach && found == UINT32_MAX; k++)
+        for (uint32_t c = 0; c < def->foreach[k].n_columns; c++, at++)
+            if (str_equal(def->foreach[k].columns[c], name))
+                found = at;
+    return found;
+}
+
 void member_id(const struct task_def *def, uint32_t member, struct buf *out)
 {
     buf_str(out, def->id);

@@ -8,6 +8,12 @@
 
 /* Index into foreach[key].values for a member. */
 uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key);
+/* What a member has by name: its keys, then the columns of each. How many there are, ... */
+uint32_t task_def_names(const struct task_def *def);
+/* ... the i-th with its value, ... */
+struct key_value member_named(const struct task_def *def, uint32_t member, uint32_t i);
+/* ... and which one has the name, or UINT32_MAX. */
+uint32_t task_def_name(const struct task_def *def, struct str name);
 /* Appends the id of a member: `convert[part=3]`, or plain `fetch` without foreach. */
 void member_id(const struct task_def *def, uint32_t member, struct buf *out);
 /* The member of `def` with these bindings (raw or shown values), or UINT32_MAX. */

@@ -67,6 +67,7 @@ enum {
     OPEN_KEYS,
     DEPFILE,
     NEEDS_ORDER,
+    COLUMNS,
     END
 };
 
@@ -121,6 +122,10 @@ const struct task_field task_fields[] = {
                      .at = AT(needs, struct need *),
                      .n_at = AT(n_needs, uint32_t),
                      EVERY(5)},
+    [COLUMNS] = {.shape = FIELD_COLUMNS,
+                 .at = AT(foreach, struct foreach_key *),
+                 .n_at = AT(n_foreach, uint32_t),
+                 EVERY(5)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},

@@ -31,7 +31,8 @@ enum field_shape {
     FIELD_NEEDS,    /* struct need *, and how many */
     FIELD_PICKED,   /* uint64_t *, and how many: picked members, ascending */
     FIELD_ORDER,
-    FIELD_OPEN_KEYS /* of the needs, of which there are as many: `open` */
+    FIELD_OPEN_KEYS, /* of the needs, of which there are as many: `open` */
+    FIELD_COLUMNS /* of the foreach keys, of which there are as many: their columns */
 };
 
 /* Fields that make up one difference for people: if any of them differs, all do. */

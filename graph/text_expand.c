@@ -302,7 +302,7 @@ static const struct key_value *env_entry(const struct task_def *def, struct str 
 static bool is_known(const struct scope *scope, const struct name *name)
 {
     if (name->kind == NAME_KEY)
-        return scope->def && task_def_key(scope->def, name->first) != UINT32_MAX;
+        return scope->def && task_def_name(scope->def, name->first) != UINT32_MAX;
     if (name->kind == NAME_PARAM)
         return definition_param(scope->definition, name->first) != UINT32_MAX;
     return name->kind != NAME_ENV || env_entry(scope->def, name->first);
@@ -418,12 +418,11 @@ static int look_up(void *context, const struct name *name, struct value *out,
     if (!is_known(scope, name))
         return unknown_name(name, error);
     switch (name->kind) {
-    case NAME_KEY: {
-        uint32_t key = task_def_key(scope->def, name->first);
-        uint32_t index = member_value(scope->def, scope->member, key);
-        value.text = scope->def->foreach[key].values[index];
+    case NAME_KEY:
+        value.text = member_named(scope->def, scope->member,
+                                  task_def_name(scope->def, name->first))
+                         .value;
         break;
-    }
     case NAME_PARAM:
         rc = param_value(scope, name, &value.text, error);
         break;

@@ -231,9 +231,8 @@ static int definition_changes(const struct cairn_plan *plan, uint32_t task,
         s->recorded.same_graph)
         return 0;
     const struct graph *then = situation_old(s, plan->workflow);
-    return fingerprint_changes(
-        then->definition, graph_def(then, s->present.old_task[task]), now->definition,
-        graph_def(now, task), each, context, error);
+    return task_changes(then, s->present.old_task[task], now, task, each, context,
+                        error);
 }
 
 int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,

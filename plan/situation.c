@@ -87,9 +87,8 @@ static int was_edited(struct outer_run *o, bool *edited)
     if (was->task >= o->then.graph.n_tasks || here->task >= o->now.graph.n_tasks)
         return 0;
     *edited = false;
-    rc = fingerprint_changes(&o->then.definition, graph_def(&o->then.graph, was->task),
-                             &o->now.definition, graph_def(&o->now.graph, here->task),
-                             note_change, edited, o->error);
+    rc = task_changes(&o->then.graph, was->task, &o->now.graph, here->task, note_change,
+                      edited, o->error);
     return rc < 0 ? rc : 0;
 }
 

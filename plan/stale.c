@@ -315,7 +315,7 @@ static int use_sources(struct uses *uses, uint32_t task)
         }
         buf_clear(&uses->place);
         buf_str(&uses->place, key->spec);
-        if (!rc && key->source == FOREACH_LINES)
+        if (!rc && (key->source == FOREACH_LINES || key->source == FOREACH_SHEET))
             rc = use_place(uses, task, false);
     }
     return rc;

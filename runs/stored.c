@@ -496,7 +496,7 @@ static bool is_cacheable(const struct definition *d)
     for (uint32_t i = 0; i < d->n_defs && all; i++)
         for (uint32_t k = 0; k < d->defs[i].n_foreach && all; k++) {
             uint8_t source = d->defs[i].foreach[k].source;
-            all = source != FOREACH_GLOB && source != FOREACH_LINES;
+            all = source == FOREACH_LIST || source == FOREACH_RANGE;
         }
     return all;
 }

@@ -50,6 +50,7 @@ struct parser {
     struct arena scratch;
     struct buf warnings, notes; /* of struct str */
     struct buf pending;         /* of struct pending */
+    struct buf sheets;          /* of struct str: those whose columns were told of */
     struct key_value *env;      /* of the workflow, sorted */
     uint32_t n_env;
     struct command_shell shell; /* of a task that gives none; so are the next four */

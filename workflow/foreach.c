@@ -15,64 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One key being read. */
-struct foreach_reading {
-    struct parser *p;
-    const struct task_def *def;
-    struct foreach_key *key;
-    const struct node *node; /* the value of the key in the file */
-    bool allow_empty;
-    uint32_t *lines; /* [n] of LINES: line number of each value */
-};
-
 /* Keys that stand for a list of tuples of values: rows of indices into their values. */
 struct tuples {
     uint32_t first, n_keys, n_rows; /* keys first..first + n_keys - 1 of the def */
     uint32_t *rows;                 /* [n_rows][n_keys] */
 };
-
-/* What the sources of foreach values share: room for the values, their greatest length,
- * and the lines of a file. */
-
-/* "KEY=value" must be no longer than the kernel takes. */
-static int foreach_check_size(const struct foreach_reading *r, struct str value,
-                              struct position at)
-{
-    char what[128];
-    r->p->value_bytes += value.len;
-    if (r->p->value_bytes > LIMIT_FOREACH_BYTES)
-        return diagnose_as(&r->p->diagnostic, CAIRN_ELIMIT, at,
-                           "more than %d bytes in all values of `foreach`",
-                           LIMIT_FOREACH_BYTES);
-    if (r->key->name.len + 1 + value.len <= LIMIT_ENV_STRING)
-        return 0;
-    snprintf(what, sizeof what, "a value of the foreach key `%.*s`",
-             SHOWN(r->key->name));
-    return too_long(r->p, at, what);
-}
-
-/* That there are n more; CAIRN_ELIMIT if there are too many in the whole file. */
-static int foreach_count_values(const struct foreach_reading *r, uint64_t n)
-{
-    uint64_t before = r->p->n_values;
-    if (n <= LIMIT_TASKS && before + n <= LIMIT_TASKS) {
-        r->p->n_values += n;
-        return 0;
-    }
-    return diagnose_as(
-        &r->p->diagnostic, CAIRN_ELIMIT, r->node->at, "more than %d values%s",
-        LIMIT_TASKS, n > LIMIT_TASKS ? "" : ", with those of the `foreach` before it");
-}
-
-/* The same, and room for them. */
-static int foreach_take_values(struct foreach_reading *r, uint64_t n)
-{
-    int rc = foreach_count_values(r, n);
-    if (rc)
-        return rc;
-    r->key->values = arena_take(&r->p->out->arena, n, sizeof *r->key->values);
-    return r->key->values ? 0 : out_of_memory(r->p);
-}
 
 /* A file's next line that begins at `from`, without its end. */
 static struct str foreach_next_line(struct str content, size_t from, size_t *next)
@@ -88,40 +35,11 @@ static struct str foreach_next_line(struct str content, size_t from, size_t *nex
     return (struct str){at, len};
 }
 
-/* The file of r->key->spec. CAIRN_ENOTFOUND, ... with *error. */
-static int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
-                              struct cairn_error *error)
-{
-    struct buf path = BUF_INIT;
-    struct str file = r->key->spec;
-    if (file.ptr[0] != '/') {
-        buf_text(&path, r->p->options->root);
-        buf_byte(&path, '/');
-    }
-    buf_str(&path, file);
-    int rc = path.failed ? error_nomem(error)
-                         : os_read_regular(path.data, LIMIT_FILE_BYTES, content, error);
-    if (rc == CAIRN_ENOTFOUND)
-        error_set(error, rc, "there is no file %.300s", path.data);
-    else if (rc == CAIRN_EUSAGE)
-        error_context(error, "`lines` are those of a regular file");
-    buf_release(&path);
-    return rc;
-}
-
 /* ---- Names of keys ---- */
 
-static bool in_env(const struct parser *p, struct str name)
+static int foreach_check_name(const struct parser *p, const struct node *node,
+                              struct str name)
 {
-    for (uint32_t i = 0; i < p->n_env; i++)
-        if (str_equal(p->env[i].key, name))
-            return true;
-    return false;
-}
-
-static int foreach_check_name(const struct parser *p, const struct node *node)
-{
-    struct str name = node->text;
     if (!str_is_key(name))
         return diagnose(&p->diagnostic, node->at,
                         "the foreach key `%.*s` must be named with a-z, 0-9 and _, not "
@@ -130,7 +48,7 @@ static int foreach_check_name(const struct parser *p, const struct node *node)
     if (definition_param(p->out, name) != UINT32_MAX)
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s` is the name of a param already", SHOWN(name));
-    if (in_env(p, name))
+    if (foreach_in_env(p, name))
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s` is set in the workflow's `env` already", SHOWN(name));
     if (is_secret(p, name))
@@ -144,9 +62,10 @@ static int foreach_take_key(struct parser *p, struct task_def *def,
                             const struct node *node)
 {
     struct str name = def->foreach[def->n_foreach].name;
-    if (task_def_key(def, name) != UINT32_MAX)
+    if (task_def_name(def, name) != UINT32_MAX)
         return diagnose(&p->diagnostic, node->at,
-                        "the foreach key `%.*s` is here twice", SHOWN(name));
+                        "the foreach key `%.*s` is here twice, or a column of a sheet",
+                        SHOWN(name));
     def->n_foreach++;
     return 0;
 }
@@ -238,7 +157,7 @@ static int lines_now(const struct foreach_reading *r, struct arena *arena,
                      struct glob_names *out, struct cairn_error *error)
 {
     struct buf content = BUF_INIT, names = BUF_INIT;
-    int rc = foreach_load_lines(r, &content, error);
+    int rc = foreach_load_file(r, &content, error);
     for (size_t at = 0; !rc && at < content.size;) {
         struct str line = foreach_next_line(buf_view(&content), at, &at);
         struct str copy = line.len ? arena_str(arena, line) : line;
@@ -347,17 +266,6 @@ static int use_recorded(struct foreach_reading *r, const struct foreach_key *fro
     return rc ? rc : foreach_note_changes(r);
 }
 
-static int nothing_found(const struct foreach_reading *r, const struct node *node,
-                         const char *what)
-{
-    if (r->key->n || r->allow_empty)
-        return 0;
-    return diagnose(&r->p->diagnostic, node->at,
-                    "%s (in %.200s); values are read before anything runs; write "
-                    "allow_empty: true if there may be none",
-                    what, r->p->options->root);
-}
-
 static int foreach_read_glob(struct foreach_reading *r, const struct node *node)
 {
     struct cairn_error inner = {0};
@@ -378,7 +286,7 @@ static int foreach_read_glob(struct foreach_reading *r, const struct node *node)
     rc = foreach_count_values(r, found.n);
     for (uint32_t i = 0; i < found.n && !rc; i++)
         rc = foreach_check_size(r, found.names[i], node->at);
-    return rc ? rc : nothing_found(r, node, "no file matches");
+    return rc ? rc : foreach_check_found(r, node, "no file matches");
 }
 
 static uint64_t count_lines(struct str content)
@@ -419,7 +327,7 @@ static int load_lines(const struct foreach_reading *r, const struct node *node,
                       struct buf *content)
 {
     struct cairn_error inner = {0};
-    int rc = foreach_load_lines(r, content, &inner);
+    int rc = foreach_load_file(r, content, &inner);
     if (rc == CAIRN_ENOMEM)
         return out_of_memory(r->p);
     if (!rc)
@@ -445,7 +353,7 @@ static int foreach_read_lines(struct foreach_reading *r, const struct node *node
     if (!rc)
         rc = split_lines(r, node, buf_view(&content));
     if (!rc)
-        rc = nothing_found(r, node, "the file has no line that is not empty");
+        rc = foreach_check_found(r, node, "the file has no line that is not empty");
     buf_release(&content);
     return rc;
 }
@@ -471,6 +379,8 @@ struct picking {
     struct parser *p;
     struct task_def *def;
     const struct node *node; /* of `foreach` */
+    const struct node *where_node;
+    const struct expression *where;
     const struct tuples *tuples;
     uint32_t n_tuples;
     struct choice *excluded;
@@ -504,7 +414,7 @@ static int take_keys(struct parser *p, struct task_def *def, const struct node *
         *key = (struct foreach_key){.source = FOREACH_LIST, .spec = STR("")};
         rc = expect_key(p, node, "the name of a foreach key", &key->name);
         if (!rc)
-            rc = foreach_check_name(p, node);
+            rc = foreach_check_name(p, node, node->text);
         key->values = arena_take(&p->out->arena, n_rows, sizeof *key->values);
         if (!rc && !key->values)
             rc = out_of_memory(p);
@@ -810,16 +720,20 @@ static int pick_product(struct picking *k, const uint32_t *n)
                                SHOWN(k->def->id), LIMIT_TASKS);
     }
     k->nothing = all == 0;
-    for (bool more = all > 0; more; more = step(k, n, row)) {
+    int rc = 0;
+    for (bool more = all > 0; more && !rc; more = step(k, n, row)) {
+        bool holds = true;
         for (uint32_t key = 0; key < k->def->n_foreach; key++) {
             const struct tuples *t = tuples_of(k, key);
             at[key] = t ? t->rows[(size_t)row[t->first] * t->n_keys + key - t->first]
                         : row[key];
         }
-        if (!is_excluded(k, at))
+        if (k->where)
+            rc = where_holds(k->p, k->def, k->where, k->where_node, at, &holds);
+        if (!is_excluded(k, at) && holds)
             pick(k, at);
     }
-    return 0;
+    return rc;
 }
 
 static int by_place(const void *a, const void *b)
@@ -839,8 +753,8 @@ static int keep_places(struct picking *k)
         return 0;
     if (n == 0)
         return diagnose(&k->p->diagnostic, k->node->at,
-                        "everything is excluded: task `%.*s` would have no members",
-                        SHOWN(k->def->id));
+                        "everything is excluded%s: task `%.*s` would have no members",
+                        k->where ? " by `where`" : "", SHOWN(k->def->id));
     memcpy(places, k->places.data, k->places.size);
     qsort(places, n, sizeof *places, by_place);
     for (uint32_t i = 0; i < n; i++)
@@ -872,18 +786,26 @@ static void warn_of_unused(const struct picking *k)
                        SHOWN(k->def->id));
 }
 
-/* Which members of the product there are, by tuples, p->exclude and p->include. Before
+/* Which members of the product there are, by tuples, `where`, p->exclude and p->include.
+ * Before
  * task_def_finish. */
 static int foreach_pick(struct parser *p, struct task_def *def, const struct node *node,
-                        const struct tuples *tuples, uint32_t n_tuples)
+                        const struct node *where, const struct tuples *tuples,
+                        uint32_t n_tuples)
 {
-    struct picking k = {
-        .p = p, .def = def, .node = node, .tuples = tuples, .n_tuples = n_tuples};
+    struct picking k = {.p = p,
+                        .def = def,
+                        .node = node,
+                        .where_node = where,
+                        .tuples = tuples,
+                        .n_tuples = n_tuples};
     struct choice *included = NULL;
     uint32_t n_included = 0, n[LIMIT_FOREACH_KEYS] = {0};
     for (uint32_t key = 0; key < def->n_foreach; key++)
         k.added[key].first = n[key] = def->foreach[key].n;
-    int rc = read_choices(&k, p->exclude, false, &k.excluded, &k.n_excluded);
+    int rc = where ? read_where(p, def, where, &k.where) : 0;
+    if (!rc)
+        rc = read_choices(&k, p->exclude, false, &k.excluded, &k.n_excluded);
     if (!rc)
         rc = read_choices(&k, p->include, true, &included, &n_included);
     for (uint32_t key = 0; key < def->n_foreach && !rc; key++)
@@ -935,18 +857,29 @@ static int read_list(struct foreach_reading *r)
     return rc;
 }
 
-static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
+static uint64_t size_of_range(int64_t from, int64_t to, int64_t step)
+{
+    uint64_t way =
+        step > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
+    uint64_t width = step > 0 ? (uint64_t)step : -(uint64_t)step;
+    return (step > 0 ? to < from : from < to) ? 0 : way / width + 1;
+}
+
+/* With another step than 1 it is a list, of numbers that are written down nowhere. */
+static int fill_range(struct foreach_reading *r, int64_t from, int64_t to, int64_t step)
 {
     char text[64], number[24];
-    uint64_t n = to < from ? 0 : (uint64_t)to - (uint64_t)from + 1;
+    uint64_t n = size_of_range(from, to, step);
     struct arena *arena = &r->p->out->arena;
     snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, from, to);
-    r->key->spec = arena_str(arena, str_of(text));
+    r->key->source = step == 1 ? FOREACH_RANGE : FOREACH_LIST;
+    r->key->spec = step == 1 ? arena_str(arena, str_of(text)) : STR("");
     int rc = foreach_take_values(r, n);
     if (rc)
         return rc;
     for (uint64_t i = 0; i < n; i++) {
-        r->key->values[i] = arena_str(arena, str_decimal(from + (int64_t)i, number));
+        int64_t value = (int64_t)((uint64_t)from + i * (uint64_t)step);
+        r->key->values[i] = arena_str(arena, str_decimal(value, number));
     }
     r->key->n = (uint32_t)n;
     return arena->failed ? out_of_memory(r->p) : 0;
@@ -955,35 +888,83 @@ static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
 static int read_range(struct foreach_reading *r, const struct node *node)
 {
     struct bounds any = {-INT64_MAX, INT64_MAX};
-    int64_t from, to;
-    r->key->source = FOREACH_RANGE;
+    int64_t from, to, step = 1;
     int rc = expect_list(r->p, node, "`range`");
-    if (!rc && node->n != 2)
+    if (!rc && node->n != 2 && node->n != 3)
         rc = diagnose(&r->p->diagnostic, node->at,
                       "`range` takes the first and the last number, as in "
-                      "[1, 8]");
+                      "[1, 8], and may take a step: [0, 100, 10]");
     if (!rc)
         rc = expect_integer(r->p, node->first, "the first of `range`", any, &from);
     if (!rc)
         rc = expect_integer(r->p, node->first->next, "the last of `range`", any, &to);
+    if (!rc && node->n == 3)
+        rc = expect_integer(r->p, node->first->next->next, "the step of `range`", any,
+                            &step);
+    if (!rc && step == 0)
+        rc = diagnose(&r->p->diagnostic, node->first->next->next->at,
+                      "the step of `range` is 0");
     if (rc)
         return rc;
-    if (to < from && !r->allow_empty)
+    if (size_of_range(from, to, step) == 0 && !r->allow_empty)
         return diagnose(&r->p->diagnostic, node->at,
                         "the range from %" PRId64 " to %" PRId64
                         " is empty; write allow_empty: true if that may be",
                         from, to);
-    return fill_range(r, from, to);
+    return fill_range(r, from, to, step);
 }
 
 /* ---- A key ---- */
 
-enum { RANGE, GLOB, LINES, ALLOW_EMPTY, FORMS };
+enum {
+    RANGE,
+    GLOB,
+    LINES,
+    CSV, /* in the order of enum table_form */
+    TSV,
+    JSON,
+    JSONL,
+    SOURCES,
+    KEY = SOURCES,
+    COLUMNS,
+    ALLOW_EMPTY,
+    WHERE,
+    FORMS
+};
+static const struct str form_names[FORMS] = {
+    NAME("range"),   NAME("glob"),        NAME("lines"), NAME("csv"),
+    NAME("tsv"),     NAME("json"),        NAME("jsonl"), NAME("key"),
+    NAME("columns"), NAME("allow_empty"), NAME("where")};
 
-static int read_form(struct foreach_reading *r)
+static bool is_sheet_word(struct str word)
 {
-    static const struct str names[FORMS] = {NAME("range"), NAME("glob"), NAME("lines"),
-                                            NAME("allow_empty")};
+    bool found = false;
+    for (size_t i = CSV; i <= JSONL; i++)
+        found |= str_equal(word, form_names[i]);
+    return found;
+}
+
+/* The value of a key, or all of `foreach`, is `{csv: FILE}` or the like. */
+static bool is_sheet(const struct node *map)
+{
+    if (map->kind != NODE_MAP)
+        return false;
+    for (const struct node *key = map->first; key; key = key->next->next)
+        if (is_sheet_word(key->text) && key->next->kind == NODE_TEXT)
+            return true;
+    return false;
+}
+
+static const struct node *value_of(const struct node *key)
+{
+    return key ? key->next : NULL;
+}
+
+/* r->node: what is in the braces, of a key or (`whole`) of foreach; where_node: of a
+ * foreach with this key only, or NULL. */
+static int read_form(struct foreach_reading *r, const struct node *where_node,
+                     bool whole)
+{
     const struct node *found[FORMS] = {NULL};
     struct where where = {"foreach key", r->key->name};
     char what[128];
@@ -991,22 +972,45 @@ static int read_form(struct foreach_reading *r)
     if (r->node->kind != NODE_MAP)
         return diagnose(&r->p->diagnostic, r->node->at,
                         "%s must be a list of values, {range: [a, b]}, {glob: "
-                        "\"*.csv\"} or {lines: FILE}",
+                        "\"*.csv\"}, {lines: FILE} or {csv: FILE}",
                         what);
-    int rc = expect_keys(r->p, r->node, where, names, found, FORMS);
-    int sources = !!found[RANGE] + !!found[GLOB] + !!found[LINES];
+    int rc =
+        expect_keys(r->p, r->node, where, form_names, found, whole ? FORMS : WHERE);
+    size_t source = SOURCES, sources = 0;
+    for (size_t i = 0; i < SOURCES; i++)
+        if (found[i]) {
+            source = i;
+            sources++;
+        }
     if (!rc && sources != 1)
         rc = diagnose(&r->p->diagnostic, r->node->at,
-                      "%s needs exactly one of `range`, `glob` and `lines`", what);
+                      "%s needs exactly one of `range`, `glob`, `lines`, `csv`, `tsv`, "
+                      "`json` and `jsonl`",
+                      what);
+    for (size_t i = KEY; i <= COLUMNS && !rc; i++)
+        if (found[i] && source < CSV)
+            rc = diagnose(&r->p->diagnostic, found[i]->at,
+                          "`%s` is for a sheet: `csv`, `tsv`, `json` and `jsonl`",
+                          form_names[i].ptr);
     if (!rc && found[ALLOW_EMPTY])
         rc = expect_bool(r->p, found[ALLOW_EMPTY]->next, "`allow_empty`",
                          &r->allow_empty);
     if (rc)
         return rc;
-    if (found[RANGE])
+    if (source == RANGE)
         return read_range(r, found[RANGE]->next);
-    return found[GLOB] ? foreach_read_glob(r, found[GLOB]->next)
-                       : foreach_read_lines(r, found[LINES]->next);
+    if (source == GLOB)
+        return foreach_read_glob(r, found[GLOB]->next);
+    if (source == LINES)
+        return foreach_read_lines(r, found[LINES]->next);
+    struct sheet_nodes nodes = {.form = (enum table_form)(source - CSV + TABLE_CSV),
+                                .file = found[source]->next,
+                                .key = value_of(found[KEY]),
+                                .columns = value_of(found[COLUMNS]),
+                                .where = where_node};
+    if (nodes.key)
+        rc = expect_filled(r->p, nodes.key, "`key`", &(struct str){NULL, 0});
+    return rc ? rc : foreach_read_sheet(r, &nodes);
 }
 
 static const struct node *nth_item(const struct node *list, uint32_t n)
@@ -1034,6 +1038,11 @@ static int report_clash(const struct foreach_reading *r, const struct clash *cla
                         "the value `%.*s` is here twice; the first one is at %u:%u",
                         SHOWN(second), before.line, before.column);
     }
+    if (key->source == FOREACH_SHEET)
+        return diagnose(&r->p->diagnostic, at,
+                        "%.*s: lines %u and %u have the same `%.*s`: `%.*s`",
+                        SHOWN(key->spec), r->lines[clash->first],
+                        r->lines[clash->second], SHOWN(key->name), SHOWN(second));
     if (r->lines)
         return diagnose(&r->p->diagnostic, at,
                         "lines %u and %u of %.*s are the same: `%.*s`",
@@ -1043,19 +1052,24 @@ static int report_clash(const struct foreach_reading *r, const struct clash *cla
                     SHOWN(second));
 }
 
-static int read_key(struct parser *p, struct task_def *def, const struct node *node)
+/* `node`: the key of foreach, or with `whole` the name that a sheet has as `key`. */
+static int read_key(struct parser *p, struct task_def *def, const struct node *node,
+                    const struct node *value, const struct node *where)
 {
     struct foreach_key *key = &def->foreach[def->n_foreach];
-    struct foreach_reading r = {.p = p, .def = def, .key = key, .node = node->next};
+    struct foreach_reading r = {.p = p, .def = def, .key = key, .node = value};
     struct clash clash = {0};
+    bool whole = value != node->next;
     int rc = expect_key(p, node, "the name of a foreach key", &key->name);
+    if (!rc && whole)
+        rc = sheet_column_name(p, key->name, 0, &key->name);
     if (!rc)
-        rc = foreach_check_name(p, node);
+        rc = foreach_check_name(p, node, key->name);
     if (!rc)
         rc = foreach_take_key(p, def, node);
     if (rc)
         return rc;
-    rc = r.node->kind == NODE_LIST ? read_list(&r) : read_form(&r);
+    rc = r.node->kind == NODE_LIST ? read_list(&r) : read_form(&r, where, whole);
     if (rc)
         return rc;
     rc = foreach_key_finish(&p->out->arena, key, &clash);
@@ -1064,11 +1078,61 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *n
     return rc ? out_of_memory(p) : 0;
 }
 
+/* `{csv: FILE, key: COLUMN}` in place of keys. */
+static int read_whole_sheet(struct parser *p, struct task_def *def,
+                            const struct node *map)
+{
+    const struct node *key = NULL, *where = NULL;
+    for (const struct node *node = map->first; node; node = node->next->next) {
+        if (str_equal(node->text, form_names[KEY]))
+            key = node->next;
+        if (str_equal(node->text, form_names[WHERE]))
+            where = node->next;
+    }
+    if (!key)
+        return diagnose(&p->diagnostic, map->at,
+                        "`foreach` over a sheet needs `key`, the column that the ids "
+                        "of its tasks are made of: {csv: FILE, key: COLUMN}");
+    return read_key(p, def, key, map, where);
+}
+
+/* All keys but `where`, which is left to the caller unless it is about one sheet. */
+static int read_foreach_keys(struct parser *p, struct task_def *def,
+                             const struct node *map, const struct node **where,
+                             struct tuples tuples[], uint32_t *n_tuples)
+{
+    int rc = 0;
+    for (const struct node *key = map->first; key; key = key->next->next)
+        if (str_equal(key->text, form_names[WHERE]) && key->next->kind == NODE_TEXT)
+            *where = key->next;
+    bool single = map->n == 1 + (*where != NULL);
+    if (*where && map->n == 1)
+        return diagnose(
+            &p->diagnostic, map->at,
+            "`foreach` has only `where`; give it a key, as in {part: [a, b]}");
+    for (const struct node *key = map->first; key && !rc; key = key->next->next) {
+        const struct node *value = key->next;
+        bool of_sheet = single && is_sheet(value);
+        if (value == *where)
+            continue;
+        if (foreach_is_tuples(value))
+            rc = foreach_read_tuples(p, def, value, &tuples[(*n_tuples)++]);
+        else
+            rc = read_key(p, def, key, value, of_sheet ? *where : NULL);
+        if (!rc && of_sheet)
+            *where = NULL;
+        if (of_sheet)
+            break;
+    }
+    return rc;
+}
+
 int read_foreach(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct cairn_error inner = {0};
     struct tuples tuples[LIMIT_FOREACH_KEYS];
     uint32_t n_tuples = 0;
+    const struct node *where = NULL;
     int rc = expect_map(p, node, "`foreach`");
     if (rc)
         return rc;
@@ -1081,13 +1145,12 @@ int read_foreach(struct parser *p, struct task_def *def, const struct node *node
     def->foreach = arena_take(&p->out->arena, LIMIT_FOREACH_KEYS, sizeof *def->foreach);
     if (!def->foreach)
         return out_of_memory(p);
-    for (const struct node *key = node->first; key && !rc; key = key->next->next)
-        if (foreach_is_tuples(key->next))
-            rc = foreach_read_tuples(p, def, key->next, &tuples[n_tuples++]);
-        else
-            rc = read_key(p, def, key);
-    if (!rc && (n_tuples || p->exclude || p->include))
-        rc = foreach_pick(p, def, node, tuples, n_tuples);
+    if (is_sheet(node))
+        rc = read_whole_sheet(p, def, node);
+    else
+        rc = read_foreach_keys(p, def, node, &where, tuples, &n_tuples);
+    if (!rc && (n_tuples || p->exclude || p->include || where))
+        rc = foreach_pick(p, def, node, where, tuples, n_tuples);
     if (rc)
         return rc;
     rc = task_def_finish(p->out, def, &inner);

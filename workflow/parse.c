@@ -323,6 +323,7 @@ int definition_parse(struct str text, const struct parse_options *options,
     buf_release(&p.warnings);
     buf_release(&p.notes);
     buf_release(&p.pending);
+    buf_release(&p.sheets);
     arena_release(&p.scratch);
     if (rc)
         definition_release(out);

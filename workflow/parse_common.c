@@ -4,6 +4,7 @@
 
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "graph/members.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,10 @@ static int check_env_name(const struct parser *p, const struct node *key,
                         "`%.*s` is the name of a param, which is in the environment "
                         "already",
                         SHOWN(name));
-    if (def && task_def_key(def, name) != UINT32_MAX)
+    if (def && task_def_name(def, name) != UINT32_MAX)
         return diagnose(&p->diagnostic, key->at,
-                        "`%.*s` is a foreach key, which is in the environment already",
+                        "`%.*s` is a foreach key or a column of its sheet, which is in "
+                        "the environment already",
                         SHOWN(name));
     if (is_secret(p, name))
         return diagnose(&p->diagnostic, key->at,

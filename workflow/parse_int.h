@@ -5,6 +5,7 @@
 #ifndef WORKFLOW_PARSE_INT_H
 #define WORKFLOW_PARSE_INT_H
 
+#include "base/table.h"
 #include "workflow/expect_int.h"
 
 /* ---- parse_common.c ---- */
@@ -30,6 +31,7 @@ enum place {
     IN_WORKFLOW, /* env of the workflow: params */
     IN_FOREACH,  /* the same */
     IN_NEED,     /* brackets: params, foreach keys */
+    IN_WHERE,    /* the same */
     IN_ENV,      /* of a task: everything but env */
     IN_TASK,     /* everything */
     IN_CONDITION /* everything but the number of the attempt */
@@ -55,8 +57,55 @@ int read_expanded(struct parser *p, const struct node *node, const char *what,
 int check_inherited(struct parser *p, const struct node *node,
                     const struct task_def *def, struct str text);
 int read_condition(struct parser *p, struct task_def *def, const struct node *node);
+/* `where` of foreach: an expression over its keys, their columns, and params. */
+int read_where(struct parser *p, const struct task_def *def, const struct node *node,
+               const struct expression **out);
 /* Checks every collected name: such a task must exist and have ended before. */
 int check_pending(struct parser *p);
+
+/* ---- foreach.c, sheet.c ---- */
+
+/* One key being read. */
+struct foreach_reading {
+    struct parser *p;
+    const struct task_def *def;
+    struct foreach_key *key;
+    const struct node *node; /* the value of the key in the file */
+    bool allow_empty;
+    uint32_t *lines; /* [n] of LINES and SHEET: line number of each value */
+};
+
+/* Adds the size of "KEY=value", which must be no longer than the kernel takes. */
+int foreach_check_size(const struct foreach_reading *r, struct str value,
+                       struct position at);
+/* That there are n more; CAIRN_ELIMIT if there are too many in the whole file. */
+int foreach_count_values(const struct foreach_reading *r, uint64_t n);
+/* The same, and room for them. */
+int foreach_take_values(struct foreach_reading *r, uint64_t n);
+/* The file of r->key->spec. CAIRN_ENOTFOUND, ... with *error. */
+int foreach_load_file(const struct foreach_reading *r, struct buf *content,
+                      struct cairn_error *error);
+/* An error if there are no values, unless that is allowed. */
+int foreach_check_found(const struct foreach_reading *r, const struct node *node,
+                        const char *what);
+bool foreach_in_env(const struct parser *p, struct str name);
+/* Does the condition hold for the values with these indices, one of each key? */
+int where_holds(struct parser *p, const struct task_def *def,
+                const struct expression *where, const struct node *node,
+                const uint32_t *at, bool *holds);
+
+/* `{csv: FILE, key: COLUMN, columns: [...]}` and its like: values, or NULL. */
+struct sheet_nodes {
+    enum table_form form;
+    const struct node *file, *key, *columns, *where;
+};
+int foreach_read_sheet(struct foreach_reading *r, const struct sheet_nodes *nodes);
+/* When all texts have been read: columns that a task does not name are forgotten. */
+int drop_unused_columns(struct parser *p);
+/* The name that a column has in texts: in lower case, _ for all that is no part of a
+ * name; column_N, from 1, where nothing is left. */
+int sheet_column_name(const struct parser *p, struct str column, uint32_t index,
+                      struct str *out);
 
 /* ---- parse_task.c, foreach.c ---- */
 

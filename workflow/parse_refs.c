@@ -7,6 +7,7 @@
 #include "workflow/scalar.h"
 
 #include "base/limits.h"
+#include "graph/members.h"
 #include "graph/text_expand.h"
 
 #include <stdio.h>
@@ -59,6 +60,8 @@ static const char *place_name(const struct checking *c)
         return "`foreach`";
     case IN_NEED:
         return "the brackets of `needs`";
+    case IN_WHERE:
+        return "`where`";
     case IN_CONDITION:
         return "`if`";
     case IN_ENV:
@@ -71,7 +74,8 @@ static const char *place_name(const struct checking *c)
 /* Read before anything runs. */
 static bool is_early(const struct checking *c)
 {
-    return c->place == IN_WORKFLOW || c->place == IN_FOREACH || c->place == IN_NEED;
+    return c->place == IN_WORKFLOW || c->place == IN_FOREACH || c->place == IN_NEED ||
+           c->place == IN_WHERE;
 }
 
 /* ---- Names ---- */
@@ -90,10 +94,14 @@ static struct hint nearest_name(const struct checking *c, struct str word)
     enum { MOST = 64 };
     const struct definition *out = c->p->out;
     char texts[2 * MOST][LIMIT_NAME_BYTES + 8];
-    struct str candidates[LIMIT_FOREACH_KEYS + 2 * MOST];
+    struct str candidates[LIMIT_FOREACH_KEYS + 3 * MOST];
     size_t n = 0, made = 0;
     for (uint32_t k = 0; c->def && k < c->def->n_foreach; k++)
         candidates[n++] = c->def->foreach[k].name;
+    for (uint32_t k = 0; c->def && k < c->def->n_foreach; k++)
+        for (uint32_t i = 0; i < c->def->foreach[k].n_columns; i++)
+            if (n < LIMIT_FOREACH_KEYS + MOST)
+                candidates[n++] = c->def->foreach[k].columns[i];
     for (uint32_t i = 0; i < out->n_params && i < MOST; i++, made++) {
         struct str key = out->params[i].key;
         snprintf(texts[made], sizeof texts[made], "params.%.*s", (int)key.len, key.ptr);
@@ -134,14 +142,15 @@ static int refuse_here(const struct checking *c)
     return diagnose(&c->p->diagnostic, position_of_name(c),
                     "`%.*s` has no value yet in %s; only %s can be referred to there",
                     SHOWN(word_of(c)), place_name(c),
-                    c->place == IN_NEED ? "params and foreach keys of the task"
-                                        : "params");
+                    c->place == IN_NEED || c->place == IN_WHERE
+                        ? "params and foreach keys of the task"
+                        : "params");
 }
 
 static int check_key(const struct checking *c)
 {
     bool keys = c->def && c->place != IN_FOREACH;
-    if (keys && task_def_key(c->def, c->name->first) != UINT32_MAX)
+    if (keys && task_def_name(c->def, c->name->first) != UINT32_MAX)
         return 0;
     if (is_secret(c->p, c->name->first))
         return refuse_secret(c, position_of_name(c), c->name->first);
@@ -478,7 +487,7 @@ static struct str trim_blanks(struct str text)
 
 /* Removes the ${{ }} around the whole text. */
 static int unwrap_condition(const struct parser *p, const struct node *node,
-                            struct str *text)
+                            const char *what, struct str *text)
 {
     struct text_template template;
     struct arena scratch = ARENA_INIT;
@@ -494,9 +503,10 @@ static int unwrap_condition(const struct parser *p, const struct node *node,
     if (rc)
         return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
     if (!single)
-        return diagnose(&p->diagnostic, node->at,
-                        "`if` is one expression: write it without ${{ }}, or wholly "
-                        "inside of one");
+        return diagnose(
+            &p->diagnostic, node->at,
+            "`%s` is one expression: write it without ${{ }}, or wholly inside of one",
+            what);
     *text = trim_blanks((struct str){text->ptr + 3, text->len - 5});
     return 0;
 }
@@ -515,7 +525,7 @@ int read_condition(struct parser *p, struct task_def *def, const struct node *no
     else
         rc = expect_filled(p, node, "`if`", &text);
     if (!rc)
-        rc = unwrap_condition(p, node, &text);
+        rc = unwrap_condition(p, node, "if", &text);
     if (rc)
         return rc;
     def->condition = arena_str(&p->out->arena, text);
@@ -530,6 +540,26 @@ int read_condition(struct parser *p, struct task_def *def, const struct node *no
     if (rc)
         return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
     return check_names(&c, template->pieces[0].expression, 0);
+}
+
+int read_where(struct parser *p, const struct task_def *def, const struct node *node,
+               const struct expression **out)
+{
+    const struct text_template *template;
+    struct expression_error wrong = {0};
+    struct str text;
+    int rc = expect_filled(p, node, "`where`", &text);
+    if (!rc)
+        rc = unwrap_condition(p, node, "where", &text);
+    if (rc)
+        return rc;
+    struct checking c = {
+        .p = p, .node = node, .text = text, .def = def, .place = IN_WHERE};
+    rc = definition_text(p->out, text, true, &template, &wrong);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
+    *out = template->pieces[0].expression;
+    return check_names(&c, *out, 0);
 }
 
 /* ---- Lengths ---- */

@@ -538,7 +538,7 @@ static int check_group(struct parser *p, const struct task_def *def,
 {
     bool made = false;
     int rc = 0;
-    if (key->source != FOREACH_GLOB && key->source != FOREACH_LINES)
+    if (key->source == FOREACH_LIST || key->source == FOREACH_RANGE)
         return 0;
     for (uint32_t i = 0; i < def->n_needs && !rc; i++) {
         const struct task_def *maker = &p->out->defs[def->needs[i].target];
@@ -603,6 +603,8 @@ int read_tasks(struct parser *p, const struct node *map, const struct node *fina
         rc = read_all_needs(p);
     if (!rc && parse_is_good(p))
         rc = check_pending(p);
+    if (!rc && parse_is_good(p))
+        rc = drop_unused_columns(p);
     if (!rc && parse_is_good(p))
         warn_of_unreachable(p);
     if (!rc && parse_is_good(p))

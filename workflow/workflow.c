@@ -536,12 +536,12 @@ int cairn_workflow_value(const struct cairn_workflow *w, uint32_t node, uint32_t
                          const char **key, const char **value)
 {
     const struct graph *g = &w->graph;
-    if (!w->compiled || node >= g->n_tasks || i >= graph_def(g, node)->n_foreach)
+    if (!w->compiled || node >= g->n_tasks || i >= task_def_names(graph_def(g, node)))
         return CAIRN_ENOTFOUND;
     const struct task_def *def = graph_def(g, node);
-    const struct foreach_key *k = &def->foreach[i];
-    *key = k->name.ptr; /* texts of a definition end with 0 */
-    *value = k->values[member_value(def, graph_member(g, node), i)].ptr;
+    struct key_value named = member_named(def, graph_member(g, node), i);
+    *key = named.key.ptr; /* texts of a definition end with 0 */
+    *value = named.value.ptr;
     return 0;
 }
 

@@ -122,8 +122,6 @@ int kept_is_edited(struct engine *e, struct past_definition *past,
     }
     if (rc)
         return error_set(error, rc, "%s", why.text);
-    rc = fingerprint_changes(&past->definition, graph_def(&past->graph, id->task),
-                             now->definition, graph_def(now, task), note_change, edited,
-                             error);
+    rc = task_changes(&past->graph, id->task, now, task, note_change, edited, error);
     return rc < 0 ? rc : 0;
 }

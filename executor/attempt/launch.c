@@ -50,7 +50,7 @@ static int copy_variables(const struct scope *scope, struct arena *arena,
 {
     const struct definition *d = scope->definition;
     const struct task_def *def = scope->def;
-    size_t room = (size_t)d->n_params + def->n_foreach + def->n_env;
+    size_t room = (size_t)d->n_params + task_def_names(def) + def->n_env;
     struct key_value *env = arena_take(arena, room, sizeof *env);
     struct buf text = BUF_INIT;
     uint32_t n = 0;
@@ -58,10 +58,8 @@ static int copy_variables(const struct scope *scope, struct arena *arena,
     for (uint32_t i = 0; i < d->n_params && !rc; i++)
         if (task_def_takes_param(def, d->params[i].key))
             env[n++] = d->params[i];
-    for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
-        env[n++] = (struct key_value){
-            def->foreach[k].name,
-            def->foreach[k].values[member_value(def, scope->member, k)]};
+    for (uint32_t i = 0; i < task_def_names(def) && !rc; i++)
+        env[n++] = member_named(def, scope->member, i);
     for (uint32_t i = 0; i < def->n_env && !rc; i++) {
         buf_clear(&text);
         rc = text_expand(scope, def->env[i].value, &text, error);

@@ -57,8 +57,7 @@ static bool task_overrides(const struct definition *d, const struct task_def *de
     bool found = names_have(d->secrets, d->n_secrets, name);
     for (uint32_t i = 0; i < d->n_params && !found; i++)
         found = str_equal(d->params[i].key, name) && task_def_takes_param(def, name);
-    for (uint32_t i = 0; i < def->n_foreach && !found; i++)
-        found = str_equal(def->foreach[i].name, name);
+    found |= task_def_name(def, name) != UINT32_MAX;
     for (uint32_t i = 0; i < def->n_env && !found; i++)
         found = str_equal(def->env[i].key, name);
     return found;
@@ -334,9 +333,10 @@ static int add_variables(struct strings *s, struct cairn_error *error)
     for (uint32_t i = 0; i < d->n_params && !rc; i++)
         if (task_def_takes_param(def, d->params[i].key))
             rc = add_variable(s, d->params[i].key, d->params[i].value);
-    for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
-        rc = add_variable(s, def->foreach[k].name,
-                          def->foreach[k].values[member_value(def, scope->member, k)]);
+    for (uint32_t i = 0; i < task_def_names(def) && !rc; i++) {
+        struct key_value named = member_named(def, scope->member, i);
+        rc = add_variable(s, named.key, named.value);
+    }
     for (uint32_t i = 0; i < def->n_env && !rc; i++)
         rc = add_entry(s, scope, &def->env[i], error);
     if (!rc)

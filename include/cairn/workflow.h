@@ -128,7 +128,8 @@ CAIRN_API int cairn_workflow_node(const struct cairn_workflow *workflow, uint32_
 CAIRN_API uint32_t cairn_workflow_need(const struct cairn_workflow *workflow,
                                        uint32_t node, uint32_t i);
 /* The i-th foreach key of a task and its whole value, of which the id may have a part
- * only; both live as long as the workflow. CAIRN_ENOTFOUND past the last. */
+ * only, then the columns of a sample sheet that its texts name; both live as long as the
+ * workflow. CAIRN_ENOTFOUND past the last. */
 CAIRN_API int cairn_workflow_value(const struct cairn_workflow *workflow, uint32_t node,
                                    uint32_t i, const char **key, const char **value);
 /* The i-th secret that a task lists, NULL past the end; it lives as long as the

@@ -294,6 +294,41 @@ key foreach_key.allow_empty go \
 default foreach_key.allow_empty go \
     'exit 3' 'tasks: {a: {foreach: {v: {glob: "*.z"}}, run: ":"}, b: {run: ":"}}' \
     'exit 0' 'tasks: {a: {foreach: {v: {glob: "*.z", allow_empty: true}}, run: ":"}, b: {run: ":"}}'
+# Sheets: where the members are rows of a file, and of all of `foreach`.
+sheets='printf "a,b\nx,1\ny,2\n" >s; printf "a,b\nx,3\n" >t; tr , "\t" <s >s.tsv; tr , "\t" <t >t.tsv
+    echo "[{\"a\":\"x\",\"b\":1}]" | tee s.json | tr -d "[]" >s.jsonl
+    echo "[{\"a\":\"z\",\"b\":1}]" | tee t.json | tr -d "[]" >t.jsonl; go -j 1'
+sheet() { printf 'tasks: {a: {foreach: %s, run: "echo $a $b >>log"}}' "$1"; }
+for of in 'foreach_key.@{a: {@}}' 'task.foreach.@{@, key: a}'; do
+    form() { sheet "$(printf '%s' "$of" | sed "s/^[^@]*@//; s/@/$1/")"; }
+    of_key=${of%%@*}
+    key "${of_key}csv" "$sheets" \
+        'exit 0 x 1 y 2' "$(form 'csv: s')" 'exit 0 x 3' "$(form 'csv: t')"
+    key "${of_key}tsv" "$sheets" \
+        'exit 0 x 1 y 2' "$(form 'tsv: s.tsv')" 'exit 0 x 3' "$(form 'tsv: t.tsv')"
+    key "${of_key}json" "$sheets" \
+        'exit 0 x 1' "$(form 'json: s.json')" 'exit 0 z 1' "$(form 'json: t.json')"
+    key "${of_key}jsonl" "$sheets" \
+        'exit 0 x 1' "$(form 'jsonl: s.jsonl')" 'exit 0 z 1' "$(form 'jsonl: t.jsonl')"
+    key "${of_key}columns" "$sheets" \
+        'exit 0 a b x 3' "$(form 'csv: t, columns: [a, b]')" \
+        'exit 0 b a 3 x' "$(form 'csv: t, columns: [b, a]')"
+done
+key foreach_key.key "$sheets" \
+    'exit 0 x 3' "$(sheet '{c: {csv: t, key: b}}' | sed 's/\$b/$c/')" \
+    'exit 0 3 x' "$(sheet '{c: {csv: t, key: a}}' | sed 's/\$a/$b/; s/\$b >/$c >/')"
+key task.foreach.key "$sheets; cairn status --tasks | awk 'END { print \$2 }'" \
+    'exit 0 x 3 a[a=x]' "$(sheet '{csv: t, key: a}')" \
+    'exit 0 x 3 a[b=3]' "$(sheet '{csv: t, key: b}')"
+key task.foreach.where "$sheets" \
+    'exit 0 x 1' "$(sheet '{csv: s, key: a, where: b < 2}')" \
+    'exit 0 y 2' "$(sheet '{csv: s, key: a, where: b > 1}')"
+key task.foreach.allow_empty "$sheets" \
+    'exit 0' "$(sheet '{csv: s, key: a, where: b > 9, allow_empty: true}' | sed 's/}$/, b: {run: ":"}}/')" \
+    'exit 3' "$(sheet '{csv: s, key: a, where: b > 9, allow_empty: false}' | sed 's/}$/, b: {run: ":"}}/')"
+default task.foreach.allow_empty "$sheets" \
+    'exit 3' "$(sheet '{csv: s, key: a, where: b > 9}' | sed 's/}$/, b: {run: ":"}}/')" \
+    'exit 0' "$(sheet '{csv: s, key: a, where: b > 9, allow_empty: true}' | sed 's/}$/, b: {run: ":"}}/')"
 
 # ---- When it runs ----
 key task.needs 'go -j 1' \

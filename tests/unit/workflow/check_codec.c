@@ -370,6 +370,50 @@ START_TEST(test_depfile)
 }
 END_TEST
 
+/* Columns of a sheet come back; what could not have been written is refused. */
+START_TEST(test_columns)
+{
+    static struct str values[] = {{"a", 1}, {"b", 1}}, names[] = {{"x", 1}, {"y", 1}},
+                      cells[] = {{"1", 1}, {"", 0}, {"3", 1}, {"4 4", 3}};
+    struct foreach_key key = {.name = STR("k"),
+                              .source = FOREACH_SHEET,
+                              .spec = STR("s.csv"),
+                              .values = values,
+                              .n = 2,
+                              .columns = names,
+                              .n_columns = 2,
+                              .cells = cells};
+    struct definition *d = help_parse("name: n\ntasks: {a: {run: x}}\n"), again;
+    struct buf bytes = BUF_INIT, more = BUF_INIT;
+    d->defs[0].foreach = &key;
+    d->defs[0].n_foreach = 1;
+    encode(d, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 5);
+    ck_assert_int_eq(decode(buf_view(&bytes), &again), 0);
+    ck_assert_uint_eq(again.defs[0].members, 2);
+    ck_assert_uint_eq(again.defs[0].foreach[0].n_columns, 2);
+    ck_text(again.defs[0].foreach[0].columns[1], "y");
+    ck_text(again.defs[0].foreach[0].cells[3], "4 4");
+    encode(&again, &more);
+    ck_assert(str_equal(buf_view(&bytes), buf_view(&more)));
+    definition_release(&again);
+    for (size_t n = 0; n < bytes.size; n++)
+        ck_assert_int_eq(decode((struct str){bytes.data, n}, &again), CAIRN_EDAMAGED);
+    names[1] = STR("x"); /* twice */
+    encode(d, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &again), CAIRN_EDAMAGED);
+    names[1] = STR("k"); /* the key */
+    encode(d, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &again), CAIRN_EDAMAGED);
+    names[1] = STR("No");
+    encode(d, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &again), CAIRN_EDAMAGED);
+    d->defs[0].n_foreach = 0;
+    buf_release(&bytes);
+    buf_release(&more);
+}
+END_TEST
+
 START_TEST(test_stderr_apart)
 {
     struct buf bytes = BUF_INIT, without = BUF_INIT;
@@ -493,6 +537,7 @@ int main(void)
     tcase_add_loop_test(tests, test_damage, 0,
                         (int)(sizeof damages / sizeof damages[0]));
     tcase_add_test(tests, test_depfile);
+    tcase_add_test(tests, test_columns);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
     tcase_add_test(tests, test_version_1_is_old);

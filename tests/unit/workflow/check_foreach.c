@@ -77,7 +77,14 @@ START_TEST(test_range)
     refused(TASK_WITH("{k: {range: [5, 4]}}"), "5:26",
             "the range from 5 to 4 is empty; write allow_empty");
     refused(TASK_WITH("{k: {range: [1]}}"), "5:26", "the first and the last number");
-    refused(TASK_WITH("{k: {range: [1, 2, 3]}}"), "5:26", "the first and the last");
+    refused(TASK_WITH("{k: {range: [1, 2, 3, 4]}}"), "5:26", "the first and the last");
+    expect_values(key_of(TASK_WITH("{k: {range: [1, 8, 3]}}")), "1|4|7|");
+    expect_values(key_of(TASK_WITH("{k: {range: [3, -1, -2]}}")), "3|1|-1|");
+    expect_values(key_of(TASK_WITH("{k: {range: [-9223372036854775807, "
+                                   "9223372036854775807, 9223372036854775807]}}")),
+                  "-9223372036854775807|0|9223372036854775807|");
+    refused(TASK_WITH("{k: {range: [1, 8, 0]}}"), "5:33", "the step of `range` is 0");
+    refused(TASK_WITH("{k: {range: [1, 8, -1]}}"), "5:26", "the range from 1 to 8 is");
     refused(TASK_WITH("{k: {range: 3}}"), "5:26", "`range` must be a list");
     refused(TASK_WITH("{k: {range: [1, b]}}"), "5:30", "the last of `range` must be");
     refused(TASK_WITH("{k: {range: [01, 2]}}"), "5:27", "without leading zeros");
