@@ -78,7 +78,13 @@
 #define RUN(about_) WHOLE("run", 1, NUMBER_MAX, about_)
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
-#define VARIANTS(array) .variants = array, .n_variants = COUNT(array)
-#define PROPERTIES(array) .properties = array, .n_properties = COUNT(array)
+/* How a tool is carried out, and what it takes. */
+#define CALLS(template_) VARIANTS({NULL, template_})
+#define VARIANTS(...)                                  \
+    .variants = (const struct variant[]){__VA_ARGS__}, \
+    .n_variants = COUNT(((const struct variant[]){__VA_ARGS__}))
+#define PROPERTIES(...)                                   \
+    .properties = (const struct property[]){__VA_ARGS__}, \
+    .n_properties = COUNT(((const struct property[]){__VA_ARGS__}))
 
 #endif

@@ -20,19 +20,6 @@ static const struct {
     {"all", TOOLSET_ALL},
 };
 
-const struct tool *tool_at(size_t i)
-{
-    static const struct tool_rows *const parts[] = {
-        &checkpoint_tools, &session_tools, &board_tools, &run_tools,
-        &history_tools,    &work_tools,    &store_tools};
-    for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
-        if (i < parts[part]->n)
-            return &parts[part]->rows[i];
-        i -= parts[part]->n;
-    }
-    return NULL;
-}
-
 unsigned toolset_find(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)

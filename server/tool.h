@@ -107,15 +107,6 @@ const struct tool *tool_at(size_t i);
 unsigned toolset_find(const char *name, size_t n);
 const char *toolset_name(enum toolset set);
 
-/* The same rows, for tool_at. */
-struct tool_rows {
-    const struct tool *rows;
-    size_t n;
-};
-
-extern const struct tool_rows checkpoint_tools, session_tools, board_tools, run_tools,
-    history_tools, work_tools, store_tools;
-
 /* Without the properties that store something, if `read_only`. */
 void schema_input(struct text *text, const struct tool *tool, bool read_only);
 void schema_output(struct text *text, const struct tool *tool);
