@@ -17,6 +17,8 @@ enum {
 #endif
     LIMIT_FILE_BYTES = 1 << 30, /* a workflow file */
     LIMIT_DEPTH = 32,           /* nesting in a workflow file */
+    LIMIT_ALIASED = 100000,     /* nodes that aliases and `<<` add to it, and */
+    LIMIT_ALIASED_FACTOR = 10,  /* as many more for each node that is written out */
     LIMIT_FOREACH_KEYS = 8,
     LIMIT_FOREACH_BYTES = 1 << 30, /* of all values of a workflow */
     LIMIT_COLUMNS = 1000,          /* of sheets, that one task names */

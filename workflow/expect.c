@@ -515,6 +515,11 @@ static size_t meant_key(struct str word, const struct str names[], size_t n)
     return index_of(own.len ? own : str_nearest(word, names, n), names, n);
 }
 
+static bool is_at_top(struct where where)
+{
+    return !where.name.ptr && strcmp(where.text, "at the top level") == 0;
+}
+
 static int unknown_key(const struct parser *p, const struct node *key,
                        struct where where, const struct str names[], size_t n)
 {
@@ -524,7 +529,7 @@ static int unknown_key(const struct parser *p, const struct node *key,
     else
         snprintf(place, sizeof place, " %s", where.text);
     bool task = where.name.ptr && strcmp(where.text, "task") == 0;
-    bool top = !where.name.ptr && strcmp(where.text, "at the top level") == 0;
+    bool top = is_at_top(where);
     const char *way = task || top ? other_way(key->text, task) : NULL;
     if (way)
         return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s; %s",
@@ -532,6 +537,12 @@ static int unknown_key(const struct parser *p, const struct node *key,
     struct str own = own_word(key->text, names, n);
     struct hint hint =
         own.len ? hint_nearest(own, &own, 1) : hint_nearest(key->text, names, n);
+    struct str rest = {key->text.ptr + 1, key->text.len ? key->text.len - 1 : 0};
+    if (top && rest.len && key->text.ptr[0] == '.')
+        return diagnose(&p->diagnostic, key->at,
+                        "unknown key `%.*s`%s; what is only there for its anchor has a "
+                        "name with x-, as in `x-%.*s: &%.*s`",
+                        SHOWN(key->text), place, SHOWN(rest), SHOWN(rest));
     if (top && !own.len && looks_like_task(key->next))
         return diagnose(
             &p->diagnostic, key->at,
@@ -552,6 +563,9 @@ int expect_keys(const struct parser *p, const struct node *map, struct where whe
             found[i] = key;
             continue;
         }
+        if (is_at_top(where) && key->text.len > 2 &&
+            memcmp(key->text.ptr, "x-", 2) == 0)
+            continue; /* a place for anchors */
         int rc = parse_go_on(p, unknown_key(p, key, where, names, n));
         if (rc)
             return rc;

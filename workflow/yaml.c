@@ -267,7 +267,13 @@ static uint32_t yaml_text_column(const struct yaml_text *text, size_t index,
 
 struct level {
     struct node *node, *last; /* the collection and its newest child */
+    struct str anchor;        /* its name, or empty */
     uint32_t children;
+};
+
+struct anchor {
+    struct node *node;
+    bool open; /* it is being read */
 };
 
 struct node_builder {
@@ -277,7 +283,11 @@ struct node_builder {
     struct node *root;
     struct level levels[LIMIT_DEPTH];
     uint32_t depth;
-    struct position last; /* of the file */
+    struct map
+        anchor_names;   /* to `anchors`; of a name that is used again the last one */
+    struct buf anchors; /* of struct anchor */
+    uint64_t n_written, n_added; /* nodes: of the text; by aliases and `<<` */
+    struct position last;        /* of the file */
     bool done;
 };
 
@@ -343,13 +353,9 @@ static int syntax_error(const struct node_builder *builder, const yaml_parser_t 
 
 /* ---- What we refuse ---- */
 
-static int refuse_extras(const struct node_builder *builder, const yaml_char_t *anchor,
-                         const yaml_char_t *tag, struct position at)
+static int refuse_tag(const struct node_builder *builder, const yaml_char_t *tag,
+                      struct position at)
 {
-    if (anchor)
-        return diagnose(builder->diagnostic, at,
-                        "anchors (&%.40s) are not supported; write the value out",
-                        (const char *)anchor);
     if (tag)
         return diagnose(builder->diagnostic, at,
                         "tags (%.40s) are not supported; quote a text, write anything "
@@ -413,6 +419,18 @@ static bool wants_key(const struct level *level)
     return level->node->kind == NODE_MAP && level->children % 2 == 0;
 }
 
+/* What aliases and `<<` may add; `n` nodes more at `at`. */
+static int count_added(struct node_builder *builder, uint64_t n, struct position at)
+{
+    builder->n_added += n;
+    if (builder->n_added <= LIMIT_ALIASED + LIMIT_ALIASED_FACTOR * builder->n_written)
+        return 0;
+    return diagnose_as(builder->diagnostic, CAIRN_ELIMIT, at,
+                       "aliases stand for more than %d values here and before; write "
+                       "fewer of them",
+                       LIMIT_ALIASED);
+}
+
 /* Appends a new node to the collection that is open, or makes it the root. */
 static int attach_node(struct node_builder *builder, struct node *node)
 {
@@ -435,11 +453,191 @@ static int attach_node(struct node_builder *builder, struct node *node)
     return 0;
 }
 
+/* Whoever has this node has what is in it. */
+static void add_to_parent(struct node *parent, const struct node *node)
+{
+    if (__builtin_add_overflow(parent->size, node->size, &parent->size))
+        parent->size = UINT32_MAX;
+    if (parent->height <= node->height)
+        parent->height = node->height + 1;
+}
+
+/* ---- Anchors and aliases ---- */
+
+static struct anchor *anchor_at(const struct node_builder *builder, uint32_t i)
+{
+    return (struct anchor *)(void *)builder->anchors.data + i;
+}
+
+/* *kept: its name, in the arena; empty: there is none. */
+static int add_anchor(struct node_builder *builder, const yaml_char_t *name,
+                      struct node *node, struct str *kept)
+{
+    struct anchor anchor = {node, node->kind != NODE_TEXT};
+    uint32_t at = 0, n = (uint32_t)(builder->anchors.size / sizeof anchor);
+    *kept = STR("");
+    if (!name)
+        return 0;
+    struct str key = *kept = arena_str(builder->arena, str_of((const char *)name));
+    int added = key.ptr ? map_add(&builder->anchor_names, key, n, &at) : CAIRN_ENOMEM;
+    if (added == 0)
+        *anchor_at(builder, at) = anchor;
+    else if (added > 0)
+        buf_add(&builder->anchors, &anchor, sizeof anchor);
+    return added < 0 || builder->anchors.failed
+               ? error_nomem(builder->diagnostic->error)
+               : 0;
+}
+
+/* Unless its name has been given to something within it. */
+static void close_anchor(struct node_builder *builder, struct str name,
+                         const struct node *node)
+{
+    uint32_t at = name.len ? map_get(&builder->anchor_names, name) : MAP_NONE;
+    if (at != MAP_NONE && anchor_at(builder, at)->node == node)
+        anchor_at(builder, at)->open = false;
+}
+
+static struct node *copy_node(struct node_builder *builder, const struct node *node)
+{
+    struct node *copy = arena_take(builder->arena, 1, sizeof *copy);
+    if (copy) {
+        *copy = *node;
+        copy->next = NULL;
+    }
+    return copy;
+}
+
+static int add_alias(struct node_builder *builder, const yaml_event_t *event)
+{
+    struct position at = position_of(builder, event->start_mark);
+    const char *name = (const char *)event->data.alias.anchor;
+    uint32_t found = map_get(&builder->anchor_names, str_of(name));
+    if (found == MAP_NONE)
+        return diagnose(builder->diagnostic, at, "there is no anchor &%.40s before it",
+                        name);
+    const struct anchor *anchor = anchor_at(builder, found);
+    if (anchor->open)
+        return diagnose(builder->diagnostic, at,
+                        "*%.40s stands in what &%.40s is, and would have no end", name,
+                        name);
+    if (builder->depth + anchor->node->height > LIMIT_DEPTH)
+        return diagnose_as(builder->diagnostic, CAIRN_ELIMIT, at,
+                           "nested more than %d levels deep", LIMIT_DEPTH);
+    int rc = count_added(builder, anchor->node->size, at);
+    struct node *copy = rc ? NULL : copy_node(builder, anchor->node);
+    if (!rc && !copy)
+        rc = error_nomem(builder->diagnostic->error);
+    if (!rc && builder->depth && wants_key(&builder->levels[builder->depth - 1]) &&
+        copy->kind != NODE_TEXT)
+        return diagnose(builder->diagnostic, at,
+                        "a key must be text, not a list or a mapping");
+    return rc ? rc : attach_node(builder, copy);
+}
+
+/* ---- Merging ---- */
+
+static bool is_merge_key(const struct node *key)
+{
+    return key->plain && str_equal(key->text, STR("<<"));
+}
+
+struct merge {
+    struct node_builder *builder;
+    struct node *map, *last; /* where the next key is appended; NULL: at first */
+    struct map seen;
+};
+
+static int see_key(struct merge *m, struct str key)
+{
+    int added = map_add(&m->seen, key, 0, NULL);
+    return added < 0 ? error_nomem(m->builder->diagnostic->error) : added;
+}
+
+static void append_node(struct merge *m, struct node *node)
+{
+    if (m->last)
+        m->last->next = node;
+    else
+        m->map->first = node;
+    m->last = node;
+}
+
+/* The keys of a mapping that are not there yet. */
+static int merge_map(struct merge *m, const struct node *from, struct position at)
+{
+    int rc = 0;
+    if (from->kind != NODE_MAP)
+        return diagnose(
+            m->builder->diagnostic, at,
+            "`<<` takes a mapping or a list of mappings, as in `<<: *name`");
+    for (const struct node *key = from->first; key && rc >= 0; key = key->next->next) {
+        rc = see_key(m, key->text);
+        if (rc <= 0)
+            continue;
+        rc = count_added(m->builder, 1 + (uint64_t)key->next->size, at);
+        struct node *own = rc ? NULL : copy_node(m->builder, key);
+        struct node *value = own ? copy_node(m->builder, key->next) : NULL;
+        if (!rc && !value)
+            rc = error_nomem(m->builder->diagnostic->error);
+        if (rc)
+            return rc;
+        append_node(m, own);
+        append_node(m, value);
+        m->map->n++;
+        add_to_parent(m->map, own);
+        add_to_parent(m->map, value);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* Takes `<<` out of a mapping, and adds what it stands for behind its own keys, which
+ * win; of several mappings the first one does. */
+static int merge_keys(struct merge *m, const struct node *merged)
+{
+    struct node *key = m->map->first, *next;
+    int rc = 0;
+    m->map->first = NULL;
+    m->map->n = 0;
+    for (; key && rc >= 0; key = next) {
+        next = key->next->next;
+        if (key == merged)
+            continue;
+        rc = see_key(m, key->text);
+        append_node(m, key);
+        m->last = key->next;
+        m->map->n++;
+    }
+    if (m->last)
+        m->last->next = NULL;
+    const struct node *from = merged->next;
+    bool list = from->kind == NODE_LIST;
+    for (from = list ? from->first : from; from && rc >= 0; from = from->next) {
+        rc = merge_map(m, from, from->at);
+        if (!list)
+            break;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static int merge_into(struct node_builder *builder, struct node *map)
+{
+    struct merge m = {.builder = builder, .map = map, .seen = MAP_INIT};
+    for (const struct node *key = map->first; key; key = key->next->next)
+        if (is_merge_key(key)) {
+            int rc = merge_keys(&m, key);
+            map_release(&m.seen);
+            return rc;
+        }
+    return 0;
+}
+
+/* ---- Nodes ---- */
+
 static int add_text(struct node_builder *builder, const yaml_event_t *event)
 {
     struct position at = position_of(builder, event->start_mark);
-    int rc =
-        refuse_extras(builder, event->data.scalar.anchor, event->data.scalar.tag, at);
+    int rc = refuse_tag(builder, event->data.scalar.tag, at);
     if (rc)
         return rc;
     struct node *node = arena_take(builder->arena, 1, sizeof *node);
@@ -451,8 +649,11 @@ static int add_text(struct node_builder *builder, const yaml_event_t *event)
     node->kind = NODE_TEXT;
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node->at = at;
+    node->size = 1;
     node->text = text;
-    return attach_node(builder, node);
+    struct str anchor;
+    rc = add_anchor(builder, event->data.scalar.anchor, node, &anchor);
+    return rc ? rc : attach_node(builder, node);
 }
 
 static int open_collection(struct node_builder *builder, enum node_kind kind,
@@ -463,7 +664,7 @@ static int open_collection(struct node_builder *builder, enum node_kind kind,
                                                  : event->data.sequence_start.anchor;
     const yaml_char_t *tag = kind == NODE_MAP ? event->data.mapping_start.tag
                                               : event->data.sequence_start.tag;
-    int rc = refuse_extras(builder, anchor, tag, at);
+    int rc = refuse_tag(builder, tag, at);
     if (rc)
         return rc;
     if (builder->depth == LIMIT_DEPTH)
@@ -474,20 +675,32 @@ static int open_collection(struct node_builder *builder, enum node_kind kind,
         return error_nomem(builder->diagnostic->error);
     node->kind = (uint8_t)kind;
     node->at = at;
-    rc = attach_node(builder, node);
-    builder->levels[builder->depth++] = (struct level){.node = node};
+    node->size = node->height = 1;
+    struct str name;
+    rc = add_anchor(builder, anchor, node, &name);
+    if (!rc)
+        rc = attach_node(builder, node);
+    builder->levels[builder->depth++] = (struct level){.node = node, .anchor = name};
     return rc;
 }
 
 static int close_collection(struct node_builder *builder)
 {
-    const struct node *node = builder->levels[--builder->depth].node;
-    return node->kind == NODE_MAP ? check_keys(builder, node) : 0;
+    const struct level *level = &builder->levels[--builder->depth];
+    struct node *node = level->node;
+    int rc = node->kind == NODE_MAP ? check_keys(builder, node) : 0;
+    for (const struct node *item = node->first; item; item = item->next)
+        add_to_parent(node, item);
+    if (!rc && node->kind == NODE_MAP)
+        rc = merge_into(builder, node);
+    close_anchor(builder, level->anchor, node);
+    return rc;
 }
 
 static int take_event(struct node_builder *builder, const yaml_event_t *event)
 {
     struct position at = position_of(builder, event->start_mark);
+    builder->n_written++;
     switch (event->type) {
     case YAML_SCALAR_EVENT:
         return add_text(builder, event);
@@ -499,9 +712,7 @@ static int take_event(struct node_builder *builder, const yaml_event_t *event)
     case YAML_MAPPING_END_EVENT:
         return close_collection(builder);
     case YAML_ALIAS_EVENT:
-        return diagnose(builder->diagnostic, at,
-                        "aliases (*%.40s) are not supported; write the value out",
-                        (const char *)event->data.alias.anchor);
+        return add_alias(builder, event);
     case YAML_DOCUMENT_START_EVENT:
         if (builder->root)
             return diagnose(builder->diagnostic, at,
@@ -535,7 +746,8 @@ int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
               const struct node **root)
 {
     const struct source *source = diagnostic->source;
-    struct node_builder builder = {.diagnostic = diagnostic,
+    struct node_builder builder = {.anchor_names = MAP_INIT,
+                                   .diagnostic = diagnostic,
                                    .arena = arena,
                                    .last = source_position(source, source->text.len)};
     yaml_parser_t parser;
@@ -552,6 +764,8 @@ int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
                                  builder.text.text.len);
     rc = read_events(&builder, &parser);
     yaml_parser_delete(&parser);
+    map_release(&builder.anchor_names);
+    buf_release(&builder.anchors);
     if (rc)
         return rc;
     if (!builder.root)

@@ -181,9 +181,20 @@ rm -rf .cairn
 
 # ---- Hostile files and arguments ----
 
-printf 'name: bomb\nparams:\n  a: &a [x, x]\n  b: [*a, *a]\ntasks: {t: {run: "true"}}\n' >bomb.yaml
+bomb() { # FIRST OTHERS: nine levels of ten aliases each
+    printf 'name: bomb\nx-0: &b0 %s\n' "$1"
+    for n in 1 2 3 4 5 6 7 8 9; do
+        printf 'x-%d: &b%d %s\n' "$n" "$n" "$(echo "$2" | sed "s/N/b$((n - 1))/g")"
+    done
+    printf 'tasks: {t: {run: "true"}}\n'
+}
+bomb '[x, x]' '[*N, *N, *N, *N, *N, *N, *N, *N, *N, *N]' >bomb.yaml
 exits 3 limited cairn validate bomb.yaml
-says 'are not supported' 'aliases, which bombs are made of, are refused'
+says 'bomb.yaml:7:' 'aliases, which bombs are made of, are counted'
+says 'aliases stand for more than 100000 values' 'and refused'
+bomb '{a: {x: y}}' '{<<: *N, a: *N, b: *N, c: *N, d: *N, e: *N, f: *N, g: *N, h: *N, i: *N}' >bomb.yaml
+exits 3 limited cairn validate bomb.yaml
+says 'aliases stand for more than 100000 values' 'merged ones, too'
 {
     printf 'name: deep\ntasks: '
     yes '[' | head -n 100000 | tr -d '\n'
