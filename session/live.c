@@ -388,12 +388,27 @@ static int check_fork(struct live *live, struct cairn_error *error)
                      (unsigned long long)session);
 }
 
+/* It was deleted, or a fork leads to another store. */
+static int refuse_number(struct live *live, uint64_t number, struct cairn_error *error)
+{
+    const char *dir;
+    if (store_fork(live->store, &dir) != number)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "there is no session %llu: `cairn session list` shows those "
+                         "that there are",
+                         (unsigned long long)number);
+    return error_set(error, CAIRN_ENOTFOUND,
+                     "the file .cairn in %s names session %llu of the store %s, which "
+                     "has none of that number: write the right store into it, or "
+                     "remove that file if the session was deleted",
+                     dir, (unsigned long long)number, cairn_store_path(live->store));
+}
+
 static int read_row(struct live *live, uint64_t number, struct cairn_error *error)
 {
     int rc = store_get_session(live->store, number, copy_row, live, error);
     if (rc == CAIRN_ENOTFOUND)
-        return error_set(error, CAIRN_ENOTFOUND, "there is no session %llu",
-                         (unsigned long long)number);
+        return refuse_number(live, number, error);
     if (!rc && live->arena.failed)
         rc = error_nomem(error);
     if (!rc && !live->row.numbers.len)

@@ -290,20 +290,11 @@ static int start(struct cairn_store *store, const struct meant *meant,
  */
 static int check_fork(struct cairn_store *store, struct cairn_error *error)
 {
-    const char *dir;
-    uint64_t session = store_fork(store, &dir);
     struct live live;
-    if (!session)
+    if (!store_fork(store, NULL))
         return 0;
     int rc = live_read(&live, store, NULL, error);
-    rc = live_close(&live, rc, error);
-    if (rc != CAIRN_ENOTFOUND)
-        return rc;
-    return error_set(
-        error, CAIRN_EUSAGE,
-        "the file .cairn in %s names session %llu of the store %s, which "
-        "has none of that number: name the right store in it, or remove it",
-        dir, (unsigned long long)session, cairn_store_path(store));
+    return live_close(&live, rc, error);
 }
 
 /* The first only looks: 1: it is none yet, or has to be changed to be used. The second
@@ -557,25 +548,62 @@ int cairn_agent_look(struct cairn_store *store, const struct cairn_agent_event *
     return 0;
 }
 
+static int pass_session(void *context, const struct session_row *row)
+{
+    (void)context;
+    (void)row;
+    return 0;
+}
+
+/* Was it deleted since it was found? */
+static bool is_gone(struct cairn_store *store, const struct agent_session *session)
+{
+    uint64_t number;
+    return str_to_u64(str_of(session->number), &number) &&
+           store_get_session(store, number, pass_session, NULL, NULL) ==
+               CAIRN_ENOTFOUND;
+}
+
+/* *gone: nothing was stored of it, since its session is not there any more. */
+static int tell_once(struct cairn_store *store, const struct hook_event *event,
+                     const struct cairn_agent_options *options,
+                     struct cairn_agent_told *made, bool *gone,
+                     struct cairn_error *error)
+{
+    struct agent_session session = {.number = ""};
+    *made = (struct cairn_agent_told){.session = ""};
+    *gone = false;
+    int rc = agent_session_find(store, event, options, &session, error);
+    if (rc || !session.number[0])
+        return rc;
+    tell_session(&session, event, made);
+    if (!is_tool(event))
+        take_messages(store, session.number, event, made);
+    if (made->asked)
+        rc = make_checkpoint(store, session.number, event, made, error);
+    *gone = (rc == CAIRN_ENOTFOUND || made->import_error.code == CAIRN_ENOTFOUND) &&
+            is_gone(store, &session);
+    return rc;
+}
+
 int cairn_agent_tell(struct cairn_store *store, const struct cairn_agent_event *event,
                      const struct cairn_agent_options *options,
                      struct cairn_agent_told *told, struct cairn_error *error)
 {
+    enum { TRIES = 3 };
     SIZE_CHECK_IF("cairn_agent_options", options, error);
     const struct hook_event *read = &event->read;
-    struct agent_session session = {.number = ""};
     struct cairn_agent_told made = {.session = ""};
+    struct cairn_error why = {0};
+    bool gone = read->moment != AGENT_OTHER;
     int rc = 0;
-    if (read->moment != AGENT_OTHER)
-        rc = agent_session_find(store, read, options, &session, error);
-    if (!rc && session.number[0]) {
-        tell_session(&session, read, &made);
-        if (!is_tool(read))
-            take_messages(store, session.number, read, &made);
-        if (made.asked)
-            rc = make_checkpoint(store, session.number, read, &made, error);
+    for (int i = 0; i < TRIES && gone; i++) {
+        why = (struct cairn_error){0};
+        rc = tell_once(store, read, options, &made, &gone, &why);
     }
-    if (!rc)
+    if (rc && error)
+        *error = why;
+    else if (!rc)
         *told = made;
     return rc;
 }

@@ -110,6 +110,9 @@ printf '{"hook_event_name":"SessionStart","session_id":"%s","cwd":"%s"}' 4444444
 (cd try && cairn session hook <../event) >out 2>err
 says 'which has none of that number' 'the agent is told that its files are not kept'
 is "$(in_dir original cairn session list --quiet | grep -c agent-)" 0 'nothing is made in the other store'
+run in_dir try cairn note add x
+is "$status" 10 'nor does another command find it'
+says 'remove that file if the session was deleted' 'which says what to do, too'
 
 # ---- Identifiers that begin with the time ----
 mkdir twins

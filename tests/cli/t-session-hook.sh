@@ -189,7 +189,7 @@ CAIRN_SESSION=third
 run answer write-before
 is "$(json_get .started doc.json)" true 'one that is not there yet is started'
 CAIRN_SESSION=99
-is "$(answer write-before)" 'PreToolUse: there is no session 99' 'a number is not'
+is "$(answer write-before)" 'PreToolUse: there is no session 99: `cairn session list` shows those that there are' 'a number is not'
 unset CAIRN_SESSION
 hook stop -e 's/"session_id": "[^"]*", //'
 is "$status" 0 'an event without a session_id'
@@ -412,4 +412,35 @@ done
 is "$wrong" '' "killed at $killed places: the next event finds all or nothing"
 ok 'it was killed at some' [ "$killed" -gt 5 ]
 exits 0 in_p cairn checkpoint verify
+# ---- The session is deleted meanwhile ----
+cat >moment.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+int access(const char *path, int mode)
+{
+    int (*next)(const char *, int) = dlsym(RTLD_NEXT, "access");
+    const char *run = getenv("RUN"), *end = strrchr(path, '/');
+    if (run && end && !strcmp(end, "/restore")) {
+        unsetenv("RUN");
+        if (system(run) < 0)
+            abort();
+    }
+    return next(path, mode);
+}
+END
+if ! ${CC:-cc} -shared -fPIC -o moment.so moment.c -ldl 2>err; then
+    skip 'a session that is deleted while its hook is at work' 'there is no compiler'
+else
+    echo meanwhile >p/one
+    told write-before >event.json
+    before=$(in_p cairn session list --json | sed 's/.*"session":\([0-9]*\),"name":"agent-0b5e7c9a".*/\1/')
+    ASAN_OPTIONS="${ASAN_OPTIONS-}${ASAN_OPTIONS:+:}verify_asan_link_order=0" \
+        RUN="cd '$dir/p' && cairn session delete agent-0b5e7c9a --yes" LD_PRELOAD="$PWD/moment.so" \
+        cairn session hook --json <event.json >doc.json 2>err
+    is "$(json_get .problem doc.json)" null 'no problem'
+    is "$(json_get .made doc.json) $(json_get .started doc.json)" 'true true' 'another one is started'
+    ok 'with another number' test "$before" != "$(in_p cairn session list --json | sed 's/.*"session":\([0-9]*\),"name":"agent-0b5e7c9a".*/\1/')"
+fi
 done_testing
