@@ -4,18 +4,30 @@
  * they become. */
 #include "cli/options.h"
 
+/* Those without a letter and without a range. */
+#define FLAG(name_, help_)                                \
+    {                                                     \
+        .name = name_, .kind = OPTION_FLAG, .help = help_ \
+    }
+#define TEXT(name_, value_, help_)                                         \
+    {                                                                      \
+        .name = name_, .kind = OPTION_TEXT, .value = value_, .help = help_ \
+    }
+#define CHOICE(name_, words_, help_)                                         \
+    {                                                                        \
+        .name = name_, .kind = OPTION_CHOICE, .value = words_, .help = help_ \
+    }
+
 static const struct option option_table[OPT_NONE] = {
-    [OPT_STORE] = {"store", 0, OPTION_TEXT, "DIR",
-                   "the store to use (default: $CAIRN_STORE, or the .cairn directory "
-                   "found here or above)",
-                   0, 0, 0},
-    [OPT_KEY] =
-        {"key", 0, OPTION_TEXT, "FILE",
-         "the file with the HMAC key; changes to the store that were made without the "
-         "key are noticed: at least 32 bytes, readable only by you (default: "
-         "$CAIRN_KEY)",
-         0, 0, 0},
-    [OPT_JSON] = {"json", 0, OPTION_FLAG, NULL, "print JSON on stdout", 0, 0, 0},
+    [OPT_STORE] = TEXT("store", "DIR",
+                       "the store to use (default: $CAIRN_STORE, or the .cairn "
+                       "directory found here or above)"),
+    [OPT_KEY] = TEXT(
+        "key", "FILE",
+        "the file with the HMAC key; changes to the store that were made without the "
+        "key are noticed: at least 32 bytes, readable only by you (default: "
+        "$CAIRN_KEY)"),
+    [OPT_JSON] = FLAG("json", "print JSON on stdout"),
     [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL,
                    "print only data, warnings and errors", 0, 0, 0},
     [OPT_HELP] = {"help", 'h', OPTION_FLAG, NULL, "show this help", 0, 0, 0},
@@ -26,31 +38,27 @@ static const struct option option_table[OPT_NONE] = {
                   "run at most N tasks at once (default: the workflow's, or the number "
                   "of processors)",
                   1, 4096, 0},
-    [OPT_FRESH] = {"fresh", 0, OPTION_FLAG, NULL,
-                   "start a new run even if the newest one is unfinished", 0, 0, 0},
-    [OPT_FROM] = {"from", 0, OPTION_TEXT, "CHECKPOINT",
-                  "start a new run from this checkpoint", 0, 0, 0},
-    [OPT_ON_CHANGE] =
-        {"on-change", 0, OPTION_CHOICE, "rerun|keep|refuse",
-         "finished tasks whose definition changed: run again, stay finished (and count "
-         "as made by the new definition), or stop with exit 4 (default: rerun)",
-         0, 0, 0},
-    [OPT_CHECK_OUTPUTS] = {"check-outputs", 0, OPTION_CHOICE, "changed|content|exist",
-                           "declared outputs of finished tasks: read the content of "
-                           "those whose size, times or inode changed, of all, or let "
-                           "it be enough that they exist (default: changed)",
-                           0, 0, 0},
-    [OPT_CHECKPOINT] = {"checkpoint", 0, OPTION_CHOICE, "best-effort|required",
-                        "when checkpoints cannot be saved: continue (exit 9), or start "
-                        "nothing new (default: best-effort)",
-                        0, 0, 0},
-    [OPT_NO_CHECKPOINT] = {"no-checkpoint", 0, OPTION_FLAG, NULL,
-                           "record nothing; the run cannot be resumed", 0, 0, 0},
+    [OPT_FRESH] = FLAG("fresh", "start a new run even if the newest one is unfinished"),
+    [OPT_FROM] = TEXT("from", "CHECKPOINT", "start a new run from this checkpoint"),
+    [OPT_ON_CHANGE] = CHOICE(
+        "on-change", "rerun|keep|refuse",
+        "finished tasks whose definition changed: run again, stay finished (and count "
+        "as made by the new definition), or stop with exit 4 (default: rerun)"),
+    [OPT_CHECK_OUTPUTS] =
+        CHOICE("check-outputs", "changed|content|exist",
+               "declared outputs of finished tasks: read the content of "
+               "those whose size, times or inode changed, of all, or let "
+               "it be enough that they exist (default: changed)"),
+    [OPT_CHECKPOINT] =
+        CHOICE("checkpoint", "best-effort|required",
+               "when checkpoints cannot be saved: continue (exit 9), or start "
+               "nothing new (default: best-effort)"),
+    [OPT_NO_CHECKPOINT] =
+        FLAG("no-checkpoint", "record nothing; the run cannot be resumed"),
     [OPT_SYNC] =
-        {"sync", 0, OPTION_CHOICE, "full|normal|off",
-         "full (default) survives a power cut; normal may lose the last tasks in "
-         "one; off may lose the store",
-         0, 0, 0},
+        CHOICE("sync", "full|normal|off",
+               "full (default) survives a power cut; normal may lose the last tasks in "
+               "one; off may lose the store"),
     [OPT_OUTPUT_LIMIT] =
         {"output-limit", 0, OPTION_SIZE, "SIZE",
          "keep this much of what each attempt writes, and with "
@@ -63,8 +71,7 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_RUN] = {"run", 0, OPTION_NUMBER, "N", "this run instead of the newest", 1,
                  INT64_MAX, 0},
     [OPT_ONLY_RUN] = {"run", 0, OPTION_NUMBER, "N", "only this run", 1, INT64_MAX, 0},
-    [OPT_ALL] = {"all", 0, OPTION_FLAG, NULL, "also list the tasks that will not run",
-                 0, 0, 0},
+    [OPT_ALL] = FLAG("all", "also list the tasks that will not run"),
     [OPT_COMMANDS] = {"verbose", 'v', OPTION_FLAG, NULL,
                       "also show the command of each task, and its condition", 0, 0, 0},
     [OPT_KEEP_GOING] =
@@ -72,12 +79,11 @@ static const struct option option_table[OPT_NONE] = {
          "after a failure, still run what does not need the failed task, "
          "whatever the file says",
          0, 0, 0},
-    [OPT_SHOW_OUTPUT] =
-        {"output", 0, OPTION_CHOICE, "failed|group|stream|none",
-         "show the end of what failed tasks write (default), all that each task has "
-         "written when it ends, lines as they come with the task's name in front, or "
-         "nothing",
-         0, 0, 0},
+    [OPT_SHOW_OUTPUT] = CHOICE(
+        "output", "failed|group|stream|none",
+        "show the end of what failed tasks write (default), all that each task has "
+        "written when it ends, lines as they come with the task's name in front, or "
+        "nothing"),
     [OPT_VERBOSE] = {"verbose", 'v', OPTION_FLAG, NULL,
                      "also print when a task starts, and --output=group; -vv: "
                      "--output=stream",
@@ -87,346 +93,286 @@ static const struct option option_table[OPT_NONE] = {
          "off a terminal, print this often what runs, since when, and its "
          "last line (default: 1m; 0s: never)",
          0, OPTION_TIME_LIMIT, 60000},
-    [OPT_STOP] = {"stop", 0, OPTION_FLAG, NULL,
-                  "after a failure, start nothing more, whatever the file says", 0, 0,
-                  0},
-    [OPT_ONLY] = {"only", 0, OPTION_FLAG, NULL,
-                  "not what comes after these tasks: that waits for `cairn resume`", 0,
-                  0, 0},
-    [OPT_RERUN] = {"rerun", 0, OPTION_FLAG, NULL,
-                   "plan `cairn rerun` of these tasks, also with --only", 0, 0, 0},
-    [OPT_TASKS] = {"tasks", 0, OPTION_FLAG, NULL, "list every task", 0, 0, 0},
-    [OPT_TIMING] = {"timing", 0, OPTION_FLAG, NULL,
-                    "show the slowest tasks and the critical path", 0, 0, 0},
-    [OPT_FOLD] = {"fold", 0, OPTION_FLAG, NULL, "one node for each group", 0, 0, 0},
-    [OPT_STATES] = {"states", 0, OPTION_FLAG, NULL,
-                    "colour the tasks of the run by their states", 0, 0, 0},
-    [OPT_ONLY_STATES] = {"state", 0, OPTION_TEXT, "STATE,...",
-                         "list only what is in these states, such as failed,running", 0,
-                         0, 0},
-    [OPT_SORT_TASKS] = {"sort", 0, OPTION_CHOICE, "file|duration|started|name",
-                        "list tasks in the order of the file (default), the slowest "
-                        "first, by their start, or by name",
-                        0, 0, 0},
-    [OPT_ALL_TASKS] = {"all", 0, OPTION_FLAG, NULL,
-                       "list every member of groups with more than 20, too", 0, 0, 0},
+    [OPT_STOP] =
+        FLAG("stop", "after a failure, start nothing more, whatever the file says"),
+    [OPT_ONLY] =
+        FLAG("only", "not what comes after these tasks: that waits for `cairn resume`"),
+    [OPT_RERUN] = FLAG("rerun", "plan `cairn rerun` of these tasks, also with --only"),
+    [OPT_TASKS] = FLAG("tasks", "list every task"),
+    [OPT_TIMING] = FLAG("timing", "show the slowest tasks and the critical path"),
+    [OPT_FOLD] = FLAG("fold", "one node for each group"),
+    [OPT_STATES] = FLAG("states", "colour the tasks of the run by their states"),
+    [OPT_ONLY_STATES] =
+        TEXT("state", "STATE,...",
+             "list only what is in these states, such as failed,running"),
+    [OPT_SORT_TASKS] =
+        CHOICE("sort", "file|duration|started|name",
+               "list tasks in the order of the file (default), the slowest "
+               "first, by their start, or by name"),
+    [OPT_ALL_TASKS] = FLAG("all", "list every member of groups with more than 20, too"),
     [OPT_CAN_RESUME] =
-        {"can-resume", 0, OPTION_FLAG, NULL,
-         "only report whether the run can be resumed (exit 0, 2, 5, 6 or 10)", 0, 0, 0},
+        FLAG("can-resume",
+             "only report whether the run can be resumed (exit 0, 2, 5, 6 or 10)"),
     [OPT_INTERVAL] = {"interval", 0, OPTION_NUMBER, "MS",
                       "milliseconds between two updates (default: 500)", 50, 3600000,
                       500},
-    [OPT_WORKFLOW] = {"workflow", 0, OPTION_TEXT, "NAME", "only this workflow", 0, 0,
-                      0},
+    [OPT_WORKFLOW] = TEXT("workflow", "NAME", "only this workflow"),
     [OPT_LIMIT] = {"limit", 0, OPTION_NUMBER, "N",
                    "list at most N (default: 10, at most 100)", 1, 100, 10},
     [OPT_OFFSET] = {"offset", 0, OPTION_NUMBER, "N", "skip the first N", 0, INT64_MAX,
                     0},
-    [OPT_SORT_RUNS] = {"sort", 0, OPTION_CHOICE, "-started|started",
-                       "newest first (default), or oldest first", 0, 0, 0},
-    [OPT_SORT_CHECKPOINTS] = {"sort", 0, OPTION_CHOICE, "-seq|seq|-created|created",
-                              "by number or by time, newest first (default: -seq) or "
-                              "oldest first",
-                              0, 0, 0},
+    [OPT_SORT_RUNS] =
+        CHOICE("sort", "-started|started", "newest first (default), or oldest first"),
+    [OPT_SORT_CHECKPOINTS] =
+        CHOICE("sort", "-seq|seq|-created|created",
+               "by number or by time, newest first (default: -seq) or "
+               "oldest first"),
     [OPT_LIMIT_PER_RUN] =
         {"limit", 0, OPTION_NUMBER, "N",
          "show at most N checkpoints of each run and branch (default: 10)", 1, 100, 10},
     [OPT_ATTEMPT] = {"attempt", 0, OPTION_NUMBER, "N",
                      "this attempt instead of the newest", 1, UINT32_MAX, 0},
-    [OPT_STDOUT] = {"stdout", 0, OPTION_FLAG, NULL,
-                    "only its stdout, of a task with `stderr: apart`", 0, 0, 0},
-    [OPT_STDERR] = {"stderr", 0, OPTION_FLAG, NULL,
-                    "only its stderr, of a task with `stderr: apart`", 0, 0, 0},
-    [OPT_FOLLOW] = {"follow", 0, OPTION_FLAG, NULL,
-                    "keep printing until the attempt ends", 0, 0, 0},
-    [OPT_TIMESTAMPS] = {"timestamps", 0, OPTION_FLAG, NULL,
-                        "each line with the time at which it was there, to about 0.2 s",
-                        0, 0, 0},
-    [OPT_ALL_LOGS] = {"all", 0, OPTION_FLAG, NULL, "of every task that has started", 0,
-                      0, 0},
-    [OPT_FAILED] = {"failed", 0, OPTION_FLAG, NULL, "only of tasks that have failed", 0,
-                    0, 0},
+    [OPT_STDOUT] = FLAG("stdout", "only its stdout, of a task with `stderr: apart`"),
+    [OPT_STDERR] = FLAG("stderr", "only its stderr, of a task with `stderr: apart`"),
+    [OPT_FOLLOW] = FLAG("follow", "keep printing until the attempt ends"),
+    [OPT_TIMESTAMPS] = FLAG(
+        "timestamps", "each line with the time at which it was there, to about 0.2 s"),
+    [OPT_ALL_LOGS] = FLAG("all", "of every task that has started"),
+    [OPT_FAILED] = FLAG("failed", "only of tasks that have failed"),
     [OPT_FOLLOW_RUN] =
-        {"follow", 0, OPTION_FLAG, NULL,
-         "keep printing what happens (of one run: as long as a process owns it)", 0, 0,
-         0},
-    [OPT_POSITION] = {"position", 0, OPTION_TEXT, "POSITION",
-                      "only what came after this position, or `now`", 0, 0, 0},
-    [OPT_MAINTENANCE] = {"maintenance", 0, OPTION_FLAG, NULL,
-                         "what was done to the store instead: gc, repairs", 0, 0, 0},
-    [OPT_FORMAT] = {"format", 0, OPTION_CHOICE, "dot|mermaid|json",
-                    "language of the graph (default: dot)", 0, 0, 0},
-    [OPT_YES] = {"yes", 0, OPTION_FLAG, NULL, "do not ask", 0, 0, 0},
+        FLAG("follow",
+             "keep printing what happens (of one run: as long as a process owns it)"),
+    [OPT_POSITION] =
+        TEXT("position", "POSITION", "only what came after this position, or `now`"),
+    [OPT_MAINTENANCE] =
+        FLAG("maintenance", "what was done to the store instead: gc, repairs"),
+    [OPT_FORMAT] =
+        CHOICE("format", "dot|mermaid|json", "language of the graph (default: dot)"),
+    [OPT_YES] = FLAG("yes", "do not ask"),
     [OPT_PRUNE_KEEP] = {"keep", 0, OPTION_NUMBER, "N",
                         "keep at least the newest N checkpoints of each run (required)",
                         1, UINT32_MAX, 0},
-    [OPT_DRY_RUN] = {"dry-run", 0, OPTION_FLAG, NULL, "only show what would be done", 0,
-                     0, 0},
-    [OPT_STALE] =
-        {"stale", 0, OPTION_FLAG, NULL,
-         "outputs of tasks that are gone from the workflow or skipped now (required)",
-         0, 0, 0},
-    [OPT_NO_WAIT] = {"no-wait", 0, OPTION_FLAG, NULL,
-                     "end with exit status 7 once only external tasks are left", 0, 0,
-                     0},
+    [OPT_DRY_RUN] = FLAG("dry-run", "only show what would be done"),
+    [OPT_STALE] = FLAG(
+        "stale",
+        "outputs of tasks that are gone from the workflow or skipped now (required)"),
+    [OPT_NO_WAIT] =
+        FLAG("no-wait", "end with exit status 7 once only external tasks are left"),
     [OPT_SECRETS_FD] = {"secrets-fd", 0, OPTION_NUMBER, "FD",
                         "read secrets, lines of NAME=value, from this descriptor; "
                         "those not given there come from the environment",
                         0, 65535, 0},
-    [OPT_WAITING] = {"waiting", 0, OPTION_FLAG, NULL,
-                     "list what each task waits for, and how many tasks are behind it",
-                     0, 0, 0},
-    [OPT_UNDO] = {"undo", 0, OPTION_FLAG, NULL,
-                  "list which tasks have an undo, and which do not", 0, 0, 0},
-    [OPT_CLAIMED] = {"claimed", 0, OPTION_FLAG, NULL,
-                     "also list those that are claimed", 0, 0, 0},
+    [OPT_WAITING] = FLAG(
+        "waiting", "list what each task waits for, and how many tasks are behind it"),
+    [OPT_UNDO] = FLAG("undo", "list which tasks have an undo, and which do not"),
+    [OPT_CLAIMED] = FLAG("claimed", "also list those that are claimed"),
     [OPT_LEASE] = {"lease", 0, OPTION_TIME, "TIME",
                    "how long, such as 30s, 10m or 1h30m (default: 10m)", 1,
                    OPTION_TIME_LIMIT, 600000},
-    [OPT_ANY] = {"any", 0, OPTION_FLAG, NULL,
-                 "claim whichever task can be done now, instead of TASK", 0, 0, 0},
+    [OPT_ANY] = FLAG("any", "claim whichever task can be done now, instead of TASK"),
     [OPT_WAIT] = {"wait", 0, OPTION_TIME, "TIME",
                   "with --any: wait so long for one that can be claimed (default: not)",
                   0, OPTION_TIME_LIMIT, 0},
-    [OPT_CLAIM_EXEC] =
-        {"exec", 0, OPTION_TEXT, "CMD",
-         "with --any: run this shell command, which reads what to do from stdin, renew "
-         "the lease while it runs, and complete the task with the JSON object that it "
-         "prints, or fail it by its exit status",
-         0, 0, 0},
-    [OPT_HOLDER] = {"holder", 0, OPTION_TEXT, "NAME",
-                    "a name for people (default: user@host)", 0, 0, 0},
-    [OPT_TOKEN] =
-        {"token", 0, OPTION_TEXT, "TOKEN",
-         "what `cairn claim` printed; not needed for a task that was never claimed", 0,
-         0, 0},
+    [OPT_CLAIM_EXEC] = TEXT(
+        "exec", "CMD",
+        "with --any: run this shell command, which reads what to do from stdin, renew "
+        "the lease while it runs, and complete the task with the JSON object that it "
+        "prints, or fail it by its exit status"),
+    [OPT_HOLDER] = TEXT("holder", "NAME", "a name for people (default: user@host)"),
+    [OPT_TOKEN] = TEXT(
+        "token", "TOKEN",
+        "what `cairn claim` printed; not needed for a task that was never claimed"),
     [OPT_VALUE] = {"output", 0, OPTION_PAIR, "NAME=VALUE",
                    "a value for later tasks; may be repeated", 0, 0, 0},
-    [OPT_MESSAGE] = {"message", 0, OPTION_TEXT, "TEXT", "the reason, for people", 0, 0,
-                     0},
-    [OPT_REPAIR] =
-        {"repair", 0, OPTION_FLAG, NULL,
-         "save everything valid in a damaged store into a new one that replaces it", 0,
-         0, 0},
-    [OPT_HEAD] = {"head", 0, OPTION_TEXT, "FILE",
-                  "also compare with what `cairn checkpoint head` printed", 0, 0, 0},
+    [OPT_MESSAGE] = TEXT("message", "TEXT", "the reason, for people"),
+    [OPT_REPAIR] = FLAG(
+        "repair",
+        "save everything valid in a damaged store into a new one that replaces it"),
+    [OPT_HEAD] =
+        TEXT("head", "FILE", "also compare with what `cairn checkpoint head` printed"),
     [OPT_KEEP_RUNS] = {"keep-runs", 0, OPTION_NUMBER, "N",
                        "delete ended runs except the newest N of each workflow", 1,
                        UINT32_MAX, 0},
-    [OPT_ANY_PARAMS] = {"any-params", 0, OPTION_FLAG, NULL,
-                        "also delete completed runs that are the newest with their "
-                        "params",
-                        0, 0, 0},
-    [OPT_FORGET_LOST] = {"forget-lost", 0, OPTION_FLAG, NULL,
-                         "also delete content that stays because of what a repair lost",
-                         0, 0, 0},
+    [OPT_ANY_PARAMS] =
+        FLAG("any-params", "also delete completed runs that are the newest with their "
+                           "params"),
+    [OPT_FORGET_LOST] = FLAG(
+        "forget-lost", "also delete content that stays because of what a repair lost"),
     [OPT_OLDER_THAN] = {"older-than", 0, OPTION_TIME, "TIME",
                         "delete only runs that ended longer ago, such as 12h or 30d", 1,
                         OPTION_TIME_LIMIT, 0},
-    [OPT_SESSION] = {"session", 0, OPTION_TEXT, "SESSION",
-                     "the session, by name or number (default: $CAIRN_SESSION, or the "
-                     "current one of the store)",
-                     0, 0, 0},
-    [OPT_NO_SWITCH] = {"no-switch", 0, OPTION_FLAG, NULL,
-                       "leave the current session of the store as it is", 0, 0, 0},
+    [OPT_SESSION] =
+        TEXT("session", "SESSION",
+             "the session, by name or number (default: $CAIRN_SESSION, or the "
+             "current one of the store)"),
+    [OPT_NO_SWITCH] =
+        FLAG("no-switch", "leave the current session of the store as it is"),
     [OPT_AFTER] = {"after", 0, OPTION_NUMBER, "TURN",
                    "only what was done after this turn", 0, INT64_MAX, 0},
-    [OPT_PRIOR] = {"prior", 0, OPTION_TEXT, "P",
-                   "how likely it is without any evidence, 0 to 1 (0.5 unless given)",
-                   0, 0, 0},
-    [OPT_TAG] = {"tag", 0, OPTION_TEXT, "A,B", "tags, separated by commas", 0, 0, 0},
-    [OPT_ONLY_TAG] = {"tag", 0, OPTION_TEXT, "TAG", "only those with this tag", 0, 0,
-                      0},
-    [OPT_ONLY_STATUS] = {"status", 0, OPTION_CHOICE,
-                         "proposed|testing|confirmed|rejected",
-                         "only those with this status", 0, 0, 0},
-    [OPT_REASON] = {"reason", 0, OPTION_TEXT, "TEXT", "why; - reads it from stdin", 0,
-                    0, 0},
-    [OPT_STATEMENT] = {"statement", 0, OPTION_TEXT, "TEXT",
-                       "the new statement; - reads it from stdin", 0, 0, 0},
-    [OPT_TEXT] = {"text", 0, OPTION_TEXT, "TEXT", "the new text; - reads it from stdin",
-                  0, 0, 0},
-    [OPT_STRENGTH] =
-        {"strength", 0, OPTION_TEXT, "S",
-         "how much it supports (above 0) or refutes (below 0) the hypothesis: -1 to 1 "
-         "for an experiment; for a deduction up to 0.7, an observation 0.5, a "
-         "reference 0.3, either way, and more is cut to that; the full strength of a "
-         "kind multiplies the odds by 9, whatever the kind (required when evidence is "
-         "added)",
-         0, 0, 0},
-    [OPT_EVIDENCE_KIND] = {"kind", 0, OPTION_CHOICE,
-                           "observation|experiment|reference|deduction",
-                           "where the evidence comes from (observation unless given)",
-                           0, 0, 0},
-    [OPT_SOURCE] = {"source", 0, OPTION_TEXT, "TEXT",
-                    "where it was found: a file, a command, a person; - reads it from "
-                    "stdin",
-                    0, 0, 0},
-    [OPT_HYPOTHESIS] = {"hypothesis", 0, OPTION_TEXT, "ID",
-                        "the hypothesis that it belongs to, such as h1", 0, 0, 0},
-    [OPT_ONLY_HYPOTHESIS] = {"hypothesis", 0, OPTION_TEXT, "ID",
-                             "only those that belong to this hypothesis", 0, 0, 0},
-    [OPT_CONFIDENCE] = {"confidence", 0, OPTION_TEXT, "C",
-                        "how certain it is, 0 to 1 (0.5 unless given)", 0, 0, 0},
-    [OPT_SUBJECT] = {"subject", 0, OPTION_TEXT, "TEXT",
-                     "what it is about, such as 'cache': to find contradictions", 0, 0,
-                     0},
-    [OPT_CLAIM] = {"claim", 0, OPTION_TEXT, "TEXT",
-                   "what it says of the subject, such as 'warm'", 0, 0, 0},
-    [OPT_DENIED] = {"denied", 0, OPTION_FLAG, NULL,
-                    "the claim is not true of the subject", 0, 0, 0},
-    [OPT_SET_DENIED] = {"denied", 0, OPTION_CHOICE, "yes|no",
-                        "whether it says that the claim is not true of the subject", 0,
-                        0, 0},
-    [OPT_DEPENDENCY_KIND] =
-        {"kind", 0, OPTION_CHOICE,
-         "implication|cause|evidence|derivation|assumption|measurement|contradicts",
-         "what connects the two (implication unless given)", 0, 0, 0},
-    [OPT_GAP_KIND] = {"kind", 0, OPTION_CHOICE,
-                      "assumption|information|contradiction|dependency|other",
-                      "what is missing (other unless given)", 0, 0, 0},
-    [OPT_CRITICALITY] = {"criticality", 0, OPTION_CHOICE, "high|medium|low",
-                         "how much depends on it (medium unless given)", 0, 0, 0},
-    [OPT_ALL_GAPS] = {"all", 0, OPTION_FLAG, NULL,
-                      "also those that are filled or closed, newest first", 0, 0, 0},
-    [OPT_SEVERITY] = {"severity", 0, OPTION_CHOICE, "info|warning|critical",
-                      "how serious it is", 0, 0, 0},
-    [OPT_ABOUT] = {"about", 0, OPTION_TEXT, "IDS",
-                   "the items that it is about, separated by commas: h1,e2", 0, 0, 0},
-    [OPT_ONLY_ABOUT] = {"about", 0, OPTION_TEXT, "ID", "only those about this item", 0,
-                        0, 0},
-    [OPT_AT] = {"at", 0, OPTION_TEXT, "CHECKPOINT|TIME",
-                "as it was at this checkpoint, or at the newest one of that time or "
-                "before, not as it is now",
-                0, 0, 0},
-    [OPT_SORT_ITEMS] = {"sort", 0, OPTION_CHOICE, "-number|number",
-                        "newest first (default), or oldest first", 0, 0, 0},
-    [OPT_BRANCH_FROM] = {"from", 0, OPTION_TEXT, "CHECKPOINT",
-                         "begin with the state of this checkpoint (default: with the "
-                         "present one)",
-                         0, 0, 0},
-    [OPT_TRIGGER] = {"trigger", 0, OPTION_CHOICE,
-                     "manual|compaction-warning|code-modified|tool-call|"
-                     "significant-time|files-settled|context-threshold",
-                     "what it is made for (default: manual, with --threshold "
-                     "context-threshold)",
-                     0, 0, 0},
-    [OPT_SUMMARY] = {"summary", 0, OPTION_TEXT, "TEXT",
-                     "what an agent has to know first, of at most 500 characters; - "
-                     "reads it from stdin",
-                     0, 0, 0},
-    [OPT_DESCRIPTION] = {"description", 0, OPTION_TEXT, "TEXT",
-                         "more of it, of at most 10,000 characters; - reads it from "
-                         "stdin",
-                         0, 0, 0},
+    [OPT_PRIOR] =
+        TEXT("prior", "P",
+             "how likely it is without any evidence, 0 to 1 (0.5 unless given)"),
+    [OPT_TAG] = TEXT("tag", "A,B", "tags, separated by commas"),
+    [OPT_ONLY_TAG] = TEXT("tag", "TAG", "only those with this tag"),
+    [OPT_ONLY_STATUS] = CHOICE("status", "proposed|testing|confirmed|rejected",
+                               "only those with this status"),
+    [OPT_REASON] = TEXT("reason", "TEXT", "why; - reads it from stdin"),
+    [OPT_STATEMENT] =
+        TEXT("statement", "TEXT", "the new statement; - reads it from stdin"),
+    [OPT_TEXT] = TEXT("text", "TEXT", "the new text; - reads it from stdin"),
+    [OPT_STRENGTH] = TEXT(
+        "strength", "S",
+        "how much it supports (above 0) or refutes (below 0) the hypothesis: -1 to 1 "
+        "for an experiment; for a deduction up to 0.7, an observation 0.5, a "
+        "reference 0.3, either way, and more is cut to that; the full strength of a "
+        "kind multiplies the odds by 9, whatever the kind (required when evidence is "
+        "added)"),
+    [OPT_EVIDENCE_KIND] =
+        CHOICE("kind", "observation|experiment|reference|deduction",
+               "where the evidence comes from (observation unless given)"),
+    [OPT_SOURCE] =
+        TEXT("source", "TEXT",
+             "where it was found: a file, a command, a person; - reads it from "
+             "stdin"),
+    [OPT_HYPOTHESIS] =
+        TEXT("hypothesis", "ID", "the hypothesis that it belongs to, such as h1"),
+    [OPT_ONLY_HYPOTHESIS] =
+        TEXT("hypothesis", "ID", "only those that belong to this hypothesis"),
+    [OPT_CONFIDENCE] =
+        TEXT("confidence", "C", "how certain it is, 0 to 1 (0.5 unless given)"),
+    [OPT_SUBJECT] = TEXT("subject", "TEXT",
+                         "what it is about, such as 'cache': to find contradictions"),
+    [OPT_CLAIM] = TEXT("claim", "TEXT", "what it says of the subject, such as 'warm'"),
+    [OPT_DENIED] = FLAG("denied", "the claim is not true of the subject"),
+    [OPT_SET_DENIED] =
+        CHOICE("denied", "yes|no",
+               "whether it says that the claim is not true of the subject"),
+    [OPT_DEPENDENCY_KIND] = CHOICE(
+        "kind",
+        "implication|cause|evidence|derivation|assumption|measurement|contradicts",
+        "what connects the two (implication unless given)"),
+    [OPT_GAP_KIND] =
+        CHOICE("kind", "assumption|information|contradiction|dependency|other",
+               "what is missing (other unless given)"),
+    [OPT_CRITICALITY] = CHOICE("criticality", "high|medium|low",
+                               "how much depends on it (medium unless given)"),
+    [OPT_ALL_GAPS] = FLAG("all", "also those that are filled or closed, newest first"),
+    [OPT_SEVERITY] = CHOICE("severity", "info|warning|critical", "how serious it is"),
+    [OPT_ABOUT] =
+        TEXT("about", "IDS", "the items that it is about, separated by commas: h1,e2"),
+    [OPT_ONLY_ABOUT] = TEXT("about", "ID", "only those about this item"),
+    [OPT_AT] =
+        TEXT("at", "CHECKPOINT|TIME",
+             "as it was at this checkpoint, or at the newest one of that time or "
+             "before, not as it is now"),
+    [OPT_SORT_ITEMS] =
+        CHOICE("sort", "-number|number", "newest first (default), or oldest first"),
+    [OPT_BRANCH_FROM] =
+        TEXT("from", "CHECKPOINT",
+             "begin with the state of this checkpoint (default: with the "
+             "present one)"),
+    [OPT_TRIGGER] = CHOICE("trigger",
+                           "manual|compaction-warning|code-modified|tool-call|"
+                           "significant-time|files-settled|context-threshold",
+                           "what it is made for (default: manual, with --threshold "
+                           "context-threshold)"),
+    [OPT_SUMMARY] =
+        TEXT("summary", "TEXT",
+             "what an agent has to know first, of at most 500 characters; - "
+             "reads it from stdin"),
+    [OPT_DESCRIPTION] =
+        TEXT("description", "TEXT",
+             "more of it, of at most 10,000 characters; - reads it from "
+             "stdin"),
     [OPT_CONTEXT] = {"context", 0, OPTION_PAIR, "KEY=VALUE",
                      "a part of the context, such as next='run the tests'; may be "
                      "repeated, up to 50 times",
                      0, 0, 0},
-    [OPT_STATE] = {"state", 0, OPTION_TEXT, "FILE",
-                   "a text of at most 1 MiB with all that the agent wants to find "
-                   "again; - reads it from stdin",
-                   0, 0, 0},
+    [OPT_STATE] = TEXT("state", "FILE",
+                       "a text of at most 1 MiB with all that the agent wants to find "
+                       "again; - reads it from stdin"),
     [OPT_TOKENS] = {"tokens", 0, OPTION_NUMBER, "N",
                     "how many tokens that is, as you count them", 0,
                     ((uint64_t)1 << 40) - 1, 0},
     [OPT_THRESHOLD] =
-        {"threshold", 0, OPTION_TEXT, "USAGE",
-         "how full the context of the agent is, 0 to 1 or a percentage: a "
-         "checkpoint is made where it has reached 0.25, 0.5, 0.75 or 0.9 "
-         "for the first time in the session",
-         0, 0, 0},
-    [OPT_LEVEL] = {"level", 0, OPTION_CHOICE, "summary|context|full",
-                   "how much is printed (default: context)", 0, 0, 0},
-    [OPT_ONLY_AUTO] = {"auto-only", 0, OPTION_FLAG, NULL,
-                       "only those of sessions that no person made by hand: automatic "
-                       "and scheduled ones",
-                       0, 0, 0},
+        TEXT("threshold", "USAGE",
+             "how full the context of the agent is, 0 to 1 or a percentage: a "
+             "checkpoint is made where it has reached 0.25, 0.5, 0.75 or 0.9 "
+             "for the first time in the session"),
+    [OPT_LEVEL] = CHOICE("level", "summary|context|full",
+                         "how much is printed (default: context)"),
+    [OPT_ONLY_AUTO] = FLAG(
+        "auto-only", "only those of sessions that no person made by hand: automatic "
+                     "and scheduled ones"),
     [OPT_SEQ] = {"seq", 0, OPTION_NUMBER, "N", "the checkpoint with this number", 1,
                  INT64_MAX, 0},
-    [OPT_TAGGED] = {"tag", 0, OPTION_TEXT, "TAG",
-                    "only among checkpoints with this tag", 0, 0, 0},
-    [OPT_ONLY_SESSION] = {"session", 0, OPTION_TEXT, "SESSION",
-                          "only those of this session, by its name or number", 0, 0, 0},
+    [OPT_TAGGED] = TEXT("tag", "TAG", "only among checkpoints with this tag"),
+    [OPT_ONLY_SESSION] =
+        TEXT("session", "SESSION", "only those of this session, by its name or number"),
     [OPT_SECTION] =
-        {"section", 0, OPTION_CHOICE,
-         "hypotheses|evidence|beliefs|dependencies|gaps|notes|commands|checks",
-         "only this part of it", 0, 0, 0},
-    [OPT_PRINT] = {"print", 0, OPTION_FLAG, NULL,
-                   "print a script for sh that does it, without secrets", 0, 0, 0},
-    [OPT_MERGE] = {"take", 0, OPTION_CHOICE, "union|ours|theirs",
-                   "of items that both branches changed: field by field, where the "
-                   "current branch counts for what both changed (default), as the "
-                   "current one has them, or as the other one has them",
-                   0, 0, 0},
-    [OPT_PATCH] = {"patch", 0, OPTION_FLAG, NULL,
-                   "print the differences of the files as a patch, and nothing else", 0,
-                   0, 0},
-    [OPT_STAT] = {"stat", 0, OPTION_FLAG, NULL,
-                  "print lines added and removed of each file, and nothing else", 0, 0,
-                  0},
+        CHOICE("section",
+               "hypotheses|evidence|beliefs|dependencies|gaps|notes|commands|checks",
+               "only this part of it"),
+    [OPT_PRINT] = FLAG("print", "print a script for sh that does it, without secrets"),
+    [OPT_MERGE] =
+        CHOICE("take", "union|ours|theirs",
+               "of items that both branches changed: field by field, where the "
+               "current branch counts for what both changed (default), as the "
+               "current one has them, or as the other one has them"),
+    [OPT_PATCH] = FLAG(
+        "patch", "print the differences of the files as a patch, and nothing else"),
+    [OPT_STAT] =
+        FLAG("stat", "print lines added and removed of each file, and nothing else"),
     [OPT_UNIFIED] = {"unified", 'U', OPTION_NUMBER, "N",
                      "lines around each change in a patch (default 3)", 0, 1000000, 0},
-    [OPT_BOARD_ONLY] = {"board-only", 0, OPTION_FLAG, NULL,
-                        "restore the board, and leave the files as they are", 0, 0, 0},
-    [OPT_FILES_ONLY] = {"files-only", 0, OPTION_FLAG, NULL,
-                        "restore the files, and leave the board as it is", 0, 0, 0},
-    [OPT_MESSAGES_ONLY] = {"messages-only", 0, OPTION_FLAG, NULL,
-                           "restore the end of the line of messages, and nothing else",
-                           0, 0, 0},
-    [OPT_RESTORED_PATHS] =
-        {"paths", 0, OPTION_TEXT, "GLOB,...",
-         "restore only these files, and leave the board and the messages as they are: "
-         "patterns as in .gitignore, from the directory of the files, separated by "
-         "commas (\\, is a comma); a directory means what is below it",
-         0, 0, 0},
-    [OPT_RESTORE_ALL] = {"all", 0, OPTION_FLAG, NULL,
-                         "also take back what other sessions, or nobody known, have "
-                         "changed since",
-                         0, 0, 0},
-    [OPT_FINISH] = {"finish", 0, OPTION_FLAG, NULL,
-                    "finish a restore that was interrupted, and nothing else", 0, 0, 0},
-    [OPT_FORK_NAME] = {"name", 0, OPTION_TEXT, "NAME",
-                       "the name of the new branch, or with --to of the new session", 0,
-                       0, 0},
-    [OPT_FORK_TO] = {"to", 0, OPTION_TEXT, "DIR",
-                     "put the files into this directory, which is new or empty, and "
-                     "begin a session whose files these are",
-                     0, 0, 0},
-    [OPT_FORCE] = {"force", 0, OPTION_FLAG, NULL,
-                   "also from a checkpoint that is labelled broken", 0, 0, 0},
-    [OPT_REMOVE] = {"remove", 0, OPTION_FLAG, NULL, "take the label off", 0, 0, 0},
-    [OPT_PREVIEW] = {"preview", 0, OPTION_FLAG, NULL,
-                     "only show what would change, and a token for it", 0, 0, 0},
+    [OPT_BOARD_ONLY] =
+        FLAG("board-only", "restore the board, and leave the files as they are"),
+    [OPT_FILES_ONLY] =
+        FLAG("files-only", "restore the files, and leave the board as it is"),
+    [OPT_MESSAGES_ONLY] = FLAG(
+        "messages-only", "restore the end of the line of messages, and nothing else"),
+    [OPT_RESTORED_PATHS] = TEXT(
+        "paths", "GLOB,...",
+        "restore only these files, and leave the board and the messages as they are: "
+        "patterns as in .gitignore, from the directory of the files, separated by "
+        "commas (\\, is a comma); a directory means what is below it"),
+    [OPT_RESTORE_ALL] =
+        FLAG("all", "also take back what other sessions, or nobody known, have "
+                    "changed since"),
+    [OPT_FINISH] =
+        FLAG("finish", "finish a restore that was interrupted, and nothing else"),
+    [OPT_FORK_NAME] = TEXT(
+        "name", "NAME", "the name of the new branch, or with --to of the new session"),
+    [OPT_FORK_TO] =
+        TEXT("to", "DIR",
+             "put the files into this directory, which is new or empty, and "
+             "begin a session whose files these are"),
+    [OPT_FORCE] = FLAG("force", "also from a checkpoint that is labelled broken"),
+    [OPT_REMOVE] = FLAG("remove", "take the label off"),
+    [OPT_PREVIEW] = FLAG("preview", "only show what would change, and a token for it"),
     [OPT_PAGE] = {"page", 0, OPTION_NUMBER, "N",
                   "show this page, of 50 beliefs each (default: 1)", 1, UINT32_MAX, 1},
-    [OPT_PREVIEWED] = {"token", 0, OPTION_TEXT, "TOKEN",
-                       "only if it would still do what the preview with this token "
-                       "showed",
-                       0, 0, 0},
+    [OPT_PREVIEWED] = TEXT("token", "TOKEN",
+                           "only if it would still do what the preview with this token "
+                           "showed"),
     [OPT_KEEP_LAST] = {"keep-last", 0, OPTION_NUMBER, "N",
                        "of a session: keep the newest N of each branch", 1, UINT32_MAX,
                        0},
     [OPT_KEEP_DAYS] = {"keep-days", 0, OPTION_NUMBER, "D",
                        "of a session: keep those of the last D days", 1, 36500, 0},
-    [OPT_MANUAL_TOO] = {"manual-too", 0, OPTION_FLAG, NULL,
-                        "of a session: delete manual ones that no rule keeps, too", 0,
-                        0, 0},
-    [OPT_KEEP_HOURLY] = {"keep-hourly", 0, OPTION_FLAG, NULL,
-                         "of a session: keep the newest one of each hour (UTC)", 0, 0,
-                         0},
-    [OPT_KEEP_TAG] = {"keep-tag", 0, OPTION_TEXT, "A,B",
-                      "of a session: keep those with one of these tags", 0, 0, 0},
-    [OPT_GOOD] = {"good", 0, OPTION_TEXT, "CHECKPOINT",
-                  "one whose state is known to be good (required)", 0, 0, 0},
-    [OPT_BAD] = {"bad", 0, OPTION_TEXT, "CHECKPOINT",
-                 "a later one whose state is known to be bad (required)", 0, 0, 0},
-    [OPT_CHECK] = {"check", 0, OPTION_FLAG, NULL,
-                   "first try whether these two are good and bad", 0, 0, 0},
-    [OPT_ALL_SESSIONS] = {"all", 0, OPTION_FLAG, NULL, "every session of the store", 0,
-                          0, 0},
-    [OPT_CHECK_COMMAND] = {"run", 0, OPTION_TEXT, "COMMAND",
-                           "the shell command that verifies it", 0, 0, 0},
+    [OPT_MANUAL_TOO] =
+        FLAG("manual-too", "of a session: delete manual ones that no rule keeps, too"),
+    [OPT_KEEP_HOURLY] =
+        FLAG("keep-hourly", "of a session: keep the newest one of each hour (UTC)"),
+    [OPT_KEEP_TAG] =
+        TEXT("keep-tag", "A,B", "of a session: keep those with one of these tags"),
+    [OPT_GOOD] =
+        TEXT("good", "CHECKPOINT", "one whose state is known to be good (required)"),
+    [OPT_BAD] = TEXT("bad", "CHECKPOINT",
+                     "a later one whose state is known to be bad (required)"),
+    [OPT_CHECK] = FLAG("check", "first try whether these two are good and bad"),
+    [OPT_ALL_SESSIONS] = FLAG("all", "every session of the store"),
+    [OPT_CHECK_COMMAND] = TEXT("run", "COMMAND", "the shell command that verifies it"),
     [OPT_CHECK_TIMEOUT] =
         {"timeout", 0, OPTION_TIME, "TIME",
          "end an attempt that takes longer, at most 7d (60s unless given)", 1,
@@ -435,110 +381,90 @@ static const struct option option_table[OPT_NONE] = {
         {"retries", 0, OPTION_NUMBER, "N",
          "try again so often where it fails or takes too long (3 unless given)", 0, 100,
          3},
-    [OPT_CHECK_STATUS] = {"status", 0, OPTION_CHOICE,
-                          "pending|passed|failed|timeout|error",
-                          "only those with this status", 0, 0, 0},
-    [OPT_ONLY_LABEL] = {"label", 0, OPTION_TEXT, "LABEL",
-                        "only among checkpoints with this label", 0, 0, 0},
-    [OPT_ROLE] = {"role", 0, OPTION_CHOICE, "user|assistant|system|tool",
-                  "who says it (default: user)", 0, 0, 0},
-    [OPT_MODEL] = {"model", 0, OPTION_TEXT, "MODEL", "the model that has written it", 0,
-                   0, 0},
+    [OPT_CHECK_STATUS] = CHOICE("status", "pending|passed|failed|timeout|error",
+                                "only those with this status"),
+    [OPT_ONLY_LABEL] = TEXT("label", "LABEL", "only among checkpoints with this label"),
+    [OPT_ROLE] =
+        CHOICE("role", "user|assistant|system|tool", "who says it (default: user)"),
+    [OPT_MODEL] = TEXT("model", "MODEL", "the model that has written it"),
     [OPT_TOKENS_IN] = {"tokens-in", 0, OPTION_NUMBER, "N",
                        "tokens that went into it (default: 0)", 0,
                        ((uint64_t)1 << 40) - 1, 0},
     [OPT_TOKENS_OUT] = {"tokens-out", 0, OPTION_NUMBER, "N",
                         "tokens that came out (default: 0)", 0, ((uint64_t)1 << 40) - 1,
                         0},
-    [OPT_JSON_LINES] = {"jsonl", 0, OPTION_FLAG, NULL,
-                        "read messages from stdin, each a JSON object in a line", 0, 0,
-                        0},
+    [OPT_JSON_LINES] =
+        FLAG("jsonl", "read messages from stdin, each a JSON object in a line"),
     [OPT_LAST] = {"last", 0, OPTION_NUMBER, "N",
                   "only the last N messages; 0: all (default: 20)", 0, INT64_MAX, 20},
-    [OPT_RAW] = {"raw", 0, OPTION_FLAG, NULL,
-                 "print the stored body, byte for byte, instead", 0, 0, 0},
+    [OPT_RAW] = FLAG("raw", "print the stored body, byte for byte, instead"),
     [OPT_NEWEST] = {"newest", 'n', OPTION_NUMBER, "N", "only the newest N versions", 1,
                     INT64_MAX, 0},
-    [OPT_ALL_BRANCHES] = {"all", 0, OPTION_FLAG, NULL,
-                          "the checkpoints of all branches of the session", 0, 0, 0},
-    [OPT_TAR] = {"tar", 0, OPTION_FLAG, NULL,
-                 "as an archive that `tar -x` takes (POSIX pax)", 0, 0, 0},
-    [OPT_PATHS] = {"paths", 0, OPTION_TEXT, "GLOB,...",
-                   "only these files: patterns as in .gitignore, from the directory of "
-                   "the files, separated by commas (\\, is a comma); a directory means "
-                   "what is below it",
-                   0, 0, 0},
+    [OPT_ALL_BRANCHES] = FLAG("all", "the checkpoints of all branches of the session"),
+    [OPT_TAR] = FLAG("tar", "as an archive that `tar -x` takes (POSIX pax)"),
+    [OPT_PATHS] =
+        TEXT("paths", "GLOB,...",
+             "only these files: patterns as in .gitignore, from the directory of "
+             "the files, separated by commas (\\, is a comma); a directory means "
+             "what is below it"),
     [OPT_IGNORE_CASE] = {"ignore-case", 'i', OPTION_FLAG, NULL,
                          "letters of both cases (of ASCII) are the same", 0, 0, 0},
     [OPT_FIXED] = {"fixed", 'F', OPTION_FLAG, NULL,
                    "the pattern is looked for as it is, and is no expression", 0, 0, 0},
-    [OPT_WORKTREE] = {"worktree", 0, OPTION_FLAG, NULL,
-                      "with the files as they are on disk now", 0, 0, 0},
-    [OPT_COLOR] = {"color", 0, OPTION_CHOICE, "auto|always|never",
-                   "colors on stdout (default: on a terminal, unless $NO_COLOR is set)",
-                   0, 0, 0},
-    [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
-                        0},
-    [OPT_STRATEGY] = {"strategy", 0, OPTION_CHOICE,
-                      "smart|per_tool_use|per_prompt|manual",
-                      "of a session that is started for an agent: when its work is "
-                      "checkpointed (default: smart)",
-                      0, 0, 0},
+    [OPT_WORKTREE] = FLAG("worktree", "with the files as they are on disk now"),
+    [OPT_COLOR] =
+        CHOICE("color", "auto|always|never",
+               "colors on stdout (default: on a terminal, unless $NO_COLOR is set)"),
+    [OPT_ALL_CHECKS] = FLAG("all", "every check of the session"),
+    [OPT_STRATEGY] =
+        CHOICE("strategy", "smart|per_tool_use|per_prompt|manual",
+               "of a session that is started for an agent: when its work is "
+               "checkpointed (default: smart)"),
     [OPT_TIME_LIMIT] = {"time-limit", 0, OPTION_TIME, "TIME",
                         "give up after this time, and wait for no lock longer than a "
                         "fifth of it (default: 50s)",
                         100, 3600000, 50000},
-    [OPT_PRINT_HOOKS] = {"print", 0, OPTION_FLAG, NULL,
-                         "only print the settings, to be pasted", 0, 0, 0},
-    [OPT_REMOVE_HOOKS] = {"remove", 0, OPTION_FLAG, NULL,
-                          "take the entries of cairn out again", 0, 0, 0},
-    [OPT_PROMETHEUS] = {"prometheus", 0, OPTION_FLAG, NULL,
-                        "print the text format of Prometheus", 0, 0, 0},
-    [OPT_IN] = {"in", 0, OPTION_CHOICE, "sessions|runs|logs|files|messages|board",
-                "only there: sessions with their checkpoints and notes; runs with "
-                "their tasks; output of tasks; files of checkpoints; messages; boards "
-                "with commands that were run",
-                0, 0, 0},
+    [OPT_PRINT_HOOKS] = FLAG("print", "only print the settings, to be pasted"),
+    [OPT_REMOVE_HOOKS] = FLAG("remove", "take the entries of cairn out again"),
+    [OPT_PROMETHEUS] = FLAG("prometheus", "print the text format of Prometheus"),
+    [OPT_IN] =
+        CHOICE("in", "sessions|runs|logs|files|messages|board",
+               "only there: sessions with their checkpoints and notes; runs with "
+               "their tasks; output of tasks; files of checkpoints; messages; boards "
+               "with commands that were run"),
     [OPT_ALL_TAGS] = {"tag", 0, OPTION_WORDS, "TAG",
                       "only what has exactly this tag; may be repeated: all of them", 0,
                       0, 0},
-    [OPT_SINCE] = {"since", 0, OPTION_TEXT, "TIME",
-                   "only what is not older: '2 hours ago', '2025-01-20 14:30'", 0, 0,
-                   0},
-    [OPT_UNTIL] = {"until", 0, OPTION_TEXT, "TIME", "only what is not newer", 0, 0, 0},
-    [OPT_PROJECT] = {"project", 0, OPTION_TEXT, "DIR",
-                     "only what belongs to this directory or one below it", 0, 0, 0},
+    [OPT_SINCE] = TEXT("since", "TIME",
+                       "only what is not older: '2 hours ago', '2025-01-20 14:30'"),
+    [OPT_UNTIL] = TEXT("until", "TIME", "only what is not newer"),
+    [OPT_PROJECT] =
+        TEXT("project", "DIR", "only what belongs to this directory or one below it"),
     [OPT_HITS] = {"hits", 'k', OPTION_NUMBER, "N", "print the N nearest (default: 5)",
                   1, 100, 5},
-    [OPT_REBUILD] = {"rebuild", 0, OPTION_FLAG, NULL,
-                     "make the index anew instead of searching", 0, 0, 0},
-    [OPT_CONTEXTD] = {"contextd", 0, OPTION_FLAG, NULL,
-                      "with --json: also the fields that contextd's tools answer with",
-                      0, 0, 0},
+    [OPT_REBUILD] = FLAG("rebuild", "make the index anew instead of searching"),
+    [OPT_CONTEXTD] = FLAG(
+        "contextd", "with --json: also the fields that contextd's tools answer with"),
     [OPT_TOOLS] =
-        {"tools", 0, OPTION_TEXT, "SET,...",
-         "offer these sets of tools: checkpoint, session, board, run, task (the "
-         "default), files, branch, message, exec, store, all",
-         0, 0, 0},
-    [OPT_READ_ONLY] = {"read-only", 0, OPTION_FLAG, NULL,
-                       "offer only tools that change nothing", 0, 0, 0},
+        TEXT("tools", "SET,...",
+             "offer these sets of tools: checkpoint, session, board, run, task (the "
+             "default), files, branch, message, exec, store, all"),
+    [OPT_READ_ONLY] = FLAG("read-only", "offer only tools that change nothing"),
     [OPT_CALL_LIMIT] = {"time-limit", 0, OPTION_TIME, "TIME",
                         "end a call that takes longer (default: 2m)", 1000, 86400000,
                         120000},
-    [OPT_LISTEN] = {"listen", 0, OPTION_TEXT, "HOST:PORT",
-                    "serve clients over HTTP there instead, such as 127.0.0.1:0 (any "
-                    "free port)",
-                    0, 0, 0},
-    [OPT_TOKEN_FILE] = {"token-file", 0, OPTION_TEXT, "FILE",
-                        "the token of clients over HTTP; made if it is missing "
-                        "(default: mcp.token in the store)",
-                        0, 0, 0},
-    [OPT_ALLOW_REMOTE] = {"allow-remote", 0, OPTION_FLAG, NULL,
-                          "let --listen be reached from other machines, unencrypted", 0,
-                          0, 0},
-    [OPT_ALLOW_HOST] = {"allow-host", 0, OPTION_TEXT, "NAME,...",
-                        "names of this machine by which clients over HTTP may call it",
-                        0, 0, 0},
+    [OPT_LISTEN] =
+        TEXT("listen", "HOST:PORT",
+             "serve clients over HTTP there instead, such as 127.0.0.1:0 (any "
+             "free port)"),
+    [OPT_TOKEN_FILE] = TEXT("token-file", "FILE",
+                            "the token of clients over HTTP; made if it is missing "
+                            "(default: mcp.token in the store)"),
+    [OPT_ALLOW_REMOTE] = FLAG(
+        "allow-remote", "let --listen be reached from other machines, unencrypted"),
+    [OPT_ALLOW_HOST] =
+        TEXT("allow-host", "NAME,...",
+             "names of this machine by which clients over HTTP may call it"),
 };
 
 const struct option *option_get(enum option_id id)
