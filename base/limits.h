@@ -35,6 +35,7 @@ enum {
     LIMIT_OUTPUT_MOST = 900 << 20, /* the same, at most */
     LIMIT_EXPRESSION_DEPTH = 64,
     LIMIT_EXPRESSION_BYTES = 16 << 10,
+    LIMIT_EXPRESSION_TEXT = 16 << 20, /* that replace, split or join make */
     LIMIT_LEASES_LOST = 10,       /* of one offer of an external task: then it fails */
     LIMIT_VALUES = 1000,          /* of one attempt in $CAIRN_OUTPUT */
     LIMIT_VALUES_BYTES = 1 << 20, /* that file */

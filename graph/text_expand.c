@@ -592,7 +592,7 @@ static int evaluate_condition(struct expansion *x, const struct expression *expr
                               bool *holds, struct cairn_error *error)
 {
     struct operand operand;
-    int rc = expression_run(expression, look_up, x, &operand, error);
+    int rc = expression_run(expression, look_up, x, &x->arena, &operand, error);
     if (!rc)
         rc = expression_missing(expression, &operand, error);
     if (!rc)

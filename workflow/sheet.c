@@ -128,13 +128,16 @@ int where_holds(struct parser *p, const struct task_def *def,
 {
     struct where_place place = {p, def, at};
     struct cairn_error inner = {0};
+    struct arena texts = ARENA_INIT;
     struct value value;
-    int rc = expression_evaluate(where, where_value, &place, &value, &inner);
+    int rc = expression_evaluate(where, where_value, &place, &texts, &value, &inner);
+    if (!rc)
+        *holds = value_truth(&value);
+    arena_release(&texts);
     if (rc == CAIRN_ENOMEM)
         return out_of_memory(p);
     if (rc)
         return diagnose(&p->diagnostic, node->at, "`where`: %s", inner.text);
-    *holds = value_truth(&value);
     return 0;
 }
 

@@ -9,7 +9,10 @@
  *   unary      "!" unary | primary
  *   primary    'text' ('' is a quote) | number | true | false | "(" or ")" | name |
  *              contains(TEXT, PART) | default(VALUE, INSTEAD): INSTEAD is lazy, too |
- *              basename(PATH) | dirname(PATH) | stem(PATH): parts of a text, no I/O
+ *              basename(PATH) | dirname(PATH) | stem(PATH): parts of a text, no I/O |
+ *              replace(TEXT, FROM, TO) |
+ *              split(TEXT, AT) | join(LIST, BETWEEN) | sort(LIST) | len(LIST): a list is
+ *              a text with a line for each element, the empty text has none
  *   number     -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)?, at most 100 bytes
  *   name       params.P | env.E | KEY (foreach) | run.id | run.attempt | run.status |
  *              tasks.X.status | tasks.X.outputs.K | tasks.X.files    (X: letters,
@@ -86,9 +89,11 @@ bool expression_status_compared(const struct expression *expression, uint32_t *f
  * code with *error filled. */
 typedef int name_lookup(void *context, const struct name *name, struct value *out,
                         struct cairn_error *error);
-/* CAIRN_EWORKFLOW with error->text ("`<` needs numbers: tasks.a.outputs.n is `x`"). */
+/* The result may be a text that was made in `texts`. CAIRN_EWORKFLOW with error->text
+ * ("`<` needs numbers: tasks.a.outputs.n is `x`"). */
 int expression_evaluate(const struct expression *expression, name_lookup *lookup,
-                        void *context, struct value *out, struct cairn_error *error);
+                        void *context, struct arena *texts, struct value *out,
+                        struct cairn_error *error);
 bool value_truth(const struct value *value);
 /* Appends a value as text: whole numbers with their digits, others as %.17g shortened
  * to what reads back the same, up to 1e17 without a point. Missing: an error for the
@@ -122,7 +127,8 @@ struct operand {
 };
 /* As expression_evaluate. */
 int expression_run(const struct expression *expression, name_lookup *lookup,
-                   void *context, struct operand *out, struct cairn_error *error);
+                   void *context, struct arena *texts, struct operand *out,
+                   struct cairn_error *error);
 /* CAIRN_EWORKFLOW if the operand is missing. */
 int expression_missing(const struct expression *expression,
                        const struct operand *operand, struct cairn_error *error);

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static size_t without_slashes(struct str path, size_t n)
 {
@@ -62,6 +63,7 @@ struct machine {
     uint32_t n;
     name_lookup *lookup;
     void *context;
+    struct arena *texts; /* of those that functions make */
     struct cairn_error *error;
 };
 
@@ -309,6 +311,136 @@ static int run_path(struct machine *m, const struct instruction *i)
     return 0;
 }
 
+/* ---- Texts and lists: a list is a text with a line for each element ---- */
+
+/* The operand as a text; a missing one is refused. */
+static int argument(struct machine *m, uint32_t below, struct str *out)
+{
+    const struct operand *operand = operand_at(m, below);
+    struct buf text = BUF_INIT;
+    int rc = refuse_missing(m, operand);
+    if (rc)
+        return rc;
+    *out = as_text(&operand->value, &text);
+    if (text.size)
+        *out = arena_str(m->texts, buf_view(&text));
+    bool failed = text.failed || m->texts->failed;
+    buf_release(&text);
+    return failed ? error_nomem(m->error) : 0;
+}
+
+/* The `n` operands on top become one. */
+static void become(struct machine *m, const struct instruction *i, uint32_t n,
+                   struct value value)
+{
+    m->n -= n - 1;
+    *operand_at(m, 0) = (struct operand){value, i->at, i->length};
+}
+
+/* The same, of a text that is released. */
+static int become_text(struct machine *m, const struct instruction *i, uint32_t n,
+                       struct buf *text)
+{
+    struct str made = arena_str(m->texts, buf_view(text));
+    bool failed = text->failed || !made.ptr;
+    if (!failed)
+        become(m, i, n, (struct value){.type = VALUE_TEXT, .text = made});
+    buf_release(text);
+    return failed ? error_nomem(m->error) : 0;
+}
+
+static int exchange(struct machine *m, const struct instruction *i, struct str text,
+                    struct str from, struct str to, struct buf *out)
+{
+    const char *end = text.ptr + text.len, *hit;
+    if (!from.len)
+        return error_set(
+            m->error, CAIRN_EWORKFLOW, "`%s`: the text to look for is empty",
+            expression_shown((struct str){m->expression->text.ptr + i->at, i->length})
+                .text);
+    while (text.len && (hit = memmem(text.ptr, text.len, from.ptr, from.len))) {
+        buf_add(out, text.ptr, (size_t)(hit - text.ptr));
+        buf_str(out, to);
+        text.ptr = hit + from.len;
+        text.len = (size_t)(end - text.ptr);
+        if (out->size > LIMIT_EXPRESSION_TEXT)
+            return error_set(
+                m->error, CAIRN_EWORKFLOW, "`%s` makes a text of more than %d bytes",
+                expression_shown(
+                    (struct str){m->expression->text.ptr + i->at, i->length})
+                    .text,
+                LIMIT_EXPRESSION_TEXT);
+    }
+    buf_str(out, text);
+    return 0;
+}
+
+/* A line break at the end of a list begins no further element. */
+static struct str without_end(struct str list)
+{
+    list.len -= list.len && list.ptr[list.len - 1] == '\n';
+    return list;
+}
+
+static int run_exchange(struct machine *m, const struct instruction *i)
+{
+    uint32_t n = i->operation == OP_REPLACE ? 3 : 2;
+    struct str text = STR(""), from = STR("\n"), to = STR("\n");
+    struct buf out = BUF_INIT;
+    int rc = argument(m, n - 1, &text);
+    if (!rc)
+        rc = argument(m, n - 2, i->operation == OP_JOIN ? &to : &from);
+    if (!rc && n == 3)
+        rc = argument(m, 0, &to);
+    if (!rc && i->operation == OP_JOIN)
+        text = without_end(text);
+    if (!rc)
+        rc = exchange(m, i, text, from, to, &out);
+    if (!rc)
+        return become_text(m, i, n, &out);
+    buf_release(&out);
+    return rc;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+static int run_list(struct machine *m, const struct instruction *i)
+{
+    struct buf lines = BUF_INIT, out = BUF_INIT;
+    struct str list, line;
+    int rc = argument(m, 0, &list);
+    if (rc)
+        return rc;
+    bool more = list.len > 0;
+    for (list = without_end(list); more;) {
+        const char *stop = list.len ? memchr(list.ptr, '\n', list.len) : NULL;
+        line = (struct str){list.ptr, stop ? (size_t)(stop - list.ptr) : list.len};
+        buf_add(&lines, &line, sizeof line);
+        more = stop != NULL;
+        list.ptr += line.len + more;
+        list.len -= line.len + more;
+    }
+    size_t n = lines.size / sizeof line;
+    struct str *sorted = (struct str *)(void *)lines.data;
+    if (i->operation == OP_LEN && !lines.failed) {
+        become(m, i, 1, (struct value){.type = VALUE_NUMBER, .number = (double)n});
+    } else if (!lines.failed) {
+        if (n)
+            qsort(sorted, n, sizeof line, by_bytes);
+        for (size_t k = 0; k < n; k++) {
+            buf_text(&out, k ? "\n" : "");
+            buf_str(&out, sorted[k]);
+        }
+        rc = become_text(m, i, 1, &out);
+    }
+    bool failed = lines.failed;
+    buf_release(&lines);
+    return failed ? error_nomem(m->error) : rc;
+}
+
 static int run_not(struct machine *m, const struct instruction *i)
 {
     struct operand *top = operand_at(m, 0);
@@ -367,6 +499,13 @@ static int run_instruction(struct machine *m, const struct instruction *i, bool 
     case OP_DIRNAME:
     case OP_STEM:
         return run_path(m, i);
+    case OP_REPLACE:
+    case OP_SPLIT:
+    case OP_JOIN:
+        return run_exchange(m, i);
+    case OP_SORT:
+    case OP_LEN:
+        return run_list(m, i);
     case OP_AND:
         return decide_by_left(m, false, jumps);
     case OP_OR:
@@ -383,13 +522,15 @@ static int run_instruction(struct machine *m, const struct instruction *i, bool 
 }
 
 int expression_run(const struct expression *expression, name_lookup *lookup,
-                   void *context, struct operand *out, struct cairn_error *error)
+                   void *context, struct arena *texts, struct operand *out,
+                   struct cairn_error *error)
 {
     struct machine m;
     m.expression = expression;
     m.n = 0;
     m.lookup = lookup;
     m.context = context;
+    m.texts = texts;
     m.error = error;
     for (uint32_t at = 0; at < expression->n;) {
         const struct instruction *instruction = &expression->code[at];
@@ -407,10 +548,11 @@ int expression_run(const struct expression *expression, name_lookup *lookup,
 }
 
 int expression_evaluate(const struct expression *expression, name_lookup *lookup,
-                        void *context, struct value *out, struct cairn_error *error)
+                        void *context, struct arena *texts, struct value *out,
+                        struct cairn_error *error)
 {
     struct operand operand;
-    int rc = expression_run(expression, lookup, context, &operand, error);
+    int rc = expression_run(expression, lookup, context, texts, &operand, error);
     if (!rc)
         *out = operand.value;
     return rc;
@@ -527,19 +669,22 @@ int template_parse(struct arena *arena, struct str text, struct text_template *o
 int template_expand(const struct text_template *template, name_lookup *lookup,
                     void *context, struct buf *out, struct cairn_error *error)
 {
-    for (uint32_t i = 0; i < template->n; i++) {
+    struct arena texts = ARENA_INIT;
+    int rc = 0;
+    for (uint32_t i = 0; i < template->n && !rc; i++) {
         const struct piece *piece = &template->pieces[i];
         struct operand operand;
         if (!piece->expression) {
             buf_str(out, piece->text);
             continue;
         }
-        int rc = expression_run(piece->expression, lookup, context, &operand, error);
+        rc =
+            expression_run(piece->expression, lookup, context, &texts, &operand, error);
         if (!rc)
             rc = expression_missing(piece->expression, &operand, error);
-        if (rc)
-            return rc;
-        value_append(&operand.value, out);
+        if (!rc)
+            value_append(&operand.value, out);
     }
-    return buf_check(out, error);
+    arena_release(&texts);
+    return rc ? rc : buf_check(out, error);
 }

@@ -22,6 +22,11 @@ enum operation {
     OP_BASENAME,
     OP_DIRNAME,
     OP_STEM,
+    OP_REPLACE,
+    OP_SPLIT,
+    OP_JOIN,
+    OP_SORT,
+    OP_LEN,
     /* These take the value off the stack and go on, or leave a value there and jump to
      * code[index], which is behind whatever would have been evaluated instead. */
     OP_AND,     /* jumps with false */
@@ -45,9 +50,9 @@ struct expression {
     uint32_t n, n_names;
 };
 
-/* Each level of nesting leaves at most two values on the stack while it waits for the
- * next one: the left side of a comparison and the first argument of contains. */
-enum { EXPRESSION_STACK = 2 * (LIMIT_EXPRESSION_DEPTH + 1) + 1 };
+/* Each level of nesting leaves at most three values on the stack while it waits for the
+ * next one: the left side of a comparison and the first two arguments of replace. */
+enum { EXPRESSION_STACK = 3 * (LIMIT_EXPRESSION_DEPTH + 1) };
 
 /* ---- Numbers: -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)? in any locale ---- */
 

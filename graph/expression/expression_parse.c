@@ -3,13 +3,14 @@
 #include "graph/expression/expression_int.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 enum waiting_kind {
     WAIT_OPEN, /* ( */
-    WAIT_CONTAINS,
     WAIT_DEFAULT,
-    WAIT_PATH, /* basename, dirname, stem */
-    WAIT_OR,   /* from here on: an operator, those that bind more loosely first */
+    WAIT_FUNCTION, /* any other */
+    WAIT_OR,       /* from here on: an operator, those that bind more loosely first */
     WAIT_AND,
     WAIT_COMPARE,
     WAIT_NOT
@@ -18,8 +19,8 @@ enum waiting_kind {
 struct waiting {
     enum waiting_kind kind;
     uint8_t operation;
-    bool comma;     /* of a function: its second argument has begun */
-    uint32_t index; /* instruction whose jump is not known yet */
+    uint8_t arguments, commas; /* of a function: that it has, that were read */
+    uint32_t index;            /* instruction whose jump is not known yet */
     size_t at, length;
 };
 
@@ -296,16 +297,21 @@ static const char *meant_by_status(struct str word)
 
 struct function {
     const char *name, *usage;
-    enum waiting_kind kind;
     enum operation operation;
+    uint8_t arguments;
 };
 
 static const struct function functions[] = {
-    {"contains", "contains(TEXT, PART)", WAIT_CONTAINS, OP_CONTAINS},
-    {"default", "default(VALUE, INSTEAD)", WAIT_DEFAULT, OP_DEFAULT},
-    {"basename", "basename(PATH)", WAIT_PATH, OP_BASENAME},
-    {"dirname", "dirname(PATH)", WAIT_PATH, OP_DIRNAME},
-    {"stem", "stem(PATH)", WAIT_PATH, OP_STEM},
+    {"contains", "contains(TEXT, PART)", OP_CONTAINS, 2},
+    {"default", "default(VALUE, INSTEAD)", OP_DEFAULT, 2},
+    {"basename", "basename(PATH)", OP_BASENAME, 1},
+    {"dirname", "dirname(PATH)", OP_DIRNAME, 1},
+    {"stem", "stem(PATH)", OP_STEM, 1},
+    {"replace", "replace(TEXT, FROM, TO)", OP_REPLACE, 3},
+    {"split", "split(TEXT, AT)", OP_SPLIT, 2},
+    {"join", "join(LIST, BETWEEN)", OP_JOIN, 2},
+    {"sort", "sort(LIST)", OP_SORT, 1},
+    {"len", "len(LIST)", OP_LEN, 1},
 };
 
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
@@ -325,10 +331,17 @@ static int no_function(const struct expression_parser *p, struct str word)
     if (meant)
         return expression_fail(p->error, p->at, word.len,
                                "there is no function `%s`: %s", name.text, meant);
-    return expression_fail(p->error, p->at, word.len,
-                           "there is no function `%s`: there are %s, %s, %s, %s and %s",
-                           name.text, functions[0].usage, functions[1].usage,
-                           functions[2].usage, functions[3].usage, functions[4].usage);
+    int rc = expression_fail(p->error, p->at, word.len,
+                             "there is no function `%s`: there are", name.text);
+    for (size_t i = 0; p->error && i < FUNCTIONS; i++) {
+        size_t used = strlen(p->error->text);
+        snprintf(p->error->text + used, sizeof p->error->text - used, "%s%s",
+                 i == 0              ? " "
+                 : i < FUNCTIONS - 1 ? ", "
+                                     : " and ",
+                 functions[i].usage);
+    }
+    return rc;
 }
 
 /* The name of a function and its `(`; false: another word. */
@@ -342,7 +355,10 @@ static bool read_function(struct expression_parser *p, struct str word, int *res
         *result = no_function(p, word);
         return true;
     }
-    *result = parser_push(p, (struct waiting){.kind = function->kind,
+    *result = parser_push(p, (struct waiting){.kind = function->operation == OP_DEFAULT
+                                                          ? WAIT_DEFAULT
+                                                          : WAIT_FUNCTION,
+                                              .arguments = function->arguments,
                                               .operation = (uint8_t)function->operation,
                                               .at = p->at,
                                               .length = word.len});
@@ -482,6 +498,16 @@ static int read_binary(struct expression_parser *p, const struct infix *infix)
     return rc ? rc : parser_push(p, waiting);
 }
 
+static int wrong_arguments(const struct expression_parser *p, size_t at, size_t length,
+                           const struct waiting *of)
+{
+    static const char *const how_many[] = {"no arguments", "one argument",
+                                           "two arguments", "three arguments"};
+    struct str name = {p->text.ptr + of->at, of->length};
+    return expression_fail(p->error, at, length, "this function has %s: %s",
+                           how_many[of->arguments], function_named(name)->usage);
+}
+
 static int read_comma(struct expression_parser *p)
 {
     int rc = parser_reduce(p, WAIT_OR);
@@ -490,11 +516,9 @@ static int read_comma(struct expression_parser *p)
         return rc;
     if (!function || function->kind == WAIT_OPEN)
         return fail_here(p, 1, "`,` only stands between the arguments of a function");
-    if (function->comma || function->kind == WAIT_PATH)
-        return fail_here(p, 1,
-                         function->comma ? "this function has two arguments"
-                                         : "this function has one argument");
-    function->comma = true;
+    if (function->commas + 1 == function->arguments)
+        return wrong_arguments(p, p->at, 1, function);
+    function->commas++;
     p->at++;
     p->complete = false;
     return function->kind == WAIT_DEFAULT ? parser_emit_jump(p, OP_DEFAULT, function)
@@ -509,20 +533,17 @@ static int read_close(struct expression_parser *p)
         return rc;
     if (!open)
         return fail_here(p, 1, "`)` without `(`");
-    bool two = open->kind == WAIT_CONTAINS || open->kind == WAIT_DEFAULT;
-    if (two && !open->comma)
-        return expression_fail(
-            p->error, open->at, open->length, "this function has two arguments: %s",
-            function_named((struct str){p->text.ptr + open->at, open->length})->usage);
+    if (open->kind != WAIT_OPEN && open->commas + 1 < open->arguments)
+        return wrong_arguments(p, open->at, open->length, open);
     p->n_waiting--;
     p->depth--;
     p->at++;
     if (open->kind == WAIT_DEFAULT)
         parser_aim_jump(p, open);
-    if (open->kind == WAIT_PATH) /* messages about the value show the whole call */
-        open->length = p->at - open->at;
-    if (open->kind == WAIT_CONTAINS || open->kind == WAIT_PATH)
-        return parser_emit_operation(p, (enum operation)open->operation, open);
+    if (open->kind != WAIT_FUNCTION)
+        return 0;
+    open->length = p->at - open->at; /* messages about the value show the whole call */
+    return parser_emit_operation(p, (enum operation)open->operation, open);
     return 0;
 }
 

@@ -50,15 +50,18 @@ static void check_number(double number)
 static void evaluate(const struct expression *expression)
 {
     struct value value, other;
+    struct arena texts = ARENA_INIT;
     struct cairn_error error = {0};
     struct buf out = BUF_INIT;
     uint32_t calls = 0, more = 0;
-    int code = expression_evaluate(expression, look_up, &calls, &value, &error);
+    int code = expression_evaluate(expression, look_up, &calls, &texts, &value, &error);
     HOLDS(calls <= expression_names(expression));
-    HOLDS(expression_evaluate(expression, look_up, &more, &other, &error) == code);
+    HOLDS(expression_evaluate(expression, look_up, &more, &texts, &other, &error) ==
+          code);
     HOLDS(calls == more);
     if (code) {
         EXPLAINED(code, error);
+        arena_release(&texts);
         return;
     }
     HOLDS(value.type == other.type && value_truth(&value) == value_truth(&other));
@@ -67,6 +70,7 @@ static void evaluate(const struct expression *expression)
     value_append(&value, &out);
     HOLDS(!out.failed);
     buf_release(&out);
+    arena_release(&texts);
 }
 
 static void as_expression(struct str text)

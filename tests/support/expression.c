@@ -75,7 +75,8 @@ void expect(const char *text, const char *expected)
     struct value value;
     struct buf out = BUF_INIT;
     looked_up[0] = 0;
-    int result = expression_evaluate(parsed(text), lookup, looked_up, &value, &error);
+    int result =
+        expression_evaluate(parsed(text), lookup, looked_up, &arena, &value, &error);
     ck_assert_msg(result == 0, "%s: %s", text, error.text);
     buf_byte(&out, (uint8_t)types[value.type]);
     value_append(&value, &out);
@@ -88,7 +89,8 @@ void expect_error(const char *text, const char *words)
 {
     struct value value;
     looked_up[0] = 0;
-    int result = expression_evaluate(parsed(text), lookup, looked_up, &value, &error);
+    int result =
+        expression_evaluate(parsed(text), lookup, looked_up, &arena, &value, &error);
     ck_assert_msg(result == CAIRN_EWORKFLOW, "%s: %d", text, result);
     ck_assert_msg(strstr(error.text, words) != NULL, "%s: %s", text, error.text);
 }

@@ -113,8 +113,8 @@ START_TEST(test_lazy)
     expect_lazy("default(a && empty, broken)", "bfalse", "a empty");
     expect_lazy("a == b", "bfalse", "a b");
     struct value value;
-    int result =
-        expression_evaluate(parsed("a == broken"), lookup, looked_up, &value, &error);
+    int result = expression_evaluate(parsed("a == broken"), lookup, looked_up, &arena,
+                                     &value, &error);
     ck_assert_int_eq(result, CAIRN_EIO);
     ck_assert_str_eq(error.text, "broken");
 }
@@ -423,6 +423,46 @@ START_TEST(test_names)
 }
 END_TEST
 
+START_TEST(test_lists)
+{
+    expect("replace('a-b-c', '-', '')", "tabc");
+    expect("replace('aaa', 'aa', 'b')", "tba");
+    expect("replace('', 'a', 'b')", "t");
+    expect("replace(replace(key, 'k', 'm'), 'ey', 'ap')", "tmap");
+    expect("replace('x', 'y', default(gone, 'z')) == 'x'", "btrue");
+    expect("replace(1.50, 5, true)", "t1.true");
+    expect("split('a,b', ',')", "ta\nb");
+    expect("join('a\nb\n', ', ')", "ta, b");
+    expect("join('', ',')", "t");
+    expect("join(sort(split('b,c,a,b', ',')), ' ')", "ta b b c");
+    expect("sort('b\nB\n\na\n')", "t\nB\na\nb");
+    expect("sort('')", "t");
+    expect("len('')", "n0");
+    expect("len('a')", "n1");
+    expect("len('a\n')", "n1");
+    expect("len('a\n\n')", "n2");
+    expect("len('\n')", "n1");
+    expect("len(split('a b c', ' ')) > 2 && len(1) == 1", "btrue");
+    expect("sort == 'sort' && len == 'len'", "btrue");
+    expect_lazy("len(sort(a)) < len(b)", "bfalse", "a b");
+    expect_error("len(gone)", "gone was not set; give a default");
+    expect_error("replace('a', 'b', gone)", "gone was not set");
+    expect_error("replace('a', '', 'b')", "the text to look for is empty");
+    expect_error("1 < split('a', '')",
+                 "`split('a', '')`: the text to look for is empty");
+    expect_error("sort('b\na') < 3", "`<` needs numbers: sort('b?a') is `a?b`");
+    /* No text grows without bounds. */
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < 40; i++)
+        buf_text(&text, "replace(");
+    buf_text(&text, "'aaaaaaaa'");
+    for (int i = 0; i < 40; i++)
+        buf_text(&text, ",'a','aaaaaaaa')");
+    expect_error(text.data, "makes a text of more than");
+    buf_release(&text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("expression");
@@ -445,6 +485,7 @@ int main(void)
     tcase_add_test(tests, test_number_round_trip);
     tcase_add_test(tests, test_locale);
     tcase_add_test(tests, test_names);
+    tcase_add_test(tests, test_lists);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }

@@ -48,7 +48,11 @@ START_TEST(test_refused)
     refused("suffix(a)", 0, 6,
             "no function `suffix`: there are contains(TEXT, PART), default(VALUE, "
             "INSTEAD), "
-            "basename(PATH), dirname(PATH) and stem(PATH)");
+            "basename(PATH), dirname(PATH), stem(PATH), replace(TEXT, FROM, TO), "
+            "split(TEXT, AT), join(LIST, BETWEEN), sort(LIST) and len(LIST)");
+    refused("replace(a,b)", 0, 7, "three arguments: replace(TEXT, FROM, TO)");
+    refused("replace(a,b,c,d)", 13, 1, "three arguments");
+    refused("len(a,b)", 5, 1, "one argument: len(LIST)");
     refused("1 < format(a)", 4, 6, "no function `format`");
     refused("true.x", 4, 1, "an operator is missing");
     refused("'a' 'b'", 4, 1, "an operator is missing");
@@ -104,6 +108,9 @@ static const char *const nests[][3] = {
     {"default(", "gone", ",1)"},
     {"contains(1,", "1", ")"},
     {"stem(", "'a'", ")"},
+    {"sort(", "'a'", ")"},
+    {"replace('x', 'y', ", "'a'", ")"},
+    {"'x' == replace('x', 'y', ", "'a'", ")"},
     /* As much as can wait, on both stacks, at each level. */
     {"0||1&&1==contains(1,", "0||1&&1==1", ")"},
     {"0||1&&1==(", "0||1&&1==1", ")"},
@@ -123,9 +130,9 @@ START_TEST(test_depth)
     for (size_t i = 0; i < sizeof nests / sizeof nests[0]; i++) {
         struct value value;
         nest(&text, nests[i], LIMIT_EXPRESSION_DEPTH);
-        ck_assert_int_eq(
-            expression_evaluate(parsed(text.data), lookup, looked_up, &value, &error),
-            0);
+        ck_assert_int_eq(expression_evaluate(parsed(text.data), lookup, looked_up,
+                                             &arena, &value, &error),
+                         0);
         nest(&text, nests[i], LIMIT_EXPRESSION_DEPTH + 1);
         too_deep(buf_view(&text));
         nest(&text, nests[i], LIMIT_EXPRESSION_BYTES / 30);
@@ -151,11 +158,12 @@ START_TEST(test_stack)
 {
     struct buf text = BUF_INIT;
     size_t most = 0, n = 0;
-    nest(&text, (const char *const[]){"1==contains(1,", "1==1", ")"},
+    nest(&text, (const char *const[]){"'1'==replace(1,'1',", "1==1", ")"},
          LIMIT_EXPRESSION_DEPTH);
     const struct expression *e = parsed(text.data);
     for (uint32_t i = 0; i < e->n; i++) {
-        n = e->code[i].operation <= OP_NAME ? n + 1 : n - 1;
+        uint8_t of = e->code[i].operation;
+        n = of <= OP_NAME ? n + 1 : n - (of == OP_REPLACE ? 2 : 1);
         most = n > most ? n : most;
     }
     ck_assert_uint_eq(n, 1);
@@ -186,8 +194,9 @@ START_TEST(test_size)
         buf_byte(&text, 'x');
     buf_text(&text, "'");
     struct value value;
-    ck_assert_int_eq(
-        expression_evaluate(parsed(text.data), lookup, looked_up, &value, &error), 0);
+    ck_assert_int_eq(expression_evaluate(parsed(text.data), lookup, looked_up, &arena,
+                                         &value, &error),
+                     0);
     ck_assert_uint_eq(value.text.len, LIMIT_EXPRESSION_BYTES - 2);
     buf_text(&text, " ");
     expect_refused(buf_view(&text), 0, 0, "longer than 16384 bytes");
@@ -207,7 +216,8 @@ START_TEST(test_hostile)
     struct expression_error wrong;
     struct value value;
     ck_assert_int_eq(parse((struct str){"'a\0b'", 5}, &e, &wrong), 0);
-    ck_assert_int_eq(expression_evaluate(e, lookup, looked_up, &value, &error), 0);
+    ck_assert_int_eq(expression_evaluate(e, lookup, looked_up, &arena, &value, &error),
+                     0);
     ck_assert(str_equal(value.text, (struct str){"a\0b", 3}));
     refused("\xff\xfe", 0, 1, "the byte 0xff");
     expect("'$(rm -rf /)`x`' == '$(rm -rf /)`x`'", "btrue");

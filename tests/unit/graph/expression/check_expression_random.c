@@ -263,7 +263,7 @@ static void compare(const struct tree *tree, uint64_t before)
     int result = expression_parse(&arena, buf_view(&text), &expression, &wrong);
     ck_assert_msg(result == 0, "seed %llu: %s: %s", (unsigned long long)before,
                   text.data, wrong.text);
-    result = expression_evaluate(expression, lookup, &asked, &value, &error);
+    result = expression_evaluate(expression, lookup, &asked, &arena, &value, &error);
     const struct leaf *expected = value_of(tree, &names);
     ck_assert_msg((result == 0) == (expected != NULL), "seed %llu: %s: %s",
                   (unsigned long long)before, text.data, error.text);
