@@ -24,6 +24,7 @@ struct doctor {
     bool bad, stopped;
     struct cairn_error trouble; /* why something could not be checked; or code 0 */
     uint64_t bad_lines, bad_records;
+    const char *object; /* that the finding at hand is of, in hex, or NULL */
     bool has_runs;
     uint64_t n_lost;      /* checkpoints that lack what a repair could not save, ... */
     char lost_ids[200];   /* ... and the first of them */
@@ -33,7 +34,7 @@ struct doctor {
 static void report_finding(struct doctor *d, enum cairn_health health, const char *what,
                            const char *text, const char *remedy)
 {
-    struct cairn_finding finding = {health, what, text, remedy};
+    struct cairn_finding finding = {health, what, text, remedy, d->object};
     assert(what && text);
     d->bad |= health == CAIRN_HEALTH_BAD;
     if (!d->stopped)
@@ -286,9 +287,11 @@ static int report_problem(void *context, const struct cairn_problem *problem)
         return 0;
     }
     d->bad_records++;
+    d->object = problem->object;
     report_finding(d, CAIRN_HEALTH_BAD,
                    problem->kind == CAIRN_PROBLEM_KEY ? "key" : "records", text,
                    remedy_of(d, problem, remedy));
+    d->object = NULL;
     return 0;
 }
 

@@ -39,8 +39,9 @@ struct verifier {
     struct sha256 *sha;
     const struct payload_kinds *kinds;
     const struct verify_reader *reader;
-    bool stop; /* the callback wants no more */
-    bool one;  /* one checkpoint is verified, not everything */
+    bool stop;          /* the callback wants no more */
+    const char *object; /* that the problem at hand is of, in hex, or NULL */
+    bool one;           /* one checkpoint is verified, not everything */
     struct cairn_verify_result result;
     bool bad_database; /* its pages, not what stands in them */
     bool other_key;    /* no HMAC in the store is of the key */

@@ -25,7 +25,8 @@ static int report_problem(struct verifier *v, enum cairn_problem_kind kind,
                           va_list args)
 {
     char text[1024];
-    struct cairn_problem problem = {.seq = seq, .text = text, .kind = kind};
+    struct cairn_problem problem = {
+        .seq = seq, .text = text, .kind = kind, .object = v->object};
     assert((kind != CAIRN_PROBLEM_UNREAD && kind != CAIRN_PROBLEM_KEY) || seq == 0);
     vsnprintf(text, sizeof text, format, args);
     if (id)
@@ -391,8 +392,11 @@ static int report_root(struct verifier *v, const struct needed_root *root,
     char records[RECORDS_MAX];
     assert(kind); /* a payload was read by it */
     v->result.bad_objects++;
-    return verify_report(v, 0, NULL, "the %s %.12s of %s is %s; %s", kind->root_noun,
-                         hex, name_records(root, records), state, kind->root_loss);
+    v->object = hex;
+    int rc = verify_report(v, 0, NULL, "the %s %.12s of %s is %s; %s", kind->root_noun,
+                           hex, name_records(root, records), state, kind->root_loss);
+    v->object = NULL;
+    return rc;
 }
 
 int verify_bad_object(struct verifier *v, const char *digest_hex_text, const char *why)
@@ -400,8 +404,11 @@ int verify_bad_object(struct verifier *v, const char *digest_hex_text, const cha
     char use[ROOT_USE_MAX];
     v->result.bad_objects++;
     describe_use(v, digest_hex_text, use);
-    return verify_report(v, 0, NULL, "object %.64s is damaged: %s%s%s", digest_hex_text,
-                         why, *use ? "; it is " : "", use);
+    v->object = digest_hex_text;
+    int rc = verify_report(v, 0, NULL, "object %.64s is damaged: %s%s%s",
+                           digest_hex_text, why, *use ? "; it is " : "", use);
+    v->object = NULL;
+    return rc;
 }
 
 static int verify_root(struct verifier *v, const struct needed_root *root,

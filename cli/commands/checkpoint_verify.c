@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/files.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
@@ -262,6 +263,7 @@ struct verify_report {
     uint64_t kinds[CAIRN_PROBLEM_LOST + 1]; /* of these */
     bool forged;                            /* a checkpoint without a good HMAC */
     const struct head_list *heads;          /* or NULL */
+    struct damaged_objects objects;
 };
 
 static int each_problem(void *context, const struct cairn_problem *problem)
@@ -272,6 +274,7 @@ static int each_problem(void *context, const struct cairn_problem *problem)
     report->problems++;
     report->kinds[problem->kind]++;
     report->forged |= problem->kind == CAIRN_PROBLEM_HMAC && problem->seq != 0;
+    damaged_note(&report->objects, problem->object);
     if (report->doc) {
         doc_object(report->doc, NULL);
         doc_some(report->doc, "seq", problem->seq);
@@ -288,10 +291,12 @@ static int each_problem(void *context, const struct cairn_problem *problem)
 }
 
 static void print_damage_document(const struct verify_report *report,
+                                  struct cairn_store *store,
                                   const struct cairn_verify_result *result, bool ok)
 {
     struct doc *doc = report->doc;
     doc_end(doc);
+    damaged_name(&report->objects, store, doc);
     doc_bool(doc, "ok", ok);
     doc_count(doc, "checked", result->checked);
     doc_count(doc, "damaged", result->damaged);
@@ -360,13 +365,14 @@ static void print_unkeyed(const struct cairn_verify_result *result)
             branches == 1 ? "it" : "them");
 }
 
-static void print_damage(const struct verify_report *report,
+static void print_damage(const struct verify_report *report, struct cairn_store *store,
                          const struct cairn_verify_result *result)
 {
     uint64_t others =
         report->kinds[CAIRN_PROBLEM_HEAD] + report->kinds[CAIRN_PROBLEM_KEY] +
         report->kinds[CAIRN_PROBLEM_UNREAD] + report->kinds[CAIRN_PROBLEM_LOST];
     char took[FORMAT_MAX];
+    damaged_name(&report->objects, store, NULL);
     out_flush();
     say("%llu checkpoint%s and %llu object%s checked in %s: %s",
         (unsigned long long)result->checked, plural(result->checked),
@@ -411,12 +417,14 @@ static int verify_store(struct settings *settings, struct cairn_store *store,
     if (rc != 0 && (rc != CAIRN_EDAMAGED || report.problems == 0)) {
         if (report.doc)
             doc_discard(&doc);
+        damaged_release(&report.objects);
         return report_error(&error);
     }
     if (report.doc)
-        print_damage_document(&report, &result, rc == 0);
+        print_damage_document(&report, store, &result, rc == 0);
     else
-        print_damage(&report, &result);
+        print_damage(&report, store, &result);
+    damaged_release(&report.objects);
     return rc == 0 ? 0 : cairn_exit_status(rc);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/files.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
 
@@ -267,6 +268,7 @@ struct findings_report {
     struct doc *doc; /* with --json */
     uint32_t counts[3];
     char remedy[PATH_MAX + 512]; /* of the findings printed last */
+    struct damaged_objects objects;
 };
 
 /* Once for all findings in a row that have the same one. */
@@ -285,6 +287,7 @@ static int each_finding(void *context, const struct cairn_finding *finding)
     static const char *const labels[] = {"ok  ", "warn", "BAD "};
     struct findings_report *report = context;
     report->counts[finding->health]++;
+    damaged_note(&report->objects, finding->object);
     if (report->doc) {
         doc_object(report->doc, NULL);
         doc_text(report->doc, "health", names[finding->health]);
@@ -335,6 +338,19 @@ static int look_at_unfinished(struct settings *settings, struct findings_report 
     return status;
 }
 
+/* Not of a store that cannot be opened. */
+static void name_files(struct settings *settings, struct findings_report *report)
+{
+    struct cairn_store_options options = {.path = store_path(settings),
+                                          .read_only = true};
+    struct cairn_store *store = NULL;
+    if (report->objects.n > 0)
+        (void)cairn_store_open(&store, &options, NULL);
+    damaged_name(&report->objects, store, report->doc);
+    damaged_release(&report->objects);
+    cairn_store_close(store);
+}
+
 int command_doctor(struct settings *settings)
 {
     struct doc doc = {0};
@@ -363,12 +379,14 @@ int command_doctor(struct settings *settings)
     }
     if (report.doc) {
         doc_end(&doc);
+        name_files(settings, &report);
         doc_count(&doc, "ok", report.counts[CAIRN_HEALTH_OK]);
         doc_count(&doc, "warn", report.counts[CAIRN_HEALTH_WARN]);
         doc_count(&doc, "bad", report.counts[CAIRN_HEALTH_BAD]);
         doc_print(&doc);
     } else {
         print_remedy(&report, NULL);
+        name_files(settings, &report);
         out_flush();
         say("%u bad, %u warnings, %u ok", report.counts[CAIRN_HEALTH_BAD],
             report.counts[CAIRN_HEALTH_WARN], report.counts[CAIRN_HEALTH_OK]);

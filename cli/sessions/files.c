@@ -13,6 +13,7 @@
 #include "cli/target_file.h"
 #include "cli/ui.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -663,4 +664,62 @@ int files_print_patch(struct cairn_store *store, const struct files_sides *sides
             (unsigned long long)printing.removed, (unsigned long long)printing.files,
             printing.files == 1 ? "" : "s");
     return 0;
+}
+
+/* ---- Damaged ones ---- */
+
+void damaged_note(struct damaged_objects *damaged, const char *object)
+{
+    char *text = object && damaged->n < DAMAGED_MOST ? strdup(object) : NULL;
+    if (text)
+        damaged->at[damaged->n++] = text;
+}
+
+enum { NAMED_MOST = 20 };
+
+struct naming {
+    struct doc *doc;
+    uint64_t n;
+};
+
+static int name_damaged(void *context, const struct cairn_damaged_file *file)
+{
+    struct naming *naming = context;
+    naming->n++;
+    if (naming->doc) {
+        doc_object(naming->doc, NULL);
+        doc_text(naming->doc, "object", file->object);
+        doc_text(naming->doc, "checkpoint", file->id);
+        doc_text(naming->doc, "path", file->path);
+        doc_end(naming->doc);
+    } else if (naming->n <= NAMED_MOST) {
+        out("object %.12s is of %s in checkpoint %s\n", file->object,
+            file->path[0] != '\0' ? file->path : "the directory of all files",
+            file->id);
+    }
+    return 0;
+}
+
+void damaged_name(const struct damaged_objects *damaged, struct cairn_store *store,
+                  struct doc *doc)
+{
+    struct naming naming = {doc, 0};
+    const char *objects[DAMAGED_MOST];
+    for (size_t i = 0; i < damaged->n; i++)
+        objects[i] = damaged->at[i];
+    if (doc)
+        doc_array(doc, "files");
+    if (damaged->n > 0 && store)
+        (void)cairn_files_damaged(store, objects, damaged->n, name_damaged, &naming,
+                                  NULL);
+    if (doc)
+        doc_end(doc);
+    else if (naming.n > NAMED_MOST)
+        out("and %" PRIu64 " more: --json names them all\n", naming.n - NAMED_MOST);
+}
+
+void damaged_release(struct damaged_objects *damaged)
+{
+    while (damaged->n > 0)
+        free(damaged->at[--damaged->n]);
 }

@@ -68,4 +68,16 @@ int files_compare(struct doc *doc, struct cairn_store *store,
 int files_print_patch(struct cairn_store *store, const struct files_sides *sides,
                       bool stat, bool shown, unsigned around);
 
+/* Content that is damaged, of which the files are named: at most DAMAGED_MOST. */
+#define DAMAGED_MOST 1000
+struct damaged_objects {
+    char *at[DAMAGED_MOST]; /* heap: SHA-256 in hex */
+    size_t n;
+};
+void damaged_note(struct damaged_objects *damaged, const char *object);
+/* The array "files", or lines for people; nothing of what cannot be found. */
+void damaged_name(const struct damaged_objects *damaged, struct cairn_store *store,
+                  struct doc *doc);
+void damaged_release(struct damaged_objects *damaged);
+
 #endif

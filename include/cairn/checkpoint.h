@@ -114,6 +114,8 @@ struct cairn_problem {
     char id[CAIRN_ID_MAX]; /* as far as it is known */
     const char *text;      /* what is wrong and what it means */
     enum cairn_problem_kind kind;
+    const char *object; /* the damaged or missing content, SHA-256 in hex, or NULL;
+                           cairn_files_damaged names the files that need it */
 };
 
 struct cairn_verify_result {

@@ -105,6 +105,22 @@ CAIRN_API int cairn_files_compare(struct cairn_store *store, const char *session
 
 /* ---- Over all checkpoints ---- */
 
+/* Where damaged content is. */
+struct cairn_damaged_file {
+    const char *object; /* as it was given */
+    char id[CAIRN_ID_MAX];
+    const char *path; /* of a file or directory; "": the directory of all files */
+};
+/* Names, for each of the objects (SHA-256 in hex) that is content of a file or directory
+ * in a checkpoint of any session, the oldest such checkpoint and a path in it. What
+ * cannot be read is passed over. A non-zero return of the callback stops; it must not
+ * use the store. */
+CAIRN_API int cairn_files_damaged(struct cairn_store *store, const char *const *objects,
+                                  size_t n,
+                                  int (*each)(void *,
+                                              const struct cairn_damaged_file *),
+                                  void *context, struct cairn_error *error);
+
 /* What a checkpoint made of one path. */
 struct cairn_file_version {
     const char *change; /* "added", "changed", "mode" (that alone), "removed"; or

@@ -127,6 +127,7 @@ struct cairn_finding {
     const char *what;   /* a short name: file-system, schema, records, ... */
     const char *text;   /* what was found */
     const char *remedy; /* what to do, or NULL */
+    const char *object; /* as in struct cairn_problem, or NULL */
 };
 
 /* Examines the store and its surroundings; changes nothing. Returns CAIRN_EDAMAGED if

@@ -5,13 +5,17 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "checkpoint/nodes/nodes.h"
 #include "snapshot/diff.h"
 #include "snapshot/ignore.h"
 #include "snapshot/tar.h"
 #include "snapshot/unpack.h"
+#include "storage/rows_checkpoint.h"
 #include "storage/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* ==== Lists and contents ==== */
@@ -645,4 +649,237 @@ int cairn_files_compare(struct cairn_store *store, const char *session,
     free(d.pairs);
     arena_release(&d.arena);
     return rc;
+}
+
+/* ==== Where damaged content is ==== */
+
+/* A directory that is to be looked at. */
+struct damaged_place {
+    struct str path; /* in the arena, with a NUL */
+    struct digest tree;
+};
+
+struct wanted_object {
+    const char *hex;
+    bool found;
+};
+
+struct damage_search {
+    struct cairn_store *store;
+    struct arena keys; /* of the map */
+    struct map wanted; /* digests; values are indexes of: */
+    struct wanted_object *objects;
+    size_t left;
+    struct node_set seen;
+    uint64_t *seqs; /* of all checkpoints */
+    size_t n_seqs, seq_room;
+    struct sha256 *sha;
+    struct arena arena; /* of one checkpoint, from here on */
+    struct damaged_place *places;
+    size_t n, room;
+    char id[CAIRN_ID_MAX];
+    int (*each)(void *, const struct cairn_damaged_file *);
+    void *context;
+    struct cairn_error *error;
+};
+
+static int want_objects(struct damage_search *s, const char *const *objects, size_t n)
+{
+    s->objects = calloc(n + 1, sizeof *s->objects);
+    if (!s->objects)
+        return error_nomem(s->error);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t bytes[DIGEST_SIZE];
+        s->objects[i].hex = objects[i];
+        if (strlen(objects[i]) != 2 * sizeof bytes ||
+            !bytes_of_hex(str_of(objects[i]), bytes))
+            continue;
+        struct str key = arena_str(&s->keys, (struct str){(char *)bytes, sizeof bytes});
+        if (s->keys.failed)
+            return error_nomem(s->error);
+        uint32_t twice;
+        int added = map_add(&s->wanted, key, (uint32_t)i, &twice);
+        if (added < 0)
+            return error_nomem(s->error);
+        s->left += added > 0;
+    }
+    return 0;
+}
+
+/* 1: nothing is left, or the callback wants no more. */
+static int meet_object(struct damage_search *s, const struct digest *digest,
+                       const char *path)
+{
+    uint32_t at = map_get(&s->wanted, digest_view(digest));
+    if (at == MAP_NONE || s->objects[at].found)
+        return 0;
+    struct cairn_damaged_file file = {.object = s->objects[at].hex, .path = path};
+    snprintf(file.id, sizeof file.id, "%s", s->id);
+    s->objects[at].found = true;
+    s->left--;
+    return s->each(s->context, &file) != 0 || !s->left;
+}
+
+/* What is damaged or missing is met by its name alone. */
+static int pass_damage(const struct damage_search *s, int rc,
+                       const struct cairn_error *why)
+{
+    return !rc || rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND
+               ? 0
+               : error_set(s->error, rc, "%s", why->text);
+}
+
+static int meet_chunks(struct damage_search *s, const struct tree_entry *entry,
+                       const char *path)
+{
+    struct arena arena = ARENA_INIT;
+    struct chunk_list list = {.n = 0};
+    struct cairn_error why = {0};
+    int rc = snapshot_read_chunks(s->store, &entry->digest, &arena, &list, &why);
+    size_t n = rc ? 0 : list.n;
+    rc = pass_damage(s, rc, &why);
+    for (size_t i = 0; i < n && !rc; i++) {
+        struct digest digest = node_digest(list.digests, i);
+        rc = meet_object(s, &digest, path);
+    }
+    arena_release(&arena);
+    return rc;
+}
+
+static int add_place(struct damage_search *s, struct str path,
+                     const struct digest *tree)
+{
+    struct damaged_place *places =
+        array_room(s->places, s->n, &s->room, sizeof *places);
+    if (!places)
+        return error_nomem(s->error);
+    s->places = places;
+    places[s->n++] = (struct damaged_place){path, *tree};
+    return 0;
+}
+
+static int meet_entry(struct damage_search *s, struct str above,
+                      const struct tree_entry *entry)
+{
+    bool node = entry->kind == TREE_DIRECTORY || entry->kind == TREE_CHUNKED;
+    if (!node && entry->kind != TREE_FILE)
+        return 0;
+    struct buf text = BUF_INIT;
+    if (above.len)
+        buf_format(&text, "%.*s/", (int)above.len, above.ptr);
+    buf_str(&text, entry->name);
+    struct str path = arena_str(&s->arena, buf_view(&text));
+    int rc = buf_check(&text, s->error);
+    buf_release(&text);
+    if (!rc && s->arena.failed)
+        rc = error_nomem(s->error);
+    if (!rc)
+        rc = meet_object(s, &entry->digest, path.ptr);
+    if (rc || !node)
+        return rc;
+    rc = node_set_add(&s->seen, &entry->digest, true, s->error);
+    if (rc <= 0)
+        return rc;
+    return entry->kind == TREE_CHUNKED ? meet_chunks(s, entry, path.ptr)
+                                       : add_place(s, path, &entry->digest);
+}
+
+static int meet_tree(struct damage_search *s, const struct damaged_place *place)
+{
+    struct arena arena = ARENA_INIT;
+    struct tree tree = {.n = 0};
+    struct cairn_error why = {0};
+    int rc = snapshot_read_tree(s->store, &place->tree, &arena, &tree, &why);
+    uint32_t n = rc ? 0 : tree.n;
+    rc = pass_damage(s, rc, &why);
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = meet_entry(s, place->path, &tree.entries[i]);
+    arena_release(&arena);
+    return rc;
+}
+
+static int meet_snapshot(struct damage_search *s, const struct digest *digest)
+{
+    struct snapshot_head head;
+    struct cairn_error why = {0};
+    int rc = meet_object(s, digest, "");
+    if (!rc)
+        rc = node_set_add(&s->seen, digest, true, s->error);
+    if (rc <= 0)
+        return rc;
+    rc = snapshot_read(s->store, digest, &s->arena, &head, &why);
+    if (rc)
+        return pass_damage(s, rc, &why);
+    rc = meet_object(s, &head.root, "");
+    if (!rc)
+        rc = node_set_add(&s->seen, &head.root, true, s->error);
+    if (rc > 0)
+        rc = add_place(s, STR(""), &head.root);
+    while (!rc && s->n) {
+        struct damaged_place place = s->places[--s->n];
+        rc = meet_tree(s, &place);
+    }
+    return rc;
+}
+
+static int note_checkpoint(void *context, const struct checkpoint_row *row)
+{
+    struct damage_search *s = context;
+    uint64_t *seqs = array_room(s->seqs, s->n_seqs, &s->seq_room, sizeof *seqs);
+    if (!seqs)
+        return error_nomem(s->error);
+    s->seqs = seqs;
+    seqs[s->n_seqs++] = row->seq;
+    return 0;
+}
+
+static int meet_checkpoint(struct damage_search *s, uint64_t seq)
+{
+    struct sections sections;
+    struct sections_at at;
+    struct cairn_error why = {0};
+    int rc = sections_read(s->store, s->sha, seq, &s->arena, &sections, &at, &why);
+    const struct section_ref *files = rc ? NULL : files_section(&sections);
+    rc = pass_damage(s, rc, &why);
+    if (!rc && files) {
+        checkpoint_id(NAMESPACE_DEBUG, seq, &at.ref.digest, s->id);
+        rc = meet_snapshot(s, &files->digest);
+    }
+    s->n = 0;
+    arena_release(&s->arena);
+    return rc;
+}
+
+int cairn_files_damaged(struct cairn_store *store, const char *const *objects, size_t n,
+                        int (*each)(void *, const struct cairn_damaged_file *),
+                        void *context, struct cairn_error *error)
+{
+    struct damage_search s = {.store = store,
+                              .keys = ARENA_INIT,
+                              .wanted = MAP_INIT,
+                              .arena = ARENA_INIT,
+                              .sha = sha256_new(),
+                              .each = each,
+                              .context = context,
+                              .error = error};
+    const struct checkpoint_range all = {.namespace_id = NAMESPACE_DEBUG};
+    int rc = s.sha ? want_objects(&s, objects, n) : error_nomem(error);
+    if (!rc && s.left) {
+        rc = store_begin_read(store, error);
+        if (!rc) {
+            rc = store_each_checkpoint(store, &all, note_checkpoint, &s, error);
+            for (size_t i = 0; i < s.n_seqs && !rc; i++)
+                rc = meet_checkpoint(&s, s.seqs[i]);
+            store_end_read(store);
+        }
+    }
+    node_set_release(&s.seen);
+    map_release(&s.wanted);
+    arena_release(&s.arena);
+    arena_release(&s.keys);
+    sha256_free(s.sha);
+    free(s.seqs);
+    free(s.objects);
+    free(s.places);
+    return rc < 0 ? rc : 0;
 }

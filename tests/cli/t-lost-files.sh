@@ -38,6 +38,27 @@ ok 'it says nothing of runs, of which there are none' sh -c '! grep -q "resume w
 exits 5 cairn doctor --json
 is "$(grep -o '"remedy":"' out | wc -l)" "$(json_get .bad out)" 'a program finds it with each'
 
+matches '"files":[[]{"object":"[0-9a-f]*","checkpoint":"debug:[12]-[0-9a-f]*","path":"lost"}' 'the doctor names the directory and the checkpoint'
+exits 5 cairn doctor
+matches '^object [0-9a-f]{12} is of lost in checkpoint debug:1-' 'to people, too'
+exits 5 cairn checkpoint verify
+matches '^object [0-9a-f]{12} is of lost in checkpoint debug:1-' 'and so does verify'
+exits 5 cairn checkpoint verify --json
+matches '"files":[[]{"object":"[0-9a-f]*","checkpoint":"debug:[12]-[0-9a-f]*","path":"lost"}' 'for programs'
+exits 5 cairn checkpoint verify 1
+matches '^object [0-9a-f]{12} is of lost in checkpoint debug:1-' 'verify of one checkpoint'
+rm -r .cairn && cp -r whole .cairn
+id=$("$sql" $db "SELECT id FROM object WHERE digest = X'$(printf 'lost 2\n' | sha256sum | cut -c 1-64)'")
+"$sql" $db "UPDATE object SET data = flip(data, 1) WHERE id = $id"
+exits 5 cairn checkpoint verify
+matches '^object [0-9a-f]{12} is of lost/lost-2 in checkpoint debug:1-' 'a damaged file has its path'
+"$sql" $db "DELETE FROM object WHERE id = $id"
+exits 5 cairn checkpoint verify
+matches '^object [0-9a-f]{12} is of lost/lost-2 in checkpoint debug:1-' 'a missing one, too'
+rm -r .cairn && cp -r whole .cairn
+id=$("$sql" $db 'SELECT min(base) FROM object WHERE base > 0')
+"$sql" $db "UPDATE object SET data = flip(data, 60) WHERE id = $id"
+
 exits 5 cairn doctor --repair
 exits 0 cairn checkpoint verify
 matches '^debug:1-[0-9a-f]*: a repair could not save' 'verify names the first'
