@@ -60,7 +60,7 @@ LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
 SERVER_SOURCES := $(wildcard server/*.c)
 CLI_SOURCES := $(wildcard cli/*.c cli/*/*.c) $(SERVER_SOURCES)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o
-CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
+CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/base.o
 $(LIB_OBJECTS): VISIBILITY = -fno-semantic-interposition
 
 .PHONY: all
@@ -95,6 +95,9 @@ $(BUILD)/libcairn.so.$(VERSION): $(LIB_OBJECTS) include/cairn.map
 	  -Wl,-z,noexecstack $(ALL_LDFLAGS) -o $@ $(LIB_OBJECTS) $(LIBS)
 	@ln -sf libcairn.so.$(VERSION) $(BUILD)/libcairn.so.$(SOVERSION)
 	@ln -sf libcairn.so.$(SOVERSION) $(BUILD)/libcairn.so
+# So the command has base/ a second time, without what the library has for all.
+$(BUILD)/base.o: $(patsubst %.c,$(BUILD)/%.o,$(wildcard base/*.c))
+	$(call say,LD,$@)$(LD) -r -o $@ $^ && $(OBJCOPY) --wildcard --localize-symbol='cairn_*' $@
 $(BUILD)/cairn: $(CLI_OBJECTS) $(BUILD)/libcairn.a
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(COMMAND_LIBS) $(SERVER_LIBS)
 PC_FILE = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' include/cairn.pc.in

@@ -9,9 +9,9 @@ struct answer {
     struct value *document; /* the object that was printed, or NULL */
     const char *json;       /* its bytes, in the call's output */
     size_t n;
-    bool refused;        /* it is an error: nothing was done */
-    const char *code;    /* of the error, or NULL */
-    struct text problem; /* what went wrong, for people; empty if nothing did */
+    bool refused;       /* it is an error: nothing was done */
+    const char *code;   /* of the error, or NULL */
+    struct buf problem; /* what went wrong, for people; empty if nothing did */
 };
 
 void answer_init(struct answer *answer, const struct call *call);

@@ -28,15 +28,15 @@ struct form {
 
 static void problem(struct form *form, const char *about, const char *what)
 {
-    struct text *text = &form->out->problem;
-    if (text->n > 0)
+    struct buf *text = &form->out->problem;
+    if (text->size > 0)
         return;
-    text_format(text, "%s: \"%.80s\" %s", form->tool->name, about, what);
+    buf_format(text, "%s: \"%.80s\" %s", form->tool->name, about, what);
 }
 
 static bool is_good(const struct form *form)
 {
-    return form->out->problem.n == 0 && !form->out->problem.failed &&
+    return form->out->problem.size == 0 && !form->out->problem.failed &&
            !form->out->failed;
 }
 
@@ -61,7 +61,7 @@ void arguments_release(struct arguments *arguments)
         free(arguments->argv[i]);
     free(arguments->input);
     free(arguments->directory);
-    text_release(&arguments->problem);
+    buf_release(&arguments->problem);
     *arguments = (struct arguments){.n = 0};
 }
 
@@ -115,7 +115,7 @@ static struct slot *slot_of_option(struct form *form, const char *key)
 static void unknown_member(struct form *form, const char *key)
 {
     const char *names[SLOTS_MAX + 1] = {NULL};
-    struct text *text = &form->out->problem;
+    struct buf *text = &form->out->problem;
     const char *near;
     for (size_t i = 0, n = 0; i < form->tool->n_properties; i++)
         if (!form->out->read_only || !form->slots[i].property->stores)
@@ -123,11 +123,11 @@ static void unknown_member(struct form *form, const char *key)
     near = form->nearest(key, names);
     problem(form, key, "is no field of it");
     if (near)
-        text_format(text, "; did you mean \"%s\"?", near);
+        buf_format(text, "; did you mean \"%s\"?", near);
     else {
-        text_put(text, "; it has");
+        buf_text(text, "; it has");
         for (size_t i = 0; names[i]; i++)
-            text_format(text, "%s %s", i > 0 ? "," : "", names[i]);
+            buf_format(text, "%s %s", i > 0 ? "," : "", names[i]);
     }
 }
 
@@ -137,8 +137,8 @@ static void check_choice(struct form *form, const struct property *property,
     if (is_word(text, strlen(text), property->words))
         return;
     problem(form, property->name, "");
-    text_format(&form->out->problem, "cannot be \"%.60s\": it is one of %s", text,
-                property->words);
+    buf_format(&form->out->problem, "cannot be \"%.60s\": it is one of %s", text,
+               property->words);
 }
 
 static void check_number(struct form *form, const struct property *property,
@@ -153,9 +153,9 @@ static void check_number(struct form *form, const struct property *property,
     if (good && number >= property->low && number <= property->high)
         return;
     problem(form, property->name, "");
-    text_format(&form->out->problem, "is a %s from %.16g to %.16g",
-                property->kind == PROPERTY_INTEGER ? "whole number" : "number",
-                property->low, property->high);
+    buf_format(&form->out->problem, "is a %s from %.16g to %.16g",
+               property->kind == PROPERTY_INTEGER ? "whole number" : "number",
+               property->low, property->high);
 }
 
 static void check_text(struct form *form, const struct property *property,
@@ -255,12 +255,12 @@ static struct value *parse_boolean(const char *text)
 
 static struct value *parse_digits(const struct value *value)
 {
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     int64_t number = 0;
     value_integer(value, &number);
-    text_format(&text, "\"%lld\"", (long long)number);
+    buf_format(&text, "\"%lld\"", (long long)number);
     struct value *digits = parse_text(text_get(&text));
-    text_release(&text);
+    buf_release(&text);
     return digits;
 }
 
@@ -341,17 +341,17 @@ static bool take_member(void *context, const char *key, const struct value *valu
 /* ---- Words ---- */
 
 /* With as few digits as the number needs. */
-static void append_real(struct text *text, double number)
+static void append_real(struct buf *text, double number)
 {
     char digits[40];
     int precision = 15;
     do
         snprintf(digits, sizeof digits, "%.*g", precision, number);
     while (strtod(digits, NULL) != number && ++precision <= 17);
-    text_put(text, digits);
+    buf_text(text, digits);
 }
 
-static void append_list(struct form *form, struct text *text, const struct slot *slot)
+static void append_list(struct form *form, struct buf *text, const struct slot *slot)
 {
     for (size_t i = 0; i < value_count(slot->value); i++) {
         const char *member = value_text(value_at(slot->value, i));
@@ -359,12 +359,12 @@ static void append_list(struct form *form, struct text *text, const struct slot 
             problem(form, slot->property->name,
                     "cannot have a comma within a member, where it would begin "
                     "another one (in a pattern for paths, write ? for it)");
-        text_put(text, i > 0 ? "," : "");
-        text_put(text, member);
+        buf_text(text, i > 0 ? "," : "");
+        buf_text(text, member);
     }
 }
 
-static void append_value(struct form *form, struct text *text, const struct slot *slot)
+static void append_value(struct form *form, struct buf *text, const struct slot *slot)
 {
     const struct value *value = slot->value;
     double number = 0;
@@ -372,7 +372,7 @@ static void append_value(struct form *form, struct text *text, const struct slot
     case PROPERTY_INTEGER: {
         int64_t whole = 0;
         value_integer(value, &whole);
-        text_format(text, "%lld", (long long)whole);
+        buf_format(text, "%lld", (long long)whole);
         return;
     }
     case PROPERTY_NUMBER:
@@ -380,23 +380,23 @@ static void append_value(struct form *form, struct text *text, const struct slot
         value_number(value, &number);
         append_real(text, number);
         if (slot->property->kind == PROPERTY_USAGE && number > 1)
-            text_put(text, "%");
+            buf_text(text, "%");
         return;
     case PROPERTY_BOOLEAN:
-        text_put(text, value_true(value) ? "yes" : "no");
+        buf_text(text, value_true(value) ? "yes" : "no");
         return;
     case PROPERTY_LIST:
         append_list(form, text, slot);
         return;
     default:
-        text_put(text, value_text(value));
+        buf_text(text, value_text(value));
     }
 }
 
-static void add_text(struct form *form, const struct slot *slot, struct text *text)
+static void add_text(struct form *form, const struct slot *slot, struct buf *text)
 {
     char *word;
-    if (text->n > ARGUMENT_BYTES)
+    if (text->size > ARGUMENT_BYTES)
         problem(form, slot->property->name, "is too long: at most 100,000 bytes");
     word = text_take(text);
     if (word)
@@ -410,12 +410,12 @@ static void add_text(struct form *form, const struct slot *slot, struct text *te
  * typed it: so one that is meant gets another one. */
 static char *copy_input(const char *text, size_t *n, bool is_prose)
 {
-    struct text copy = {NULL, 0, 0, false};
+    struct buf copy = BUF_INIT;
     *n = strlen(text);
-    text_add(&copy, text, *n);
+    buf_add(&copy, text, *n);
     if (is_prose && *n > 0 && text[*n - 1] == '\n')
-        text_add(&copy, "\n", 1);
-    *n = copy.n;
+        buf_add(&copy, "\n", 1);
+    *n = copy.size;
     return text_take(&copy);
 }
 
@@ -450,20 +450,20 @@ struct pairs {
 static bool add_pair(void *context, const char *key, const struct value *value)
 {
     const struct pairs *pairs = context;
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     double number = 0;
-    text_add(&text, pairs->prefix, pairs->prefix_bytes);
-    text_format(&text, "%s=", key);
+    buf_add(&text, pairs->prefix, pairs->prefix_bytes);
+    buf_format(&text, "%s=", key);
     if (value_text(value))
-        text_put(&text, value_text(value));
+        buf_text(&text, value_text(value));
     else if (value_kind(value) == VALUE_REAL && value_number(value, &number))
         append_real(&text, number);
     else {
-        struct text copy = {NULL, 0, 0, false};
+        struct buf copy = BUF_INIT;
         value_copy(&copy, value);
-        text_put(&text, text_get(&copy));
+        buf_text(&text, text_get(&copy));
         text.failed = text.failed || copy.failed;
-        text_release(&copy);
+        buf_release(&copy);
     }
     add_text(pairs->form, pairs->slot, &text);
     return is_good(pairs->form);
@@ -501,7 +501,7 @@ static void add_marked(struct form *form, const char *word, const char *mark)
 {
     const char *behind;
     struct slot *slot = slot_at(form, mark + 1, &behind);
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     bool given, wanted;
     if (!slot)
         return;
@@ -512,7 +512,7 @@ static void add_marked(struct form *form, const char *word, const char *mark)
         return;
     if (*mark == '<')
         give_input(form, slot);
-    text_add(&text, word, (size_t)(mark - word));
+    buf_add(&text, word, (size_t)(mark - word));
     add_text(form, slot, &text);
 }
 
@@ -524,7 +524,7 @@ static void check_place(struct form *form, const struct slot *slot)
     if (!slot->value || !form->left_out || !is_good(form))
         return;
     problem(form, slot->property->name, "");
-    text_format(&form->out->problem, "needs \"%s\"", form->left_out->name);
+    buf_format(&form->out->problem, "needs \"%s\"", form->left_out->name);
 }
 
 /* Each member is an operand of its own. None at all would be taken for a list that was
@@ -543,7 +543,7 @@ static void add_operands(struct form *form, const struct slot *slot, bool requir
 /* Literal text and values in turn, up to the end of the word. */
 static void add_composed(struct form *form, const char *word, size_t n)
 {
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     const char *end = word + n;
     struct slot *slot = NULL;
     bool given = true, operand = word[0] == '{';
@@ -551,7 +551,7 @@ static void add_composed(struct form *form, const char *word, size_t n)
         size_t plain = strcspn(word, "{");
         if (plain > (size_t)(end - word))
             plain = (size_t)(end - word);
-        text_add(&text, word, plain);
+        buf_add(&text, word, plain);
         word += plain;
         if (word == end)
             break;
@@ -563,30 +563,30 @@ static void add_composed(struct form *form, const char *word, size_t n)
             continue;
         if (operand && word == end && slot->property->kind == PROPERTY_LIST) {
             add_operands(form, slot, word[-2] == '*');
-            text_release(&text);
+            buf_release(&text);
             return;
         }
         if (slot->property->kind == PROPERTY_PAIRS ||
             slot->property->kind == PROPERTY_NOTES) {
-            add_pairs(form, slot, text_get(&text), text.n);
-            text_release(&text);
+            add_pairs(form, slot, text_get(&text), text.size);
+            buf_release(&text);
             return;
         }
         if (goes_to_stdin(slot)) {
             give_input(form, slot);
-            text_put(&text, "-");
+            buf_text(&text, "-");
         } else
             append_value(form, &text, slot);
     }
     if (slot && given)
         add_text(form, slot, &text);
-    text_release(&text);
+    buf_release(&text);
 }
 
 static void add_word(struct form *form, const char *word, size_t n)
 {
     const char *brace = memchr(word, '{', n);
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     char *plain;
     if (brace && brace > word && strchr("?!<", brace[-1])) {
         add_marked(form, word, brace - 1);
@@ -596,7 +596,7 @@ static void add_word(struct form *form, const char *word, size_t n)
         add_composed(form, word, n);
         return;
     }
-    text_add(&text, word, n);
+    buf_add(&text, word, n);
     plain = text_take(&text);
     if (plain)
         arguments_add(form->out, plain);
@@ -654,8 +654,8 @@ static void refuse_rest(struct form *form)
         if (!slot->value || slot->taken)
             continue;
         problem(form, slot->property->name, "does not belong to this");
-        text_format(&form->out->problem, " %s",
-                    form->tool->by ? form->tool->by : "call");
+        buf_format(&form->out->problem, " %s",
+                   form->tool->by ? form->tool->by : "call");
         return;
     }
 }

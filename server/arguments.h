@@ -18,7 +18,7 @@ struct arguments {
     size_t input_bytes;
     char *directory; /* where it is carried out, or NULL: here */
     bool read_only;  /* properties that store something are not there */
-    struct text problem;
+    struct buf problem;
     bool failed;   /* out of memory */
     bool too_many; /* more than ARGUMENTS_MAX */
 };

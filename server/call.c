@@ -201,7 +201,7 @@ static void child_close(struct child *child)
 
 /* What is too much is dropped at the end, and said; without `too_large` it is the
  * oldest that is dropped. */
-static void read_pipe(int *fd, struct text *text, size_t limit, bool *too_large)
+static void read_pipe(int *fd, struct buf *text, size_t limit, bool *too_large)
 {
     char bytes[16384];
     ssize_t n;
@@ -217,13 +217,13 @@ static void read_pipe(int *fd, struct text *text, size_t limit, bool *too_large)
             *fd = -1;
             return;
         }
-        if (too_large && (size_t)n > limit - text->n) {
+        if (too_large && (size_t)n > limit - text->size) {
             *too_large = true;
             continue;
         }
-        text_add(text, bytes, (size_t)n);
-        if (text->n > limit)
-            text_cut(text, text->n - limit);
+        buf_add(text, bytes, (size_t)n);
+        if (text->size > limit)
+            text_cut(text, text->size - limit);
     }
 }
 
@@ -259,7 +259,7 @@ static void call_move_bytes(struct call *call)
 /* Runs that go on after their call was answered: their processes are only reaped. */
 
 /* A line of what it printed says which run it is. */
-static bool has_run(const struct text *out)
+static bool has_run(const struct buf *out)
 {
     for (const char *line = text_get(out), *end; (end = strchr(line, '\n'));
          line = end + 1) {
@@ -353,8 +353,8 @@ void call_free(struct call *call)
     free(call->subject);
     free(call->progress);
     arguments_release(&call->arguments);
-    text_release(&call->out);
-    text_release(&call->err);
+    buf_release(&call->out);
+    buf_release(&call->err);
     free(call);
 }
 
@@ -528,9 +528,9 @@ static void start_call(struct calls *calls, struct call *call)
     int error = child_start(&call->child, &start);
     if (error) {
         call->status = 126;
-        text_format(&call->err, "cannot carry it out%s%s: %s",
-                    start.directory ? " in " : "",
-                    start.directory ? start.directory : "", strerror(error));
+        buf_format(&call->err, "cannot carry it out%s%s: %s",
+                   start.directory ? " in " : "",
+                   start.directory ? start.directory : "", strerror(error));
         call->finish(calls->server, call);
         call_free(call);
         return;

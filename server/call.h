@@ -104,7 +104,7 @@ struct call {
     bool ordered; /* not beside another one that is */
 
     struct child child;
-    struct text out, err;
+    struct buf out, err;
     size_t input_done;
     int64_t deadline_ms; /* monotonic; 0: none */
     bool signalled, killed, cancelled, timed_out, too_large;

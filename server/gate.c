@@ -284,7 +284,7 @@ static bool make_token(const char *path)
 {
     unsigned char bytes[TOKEN_RANDOM];
     char line[2 * TOKEN_RANDOM + 2];
-    struct text name = {NULL, 0, 0, false};
+    struct buf name = BUF_INIT;
     bool made = false;
     int fd, error;
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
@@ -292,19 +292,19 @@ static bool make_token(const char *path)
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(line + 2 * i, 3, "%02x", bytes[i]);
     line[2 * TOKEN_RANDOM] = '\n';
-    text_format(&name, "%s.%02x%02x%02x%02x", path, bytes[0] ^ bytes[4],
-                bytes[1] ^ bytes[5], bytes[2] ^ bytes[6], bytes[3] ^ bytes[7]);
+    buf_format(&name, "%s.%02x%02x%02x%02x", path, bytes[0] ^ bytes[4],
+               bytes[1] ^ bytes[5], bytes[2] ^ bytes[6], bytes[3] ^ bytes[7]);
     fd = name.failed ? -1
-                     : open(name.bytes, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                     : open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) {
         made = write_whole(fd, line, sizeof line - 1) && fsync(fd) == 0;
         made =
-            close(fd) == 0 && made && (link(name.bytes, path) == 0 || errno == EEXIST);
+            close(fd) == 0 && made && (link(name.data, path) == 0 || errno == EEXIST);
         error = errno;
-        unlink(name.bytes);
+        unlink(name.data);
         errno = error;
     }
-    text_release(&name);
+    buf_release(&name);
     return made;
 }
 

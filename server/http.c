@@ -145,7 +145,7 @@ static void connections_cut_off(struct connection *list, int64_t now)
 static void put_error(struct response *response, unsigned status, int code,
                       const char *why)
 {
-    struct text *body = &response->body;
+    struct buf *body = &response->body;
     response->status = status;
     response->type = "application/json";
     response->allow = "POST, GET, DELETE";
@@ -248,7 +248,7 @@ static void post_value(struct web *web, const struct ask *ask,
 static void post(struct web *web, const struct ask *ask, struct response *response)
 {
     char why[160] = "";
-    struct value *value = value_parse(text_get(&ask->body), ask->body.n, why);
+    struct value *value = value_parse(text_get(&ask->body), ask->body.size, why);
     char *masked = value ? NULL : server_masked(web->server, why);
     if (value)
         post_value(web, ask, value, response);
@@ -318,7 +318,7 @@ struct exchange {
     struct exchange *next, **link;
     struct http *http;
     struct MHD_Connection *handle;
-    struct text body;
+    struct buf body;
     struct stream *stream;
     int fd;
     bool suspended, gone, too_large, refused;
@@ -525,20 +525,20 @@ static enum MHD_Result respond(struct exchange *exchange, struct response *respo
     struct stream *stream = response->stream;
     if (stream) {
         take_over(exchange, stream);
-        queued = queue(
-            exchange,
-            mhd->create_response_from_callback(
-                stream->form == STREAM_EVENTS ? MHD_SIZE_UNKNOWN : stream->text.n - 1,
-                16384, read_exchange, exchange, NULL),
-            response);
+        queued = queue(exchange,
+                       mhd->create_response_from_callback(
+                           stream->form == STREAM_EVENTS ? MHD_SIZE_UNKNOWN
+                                                         : stream->text.size - 1,
+                           16384, read_exchange, exchange, NULL),
+                       response);
     } else {
         queued =
             queue(exchange,
                   mhd->create_response_from_buffer(
-                      response->body.n, response->body.bytes, MHD_RESPMEM_MUST_COPY),
+                      response->body.size, response->body.data, MHD_RESPMEM_MUST_COPY),
                   response);
     }
-    text_release(&response->body);
+    buf_release(&response->body);
     return queued;
 }
 
@@ -599,8 +599,8 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
 
 static void drop_body(struct exchange *exchange)
 {
-    exchange->http->bodies -= exchange->body.n;
-    text_release(&exchange->body);
+    exchange->http->bodies -= exchange->body.size;
+    buf_release(&exchange->body);
 }
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t n)
@@ -608,14 +608,14 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     struct http *http = exchange->http;
     if (exchange->refused || exchange->too_large)
         return MHD_YES;
-    if (exchange->body.n + n > MESSAGE_BYTES) {
+    if (exchange->body.size + n > MESSAGE_BYTES) {
         exchange->too_large = true; /* the library takes no answer before its end */
         drop_body(exchange);
         return MHD_YES;
     }
     if (http->bodies + n > 2 * BODIES_BYTES)
         return MHD_NO;
-    text_add(&exchange->body, bytes, n);
+    buf_add(&exchange->body, bytes, n);
     http->bodies += n;
     return exchange->body.failed ? MHD_NO : MHD_YES;
 }

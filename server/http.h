@@ -17,7 +17,7 @@ struct connection;
 
 struct ask {
     const char *method; /* POST, GET or DELETE */
-    struct text body;
+    struct buf body;
     const char *session, *last_event; /* headers; NULL: not there */
     struct headers headers;
 };
@@ -25,7 +25,7 @@ struct ask {
 struct response {
     unsigned status;
     const char *type, *session, *allow; /* headers, or NULL; as long as the session */
-    struct text body;                   /* the reader of `response` frees it */
+    struct buf body;                    /* the reader of `response` frees it */
     struct stream *stream;              /* instead of a body */
 };
 

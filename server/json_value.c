@@ -149,7 +149,7 @@ void value_each(const struct value *value,
             return;
 }
 
-void value_copy(struct text *text, const struct value *value)
+void value_copy(struct buf *text, const struct value *value)
 {
     char *copy = value ? json_dumps(value_of(value), JSON_COMPACT | JSON_ENCODE_ANY |
                                                          JSON_REAL_PRECISION(17))

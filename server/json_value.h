@@ -42,6 +42,6 @@ void value_each(const struct value *value,
                               const struct value *value),
                 void *context);
 /* Adds the value as compact JSON. */
-void value_copy(struct text *text, const struct value *value);
+void value_copy(struct buf *text, const struct value *value);
 
 #endif

@@ -41,7 +41,7 @@ enum { PROMPTS = sizeof prompts / sizeof prompts[0] };
 
 void prompts_list(struct server *server, struct request *request)
 {
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     reply_begin(server, &result, request->reply->modern);
     text_key(&result, "prompts");
     text_open(&result, '[');
@@ -80,7 +80,7 @@ static void finish_prompt(struct server *server, struct call *call)
 {
     const struct prompt *prompt = prompt_named(call->subject);
     struct answer answer;
-    struct text result = {NULL, 0, 0, false}, text = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT, text = BUF_INIT;
     const char *says;
     answer_init(&answer, call);
     if (answer.refused) {
@@ -88,13 +88,13 @@ static void finish_prompt(struct server *server, struct call *call)
         answer_release(&answer);
         return;
     }
-    text_put(&text, prompt->before);
+    buf_text(&text, prompt->before);
     says =
         prompt->says ? value_text(value_member(answer.document, prompt->says)) : NULL;
     if (says)
-        text_put(&text, says);
+        buf_text(&text, says);
     else
-        text_add(&text, answer.json, answer.n);
+        buf_add(&text, answer.json, answer.n);
     reply_begin(server, &result, call->reply.modern);
     text_pair(&result, "description", prompt->about);
     text_key(&result, "messages");
@@ -110,7 +110,7 @@ static void finish_prompt(struct server *server, struct call *call)
     text_close(&result, ']');
     result.failed = result.failed || text.failed;
     server_result(server, &call->reply, &result);
-    text_release(&text);
+    buf_release(&text);
     answer_release(&answer);
 }
 
@@ -134,14 +134,14 @@ static void add_argument(struct arguments *arguments, const struct prompt_argume
                          const struct value *given)
 {
     const char *value = value_text(value_member(given, at->name));
-    struct text word = {NULL, 0, 0, false};
+    struct buf word = BUF_INIT;
     if (!at->option)
         arguments_add(arguments, "--");
     if (!value || value[0] == '\0')
         return;
-    text_format(&word, "%s%s", at->option ? at->option : "", value);
+    buf_format(&word, "%s%s", at->option ? at->option : "", value);
     arguments_add(arguments, text_get(&word));
-    text_release(&word);
+    buf_release(&word);
 }
 
 void prompts_get(struct server *server, struct request *request)
@@ -150,19 +150,19 @@ void prompts_get(struct server *server, struct request *request)
     const struct value *given = value_member(request->params, "arguments");
     const struct prompt *prompt = prompt_named(name);
     struct named named = {prompt, NULL};
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     struct call *call;
     if (prompt)
         value_each(given, is_argument, &named);
     if (!prompt || named.wrong) {
         if (prompt)
-            text_format(&text, "%s: \"%.80s\" is no argument of it, or no string", name,
-                        named.wrong);
+            buf_format(&text, "%s: \"%.80s\" is no argument of it, or no string", name,
+                       named.wrong);
         else
-            text_format(&text, "there is no prompt %.80s",
-                        name ? name : "without a name");
+            buf_format(&text, "there is no prompt %.80s",
+                       name ? name : "without a name");
         server_error(server, request->reply, ERROR_PARAMS, text_get(&text), NULL);
-        text_release(&text);
+        buf_release(&text);
         return;
     }
     call = server_call(server, request);
@@ -197,7 +197,7 @@ static const struct completed {
 static void send_values(struct server *server, struct reply *reply,
                         const char *const *values, size_t n, bool more)
 {
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     reply_begin(server, &result, reply->modern);
     text_key(&result, "completion");
     text_open(&result, '{');
@@ -270,11 +270,11 @@ static void start_completion(struct server *server, struct request *request,
     const struct value *context =
         value_member(value_member(request->params, "context"), "arguments");
     const char *run = value_text(value_member(context, "run"));
-    struct text subject = {NULL, 0, 0, false};
+    struct buf subject = BUF_INIT;
     struct call *call = server_call(server, request);
     if (!call)
         return;
-    text_format(&subject, "%s=%s", row->argument, beginning);
+    buf_format(&subject, "%s=%s", row->argument, beginning);
     call->finish = finish_completion;
     call->subject = text_take(&subject);
     call->arguments.failed = call->arguments.failed || !call->subject;

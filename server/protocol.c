@@ -52,7 +52,7 @@ void server_end(struct server *server)
 
 static void take_progress(struct call *call, const struct value *token)
 {
-    struct text copy = {NULL, 0, 0, false};
+    struct buf copy = BUF_INIT;
     if ((value_kind(token) != VALUE_STRING && value_kind(token) != VALUE_INTEGER) ||
         value_text_length(token) > 1000)
         return;
@@ -64,7 +64,7 @@ struct call *server_call(struct server *server, struct request *request)
 {
     const struct serve_options *options = server->options;
     struct call *call = call_new();
-    struct text word = {NULL, 0, 0, false};
+    struct buf word = BUF_INIT;
     if (!call) {
         server_error(server, request->reply, ERROR_INTERNAL, "out of memory", NULL);
         return NULL;
@@ -76,11 +76,11 @@ struct call *server_call(struct server *server, struct request *request)
         call, value_member(value_member(request->params, "_meta"), "progressToken"));
     arguments_add(&call->arguments, "cairn");
     if (options->store) {
-        text_format(&word, "--store=%s", options->store);
+        buf_format(&word, "--store=%s", options->store);
         arguments_add(&call->arguments, text_get(&word));
     }
     call->arguments.failed = call->arguments.failed || word.failed;
-    text_release(&word);
+    buf_release(&word);
     return call;
 }
 
@@ -102,7 +102,7 @@ void server_start_call(struct server *server, struct call *call)
 
 /* ---- Methods ---- */
 
-static void put_capabilities(struct text *text, bool modern)
+static void put_capabilities(struct buf *text, bool modern)
 {
     static const char *const names[] = {"tools", "prompts", "completions", "logging"};
     size_t n = sizeof names / sizeof names[0] - modern;
@@ -138,7 +138,7 @@ static void initialize(struct server *server, struct request *request)
 {
     const char *wanted = value_text(value_member(request->params, "protocolVersion"));
     struct client *client = request->reply->client;
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     if (!wanted) {
         server_error(server, request->reply, ERROR_PARAMS,
                      "initialize: \"protocolVersion\" is a string", NULL);
@@ -157,7 +157,7 @@ static void initialize(struct server *server, struct request *request)
 
 static void discover(struct server *server, struct request *request)
 {
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     reply_begin(server, &result, true);
     text_key(&result, "supportedVersions");
     text_raw(&result, "[\"" MODERN "\"]", strlen(MODERN) + 4);
@@ -171,7 +171,7 @@ static void discover(struct server *server, struct request *request)
 
 static void ping(struct server *server, struct request *request)
 {
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     reply_begin(server, &result, request->reply->modern);
     server_result(server, request->reply, &result);
 }
@@ -227,7 +227,7 @@ static bool version_refused(struct server *server, struct reply *reply,
                             const struct value *meta)
 {
     const struct value *wanted = value_member(meta, META "protocolVersion");
-    struct text data = {NULL, 0, 0, false};
+    struct buf data = BUF_INIT;
     if (value_text(wanted) && strcmp(value_text(wanted), MODERN) == 0)
         return false;
     text_open(&data, '{');
@@ -239,7 +239,7 @@ static bool version_refused(struct server *server, struct reply *reply,
     server_refuse_reply(server, reply, ERROR_VERSION,
                         "this version of the protocol is not spoken here",
                         text_get(&data));
-    text_release(&data);
+    buf_release(&data);
     return true;
 }
 
@@ -256,13 +256,13 @@ static bool meta_refused(struct server *server, struct reply *reply,
         : level && log_level_named(value_text(level)) == LOG_NOTHING ? META
             "logLevel\" is a level such as debug or warning"
                                                                      : NULL;
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     reply->log_level = log_level_named(value_text(level));
     if (!lacks)
         return false;
-    text_format(&text, "in \"_meta\", \"%s", lacks);
+    buf_format(&text, "in \"_meta\", \"%s", lacks);
     server_refuse_reply(server, reply, ERROR_PARAMS, text_get(&text), NULL);
-    text_release(&text);
+    buf_release(&text);
     return true;
 }
 
@@ -290,10 +290,10 @@ static bool modern_refused(struct server *server, struct reply *reply,
 
 static void unknown_method(struct server *server, struct reply *reply, const char *name)
 {
-    struct text text = {NULL, 0, 0, false};
-    text_format(&text, "there is no method %.80s", name);
+    struct buf text = BUF_INIT;
+    buf_format(&text, "there is no method %.80s", name);
     server_refuse_reply(server, reply, ERROR_METHOD, text_get(&text), NULL);
-    text_release(&text);
+    buf_release(&text);
 }
 
 static void handle_request(struct server *server, struct reply *reply,
@@ -335,12 +335,12 @@ static void handle_notice(struct server *server, struct client *client,
                           const char *name, const struct value *params)
 {
     const struct value *id = value_member(params, "requestId");
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     if (strcmp(name, "notifications/cancelled") != 0 || !id)
         return; /* others say nothing that matters here, or are not known */
     value_copy(&text, id);
     server_forget(server, &(struct whose){.client = client, .id = text_get(&text)});
-    text_release(&text);
+    buf_release(&text);
 }
 
 static bool is_id(const struct value *id)
@@ -356,7 +356,7 @@ static void handle_message(struct server *server, const struct route *route,
     const char *name = value_text(value_member(message, "method"));
     const struct value *id = value_member(message, "id");
     struct reply reply = reply_to(route, batch);
-    struct text copy = {NULL, 0, 0, false};
+    struct buf copy = BUF_INIT;
     bool good = jsonrpc && strcmp(jsonrpc, "2.0") == 0 && name && (!id || is_id(id));
     if (is_id(id) && value_text_length(id) <= 1000) {
         value_copy(&copy, id);

@@ -41,14 +41,14 @@ static char *decode(const char *text, size_t n)
     return out;
 }
 
-static void put_encoded(struct text *text, const char *part)
+static void put_encoded(struct buf *text, const char *part)
 {
     for (; *part; part++) {
         if (strchr("-._~:@", *part) || (*part >= '0' && *part <= '9') ||
             (*part >= 'a' && *part <= 'z') || (*part >= 'A' && *part <= 'Z'))
-            text_add(text, part, 1);
+            buf_add(text, part, 1);
         else
-            text_format(text, "%%%02X", (unsigned char)*part);
+            buf_format(text, "%%%02X", (unsigned char)*part);
     }
 }
 
@@ -82,7 +82,7 @@ static bool add_parts(struct arguments *arguments, const char *uri)
     const char *slash = strchr(part, '/');
     bool is_log = strncmp(uri, "cairn://log/", 12) == 0;
     char *first, *second;
-    struct text word = {NULL, 0, 0, false};
+    struct buf word = BUF_INIT;
     if (!slash == is_log)
         return false;
     if (!is_log) {
@@ -96,12 +96,12 @@ static bool add_parts(struct arguments *arguments, const char *uri)
     first = decode(part, (size_t)(slash - part));
     second = decode(slash + 1, strlen(slash + 1));
     if (first && second) {
-        text_format(&word, "--run=%s", first);
+        buf_format(&word, "--run=%s", first);
         arguments_add(arguments, text_get(&word));
         arguments_add(arguments, "--");
         arguments_add(arguments, second);
     }
-    text_release(&word);
+    buf_release(&word);
     free(first);
     free(second);
     return first && second;
@@ -109,13 +109,13 @@ static bool add_parts(struct arguments *arguments, const char *uri)
 
 /* ---- The same address, written in one way ---- */
 
-static bool put_place(struct text *text, const char *kind, const char *first,
+static bool put_place(struct buf *text, const char *kind, const char *first,
                       const char *second)
 {
-    text_format(text, "cairn://%s/", kind);
+    buf_format(text, "cairn://%s/", kind);
     put_encoded(text, first);
     if (second) {
-        text_put(text, "/");
+        buf_text(text, "/");
         put_encoded(text, second);
     }
     return !text->failed;
@@ -123,7 +123,7 @@ static bool put_place(struct text *text, const char *kind, const char *first,
 
 char *resource_place(const char *kind, const char *first, const char *second)
 {
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     put_place(&text, kind, first, second);
     return text_take(&text);
 }
@@ -164,7 +164,7 @@ char *resource_canonical(const char *uri)
 static void finish_read(struct server *server, struct call *call)
 {
     struct answer answer;
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     answer_init(&answer, call);
     if (answer.refused)
         answer_problem(server, call, &answer, call->subject);
@@ -229,47 +229,47 @@ static const struct listed {
 };
 enum { LISTS = sizeof lists / sizeof lists[0] };
 
-static void put_resource(struct text *text, const struct listed *listed,
+static void put_resource(struct buf *text, const struct listed *listed,
                          const struct value *item)
 {
     const struct value *id = value_member(item, listed->id);
     const char *title = value_text(value_member(item, listed->title));
-    struct text name = {NULL, 0, 0, false}, uri = {NULL, 0, 0, false};
+    struct buf name = BUF_INIT, uri = BUF_INIT;
     if (value_text(id))
-        text_put(&name, value_text(id));
+        buf_text(&name, value_text(id));
     else if (id)
         value_copy(&name, id);
-    text_format(&uri, "cairn://%s/", listed->kind);
+    buf_format(&uri, "cairn://%s/", listed->kind);
     put_encoded(&uri, text_get(&name));
     text_open(text, '{');
     text_pair(text, "uri", text_get(&uri));
-    text_cut(&uri, uri.n);
-    text_format(&uri, "%s %s", listed->kind, text_get(&name));
+    text_cut(&uri, uri.size);
+    buf_format(&uri, "%s %s", listed->kind, text_get(&name));
     text_pair(text, "name", text_get(&uri));
     if (title)
         text_pair(text, "title", title);
     text_pair(text, "mimeType", "application/json");
     text_close(text, '}');
     text->failed = text->failed || name.failed || uri.failed;
-    text_release(&name);
-    text_release(&uri);
+    buf_release(&name);
+    buf_release(&uri);
 }
 
-static void put_next(struct text *result, const struct value *document, size_t list,
+static void put_next(struct buf *result, const struct value *document, size_t list,
                      int64_t offset)
 {
-    struct text cursor = {NULL, 0, 0, false};
+    struct buf cursor = BUF_INIT;
     int64_t total = 0;
     long long next = offset + PAGE;
     value_integer(value_member(document, "total"), &total);
     if (next < total)
-        text_format(&cursor, "%s:%lld", lists[list].cursor, next);
+        buf_format(&cursor, "%s:%lld", lists[list].cursor, next);
     else if (list + 1 < LISTS)
-        text_format(&cursor, "%s:0", lists[list + 1].cursor);
+        buf_format(&cursor, "%s:0", lists[list + 1].cursor);
     else
         return;
     text_pair(result, "nextCursor", text_get(&cursor));
-    text_release(&cursor);
+    buf_release(&cursor);
 }
 
 /* "runs:50"; NULL is the beginning. */
@@ -296,7 +296,7 @@ static bool parse_cursor(const char *cursor, size_t *list, int64_t *offset)
 static void finish_list(struct server *server, struct call *call)
 {
     struct answer answer;
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     size_t list;
     int64_t offset;
     const struct value *items;
@@ -361,7 +361,7 @@ void resources_templates(struct server *server, struct request *request)
          "A debugging session with its board at a glance"},
         {"cairn://log/{run}/{task}", "log", "The output of a task of a run"},
     };
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     reply_begin(server, &result, request->reply->modern);
     text_key(&result, "resourceTemplates");
     text_open(&result, '[');

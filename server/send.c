@@ -42,12 +42,12 @@ static void take_document(struct answer *answer, const struct call *call)
 static void say_limits(struct answer *answer, const struct call *call)
 {
     if (call->timed_out)
-        text_format(&answer->problem,
-                    "it took longer than %lld seconds and was ended; what it had "
-                    "stored by then stays",
-                    (long long)(call->time_limit_ms / 1000));
+        buf_format(&answer->problem,
+                   "it took longer than %lld seconds and was ended; what it had "
+                   "stored by then stays",
+                   (long long)(call->time_limit_ms / 1000));
     else
-        text_put(&answer->problem,
+        buf_text(&answer->problem,
                  "the answer has more than 4 MiB: ask for less, with limit, or for one "
                  "thing");
 }
@@ -70,21 +70,21 @@ void answer_init(struct answer *answer, const struct call *call)
     if (!answer->refused)
         return;
     if (text)
-        text_put(&answer->problem, text);
+        buf_text(&answer->problem, text);
     else if (call->left)
-        text_put(&answer->problem,
+        buf_text(&answer->problem,
                  "the client has closed its side: the wait was ended");
-    else if (call->err.n > 0)
-        text_put(&answer->problem, text_get(&call->err));
+    else if (call->err.size > 0)
+        buf_text(&answer->problem, text_get(&call->err));
     else
-        text_format(&answer->problem, "it ended with status %d and printed nothing",
-                    call->status);
+        buf_format(&answer->problem, "it ended with status %d and printed nothing",
+                   call->status);
 }
 
 void answer_release(struct answer *answer)
 {
     value_free(answer->document);
-    text_release(&answer->problem);
+    buf_release(&answer->problem);
     answer->document = NULL;
 }
 
@@ -96,7 +96,7 @@ bool answer_not_found(const struct answer *answer)
 void answer_problem(struct server *server, struct call *call,
                     const struct answer *answer, const char *uri)
 {
-    struct text data = {NULL, 0, 0, false};
+    struct buf data = BUF_INIT;
     int code = ERROR_INTERNAL;
     if (answer->code)
         code = answer_not_found(answer) && !call->reply.modern ? ERROR_NO_RESOURCE
@@ -107,7 +107,7 @@ void answer_problem(struct server *server, struct call *call,
     text_close(&data, '}');
     server_error(server, &call->reply, code, text_get(&answer->problem),
                  text_get(&data));
-    text_release(&data);
+    buf_release(&data);
 }
 
 /* Answers and notices, made and handed to where they go. */
@@ -163,24 +163,24 @@ struct batch *batch_new(const struct route *route)
 }
 
 static void send_text(struct server *server, struct outlet *outlet,
-                      const struct text *text)
+                      const struct buf *text)
 {
     if (text->failed)
         server->failed = true;
     else
-        outlet->send(outlet, text_get(text), text->n);
+        outlet->send(outlet, text_get(text), text->size);
 }
 
 void batch_done(struct server *server, struct batch *batch)
 {
     if (!batch || --batch->pending > 0)
         return;
-    if (batch->out.n > 1 || batch->out.failed) {
+    if (batch->out.size > 1 || batch->out.failed) {
         text_close(&batch->out, ']');
         send_text(server, batch->outlet, &batch->out);
     }
     answer_given(batch->outlet);
-    text_release(&batch->out);
+    buf_release(&batch->out);
     free(batch);
 }
 
@@ -188,28 +188,28 @@ void batch_done(struct server *server, struct batch *batch)
 
 /* `what` is "result" or "error" with its JSON. */
 static void send_answer(struct server *server, struct reply *reply, const char *what,
-                        const struct text *json)
+                        const struct buf *json)
 {
-    struct text line = {NULL, 0, 0, false};
+    struct buf line = BUF_INIT;
     text_open(&line, '{');
     text_pair(&line, "jsonrpc", "2.0");
     text_key(&line, "id");
     text_raw(&line, reply->id ? reply->id : "null", reply->id ? strlen(reply->id) : 4);
     text_key(&line, what);
-    text_raw(&line, text_get(json), json->n);
+    text_raw(&line, text_get(json), json->size);
     text_close(&line, '}');
     line.failed = line.failed || json->failed;
     if (reply->batch)
-        text_raw(&reply->batch->out, text_get(&line), line.n);
+        text_raw(&reply->batch->out, text_get(&line), line.size);
     else
         send_text(server, reply->outlet, &line);
     server->failed = server->failed || line.failed;
-    text_release(&line);
+    buf_release(&line);
     batch_done(server, reply->batch);
     release_reply(reply);
 }
 
-void put_identity(const struct server *server, struct text *text)
+void put_identity(const struct server *server, struct buf *text)
 {
     text_open(text, '{');
     text_pair(text, "name", "cairn");
@@ -218,12 +218,12 @@ void put_identity(const struct server *server, struct text *text)
     text_close(text, '}');
 }
 
-void reply_begin(const struct server *server, struct text *result, bool modern)
+void reply_begin(const struct server *server, struct buf *result, bool modern)
 {
     reply_begin_error(server, result, modern, NULL);
 }
 
-void reply_begin_error(const struct server *server, struct text *result, bool modern,
+void reply_begin_error(const struct server *server, struct buf *result, bool modern,
                        const struct value *error)
 {
     text_open(result, '{');
@@ -244,7 +244,7 @@ void reply_begin_error(const struct server *server, struct text *result, bool mo
     text_close(result, '}');
 }
 
-void reply_fresh(struct text *result, bool modern)
+void reply_fresh(struct buf *result, bool modern)
 {
     if (!modern)
         return;
@@ -253,11 +253,11 @@ void reply_fresh(struct text *result, bool modern)
     text_pair(result, "cacheScope", "private");
 }
 
-void server_result(struct server *server, struct reply *reply, struct text *result)
+void server_result(struct server *server, struct reply *reply, struct buf *result)
 {
     text_close(result, '}');
     send_answer(server, reply, "result", result);
-    text_release(result);
+    buf_release(result);
 }
 
 char *server_masked(const struct server *server, const char *text)
@@ -270,7 +270,7 @@ char *server_masked(const struct server *server, const char *text)
 void server_error(struct server *server, struct reply *reply, int code,
                   const char *message, const char *data)
 {
-    struct text error = {NULL, 0, 0, false};
+    struct buf error = BUF_INIT;
     char *said = server_masked(server, message);
     char *more = data ? server_masked(server, data) : NULL;
     text_open(&error, '{');
@@ -285,7 +285,7 @@ void server_error(struct server *server, struct reply *reply, int code,
     free(said);
     free(more);
     send_answer(server, reply, "error", &error);
-    text_release(&error);
+    buf_release(&error);
 }
 
 void server_refuse_reply(struct server *server, struct reply *reply, int code,
@@ -303,7 +303,7 @@ void server_drop(struct server *server, struct reply *reply)
 
 /* ---- Notices ---- */
 
-void notice_begin(struct text *notice, const char *method)
+void notice_begin(struct buf *notice, const char *method)
 {
     text_open(notice, '{');
     text_pair(notice, "jsonrpc", "2.0");
@@ -312,18 +312,18 @@ void notice_begin(struct text *notice, const char *method)
     text_open(notice, '{');
 }
 
-void notice_send(struct server *server, struct outlet *outlet, struct text *notice)
+void notice_send(struct server *server, struct outlet *outlet, struct buf *notice)
 {
     text_close(notice, '}');
     text_close(notice, '}');
     send_text(server, outlet, notice);
-    text_release(notice);
+    buf_release(notice);
 }
 
 void server_log(struct server *server, const struct reply *reply, enum log_level level,
                 const char *text)
 {
-    struct text notice = {NULL, 0, 0, false};
+    struct buf notice = BUF_INIT;
     if (level < reply->log_level)
         return;
     char *masked = server_masked(server, text);
@@ -348,10 +348,10 @@ enum log_level log_level_named(const char *name)
 #define PROGRESS_MS 1000
 
 /* What it said last on stderr, as commands do that take long. */
-static void put_last_line(struct text *text, const struct call *call)
+static void put_last_line(struct buf *text, const struct call *call)
 {
     const char *bytes = text_get(&call->err);
-    size_t end = call->err.n, from;
+    size_t end = call->err.size, from;
     while (end > 0 && (bytes[end - 1] == '\n' || bytes[end - 1] == '\r'))
         end--;
     for (from = end; from > 0 && bytes[from - 1] != '\n' && bytes[from - 1] != '\r';)
@@ -362,7 +362,7 @@ static void put_last_line(struct text *text, const struct call *call)
 static void tell_progress(struct calls *calls, struct call *call, int64_t now,
                           bool runs)
 {
-    struct text notice = {NULL, 0, 0, false};
+    struct buf notice = BUF_INIT;
     if (!call->progress || call->cancelled || now - call->told_ms < PROGRESS_MS)
         return;
     call->told_ms = now;
@@ -372,7 +372,7 @@ static void tell_progress(struct calls *calls, struct call *call, int64_t now,
     text_key(&notice, "progress");
     text_int(&notice, (now - call->began_ms) / 1000);
     text_key(&notice, "message");
-    if (runs && call->err.n > 0)
+    if (runs && call->err.size > 0)
         put_last_line(&notice, call);
     else
         text_string(&notice, runs ? "seconds so far"

@@ -127,7 +127,7 @@ struct stdio {
     struct outlet outlet;
     struct client client;
     struct route route;
-    struct text out;
+    struct buf out;
     size_t written; /* of it */
     bool failed;    /* out of memory */
 };
@@ -135,8 +135,8 @@ struct stdio {
 static void write_later(struct outlet *outlet, const char *json, size_t n)
 {
     struct stdio *stdio = (struct stdio *)outlet;
-    text_add(&stdio->out, json, n);
-    text_add(&stdio->out, "\n", 1);
+    buf_add(&stdio->out, json, n);
+    buf_add(&stdio->out, "\n", 1);
     stdio->failed = stdio->failed || stdio->out.failed;
 }
 
@@ -150,7 +150,7 @@ static void stdio_init(struct stdio *stdio)
 
 /* What came from the client and is no whole line yet. */
 struct input {
-    struct text text;
+    struct buf text;
     size_t seen; /* of it, without a line feed */
     bool skipping, closed;
 };
@@ -160,28 +160,28 @@ static void take_lines(struct server *server, const struct route *route,
 {
     size_t done = 0;
     for (;;) {
-        char *from = input->text.bytes + input->seen;
-        char *end = input->text.n > input->seen
-                        ? memchr(from, '\n', input->text.n - input->seen)
+        char *from = input->text.data + input->seen;
+        char *end = input->text.size > input->seen
+                        ? memchr(from, '\n', input->text.size - input->seen)
                         : NULL;
         size_t at;
         if (!end)
             break;
-        at = (size_t)(end - input->text.bytes);
+        at = (size_t)(end - input->text.data);
         if (!input->skipping)
-            server_message(server, route, input->text.bytes + done, at - done);
+            server_message(server, route, input->text.data + done, at - done);
         input->skipping = false;
         done = input->seen = at + 1;
     }
     text_cut(&input->text, done);
-    input->seen = input->text.n;
-    if (input->text.n > MESSAGE_BYTES) {
+    input->seen = input->text.size;
+    if (input->text.size > MESSAGE_BYTES) {
         if (!input->skipping)
             server_message_too_long(server, route);
         input->skipping = true;
     }
     if (input->skipping) {
-        text_cut(&input->text, input->text.n);
+        text_cut(&input->text, input->text.size);
         input->seen = 0;
     }
 }
@@ -195,12 +195,12 @@ static bool read_input(struct server *server, const struct route *route,
         return errno == EINTR || errno == EAGAIN;
     if (n == 0) {
         /* The last line may lack its line feed. */
-        if (input->text.n > 0 && !input->skipping)
-            server_message(server, route, input->text.bytes, input->text.n);
+        if (input->text.size > 0 && !input->skipping)
+            server_message(server, route, input->text.data, input->text.size);
         input->closed = true;
         return true;
     }
-    text_add(&input->text, bytes, (size_t)n);
+    buf_add(&input->text, bytes, (size_t)n);
     if (input->text.failed)
         return false;
     take_lines(server, route, input);
@@ -209,13 +209,13 @@ static bool read_input(struct server *server, const struct route *route,
 
 static size_t left_to_write(const struct stdio *stdio)
 {
-    return stdio->out.n - stdio->written;
+    return stdio->out.size - stdio->written;
 }
 
 /* Never waits: a socket can be told so, and a pipe has room for this much. */
 static bool write_output(struct stdio *stdio)
 {
-    const char *from = stdio->out.bytes + stdio->written;
+    const char *from = stdio->out.data + stdio->written;
     size_t left = left_to_write(stdio);
     ssize_t done = send(STDOUT_FILENO, from, left, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (done < 0 && errno == ENOTSOCK)
@@ -224,7 +224,7 @@ static bool write_output(struct stdio *stdio)
         return errno == EINTR || errno == EAGAIN;
     stdio->written += (size_t)done;
     /* Moved seldom, so that it costs little for each byte. */
-    if (stdio->written > stdio->out.n / 2) {
+    if (stdio->written > stdio->out.size / 2) {
         text_cut(&stdio->out, stdio->written);
         stdio->written = 0;
     }
@@ -275,7 +275,7 @@ enum serve_end serve(const struct serve_options *options)
     while (turn(&server, &stdio, &input, &end))
         continue;
     server_end(&server);
-    text_release(&stdio.out);
-    text_release(&input.text);
+    buf_release(&stdio.out);
+    buf_release(&input.text);
     return end;
 }

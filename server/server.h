@@ -46,7 +46,7 @@ struct client {
 
 /* Answers to an array of messages, which are sent as one array. */
 struct batch {
-    struct text out;
+    struct buf out;
     size_t pending;
     struct outlet *outlet;
 };
@@ -101,14 +101,14 @@ bool message_is_initialize(const struct value *message);
 void server_forget(struct server *server, const struct whose *whose);
 
 /* Begins a result: an open object. */
-void reply_begin(const struct server *server, struct text *result, bool modern);
+void reply_begin(const struct server *server, struct buf *result, bool modern);
 /* The same with what the command says of its error, for programs; NULL: none. */
-void reply_begin_error(const struct server *server, struct text *result, bool modern,
+void reply_begin_error(const struct server *server, struct buf *result, bool modern,
                        const struct value *error);
 /* Who we are, as a value. */
-void put_identity(const struct server *server, struct text *text);
+void put_identity(const struct server *server, struct buf *text);
 /* How long a client may keep a list or a resource (2026-07-28). */
-void reply_fresh(struct text *result, bool modern);
+void reply_fresh(struct buf *result, bool modern);
 /* A reply to nobody's id, for a message that came so. */
 struct reply reply_to(const struct route *route, struct batch *batch);
 struct batch *batch_new(const struct route *route); /* NULL: out of memory */
@@ -117,7 +117,7 @@ void batch_done(struct server *server, struct batch *batch);
 /* The text of an error without secrets; heap, or NULL: out of memory. */
 char *server_masked(const struct server *server, const char *text);
 /* Closes the object and sends it; releases the text and the reply. */
-void server_result(struct server *server, struct reply *reply, struct text *result);
+void server_result(struct server *server, struct reply *reply, struct buf *result);
 /* `data` is JSON or NULL. Releases the reply. */
 void server_error(struct server *server, struct reply *reply, int code,
                   const char *message, const char *data);
@@ -127,8 +127,8 @@ void server_refuse_reply(struct server *server, struct reply *reply, int code,
 /* No answer. Releases the reply. */
 void server_drop(struct server *server, struct reply *reply);
 /* Begins a notice, up to its open params, and sends it; releases the text. */
-void notice_begin(struct text *notice, const char *method);
-void notice_send(struct server *server, struct outlet *outlet, struct text *notice);
+void notice_begin(struct buf *notice, const char *method);
+void notice_send(struct server *server, struct outlet *outlet, struct buf *notice);
 /* A line of the log about a request, if its client wants those of this level. */
 void server_log(struct server *server, const struct reply *reply, enum log_level level,
                 const char *text);

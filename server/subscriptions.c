@@ -88,10 +88,10 @@ static void take_line(struct watch *watch, const char *line, size_t n)
     struct value *event = value_parse(line, n, why);
     const char *position = value_text(value_member(event, "position"));
     if (position) {
-        if (watch->position.n == 0)
+        if (watch->position.size == 0)
             watch_mark_all(watch);
-        text_cut(&watch->position, watch->position.n);
-        text_put(&watch->position, position);
+        text_cut(&watch->position, watch->position.size);
+        buf_text(&watch->position, position);
         watch->wait_ms = 0;
         watch_tell(watch);
     } else
@@ -115,16 +115,16 @@ static void start(struct watch *watch)
 {
     const struct serve_options *options = watch->server->options;
     struct arguments words = {.n = 0};
-    struct text word = {NULL, 0, 0, false};
+    struct buf word = BUF_INIT;
     struct child_start how = {.has_input = false};
     arguments_add(&words, "cairn");
     if (options->store)
-        text_format(&word, "--store=%s", options->store);
-    if (word.n > 0)
-        arguments_add(&words, word.bytes);
-    text_cut(&word, word.n);
-    text_format(&word, "--position=%s",
-                watch->position.n > 0 ? watch->position.bytes : "now");
+        buf_format(&word, "--store=%s", options->store);
+    if (word.size > 0)
+        arguments_add(&words, word.data);
+    text_cut(&word, word.size);
+    buf_format(&word, "--position=%s",
+               watch->position.size > 0 ? watch->position.data : "now");
     arguments_add(&words, "events");
     arguments_add(&words, "--follow");
     arguments_add(&words, "--json");
@@ -137,7 +137,7 @@ static void start(struct watch *watch)
     if (word.failed || words.failed || child_start(&watch->child, &how) != 0)
         watch->child = CHILD_NONE; /* it is tried again */
     arguments_release(&words);
-    text_release(&word);
+    buf_release(&word);
 }
 
 static void stop(struct watch *watch)
@@ -146,8 +146,8 @@ static void stop(struct watch *watch)
         return;
     child_signal(&watch->child, SIGKILL); /* it only reads */
     child_reap(&watch->child);
-    text_release(&watch->out);
-    text_release(&watch->position);
+    buf_release(&watch->out);
+    buf_release(&watch->position);
 }
 
 static size_t add_fd(struct pollfd *fds, size_t n, int fd)
@@ -180,12 +180,12 @@ static void take_lines(struct watch *watch)
     for (const char *at = text_get(&watch->out), *end; (end = strchr(at, '\n'));
          at = end + 1) {
         take_line(watch, at, (size_t)(end - at));
-        done = (size_t)(end - watch->out.bytes) + 1;
+        done = (size_t)(end - watch->out.data) + 1;
     }
     text_cut(&watch->out, done);
 }
 
-static void drain(int *fd, struct text *text)
+static void drain(int *fd, struct buf *text)
 {
     char bytes[16384];
     ssize_t n;
@@ -199,16 +199,16 @@ static void drain(int *fd, struct text *text)
             return;
         }
         if (text)
-            text_add(text, bytes, (size_t)n);
+            buf_add(text, bytes, (size_t)n);
     }
 }
 
 /* A line so long is no event. What it would have told is not known. */
 static void drop_endless_line(struct watch *watch)
 {
-    if (watch->out.n <= LINE_BYTES)
+    if (watch->out.size <= LINE_BYTES)
         return;
-    text_cut(&watch->out, watch->out.n);
+    text_cut(&watch->out, watch->out.size);
     watch_mark_all(watch);
 }
 
@@ -227,8 +227,8 @@ void watch_serve(struct watch *watch)
     if (!ended)
         return;
     if (child_reap(&watch->child) != 0)
-        text_release(&watch->position); /* it may be of a store that is gone */
-    text_release(&watch->out);
+        buf_release(&watch->position); /* it may be of a store that is gone */
+    buf_release(&watch->out);
 }
 
 void watch_end(struct watch *watch)
@@ -236,7 +236,7 @@ void watch_end(struct watch *watch)
     watch->ending = true;
     stop(watch);
     watch_end_all(watch);
-    text_release(&watch->position);
+    buf_release(&watch->position);
 }
 
 /* Who wants to be told when a resource changes, and what each is told. */
@@ -328,7 +328,7 @@ static void unsubscribe(struct watch *watch, const struct client *client,
 
 static void put_empty(struct server *server, struct request *request)
 {
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     reply_begin(server, &result, request->reply->modern);
     server_result(server, request->reply, &result);
 }
@@ -360,7 +360,7 @@ void resources_unsubscribe(struct server *server, struct request *request)
 
 /* ---- Listening (2026-07-28) ---- */
 
-static void put_subscription_id(struct text *text, const struct listener *listener)
+static void put_subscription_id(struct buf *text, const struct listener *listener)
 {
     text_key(text, "_meta");
     text_open(text, '{');
@@ -371,7 +371,7 @@ static void put_subscription_id(struct text *text, const struct listener *listen
 
 static void acknowledge(struct watch *watch, const struct listener *listener)
 {
-    struct text notice = {NULL, 0, 0, false};
+    struct buf notice = BUF_INIT;
     notice_begin(&notice, "notifications/subscriptions/acknowledged");
     put_subscription_id(&notice, listener);
     text_key(&notice, "notifications");
@@ -502,7 +502,7 @@ static void tell_subscription(struct watch *watch, struct subscription *subscrip
     struct listener *listener = subscription->listener;
     struct outlet *outlet =
         listener ? listener->reply.outlet : subscription->client->notices;
-    struct text notice = {NULL, 0, 0, false};
+    struct buf notice = BUF_INIT;
     subscription->dirty = false;
     if (!outlet)
         return;
@@ -515,7 +515,7 @@ static void tell_subscription(struct watch *watch, struct subscription *subscrip
 
 static void tell_list(struct watch *watch, struct listener *listener)
 {
-    struct text notice = {NULL, 0, 0, false};
+    struct buf notice = BUF_INIT;
     listener->list_dirty = false;
     if (!listener->wants_list)
         return;
@@ -539,7 +539,7 @@ static void watch_end_all(struct watch *watch)
 {
     while (watch->listeners) {
         struct listener *listener = take_listener(watch, &watch->listeners);
-        struct text result = {NULL, 0, 0, false};
+        struct buf result = BUF_INIT;
         text_open(&result, '{');
         text_pair(&result, "resultType", "complete");
         put_subscription_id(&result, listener);

@@ -36,7 +36,7 @@ const char *toolset_name(enum toolset set)
     return NULL;
 }
 
-static void put_enum(struct text *text, const char *words)
+static void put_enum(struct buf *text, const char *words)
 {
     text_key(text, "enum");
     text_open(text, '[');
@@ -48,14 +48,14 @@ static void put_enum(struct text *text, const char *words)
     text_close(text, ']');
 }
 
-static void put_strings(struct text *text)
+static void put_strings(struct buf *text)
 {
     static const char values[] = "{\"type\":[\"string\",\"number\",\"boolean\"]}";
     text_key(text, "additionalProperties");
     text_raw(text, values, sizeof values - 1);
 }
 
-static void put_type(struct text *text, const struct property *property)
+static void put_type(struct buf *text, const struct property *property)
 {
     static const char items[] = "{\"type\":\"string\"}";
     static const char either[] = "[\"object\",\"string\"]";
@@ -99,7 +99,7 @@ static void put_type(struct text *text, const struct property *property)
     }
 }
 
-static void put_property(struct text *text, const struct property *property)
+static void put_property(struct buf *text, const struct property *property)
 {
     text_key(text, property->name);
     text_open(text, '{');
@@ -108,18 +108,18 @@ static void put_property(struct text *text, const struct property *property)
     text_close(text, '}');
 }
 
-static void put_older_names(struct text *text, const struct property *property)
+static void put_older_names(struct buf *text, const struct property *property)
 {
     for (const char *at = property->also; at && *at;) {
         size_t n = strcspn(at, "|");
         text_bytes(text, at, n);
-        text_put(text, ":");
+        buf_text(text, ":");
         text_open(text, '{');
         put_type(text, property);
         text_key(text, "description");
-        text_put(text, "\"An older name of ");
-        text_put(text, property->name);
-        text_put(text, "\"");
+        buf_text(text, "\"An older name of ");
+        buf_text(text, property->name);
+        buf_text(text, "\"");
         text_close(text, '}');
         at += n + (at[n] == '|');
     }
@@ -154,7 +154,7 @@ static bool is_required(const struct tool *tool, const struct property *property
     return true;
 }
 
-void schema_input(struct text *text, const struct tool *tool, bool read_only)
+void schema_input(struct buf *text, const struct tool *tool, bool read_only)
 {
     bool any = false;
     text_open(text, '{');
@@ -209,12 +209,12 @@ static const char *type_name(char letter)
 }
 
 /* "name:i?" */
-static void put_member(struct text *text, const char *member, size_t n)
+static void put_member(struct buf *text, const char *member, size_t n)
 {
     size_t name = strcspn(member, ":");
     const char *type = type_name(member[name + 1]);
     text_bytes(text, member, name);
-    text_put(text, ":");
+    buf_text(text, ":");
     text_open(text, '{');
     if (member[n - 1] == '?') {
         text_key(text, "type");
@@ -227,7 +227,7 @@ static void put_member(struct text *text, const char *member, size_t n)
     text_close(text, '}');
 }
 
-void schema_output(struct text *text, const struct tool *tool)
+void schema_output(struct buf *text, const struct tool *tool)
 {
     text_open(text, '{');
     text_pair(text, "type", "object");

@@ -108,7 +108,7 @@ unsigned toolset_find(const char *name, size_t n);
 const char *toolset_name(enum toolset set);
 
 /* Without the properties that store something, if `read_only`. */
-void schema_input(struct text *text, const struct tool *tool, bool read_only);
-void schema_output(struct text *text, const struct tool *tool);
+void schema_input(struct buf *text, const struct tool *tool, bool read_only);
+void schema_output(struct buf *text, const struct tool *tool);
 
 #endif

@@ -15,7 +15,7 @@ static bool is_offered(const struct server *server, const struct tool *tool)
            (!options->read_only || tool->hints & HINT_READ_ONLY);
 }
 
-static void put_hints(struct text *text, const struct tool *tool)
+static void put_hints(struct buf *text, const struct tool *tool)
 {
     text_key(text, "annotations");
     text_open(text, '{');
@@ -31,7 +31,7 @@ static void put_hints(struct text *text, const struct tool *tool)
     text_close(text, '}');
 }
 
-static void put_tool(struct text *text, const struct tool *tool, bool read_only)
+static void put_tool(struct buf *text, const struct tool *tool, bool read_only)
 {
     text_open(text, '{');
     text_pair(text, "name", tool->name);
@@ -47,7 +47,7 @@ static void put_tool(struct text *text, const struct tool *tool, bool read_only)
 
 void tools_list(struct server *server, struct request *request)
 {
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     if (value_text(value_member(request->params, "cursor"))) {
         server_error(server, request->reply, ERROR_PARAMS,
                      "there is no such page: the list of tools is one page", NULL);
@@ -66,7 +66,7 @@ void tools_list(struct server *server, struct request *request)
 
 /* ---- A call ---- */
 
-static void put_block(struct text *result, const char *text, size_t n)
+static void put_block(struct buf *result, const char *text, size_t n)
 {
     text_open(result, '{');
     text_pair(result, "type", "text");
@@ -77,7 +77,7 @@ static void put_block(struct text *result, const char *text, size_t n)
 
 static void send_problem(struct server *server, struct reply *reply, const char *text)
 {
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     char *masked = server_masked(server, text);
     text = masked ? masked : "out of memory";
     reply_begin(server, &result, reply->modern);
@@ -93,7 +93,7 @@ static void send_problem(struct server *server, struct reply *reply, const char 
 
 /* The text for people: a member of the document, or all of it, for a client that looks
  * at nothing else. Behind it come warnings. */
-static void put_content(struct text *result, const struct call *call,
+static void put_content(struct buf *result, const struct call *call,
                         const struct answer *answer)
 {
     const char *says =
@@ -101,19 +101,19 @@ static void put_content(struct text *result, const struct call *call,
                          : NULL;
     text_key(result, "content");
     text_open(result, '[');
-    if (answer->problem.n > 0)
-        put_block(result, answer->problem.bytes, answer->problem.n);
+    if (answer->problem.size > 0)
+        put_block(result, answer->problem.data, answer->problem.size);
     else if (says)
         put_block(result, says, strlen(says));
     else
         put_block(result, answer->json, answer->n);
-    if (answer->problem.n == 0 && call->err.n > 0)
-        put_block(result, call->err.bytes, call->err.n);
+    if (answer->problem.size == 0 && call->err.size > 0)
+        put_block(result, call->err.data, call->err.size);
     text_close(result, ']');
 }
 
 /* Of a run that goes on: its number, and what its first line says of it. */
-static void put_started(struct text *result, const struct answer *answer)
+static void put_started(struct buf *result, const struct answer *answer)
 {
     const struct value *text = value_member(answer->document, "text");
     text_open(result, '{');
@@ -130,15 +130,15 @@ static void put_started(struct text *result, const struct answer *answer)
 /* What a command prints that is no document becomes one. */
 static void wrap_text(struct server *server, struct call *call)
 {
-    struct text document = {NULL, 0, 0, false};
+    struct buf document = BUF_INIT;
     if (!call->tool->raw || call->status != 0 || call->too_large || call->timed_out)
         return;
     text_open(&document, '{');
     text_key(&document, "text");
-    text_bytes(&document, text_get(&call->out), call->out.n);
+    text_bytes(&document, text_get(&call->out), call->out.size);
     text_close(&document, '}');
     server->failed = server->failed || document.failed;
-    text_release(&call->out);
+    buf_release(&call->out);
     call->out = document;
 }
 
@@ -196,7 +196,7 @@ static const char *property_of_option(const struct tool *tool, const char *optio
 }
 
 /* Commands and options by the names of tools and fields; what is not offered stays. */
-static void put_in_words(struct server *server, struct text *out,
+static void put_in_words(struct server *server, struct buf *out,
                          const struct tool *tool, const char *text)
 {
     const char *begin = text;
@@ -208,7 +208,7 @@ static void put_in_words(struct server *server, struct text *out,
         if (word && strncmp(text, "cairn ", 6) == 0)
             named = tool_of_command(server, text + 6, &n);
         if (named) {
-            text_put(out, named->name);
+            buf_text(out, named->name);
             text += 6 + n;
             tool = named; /* options behind it are its own */
             continue;
@@ -220,24 +220,24 @@ static void put_in_words(struct server *server, struct text *out,
             option = n;
             property = property_of_option(tool, text, &n);
             if (property) {
-                text_format(out, "\"%.*s\"", (int)n, property);
+                buf_format(out, "\"%.*s\"", (int)n, property);
                 text += option;
                 continue;
             }
         }
-        text_add(out, text++, 1);
+        buf_add(out, text++, 1);
     }
 }
 
 static void finish_tool(struct server *server, struct call *call)
 {
-    struct text words = {NULL, 0, 0, false};
+    struct buf words = BUF_INIT;
     struct answer answer;
-    struct text result = {NULL, 0, 0, false};
+    struct buf result = BUF_INIT;
     wrap_text(server, call);
     answer_init(&answer, call);
     put_in_words(server, &words, call->tool, text_get(&answer.problem));
-    text_release(&answer.problem);
+    buf_release(&answer.problem);
     answer.problem = words;
     if (call->timed_out)
         server_log(server, &call->reply, LOG_WARNING, text_get(&answer.problem));
@@ -273,22 +273,22 @@ static void unknown_tool(struct server *server, struct reply *reply, const char 
 {
     const char *names[129] = {NULL};
     size_t n = 0;
-    struct text text = {NULL, 0, 0, false};
+    struct buf text = BUF_INIT;
     const char *near = NULL;
     for (size_t i = 0; tool_at(i) && n < 128; i++)
         if (is_offered(server, tool_at(i)))
             names[n++] = tool_at(i)->name;
     if (name) {
         near = server->options->nearest(name, names);
-        text_format(&text, "there is no tool %.80s here", name);
+        buf_format(&text, "there is no tool %.80s here", name);
     } else
-        text_put(&text, "tools/call: \"name\" is the name of a tool");
+        buf_text(&text, "tools/call: \"name\" is the name of a tool");
     if (near)
-        text_format(&text, "; did you mean %s?", near);
+        buf_format(&text, "; did you mean %s?", near);
     else if (name && server->options->read_only)
-        text_put(&text, " (the server was started with --read-only)");
+        buf_text(&text, " (the server was started with --read-only)");
     server_error(server, reply, ERROR_PARAMS, text_get(&text), NULL);
-    text_release(&text);
+    buf_release(&text);
 }
 
 /* What only waits has the option --wait in its command line. Operands stand behind

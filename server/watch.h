@@ -23,7 +23,7 @@ struct watch {
     struct subscription *subscriptions;
     size_t n_listeners, n_subscriptions;
     struct child child;
-    struct text out, position; /* position: behind what was told */
+    struct buf out, position;  /* position: behind what was told */
     int64_t retry_ms, wait_ms; /* when to start it again, and how long after that */
     bool ending;
 };

@@ -15,9 +15,9 @@ void web_init(struct web *web, struct server *server)
 
 static void add(struct stream *stream, const char *bytes, size_t n)
 {
-    size_t before = stream->text.n;
-    text_add(&stream->text, bytes, n);
-    stream->web->bytes += stream->text.n - before;
+    size_t before = stream->text.size;
+    buf_add(&stream->text, bytes, n);
+    stream->web->bytes += stream->text.size - before;
     stream->web->server->failed = stream->web->server->failed || stream->text.failed;
 }
 
@@ -36,7 +36,7 @@ static void add_event(struct stream *stream, const char *json, size_t n)
 {
     char head[80];
     int length = snprintf(head, sizeof head, "id: %" PRIu64 "-%" PRIu64 "\n",
-                          stream->number, stream->base + stream->text.n);
+                          stream->number, stream->base + stream->text.size);
     if (stream->session)
         add(stream, head, (size_t)length);
     add(stream, "data: ", 6);
@@ -49,10 +49,10 @@ static void forget_old(struct stream *stream)
 {
     size_t keep = NOTICES_BYTES / 2;
     const char *end;
-    if (stream->text.n <= NOTICES_BYTES)
+    if (stream->text.size <= NOTICES_BYTES)
         return;
-    end = strstr(stream->text.bytes + (stream->text.n - keep), "\n\n");
-    cut(stream, end ? (size_t)(end - stream->text.bytes) + 2 : stream->text.n);
+    end = strstr(stream->text.data + (stream->text.size - keep), "\n\n");
+    cut(stream, end ? (size_t)(end - stream->text.data) + 2 : stream->text.size);
 }
 
 static void wake(struct stream *stream)
@@ -112,15 +112,15 @@ struct client *stream_client(struct stream *stream)
 
 enum stream_form stream_settle(struct stream *stream)
 {
-    struct text lines = stream->text;
+    struct buf lines = stream->text;
     const char *version = stream_client(stream)->version;
     if (stream->complete && stream->messages <= 1) {
         stream->form = stream->messages == 1 ? STREAM_JSON : STREAM_RAW;
         return stream->form;
     }
     stream->form = STREAM_EVENTS;
-    stream->text = (struct text){NULL, 0, 0, false};
-    stream->web->bytes -= lines.n;
+    stream->text = BUF_INIT;
+    stream->web->bytes -= lines.size;
     /* An event without data, so that who loses the connection now can come back. Older
      * clients take it for a message. */
     if (stream->session && version && strcmp(version, "2025-11-25") >= 0)
@@ -128,7 +128,7 @@ enum stream_form stream_settle(struct stream *stream)
     for (const char *line = text_get(&lines), *end; (end = strchr(line, '\n'));
          line = end + 1)
         add_event(stream, line, (size_t)(end - line));
-    text_release(&lines);
+    buf_release(&lines);
     return stream->form;
 }
 
@@ -143,13 +143,13 @@ struct stream *stream_after(struct web *web, struct session *session, const char
         stream = stream->next;
     if (!stream || stream->form != STREAM_EVENTS || *end != '-')
         return NULL;
-    if (at < stream->base || at - stream->base >= stream->text.n) {
+    if (at < stream->base || at - stream->base >= stream->text.size) {
         stream->at = stream->base; /* that one is gone, so all that is left is newer */
         return stream;
     }
-    next = strstr(stream->text.bytes + (at - stream->base), "\n\n");
-    stream->at = next ? stream->base + (uint64_t)(next - stream->text.bytes) + 2
-                      : stream->base + stream->text.n;
+    next = strstr(stream->text.data + (at - stream->base), "\n\n");
+    stream->at = next ? stream->base + (uint64_t)(next - stream->text.data) + 2
+                      : stream->base + stream->text.size;
     return stream;
 }
 
@@ -180,19 +180,19 @@ static void forget_read(struct stream *stream)
     enum { SELDOM = 65536 };
     size_t n = (size_t)(stream->at - stream->base);
     if (!stream->session && stream->form == STREAM_EVENTS &&
-        (n == stream->text.n || n >= SELDOM))
+        (n == stream->text.size || n >= SELDOM))
         cut(stream, n);
 }
 
 size_t stream_read(struct stream *stream, char *bytes, size_t max)
 {
-    size_t from = (size_t)(stream->at - stream->base), n = stream->text.n - from;
+    size_t from = (size_t)(stream->at - stream->base), n = stream->text.size - from;
     /* The line feed behind a message is not part of a document. */
     if (stream->form == STREAM_JSON && n > 0)
         n--;
     n = n < max ? n : max;
     if (n > 0)
-        memcpy(bytes, stream->text.bytes + from, n);
+        memcpy(bytes, stream->text.data + from, n);
     stream->at += n;
     forget_read(stream);
     return n;
@@ -283,8 +283,8 @@ static void free_stream(struct web *web, struct stream **at)
 {
     struct stream *stream = *at;
     *at = stream->next;
-    web->bytes -= stream->text.n;
-    text_release(&stream->text);
+    web->bytes -= stream->text.size;
+    buf_release(&stream->text);
     free(stream);
 }
 
@@ -298,8 +298,8 @@ static void sweep_streams(struct web *web)
             at = &stream->next;
         } else if (stream->session && !stream->session->ended &&
                    stream->form == STREAM_EVENTS && n < KEPT_STREAMS &&
-                   bytes + stream->text.n <= KEPT_BYTES) {
-            bytes += stream->text.n;
+                   bytes + stream->text.size <= KEPT_BYTES) {
+            bytes += stream->text.size;
             n++;
             at = &stream->next;
         } else {
@@ -335,12 +335,12 @@ static void lose_largest(struct web *web)
 {
     struct stream *largest = web->streams;
     for (struct stream *stream = web->streams; stream; stream = stream->next)
-        if (stream->text.n > largest->text.n)
+        if (stream->text.size > largest->text.size)
             largest = stream;
     if (web->bytes <= QUEUE_BYTES || !largest)
         return;
     server_forget(web->server, &(struct whose){.outlet = &largest->outlet});
-    cut(largest, largest->text.n);
+    cut(largest, largest->text.size);
     wake(largest);
 }
 

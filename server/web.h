@@ -35,9 +35,9 @@ struct stream {
     struct client self;      /* of a request without a session */
     uint64_t number;
     enum stream_form form;
-    struct text text; /* what is kept of it */
-    uint64_t base;    /* the position of its first byte */
-    uint64_t at;      /* up to where its reader has read */
+    struct buf text; /* what is kept of it */
+    uint64_t base;   /* the position of its first byte */
+    uint64_t at;     /* up to where its reader has read */
     size_t messages;
     bool complete, lost;        /* lost: its reader has missed something */
     void *reader;               /* NULL: there is none */

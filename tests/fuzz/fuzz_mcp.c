@@ -36,11 +36,11 @@ static void check_calls(const struct calls *calls)
     }
 }
 
-static void check_answers(const struct text *out)
+static void check_answers(const struct buf *out)
 {
     const char *line = text_get(out);
     char why[160];
-    HOLDS(out->n == 0 || line[out->n - 1] == '\n');
+    HOLDS(out->size == 0 || line[out->size - 1] == '\n');
     while (*line) {
         size_t n = strcspn(line, "\n");
         struct value *value = value_parse(line, n, why);
@@ -53,15 +53,15 @@ static void check_answers(const struct text *out)
 /* Where answers go. */
 struct sink {
     struct outlet outlet;
-    struct text out;
+    struct buf out;
 };
 
 static void keep(struct outlet *outlet, const char *json, size_t n)
 {
     struct sink *sink = (struct sink *)outlet;
     HOLDS(memchr(json, '\n', n) == NULL);
-    text_add(&sink->out, json, n);
-    text_add(&sink->out, "\n", 1);
+    buf_add(&sink->out, json, n);
+    buf_add(&sink->out, "\n", 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -90,6 +90,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     server_end(&server);
     HOLDS(client.due == 0 && sink.outlet.due == 0);
     check_answers(&sink.out);
-    text_release(&sink.out);
+    buf_release(&sink.out);
     return 0;
 }

@@ -47,19 +47,19 @@ static void check_events(const char *text)
 
 static void read_all(struct stream *stream)
 {
-    struct text all = {NULL, 0, 0, false};
+    struct buf all = BUF_INIT;
     char bytes[100];
     size_t n;
     stream_join(stream, &all, no_wake);
     while ((n = stream_read(stream, bytes, sizeof bytes)) > 0)
-        text_add(&all, bytes, n);
+        buf_add(&all, bytes, n);
     HOLDS(!all.failed);
     if (stream->form == STREAM_JSON)
-        check_json(text_get(&all), all.n);
+        check_json(text_get(&all), all.size);
     else
         check_events(text_get(&all));
     stream_leave(stream, &all);
-    text_release(&all);
+    buf_release(&all);
 }
 
 /* Cuts the line into its fields; "" is a header that is not there. */
@@ -113,9 +113,9 @@ static void one_request(struct web *web, char *line, char *body, size_t n)
     HOLDS(response.status >= 200 && response.status < 600);
     if (response.stream)
         read_all(response.stream);
-    else if (response.body.n > 0)
-        check_json(response.body.bytes, response.body.n);
-    text_release(&response.body);
+    else if (response.body.size > 0)
+        check_json(response.body.data, response.body.size);
+    buf_release(&response.body);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -42,10 +42,10 @@ static struct kept kept;
 static void keep(struct server *server, struct call *call)
 {
     const char *err = text_get(&call->err);
-    kept = (struct kept){true,        call->too_large, call->status,
-                         call->out.n, call->err.n,     ""};
-    if (call->err.n >= 15)
-        memcpy(kept.last, err + call->err.n - 15, 15);
+    kept = (struct kept){true,           call->too_large, call->status,
+                         call->out.size, call->err.size,  ""};
+    if (call->err.size >= 15)
+        memcpy(kept.last, err + call->err.size - 15, 15);
     server_drop(server, &call->reply);
 }
 

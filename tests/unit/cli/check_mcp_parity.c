@@ -55,12 +55,12 @@ static bool is_left_out(const char *command)
 
 START_TEST(test_every_command)
 {
-    struct text lacks = {0};
+    struct buf lacks = {0};
     size_t n = 0;
     for (const struct command *command; (command = command_at(n)); n++)
         if (!is_of_tool(command->name) && !is_left_out(command->name))
-            text_format(&lacks, "\n%s", command->name);
-    ck_assert_msg(lacks.n == 0, "no tool does these, and they are not left out:%s",
+            buf_format(&lacks, "\n%s", command->name);
+    ck_assert_msg(lacks.size == 0, "no tool does these, and they are not left out:%s",
                   text_get(&lacks));
     ck_assert_uint_ge(n, 100);
 }

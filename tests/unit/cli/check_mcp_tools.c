@@ -181,17 +181,17 @@ static const struct tool *tool_named(const char *name)
 static char *line_of(const char *tool, const char *json)
 {
     struct arguments arguments = {.n = 0};
-    struct text out = {NULL, 0, 0, false};
+    struct buf out = BUF_INIT;
     char why[160];
     struct value *given = value_parse(json, strlen(json), why);
     ck_assert_msg(given, "%s: %s", json, why);
     if (arguments_make(&arguments, tool_named(tool), given, no_nearest)) {
         for (size_t i = 0; i < arguments.n; i++)
-            text_format(&out, "%s%s", i > 0 ? "|" : "", arguments.argv[i]);
+            buf_format(&out, "%s%s", i > 0 ? "|" : "", arguments.argv[i]);
         if (arguments.input)
-            text_format(&out, " <%.20s", arguments.input);
+            buf_format(&out, " <%.20s", arguments.input);
     } else
-        text_put(&out, text_get(&arguments.problem));
+        buf_text(&out, text_get(&arguments.problem));
     arguments_release(&arguments);
     value_free(given);
     return text_take(&out);

@@ -46,12 +46,12 @@ static void say(struct stream *stream, const char *json)
 /* All that is left to read: heap. */
 static char *rest(struct stream *stream)
 {
-    struct text all = {NULL, 0, 0, false};
+    struct buf all = BUF_INIT;
     char bytes[7];
     size_t n;
     while ((n = stream_read(stream, bytes, sizeof bytes)) > 0)
-        text_add(&all, bytes, n);
-    text_put(&all, "");
+        buf_add(&all, bytes, n);
+    buf_text(&all, "");
     return text_take(&all);
 }
 
@@ -103,8 +103,8 @@ START_TEST(test_notices_have_a_bound)
     char *text;
     for (int i = 0; i < 20000; i++)
         say(stream, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
-    ck_assert_uint_le(stream->text.n, NOTICES_BYTES + 200);
-    ck_assert_uint_eq(web.bytes, stream->text.n);
+    ck_assert_uint_le(stream->text.size, NOTICES_BYTES + 200);
+    ck_assert_uint_eq(web.bytes, stream->text.size);
     ck_assert(!stream->lost);
     /* Who was there long ago has what is left, from the beginning of an event. */
     ck_assert_ptr_eq(stream_after(&web, session, "1-0"), stream);
@@ -395,7 +395,7 @@ static void expect_whole(void)
     ck_assert_uint_eq(n, web.n_sessions);
     for (const struct stream *stream = web.streams; stream; stream = stream->next) {
         const struct session *session = web.sessions;
-        bytes += stream->text.n;
+        bytes += stream->text.size;
         while (session && session != stream->session)
             session = session->next;
         ck_assert_ptr_eq(session, stream->session);
