@@ -173,6 +173,34 @@ says 'are read before anything runs' 'a sheet that a task makes'
 printf 'name: r\ntasks:\n  t: {foreach: {csv: lanes.csv, key: sample, where: "lane == 77", allow_empty: true}, run: "true"}\n  u: {run: "true"}\n' >r.yaml
 exits 0 cairn validate r.yaml
 
+# ---- The example: 2,000 samples, and each kind of edit ----
+mkdir example && cd example || exit 1
+cp "$root/examples/samples/cairn.yaml" .
+"$root/examples/samples/sheet.sh" >samples.csv
+wanted() { # what the report must be for the present sheet
+    awk -F, 'NR > 1 && $3 != "rejected" { print $1, $2, $4 * $5 }' samples.csv
+}
+edited() { # WANT DESCRIPTION: what resume runs, and that the report is right
+    exits 0 cairn resume --json
+    is "$(sed -n 's/.*"type":"task_started".*"task":"\([^"]*\)".*/\1/p' out | LC_ALL=C sort | tr '\n' ' ')" "$1" "$2"
+    wanted >right
+    ok "$2: the report is right" cmp -s right report.txt
+}
+exits 0 cairn run cairn.yaml -q
+wanted >right
+is "$(wc -l <report.txt)" 1980 'as many as are not rejected'
+ok 'the report is right' cmp -s right report.txt
+sed -i 's/row 12, as it was/another/' samples.csv
+edited '' 'a note'
+sed -i 's/^\(S0007,case,b0,[0-9]*\),2/\1,9/' samples.csv
+edited 'report scale[sample=S0007] ' 'an edited row'
+sed -i '/^S0008,/d' samples.csv
+edited 'report ' 'a removed row'
+says 'scaled/S0008.txt was made by scale[sample=S0008], which is gone' 'its file is named'
+sed -i '5a new,case,b9,5,5,' samples.csv
+edited 'report scale[sample=new] ' 'a new row'
+cd ..
+
 # ---- Secrets ----
 printf 'sample,token\na,hunter2hunter2\n' >secret.csv
 cat >secret.yaml <<'END'
