@@ -37,6 +37,7 @@ enum {
     LIMIT_EXPRESSION_BYTES = 16 << 10,
     LIMIT_EXPRESSION_TEXT = 16 << 20, /* that replace, split or join make */
     LIMIT_LEASES_LOST = 10,       /* of one offer of an external task: then it fails */
+    LIMIT_LOST_CLAIMS = 999,      /* the most that it can say in place of these */
     LIMIT_VALUES = 1000,          /* of one attempt in $CAIRN_OUTPUT */
     LIMIT_VALUES_BYTES = 1 << 20, /* that file */
     LIMIT_SECRETS = 1000,         /* of a workflow */

@@ -356,13 +356,20 @@ struct claimer {
     char lost[LIMIT_NAME_BYTES + 120]; /* why the task is to fail instead, or empty */
 };
 
+static bool lost_too_many(const struct external_task *t)
+{
+    uint32_t most = graph_def(&t->view.workflow->graph, t->task)->lost_claims;
+    return t->claim->lost >= (most ? most : LIMIT_LEASES_LOST);
+}
+
 /* A step that ends each of its workers would be offered for ever. */
 static int refuse_lost(const struct external_task *t, struct claimer *c,
                        struct cairn_error *error)
 {
     snprintf(c->lost, sizeof c->lost,
-             "%u leases on it ran out before anybody reported, the last one of %.*s",
-             t->claim->lost, (int)t->claim->holder.len, t->claim->holder.ptr);
+             "%u lease%s on it ran out before anybody reported, the last one of %.*s",
+             t->claim->lost, t->claim->lost == 1 ? "" : "s", (int)t->claim->holder.len,
+             t->claim->holder.ptr);
     return error_set(error, CAIRN_EUSAGE,
                      "task %s has failed: %s; offer it again with: cairn resume %llu "
                      "--no-wait",
@@ -377,7 +384,7 @@ static int claim_task(struct external_task *t, struct claimer *c,
     int rc = external_task_check_open(t, error);
     if (!rc && t->claim->left_ms > 0)
         rc = external_task_refuse_taken(t, error);
-    if (!rc && t->claim->lost >= LIMIT_LEASES_LOST)
+    if (!rc && lost_too_many(t))
         rc = refuse_lost(t, c, error);
     if (!rc)
         rc = run_view_take(&t->view, OUTSIDE_PROSE, "the holder", c->holder, &clean,
@@ -604,7 +611,7 @@ static int check_unclaimed(const struct external_task *t, struct cairn_error *er
 /* Somebody may have claimed or ended it meanwhile. */
 static int check_lost(const struct external_task *t, struct cairn_error *error)
 {
-    if (t->claim->exists && !t->claim->spent && t->claim->lost >= LIMIT_LEASES_LOST &&
+    if (t->claim->exists && !t->claim->spent && lost_too_many(t) &&
         t->claim->left_ms == 0)
         return 0;
     return external_task_refuse_taken(t, error);

@@ -103,6 +103,8 @@ struct task_def {
     struct str depfile;   /* reference text, a path like those: the command writes it,
                              and its names are inputs of the attempt; "": none */
     struct str external;  /* TASK_EXTERNAL: what somebody is to do */
+    uint32_t lost_claims; /* TASK_EXTERNAL: after so many in a row it fails; 0:
+                             LIMIT_LEASES_LOST */
     struct str condition; /* `if`: an expression, without ${{ }}; "": none */
     uint8_t when;         /* enum task_when */
     bool once, finally;

@@ -251,7 +251,7 @@ static unsigned version_for(const struct definition *definition)
                 version = 4;
         if ((def->needs_all || def->apart) && version < 4)
             version = 4;
-        bool newest = def->depfile.len || task_def_orders(def);
+        bool newest = def->depfile.len || task_def_orders(def) || def->lost_claims;
         for (uint32_t k = 0; k < def->n_foreach; k++)
             newest |= def->foreach[k].source == FOREACH_SHEET;
         if (newest)

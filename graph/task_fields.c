@@ -68,6 +68,7 @@ enum {
     DEPFILE,
     NEEDS_ORDER,
     COLUMNS,
+    LOST_CLAIMS,
     END
 };
 
@@ -126,6 +127,8 @@ const struct task_field task_fields[] = {
                  .at = AT(foreach, struct foreach_key *),
                  .n_at = AT(n_foreach, uint32_t),
                  EVERY(5)},
+    [LOST_CLAIMS] = {NUMBER(lost_claims), ONLY(TASK_EXTERNAL, 5),
+                     .most = LIMIT_LOST_CLAIMS},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},

@@ -371,6 +371,8 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("requires"), NAME("needs")},
                  {NAME("on"), NAME("on_exit")},
                  {NAME("dependencies"), NAME("needs")},
+                 {NAME("max_receive_count"), NAME("lost_claims")},
+                 {NAME("lost_leases"), NAME("lost_claims")},
                  {NAME("dep_file"), NAME("depfile")},
                  {NAME("dependency_file"), NAME("depfile")},
                  {NAME("DEPFILE"), NAME("depfile")},

@@ -467,6 +467,20 @@ static int read_pool(struct parser *p, struct task_def *def, const struct node *
                     hint.text[0] ? hint.text : "; declare it under `pools`");
 }
 
+static int read_lost_claims(struct parser *p, struct task_def *def,
+                            const struct node *node)
+{
+    struct bounds bounds = {1, LIMIT_LOST_CLAIMS};
+    int64_t most = 0;
+    if (def->kind != TASK_EXTERNAL)
+        return diagnose(&p->diagnostic, node->at,
+                        "`lost_claims` is only for `external`: other tasks are not "
+                        "claimed, and have `retries`");
+    int rc = expect_integer(p, node, "`lost_claims`", bounds, &most);
+    def->lost_claims = (uint32_t)most;
+    return rc;
+}
+
 static int read_priority(struct parser *p, struct task_def *def,
                          const struct node *node)
 {
@@ -515,6 +529,7 @@ enum {
     RETRIES,
     POOL,
     PRIORITY,
+    LOST_CLAIMS,
     STDERR,
     NEEDS_ALL,
     NEEDS,
@@ -554,6 +569,7 @@ static const struct {
     [RETRIES] = {NAME("retries"), RUN_BY_US, read_task_retries},
     [POOL] = {NAME("pool"), RUN_BY_US, read_pool},
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
+    [LOST_CLAIMS] = {NAME("lost_claims"), ALL, read_lost_claims},
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
     [NEEDS_ALL] = {NAME("needs_all"), ALL, read_needs_all},
     [NEEDS] = {NAME("needs"), ALL, NULL}, /* read_needs, when all tasks are there */

@@ -377,6 +377,32 @@ run cairn status 1 --tasks $mine
 matches 'completed +kill +1\.[1-9]' 'its time is that since it was claimed'
 cd ..
 
+# ---- How many claims may be lost is for the task to say ----
+mkdir few && cd few || exit 1
+printf 'name: few\ntasks:\n  w: {external: do it, lost_claims: 1}\n' >flow.yaml
+mine="--store $PWD/.cairn"
+# shellcheck disable=SC2086 # several words
+{
+    exits 7 cairn run flow.yaml --no-wait $mine
+    exits 0 cairn claim 1 w --lease 1ms $mine
+    sleep 0.01
+    exits 2 cairn claim 1 w --lease 1ms $mine
+    says '1 lease on it ran out before anybody reported' 'one is enough where the task says so'
+    sed -i 's/lost_claims: 1/lost_claims: 12/' flow.yaml
+    run cairn resume 1 --no-wait $mine # the run ends
+    exits 7 cairn resume 1 --no-wait $mine
+    i=0
+    while [ $i -lt 12 ]; do
+        i=$((i + 1))
+        run cairn claim 1 w --lease 1ms $mine
+        sleep 0.002
+    done
+    is "$status" 0 'after an edit, the twelfth'
+    exits 2 cairn claim 1 w $mine
+    says '12 leases on it ran out' 'and no more'
+}
+cd ..
+
 # ---- What is given back has not run out ---------------------------------------------
 mkdir back && cd back || exit 1
 printf 'name: back\ntasks:\n  w: {external: do it}\n' >flow.yaml

@@ -232,6 +232,7 @@ steps: []|make a task of each with `needs`
 depends_on: [b]|did you mean `needs`?
 after: [b]|did you mean `needs`?
 dependency_file: x.d|did you mean `depfile`?
+max_receive_count: 3|did you mean `lost_claims`?
 strategy: {matrix: {os: [a]}}|`foreach: {os: [a, b]}`
 services: {db: {image: x}}|there are no services
 cache: {paths: [x]}|`inputs` and `outputs`

@@ -242,6 +242,13 @@ key task.exec go \
 key task.external 'go --no-wait; cairn next 2>/dev/null' \
     'exit 7 a  do this' 'tasks: {a: {external: do this}}' \
     'exit 7 a  do that' 'tasks: {a: {external: do that}}'
+lost='go --no-wait; for i in 1 2 3; do cairn claim 1 a --lease 1ms >/dev/null 2>&1; echo $?; sleep 0.01; done'
+key task.lost_claims "$lost" \
+    'exit 7 0 2 2' 'tasks: {a: {external: x, lost_claims: 1}}' \
+    'exit 7 0 0 2' 'tasks: {a: {external: x, lost_claims: 2}}'
+default task.lost_claims "$lost" \
+    'exit 7 0 0 0' 'tasks: {a: {external: x}}' \
+    'exit 7 0 0 2' 'tasks: {a: {external: x, lost_claims: 2}}'
 key task.shell go \
     'exit 0 on' 'tasks: {a: {shell: [sh, -c], run: "false; echo on >>log"}}' \
     'exit 1' 'tasks: {a: {shell: [sh, -ec], run: "false; echo on >>log"}}'

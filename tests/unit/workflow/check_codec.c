@@ -414,6 +414,25 @@ START_TEST(test_columns)
 }
 END_TEST
 
+START_TEST(test_lost_claims)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {external: x, lost_claims: 3}, b: {exec: [y]}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[8], 5);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert_uint_eq(d.defs[0].lost_claims, 3);
+    ck_assert_uint_eq(d.defs[1].lost_claims, 0);
+    definition_release(&d);
+    buf_clear(&bytes);
+    help_parse("name: n\ntasks: {a: {external: x}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[8], 2);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_stderr_apart)
 {
     struct buf bytes = BUF_INIT, without = BUF_INIT;
@@ -538,6 +557,7 @@ int main(void)
                         (int)(sizeof damages / sizeof damages[0]));
     tcase_add_test(tests, test_depfile);
     tcase_add_test(tests, test_columns);
+    tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
     tcase_add_test(tests, test_version_1_is_old);
