@@ -43,6 +43,8 @@ static enum cairn_stale state_of(const struct stale_file *file)
         return CAIRN_STALE_SAME;
     case STALE_DIRECTORY:
         return CAIRN_STALE_DIRECTORY;
+    case STALE_IN_PLACE:
+        return CAIRN_STALE_IN_PLACE;
     case STALE_USED:
         return CAIRN_STALE_USED;
     case STALE_CHANGED:
@@ -83,14 +85,15 @@ static int clean_all(struct cleaning *c, bool remove)
 }
 
 /* What is not there any more is nobody's. A directory that stays was shown, and is the
- * user's from now on: it is not named again. */
+ * user's from now on, as is a file that was there before: it is not named again. */
 static int forget_removed(struct cleaning *c)
 {
     int rc = store_begin(c->store, -1, c->error);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < c->list.n && !rc; i++)
-        if (c->removed[i] || c->list.at[i].state == STALE_DIRECTORY)
+        if (c->removed[i] || c->list.at[i].state == STALE_DIRECTORY ||
+            c->list.at[i].state == STALE_IN_PLACE)
             rc = store_drop_made(c->store, &c->list.at[i].row, c->error);
     for (uint32_t i = 0; i < c->list.n_missing && !rc; i++)
         rc = store_drop_made(c->store, &c->list.missing[i], c->error);

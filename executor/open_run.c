@@ -8,6 +8,7 @@
 #include "executor/attempt/adopt.h"
 #include "executor/attempt/made.h"
 #include "executor/attempt/undo.h"
+#include "executor/state/before.h"
 #include "executor/state/report.h"
 #include "executor/state/turn_rows.h"
 
@@ -370,7 +371,11 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
         slots_close(&map, false);
     }
     for (uint32_t i = 0; i < o.n && !rc; i++) {
+        const struct attempt_row *row = &o.closed[i].row;
         rc = put_attempt(e, &o.closed[i], turn, error);
+        if (!rc && row->flags & ATTEMPT_INTERRUPTED &&
+            !(row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK)))
+            rc = put_left_by_gone(e, row, error);
         if (!rc && o.closed[i].kept)
             rc = put_moved(e, &o.closed[i].row, turn, error);
     }
@@ -945,6 +950,7 @@ void engine_close(struct engine *e)
     undo_release(e);
     audit_release(e);
     made_release(e->made);
+    before_release(e->before);
     progress_release(e);
     saving_release(e);
     owned_run_release(e);

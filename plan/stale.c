@@ -125,7 +125,7 @@ static bool has_sign(const char *path, const struct made_row *row)
 {
     uint64_t nothing = 0;
     struct file_sign now;
-    return row->kind == 'f' && stale_is_same(path, row, &nothing, &now);
+    return row->kind != MADE_DIRECTORY && stale_is_same(path, row, &nothing, &now);
 }
 
 static int add_file(void *context, const struct made_row *row)
@@ -179,7 +179,8 @@ static bool signs_equal(const struct file_sign *a, const struct file_sign *b)
 bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes,
                    struct file_sign *now)
 {
-    const struct result_file recorded = {.kind = row->kind,
+    bool directory = row->kind == MADE_DIRECTORY;
+    const struct result_file recorded = {.kind = directory ? 'd' : 'f',
                                          .size = row->size,
                                          .mtime_ns = row->mtime_ns,
                                          .ctime_ns = row->ctime_ns,
@@ -188,16 +189,15 @@ bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes
     struct result_file file = {0};
     struct file_sign then = output_sign(&recorded);
     struct stat st;
-    if (lstat(path, &st) || (row->kind == 'd') != S_ISDIR(st.st_mode) ||
+    if (lstat(path, &st) || directory != S_ISDIR(st.st_mode) ||
         !file_sign_at(AT_FDCWD, path, path, now))
         return false;
     bool regular = S_ISREG(st.st_mode);
-    if (row->kind == 'f' && signs_equal(now, &then) && !file_time_is_coarse(&recorded))
+    if (!directory && signs_equal(now, &then) && !file_time_is_coarse(&recorded))
         return true;
     if (digest_is_none(&row->digest)) /* of a failed attempt, never read */
-        return row->kind == 'd';
-    if (row->kind == 'f' &&
-        (!regular || !row->size || (uint64_t)st.st_size != row->size))
+        return directory;
+    if (!directory && (!regular || !row->size || (uint64_t)st.st_size != row->size))
         return false;
     int rc = file_take(path, &reader, &file, NULL);
     if (bytes)
@@ -245,7 +245,7 @@ static int use_place(struct uses *uses, uint32_t task, bool made)
     /* What lies in a directory is a part of it. */
     for (uint32_t i = 0; uses->directories && i < list->n; i++) {
         struct str dir = list->at[i].real;
-        if (list->at[i].row.kind == 'd' && place.len > dir.len &&
+        if (list->at[i].row.kind == MADE_DIRECTORY && place.len > dir.len &&
             place.ptr[dir.len] == '/' && memcmp(place.ptr, dir.ptr, dir.len) == 0)
             use_file(uses, &list->at[i], task, made);
     }
@@ -361,7 +361,7 @@ static int find_uses(struct search *search)
     struct uses uses = {.search = search};
     int rc = 0;
     for (uint32_t i = 0; i < list->n; i++)
-        uses.directories |= list->at[i].row.kind == 'd';
+        uses.directories |= list->at[i].row.kind == MADE_DIRECTORY;
     for (uint32_t task = 0; task < g->n_tasks && !rc; task++) {
         struct asker asker = {search->scene->lookup, task, 0};
         struct scope scope = lookup_scope(&asker);
@@ -437,9 +437,9 @@ struct own_search {
 
 static bool is_result(const struct made_row *row, const struct result_file *file)
 {
-    return row->kind == file->kind && row->size == file->size &&
-           row->inode == file->inode && row->mtime_ns == file->mtime_ns &&
-           digest_equal(&row->digest, &file->digest);
+    return (row->kind == MADE_DIRECTORY) == (file->kind == 'd') &&
+           row->size == file->size && row->inode == file->inode &&
+           row->mtime_ns == file->mtime_ns && digest_equal(&row->digest, &file->digest);
 }
 
 /* A result that cannot be read tells nothing. */
@@ -584,8 +584,9 @@ int stale_find(struct stale_list *list, const struct stale_scene *scene,
             !stale_is_same(file->path, &file->row, limits.bytes ? &bytes : NULL,
                            &ignored))
             file->state = STALE_CHANGED;
-        if (file->state == STALE_SAME && file->row.kind == 'd')
-            file->state = STALE_DIRECTORY;
+        if (file->state == STALE_SAME && file->row.kind != MADE_FILE)
+            file->state =
+                file->row.kind == MADE_DIRECTORY ? STALE_DIRECTORY : STALE_IN_PLACE;
         file->read &= file->state == STALE_SAME;
         if (file->read)
             file->state = STALE_USED;
@@ -695,21 +696,29 @@ static int tell_groups(const struct telling *t, bool skipped, uint32_t *others)
     return 0;
 }
 
-static void tell_directories(const struct telling *t)
+static void tell_one_kept(const struct telling *t, const struct stale_file *file)
+{
+    const struct made_row *row = &file->row;
+    bool directory = file->state == STALE_DIRECTORY;
+    tell(t,
+         "%s%.*s was %s by %.*s, which is %s%s: remove it if nothing in it is needed; "
+         "after %s it is not named again",
+         directory ? "the directory " : "", (int)row->path.len, row->path.ptr,
+         directory ? "made" : "written", (int)row->task.len, row->task.ptr,
+         gone_or_skipped(file), directory ? "" : ", and may have been there before",
+         t->command);
+}
+
+static void tell_kept(const struct telling *t, enum stale_state state)
 {
     const struct stale_list *list = t->list;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < list->n; i++) {
-        const struct made_row *row = &list->at[i].row;
-        if (list->at[i].state == STALE_DIRECTORY && n++ < FILES_SHOWN)
-            tell(t,
-                 "the directory %.*s was made by %.*s, which is %s: remove it if "
-                 "nothing in it is needed; after %s it is not named again",
-                 (int)row->path.len, row->path.ptr, (int)row->task.len, row->task.ptr,
-                 gone_or_skipped(&list->at[i]), t->command);
-    }
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->at[i].state == state && n++ < FILES_SHOWN)
+            tell_one_kept(t, &list->at[i]);
     if (n > FILES_SHOWN)
-        tell(t, "and %u more such directories", n - FILES_SHOWN);
+        tell(t, "and %u more such %s", n - FILES_SHOWN,
+             state == STALE_DIRECTORY ? "directories" : "files");
 }
 
 /* They stay, since a task reads them; but it may read too much. */
@@ -753,8 +762,10 @@ int stale_tell(const struct stale_scene *scene,
              "and %s%u more files of tasks that are gone or skipped now: with "
              "--dry-run %s lists them",
              list.more ? "at least " : "", others ? others : 1, t.command);
-    if (!rc)
-        tell_directories(&t);
+    if (!rc) {
+        tell_kept(&t, STALE_IN_PLACE);
+        tell_kept(&t, STALE_DIRECTORY);
+    }
     if (!rc)
         tell_read(&t);
     buf_release(&command);

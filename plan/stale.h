@@ -11,6 +11,7 @@
 enum stale_state {
     STALE_SAME,      /* with the recorded content */
     STALE_DIRECTORY, /* the same, of a directory: it may hold what was there before */
+    STALE_IN_PLACE,  /* the same, of a file that was there before its task wrote it */
     STALE_CHANGED,   /* with another one: it is somebody else's now */
     STALE_USED       /* a task of the definition makes it, or reads it, by its name or
                         with its directory */

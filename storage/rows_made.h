@@ -8,11 +8,16 @@
 #include "base/sha256.h"
 #include "cairn/store.h"
 
+enum made_kind {
+    MADE_FILE = 'f',
+    MADE_DIRECTORY = 'd',
+    MADE_IN_PLACE = 'p' /* a file that may hold what was there before the task */
+};
 struct made_row {
     uint64_t workflow;
     struct str task; /* its id */
     struct str path; /* from the workflow's directory on, or absolute */
-    uint8_t kind;    /* 'f' file, 'd' directory */
+    uint8_t kind;    /* enum made_kind */
     uint64_t size, inode;
     int64_t mtime_ns, ctime_ns;
     struct digest digest; /* of the content; none: the attempt failed, nobody read it */

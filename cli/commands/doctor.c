@@ -515,15 +515,15 @@ int command_gc(struct settings *settings)
 
 enum { LISTED_MOST = 50 }; /* before it asks; --dry-run lists all */
 
-static const char *const state_words[] = {"stale",     "changed", "used",
-                                          "directory", "removed", "failed"};
+static const char *const state_words[] = {"stale",   "changed", "used",    "directory",
+                                          "removed", "failed",  "in-place"};
 
 struct cleaned {
     struct doc doc; /* with --json */
     bool lists;     /* what can be removed, and what is kept, is listed */
     bool asks;      /* ... not more than a screen of it */
     bool listed;    /* it was listed before */
-    uint64_t count[CAIRN_STALE_FAILED + 1];
+    uint64_t count[CAIRN_STALE_IN_PLACE + 1];
 };
 
 /* Why it stays. */
@@ -539,6 +539,11 @@ static void say_kept(const struct cairn_stale_file *file)
         break;
     case CAIRN_STALE_DIRECTORY:
         say("kept the directory %s of %s: remove it if nothing in it is needed",
+            file->path, file->task);
+        break;
+    case CAIRN_STALE_IN_PLACE:
+        say("kept %s of %s, since it may have been there before: remove it if nothing "
+            "in it is needed",
             file->path, file->task);
         break;
     case CAIRN_STALE_FAILED:
@@ -583,7 +588,7 @@ static void say_result(const struct cleaned *c, bool dry_run)
 {
     uint64_t n = c->count[dry_run ? CAIRN_STALE_SAME : CAIRN_STALE_REMOVED];
     uint64_t kept = c->count[CAIRN_STALE_CHANGED] + c->count[CAIRN_STALE_USED] +
-                    c->count[CAIRN_STALE_DIRECTORY];
+                    c->count[CAIRN_STALE_DIRECTORY] + c->count[CAIRN_STALE_IN_PLACE];
     out_flush();
     if (n)
         say("%s %llu file%s of tasks that are gone or skipped now%s",

@@ -5,6 +5,7 @@
 
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/ending.h"
+#include "executor/state/before.h"
 #include "executor/state/report.h"
 
 #include "storage/rows_attempt.h"
@@ -210,6 +211,7 @@ int call_launch(struct engine *e, const struct intent *intent,
         return engine_not_started(e, intent, NULL,
                                   "its callback is not in this program", error);
     struct job *job = jobs_take(e, intent);
+    before_look(e, intent->task, intent->attempt);
     jobs_begin_call(e, job);
     job->started_ns = loop_utc_ns(e);
     report_start(e, job);

@@ -4,6 +4,7 @@
 #include "executor/attempt/launch.h"
 
 #include "executor/attempt/made.h"
+#include "executor/state/before.h"
 #include "executor/state/command_line.h"
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
@@ -258,6 +259,7 @@ int launch_looked_at(struct engine *e, struct job *job, struct buf *why)
         rc = prepare_attempt(e, job, why);
     if (rc)
         return rc;
+    before_look(e, job->intent.task, job->intent.attempt);
     rc = submit_job(e, job, &error);
     if (rc)
         buf_text(why, error.text);

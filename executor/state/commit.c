@@ -2,6 +2,7 @@
 /* The rows and records that a turn becomes. */
 #include "executor/state/turn_rows.h"
 
+#include "executor/state/before.h"
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
@@ -111,23 +112,28 @@ static bool is_input(const struct result *result, struct str name)
     return found;
 }
 
-static int put_made_file(struct engine *e, const struct scope *scope,
-                         const struct result_file *file, struct cairn_error *error)
+/* `task` of the graph; NODE_NONE: it is gone from it. */
+static int put_made_file(struct engine *e, const struct scope *scope, uint32_t task,
+                         const char *id, const struct result_file *file,
+                         struct cairn_error *error)
 {
     struct buf place = BUF_INIT;
     int rc = task_file_place(scope, file->name, &place, error);
-    const struct made_row row = {
-        .workflow = e->run.row.workflow,
-        .task = str_of(e->request.graph->id[((struct asker *)scope->context)->task]),
-        .path = buf_view(&place),
-        .kind = file->kind,
-        .size = file->size,
-        .inode = file->inode,
-        .mtime_ns = file->mtime_ns,
-        .ctime_ns = file->ctime_ns,
-        .digest = file->digest};
+    bool anew = file->kind == MADE_DIRECTORY ||
+                (task != NODE_NONE && !before_has(e, task, buf_view(&place)));
+    const struct made_row row = {.workflow = e->run.row.workflow,
+                                 .task = str_of(id),
+                                 .path = buf_view(&place),
+                                 .kind = anew ? file->kind : MADE_IN_PLACE,
+                                 .size = file->size,
+                                 .inode = file->inode,
+                                 .mtime_ns = file->mtime_ns,
+                                 .ctime_ns = file->ctime_ns,
+                                 .digest = file->digest};
     if (!rc)
         rc = store_put_made(e->request.store, &row, error);
+    if (!rc)
+        before_note(e, &row);
     buf_release(&place);
     return rc;
 }
@@ -147,7 +153,8 @@ static int put_made(struct engine *e, const struct ending *ending,
     int rc = result_decode(&arena, buf_view(made), &result, error);
     for (uint32_t i = 0; i < result.n_outputs && !rc; i++)
         if (!is_input(&result, result.outputs[i].name))
-            rc = put_made_file(e, &scope, &result.outputs[i], error);
+            rc = put_made_file(e, &scope, asker.task, e->request.graph->id[asker.task],
+                               &result.outputs[i], error);
     arena_release(&arena);
     return rc;
 }
@@ -409,13 +416,40 @@ static int look_at_all_left(struct engine *e, struct cairn_error *error)
     int rc = 0;
     for (uint32_t i = 0; i < e->turn.n_endings && !rc; i++) {
         struct ending *ending = &e->turn.endings[i];
-        if (!ending->final || ending->change.outcome != CAIRN_FAILED ||
-            ending->left_known)
+        bool left = ending->change.outcome == CAIRN_FAILED ||
+                    ending->change.outcome == CAIRN_CANCELLED;
+        if (!ending->final || !left || ending->left_known)
             continue;
         rc = look_at_left(e, ending, error);
         ending->left_known = !rc;
     }
     return rc;
+}
+
+int put_left_by_gone(struct engine *e, const struct attempt_row *row,
+                     struct cairn_error *error)
+{
+    const struct situation *s = &e->run.situation;
+    const struct graph *old = situation_old(s, e->request.workflow);
+    if (row->task >= old->n_tasks ||
+        situation_task_now(s, e->request.workflow, row->task) != NODE_NONE)
+        return 0;
+    struct scope scope = {.definition = old->definition,
+                          .def = graph_def(old, row->task),
+                          .member = graph_member(old, row->task)};
+    struct result known = {0}, left = {0};
+    struct files files;
+    struct cairn_error why = {0};
+    int rc = files_begin(&files, &scope, false, &why);
+    if (!rc)
+        rc = find_left(&files, &known, row->started_ns, &left, &why);
+    for (uint32_t i = 0; i < left.n_outputs && !rc; i++)
+        rc = put_made_file(e, &scope, NODE_NONE, old->id[row->task], &left.outputs[i],
+                           error);
+    files_release(&files);
+    free(left.outputs);
+    /* Names that cannot be made without the values of other tasks are not known. */
+    return rc == CAIRN_EWORKFLOW ? 0 : rc;
 }
 
 int engine_transact(struct engine *e, int wait_ms,

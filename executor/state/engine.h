@@ -72,6 +72,7 @@ struct engine {
     struct loop loop;                 /* loop.c */
     struct environments environments; /* command_line.c */
     struct made_files *made;          /* attempt/made.c; NULL: not needed yet */
+    struct before *before;            /* before.c; NULL: not needed yet */
     bool broken;                      /* engine_break: out of memory, it cannot go on */
 };
 

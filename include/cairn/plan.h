@@ -114,7 +114,9 @@ enum cairn_stale {
     CAIRN_STALE_DIRECTORY, /* it is one, and may hold what was there before: it stays.
                               With `remove` it is forgotten: not called again */
     CAIRN_STALE_REMOVED,   /* it was removed now */
-    CAIRN_STALE_FAILED     /* it could not be removed, because of `problem` */
+    CAIRN_STALE_FAILED,    /* it could not be removed, because of `problem` */
+    CAIRN_STALE_IN_PLACE /* a file that may have been there before the task wrote it: as
+                              of a directory */
 };
 /* A declared output that a task made which the definition does not have any more, or
  * that the run made of a task which is skipped now. Its strings live until the callback

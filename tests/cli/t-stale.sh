@@ -422,6 +422,7 @@ echo changed >out.3
 exits 0 cairn clean --stale w.yaml --yes
 says 'kept out.3: it is not what m[part=3] made any more'
 ok 'both are there' test -e out.3 -a -e out.4
+rm out.3
 failing '1, 2, 3'
 exits 1 cairn resume w.yaml -k
 failing '1, 2'
@@ -445,5 +446,75 @@ for key in 'outputs: ["${{ tasks.x.outputs.missing }}"]' \
     exits 0 cairn status
     says '1 completed, 1 failed' 'the failure is stored'
 done
+cd .. || exit 1
+
+# ---- What was there before its task is not removed: it may be a file of the user ----
+mkdir own && cd own || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+tasks() { printf 'name: own\ntasks:\n  k: {run: "true"}\n%s\n' "${1-}" >w.yaml; }
+for how in completes fails 'fails twice' 'is stopped' 'is killed'; do
+    rm -rf .cairn ./*
+    then='' code=0
+    case $how in
+    fails*) then='; false' code=1 ;;
+    is*) then='; : >here; while [ ! -e go ]; do sleep 0.02; done' ;;
+    esac
+    tasks "  change: {run: 'echo row >>mine.txt; echo new >new.txt$then', outputs: [mine.txt, new.txt], retries: $([ "$how" = 'fails twice' ] && echo 1 || echo 0)}"
+    echo mine >mine.txt
+    case $how in
+    is*)
+        cairn run w.yaml >run.out 2>&1 &
+        pid=$!
+        ok 'it runs' wait_for 20 test -e here
+        kill -"$([ "$how" = 'is killed' ] && echo KILL || echo TERM)" $pid
+        wait $pid 2>/dev/null
+        touch go
+        ;;
+    *) exits $code cairn run w.yaml -k ;;
+    esac
+    tasks
+    run cairn resume
+    exits 0 cairn plan
+    says "mine.txt was written by change, which is gone, and may have been there before: remove it if nothing in it is needed" "$how: it is named"
+    exits 0 cairn clean --stale --yes
+    says 'kept mine.txt of change, since it may have been there before' "$how: it is kept"
+    grep -q '^mine$' mine.txt
+    ok "$how: it is there" test $? = 0
+    if [ "$how" = 'is killed' ]; then
+        says 'kept new.txt of change' "$how: what an interrupted attempt wrote is kept, too"
+    else
+        ok "$how: what was made anew is removed" test ! -e new.txt
+    fi
+    exits 0 cairn plan
+    says_not 'which is gone' "$how: neither is named again"
+done
+# What a task has made before is its own, as often as it runs, and under another name.
+rm -rf .cairn ./*
+tasks '  a: {run: "echo x >>out.txt", outputs: out.txt}'
+exits 0 cairn run w.yaml
+exits 0 cairn run w.yaml --fresh
+tasks '  b: {run: "echo x >>out.txt", outputs: out.txt}'
+exits 0 cairn run w.yaml
+tasks
+exits 0 cairn clean --stale --yes
+ok 'it is removed' test ! -e out.txt
+# Somebody has written another file in its place meanwhile.
+tasks '  a: {run: "echo x >>out.txt", outputs: out.txt}'
+exits 0 cairn run w.yaml --fresh
+echo mine >out.txt
+exits 0 cairn run w.yaml --fresh
+tasks
+exits 0 cairn clean --stale --yes
+ok 'that is kept' grep -q mine out.txt
+# What was made elsewhere.
+rm -rf .cairn ./*
+tasks '  a: {run: "echo x >out.txt", outputs: out.txt}
+  ext: {external: "make it", outputs: ext.txt}'
+run cairn run w.yaml --no-wait
+echo mine >ext.txt
+exits 0 cairn complete 1 ext
+tasks
+exits 0 cairn clean --stale --yes
+ok 'what was made elsewhere is kept' test -e ext.txt
 cd .. || exit 1
 done_testing
