@@ -732,12 +732,23 @@ static bool is_head(struct str name)
     return false;
 }
 
+/* May begin a digest, and may be a word: "added". As long as digests are printed it is
+ * one. */
+static bool is_hex_word(struct str name)
+{
+    enum { LEAST = 4, PRINTED = 12 };
+    for (size_t i = 0; i < name.len; i++)
+        if ((name.ptr[i] | 0x20) < 'a' || (name.ptr[i] | 0x20) > 'f')
+            return false;
+    return name.len >= LEAST && name.len < PRINTED;
+}
+
 int session_check_new_name(const char *what, struct str name, struct cairn_error *error)
 {
     struct str base = name;
     uint64_t steps;
     const char *reads =
-        checkpoint_is_like_id(name)
+        checkpoint_is_like_id(name) && !is_hex_word(name)
             ? "the id of a checkpoint: give another one, such as 'fix-7'"
         : is_head(name) ? "the newest checkpoint: give another one, such as 'good'"
         : when_is_like_time(name)
@@ -769,6 +780,25 @@ static int find_by_time_or_words(struct live *live, struct str name, const char 
     return rc;
 }
 
+/* A digest that begins with a word names no checkpoint where another is called so. */
+static int check_not_named(struct live *live, struct str name, uint64_t seq,
+                           struct cairn_error *error)
+{
+    char named[CAIRN_ID_MAX], digest[CAIRN_ID_MAX];
+    uint64_t other;
+    int rc = find_by_words(live, name, &other, error);
+    if (rc == CAIRN_ENOTFOUND || (!rc && other == seq))
+        return 0;
+    if (rc)
+        return rc;
+    checkpoint_number(NAMESPACE_DEBUG, other, named);
+    checkpoint_number(NAMESPACE_DEBUG, seq, digest);
+    return error_set(error, CAIRN_EAMBIGUOUS,
+                     "'%.*s' is the name of %s, and the digest of %s begins with it: "
+                     "give an id",
+                     (int)name.len, name.ptr, named, digest);
+}
+
 static int find_base(struct live *live, const char *text, uint64_t *seq,
                      struct cairn_error *error)
 {
@@ -777,6 +807,8 @@ static int find_base(struct live *live, const char *text, uint64_t *seq,
     if (is_head(name))
         return line_present_seq(live, seq, error);
     int rc = debug_seq(live->store, text, seq, &why);
+    if (!rc && is_hex_word(name))
+        rc = check_not_named(live, name, *seq, &why);
     if (rc == CAIRN_EUSAGE || (rc == CAIRN_ENOTFOUND && !strchr(text, ':')))
         rc = find_by_time_or_words(live, name, text, seq, &why);
     return rc ? error_set(error, rc, "%s", why.text) : 0;

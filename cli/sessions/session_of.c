@@ -289,10 +289,12 @@ int session_checkpoint_of(struct cairn_store *store, const char *session,
     *out = text;
     if (!text || text[0] == '\0' || is_plain_id(text))
         return 0;
-    if (cairn_session_at(store, session, &moment, &info, &error) == 0)
+    int rc = cairn_session_at(store, session, &moment, &info, &error);
+    if (rc == 0)
         snprintf(id, CAIRN_ID_MAX, "%s", info.id);
-    else if (has_digits(text, DIGITS_LEAST) ||
-             (has_digits(text, 1) && session_newest(store, session, id, NULL) != 0))
+    else if (rc != CAIRN_EAMBIGUOUS &&
+             (has_digits(text, DIGITS_LEAST) ||
+              (has_digits(text, 1) && session_newest(store, session, id, NULL) != 0)))
         return 0; /* of the digest of a run's, perhaps; or there is no session */
     else
         return report_error(&error);

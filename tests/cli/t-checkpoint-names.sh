@@ -49,7 +49,7 @@ for time in yesterday today monday 'last week' noon tomorrow 2026-11-01 14:30 '3
 done
 
 # A name that reads like something else is refused where it is given.
-for name in 7 007 debug:2 workflow:9 DEBUG:x 9f3a 2-9f3ac1 added head HEAD Head @ latest newest head~2 head^ @- @-- v1~1 v1~ x^ now Now \
+for name in 7 007 debug:2 workflow:9 DEBUG:x 9f3a 2-9f3ac1 deadbeefcafe head HEAD Head @ latest newest head~2 head^ @- @-- v1~1 v1~ x^ now Now \
     yesterday today 2026-11-01 2026-11 14:30 14:30:05 2025-01-20T14:30:05Z monday Noon; do
     exits 2 cairn checkpoint label 1 "$name"
     says "'$name' cannot be " "label $name"
@@ -62,6 +62,31 @@ for name in 42 9f3a head head~1 yesterday 2026-11-01; do
     exits 2 cairn checkpoint fork 1 --name "$name"
     says "'$name' cannot be " "fork --name $name"
 done
+# A word of hex letters may be one; where it could mean two checkpoints, it means none.
+(
+    CAIRN_STORE=$PWD/words
+    export CAIRN_STORE
+    run cairn session start w
+    exits 0 cairn checkpoint create 'one' --tag dead,face
+    exits 0 cairn checkpoint label 1 added
+    exits 0 cairn branch start decade
+    for word in added dead face decade; do
+        exits 0 cairn checkpoint show "$word"
+        matches '^debug:1-' "'$word' is what is called so"
+    done
+    for word in $(seq 400); do
+        id=$(cairn checkpoint create "n $word" -q)
+        begin=$(echo "$id" | sed -n 's/debug:[0-9]*-\([a-f]\{4\}\).*/\1/p')
+        [ -z "$begin" ] || break
+    done
+    exits 0 cairn checkpoint show "$begin"
+    exits 0 cairn checkpoint label 1 "$begin"
+    exits 2 cairn checkpoint show "$begin"
+    says "'$begin' is the name of debug:1, and the digest of ${id%%-*} begins with it: give an id"
+    echo "$tap_n $tap_failed" >counted
+)
+read -r tap_n tap_failed <counted
+rm -r words
 exits 2 cairn branch start '2 hours ago'
 says "'2 hours ago' cannot be the name of a branch: it reads as a time: give another one, such as 'build-2026-11-01'"
 is "$(cairn checkpoint list --session s --json | sed 's/.*"total":\([0-9]*\).*/\1/') $(cairn session list --json | sed 's/.*"total":\([0-9]*\).*/\1/')" '4 1' 'nothing was made'
