@@ -55,7 +55,8 @@ void json_why(const struct json_scan *in, struct str text, char out[JSON_WHY_BYT
         snprintf(what, sizeof what, "it is nested more than %d levels deep",
                  JSON_DEPTH_MOST);
     else if (in->ended)
-        snprintf(what, sizeof what, "it is not whole: something stands behind its end");
+        snprintf(what, sizeof what,
+                 "it is not whole: there is more text after its end");
     else if (at == text.len)
         snprintf(what, sizeof what, "it is not whole: it ends too early");
     snprintf(out, JSON_WHY_BYTES, "%s (byte %zu, line %zu)", what, at + 1, line);

@@ -121,7 +121,7 @@ int checkpoint_label(struct cairn_store *store, const char *id, struct clean lab
     if (!is_label(text))
         return error_set(
             error, CAIRN_EUSAGE,
-            "'%.*s' is no label: it has 1 to %d bytes, without white space "
+            "'%.*s' is not a label: it has 1 to %d bytes, without white space "
             "and commas",
             (int)utf8_fit(text, 80), text.ptr, CAIRN_LABEL_MAX - 1);
     int rc = store_begin(store, -1, error);
@@ -140,7 +140,7 @@ static int severity_parse(const char *name, uint8_t *severity,
             return 0;
         }
     return name ? error_set(error, CAIRN_EUSAGE,
-                            "'%.80s' is no severity: give info, warning or critical",
+                            "'%.80s' is not a severity: give info, warning or critical",
                             name)
                 : 0;
 }

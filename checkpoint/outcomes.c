@@ -552,11 +552,12 @@ static int keep_newest(struct cairn_store *store, uint64_t stream, uint64_t seq,
         return 0;
     if (rc || state != CAIRN_RUN_UNFINISHED)
         return rc;
-    return error_set(error, CAIRN_EUSAGE,
-                     "checkpoint workflow:%llu is kept: it is the newest of run %llu, "
-                     "which is unfinished and goes on from it; finish the run (`cairn "
-                     "resume %llu`) or give it up (`cairn cancel %llu`) first",
-                     (unsigned long long)seq, run, run, run);
+    return error_set(
+        error, CAIRN_EUSAGE,
+        "checkpoint workflow:%llu is kept: it is the newest of run %llu, "
+        "which is unfinished and continues from it; finish the run (`cairn "
+        "resume %llu`) or give it up (`cairn cancel %llu`) first",
+        (unsigned long long)seq, run, run, run);
 }
 
 struct run_identity {
@@ -595,7 +596,7 @@ const struct payload_kind outcomes_kind = {
     .root_noun = "graph",
     .root_loss = "their runs go on only with the workflow's file as it was",
     .part_lost =
-        "a repair could not save the graph of its run, which goes on only with "
+        "a repair could not save the graph of its run, which continues only with "
         "the workflow's file as it was",
     .check = check_payload,
     .describe = describe_payload,

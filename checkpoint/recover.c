@@ -575,7 +575,7 @@ static int fail_no_base(const struct recovering *r)
     const struct payload_kind *kind = r->in->kind;
     assert(r->full == 0);
     return error_set(r->error, CAIRN_EDAMAGED,
-                     "%s %llu has no undamaged checkpoint to go on from; `cairn "
+                     "%s %llu has no undamaged checkpoint to continue from; `cairn "
                      "checkpoint verify` names the damaged ones, %s",
                      kind->stream_noun, (unsigned long long)r->stream, kind->restart);
 }

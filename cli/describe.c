@@ -156,7 +156,7 @@ const char *resume_words(struct cairn_store *store, const struct cairn_run_info 
 {
     static char words[PATH_MAX];
     if (run_needs_program(store, run))
-        return "the program that began it, which has functions of it";
+        return "the program that started it, since it contains its functions";
     snprintf(words, sizeof words, "cairn resume %llu%s", (unsigned long long)run->run,
              hint);
     return words;
@@ -234,7 +234,7 @@ static int print_unfinished(void *context, const struct cairn_run_info *run)
     u->shown++;
     if (run->parent_open)
         snprintf(text, sizeof text,
-                 "run %llu of %s (%s) goes on inside task %s of run %llu", number,
+                 "run %llu of %s (%s) continues inside task %s of run %llu", number,
                  run->workflow, run_state_text(run), run->parent_task,
                  (unsigned long long)run->parent_run);
     else

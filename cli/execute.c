@@ -385,7 +385,7 @@ void say_elsewhere(const struct cairn_store *store, const struct cairn_run_info 
     char *directory =
         strndup(run->file, slash == run->file ? 1 : (size_t)(slash - run->file));
     if (directory && access(directory, F_OK) == 0)
-        say("cairn: run %llu is one of %s, and goes on there",
+        say("cairn: run %llu is one of %s, and continues there",
             (unsigned long long)run->run, directory);
     free(directory);
 }

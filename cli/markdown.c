@@ -279,7 +279,7 @@ static int look_at_run(struct of_run *run, struct cairn_store *store,
 static void put_now(FILE *file, const struct failure *failure)
 {
     if (!failure->known) {
-        fputs("; what became of it is not in this store", file);
+        fputs("; its outcome is not in this store", file);
     } else if (failure->running) {
         fprintf(file, "; attempt %u is running", failure->newest);
     } else if (failure->outcome == CAIRN_FAILED) {

@@ -22,11 +22,10 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_STORE] = TEXT("store", "DIR",
                        "the store to use (default: $CAIRN_STORE, or the .cairn "
                        "directory found here or above)"),
-    [OPT_KEY] = TEXT(
-        "key", "FILE",
-        "the file with the HMAC key; changes to the store that were made without the "
-        "key are noticed: at least 32 bytes, readable only by you (default: "
-        "$CAIRN_KEY)"),
+    [OPT_KEY] =
+        TEXT("key", "FILE",
+             "key file (at least 32 bytes, mode 0600): signs what is stored, so that "
+             "tampering is detected (default: $CAIRN_KEY)"),
     [OPT_JSON] = FLAG("json", "print JSON on stdout"),
     [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL,
                    "print only data, warnings and errors", 0, 0, 0},
@@ -206,7 +205,7 @@ static const struct option option_table[OPT_NONE] = {
              "the session, by name or number (default: $CAIRN_SESSION, or the "
              "current one of the store)"),
     [OPT_NO_SWITCH] =
-        FLAG("no-switch", "leave the current session of the store as it is"),
+        FLAG("no-switch", "do not make it the current session of the store"),
     [OPT_AFTER] = {"after", 0, OPTION_NUMBER, "TURN",
                    "only what was done after this turn", 0, INT64_MAX, 0},
     [OPT_PRIOR] =
@@ -263,8 +262,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_ONLY_ABOUT] = TEXT("about", "ID", "only those about this item"),
     [OPT_AT] =
         TEXT("at", "CHECKPOINT|TIME",
-             "as it was at this checkpoint, or at the newest one of that time or "
-             "before, not as it is now"),
+             "as it was at this checkpoint, or at the newest one that is not after "
+             "this time (default: as it is now)"),
     [OPT_SORT_ITEMS] =
         CHOICE("sort", "-number|number", "newest first (default), or oldest first"),
     [OPT_BRANCH_FROM] =
@@ -278,12 +277,9 @@ static const struct option option_table[OPT_NONE] = {
                            "context-threshold)"),
     [OPT_SUMMARY] =
         TEXT("summary", "TEXT",
-             "what an agent has to know first, of at most 500 characters; - "
-             "reads it from stdin"),
-    [OPT_DESCRIPTION] =
-        TEXT("description", "TEXT",
-             "more of it, of at most 10,000 characters; - reads it from "
-             "stdin"),
+             "what an agent must know first, at most 500 characters; - reads stdin"),
+    [OPT_DESCRIPTION] = TEXT("description", "TEXT",
+                             "more details, at most 10,000 characters; - reads stdin"),
     [OPT_CONTEXT] = {"context", 0, OPTION_PAIR, "KEY=VALUE",
                      "a part of the context, such as next='run the tests'; may be "
                      "repeated, up to 50 times",
@@ -312,7 +308,7 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_SECTION] =
         CHOICE("section",
                "hypotheses|evidence|beliefs|dependencies|gaps|notes|commands|checks",
-               "only this part of it"),
+               "print only this section"),
     [OPT_PRINT] = FLAG("print", "print a script for sh that does it, without secrets"),
     [OPT_MERGE] =
         CHOICE("take", "union|ours|theirs",
@@ -327,8 +323,7 @@ static const struct option option_table[OPT_NONE] = {
                      "lines around each change in a patch (default 3)", 0, 1000000, 0},
     [OPT_BOARD_ONLY] =
         FLAG("board-only", "restore the board, and leave the files as they are"),
-    [OPT_FILES_ONLY] =
-        FLAG("files-only", "restore the files, and leave the board as it is"),
+    [OPT_FILES_ONLY] = FLAG("files-only", "restore the files, not the board"),
     [OPT_MESSAGES_ONLY] = FLAG(
         "messages-only", "restore the end of the line of messages, and nothing else"),
     [OPT_RESTORED_PATHS] = TEXT(
@@ -336,9 +331,9 @@ static const struct option option_table[OPT_NONE] = {
         "restore only these files, and leave the board and the messages as they are: "
         "patterns as in .gitignore, from the directory of the files, separated by "
         "commas (\\, is a comma); a directory means what is below it"),
-    [OPT_RESTORE_ALL] =
-        FLAG("all", "also take back what other sessions, or nobody known, have "
-                    "changed since"),
+    [OPT_RESTORE_ALL] = FLAG(
+        "all",
+        "also take back what other sessions, or unknown programs, have changed since"),
     [OPT_FINISH] =
         FLAG("finish", "finish a restore that was interrupted, and nothing else"),
     [OPT_FORK_NAME] = TEXT(
@@ -408,9 +403,9 @@ static const struct option option_table[OPT_NONE] = {
              "the files, separated by commas (\\, is a comma); a directory means "
              "what is below it"),
     [OPT_IGNORE_CASE] = {"ignore-case", 'i', OPTION_FLAG, NULL,
-                         "letters of both cases (of ASCII) are the same", 0, 0, 0},
+                         "ignore the case of ASCII letters", 0, 0, 0},
     [OPT_FIXED] = {"fixed", 'F', OPTION_FLAG, NULL,
-                   "the pattern is looked for as it is, and is no expression", 0, 0, 0},
+                   "the pattern is plain text, not a regular expression", 0, 0, 0},
     [OPT_WORKTREE] = FLAG("worktree", "with the files as they are on disk now"),
     [OPT_COLOR] =
         CHOICE("color", "auto|always|never",
@@ -421,8 +416,8 @@ static const struct option option_table[OPT_NONE] = {
                "of a session that is started for an agent: when its work is "
                "checkpointed (default: smart)"),
     [OPT_TIME_LIMIT] = {"time-limit", 0, OPTION_TIME, "TIME",
-                        "give up after this time, and wait for no lock longer than a "
-                        "fifth of it (default: 50s)",
+                        "give up after this time; a wait for a lock may take a fifth "
+                        "of this time (default: 50s)",
                         100, 3600000, 50000},
     [OPT_PRINT_HOOKS] = FLAG("print", "only print the settings, to be pasted"),
     [OPT_REMOVE_HOOKS] = FLAG("remove", "take the entries of cairn out again"),

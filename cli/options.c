@@ -93,8 +93,8 @@ static int option_unknown(const struct command *command, const char *name, size_
     owner = first_with_option(word);
     if (command && command->most > 0 && memchr(name, ' ', n))
         report_usage(command->name,
-                     "there is no option '--%s': a text that begins with a dash comes "
-                     "behind --",
+                     "there is no option '--%s': a text that begins with a dash goes "
+                     "after --",
                      word);
     else if (command && meant)
         report_usage(command->name, "`cairn %s` has no option --%s: %s", command->name,
@@ -463,7 +463,7 @@ static int take_short(struct settings *settings, const struct command *command,
             bool text = command && command->most > 0 && strchr(argument, ' ');
             report_usage(name, "there is no option -%c%s%s", *letter,
                          text || meant ? ": " : "",
-                         text    ? "a text that begins with a dash comes behind --"
+                         text    ? "a text that begins with a dash goes after --"
                          : meant ? meant
                                  : "");
             return ARGUMENT_REFUSED;
@@ -493,7 +493,7 @@ static int take_operand(struct settings *settings, const struct command *command
     if (is_param(command, text)) {
         char *word = shell_word(text);
         report_usage(command->name,
-                     "'%s' is no operand; a parameter of the workflow is set with "
+                     "'%s' is not an operand; a parameter of the workflow is set with "
                      "--param %s",
                      text, word ? word : "NAME=VALUE");
         free(word);

@@ -31,7 +31,7 @@ static int find_target(struct target_file *target, const char *command)
     bool there = stat(target->name, &target->old) == 0;
     int sys = errno;
     if (there && !S_ISREG(target->old.st_mode))
-        return report_usage(command, "%s is no file: - is stdout", target->name);
+        return report_usage(command, "%s is not a file: - is stdout", target->name);
     if (!there && (sys != ENOENT || lstat(target->name, &link) == 0))
         return fail(target, sys);
     if (!there)

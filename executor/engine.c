@@ -198,7 +198,7 @@ static void report_begin(struct engine *e)
         snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undoing.n,
                  e->undoing.n == 1 ? "" : "s", (unsigned long long)e->run.row.run);
     else if (r->recovered)
-        snprintf(text, sizeof text, "going on with run %llu: %s",
+        snprintf(text, sizeof text, "continuing run %llu: %s",
                  (unsigned long long)e->run.row.run, count_to_run(d, count));
     else if (r->from_seq)
         snprintf(text, sizeof text,

@@ -70,7 +70,7 @@ static const char *first_open_need(const struct run_view *v, uint32_t task)
 static int refuse_run(const struct run_view *v, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EUSAGE,
-                     "run %llu is %s; go on with it first: `cairn resume %llu "
+                     "run %llu is %s; continue it first: `cairn resume %llu "
                      "--no-wait`",
                      (unsigned long long)v->row.run, cairn_run_state_name(v->row.state),
                      (unsigned long long)v->row.run);
@@ -654,10 +654,11 @@ static int by_key(const void *a, const void *b)
 static int check_key(const char *key, struct cairn_error *error)
 {
     if (!str_is_env_name(str_of(key)))
-        return error_set(error, CAIRN_EUSAGE,
-                         "`%.200s` is no name of a value: it has letters, digits and "
-                         "_, and does not begin with a digit",
-                         key);
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "`%.200s` is not a name of a value: it has letters, digits and "
+            "_, and does not begin with a digit",
+            key);
     if (strlen(key) > LIMIT_NAME_BYTES)
         return error_set(error, CAIRN_ELIMIT,
                          "the name of a value is longer than %d bytes",

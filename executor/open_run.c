@@ -417,7 +417,7 @@ static int check_source(struct engine *e, struct cairn_error *error)
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, rc,
                          "checkpoint workflow:%llu was deleted just now, so no run can "
-                         "go on from it",
+                         "continue from it",
                          (unsigned long long)r->from_seq);
     return rc;
 }
@@ -858,7 +858,7 @@ static int check_functions(const struct engine *e, struct cairn_error *error)
         return 0;
     return error_set(error, CAIRN_EUSAGE,
                      "run %llu has functions of a program: start that program, which "
-                     "goes on with it",
+                     "continues it",
                      (unsigned long long)e->run.situation.recorded.row.run);
 }
 

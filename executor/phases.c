@@ -247,7 +247,7 @@ void engine_give_up(struct engine *e)
 {
     enum { PAUSE_NS = 10000000 };
     int64_t since_ns = loop_now_ns(e);
-    halt_run(e, HALT_KILL, "ending running tasks: the run cannot go on");
+    halt_run(e, HALT_KILL, "ending running tasks: the run cannot continue");
     recall_all(e);
     while (e->jobs.running) {
         take_requests(e);

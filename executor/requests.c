@@ -87,7 +87,7 @@ static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
             rc = store_command_taken(w->store, w->command->id, &w->taken, error);
     }
     if (rc) {
-        error_context(error, "it is stored and counts when the run goes on, but");
+        error_context(error, "it is stored and counts when the run continues, but");
         return rc;
     }
     if (w->taken || w->kept)
@@ -95,7 +95,7 @@ static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
     return error_set(
         error, CAIRN_EBUSY,
         "it is stored, but the process that owns the workflow (%lld on "
-        "%.*s) has not taken it yet; it counts as soon as run %llu goes on",
+        "%.*s) has not taken it yet; it counts as soon as run %llu continues",
         (long long)w->row.owner_pid, (int)w->row.owner_host.len,
         w->row.owner_host.ptr ? w->row.owner_host.ptr : "",
         (unsigned long long)w->command->run);

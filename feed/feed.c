@@ -312,7 +312,7 @@ static int go_to(struct telling *t, const char *position)
     return error_set(t->error, CAIRN_EUSAGE,
                      good ? "the store has lost events since the position '%.80s': "
                             "begin again without it"
-                          : "'%.80s' is no position in this store",
+                          : "'%.80s' is not a position in this store",
                      position);
 }
 

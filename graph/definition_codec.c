@@ -768,7 +768,7 @@ static int get_all(struct decoder *d, struct cairn_error *error)
     if (d->reader.failed ||
         memcmp(start.ptr, DEFINITION_MAGIC, DEFINITION_MAGIC_BYTES) != 0)
         return error_set(error, CAIRN_EDAMAGED,
-                         "the stored workflow definition is no such thing");
+                         "the stored workflow definition is not one");
     if (d->version < 1 || d->version > DEFINITION_VERSION)
         return error_set(error, CAIRN_EDAMAGED,
                          "the stored workflow definition has the unknown version %llu",

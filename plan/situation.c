@@ -175,8 +175,9 @@ static int completed_since(struct loader *l, const struct attempt_row *row, bool
     return rc;
 }
 
-/* Did a check judge the attempt `row`, or is it or that of now one of a check or an undo
- * command? These look anew; and a check that said no asks for the whole work again. */
+/* Did a check judge the attempt `row`, or is it or that of now one of a check or an
+ * undo command? These look anew; and a check that said no asks for the whole work
+ * again. */
 static int is_judged(struct loader *l, const struct attempt_row *row)
 {
     struct attempt_row here = {0};
@@ -336,7 +337,8 @@ static int situation_notice_parent(struct loader *l)
     if (l->s->inside.run && l->s->recorded.row.state == CAIRN_RUN_COMPLETED)
         return notice_completed_inside(l, &parent);
     if (l->s->inside.run) {
-        situation_add_notice(l->s, "task %s of run %llu began run %llu, which goes on",
+        situation_add_notice(l->s,
+                             "task %s of run %llu began run %llu, which continues",
                              parent.id, (unsigned long long)parent.run, run);
         return 0;
     }
@@ -471,7 +473,7 @@ static int load_recovery(struct loader *l)
     if (s->recorded.row.keyed && !store_key(l->store) && !l->as_is)
         situation_add_notice(
             s,
-            "run %llu is recorded with a key: to go on with it, give the "
+            "run %llu is recorded with a key: to continue it, give the "
             "key with --key FILE or CAIRN_KEY",
             (unsigned long long)s->recorded.row.run);
     for (size_t i = 0; i < s->recorded.recovery.n_damaged; i++)

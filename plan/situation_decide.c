@@ -235,7 +235,7 @@ static int refuse_change(struct loader *l)
     return error_set(
         l->error, CAIRN_ECHANGED,
         "the workflow was edited since it was recorded: %u changed, %u new, "
-        "%u removed tasks\nsee `cairn plan`; go on with --on-change=rerun "
+        "%u removed tasks\nsee `cairn plan`; continue with --on-change=rerun "
         "or --on-change=keep",
         d->changed, d->added, d->removed);
 }
@@ -253,10 +253,10 @@ static void notice_changes(struct loader *l)
     struct str file = l->w->definition.file;
     if (s->recorded.row.run && file.len && s->recorded.row.file.len &&
         !str_equal(file, s->recorded.row.file))
-        situation_add_notice(s, "run %llu was started from %.*s and goes on with %.*s",
-                             (unsigned long long)s->recorded.row.run,
-                             (int)s->recorded.row.file.len, s->recorded.row.file.ptr,
-                             (int)file.len, file.ptr);
+        situation_add_notice(
+            s, "run %llu was started from %.*s and continues with %.*s",
+            (unsigned long long)s->recorded.row.run, (int)s->recorded.row.file.len,
+            s->recorded.row.file.ptr, (int)file.len, file.ptr);
     for (uint32_t i = 0; i < l->w->definition.n_notes; i++)
         situation_add_notice(s, "%s", l->w->definition.notes[i].ptr);
     uint32_t changed = d->changed - d->kept;

@@ -246,7 +246,7 @@ static int report_unseen(const struct cleanup *cleanup, struct cairn_error *erro
 {
     assert(cleanup->unseen);
     return error_sys(error, cleanup->unseen,
-                     "cannot see in %s whether another process goes on with run "
+                     "cannot see in %s whether another process continues run "
                      "%" PRIu64,
                      cleanup->claims.live_dir, cleanup->claims.run);
 }
@@ -392,7 +392,7 @@ static int check_elsewhere(const struct cleanup_order *order, struct cairn_error
     return error_set(error, CAIRN_EBUSY,
                      "tasks of run %" PRIu64
                      " still run in another PID namespace (a container), where they "
-                     "cannot be ended or taken over from here: go on with the run "
+                     "cannot be ended or taken over from here: continue the run "
                      "there, or end them there",
                      order->run);
 }

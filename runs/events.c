@@ -309,7 +309,7 @@ static void describe_listed_task(struct list_display *l, uint32_t task)
                  (unsigned long long)row->run,
                  shell_word_in(word, sizeof word, str_of(t->event.task)));
         set_words(t, "task_unknown",
-                  "was interrupted, and nobody knows how far it came: %s decides",
+                  "was interrupted, and its outcome is unknown: %s decides",
                   has_check(l, task) ? "its check" : command);
     } else if (row->argument) {
         t->event.outcome = CAIRN_EXCLUDED;

@@ -118,7 +118,7 @@ static int find_output(struct lookup *l, struct node_range range,
     const struct result *result;
     *out = (struct value){.type = VALUE_MISSING, .text = STR("")};
     if (range.n != 1)
-        out->text = STR("it is a group: need one member of it");
+        out->text = STR("it is a group: need one of its members");
     else if (l->states->outcome[node_at(range, 0)] != CAIRN_COMPLETED)
         out->text = STR("that task has not completed");
     if (range.n != 1 || l->states->outcome[node_at(range, 0)] != CAIRN_COMPLETED)

@@ -66,7 +66,7 @@ int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
 int run_no_checkpoint(uint64_t run, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EDAMAGED,
-                     "run %llu has no checkpoint left, so there is nothing to go on "
+                     "run %llu has no checkpoint left, so there is nothing to continue "
                      "from; start again with `cairn run FILE --fresh`",
                      (unsigned long long)run);
 }
@@ -123,7 +123,7 @@ int states_graph_load(struct cairn_store *store, uint64_t run,
     int rc = graph_load(store, digest, definition, graph, &why);
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
         return error_set(error, CAIRN_EDAMAGED,
-                         "%s; run %llu goes on only with the workflow's file as it "
+                         "%s; run %llu continues only with the workflow's file as it "
                          "was, and `cairn run FILE --fresh` begins another run",
                          why.text, (unsigned long long)run);
     return rc ? error_set(error, rc, "%s", why.text) : 0;
@@ -629,7 +629,7 @@ static int refuse_other_params(const struct run_row *row, const char *path,
     struct cairn_error why = *error;
     buf_shell_word(&file, str_of(path));
     int rc = error_set(error, CAIRN_EUSAGE,
-                       "%s\nrun %llu goes on with the params that it has: take back "
+                       "%s\nrun %llu continues with the params that it has: take back "
                        "that edit, or begin a new run with `cairn run %s --fresh`",
                        why.text, (unsigned long long)row->run,
                        file.failed ? "FILE" : file.data);

@@ -69,7 +69,7 @@ static int read_block(struct lines *lines, struct str end, struct str *value,
     struct str line;
     if (end.len == 0)
         return error_set(error, CAIRN_EWORKFLOW,
-                         "line %u: after << stands the line that ends the value",
+                         "line %u: << must be followed by the line that ends the value",
                          begun);
     while (next_line(lines, &line)) {
         if (str_equal(line, end)) {
@@ -664,6 +664,6 @@ void verdict_of(int exit_code, struct str out, uint32_t min_permille,
     }
     snprintf(verdict->text, sizeof verdict->text, "%s",
              answer == ANSWER_NO_OBJECT
-                 ? "the last line of its check begins with { and is no JSON object"
+                 ? "the last line of its check begins with { and is not a JSON object"
                  : "the answer of its check has no `confidence` from 0 to 1");
 }

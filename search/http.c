@@ -152,7 +152,7 @@ static const char *reason(CURLcode result, const struct receiving *receiving)
         return "its answer is too long";
     switch (result) {
     case CURLE_COULDNT_CONNECT:
-        return "nobody answers there";
+        return "no server answers there";
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
         return "its name is not known";

@@ -40,7 +40,7 @@ static int read_vector(struct answer *answer, const json_t *numbers, float *out,
         double value = json_number_value(number);
         if (!json_is_number(number) || !(value > -1e6 && value < 1e6))
             return refuse(why,
-                          "its answer has something in a vector that is no number");
+                          "its answer has something in a vector that is not a number");
         out[i] = (float)value;
     }
     return 0;
@@ -93,7 +93,7 @@ static int answer_read(struct answer *answer, struct str json, char why[SERVICE_
     const json_t *data = json_object_get(root, "data");
     int rc = 0;
     if (!root)
-        rc = refuse(why, "its answer is no JSON");
+        rc = refuse(why, "its answer is not JSON");
     else if (!json_is_array(data) || json_array_size(data) != answer->n)
         rc = refuse(why, "its answer has other vectors than were asked for");
     for (size_t i = 0; i < answer->n && !rc; i++)

@@ -120,7 +120,7 @@ int outside_check(const struct outside *outside, const struct outside_text *text
     const char *remedy = text->remedy ? text->remedy : "leave it out";
     if (!place.name.len)
         return error_set(error, CAIRN_EUSAGE,
-                         "what stands at byte %zu of %s looks like a secret, and %s: "
+                         "the text at byte %zu of %s looks like a secret, and %s: "
                          "%s",
                          place.from, text->what, why, remedy);
     return error_set(error, CAIRN_EUSAGE,

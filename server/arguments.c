@@ -121,7 +121,7 @@ static void unknown_member(struct form *form, const char *key)
         if (!form->out->read_only || !form->slots[i].property->stores)
             names[n++] = form->slots[i].property->name;
     near = form->nearest(key, names);
-    problem(form, key, "is no field of it");
+    problem(form, key, "is not one of its fields");
     if (near)
         buf_format(text, "; did you mean \"%s\"?", near);
     else {

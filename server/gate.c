@@ -70,7 +70,7 @@ static bool agrees(const char *header, const char *name, const char *text,
     if (header && is_value(header, text))
         return true;
     snprintf(why, 160, "the header %s %s", name,
-             header ? "does not say what the request says" : "is required");
+             header ? "differs from the request" : "is required");
     return false;
 }
 
@@ -228,7 +228,7 @@ unsigned gate_check(const struct gate *gate, const struct knock *knock,
                     const char **why)
 {
     /* Who reads another one of two than somebody before us would let it pass. */
-    *why = "a header is there twice that may be there once";
+    *why = "a header occurs twice that may occur once";
     if (knock->twice)
         return 400;
     *why = "this server is not called so (the header Host): see --allow-host";
@@ -315,7 +315,7 @@ static char *read_token(int fd, const char *path, char why[512])
     ssize_t n;
     size_t length;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-        return wrong(why, path, "is no file");
+        return wrong(why, path, "is not a file");
     if (info.st_uid != geteuid())
         return wrong(why, path, "belongs to another user");
     if (info.st_mode & 077)

@@ -16,7 +16,7 @@ static const struct prompt {
 } prompts[] = {
     {"resume-work",
      "Go on where work was left",
-     "Gives you what was saved in a checkpoint, to go on with an empty context",
+     "Gives you what was saved in a checkpoint, to continue with an empty context",
      {"checkpoint", "resume", NULL},
      {{"level", "--level=", "summary, context (default) or full"},
       {"session", "--session=", "The debugging session (default: the current one)"},
@@ -156,8 +156,9 @@ void prompts_get(struct server *server, struct request *request)
         value_each(given, is_argument, &named);
     if (!prompt || named.wrong) {
         if (prompt)
-            buf_format(&text, "%s: \"%.80s\" is no argument of it, or no string", name,
-                       named.wrong);
+            buf_format(&text,
+                       "%s: \"%.80s\" is not one of its arguments, or not a string",
+                       name, named.wrong);
         else
             buf_format(&text, "there is no prompt %.80s",
                        name ? name : "without a name");

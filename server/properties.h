@@ -70,10 +70,11 @@
     }
 #define LIMIT WHOLE("limit", 1, 100, "At most so many (default: 10)")
 #define OFFSET WHOLE("offset", 0, NUMBER_MAX, "Leave out so many first (default: 0)")
-#define CHECKPOINT(about_)                                                          \
-    {                                                                               \
-        .name = "checkpoint", .also = "checkpoint_id|id", .kind = PROPERTY_TEXT,    \
-        .about = about_ " (its id, a prefix of it, or its number such as debug:42)" \
+#define CHECKPOINT(about_)                                                         \
+    {                                                                              \
+        .name = "checkpoint", .also = "checkpoint_id|id", .kind = PROPERTY_TEXT,   \
+        .about =                                                                   \
+            about_ " (its id, a prefix of the id, or its number such as debug:42)" \
     }
 #define RUN(about_) WHOLE("run", 1, NUMBER_MAX, about_)
 

@@ -16,10 +16,10 @@ static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
                                        "2024-11-05", "2024-10-07", NULL};
 static const char instructions[] =
     "cairn keeps runs of workflows and debugging sessions in a durable store. "
-    "session_show says how a session stands; checkpoint_save keeps what you know "
+    "session_show reports the state of a session; checkpoint_save keeps what you know "
     "before your context is full or before something risky, and checkpoint_resume "
     "gives it back. run_start returns at once; run_status, run_log and run_explain say "
-    "what became of it. checkpoint_restore changes nothing without confirm: true.";
+    "its outcome. checkpoint_restore changes nothing without confirm: true.";
 
 /* ---- The state ---- */
 
@@ -374,7 +374,7 @@ static void handle_message(struct server *server, const struct route *route,
     else
         server_refuse_reply(
             server, &reply, ERROR_REQUEST,
-            "this is no request of JSON-RPC 2.0: \"jsonrpc\" is \"2.0\", "
+            "this is not a request of JSON-RPC 2.0: \"jsonrpc\" is \"2.0\", "
             "\"method\" a string, \"id\" a string or a number",
             NULL);
 }

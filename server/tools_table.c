@@ -81,7 +81,7 @@ static const struct tool tools[] = {
     {.name = "checkpoint_save",
      .title = "Save a checkpoint",
      .about = "Stores the whole state of the debugging session (board, files as its "
-              "settings say, messages) as a checkpoint, with what you need to go on "
+              "settings say, messages) as a checkpoint, with what you need to continue "
               "with an empty context: summary, context, full state. Secrets are taken "
               "out of every text first. Call it before something risky, and before "
               "your context is full. \"made\" says whether one was made.",
@@ -97,7 +97,7 @@ static const struct tool tools[] = {
           .kind = PROPERTY_TEXT,
           .empty = true,
           .about =
-              "What somebody who goes on has to know first, at most 500 characters. "
+              "What somebody who continues has to know first, at most 500 characters. "
               "Required, unless there is a message"},
          {.name = "message",
           .also = "name",
@@ -107,7 +107,7 @@ static const struct tool tools[] = {
          {.name = "description",
           .kind = PROPERTY_TEXT,
           .empty = true,
-          .about = "More of it, at most 10,000 characters"},
+          .about = "More details, at most 10,000 characters"},
          {.name = "context",
           .kind = PROPERTY_NOTES,
           .empty = true,
@@ -137,7 +137,7 @@ static const struct tool tools[] = {
                 "manual|compaction-warning|code-modified|tool-call|significant-time|"
                 "files-settled|context-threshold",
                 "What it is made for (default: manual)"),
-         FLAG("auto_created", "For older clients: nobody asked for it"),
+         FLAG("auto_created", "For older clients: created automatically"),
          {.name = "metadata",
           .kind = PROPERTY_PAIRS,
           .about = "For older clients: more parts of the context"},
@@ -164,7 +164,7 @@ static const struct tool tools[] = {
          TEXT("workflow", "Only those of runs of this workflow"),
          TEXT("tag", "Only those of sessions with this tag"),
          TEXT("label", "Only those with this label"),
-         FLAG("auto_only", "Only those that nobody asked for"), LIMIT, OFFSET,
+         FLAG("auto_only", "Only those created automatically"), LIMIT, OFFSET,
          CHOICE("sort", "-seq|seq|-created|created",
                 "Newest first (default), or oldest"),
          {.name = "sort_by",
@@ -204,16 +204,17 @@ static const struct tool tools[] = {
      .shape = FOUND_SHAPE},
     {.name = "checkpoint_resume",
      .title = "Go on from a checkpoint",
-     .about = "Gives back what checkpoint_save was given to go on with: the summary; "
-              "with level context (default) also the context; with level full also the "
-              "full state, the board and the last messages. Changes nothing.",
+     .about =
+         "Gives back what checkpoint_save was given to continue with: the summary; "
+         "with level context (default) also the context; with level full also the "
+         "full state, the board and the last messages. Changes nothing.",
      .set = TOOLSET_CHECKPOINT,
      .hints = HINT_READ_ONLY,
      CALLS("checkpoint resume --contextd --level={level} --session={session} -- "
            "{checkpoint}"),
      PROPERTIES(
          CHECKPOINT(
-             "The checkpoint to go on from; default: the newest one with a context"),
+             "The checkpoint to continue from; default: the newest one with a context"),
          {.name = "level",
           .also = "resume_level",
           .kind = PROPERTY_CHOICE,
@@ -291,7 +292,7 @@ static const struct tool tools[] = {
          WORDS("paths",
                "Only these files: patterns as in .gitignore (default: all files)"),
          FLAG("board_only", "Only the board; files stay as they are"),
-         FLAG("files_only", "Only the files; the board stays as it is"),
+         FLAG("files_only", "Restore the files, not the board"),
          FLAG("messages_only", "Only the end of the line of messages"),
          FLAG("all",
               "Also what other sessions have changed since: otherwise that stays, and "
@@ -309,7 +310,7 @@ static const struct tool tools[] = {
      CALLS("checkpoint fork --name={name} --to={to} --session={session} -- "
            "{checkpoint*}"),
      PROPERTIES(
-         CHECKPOINT("The checkpoint to go on from"),
+         CHECKPOINT("The checkpoint to continue from"),
          TEXT("name", "Name of the new branch, or with \"to\" of the new session"),
          TEXT("to", "A new or empty directory for the files, and a session for it"),
          SESSION, DIRECTORY),
@@ -612,7 +613,7 @@ static const struct tool tools[] = {
     {.name = "run_start",
      .title = "Run a workflow",
      .about = "Starts a workflow, or resumes its unfinished run, and returns at once "
-              "with the number of the run, which goes on by itself, also after this "
+              "with the number of the run, which continues by itself, also after this "
               "server has ended. Then: run_status, run_log, run_cancel.",
      .set = TOOLSET_RUN,
      .hints = HINT_RUNS,
@@ -655,8 +656,9 @@ static const struct tool tools[] = {
      .shape = "runs:a total:i limit:i offset:i"},
     {.name = "run_status",
      .title = "State of a run",
-     .about = "Says how a run stands: its state, counts, and the tasks that failed (or "
-              "every task).",
+     .about =
+         "Reports the state of a run: its state, counts, and the tasks that failed (or "
+         "every task).",
      .set = TOOLSET_RUN,
      .hints = HINT_READ_ONLY,
      CALLS("status --tasks?{tasks} -- {run}"),
@@ -733,15 +735,14 @@ static const struct tool tools[] = {
      .title = "Decide an unknown outcome",
      .about = "Decides what became of a task that must not run twice and was "
               "interrupted, or had completed before what it needs ran again. Look "
-              "first: nothing of it can be found out by cairn.",
+              "first: cairn cannot find out its outcome.",
      .set = TOOLSET_RUN,
      .hints = HINT_DESTRUCTIVE,
      CALLS("resolve -- {run*} {task*} {outcome*}"),
      PROPERTIES(
          RUN("The run"),
          TEXT("task", "A task that must not run twice, and whose outcome is unknown"),
-         CHOICE("outcome", "done|failed|rerun",
-                "What became of it, as you have found out"),
+         CHOICE("outcome", "done|failed|rerun", "Its outcome, as you have found out"),
          DIRECTORY),
      .shape = "run:i task:s"},
     {.name = "run_undo",
@@ -948,7 +949,7 @@ static const struct tool tools[] = {
      PROPERTIES(TEXT("pattern", "What is looked for in all versions of all files"),
                 CHECKPOINT("Only as it was there"),
                 FLAG("ignore_case", "Letters of both cases are the same"),
-                FLAG("fixed", "The pattern is looked for as it is"),
+                FLAG("fixed", "The pattern is plain text, not a regular expression"),
                 WORDS("paths", "Only these files: patterns as in .gitignore"), SESSION,
                 DIRECTORY),
      .shape = "matches:a checkpoints:i"},
@@ -1140,8 +1141,8 @@ static const struct tool tools[] = {
          CONFIRM, SESSION, DIRECTORY),
      .shape = "dry_run:b total:i kept:i deleted:i"},
     {.name = "checkpoint_recover",
-     .title = "How to go on after damage",
-     .about = "Says what to do to go on from the newest valid checkpoint.",
+     .title = "How to continue after damage",
+     .about = "Says what to do to continue from the newest valid checkpoint.",
      .set = TOOLSET_STORE,
      .hints = HINT_READ_ONLY | HINT_STATUS,
      CALLS("checkpoint recover --session={session}"),

@@ -96,7 +96,7 @@ static int refuse_json(const struct json_scan *in, struct str json,
     if (json.len == 0)
         return error_set(error, CAIRN_EUSAGE, "stdin is empty: %s", wanted);
     if (token != JSON_BAD)
-        return error_set(error, CAIRN_EUSAGE, "it is no JSON object: %s", wanted);
+        return error_set(error, CAIRN_EUSAGE, "it is not a JSON object: %s", wanted);
     json_why(in, json, why);
     return error_set(error, CAIRN_EUSAGE, "%s: %s", why, wanted);
 }

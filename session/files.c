@@ -669,7 +669,7 @@ int files_root_name(struct cairn_store *store, const char *directory, struct buf
     if (rc)
         return rc;
     if (!is_directory(root))
-        rc = error_set(error, CAIRN_EUSAGE, "%s is no directory", directory);
+        rc = error_set(error, CAIRN_EUSAGE, "%s is not a directory", directory);
     if (!rc)
         rc = files_path_name(store, root, out, error);
     free(root);

@@ -39,7 +39,7 @@ struct setting {
 
 static int refuse(const struct setting *s, const char *what)
 {
-    return error_set(s->error, CAIRN_EUSAGE, "'%.*s' is no valid %s: %s",
+    return error_set(s->error, CAIRN_EUSAGE, "'%.*s' is not a valid %s: %s",
                      (int)utf8_fit(s->text, 80), s->text.ptr, s->field->name, what);
 }
 
@@ -679,7 +679,7 @@ static int choose(struct view *view, const struct cairn_item_filter *filter,
     uint8_t only = filter->kind ? item_kind_parse(filter->kind) : 0;
     int rc = 0;
     if (filter->kind && !only)
-        return error_set(error, CAIRN_EUSAGE, "'%.80s' is no kind of item",
+        return error_set(error, CAIRN_EUSAGE, "'%.80s' is not a kind of item",
                          filter->kind);
     if (filter->by_score && only != ITEM_GAP && only != ITEM_HYPOTHESIS)
         return error_set(error, CAIRN_EUSAGE, "only gaps and hypotheses have a score");

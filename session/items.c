@@ -387,10 +387,11 @@ static int set_usual(struct editing *e)
 
 static int refuse_kind(const char *kind, struct cairn_error *error)
 {
-    return error_set(error, CAIRN_EUSAGE,
-                     "'%.80s' is no kind of item: give hypothesis, evidence, belief, "
-                     "dependency, gap, note or check",
-                     kind);
+    return error_set(
+        error, CAIRN_EUSAGE,
+        "'%.80s' is not a kind of item: give hypothesis, evidence, belief, "
+        "dependency, gap, note or check",
+        kind);
 }
 
 /* What is to be done with an item. */
@@ -547,7 +548,7 @@ static int find_belief(struct impact *i, const char *id, uint32_t *place)
     if (rc)
         return rc;
     if (ref.kind != ITEM_BELIEF)
-        return error_set(i->error, CAIRN_EUSAGE, "%s is no belief", id);
+        return error_set(i->error, CAIRN_EUSAGE, "%s is not a belief", id);
     *place = section_place(&i->beliefs, ref.n);
     return board_find(&i->live.board, ref)
                ? 0

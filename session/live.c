@@ -448,10 +448,9 @@ int live_check_open(const struct live *live, struct cairn_error *error)
         return 0;
     struct str name = clean_str(live->row.name);
     char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
-    return error_set(
-        error, CAIRN_EUSAGE,
-        "session %.*s has ended: `cairn session switch %s` goes on with it",
-        (int)name.len, name.ptr, shell_word_in(word, sizeof word, name));
+    return error_set(error, CAIRN_EUSAGE,
+                     "session %.*s has ended: `cairn session switch %s` continues it",
+                     (int)name.len, name.ptr, shell_word_in(word, sizeof word, name));
 }
 
 /* ---- Branches ---- */

@@ -532,7 +532,7 @@ int context_encode(struct context *context, struct buf *out, struct cairn_error 
     if (!has_order(context))
         return error_set(error, CAIRN_EUSAGE,
                          "two keys of the context are the same (secrets in them were "
-                         "taken out)");
+                         "removed)");
     put(context, out);
     return buf_check(out, error);
 }

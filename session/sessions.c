@@ -348,7 +348,8 @@ static int keep_sessions_set(struct cairn_store *store, const char *value,
         !str_to_u64((struct str){value, n - 1}, &days) || days < 1 ||
         days > KEEP_DAYS_MOST)
         return error_set(error, CAIRN_EUSAGE,
-                         "'%.80s' is no value of " KEEP_SESSIONS ": give days, such as "
+                         "'%.80s' is not a value of " KEEP_SESSIONS
+                         ": give days, such as "
                          "30d (1d to %dd), or off",
                          value, KEEP_DAYS_MOST);
     snprintf(text, sizeof text, "%" PRIu64, days);
@@ -460,7 +461,8 @@ int session_check_name(const char *what, struct str name, struct cairn_error *er
     for (size_t n = 1; at < end && n; at += n) {
         n = utf8_next(at, end, &code);
         if (!n || code < 0x20 || (code >= 0x7f && code < 0xa0))
-            return refuse_name(what, name, "it has characters that are no text", error);
+            return refuse_name(what, name, "it has characters that are not text",
+                               error);
     }
     return 0;
 }

@@ -301,7 +301,7 @@ static int set_time(struct str value, bool may_be_off, const char *name, int64_t
     return time_parse(value, ns)
                ? 0
                : error_set(error, CAIRN_EUSAGE,
-                           "'%.*s' is no value of %s: give a time such as 300s or "
+                           "'%.*s' is not a value of %s: give a time such as 300s or "
                            "1h30m, at most 366 days%s",
                            (int)utf8_fit(value, 80), value.ptr, name,
                            may_be_off ? ", or off" : "");
@@ -314,10 +314,11 @@ static int set_redact(struct session_settings *settings, struct str value,
     if (str_equal(value, STR("off")))
         value.len = 0;
     if (!is_name_list(value))
-        return error_set(error, CAIRN_EUSAGE,
-                         "'%.*s' is no value of redact: give the names of environment "
-                         "variables, each once, with commas between them, or off",
-                         (int)utf8_fit(value, 80), value.ptr);
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "'%.*s' is not a value of redact: give the names of environment "
+            "variables, each once, with commas between them, or off",
+            (int)utf8_fit(value, 80), value.ptr);
     settings->redact = value;
     return 0;
 }
@@ -330,7 +331,7 @@ static int set_environment(struct session_settings *settings, struct str value,
         value.len = 0;
     if (!is_pattern_list(value))
         return error_set(error, CAIRN_EUSAGE,
-                         "'%.*s' is no value of environment: give the names of "
+                         "'%.*s' is not a value of environment: give the names of "
                          "environment variables, each once, with commas between them "
                          "(NAME* for all that begin with NAME), or off",
                          (int)utf8_fit(value, 80), value.ptr);
@@ -344,9 +345,10 @@ static int set_number(struct str value, uint32_t most, const char *name, uint32_
     uint64_t number = 0;
     bool off = str_equal(value, STR("off"));
     if (!off && (!str_to_u64(value, &number) || number < 1 || number > most))
-        return error_set(error, CAIRN_EUSAGE,
-                         "'%.*s' is no value of %s: give a number from 1 to %u, or off",
-                         (int)utf8_fit(value, 80), value.ptr, name, most);
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "'%.*s' is not a value of %s: give a number from 1 to %u, or off",
+            (int)utf8_fit(value, 80), value.ptr, name, most);
     *out = (uint32_t)number;
     return 0;
 }
@@ -356,7 +358,7 @@ static int set_hourly(struct str value, bool *hourly, struct cairn_error *error)
     bool off = str_equal(value, STR("off"));
     if (!off && !str_equal(value, STR("on")))
         return error_set(error, CAIRN_EUSAGE,
-                         "'%.*s' is no value of keep-hourly: give on or off",
+                         "'%.*s' is not a value of keep-hourly: give on or off",
                          (int)utf8_fit(value, 80), value.ptr);
     *hourly = !off;
     return 0;
@@ -370,10 +372,11 @@ static int set_tags(struct str value, struct str *tags, struct cairn_error *erro
     else if (!value.len)
         value = STR(","); /* refused */
     if (!is_text_list(value, CHECKPOINT_TAG_BYTES))
-        return error_set(error, CAIRN_EUSAGE,
-                         "'%.*s' is no value of keep-tag: give tags, each once, with "
-                         "commas between them, or off",
-                         (int)utf8_fit(value, 80), value.ptr);
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "'%.*s' is not a value of keep-tag: give tags, each once, with "
+            "commas between them, or off",
+            (int)utf8_fit(value, 80), value.ptr);
     *tags = value;
     return 0;
 }
@@ -405,7 +408,7 @@ static int set_switch(struct session_settings *settings, struct str name,
                          (int)utf8_fit(name, 80), name.ptr);
     if (!off && !str_equal(value, STR("on")))
         return error_set(error, CAIRN_EUSAGE,
-                         "'%.*s' is no value of %s: give on or off",
+                         "'%.*s' is not a value of %s: give on or off",
                          (int)utf8_fit(value, 80), value.ptr, trigger_name(trigger));
     uint32_t bit = 1u << trigger;
     settings->triggers.off =
@@ -571,7 +574,7 @@ static int set_later(struct session_settings *settings, struct str name,
     if (n != SETTING_FILES && str_equal(value, str_of(laters[n].usual)))
         value.len = 0;
     else if (value.len ? !later_is_value(n, value) : n != SETTING_FILES)
-        return error_set(error, CAIRN_EUSAGE, "'%.*s' is no value of %s: give %s",
+        return error_set(error, CAIRN_EUSAGE, "'%.*s' is not a value of %s: give %s",
                          (int)utf8_fit(value, 80), value.ptr, laters[n].name,
                          laters[n].wants);
     settings->later[n] = value;

@@ -125,7 +125,7 @@ static int give_kept(struct steps *steps, const struct cairn_variable *variable)
     add_name(&steps->text, variable->name);
     buf_text(&steps->text, variable->partial
                                ? " was set; its value was not stored whole"
-                               : " was set; that is no name for a shell");
+                               : " was set; that is not a name for a shell");
     return give(steps, CAIRN_STEP_MANUAL);
 }
 

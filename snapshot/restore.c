@@ -284,7 +284,7 @@ static int dispose_name(struct restore *r, const char *name, bool begun)
             return rc;
         if (renameat(r->stage, name, r->stage, staged_name(staged, (size_t)change)) !=
             0)
-            return place_error(r, errno, r->changes[change].path, "going on with");
+            return place_error(r, errno, r->changes[change].path, "continuing with");
     }
     return old_dispose(r, (size_t)change);
 }

@@ -294,12 +294,13 @@ static int add_above(struct finding *f, struct str path)
     for (size_t i = 0; i < f->n_above && !rc; i++) {
         const struct restore_change *above = &f->above[i];
         bool stands = !above->before.kind || above->before.kind == TREE_DIRECTORY;
-        rc = !stands
-                 ? error_set(f->restore->error, CAIRN_EUSAGE,
-                             "%.300s lies in %.300s, which is no directory now: name "
-                             "that, too; nothing was changed",
-                             path.ptr, above->path.ptr)
-                 : add_change(f, above);
+        rc =
+            !stands
+                ? error_set(f->restore->error, CAIRN_EUSAGE,
+                            "%.300s lies in %.300s, which is not a directory now: name "
+                            "that, too; nothing was changed",
+                            path.ptr, above->path.ptr)
+                : add_change(f, above);
     }
     f->n_above = 0;
     return rc;

@@ -94,8 +94,8 @@ static int bad(const struct compiling *c, const char *why)
 {
     return error_set(
         c->error, CAIRN_EUSAGE,
-        "the pattern is no extended regular expression: %s (at byte %zu); -F "
-        "looks for it as it is",
+        "the pattern is not an extended regular expression: %s (at byte %zu); -F "
+        "searches for it as plain text",
         why, c->at + 1);
 }
 

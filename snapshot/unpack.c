@@ -96,7 +96,7 @@ int unpack_check(struct unpack *u)
     if (S_ISLNK(st.st_mode))
         why = "is a link";
     else if (!S_ISDIR(st.st_mode))
-        why = "is no directory";
+        why = "is not a directory";
     else if (st.st_dev != above.st_dev)
         why = "is where another file system begins (name a directory in it)";
     int empty = why ? 1 : is_empty(u->fd, u->name);

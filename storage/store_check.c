@@ -24,14 +24,15 @@
 static int commits_lost(const struct store_paths *paths, const char *what,
                         struct cairn_error *error)
 {
-    return error_set(error, CAIRN_EDAMAGED,
-                     "commits were lost: %s\n"
-                     "The store %s was not closed by its last writer, so what it had "
-                     "committed stood there. Put the file back from where it went; or "
-                     "remove %s to go on with what is left, and run `cairn checkpoint "
-                     "verify`; or let `cairn doctor --repair` save all that can be "
-                     "read",
-                     what, paths->dir, paths->marker);
+    return error_set(
+        error, CAIRN_EDAMAGED,
+        "commits were lost: %s\n"
+        "The store %s was not closed by its last writer, so what it had "
+        "committed stood there. Put the file back from where it went; or "
+        "remove %s to continue with what is left, and run `cairn checkpoint "
+        "verify`; or let `cairn doctor --repair` save all that can be "
+        "read",
+        what, paths->dir, paths->marker);
 }
 
 /* What is written in place would be written under the other name, too; and SQLite would

@@ -59,7 +59,7 @@ int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *erro
         return error_set(error, CAIRN_EIO,
                          "the directory %s could not be synced, so whether the last "
                          "commit lasts is not known: nothing more is written now; "
-                         "`cairn resume` goes on from what is there",
+                         "`cairn resume` continues from what is there",
                          store->paths.dir);
     int rc = store_take_lock(store, wait_ms < 0 ? store->lock_wait_ms : wait_ms, error);
     if (rc)

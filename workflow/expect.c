@@ -419,12 +419,12 @@ static const char *other_way(struct str word, bool task)
         const char *in_task, *at_top; /* NULL: nothing is known */
     } ways[] = {
         {NAME("continue-on-error"),
-         "to go on after failures: `on_failure: continue` at the top level; for one "
+         "to continue after failures: `on_failure: continue` at the top level; for one "
          "command: `run: CMD || true`",
          "write `on_failure: continue`"},
         {NAME("ignore_errors"), "for one command: `run: CMD || true`", NULL},
         {NAME("allow_failure"),
-         "to go on after failures: `on_failure: continue` at the top level; for one "
+         "to continue after failures: `on_failure: continue` at the top level; for one "
          "command: `run: CMD || true`",
          "write `on_failure: continue`"},
         {NAME("timeout-minutes"), "write `timeout: 10m`",

@@ -435,9 +435,10 @@ static int check_tuple(const struct parser *p, const struct task_def *def,
     for (const struct node *node = tuple->first; node && !rc; node = node->next->next) {
         uint32_t k = task_def_key(def, node->text);
         if (k == UINT32_MAX || k < t->first)
-            rc = diagnose(&p->diagnostic, node->at,
-                          "`%.*s` is no key of the first tuple; all have the same keys",
-                          SHOWN(node->text));
+            rc = diagnose(
+                &p->diagnostic, node->at,
+                "`%.*s` is not a key of the first tuple; all have the same keys",
+                SHOWN(node->text));
     }
     return rc;
 }
@@ -509,10 +510,10 @@ static int foreach_read_tuples(struct parser *p, struct task_def *def,
         struct clash clash = {0};
         rc = foreach_key_finish(&p->out->arena, key, &clash);
         if (rc == CAIRN_EWORKFLOW)
-            rc = diagnose(
-                &p->diagnostic, list->at,
-                "the values `%.*s` and `%.*s` cannot be told apart in task ids",
-                SHOWN(key->values[clash.first]), SHOWN(key->values[clash.second]));
+            rc = diagnose(&p->diagnostic, list->at,
+                          "the values `%.*s` and `%.*s` would have the same task id",
+                          SHOWN(key->values[clash.first]),
+                          SHOWN(key->values[clash.second]));
         else if (rc)
             rc = out_of_memory(p);
     }
@@ -582,7 +583,7 @@ static int finish_added(const struct picking *k, uint32_t of)
                              ? k->node->at
                              : added->places[clash.second - added->first];
     return diagnose(&k->p->diagnostic, at,
-                    "the value `%.*s` cannot be told apart from another one in task "
+                    "the value `%.*s` cannot be distinguished from another one in task "
                     "ids",
                     SHOWN(key->values[clash.second]));
 }
@@ -630,7 +631,7 @@ static int read_choice(struct picking *k, const struct node *map, bool include,
         struct hint hint = hint_nearest(key->text, names, def->n_foreach);
         if (i == UINT32_MAX)
             return diagnose(&k->p->diagnostic, key->at,
-                            "`%.*s` is no foreach key of task `%.*s`%s",
+                            "`%.*s` is not a foreach key of task `%.*s`%s",
                             SHOWN(key->text), SHOWN(def->id), hint.text);
         rc = read_value(k, key->next, include, i, &out->at[i]);
     }
@@ -1030,7 +1031,7 @@ static int report_clash(const struct foreach_reading *r, const struct clash *cla
         at = nth_item(r->node, clash->second)->at;
     if (!clash->same)
         return diagnose(&r->p->diagnostic, at,
-                        "the values `%.*s` and `%.*s` cannot be told apart in task ids",
+                        "the values `%.*s` and `%.*s` would have the same task id",
                         SHOWN(first), SHOWN(second));
     if (key->source == FOREACH_LIST) {
         struct position before = nth_item(r->node, clash->first)->at;
@@ -1048,7 +1049,7 @@ static int report_clash(const struct foreach_reading *r, const struct clash *cla
                         "lines %u and %u of %.*s are the same: `%.*s`",
                         r->lines[clash->first], r->lines[clash->second],
                         SHOWN(key->spec), SHOWN(second));
-    return diagnose(&r->p->diagnostic, at, "the value `%.*s` is there twice",
+    return diagnose(&r->p->diagnostic, at, "the value `%.*s` occurs twice",
                     SHOWN(second));
 }
 

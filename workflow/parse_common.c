@@ -22,10 +22,11 @@ static int check_env_name(const struct parser *p, const struct node *key,
 {
     struct str name = key->text;
     if (!str_is_env_name(name))
-        return diagnose(&p->diagnostic, key->at,
-                        "`%.*s` is no name for an environment variable; use A-Z, a-z, "
-                        "0-9 and _, not beginning with a digit",
-                        SHOWN(name));
+        return diagnose(
+            &p->diagnostic, key->at,
+            "`%.*s` is not a name for an environment variable; use A-Z, a-z, "
+            "0-9 and _, not beginning with a digit",
+            SHOWN(name));
     if (name.len >= 6 && memcmp(name.ptr, "CAIRN_", 6) == 0)
         return diagnose(&p->diagnostic, key->at,
                         "`%.*s`: names beginning with CAIRN_ are set by cairn itself",

@@ -78,10 +78,11 @@ static int check_secret(const struct parser *p, const struct node *node)
 {
     struct str name = node->text;
     if (!str_is_env_name(name))
-        return diagnose(&p->diagnostic, node->at,
-                        "`%.*s` is no name for a secret, which becomes an environment "
-                        "variable; use A-Z, a-z, 0-9 and _, not beginning with a digit",
-                        SHOWN(name));
+        return diagnose(
+            &p->diagnostic, node->at,
+            "`%.*s` is not a name for a secret, which becomes an environment "
+            "variable; use A-Z, a-z, 0-9 and _, not beginning with a digit",
+            SHOWN(name));
     if (begins_with(name, "CAIRN_"))
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s`: names beginning with CAIRN_ are set by cairn itself",
@@ -381,7 +382,7 @@ static int note_default(struct parser *p, struct str name, struct str value,
 {
     struct buf line = BUF_INIT;
     buf_format(&line,
-               "param %.*s: run %llu goes on with '%.*s'; the default in the file is "
+               "param %.*s: run %llu continues with '%.*s'; the default in the file is "
                "'%.*s': `cairn run ",
                SHOWN(name), (unsigned long long)p->options->edited_run, SHOWN(value),
                SHOWN(usual));

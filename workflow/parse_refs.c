@@ -833,10 +833,10 @@ static int not_needed(const struct reach *r, uint32_t members)
                         SHOWN(id), members, SHOWN(target));
     if (target_of(r)->finally && !r->def->finally)
         return diagnose(&r->p->diagnostic, position_of_pending(r),
-                        "`%.*s` stands under `finally` and only runs after task `%.*s`",
+                        "`%.*s` is under `finally` and only runs after task `%.*s`",
                         SHOWN(target), SHOWN(id));
     return diagnose(&r->p->diagnostic, position_of_pending(r),
-                    "task `%.*s` does not need %s`%.*s`, so nothing is known of it "
+                    "task `%.*s` does not need %s`%.*s`, so its outcome is not known "
                     "yet; add it to `needs`",
                     SHOWN(id), target_of(r)->n_foreach ? "all of " : "", SHOWN(target));
 }
@@ -925,7 +925,7 @@ static int check_reference(struct reach *r, size_t i)
         return unknown_task(r);
     if (r->target == own)
         return diagnose(&r->p->diagnostic, position_of_pending(r),
-                        "task `%.*s` refers to itself; nothing is known of it before "
+                        "task `%.*s` refers to itself; its outcome is not known before "
                         "it has ended",
                         SHOWN(r->def->id));
     struct direct_need direct = needed_directly(r->needed, own, r->target);

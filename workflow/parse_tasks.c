@@ -61,7 +61,7 @@ static int find_target(struct need_reading *r, struct str name)
                         "can only need other tasks of `finally`",
                         SHOWN(r->def->id));
     return diagnose(&r->p->diagnostic, r->node->at,
-                    "task `%.*s` cannot need `%.*s`, which stands under `finally` and "
+                    "task `%.*s` cannot need `%.*s`, which is under `finally` and "
                     "runs after everything else",
                     SHOWN(r->def->id), SHOWN(name));
 }
@@ -109,7 +109,7 @@ static int unknown_binding(const struct need_reading *r, struct str key)
         names[k] = r->target->foreach[k].name;
     struct hint hint = hint_nearest(key, names, r->target->n_foreach);
     return diagnose(&r->p->diagnostic, position_of(r, key),
-                    "`%.*s` is no foreach key of task `%.*s`%s", SHOWN(key),
+                    "`%.*s` is not a foreach key of task `%.*s`%s", SHOWN(key),
                     SHOWN(r->target->id), hint.text);
 }
 

@@ -408,7 +408,7 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
         return 0;
     return error_set(error, CAIRN_EWORKFLOW,
                      task->call ? "task `%s` is a callback, which has no `%s`"
-                                : "task `%s` is no callback, so it has no `%s`",
+                                : "task `%s` is not a callback, so it has no `%s`",
                      task->id, key);
 }
 

@@ -32,7 +32,7 @@ int message_line_encode(const struct message_line *line, struct buf *out,
                         struct cairn_error *error)
 {
     if (!is_line(line))
-        return error_set(error, CAIRN_EUSAGE, "this is no line of messages");
+        return error_set(error, CAIRN_EUSAGE, "this is not a line of messages");
     buf_byte(out, LINE_VERSION);
     buf_varint(out, line->n);
     buf_varint(out, line->position);

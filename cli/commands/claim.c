@@ -395,8 +395,9 @@ static int read_values(struct execution *x)
         return 0;
     in = json_in_parse(x->worker.output);
     if (!json_in_is_object(in))
-        refuse(x,
-               "its stdout is no JSON object of values, such as {\"verdict\": \"ok\"}");
+        refuse(
+            x,
+            "its stdout is not a JSON object of values, such as {\"verdict\": \"ok\"}");
     while (json_in_is_object(in) && enough &&
            (member = json_in_next(in, &cursor, &key)))
         enough = json_in_is_null(member) || add_value(x, key, member);
@@ -428,7 +429,7 @@ static int answer_lost(const struct execution *x, const struct cairn_error *erro
         give_back(x);
         ui_warn(
             "the answer of %s was not taken; %s is given back, and is offered again "
-            "when the run goes on",
+            "when the run continues",
             x->claimed->task, x->claimed->task);
     }
     return report_error(error);
@@ -631,7 +632,7 @@ static int look_why(const struct any_claim *a, struct nothing *why)
                  run, cairn_run_state_name(a->run.state), run, hint);
     } else if (resume) {
         snprintf(why->text, sizeof why->text,
-                 "no external task of run %llu can be done before it goes on: cairn "
+                 "no external task of run %llu can be done before it continues: cairn "
                  "resume %llu --no-wait%s",
                  run, run, hint);
     } else {

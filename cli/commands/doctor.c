@@ -416,7 +416,7 @@ static void print_stays(const struct cairn_gc_result *result, bool any_params)
     char size[FORMAT_MAX];
     unsigned long long runs = result->newest_runs, held = result->held_objects;
     if (runs > 0 && any_params)
-        say("%llu run%s, since the next run with the same params goes on with %s", runs,
+        say("%llu run%s, since the next run with the same params continues %s", runs,
             runs == 1 ? " stays" : "s stay", runs == 1 ? "it" : "them");
     else if (runs > 0)
         say("%llu run%s because each is the newest with its params: --any-params "

@@ -151,7 +151,7 @@ static void say_listening(const struct serve_options *options, const char *url)
     fflush(stdout);
     say("cairn: clients show the token that is in %s", options->token_file);
     if (options->remote)
-        say("cairn: warning: other machines may come, and nothing of it is encrypted");
+        say("cairn: warning: other machines can connect, and nothing is encrypted");
 }
 
 static int serve_clients(struct settings *settings, struct serve_options *options)

@@ -412,7 +412,7 @@ static int check_rerun(const struct settings *settings,
     if (options->again && settings->n_operands > 0)
         return report_usage("plan", "--rerun is about a run: the newest, or --run N");
     if (options->again && (settings->given[OPT_FRESH] || settings->given[OPT_FROM]))
-        return report_usage("plan", "--rerun goes on with a run: leave out --%s",
+        return report_usage("plan", "--rerun continues a run: leave out --%s",
                             settings->given[OPT_FRESH] ? "fresh" : "from");
     if (options->only && !options->again)
         return report_usage("plan", "--only needs --rerun");

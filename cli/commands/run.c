@@ -166,7 +166,8 @@ static void offer_unfinished(struct settings *settings)
         cairn_run_get(store, number, &run, NULL) == 0 && !run.live &&
         run.state != CAIRN_RUN_COMPLETED &&
         cairn_workflow_of_run(&workflow, store, number, NULL, NULL) == 0)
-        say("run %llu of this file is not finished, and goes on with the members that "
+        say("run %llu of this file is not finished, and continues with the members "
+            "that "
             "it recorded: cairn resume %llu%s",
             (unsigned long long)number, (unsigned long long)number,
             store_hint(settings));

@@ -176,7 +176,7 @@ static int take_service(struct cairn_search_service *service)
     unsigned long n = strtoul(dimensions, &end, 10);
     if (*end || n == 0 || n > 100000 || dimensions[0] < '0' || dimensions[0] > '9')
         return report_usage("search",
-                            "CAIRN_EMBED_DIMENSIONS is no number from 1 to 100000");
+                            "CAIRN_EMBED_DIMENSIONS is not a number from 1 to 100000");
     service->dimensions = (uint32_t)n;
     return 0;
 }
@@ -210,8 +210,8 @@ static void say_how(const struct cairn_search_result *result, bool found)
         say("the index was made in memory, for this search alone: %s",
             result->in_memory_reason);
     if (!result->up_to_date)
-        say("the index is behind: another command holds the index, and did not let go "
-            "of it within 5 s");
+        say("the index is behind: another command holds the index, and did not release "
+            "it within 5 s");
     if (found && result->hits == 0)
         say(result->up_to_date
                 ? "there is nothing to be found: no entry of this project fits the "

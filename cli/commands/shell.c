@@ -266,7 +266,7 @@ static int read_operands(struct shell *shell)
     int n = settings->n_operands;
     shell->task = settings->operands[n - 1];
     if (settings->rest && !settings->rest[0])
-        return report_usage("shell", "there is no command behind --");
+        return report_usage("shell", "missing command after --");
     if (n == 2 && !operand_is_file(settings, 0) && !settings->rest &&
         settings->operands[0][strspn(settings->operands[0], "0123456789")] != '\0')
         return report_usage("shell",

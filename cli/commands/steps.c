@@ -84,7 +84,7 @@ static int step_report(const struct settings *settings, struct cairn_store *stor
             say("the run has failed; `cairn resume %llu` runs %s again",
                 (unsigned long long)run, task);
         else if (!info.live && info.state == CAIRN_RUN_FAILED)
-            say("the run has failed; go on with it: cairn resume %llu%s",
+            say("the run has failed; continue it: cairn resume %llu%s",
                 (unsigned long long)run, store_hint(settings));
         else if (!info.live && failed)
             say("what else waits can still be done: `cairn next %llu`; %s is done "
@@ -219,7 +219,7 @@ static void say_requested(const struct settings *settings, struct cairn_store *s
     const char *goes_on = NULL;
     unsigned long long number = run->run;
     if (!run->live) { /* it has not said who it is */
-        say("asked the process that is just going on with run %llu to stop it; see: "
+        say("asked the process that is just continuing run %llu to stop it; see: "
             "cairn watch %llu%s",
             number, number, store_hint(settings));
         return;

@@ -29,7 +29,7 @@ static const struct command store_table[] = {
      "have ended (with both: those that both allow), but never the newest of a "
      "workflow and its params, nor one that a remaining run forks from; with "
      "--any-params, of the newest with their params only those that have not "
-     "completed stay, since the next run goes on with them. After a repair that lost "
+     "completed stay, since the next run continues them. After a repair that lost "
      "lists of files, what they may have named stays until --forget-lost. Works "
      "beside live runs; if it is killed, the next call finishes the work. Freed "
      "space is used again; the file does not shrink. Exit status 5: the store has "
@@ -202,7 +202,7 @@ static const struct command store_table[] = {
      "beside it; --all takes everything back. If it is interrupted, commands that read "
      "say so, and --finish finishes it; so does the next command that writes to a "
      "session. Each file that was changed meanwhile is named, and kept beside. Work "
-     "goes on on a new branch; the one before stays. Asks on a terminal; elsewhere "
+     "continues on a new branch; the one before stays. Asks on a terminal; elsewhere "
      "--yes is required. "
      "`cairn checkpoint undo-restore` takes it back. With FILE, or --paths, only these "
      "files are restored. " CHECKPOINT_NAMES,
@@ -270,7 +270,7 @@ static const struct command store_table[] = {
      command_checkpoint_redo_restore},
     {"checkpoint fork",
      "CHECKPOINT [DIR]",
-     "go on from a checkpoint on a branch or in a directory of its own",
+     "continue from a checkpoint on a branch or in a directory of its own",
      "Begins a branch whose state is that of the checkpoint, files too, as `cairn "
      "branch "
      "start --from` does. With DIR (or --to DIR) the files are put into a new "
@@ -305,10 +305,10 @@ static const struct command store_table[] = {
      command_checkpoint_bisect},
     {"checkpoint recover",
      "",
-     "show what to do to go on from the newest valid checkpoint",
+     "show what to do to continue from the newest valid checkpoint",
      "Prints the newest checkpoint of the session whose state is whole, and what it "
      "takes "
-     "to go on from it, in order: variables to set, commands to run, what was open. "
+     "to continue from it, in order: variables to set, commands to run, what was open. "
      "Newer ones that are damaged are named. Nothing is executed.",
      "  cairn checkpoint recover --session slow-login",
      "0 2 5 10 75",
@@ -757,7 +757,7 @@ static const struct command command_table[] = {
      "reasons. Without RUN: the events of all runs, of the store and of all debugging "
      "sessions, or with --session of one session. Events of a run or session with the "
      "same number became durable together. With --json, one object per line; without "
-     "RUN a line with a position follows what was printed, and --position goes on "
+     "RUN a line with a position follows what was printed, and --position continues "
      "behind it.",
      "  cairn events 3 --json\n  cairn events --follow --position now --json",
      "0 2 5 10 75",

@@ -56,8 +56,8 @@ static int moved_document(const struct cairn_branch_info *info,
 static void say_moved(const struct cairn_branch_info *info, bool dry_run)
 {
     char *word = shell_word(info->before);
-    say("work %s on branch %s%s%s", dry_run ? "would go on" : "goes on", info->name,
-        info->from[0] != '\0' ? ", which begins at " : "", info->from);
+    say("work %s on branch %s%s%s", dry_run ? "would continue" : "continues",
+        info->name, info->from[0] != '\0' ? ", which begins at " : "", info->from);
     if (info->files_changed > 0)
         say("%llu files, links and directories %s replaced",
             (unsigned long long)info->files_changed, dry_run ? "would be" : "were");

@@ -735,7 +735,7 @@ int command_checkpoint_bisect(struct settings *settings)
     if (!settings->rest || !settings->rest[0])
         return report_usage(
             settings->command,
-            "give a command behind --: it exits with 0 for a good state, "
+            "give a command after --: it exits with 0 for a good state, "
             "1 for a bad one");
     status = session_store(settings, STORE_READ, &b.store);
     if (status == 0)

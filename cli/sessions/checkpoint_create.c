@@ -390,7 +390,8 @@ static int print_message(void *context, const struct cairn_message *message)
     else
         out_incomplete();
     if (message->text[n] != '\0')
-        out("[...]: `cairn session message show %" PRIu64 "%s` prints all of it\n",
+        out("[...]: `cairn session message show %" PRIu64
+            "%s` prints the whole message\n",
             message->n, session_hint());
     free(text);
     return 0;

@@ -171,7 +171,7 @@ static int restore(const struct settings *settings, struct cairn_store *store,
     if (options->dry_run)
         say("nothing was restored: that is what would be");
     else if (was_there(&report))
-        say("nothing was restored: it is what there is");
+        say("nothing to restore: the session already matches the checkpoint");
     else if (!ui_json())
         say("to take it back: cairn checkpoint undo-restore%s", session_hint());
     return status;
@@ -198,7 +198,7 @@ int command_checkpoint_restore(struct settings *settings)
         return report_usage(
             settings->command,
             settings->n_operands > 0
-                ? "--finish goes on with the checkpoint that was being "
+                ? "--finish continues the checkpoint that was being "
                   "restored: give no other one"
                 : "name a checkpoint to restore; `cairn checkpoint list` "
                   "shows those that there are");

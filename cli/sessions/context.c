@@ -199,8 +199,8 @@ static int tell_offer(void *context, const struct cairn_context *found)
     const char *text = found->summary ? found->summary : offer->info->message;
     int n = cut(text);
     if (!offer->doc) {
-        out("go on from   %s: %.*s%s (`cairn checkpoint resume%s`)\n", offer->info->id,
-            n, text, text[n] != '\0' ? "..." : "", session_hint());
+        out("continue from   %s: %.*s%s (`cairn checkpoint resume%s`)\n",
+            offer->info->id, n, text, text[n] != '\0' ? "..." : "", session_hint());
         return 0;
     }
     doc_object(offer->doc, "context");

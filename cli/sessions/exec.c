@@ -178,7 +178,7 @@ static int take_named(struct work *work, const struct settings *settings)
         const char *id = settings->operands[i];
         if (id[0] != 'v')
             return report_usage(settings->command,
-                                "'%s' is no check id: those are v1, v2 and "
+                                "'%s' is not a check id: those are v1, v2 and "
                                 "so on",
                                 id);
         if (cairn_item_get(work->store, work->session, id, NULL, add_id, work,
@@ -230,9 +230,9 @@ static void tell_line(const struct cairn_check_result *result)
         result->attempts == 1 ? "" : "s", code);
     out_flush();
     if (result->evidence[0] != '\0')
-        say("%s was added because of it", result->evidence);
+        say("%s was added by this", result->evidence);
     if (result->checkpoint[0] != '\0')
-        say("checkpoint %s was made because of it", result->checkpoint);
+        say("checkpoint %s was created by this", result->checkpoint);
     say_pruned(result->pruned);
 }
 

@@ -529,7 +529,7 @@ static int read_file(struct settings_file *file)
     }
     int status = S_ISREG(file->st.st_mode)
                      ? read_all(file, fd)
-                     : report_usage("session install-hooks", "%s is no regular file",
+                     : report_usage("session install-hooks", "%s is not a regular file",
                                     file->path);
     file->there = true;
     close(fd);
@@ -633,7 +633,7 @@ static int report_file(const struct settings_file *file, bool remove)
         out("%s\n", file->path);
         out_flush();
         say(!file->changed ? "nothing had to be changed"
-            : remove       ? "the entries of cairn were taken out"
+            : remove       ? "the entries of cairn were removed"
                            : "the agent's hooks call cairn from its next start on");
         return 0;
     }

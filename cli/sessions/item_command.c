@@ -396,13 +396,13 @@ static void say_consequences(const struct work *work,
     say_strength(work, result);
     say_confidence(work, result);
     if (result->changed > 1)
-        say("%u more item%s changed because of it: `cairn session log`",
+        say("%u more item%s changed as a result: `cairn session log`",
             result->changed - 1, result->changed == 2 ? "" : "s");
     if (result->contradicts[0] != '\0')
         ui_warn("%s contradicts %s: at most one of them is true", result->id,
                 result->contradicts);
     if (result->checkpoint[0] != '\0')
-        say("checkpoint %s was made because of it", result->checkpoint);
+        say("checkpoint %s was created by this", result->checkpoint);
     say_pruned(result->pruned);
 }
 

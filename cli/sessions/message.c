@@ -72,8 +72,8 @@ static void note_problem(void *context, enum cairn_line_problem problem, uint64_
     struct lines *lines = context;
     switch (problem) {
     case CAIRN_LINE_UNREADABLE:
-        ui_warn("line %" PRIu64 " of %s is no JSON object: it is kept as it is", line,
-                lines->shown);
+        ui_warn("line %" PRIu64 " of %s is not a JSON object: it is kept as it is",
+                line, lines->shown);
         note_line(&lines->unreadable, line);
         break;
     case CAIRN_LINE_TOO_LARGE:

@@ -786,7 +786,8 @@ static int print_size(const struct settings *settings, struct cairn_store *store
     if (status != 0 || page.damaged == 0)
         return status;
     out_flush();
-    say_always("%" PRIu64 " part%s of it cannot be read, and what they refer to is not "
+    say_always("%" PRIu64
+               " part%s of the session cannot be read, and what they refer to is not "
                "counted: run `cairn doctor`",
                page.damaged, plural(page.damaged));
     return EXIT_DAMAGED;

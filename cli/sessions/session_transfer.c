@@ -126,7 +126,7 @@ static void note_changed(void *context, const char *here, const char *name)
     (void)context;
     ui_warn(
         "%s was changed here since it was imported, or is damaged, and stays as it is: "
-        "what is new is in %s, which goes on from it",
+        "what is new is in %s, which continues from it",
         here, name);
 }
 

@@ -54,7 +54,7 @@ static const struct command session_table[] = {
      "SESSION",
      "make a session the current one",
      "Makes a session, by its name or number, the current one of the store. One that "
-     "had ended goes on.",
+     "had ended continues.",
      "  cairn session switch slow-login",
      EXITS,
      1,
@@ -64,8 +64,8 @@ static const struct command session_table[] = {
     {"session end",
      "[SESSION]",
      "end a session",
-     "Ends a session (default: the current one). Nothing of it changes after that, and "
-     "everything can still be looked at; `cairn session switch` goes on with it.",
+     "Ends a session (default: the current one). It does not change after that, and "
+     "everything can still be looked at; `cairn session switch` continues it.",
      "  cairn session end slow-login",
      EXITS,
      0,
@@ -130,7 +130,7 @@ static const struct command session_table[] = {
      "at first; or off) warns once when "
      "the session's data grows past this size, and again after it was below it; "
      "nothing "
-     "is deleted because of it. "
+     "is deleted by this. "
      "`keep-last` (1 to 10000), `keep-days`, `keep-hourly` (on) and `keep-tag` (tags "
      "with commas between them) are rules as those of `cairn checkpoint prune`, all "
      "off at first: what none of them keeps is deleted whenever a checkpoint is made, "
@@ -181,7 +181,7 @@ static const struct command session_table[] = {
      "Adds what was said, by whom, to the end of the session's line of messages, and "
      "prints its number; - reads the text from stdin, up to 16 MiB. With --jsonl each "
      "line of stdin is a message: an object with `role` and `content`, or as a "
-     "transcript has it. Secrets are taken out first. A message makes no checkpoint; "
+     "transcript has it. Secrets are removed first. A message makes no checkpoint; "
      "every checkpoint says where the line ended then.",
      "  cairn session message add --role assistant --model m-1 --tokens-out 40 'It is "
      "the cache'",
@@ -310,7 +310,7 @@ static const struct command session_table[] = {
      "NAME",
      "begin a branch and switch to it",
      "Begins a branch of the session with its present state, or with that of a "
-     "checkpoint, and goes on with it. The branch before keeps its state. What other "
+     "checkpoint, and continues it. The branch before keeps its state. What other "
      "sessions of the directory have changed since that checkpoint stays, as with "
      "`cairn checkpoint restore`.",
      "  cairn branch start without-cache --from debug:42",
@@ -332,7 +332,7 @@ static const struct command session_table[] = {
      command_branch_list},
     {"branch switch",
      "NAME",
-     "go on with another branch",
+     "continue another branch",
      "Makes a checkpoint of the present state, if it has changed, and takes up the "
      "state of the other branch, with its files. What other sessions of the directory "
      "have changed since its newest checkpoint stays, and is named, by the rule of "
@@ -574,7 +574,7 @@ static const struct command board_table[] = {
      "far away, that confidence times 0.95 for every step, but not less than 0.1. With "
      "--preview nothing is changed: it shows what would become of each, and a token. "
      "With --token it is done only if it is still what was shown. `cairn session undo` "
-     "takes all of it back.",
+     "undoes the whole cascade.",
      "  cairn belief cascade b1 0.3 --preview\n"
      "  cairn belief cascade b1 0.3 --token 1b0e...",
      EXITS,
@@ -817,8 +817,8 @@ static const struct command context_table[] = {
      "trigger is not stored where nothing has changed since the last checkpoint, or "
      "where `cairn session config` says so; the exit status is 0 then, too.\n"
      "--summary, --description, --context, --state, --tokens and --threshold keep what "
-     "an agent needs to go on with an empty context, for `cairn checkpoint resume`. "
-     "Secrets are taken out of texts first, with a warning; in a state, in keys, tags "
+     "an agent needs to continue with an empty context, for `cairn checkpoint resume`. "
+     "Secrets are removed from texts first, with a warning; in a state, in keys, tags "
      "and JSON they are refused. With --threshold one is made only "
      "where "
      "the usage reaches 25, 50, 75 or 90 percent for the first time in the session. "
@@ -835,8 +835,9 @@ static const struct command context_table[] = {
      command_checkpoint_create},
     {"checkpoint resume",
      "[CHECKPOINT]",
-     "print what an agent needs to go on",
-     "Prints what `cairn checkpoint create` was given to go on with: the summary; by "
+     "print what an agent needs to continue",
+     "Prints what `cairn checkpoint create` was given to continue with: the summary; "
+     "by "
      "default also the context, with branch and commit of git; with --level full also "
      "the description, the full state, the board and the last 10 messages. Behind it, "
      "about how many tokens that is (its length / 4). Without CHECKPOINT, the newest "

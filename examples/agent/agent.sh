@@ -78,7 +78,7 @@ done <../ids
 [ -n "$good" ] || exit 1
 cd ..
 
-say 'The agent goes on from there'
+say 'The agent continues from there'
 user 'That removed the tests. Only remove what the tests do not need.'
 tool Edit 'I say what the project does.' 'echo "Counts lines and words." >README'
 tool Bash 'Do the tests pass?' 'sh tests/run.sh'

@@ -4,7 +4,7 @@
 # Goes through a run (default: the newest) of external steps until it is done. Each step is
 # claimed and given to WORKER, which reads what to do from stdin and prints a JSON object of
 # values; its lease is renewed meanwhile. If the worker fails, so does the step, and this
-# script ends with 1; started again, it goes on with that step. Any number of these can run
+# script ends with 1; started again, it continues with that step. Any number of these can run
 # side by side, and be killed: a step that somebody claimed comes back when the lease is over.
 set -u
 worker=$1

@@ -597,7 +597,7 @@ static int no_end(struct str text, size_t start, struct expression_error *error)
     struct str rest = {text.ptr + start, text.len - start};
     bool quote = memmem(rest.ptr, rest.len, "}}", CLOSING) != NULL;
     return expression_fail(error, start, OPENING,
-                           quote ? "`${{` without `}}`: what stands in '...' does not "
+                           quote ? "`${{` without `}}`: text in '...' does not "
                                    "count, and a quote is open"
                                  : "`${{` without `}}`");
 }

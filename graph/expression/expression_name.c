@@ -138,7 +138,7 @@ static int read_task(struct name_reading *r, struct name *out)
     return fail_name(r, plain ? "must be tasks.X.status, tasks.X.outputs.KEY or "
                                 "tasks.X.files; a task with a dot in its id is written "
                                 "tasks['a.b']"
-                              : "must go on with .status, .outputs.KEY or .files");
+                              : "must continue with .status, .outputs.KEY or .files");
 }
 
 static int read_run(struct name_reading *r, struct name *out)

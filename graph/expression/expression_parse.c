@@ -264,11 +264,11 @@ static int read_number(struct expression_parser *p)
     struct value value = {.type = VALUE_NUMBER, .text = {rest.ptr, n}};
     if (!n)
         return fail_here(p, 1,
-                         "`-` only stands before the digits of a number: "
+                         "`-` is only allowed before the digits of a number: "
                          "expressions do not calculate");
     if (word || (n < rest.len && rest.ptr[n] == '.'))
         return fail_here(p, n + (word ? word : 1),
-                         "this is no number: numbers look like 3, -2.5 or 1e6");
+                         "this is not a number: numbers look like 3, -2.5 or 1e6");
     if (!number_parse((struct str){rest.ptr, n}, &value.number))
         return fail_here(p, n, "this number is too long or too large");
     return parser_emit_value(p, n, value);
@@ -291,7 +291,7 @@ static const char *meant_by_status(struct str word)
     if (str_equal(word, STR("success")))
         return "`when: success` is what tasks have anyway";
     if (str_equal(word, STR("cancelled")))
-        return "what runs at the end of every run stands under `finally`";
+        return "tasks for the end of every run are under `finally`";
     return NULL;
 }
 
@@ -515,7 +515,8 @@ static int read_comma(struct expression_parser *p)
     if (rc)
         return rc;
     if (!function || function->kind == WAIT_OPEN)
-        return fail_here(p, 1, "`,` only stands between the arguments of a function");
+        return fail_here(p, 1,
+                         "`,` is only allowed between the arguments of a function");
     if (function->commas + 1 == function->arguments)
         return wrong_arguments(p, p->at, 1, function);
     function->commas++;

@@ -115,7 +115,7 @@ static int check_edges(uint32_t n, const struct dependency *edges, size_t n_edge
             return error_set(error, CAIRN_EUSAGE,
                              "dependency %zu is of a belief that is not there", i);
         if (!dependency_kind_name(edges[i].kind))
-            return error_set(error, CAIRN_EUSAGE, "%d is no kind of dependency",
+            return error_set(error, CAIRN_EUSAGE, "%d is not a kind of dependency",
                              (int)edges[i].kind);
     }
     return 0;
@@ -278,7 +278,7 @@ static int check_new_edge(const struct belief_graph *graph, struct dependency ed
         return error_set(error, CAIRN_EUSAGE,
                          "a dependency needs two beliefs that are there");
     if (!dependency_kind_name(edge.kind))
-        return error_set(error, CAIRN_EUSAGE, "%d is no kind of dependency",
+        return error_set(error, CAIRN_EUSAGE, "%d is not a kind of dependency",
                          (int)edge.kind);
     return 0;
 }

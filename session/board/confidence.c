@@ -96,7 +96,8 @@ int evidence_init(struct evidence *evidence, enum evidence_kind kind, double str
 {
     double cap = evidence_cap(kind);
     if (cap == 0)
-        return error_set(error, CAIRN_EUSAGE, "%d is no kind of evidence", (int)kind);
+        return error_set(error, CAIRN_EUSAGE, "%d is not a kind of evidence",
+                         (int)kind);
     if (!isfinite(strength))
         return error_set(error, CAIRN_EUSAGE,
                          "strength is not a number; give one from -1 (refutes) to 1 "
@@ -197,7 +198,7 @@ int hypothesis_move(enum hypothesis_status from, enum hypothesis_status to,
 {
     const char *old = hypothesis_status_name(from), *new = hypothesis_status_name(to);
     if (!old || !new)
-        return error_set(error, CAIRN_EUSAGE, "%d is no status of a hypothesis",
+        return error_set(error, CAIRN_EUSAGE, "%d is not a status of a hypothesis",
                          (int)(old ? to : from));
     if (moves[from] & 1 << to)
         return 0;
@@ -266,7 +267,7 @@ int gap_criticality_parse(struct str name, enum gap_criticality *criticality,
             return 0;
         }
     return error_set(error, CAIRN_EUSAGE,
-                     "'%.*s' is no criticality of a gap; take high, medium or low",
+                     "'%.*s' is not a criticality of a gap; take high, medium or low",
                      (int)utf8_fit(name, 80), name.ptr);
 }
 
@@ -317,10 +318,10 @@ static const struct gap_suggestion suggestions[] = {
                          "Nobody has looked; what is written down may already answer "
                          "it."},
     [GAP_CONTRADICTION] = {GAP_DO_INVESTIGATE, "investigate",
-                           "Evidence stands against evidence; one more experiment can "
+                           "Evidence contradicts evidence; one more experiment can "
                            "tell which is wrong."},
     [GAP_DEPENDENCY] = {GAP_DO_RESOLVE, "resolve",
-                        "What it rests on is not known, so nobody knows what would "
+                        "What it rests on is not known, so it is not known what would "
                         "overturn it."},
     [GAP_OTHER] = {GAP_DO_DECIDE, "decide",
                    "Say first what answer would fill it, and how to get it."},

@@ -178,10 +178,11 @@ int item_id_parse(struct str id, struct item_ref *ref, struct cairn_error *error
     struct str digits = {id.ptr + letters, id.len - letters};
     if (!kind || !digits.len || digits.ptr[0] == '0' || !str_to_u64(digits, &n) ||
         n > UINT32_MAX)
-        return error_set(error, CAIRN_EUSAGE,
-                         "'%.*s' is no id of an item; ids are a letter for the kind "
-                         "and a number, such as h1 for the first hypothesis",
-                         (int)utf8_fit(id, 80), id.len ? id.ptr : "");
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "'%.*s' is not an id of an item; ids are a letter for the kind "
+            "and a number, such as h1 for the first hypothesis",
+            (int)utf8_fit(id, 80), id.len ? id.ptr : "");
     *ref = (struct item_ref){kind, (uint32_t)n};
     return 0;
 }

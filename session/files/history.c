@@ -889,10 +889,11 @@ static int find_end(struct blame *b, const char *path)
     if (rc < 0)
         return rc;
     return rc ? 0
-              : error_set(b->error, CAIRN_EUSAGE,
-                          "%.200s has no lines: it is no file, is binary, or has more "
-                          "than 4 MiB",
-                          path);
+              : error_set(
+                    b->error, CAIRN_EUSAGE,
+                    "%.200s has no lines: it is not a file, is binary, or has more "
+                    "than 4 MiB",
+                    path);
 }
 
 static int take_lines(struct blame *b, const char *path, uint64_t line)

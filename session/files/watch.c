@@ -459,7 +459,7 @@ static int begin_tree(struct cairn_watch *watch, int64_t now, struct cairn_error
         return 0;
     }
     if (watch->why_gone.size)
-        note(watch, "back", watch->root.data, "the directory is there again");
+        note(watch, "back", watch->root.data, "the directory exists again");
     buf_clear(&watch->why_gone);
     return rc ? rc : follow_tree(watch, clock_boot_ns(), error);
 }

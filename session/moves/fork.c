@@ -81,7 +81,7 @@ static int find_directory(struct forking *f, const char *given)
     else if (!S_ISDIR(st.st_mode))
         rc = error_set(f->error, CAIRN_EUSAGE,
                        "%s is %s: give the path of a new directory, or of an empty one",
-                       given, S_ISLNK(st.st_mode) ? "a link" : "no directory");
+                       given, S_ISLNK(st.st_mode) ? "a link" : "not a directory");
     else if (!(f->directory = realpath(copy, NULL)))
         rc = error_sys(f->error, errno, "%s", given);
     free(copy);

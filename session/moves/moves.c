@@ -293,7 +293,7 @@ static int start_branch(struct move *m, const char *name, const char *from)
                        taken.branch == m->from.branch
                            ? "there is a branch '%.128s' already: it is the current one"
                            : "there is a branch '%.128s' already: `cairn branch switch "
-                             "%s` goes on with it",
+                             "%s` continues it",
                        name, shell_word_in(word, sizeof word, str_of(name)));
     struct outside_text text = {OUTSIDE_NAME, "the name of the branch", str_of(name),
                                 NULL};
@@ -328,7 +328,7 @@ static int switch_branch(struct move *m, const char *name, const char *from)
     if (m->to.status == BRANCH_ABANDONED)
         return error_set(m->error, CAIRN_EUSAGE,
                          "branch %.128s was abandoned: `cairn branch start NAME --from "
-                         "CHECKPOINT`, one of its own, goes on from there",
+                         "CHECKPOINT`, one of its own, continues from there",
                          name);
     rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error);
     if (!rc)

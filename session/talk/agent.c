@@ -352,13 +352,12 @@ int cairn_agent_event_read(struct cairn_agent_event **event, const char *json,
     struct cairn_agent_event *made = calloc(1, sizeof *made);
     if (!made)
         return error_nomem(error);
-    int rc =
-        bytes > CAIRN_AGENT_EVENT_MAX
-            ? error_set(error, CAIRN_EUSAGE,
-                        "it has more than %u MiB, so nothing of it is read: the next "
-                        "event makes the checkpoint",
-                        CAIRN_AGENT_EVENT_MAX >> 20)
-            : hook_event_read((struct str){json, bytes}, &made->read, error);
+    int rc = bytes > CAIRN_AGENT_EVENT_MAX
+                 ? error_set(error, CAIRN_EUSAGE,
+                             "it has more than %u MiB, so it is not read: the next "
+                             "event makes the checkpoint",
+                             CAIRN_AGENT_EVENT_MAX >> 20)
+                 : hook_event_read((struct str){json, bytes}, &made->read, error);
     if (rc)
         cairn_agent_event_free(made);
     else

@@ -506,7 +506,7 @@ static int change_once(struct buf *text, const char *command, struct cairn_error
     struct change change = {.text = BUF_INIT};
     int rc = json_nodes_read(buf_view(text), &nodes, error);
     if (!rc && nodes.at[0].kind != JSON_OBJECT)
-        rc = error_set(error, CAIRN_EUSAGE, "it is no JSON object");
+        rc = error_set(error, CAIRN_EUSAGE, "it is not a JSON object");
     if (!rc)
         rc = command ? next_addition(&nodes, command, &change, error)
                      : next_removal(&nodes, &change);

@@ -722,7 +722,7 @@ static int open_transcript(const char *path, struct stat *st, struct cairn_error
     } else if (S_ISREG(st->st_mode)) {
         return fd;
     } else {
-        error_set(error, CAIRN_EUSAGE, "the transcript %s is no regular file", path);
+        error_set(error, CAIRN_EUSAGE, "the transcript %s is not a regular file", path);
     }
     if (fd >= 0)
         close(fd);

@@ -909,7 +909,7 @@ static int check_length(const struct importing *im, size_t n)
 {
     if (im->line == 0 && n > READ_BYTES)
         return error_set(im->error, CAIRN_EUSAGE,
-                         "this is no file of `cairn session export FILE`");
+                         "this is not a file of `cairn session export FILE`");
     return n <= line_most
                ? 0
                : error_set(im->error, CAIRN_EDAMAGED,
@@ -957,7 +957,7 @@ static int check_header(struct importing *im, const struct line *line)
     if (!line_get_text(line, "type", &type) || !str_equal(type, STR("cairn-export")) ||
         !line_get_number(line, "version", &version))
         return error_set(im->error, CAIRN_EUSAGE,
-                         "this is no file of `cairn session export FILE`");
+                         "this is not a file of `cairn session export FILE`");
     if (version > TRANSFER_VERSION)
         return error_set(im->error, CAIRN_ENEWER,
                          "the file has version %llu, which this release does not know: "

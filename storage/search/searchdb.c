@@ -138,7 +138,7 @@ static int wait_for(struct searchdb *index, enum lock_mode mode,
 int searchdb_busy(const struct searchdb *index, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EBUSY,
-                     "another command holds the index, and did not let go of it within "
+                     "another command holds the index, and did not release it within "
                      "%d s (%s): try again once it has ended; is it stopped?",
                      WAIT_MS / 1000, index->path ? index->path : "in memory");
 }

@@ -157,7 +157,7 @@ for once in '' 'once: true, '; do
     echo foreign >d/a.out
     touch looked
     wait $pid
-    is "$?" "$([ "$once" ] && echo 8 || echo 0)" "${once}it goes on"
+    is "$?" "$([ "$once" ] && echo 8 || echo 0)" "${once}it continues"
     ok 'and says why that end does not count' grep -q 'a has ended, but d/a.out has changed since' resume.out
     if [ "$once" ]; then
         ok 'nothing is made of it' test ! -e b.out

@@ -39,7 +39,7 @@ is "$status" 75 'resume fails if the bar cannot be made durable'
 matches 'barring an attempt in .*No space left' 'and says why'
 ok 'nothing has run' test ! -e ran
 exits 0 cairn resume
-is "$(count a ran)" 1 'then it goes on'
+is "$(count a ran)" 1 'then it continues'
 
 # A keeper that is killed takes its task with it; its place is another one's then.
 cat >keeper.yaml <<'END'
@@ -119,7 +119,7 @@ LATE="$PWD/waiting" LD_PRELOAD="$PWD/late.so" cairn run late.yaml >out 2>err &
 wait_for 10 test -e waiting
 kill -9 "$!"
 LOOK=1 LD_PRELOAD="$PWD/late.so" cairn resume >out 2>err
-is "$?" 0 'the run goes on'
+is "$?" 0 'the run continues'
 sleep 1
 is "$(wc -l <late.log)" 1 'it ran once'
 

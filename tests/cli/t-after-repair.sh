@@ -197,7 +197,7 @@ for command in runs 'checkpoint timeline'; do
     # shellcheck disable=SC2086
     exits 0 cairn $command
     says 'no valid checkpoint' "$command says that one has none"
-    matches ' p( |$)' "$command goes on to the next one"
+    matches ' p( |$)' "$command continues to the next one"
     # shellcheck disable=SC2086
     exits 0 cairn $command --json
     json_ok "$command --json is whole"

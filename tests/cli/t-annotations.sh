@@ -33,7 +33,7 @@ exits 2 cairn checkpoint label "$head" broken --remove
 says 'has no label' err
 exits 0 cairn checkpoint label "$head" broken
 exits 0 cairn resume --force
-is "$(cairn status --json >s; json_get '.state' s)" completed 'forced, it goes on'
+is "$(cairn status --json >s; json_get '.state' s)" completed 'forced, it continues'
 
 # ---- Notes ----
 exits 0 cairn checkpoint note "$head" 'before the disk was changed' --severity warning

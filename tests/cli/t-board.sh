@@ -199,7 +199,7 @@ exits 2 cairn hypothesis confirm h1
 matches 'proposed' 'a refusal names the status'
 exits 0 cairn hypothesis test h1
 says 'h1 is being tested'
-matches 'checkpoint debug:[0-9]+-[0-9a-f]{12} was made' 'a change of status makes a checkpoint'
+matches 'checkpoint debug:[0-9]+-[0-9a-f]{12} was created by this' 'a change of status makes a checkpoint'
 printf 'because the log\nsays so\n' >reason
 cairn hypothesis confirm h1 --reason - <reason >out 2>err
 is "$(get .status cairn hypothesis show h1)" confirmed 'confirmed'

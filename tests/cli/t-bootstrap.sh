@@ -57,7 +57,7 @@ END
     cp plain/pkg-config plain/cc
     chmod +x plain/cc plain/pkg-config
     run env PATH="$PWD/plain" "$(command -v sh)" project/bootstrap.sh demo
-    is "$status" 0 'not Debian, everything there: goes on'
+    is "$status" 0 'not Debian, everything there: continues'
     says 'make -s -j1 demo' 'with make'
 fi
 

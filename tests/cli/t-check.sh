@@ -25,7 +25,7 @@ is "$(json_get .text)" 'check v1 failed: the file is there' 'which names it'
 touch file
 exits 0 cairn check run v1 --json
 is "$(json_get '.checks[0].status') $(json_get '.checks[0].evidence') $(json_get .passed)" 'passed e2 1' 'once the file is there it passes'
-ok 'a checkpoint was made because of it' test "$(json_get '.checks[0].checkpoint')" != null
+ok 'a checkpoint was created by this' test "$(json_get '.checks[0].checkpoint')" != null
 exits 0 cairn evidence show e2 --json
 is "$(json_get .strength)" 1 'which is evidence for the hypothesis'
 exits 0 cairn hypothesis show h1 --json

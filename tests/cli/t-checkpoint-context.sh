@@ -22,7 +22,7 @@ exits 0 cairn checkpoint create plain
 plain=$(cat out)
 is "$(get .context cairn checkpoint show "$plain")" null 'a checkpoint without a context'
 exits 10 cairn checkpoint resume "$plain"
-says 'holds no context' 'nothing to go on from'
+says 'holds no context' 'nothing to continue from'
 exits 10 cairn checkpoint resume
 says 'no checkpoint with a context: `cairn checkpoint create --summary TEXT` makes one' 'nor in the session'
 
@@ -116,7 +116,7 @@ exits 0 cairn checkpoint resume
 is "$(sed -n '1,2p' out)" "$(printf -- '---\nk: v')" 'pairs without a summary'
 exits 0 cairn checkpoint create m --tokens 5
 exits 0 cairn checkpoint resume
-is "$(sed -n 2p out)" 'k: v' 'a number alone is nothing to go on from'
+is "$(sed -n 2p out)" 'k: v' 'a number alone is nothing to continue from'
 
 # ---- Limits (X-03) ----
 at() { # N OPTION TEXT: text of n characters is taken, of n + 1 not
@@ -201,7 +201,7 @@ is "$(sed -n 1p out)" second 'a restore changes none of it'
 exits 0 cairn session show --json
 is "$(json_get .context.id) $(json_get .context.summary)" "$second second" 'the session offers the newest (X-54)'
 exits 0 cairn session show
-says "go on from   $second: second" 'so that a person sees it'
+says "continue from   $second: second" 'so that a person sees it'
 
 # ---- Thresholds (X-50 to X-52) ----
 run cairn session start window

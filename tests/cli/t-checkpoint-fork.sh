@@ -199,7 +199,7 @@ ln -s ../full linked
 refused ../full 'is not empty'
 refused link 'is a link'
 refused linked/ 'is a link'
-refused a/x 'is no directory'
+refused a/x 'is not a directory'
 refused sub/new 'would be in them'
 refused . 'would be in them'
 refused .cairn/in 'belongs to the store'
@@ -258,7 +258,7 @@ if mount -t tmpfs -o size=2m none small 2>err; then
     is "$(get .total cairn session list)" "$n" 'and there is no session of it'
     exits 2 cairn checkpoint fork "$one" --to ../small
     says 'where another file system begins'
-    exits 0 cairn checkpoint create 'work goes on'
+    exits 0 cairn checkpoint create 'work continues'
     cd ..
     umount small
 else

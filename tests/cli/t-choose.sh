@@ -87,7 +87,7 @@ logged 'clean conv1 report ' 'a member'
 exits 0 cairn events 1
 says 'is to run again (asked)' 'the log says why'
 
-# ---- A kill in the middle of a rerun: it goes on ----
+# ---- A kill in the middle of a rerun: it continues ----
 cat >slow.yaml <<'END2'
 name: slow
 tasks:
@@ -251,7 +251,7 @@ tasks:
   link: {needs: compile, run: 'echo link >>log'}
 END2
 exits 0 cairn plan 'compile[src=src/c.c]' --fresh
-is "$(cat out)" 'run   compile[src=src/c.c]  it never ran' 'a member with a path is no file'
+is "$(cat out)" 'run   compile[src=src/c.c]  it never ran' 'a member with a path is not a file'
 exits 0 cairn run 'compile[src=src/c.c]'
 is "$(cat log)" src/c.c 'and is the one that runs'
 exits 0 cairn resume 'compile[src=src/d.c]'
@@ -354,7 +354,7 @@ exits 0 cairn complete "$run" e --token "$token"
 says "run $run: e is completed" 'it is taken, as between runs'
 : >go
 wait "$pid"
-is "$?" 0 'and what was chosen goes on'
+is "$?" 0 'and what was chosen continues'
 exits 0 cairn status "$run" --json
 is "$(json_get .completed)" 2 'both are done'
 is "$(wc -c <log | tr -d ' ')" 0 'nothing else has run'
@@ -385,7 +385,7 @@ is "$(grep -c 'nothing was run' err)" 0 'nothing contradicts that'
 
 # Options that would have no effect.
 exits 2 cairn plan --rerun good --fresh
-says '--rerun goes on with a run: leave out --fresh'
+says '--rerun continues a run: leave out --fresh'
 exits 2 cairn plan --rerun good --from 1
 says 'leave out --from'
 exits 2 cairn run partly.yaml --no-checkpoint --key partly.yaml

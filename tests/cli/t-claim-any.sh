@@ -69,10 +69,10 @@ is "$(json_get .state)" failed 'its state'
 is "$(json_get .text)" 'exit 4' 'how its command ended'
 exits 7 cairn resume 1 --no-wait
 exits 1 cairn claim --any --exec 'echo done'
-says 'no JSON object'
+says 'not a JSON object'
 exits 7 cairn resume 1 --no-wait
 exits 1 cairn claim --any --exec 'echo "{\"1x\": 1}"'
-says 'no name of a value' 'a name that cairn refuses fails the task, too'
+says 'is not a name of a value' 'a name that cairn refuses fails the task, too'
 exits 7 cairn resume 1 --no-wait
 exits 1 cairn claim --any --exec 'head -c 3000000 /dev/zero | tr "\0" x'
 says 'longer than 2 MiB'
@@ -81,7 +81,7 @@ exits 7 cairn resume 1 --no-wait
 # The lease is shorter than the work: it is renewed.
 exits 0 cairn claim --any --lease 1s --exec 'sleep 2'
 exits 7 cairn claim --any
-says 'before it goes on: cairn resume 1' 'then a task of cairn is next'
+says 'before it continues: cairn resume 1' 'then a task of cairn is next'
 exits 0 cairn resume 1 --no-wait
 exits 10 cairn claim --any --wait 1m
 says 'run 1 is completed' 'no waiting for what does not come'
@@ -172,7 +172,7 @@ wait $pid
 is $? 143 'a signal ends a wait'
 json_ok "and what is said is whole" next.out
 
-# The run ends while a step is done: its answer is kept, and counts when the run goes on.
+# The run ends while a step is done: its answer is kept, and counts when the run continues.
 cat >two.yaml <<'END'
 name: two
 tasks:
@@ -197,7 +197,7 @@ wait $pid
 is $? 0 'its answer is taken, and its lease was renewed meanwhile'
 exits 2 cairn claim "$two" x
 exits 7 cairn resume "$two" --no-wait
-is "$(cat z.txt)" 5 'it counts when the run goes on, and nobody does it again'
+is "$(cat z.txt)" 5 'it counts when the run continues, and nobody does it again'
 exits 0 cairn claim "$two" y
 token=$(sed 's/ .*//;q' out)
 exits 0 cairn complete "$two" y --token "$token"
@@ -210,7 +210,7 @@ token=$(sed 's/ .*//;q' out)
 exits 0 cairn fail "$two" y
 exits 1 cairn resume "$two"
 exits 2 cairn fail "$two" x --token "$token"
-says 'go on with it first' 'a failure would end the run again at once'
+says 'continue it first' 'a failure would end the run again at once'
 exits 0 cairn complete "$two" x --token "$token" --output a=6
 exits 2 cairn complete "$two" x --token "$token" --output a=7
 sed 's/do x/do X/' two.yaml >other.yaml && mv other.yaml two.yaml

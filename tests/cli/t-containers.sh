@@ -39,7 +39,7 @@ wait $first
 is "$? $(wc -l <started)" '0 1' 'it ends well, and its task ran once'
 cd ..
 
-# ---- Killed in a container that goes on ----
+# ---- Killed in a container that continues ----
 # dead MODE TEXT: a run whose cairn and guard are killed in a container; then TEXT is
 # run there.
 dead() {
@@ -102,7 +102,7 @@ says 'ended' 'from outside it is ended first'
 is "$(count ended lingers)" 0 'before it could end by itself'
 : >go
 wait $pid
-is "$?" 0 'and the run goes on'
+is "$?" 0 'and the run continues'
 : >again
 wait $container
 
@@ -113,7 +113,7 @@ wait $container 2>/dev/null
 : >go
 # Its processes take a moment to go.
 resumed() { contained 'cairn resume 1' >out 2>err; }
-ok 'the run goes on where the container has ended' wait_for 20 resumed
+ok 'the run continues where the container has ended' wait_for 20 resumed
 is "$(wc -l <started)" 2 'a container that has ended hinders nobody'
 cd ..
 

@@ -25,7 +25,7 @@ untouched() { # NAME
     says 'the program that began it' "$1: doctor names it, too"
 }
 
-# try NAME COMMAND...: fails at b, goes on after mending, then has nothing to do
+# try NAME COMMAND...: fails at b, continues after mending, then has nothing to do
 try() {
     tap_name=$1
     shift
@@ -35,7 +35,7 @@ try() {
     untouched "$tap_name"
     touch mended
     exits 0 "$@"
-    is "$(tr '\n' ';' <out)" 'b;sum: 25;completed;' "$tap_name: goes on there, with the value of a from before"
+    is "$(tr '\n' ';' <out)" 'b;sum: 25;completed;' "$tap_name: continues there, with the value of a from before"
     exits 0 "$@"
     is "$(tr '\n' ';' <out)" 'a;b;sum: 25;completed;' "$tap_name: a finished run is followed by a new one"
     # The command reads what the library wrote.

@@ -111,7 +111,7 @@ run env 'PLAN_C;touch hurt;X=1' "PLAN_D
 touch hurt #=2" cairn checkpoint create odd
 exits 0 cairn checkpoint recover
 ok 'odd names are no lines for a shell' sh -c '! grep "export PLAN_[CD]" out'
-says 'PLAN_C;touch hurt;X was set; that is no name for a shell' 'they are named'
+says 'PLAN_C;touch hurt;X was set; that is not a name for a shell' 'they are named'
 says 'PLAN_D?touch hurt # was set' 'on one line'
 ok 'the lines for a shell run nothing' sh -c "sed -n 's/^ *[0-9]*  environment  //p' out | sh && test ! -e hurt"
 ok 'nor do those of JSON' sh -c 'cairn checkpoint recover --json | grep -v "export PLAN_[CD]" | grep -q "PLAN_C;touch"'

@@ -91,7 +91,7 @@ from=$(position out)
 run cairn note add another --session first
 run cairn note add more
 exits 0 cairn events --session second --position "$from" --json
-is "$(having out '"type":"note"')" 1 'it also goes on from a position'
+is "$(having out '"type":"note"')" 1 'it also continues from a position'
 alone=$(position out)
 exits 0 cairn events --session second --position "$alone" --json
 is "$(grep -vc position out)" 0 'each is told once'
@@ -117,7 +117,7 @@ done
 exits 10 cairn events --session nobody
 exits 10 cairn --store nowhere events
 
-# ---- Two processes write, a run goes on, one follows ----
+# ---- Two processes write, a run continues, one follows ----
 from=$(position out)
 cat >slow.yaml <<'END'
 name: slow

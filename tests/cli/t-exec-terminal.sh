@@ -48,7 +48,7 @@ ok 'and set back' grep -q ' icanon' out
 
 type_when ready '\003'
 on_terminal "exec cairn exec -- sh -c 'trap \"echo got it; exit 5\" INT; >ready; while :; do sleep 0.1; done'" <keys
-is "$status" 5 'Ctrl-C reaches the command, and cairn goes on'
+is "$status" 5 'Ctrl-C reaches the command, and cairn continues'
 ok 'which says so' grep -q 'got it' out
 rm ready
 type_when ready '\003'

@@ -63,7 +63,7 @@ exits 0 cairn command list --json
 is "$(json_get .total)" 9 'and nothing is recorded before it has ended'
 echo second >pipe
 wait
-is "$(tail -n 1 live)" second 'it goes on'
+is "$(tail -n 1 live)" second 'it continues'
 run sh -c 'cairn exec -- seq 1 10000000 | head -n 1'
 is "$(cat out)" 1 'a reader that goes away ends the command'
 exits 0 cairn command list --limit 1

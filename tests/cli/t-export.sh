@@ -83,7 +83,7 @@ is "$(wc -l <got)" "$(wc -l <want)" 'all branches'
 exits 0 at new cairn branch list --session 1
 says 'led nowhere'
 exits 0 at new cairn session show 1 --json
-is "$(json_get .branch)" main-2 'work goes on on the branch that was current'
+is "$(json_get .branch)" main-2 'work continues on the branch that was current'
 exits 0 at new cairn session show 2 --json
 ok 'the other one has ended' test "$(json_get .ended)" != null
 exits 0 at new cairn note add another --session 1
@@ -198,7 +198,7 @@ exits 0 cairn session switch "it's *slow*"
 
 # ---- What is no export ----
 exits 2 cairn session import failing.yaml
-says 'no file of'
+says 'is not a file of'
 exits 2 cairn session import /dev/null
 (
     head -c 20000000 /dev/zero 2>head.err
@@ -206,7 +206,7 @@ exits 2 cairn session import /dev/null
 ) | cairn session import - >out 2>err
 is "$?" 2 'a file without a line break is refused'
 ok 'and not read to its end' test "$(cat ended)" != 0
-says 'no file of'
+says 'is not a file of'
 sed 's/"version":2/"version":3/' clean.cairn >newer.cairn
 exits 75 cairn session import newer.cairn
 exits 10 cairn session import nothing.cairn
@@ -382,7 +382,7 @@ exits 10 cairn session export --all dangling.cairn
 ok 'a link to nothing stays one, too' test -L dangling.cairn
 mkfifo fifo
 exits 2 cairn session export --all fifo
-says 'fifo is no file: - is stdout'
+says 'fifo is not a file: - is stdout'
 ok 'a pipe stays one' test -p fifo
 is "$(find . -maxdepth 1 -name "*.cairn.*" -o -name "fifo.*")" "" "nothing else is left"
 # A file that cannot be read makes no store.
@@ -391,7 +391,7 @@ for file in none.cairn .; do
     run at unread cairn session import "$file"
     is "$(ls -A unread)" '' "$file makes no store"
 done
-is "$status" 75 'a directory is no file'
+is "$status" 75 'a directory is not a file'
 # Whoever has read enough need not read all.
 dd if=/dev/urandom bs=3000 count=100 2>dd.err | od -An -tx1 -v | tr -d ' \n' | fold -w 50000 >long
 while IFS= read -r line || [ -n "$line" ]; do

@@ -123,7 +123,7 @@ ok 'a condition looked at the value' test ! -e published
 exits 0 cairn status --tasks
 matches 'skipped +publish .*(condition)' 'status: why it was skipped'
 
-# After a stop, steps cannot be done before the run goes on.
+# After a stop, steps cannot be done before the run continues.
 cairn run flow.yaml --fresh >run.out 2>&1 &
 pid=$!
 ok 'it waits again' wait_for 20 offered write
@@ -245,7 +245,7 @@ wait_for 20 test -s finished
 kill -9 $one
 wait $one 2>/dev/null
 wait $two
-is $? 0 'the other goes on to the end'
+is $? 0 'the other continues to the end'
 exits 0 cairn status 4
 says '8 completed'
 is "$(sort -u finished | wc -l)" 8 'every step was done'

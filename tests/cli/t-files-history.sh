@@ -119,7 +119,7 @@ exits 0 cairn checkpoint grep needle --paths '*.txt,none'
 is "$(found)" "$a..$c:b.txt:1:no needle here|" 'by patterns'
 exits 2 cairn checkpoint grep needle --paths ''
 exits 2 cairn checkpoint grep 'needle ('
-says 'no extended regular expression'
+says 'is not an extended regular expression'
 says '(at byte ' 'with the position'
 exits 2 cairn checkpoint grep '(a*)*\1'
 says 'a back-reference (\1, at byte 6)'
@@ -448,7 +448,7 @@ says 'holds no files'
 exits 10 cairn checkpoint export --tar "$archived" none/x.tar
 exits 2 cairn checkpoint export --tar "$archived" p
 exits 2 cairn checkpoint export --tar "$archived" /dev/null
-says '/dev/null is no file: - is stdout'
+says '/dev/null is not a file: - is stdout'
 printf 'older\n' >shared-tar
 chmod 664 shared-tar
 ln -s shared-tar linked-tar

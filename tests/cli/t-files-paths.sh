@@ -67,7 +67,7 @@ exits 2 cairn checkpoint restore "$one" --yes --board-only --messages-only
 exits 2 cairn checkpoint restore "$one" --paths src
 says 'needs --yes'
 exits 2 cairn checkpoint restore "$one" --yes --paths turns/in
-says 'no directory now'
+says 'is not a directory now'
 same p 'nothing was changed by any of them' two
 is "$(get .branch cairn session show)" main 'and no branch was begun'
 
@@ -107,7 +107,7 @@ is "$(cat p/src/a.c p/src/b.h p/src/deep/c.c "$odd" p/doc/text)" \
 is "$(readlink p/src/link)" a.c 'links, too'
 ok 'what is new there is gone' [ ! -e p/src/new.c ]
 exits 0 cairn checkpoint restore "$one" --yes --paths src
-says 'it is what there is'
+says 'already matches the checkpoint'
 run cairn branch list --json
 n=$(grep -c '"status"' out)
 exits 0 cairn checkpoint restore "$one" --yes --paths src
@@ -142,7 +142,7 @@ same p 'the messages alone' two
 is "$(get .total cairn note list)" 2 'not the board'
 is "$(get .messages cairn session show)" 1 'but the messages'
 exits 0 cairn checkpoint restore "$one" --yes --messages-only
-says 'it is what there is'
+says 'already matches the checkpoint'
 exits 0 cairn checkpoint undo-restore
 is "$(get .messages cairn session show)" 2 'taken back'
 exits 0 cairn checkpoint verify

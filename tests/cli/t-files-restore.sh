@@ -342,7 +342,7 @@ else
     skip 'mounts below the directory' 'needs root and mount namespaces'
 fi
 exits 0 cairn checkpoint restore "$more" --yes
-is "$(cat w/aa/a w/mm/m)" "$(printf '1\n1')" 'without them it goes on'
+is "$(cat w/aa/a w/mm/m)" "$(printf '1\n1')" 'without them it continues'
 exits 0 cairn checkpoint restore "$as_it_was" --yes
 
 # ---- Nothing is tracked any more ----

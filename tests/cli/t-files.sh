@@ -22,7 +22,7 @@ says 'there is no nowhere'
 exits 2 cairn session config files .cairn
 says 'belongs to the store'
 exits 2 cairn session config files out
-says 'is no directory'
+says 'is not a directory'
 exits 0 cairn checkpoint create before
 before=$(newest)
 exits 10 cairn checkpoint files "$before"

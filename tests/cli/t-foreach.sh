@@ -96,7 +96,7 @@ tasks:
 END
 exits 1 cairn run lists.yaml
 run_number=$(sed -n 's/^run \([0-9]*\) of lists.*/\1/p' err)
-kept() { # TEXT: plan and resume go on with what was recorded, and say TEXT
+kept() { # TEXT: plan and resume continue with what was recorded, and say TEXT
     exits 1 cairn resume "$run_number"
     says "$1"
     exits 0 cairn plan --run "$run_number" --all
@@ -127,7 +127,7 @@ says 'neeeds' 'other mistakes are told'
 sed -i 's/neeeds/needs/' lists.yaml
 rm list
 exits 3 cairn run lists.yaml
-says "run $run_number of this file is not finished, and goes on with the members that it recorded: cairn resume $run_number" 'run FILE: which run can go on'
+says "run $run_number of this file is not finished, and continues with the members that it recorded: cairn resume $run_number" 'run FILE: which run can continue'
 exits 3 cairn run lists.yaml --fresh
 ok 'not where a new one is wanted' sh -c '! grep -q "not finished" err'
 touch go

@@ -66,7 +66,7 @@ sleep 0.6
 fill 0
 touch full
 wait $pid
-is $? 0 'a task that was running goes on printing'
+is $? 0 'a task that was running continues printing'
 cairn log old >out
 is "$(tail -n 1 out)" 4000 'and what it printed is kept'
 

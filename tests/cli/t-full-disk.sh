@@ -48,7 +48,7 @@ END
     else
         is "$status" 9 'and the exit status tells'
         cairn resume >run.out 2>run.err
-        is "$?" 0 'with space again it goes on'
+        is "$?" 0 'with space again it continues'
         ok 'and only what was not saved ran again' test "$(wc -l <ran)" -lt 40
     fi
     is "$(count 1 ran)" 0 'what was saved did not'
@@ -65,9 +65,9 @@ END
         cat err >>starts
         rm small/filler
     done
-    ok 'a run that is recorded is named, with how to go on' grep -q 'then: cairn resume 2$' starts
+    ok 'a run that is recorded is named, with how to continue' grep -q 'then: cairn resume 2$' starts
     exits 0 cairn resume 2
-    is "$(count a later)" 1 'and so it goes on'
+    is "$(count a later)" 1 'and so it continues'
 
     # What deletes needs some room, too: it is done or refused, and never half.
     rm -rf small/.cairn kept

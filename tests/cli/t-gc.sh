@@ -222,6 +222,6 @@ is "$(json_get .runs) $(json_get .kept_runs) $(json_get .newest_runs)" '2 3 1' '
 exits 0 cairn runs --json
 is "$(json_get '.runs[2].run') $(json_get '.runs[2].state')" '2 failed' 'one that would be gone on with stays'
 exits 0 cairn gc --keep-runs 2 --any-params
-says '1 run stays, since the next run with the same params goes on with it' 'and gc says so'
+says '1 run stays, since the next run with the same params continues it' 'and gc says so'
 exits 0 cairn checkpoint verify
 done_testing

@@ -143,7 +143,7 @@ if grep -q 'declares no' err; then
 fi
 echo 'int main(void) { return 0; }' >src/main.c
 exits 0 cairn resume
-ok 'resume builds the mended source, and goes on' test -e dist.tar
+ok 'resume builds the mended source, and continues' test -e dist.tar
 sed -i '/inputs:/d' pipeline.yaml
 echo 'int main(void) { return 1; }' >src/main.c
 exits 1 cairn run pipeline.yaml --fresh

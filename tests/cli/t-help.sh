@@ -91,11 +91,11 @@ rnu|run
 session sta|session start
 END
 exits 2 cairn note add '--prior is wrong'
-says 'a text that begins with a dash comes behind --'
+says 'a text that begins with a dash goes after --'
 exits 2 cairn note add '-5 degrees'
-says 'a text that begins with a dash comes behind --'
+says 'a text that begins with a dash goes after --'
 exits 2 cairn hypothesis add x --likelihood 0.3
-ok 'a word is an option' sh -c '! grep -q "behind --" err'
+ok 'a word is an option' sh -c '! grep -q "after --" err'
 exits 2 cairn shell 'a task' env
 says "put -- before a command: cairn shell 'a task' -- env"
 exits 2 cairn exec make

@@ -116,7 +116,7 @@ done
 cksum .cairn/cairn.db >after
 ok 'nothing was written' cmp -s before after
 
-# Whoever asks whether it can go on, or what would run, is told of the key, too.
+# Whoever asks whether it can continue, or what would run, is told of the key, too.
 exits 0 cairn status
 says 'cairn resume 1 --key FILE' 'status names the option that resume wants'
 exits 0 cairn status --key key
@@ -206,7 +206,7 @@ says 'its SHA-256 does not match'
 rm -rf .cairn
 cp -R kept .cairn
 
-# The row of the run says with which file and which params it goes on.
+# The row of the run says with which file and which params it continues.
 "$sql" .cairn/cairn.db "UPDATE run SET
     params_text = CAST(replace(params_text, 'good', 'evil') AS BLOB)"
 for command in status resume 'plan --run 1'; do
@@ -293,7 +293,7 @@ rm -rf .cairn ran.f
 
 exits 1 cairn run w.yaml
 exits 2 cairn resume --key key
-says 'leave out --key' 'going on with a run without a key: what to do'
+says 'leave out --key' 'continuing a run without a key: what to do'
 exits 2 cairn run w.yaml --key key
 says "cairn run $PWD/w.yaml --param mode=good --fresh --key key"
 exits 1 cairn run w.yaml --fresh --key key

@@ -121,7 +121,7 @@ exits 0 two cairn note list --session both
 ok 'the other one is as it was' sh -c 'grep -q "done here" out && ! grep -q "done there" out'
 exits 0 one cairn checkpoint create next
 carry both
-is "$(cat out)" both-2 'it goes on with the one that was not changed'
+is "$(cat out)" both-2 'it continues with the one that was not changed'
 carry both
 silent_on out
 exits 0 two cairn checkpoint verify

@@ -88,7 +88,7 @@ refused '{"a": 1,}' 'it is not valid JSON (byte 9, line 1)'
 refused '{"a": 1' 'it ends too early (byte 8, line 1)'
 refused '// mine
 {}' 'it is not valid JSON (byte 1, line 1)'
-refused '[]' 'no JSON object'
+refused '[]' 'not a JSON object'
 refused '{"hooks": []}' 'its "hooks" is no object'
 refused '{"hooks": {"Stop": 1}}' 'is no list'
 refused '{"hooks": {}, "hooks": {}}' '"hooks" twice'
@@ -99,11 +99,11 @@ says 'more than 4 MiB'
 rm $file
 mkfifo $file
 exits 2 cairn session install-hooks
-says 'is no regular file'
+says 'is not a regular file'
 rm $file
 mkdir $file
 exits 2 cairn session install-hooks
-says 'is no regular file'
+says 'is not a regular file'
 rmdir $file
 ln -s nowhere $file
 exits 75 cairn session install-hooks

@@ -68,7 +68,7 @@ exits 5 cairn doctor
 says 'commits were lost' 'doctor says so'
 exits 5 cairn doctor --repair
 says 'the end of the write-ahead log' 'the repair says what is lost'
-exits 0 cairn note add 'goes on'
+exits 0 cairn note add 'continues'
 exits 0 cairn checkpoint verify
 exits 0 cairn doctor
 
@@ -77,7 +77,7 @@ killed
 head -c $((size / 2)) whole >$log
 exits 5 cairn status
 rm .cairn/open
-exits 0 cairn note add 'goes on'
+exits 0 cairn note add 'continues'
 exits 0 cairn checkpoint verify
 
 # ---- Where nothing can be said, nothing is ----

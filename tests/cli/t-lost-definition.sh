@@ -1,5 +1,5 @@
 # The definition of a run is lost: its states are numbers of tasks that nothing names. With
-# the workflow's file as it was the run goes on; without it, damage is said, and the way out.
+# the workflow's file as it was the run continues; without it, damage is said, and the way out.
 . "$TESTS/cli/tap.sh"
 sql=$BUILD/tests/tools/sql
 db=.cairn/cairn.db
@@ -25,7 +25,7 @@ for damage in "DELETE FROM object $definition" "UPDATE object SET data = flip(da
         says 'cairn run FILE --fresh' "a command that needs it names the way out ($when a repair)"
         mv w.yaml away.yaml
         exits 5 cairn resume
-        says "run 1 goes on only with the workflow's file as it was"
+        says "run 1 continues only with the workflow's file as it was"
         sed 's/echo c/echo edited; &/' away.yaml >w.yaml
         exits 5 cairn resume
         says 'file as it was' 'nothing can be compared with an edited file'
@@ -38,7 +38,7 @@ for damage in "DELETE FROM object $definition" "UPDATE object SET data = flip(da
     touch go
     is "$(planned)" b 'plan: with the file as it was'
     exits 0 cairn resume
-    is "$(tr '\n' ' ' <ran)" 'b c ' 'which goes on where it was'
+    is "$(tr '\n' ' ' <ran)" 'b c ' 'which continues where it was'
     exits 0 cairn status
     exits 0 cairn doctor
 done

@@ -36,7 +36,7 @@ for damage in "DELETE FROM object $value" "UPDATE object SET data = flip(data, 9
     ok 'the value is stored again' test "$(cat count)" -ge 1
 done
 
-# Repaired, it can go on all the same.
+# Repaired, it can continue all the same.
 rm -rf .cairn ran got go
 exits 1 cairn run w.yaml
 "$sql" $db "UPDATE object SET data = flip(data, 9) $value"

@@ -178,7 +178,7 @@ refused() { # NAME, PLACE, TEXT; the task's keys on stdin
 refused 'no foreach' 5:14 'about the values of `foreach`, which task `a` has not' <<'END'
 exclude: [{x: 1}]
 END
-refused 'an unknown key' 6:16 '`y` is no foreach key of task `a`' <<'END'
+refused 'an unknown key' 6:16 '`y` is not a foreach key of task `a`' <<'END'
 foreach: {x: [1, 2]}
 exclude: [{y: 1}]
 END
@@ -194,7 +194,7 @@ refused 'a part of a member' 6:15 'needs all foreach keys; `y` is missing' <<'EN
 foreach: {x: [1], y: [2]}
 include: [{x: 3}]
 END
-refused 'a value like another one' 6:19 'the value `c d` cannot be told apart from another one in task ids' <<'END'
+refused 'a value like another one' 6:19 'the value `c d` cannot be distinguished from another one in task ids' <<'END'
 foreach: {x: [1]}
 include: [{x: c d}, {x: c%20d}]
 END
@@ -202,7 +202,7 @@ refused 'more of a range' 6:23 'come from a range or from files' <<'END'
 foreach: {x: {range: [1, 2]}}
 include: [{x:     3}]
 END
-refused 'tuples with other keys' 5:40 '`z` is no key of the first tuple' <<'END'
+refused 'tuples with other keys' 5:40 '`z` is not a key of the first tuple' <<'END'
 foreach: {c: [{x: 1, y: 2}, {x: 2, z: 3}]}
 END
 refused 'a tuple that is none' 5:33 'must be a mapping' <<'END'

@@ -1,4 +1,4 @@
-# examples/mcp: a session of an agent, message by message, and one that goes on from it; by
+# examples/mcp: a session of an agent, message by message, and one that continues from it; by
 # stdio, and over HTTP.
 . "$TESTS/cli/tap.sh"
 unset CAIRN_SESSION

@@ -151,11 +151,11 @@ for path in /mcp%00 /mcp%00/x /mc%70 /%6dcp; do
     ok 'and told' grep -q 'without any %' answer
 done
 refused 400 'two hosts' POST "Host: 127.0.0.1:$port" "Host: 127.0.0.1:$port"
-ok 'and told' grep -q 'there twice' answer
+ok 'and told' grep -q 'occurs twice' answer
 refused 400 'two hosts, the second one of others' POST "Host: 127.0.0.1:$port" 'Host: evil.example'
-ok 'and told' grep -q 'there twice' answer
+ok 'and told' grep -q 'occurs twice' answer
 refused 400 'two tokens' POST "Authorization: Bearer $token" "Authorization: Bearer $token"
-ok 'and told' grep -q 'there twice' answer
+ok 'and told' grep -q 'occurs twice' answer
 refused 405 'another method' PUT
 refused 415 'no JSON by its type' POST 'Content-Type: text/plain'
 refused 406 'a client without streams' POST 'Accept: application/json'
@@ -255,7 +255,7 @@ rpc 22 ping '{}' "$in_session"
 is "$(got .id)" 22 'others do not wait for it'
 rpc 21 ping '{}' "$in_session"
 is "$code$(got .error.code)" 400-32600 'its id is in use'
-ok 'it goes on without its connection' lives 'sleep 9741'
+ok 'it continues without its connection' lives 'sleep 9741'
 ask POST '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":21}}' "$in_session"
 ok 'cancelled, it ends' wait_for 10 gone
 build POST '{"jsonrpc":"2.0","id":23,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}' "$in_session"
@@ -276,7 +276,7 @@ is "$code" 204 'its session ends'
 ok 'and later the call' wait_for 30 gone 9742
 hello
 rpc 25 ping '{}' "$in_session"
-is "$(got .id)" 25 'the server goes on'
+is "$(got .id)" 25 'the server continues'
 
 # ---- 2026-07-28 ---------------------------------------------------------------
 modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
@@ -421,7 +421,7 @@ is "$status" 0 'a signal ends the server'
 wait $listener
 ok 'who listens is told that it is over' grep -q '"id":25,"result":' listening
 waits() { cairn next 1 --json | grep -q '"task":"person"'; }
-ok 'the run goes on' waits
+ok 'the run continues' waits
 cairn cancel 1 >/dev/null 2>&1
 serve
 is "$(cat .cairn/mcp.token)" "$token" 'the same token at the next start'
@@ -458,7 +458,7 @@ sleep 2
 kill $stuck
 wait $stuck 2>/dev/null
 hello
-is "$code" 200 'the one that was stuck has gone, and all goes on'
+is "$code" 200 'the one that was stuck has gone, and all continues'
 
 build POST '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_run","arguments":{"ids":["v1"]}}}' "$in_session"
 "$BUILD/tests/tools/http" "$port" <request >answer.later &

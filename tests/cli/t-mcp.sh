@@ -154,7 +154,7 @@ is "$(got .result.isError)" true 'run_start of no file'
 ask 48 resources/read '{"uri":"cairn://log/1/hi"}'
 cairn log hi --run 1 --json >expected
 is "$(got '.result.contents[0].mimeType')" application/json 'a resource'
-# A run goes on when the server has ended.
+# A run continues when the server has ended.
 call 49 run_start '{"file":"wait.yaml"}'
 is "$(got .result.structuredContent.run)" 2 'a second run'
 disconnect
@@ -443,7 +443,7 @@ disconnect
 connect --read-only
 hello
 call 3 checkpoint_diff '{"from":"debug:1","worktree":true}'
-says_text 'files that would be put into the store' '\"worktree\" is no field'
+says_text 'files that would be put into the store' '\"worktree\" is not one of its fields'
 disconnect
 exits 2 cairn mcp --tools boards
 says 'did you mean board?'

@@ -23,7 +23,7 @@ log --previous a|--attempt N
 run --parallel 3|-j N
 run --workdir d|cairn run DIR/cairn.yaml
 run --config f|cairn run FILE
-run -r|goes on with the unfinished run
+run -r|continues the unfinished run
 run --fail-fast|unless -k is given
 run --skip a|cairn run FILE TASK...
 run --check|cairn plan
@@ -75,7 +75,7 @@ run --rerun-incomplete|runs again what was interrupted anyway
 run --until|cairn run FILE TASK
 run -R|cairn rerun TASK
 run --cores 4|-j N
-run -i|-k goes on
+run -i|-k continues
 run -C dir|cairn run DIR/cairn.yaml
 run -d|cairn watch
 run -n|cairn plan

@@ -13,7 +13,7 @@ fresh() {
     exits 0 cairn session start bases -q
 }
 
-# ---- x is merged into main, goes on, and c begins from it ----
+# ---- x is merged into main, continues, and c begins from it ----
 side_branch() { # keep-last N (or nothing), and what deletes old checkpoints
     fresh
     [ -z "$1" ] || exits 0 cairn session config keep-last "$1"

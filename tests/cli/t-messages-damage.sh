@@ -45,7 +45,7 @@ for delay in 0.02 0.05 0.08 0.11 0.14 0.2; do
     exits 0 cairn checkpoint verify
     before=$(messages)
     exits 0 cairn session message import t.jsonl --json
-    is "$(json_get .skipped out) $(messages)" "$before 4000" "killed after $delay s: the next one goes on with what is left"
+    is "$(json_get .skipped out) $(messages)" "$before 4000" "killed after $delay s: the next one continues with what is left"
 done
 ok "imports were killed ($killed)" test "$killed" -gt 0
 rm -rf .cairn
@@ -88,7 +88,7 @@ damaged() { # WHAT SQL TEXT: of the third message of session 1; what a verificat
     exits 0 cairn session message show 4
     exits 0 cairn checkpoint show 1
     exits 0 cairn session message add g
-    is "$(cat out)" 8 "$1: and goes on"
+    is "$(cat out)" 8 "$1: and continues"
     exits 0 cairn checkpoint create later
     exits 0 cairn checkpoint restore 1 --yes
     is "$(messages)" 4 "$1: checkpoints can be restored"

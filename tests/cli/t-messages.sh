@@ -100,7 +100,7 @@ exits 0 cairn session start agent
 } >t.jsonl
 exits 0 cairn session message import t.jsonl
 says '10 messages were added' 'what is complete is taken'
-says 'line 8 of t.jsonl is no JSON object' 'an unreadable line is named'
+says 'line 8 of t.jsonl is not a JSON object' 'an unreadable line is named'
 says 'line 12 of t.jsonl, the last, is not complete' 'a torn line is waited for'
 is "$(get .tokens_in cairn session show)" 100 'tokens at two levels, and of two parts, count once'
 is "$(get .tokens_out cairn session show)" 9 'those that came out, too'
@@ -217,7 +217,7 @@ matches '^messages +3, before 5' 'a restore puts the end of the line back'
 is "$(texts)" 'a b c ' 'to where it was'
 exits 0 cairn session message add x
 is "$(cat out)" 6 'numbers are not used again'
-is "$(texts)" 'a b c x ' 'the line goes on from there'
+is "$(texts)" 'a b c x ' 'the line continues from there'
 exits 0 cairn session message show 5
 says 'e' 'what came later is still there'
 exits 0 cairn checkpoint undo-restore

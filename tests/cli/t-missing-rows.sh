@@ -64,9 +64,9 @@ made_again() { # what
     all >now
     ok "$1: all items are as they were" cmp known now
     exits 0 cairn checkpoint verify
-    exits 0 cairn note add 'goes on'
-    is "$(cat out)" n4 "$1: and work goes on"
-    exits 0 cairn checkpoint create 'goes on'
+    exits 0 cairn note add 'continues'
+    is "$(cat out)" n4 "$1: and work continues"
+    exits 0 cairn checkpoint create 'continues'
 }
 
 # ---- Items ----
@@ -144,7 +144,7 @@ exits 0 cairn note list
 exits 5 cairn doctor --repair
 says 'rows of the log of session 1 is missing' 'a row of the log is lost for good'
 exits 0 cairn session log
-exits 0 cairn note add 'goes on'
+exits 0 cairn note add 'continues'
 exits 0 cairn session undo
 exits 0 cairn checkpoint verify
 

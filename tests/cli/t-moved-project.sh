@@ -1,4 +1,4 @@
-# Projects that are moved or copied with their store: what goes on is the one that is
+# Projects that are moved or copied with their store: what continues is the one that is
 # here, and nothing that was done is done again.
 . "$TESTS/cli/tap.sh"
 
@@ -29,7 +29,7 @@ exits 0 cairn runs --json
 is "$(json_get '.runs[0].file')" "$PWD/flows/w.yaml" 'in the list of runs, too'
 touch flows/mended
 exits 0 cairn resume flows/w.yaml
-ok 'nothing is said of another place' sh -c '! grep -q "goes on there" err'
+ok 'nothing is said of another place' sh -c '! grep -q "continues there" err'
 exits 0 cairn plan
 says 'cairn run flows/w.yaml' 'what begins a new run is the file that is here'
 is "$(tail -n 1 flows/where)" "$PWD/flows" 'and it runs where it is now'
@@ -107,7 +107,7 @@ exits 0 cairn undo 1
 is "$(tr '\n' ' ' <undone)" "$PWD/sub $PWD " 'in a copy it takes back what is there'
 is "$(wc -l <../undone/undone)" 2 'and leaves the first one alone'
 
-# Also while a run goes on.
+# Also while a run continues.
 cat >w.yaml <<'END'
 name: later
 on_failure: {undo: all}
@@ -126,7 +126,7 @@ mv aside further
 cd further || exit 1
 rm wait
 exits 1 cairn resume
-is "$(cat later)" "$PWD" 'a run that goes on elsewhere undoes there what it did before'
+is "$(cat later)" "$PWD" 'a run that continues elsewhere undoes there what it did before'
 cd ..
 
 
@@ -140,10 +140,10 @@ printf 'name: linked\ntasks:\n  a: {run: test -e go}\n' >linked/flow.yaml
 cp -a linked copied
 touch linked/go
 (cd copied && cairn resume) >out 2>err
-says "run 1 is one of $top/linked, and goes on there" 'where it goes on is said'
+says "run 1 is one of $top/linked, and continues there" 'where it continues is said'
 cd "$top" || exit 1
 
-# ---- What is printed of a run names the file that it goes on with here ----
+# ---- What is printed of a run names the file that it continues with here ----
 # names_here [FILE]: the last output names nothing of the original, and FILE if given.
 names_here()
 {
@@ -192,10 +192,10 @@ mv origin replica
 cd replica || exit 1
 rm w.yaml
 cairn resume >out 2>err
-ok 'a directory that is gone is not where a run goes on' test -z "$(grep 'goes on there' err)"
+ok 'a directory that is gone is not where a run continues' test -z "$(grep 'continues there' err)"
 cd ..
 
-# With a key the recorded path is used, and that is said by each that goes on.
+# With a key the recorded path is used, and that is said by each that continues.
 head -c 32 /dev/urandom >key
 chmod 600 key
 mkdir -p signed/.cairn
@@ -206,7 +206,7 @@ cd forged || exit 1
 for command in plan resume 'rerun a'; do
     # shellcheck disable=SC2086 # words
     exits 0 cairn --key ../key $command
-    says "run 1 is one of $top/signed, and goes on there" "$command: says where it goes on"
+    says "run 1 is one of $top/signed, and continues there" "$command: says where it continues"
 done
 cd ..
 done_testing

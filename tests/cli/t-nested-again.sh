@@ -1,4 +1,4 @@
-# A task that runs another workflow runs again: when the inner run goes on, when another
+# A task that runs another workflow runs again: when the inner run continues, when another
 # one begins, and what that means for inner tasks that must not run twice.
 . "$TESTS/cli/tap.sh"
 
@@ -106,7 +106,7 @@ place retried
 sed -i 's/inner.yaml }/inner.yaml, retries: 1}/' outer.yaml
 sed -i 's/test ! -e bad/test -e tried || { touch tried; exit 1; }/' inner.yaml
 exits 0 cairn run outer.yaml
-ran '1 behind 1 other 1 pay 1 use ' 'a retry goes on with the inner run'
+ran '1 behind 1 other 1 pay 1 use ' 'a retry continues with the inner run'
 cd ..
 place parts
 sed -i 's/run: cairn run inner.yaml /run: cairn run inner.yaml use \&\& cairn run inner.yaml/' outer.yaml
@@ -137,7 +137,7 @@ after 'test -e ok'
 exits 1 cairn run outer.yaml
 exits 1 cairn resume 1
 exits 0 cairn status 2
-ok 'a resume says which run goes on' grep -q 'task inside of run 1 began run 2, which has completed' call
+ok 'a resume says which run continues' grep -q 'task inside of run 1 began run 2, which has completed' call
 ok 'that nothing is left of it' grep -q 'run 2: nothing to do' call
 ok 'and what begins another' grep -q 'begin another: .cairn run .*inner.yaml --fresh' call
 touch ok

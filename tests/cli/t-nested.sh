@@ -1,5 +1,5 @@
 # A task that runs another workflow: after kill -9 of everything the outer run is what
-# goes on, and the inner one goes on inside it.
+# continues, and the inner one continues inside it.
 . "$TESTS/cli/tap.sh"
 
 unset CAIRN_STORE # found from the directory, by the inner cairn, too
@@ -62,9 +62,9 @@ exits 0 cairn runs
 says 'in run 1' 'the list of runs says which are inside others'
 touch go
 exits 0 cairn resume
-says 'run 1 completed' 'resume goes on with the outer run'
+says 'run 1 completed' 'resume continues with the outer run'
 is "$(tr '\n' ' ' <ran)" 'first a b b c inside last ' 'no finished task of either ran again'
-ok 'the inner run goes on' grep -q 'going on with run 2' inside.out
+ok 'the inner run continues' grep -q 'continuing run 2' inside.out
 ok 'and says where it was begun' grep -q 'inside.* of run 1' inside.out
 is "$(field 2 state)" completed 'the same inner run'
 exits 0 cairn resume
@@ -219,11 +219,11 @@ exits 0 cairn status 1 --tasks
 says 'run 2' 'and says which run was cancelled'
 touch go
 exits 0 cairn resume
-is "$(field 2 state) $(field 3 run)" 'completed ' 'resume goes on with the cancelled run'
-is "$(cat ran)" last 'and the outer one goes on behind it'
+is "$(field 2 state) $(field 3 run)" 'completed ' 'resume continues with the cancelled run'
+is "$(cat ran)" last 'and the outer one continues behind it'
 cd ..
 
-# The inner run has another store: it is nobody's child there, and goes on as well.
+# The inner run has another store: it is nobody's child there, and continues as well.
 mkdir -m 700 apart apart/.cairn apart/in apart/in/.cairn
 cd apart || exit 1
 cat >in/inner.yaml <<'END'
@@ -243,7 +243,7 @@ kill_owners 1
 wait
 touch go
 exits 0 cairn resume
-is "$(cat in/ran)" a 'in a store of its own, the inner run goes on, too'
+is "$(cat in/ran)" a 'in a store of its own, the inner run continues, too'
 cd ..
 
 # With a key: only a link with its HMAC counts.

@@ -97,7 +97,7 @@ crash check.yaml
 exits 1 cairn resume
 says 'its check failed'
 exits 0 cairn events "$(cairn runs --limit 1 --quiet | awk 'NR > 1 { print $1 }')"
-says 'nobody knows how far it came: its check decides'
+says 'its outcome is unknown: its check decides'
 is "$(grep -c 'cairn resolve' out)" 0 'and nobody is sent to decide'
 exits 0 cairn explain pay check.yaml
 matches 'attempt 2  failed by its check'
@@ -538,7 +538,7 @@ is "$(grep -c 'waits for an answer' err)" 1 'in one line'
 exits 0 cairn resolve 2 pay failed
 exits 0 cairn resolve 1 pay rerun
 exits 0 cairn run days.yaml --param day=tue --fresh
-says 'run 1 of days, day=mon (waiting) is not finished: cairn resume 1' 'a run that can go on is named'
+says 'run 1 of days, day=mon (waiting) is not finished: cairn resume 1' 'a run that can continue is named'
 ok 'one that has failed is not' sh -c '! grep -q day=sun err'
 printf 'name: other\ntasks: {t: {run: ":"}}\n' >other.yaml
 exits 0 cairn run other.yaml

@@ -173,7 +173,7 @@ cd ..
 ended p
 cp -r p copy
 cd copy && goes_on 2 'a copy: what had ended elsewhere runs again here'
-cd ../p && goes_on 1 'beside its copy the original goes on as it is'
+cd ../p && goes_on 1 'beside its copy the original continues as it is'
 cd ..
 ended p
 cp -r p kept3 && rm -r p && cp -r kept3 p
@@ -181,7 +181,7 @@ cd p && goes_on 1 'a backup put back in its place'
 cd ..
 ended p
 mv p/.cairn old && cp -r old p/.cairn && mv old p/old
-cd p && goes_on 1 'of two in one project the one in its place goes on as it is'
+cd p && goes_on 1 'of two in one project the one in its place continues as it is'
 exits 0 cairn resume --store old
 is "$(count a ran)" 2 'and the other one is the copy'
 cd ../..

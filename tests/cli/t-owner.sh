@@ -10,7 +10,7 @@ guard_of() { # pid of cairn
 }
 
 # A run whose owner and guard were killed, and a process of it that does not end on TERM:
-# who goes on with the run has to wait before it can write down that it is its own now.
+# who continues the run has to wait before it can write down that it is its own now.
 cat >linger <<END
 #!/bin/sh
 trap '' TERM
@@ -111,5 +111,5 @@ is "$?" 5 'the owner ends: its store was tampered with'
 exits 0 cairn status --tasks --json
 is "$(json_get .failed)" 0 'no task counts as failed'
 exits 0 cairn resume
-is "$(count b ran)" 1 'and the run goes on'
+is "$(count b ran)" 1 'and the run continues'
 done_testing

@@ -49,7 +49,7 @@ rm -r .cairn
 exits 0 cairn run other/o.yaml --store mine
 ok 'a store that is named is where its name says' test -d mine
 
-# What is no directory.
+# What is not a directory.
 touch file
 exits 2 cairn status --store file
 says 'is not a directory' '--store on a file'

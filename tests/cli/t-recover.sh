@@ -1,4 +1,4 @@
-# cairn checkpoint recover: from which checkpoint to go on, and how (T-83).
+# cairn checkpoint recover: from which checkpoint to continue, and how (T-83).
 . "$TESTS/cli/tap.sh"
 sql=$BUILD/tests/tools/sql
 
@@ -112,7 +112,7 @@ cp broken.yaml failing.yaml
 exits 1 cairn run failing.yaml -j 1 --fresh
 exits 0 cairn session end
 exits 0 cairn checkpoint recover --session pipeline
-is "$(lines replay | sed -n 1p)" "cairn session switch 'pipeline'" 'a session that has ended goes on first'
+is "$(lines replay | sed -n 1p)" "cairn session switch 'pipeline'" 'a session that has ended continues first'
 exits 1 cairn run failing.yaml --fresh
 exits 5 cairn gc --keep-runs 1 # 5: for what was damaged above
 exits 0 cairn checkpoint recover --session pipeline

@@ -143,7 +143,7 @@ exits 0 cairn run --fresh failing.yaml
 exits 0 cairn gc --keep-runs 1
 exits 10 cairn status 2
 exits 0 cairn report
-ok 'is not said to have an end' grep -q '^- \*\*convert.\[part=4.\]\*\*, attempt 1: exit 3; .*; what became of it is not in this store$' out
+ok 'is not said to have an end' grep -q '^- \*\*convert.\[part=4.\]\*\*, attempt 1: exit 3; .*; its outcome is not in this store$' out
 
 # ---- What cannot be ----
 exits 2 cairn report "$to" "$from"

@@ -259,7 +259,7 @@ same second 'back from it'
 exits 0 cairn checkpoint redo-restore
 same empty 'and there again'
 run cairn branch list
-ok 'where work goes on' grep -q '^current .*main-4$' out
+ok 'where work continues' grep -q '^current .*main-4$' out
 is "$(grep -c abandoned out)" 0 'it is no abandoned one'
 fresh
 

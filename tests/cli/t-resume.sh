@@ -55,7 +55,7 @@ matches 'attempts_interrupted' 'stats count it'
 matches '^ *held +1$' 'by workflow'
 ok 'without a duration' sh -c '! grep -q "interrupted .*mean" out'
 
-# `run FILE` goes on with an unfinished run by itself.
+# `run FILE` continues with an unfinished run by itself.
 : >ran
 rm -f at-b
 touch hold
@@ -212,7 +212,7 @@ says 'may   b        unless a fails again; it failed last time' 'and the other w
 ok 'no condition is told of where none is' sh -c '! grep -q condition out err'
 touch ok2
 exits 0 cairn resume
-matches 'going on with run [0-9]+: up to [0-9]+ of 22 tasks to run' 'resume: none is sure to run, all may'
+matches 'continuing run [0-9]+: up to [0-9]+ of 22 tasks to run' 'resume: none is sure to run, all may'
 ok 'not: 0 tasks to run' sh -c '! grep -q " 0 of 22" out err'
 cat >two.yaml <<'END'
 name: two
@@ -258,7 +258,7 @@ touch go
 for params in 'a: 1' 'a: 1, c: 2' 'a: 1, b: {choices: [5, 6]}' 'a: 1, b: 2, c: {}'; do
     sed -i "s/^params.*/params: {$params}/" params.yaml
     exits 2 cairn resume 2
-    says 'run 2 goes on with the params that it has: take back that edit, or begin a new run' "$params"
+    says 'run 2 continues with the params that it has: take back that edit, or begin a new run' "$params"
 done
 sed -i 's/^params.*/params: {a: 1}/' params.yaml
 exits 2 cairn resume 2
@@ -277,10 +277,10 @@ END
 exits 1 cairn run w.yaml --param size=3
 sed 's/day: 1/day: 2/' w.yaml >new && cat new >w.yaml
 exits 0 cairn plan --run 1
-says "param day: run 1 goes on with '1'; the default in the file is '2': \`cairn run $PWD/w.yaml --fresh\` begins a run with it" 'plan names the edited default'
+says "param day: run 1 continues with '1'; the default in the file is '2': \`cairn run $PWD/w.yaml --fresh\` begins a run with it" 'plan names the edited default'
 is "$(grep -c 'param ' err)" 1 'and no other'
 exits 1 cairn resume 1
-says "param day: run 1 goes on with '1'; the default in the file is '2'" 'so does resume'
+says "param day: run 1 continues with '1'; the default in the file is '2'" 'so does resume'
 exits 1 cairn resume 1
 is "$(grep -c 'param day' err)" 0 'once for an edit'
 touch ok

@@ -183,7 +183,7 @@ done
 kill -STOP $stopped
 run cairn search weather -k 1
 is "$status" 0 'behind a stopped search: what is in the index is found'
-says 'another command holds the index, and did not let go of it within 5 s' 'and it is said' err
+says 'another command holds the index, and did not release it within 5 s' 'and it is said' err
 run cairn search persimmon --tag none
 is "$status" 0 'nothing is found'
 says 'in what the index has so far' 'which is said of the index as it is' err
@@ -202,12 +202,12 @@ mkdir elsewhere
 mv "$CAIRN_STORE" elsewhere/.cairn
 run cairn search persimmon -k 1 --store elsewhere/.cairn
 is "$status" 75 'a search ends'
-says 'another command holds the index, and did not let go of it within 5 s' 'and says why' err
+says 'another command holds the index, and did not release it within 5 s' 'and says why' err
 mv elsewhere/.cairn "$CAIRN_STORE"
 rm held
 wait $holder
 run cairn search persimmon -k 1
-is "$status" 0 'and goes on afterwards'
+is "$status" 0 'and continues afterwards'
 
 # ---- No room for it ----
 rm -f "$db" "$db-journal"

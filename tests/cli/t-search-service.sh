@@ -138,10 +138,10 @@ fails() { # way, what is said
 fails 401 'it refuses the key, or the lack of one (status 401)'
 fails 429 'it wants fewer requests (status 429)'
 fails 500 'it is out of order (status 500)'
-fails garbage 'its answer is no JSON'
-fails deep 'its answer is no JSON'
+fails garbage 'its answer is not JSON'
+fails deep 'its answer is not JSON'
 fails few 'its answer has other vectors than were asked for'
-fails words 'its answer has something in a vector that is no number'
+fails words 'its answer has something in a vector that is not a number'
 fails long 'its vectors have 5000 numbers: 1 to 4096 can be used'
 fails none 'its vectors have 0 numbers: 1 to 4096 can be used'
 fails huge 'its answer is too long'
@@ -158,7 +158,7 @@ exits 0 cairn search vehicle
 says 'since the service failed: it took too long'
 CAIRN_EMBED_URL=http://127.0.0.1:9/v1/embeddings
 exits 0 cairn search vehicle
-says 'since the service failed: nobody answers there'
+says 'since the service failed: no server answers there'
 way other
 exits 0 cairn search vehicle
 says 'since the service failed: its vectors have'

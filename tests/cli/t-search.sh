@@ -301,5 +301,5 @@ says '--in has no effect with --rebuild'
 exits 2 cairn search --rebuild -k 3
 says '--hits has no effect with --rebuild'
 exits 2 env CAIRN_EMBED_URL=http://127.0.0.1:1/ CAIRN_EMBED_MODEL=m CAIRN_EMBED_DIMENSIONS=200000 cairn search x
-says 'CAIRN_EMBED_DIMENSIONS is no number from 1 to 100000'
+says 'CAIRN_EMBED_DIMENSIONS is not a number from 1 to 100000'
 done_testing

@@ -56,15 +56,15 @@ killed
 exits 0 cairn gc
 nothing_in_store 'gc removes what a killed run left'
 exits 0 cairn resume
-nothing_in_store 'and it goes on'
+nothing_in_store 'and it continues'
 killed
 exits 0 cairn cancel 1
 nothing_in_store 'cancelling a killed run removes it, too'
 killed
 exits 0 cairn resume
-nothing_in_store 'and so does going on with it'
+nothing_in_store 'and so does continuing it'
 
-# A task without secrets goes on under its keeper: what it passes on is still wanted.
+# A task without secrets continues under its keeper: what it passes on is still wanted.
 cat >kept.yaml <<'END'
 name: kept
 on_crash: adopt

@@ -87,7 +87,7 @@ rm -rf .cairn && cp -R kept .cairn
     CREATE TRIGGER t2 AFTER INSERT ON checkpoint BEGIN DELETE FROM checkpoint; END;
     CREATE TRIGGER t3 AFTER INSERT ON attempt BEGIN INSERT INTO pwned VALUES(3); END'
 run limited cairn resume
-is "$status" 1 'a run goes on in a store with triggers'
+is "$status" 1 'a run continues in a store with triggers'
 is "$("$sql" .cairn/cairn.db 'SELECT count(*) FROM pwned')" 0 'they were not run'
 ok 'and nothing was deleted by them' test \
     "$("$sql" .cairn/cairn.db 'SELECT count(*) FROM checkpoint')" -gt 4
@@ -155,7 +155,7 @@ rm -rf .cairn
 
 # ---- What a task can do to cairn ----
 
-# It can end it, and that is like any other death: the run goes on.
+# It can end it, and that is like any other death: the run continues.
 printf 'name: kill\ntasks:\n  a: {run: "echo a >>ran.kill"}\n  b: {run: "[ -e go ] || kill -9 $PPID; sleep 0.2", needs: [a]}\n' >kill.yaml
 run limited cairn run kill.yaml
 is "$status" 137 'a task kills cairn'

@@ -122,15 +122,15 @@ is "$(answer session-end)" unchanged 'without what was remembered'
 is "$(json_get .messages doc.json)" 0 'none is taken twice'
 rm transcript.jsonl
 mkfifo transcript.jsonl
-is "$(answer stop)" "Stop: the transcript $dir/transcript.jsonl is no regular file" 'a pipe is not read'
+is "$(answer stop)" "Stop: the transcript $dir/transcript.jsonl is not a regular file" 'a pipe is not read'
 echo odd >p/odd
 is "$(answer write-after)" made 'and keeps no checkpoint from being made'
 hook stop
 is "$status" 0 'a transcript that cannot be read blocks nothing'
-is "$(json_get .systemMessage out)" "cairn: Stop: the transcript $dir/transcript.jsonl is no regular file" \
+is "$(json_get .systemMessage out)" "cairn: Stop: the transcript $dir/transcript.jsonl is not a regular file" \
     'the user is told'
 exits 0 in_p cairn doctor
-matches 'agent-hook +the hook of an agent failed [0-9]+ times, the last at .* is no regular file' 'and doctor tells later'
+matches 'agent-hook +the hook of an agent failed [0-9]+ times, the last at .* is not a regular file' 'and doctor tells later'
 rm transcript.jsonl p/.cairn/hook-failures
 exits 0 in_p cairn doctor
 says '0 warnings' 'until it is dealt with'
@@ -271,7 +271,7 @@ is "$bad" '' 'torn at any place: said, and status 0'
 head -c 100000 /dev/zero | tr '\0' '[' >deep
 hook_file deep
 is "$status" 0 'deep nesting'
-says 'no JSON object'
+says 'not a JSON object'
 { printf '{"hook_event_name":"Stop",\n"x":' && cat deep; } >deeper
 hook_file deeper
 is "$status" 0 'deep nesting in an object'
@@ -282,7 +282,7 @@ says 'stdin is empty: an agent'
 printf '{"hook_event_name":"Stop"} x' >behind
 hook_file behind
 is "$status" 0 'something behind it'
-says 'something stands behind its end (byte 28, line 1)'
+says 'there is more text after its end (byte 28, line 1)'
 {
     printf '{"hook_event_name":"Stop","x":"'
     head -c 17000000 /dev/zero | tr '\0' 'a'
@@ -385,7 +385,7 @@ says 'another cairn process is writing to the store' 'is waited for a while'
 is "$(grep -c 'is writing to the store' p/.cairn/hook-failures)" 1 'and what failed is noted'
 hook read-before
 is "$status$(cat out err)" 0 'what has nothing to do waits for nobody'
-kill -9 $holder # what it holds goes on then
+kill -9 $holder # what it holds continues then
 wait $holder 2>wait.err
 told stop >event.json
 hook_file event.json --json

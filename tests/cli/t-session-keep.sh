@@ -32,7 +32,7 @@ for wrong in 'keep-last 0' 'keep-last 10001' 'keep-last many' 'keep-days 0' \
     'keep-days 36501' 'keep-hourly 1' 'keep-hourly yes' 'keep-tag a,a' 'keep-tag a,,b' 'keep-tag a,'; do
     # shellcheck disable=SC2086 # two words
     exits 2 cairn session config $wrong
-    says 'is no value of keep-' "$wrong is refused"
+    says 'is not a value of keep-' "$wrong is refused"
 done
 exits 2 cairn session config keep-tag ''
 exits 2 cairn session config keep-weekly on

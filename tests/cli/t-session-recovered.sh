@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# A session whose row was lost is made again by a repair, and goes on.
+# A session whose row was lost is made again by a repair, and continues.
 . "${TESTS:?}/cli/tap.sh"
 unset CAIRN_SESSION
 store=$CAIRN_STORE

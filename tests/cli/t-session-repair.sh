@@ -44,7 +44,7 @@ exits 0 cairn doctor
 exits 0 cairn hypothesis show h2
 says 'it is the cache' 'as it was'
 exits 0 cairn hypothesis add 'it is the network'
-is "$(cat out)" h3 'and work goes on'
+is "$(cat out)" h3 'and work continues'
 # ... which the log has no more, and no checkpoint.
 rm -rf .cairn
 mv damaged .cairn
@@ -89,7 +89,7 @@ matches 'the row of branch [0-9]+ is missing: session 1 names it' 'its branch is
 exits 5 cairn doctor --repair
 matches 'branch [0-9]+ of session 1: it is recovered-[0-9]+ now' 'and made again'
 exits 0 cairn session show
-exits 0 cairn checkpoint create 'goes on'
+exits 0 cairn checkpoint create 'continues'
 exits 0 cairn checkpoint list
 says 'so far' 'the checkpoints of before are on it'
 

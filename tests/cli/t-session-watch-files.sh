@@ -36,7 +36,7 @@ watches() {
 exits 0 cairn session start edits -q
 is "$(cairn session config settle)" 2s 'two seconds unless it is set'
 exits 2 cairn session config settle soon
-says "is no value of settle: give a time such as 2s or 1m, at most 366 days, or off"
+says "is not a value of settle: give a time such as 2s or 1m, at most 366 days, or off"
 exits 2 cairn session config settle ''
 exits 0 cairn session config settle off
 is "$(cairn session config settle)" off 'off'

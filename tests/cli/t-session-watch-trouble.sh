@@ -45,7 +45,7 @@ if before=$(prlimit --pid "$watch" --nofile --raw --noheadings -o SOFT 2>/dev/nu
     exits 0 cairn session config schedule 1s -q
     ok 'whatever the checkpoint is for' printed 'the checkpoint was not made, which is tried again: .*Too many open files' passing.err
     ok 'not more than once a second' [ "$(n_of 'tried again' passing.err)" -lt 20 ]
-    ok 'and it goes on' kill -0 "$watch"
+    ok 'and it continues' kill -0 "$watch"
     soft "$before"
     ok 'the files are stored' stored
     ok 'and it is told' printed 'checkpoint *debug' passing.out
@@ -119,7 +119,7 @@ cp -R other way
 ok 'a copy of it is made' since 'there again'
 echo 5 >way/p/a
 ok 'which is watched, too' stored
-ok 'it goes on after all that' kill -0 $watch
+ok 'it continues after all that' kill -0 $watch
 exits 0 cairn session end -q
 status=0
 wait "$watch" || status=$?

@@ -142,7 +142,7 @@ spent=$(get .spent_ms cairn session show)
 is "$(get .spent_ms cairn session show)" "$spent" 'its time does not go on'
 exits 0 cairn session switch both
 exits 0 cairn note add again
-is "$(tail -n 1 out)" n17 'after that it goes on'
+is "$(tail -n 1 out)" n17 'after that it continues'
 
 # ---- Settings (T-35): they are kept, and have their effect ----
 exits 0 cairn session config

@@ -1,6 +1,6 @@
 # make: not-sanitize
 # The setting size-budget of a session: told once when more is stored than it says, and
-# nothing is deleted because of it. Every command is a process of its own.
+# nothing is deleted by this. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"
 
 get() { # PATH COMMAND...: a scalar of its JSON
@@ -22,7 +22,7 @@ is "$(setting)" 2G 'the usual one'
 is "$(get '.settings[0].default' cairn session config size-budget)" true 'was never set'
 for wrong in 0 G 1x 1.5G '2 G' 2GiB 99999999999999999999 9999999T many ''; do
     exits 2 cairn session config size-budget "$wrong"
-    says 'is no value of size-budget: give a size such as 500M or 2G, or off'
+    says 'is not a value of size-budget: give a size such as 500M or 2G, or off'
 done
 is "$(setting)" 2G 'nothing of that was stored'
 for good in 1 1000000 900K 500M 3G 8T off; do

@@ -392,7 +392,7 @@ says '1.o, 2.o were made by members of m that are skipped now;' 'members that ar
 exits 0 cairn resume 1 --from workflow:7
 says '1.o, 2.o were made by members of m that are skipped now;' 'a run that forks from it names them, too'
 exits 0 cairn plan
-says '1.o, 2.o were made by members of m that are skipped now;' 'and goes on doing so'
+says '1.o, 2.o were made by members of m that are skipped now;' 'and continues doing so'
 exits 0 cairn clean --stale --yes
 is "$(echo ./*.o)" './3.o ./4.o' 'all of them are removed'
 

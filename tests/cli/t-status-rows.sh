@@ -41,7 +41,7 @@ exits 2 cairn status --tasks --timing
 exits 0 cairn status --timing
 matches '^critical path: [0-9.]+s of work in [0-9.]+s$' '--timing: the critical path'
 is "$(sed '1,/^critical/d' out | head -n 1 | awk '{ print $NF }')" first 'it begins with what the others waited for'
-ok 'and goes on with a member of the group' grep -qE '  many\[n=[0-9]+\]$' out
+ok 'and continues with a member of the group' grep -qE '  many\[n=[0-9]+\]$' out
 is "$(sed -n '2p' out | awk '{ print $2 }')" first 'the slowest task'
 exits 0 cairn status --timing --json
 json_ok 'status --timing --json'

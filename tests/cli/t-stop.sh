@@ -29,7 +29,7 @@ start SIGTERM
 kill -TERM $pid
 ended
 is "$status" 7 'SIGTERM: stopped with work left'
-says 'cairn resume 1' 'the message says how to go on'
+says 'cairn resume 1' 'the message says how to continue'
 exits 0 cairn explain b
 says 'will run'
 rm -f hold
@@ -49,7 +49,7 @@ exits 0 cairn status
 matches 'cancelled' 'and marked so'
 rm -f hold
 exits 0 cairn resume
-is "$(tr '\n' ' ' <ran)" 'a b c ' 'a cancelled run goes on'
+is "$(tr '\n' ' ' <ran)" 'a b c ' 'a cancelled run continues'
 exits 0 cairn status --json
 is "$(json_get .state)" completed 'to its end'
 

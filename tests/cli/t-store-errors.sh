@@ -49,7 +49,7 @@ else
     skip 'a store on a read-only disk' 'needs root and mount'
 fi
 
-# A full disk: best effort goes on and says so. The outcomes of so many tasks do not fit
+# A full disk: best effort continues and says so. The outcomes of so many tasks do not fit
 # into what moving the WAL into the database gives back.
 if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=8m none full 2>/dev/null; then
     cat >many.yaml <<'END'
@@ -157,7 +157,7 @@ matches 'cairn |verify|resume' 'and says what to do'
 exits 0 cairn resume
 says "$seq" 'resume names what it stepped over'
 says 'checkpoint verify' 'and where to look'
-is "$(tail -n 1 ran)" c 'and goes on'
+is "$(tail -n 1 ran)" c 'and continues'
 exits 5 cairn checkpoint verify
 
 # The same after a run that completed: there is nothing to do, but it is said.

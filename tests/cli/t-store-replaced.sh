@@ -87,7 +87,7 @@ wait $old
 is $? 5 'the owner of the removed store stops with 5, though its task ignores SIGTERM'
 cd ..
 
-# The project is moved while a run lives: the run stops, and goes on where it is now.
+# The project is moved while a run lives: the run stops, and continues where it is now.
 mkdir here
 cd here || exit 1
 cat >w.yaml <<'END'
@@ -107,7 +107,7 @@ ok 'and says so' grep -q 'removed or replaced' moved.out
 cd there || exit 1
 touch go
 exits 0 cairn resume
-is "$(tr '\n' ' ' <ran)" 'first long long ' 'it goes on where it is now'
+is "$(tr '\n' ' ' <ran)" 'first long long ' 'it continues where it is now'
 cd ..
 
 # A task that outlives cairn writes its values by path. If the store has been moved
@@ -140,7 +140,7 @@ is "$(cat got)" here 'what is missing is made again'
 cd ..
 
 # ---- The store goes away while an input is read ----
-# Its look goes on, or is over when that is noticed: nobody waits for the task.
+# Its look continues, or is over when that is noticed: nobody waits for the task.
 reads() { # FILE: has cairn ($old) the file open?
     # shellcheck disable=SC2010 # the names are those of descriptors
     ls -l "/proc/$old/fd" 2>/dev/null | grep -q "$1"

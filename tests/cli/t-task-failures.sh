@@ -11,7 +11,7 @@ fails '{run: "echo one; echo two >&2; exit 3"}'
 says 'exit 3'
 says 'two' 'the last lines of its output are shown'
 says 'cairn log t --run 1' 'with the command to see the rest'
-says 'cairn resume 1' 'and how to go on'
+says 'cairn resume 1' 'and how to continue'
 
 fails '{exec: [no-such-command-anywhere]}'
 says '127' 'a command that is not found: its exit code'

@@ -140,7 +140,7 @@ is "$status" 137 'an undo is killed when its last task is undone'
 exits 0 cairn status 1 --json
 is "$(json_get .undone)" 2 'both tasks are undone'
 exits 0 cairn undo 1
-is "$(tr '\n' ' ' <undone)" 'b a ' 'going on with it undoes nothing twice'
+is "$(tr '\n' ' ' <undone)" 'b a ' 'continuing it undoes nothing twice'
 exits 0 cairn status 1 --json
 is "$(json_get .state)" undone 'and the run has its end'
 exits 2 cairn undo 1

@@ -27,7 +27,7 @@ go() { # OPTION...
 events() { # FIELD: its values in the events of the run
     sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" events
 }
-# Kills cairn while a task runs, then goes on.
+# Kills cairn while a task runs, then continues.
 crash() {
     : >hold
     cairn run w.yaml >/dev/null 2>&1 &

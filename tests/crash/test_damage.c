@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The newest checkpoints of a killed run are damaged; it must go on from the last valid
- * one and run again just what was recorded in the damaged ones only. */
+/* The newest checkpoints of a killed run are damaged; it must continue from the last
+ * valid one and run again just what was recorded in the damaged ones only. */
 #include "crash.h"
 
 enum { DAMAGED_MAX = 3 };

@@ -2,7 +2,7 @@
 /* How a run ended, as a set of lines. What is left out, and why that is no difference:
  *
  * - numbers of attempts, and times: a task that was running when cairn died is started
- *   again, and one that failed last time is tried again when the run goes on;
+ *   again, and one that failed last time is tried again when the run continues;
  * - for the same reason, all events of a task but the newest of each kind; and of
  * kinds, those that tell of starts, retries, interruptions and resets;
  * - which of several needs that did not complete a task was skipped because of: the

@@ -27,7 +27,7 @@ static void read_store(const char *name, struct buf *out)
     HOLDS(fclose(file) == 0 && out->size > 0 && !out->failed);
 }
 
-/* Large enough for a blob that goes on on other pages. */
+/* Large enough for a blob that continues on other pages. */
 static void make_sound(void)
 {
     static char large[9000];

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # A full small disk, no inodes left, a store that is made read-only or unreadable midway,
 # limits on file sizes, descriptors and processes: what was told as saved is saved, it is
-# said loudly what was not, and all goes on once the cause is gone. The disk is a tmpfs in
+# said loudly what was not, and all continues once the cause is gone. The disk is a tmpfs in
 # a user and mount namespace of our own.
 set -u
 if [ -z "${CAIRN_DISK_INSIDE-}" ]; then
@@ -116,7 +116,7 @@ begin() {
     fi
 }
 
-# The cause is gone: all that was told is there, and it goes on to the end.
+# The cause is gone: all that was told is there, and it continues to the end.
 end() {
     wrap=
     rm -f act-*
@@ -162,7 +162,7 @@ round=0
 while [ "$round" -lt "$rounds" ]; do
     round=$((round + 1))
     moments
-    # Freed by a task: it goes on by itself.
+    # Freed by a task: it continues by itself.
     what="full from t$at to t$until with $room KiB left (round $round)"
     new_disk size=1500k
     echo "sh ./fill $room" >"act-t$at"

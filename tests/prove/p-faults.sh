@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # Every system call of cairn fails, once and from then on, with the errors that can really
-# occur; then the fault is gone, and it goes on to the right end (tests/prove/nth). The
+# occur; then the fault is gone, and it continues to the right end (tests/prove/nth). The
 # short form tries a part of them, which part depends on the seed. Two at a time: cairn
 # mostly waits when nothing can be saved.
 set -u

@@ -41,6 +41,6 @@ nasties_of_output
 nasties_of_processes $children
 nasties_of_files
 cd .. && rm -rf nasty
-figure 'G2 G5' 'tasks that do harm: to their output, processes, files, the live directory: right outcomes, all else goes on, nothing is left' \
+figure 'G2 G5' 'tasks that do harm: to their output, processes, files, the live directory: right outcomes, all else continues, nothing is left' \
     "$nasties kinds; $flood"
 [ "$bad" -eq 0 ]

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # cairn is killed before each of its system calls, and after some that change anything;
-# then it goes on, and the end must be that of an unbroken run (tests/prove/nth). The
+# then it continues, and the end must be that of an unbroken run (tests/prove/nth). The
 # short form tries a part of them, which part depends on the seed.
 set -u
 . "$root/tests/prove/nth/sweep.sh"

@@ -226,8 +226,8 @@ static uint32_t run_resumed(uint64_t seed, const char *path, uint32_t *adopted)
     return interrupted;
 }
 
-/* What was reported before cairn was killed does not start again, and the rest goes on
- * as if nothing had happened. */
+/* What was reported before cairn was killed does not start again, and the rest
+ * continues as if nothing had happened. */
 START_TEST(resumed_runs)
 {
     enum { SCENES = 40 };

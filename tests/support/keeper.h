@@ -27,7 +27,7 @@ extern struct cairn_error failure;
 char *const *strings(const char *const *texts);
 struct attempt_id id_of(const char *dir, uint32_t task);
 /* A task that leaves its mark, starts others that ignore TERM, one of them without an
- * environment, and goes on when there is a file "go". */
+ * environment, and continues when there is a file "go". */
 extern const char go_text[];
 
 /* One task under a keeper, as an engine would hand it in. */

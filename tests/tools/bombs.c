@@ -157,7 +157,7 @@ static struct digest missing(void)
 
 static struct digest no_tree(void)
 {
-    struct tree_entry entry = file("x", "this is no directory\n");
+    struct tree_entry entry = file("x", "this is not a directory\n");
     return one(directory(STR("dir"), entry.digest));
 }
 

@@ -49,7 +49,7 @@ enum finish { NO_FINISH, RESUME, RUN, EXTERNAL, UNDO, RESOLVE };
 struct sweep_case {
     const char *name, *state, *line;
     enum finish finish;
-    bool run;     /* goes on with a run, may end with 9 */
+    bool run;     /* continues a run, may end with 9 */
     bool changes; /* may write to the store */
     bool waits;   /* for as long as nothing can be saved */
 };

@@ -213,7 +213,7 @@ static void on_call(struct tracing *t, struct thread *thread)
     fire(t, thread);
 }
 
-/* A thread stopped; the signal that it is to get when it goes on. */
+/* A thread stopped; the signal that it is to get when it continues. */
 static int on_stop(struct tracing *t, struct thread *thread, int status)
 {
     int signal = WSTOPSIG(status);

@@ -99,7 +99,7 @@ static void do_it(struct world *w, enum how how)
     }
 }
 
-/* The run goes on in the place that its store has now. */
+/* The run continues in the place that its store has now. */
 static void check_moved(struct world *w, enum how how)
 {
     const char *project = how == PROJECT_MOVED ? "q" : "p";
@@ -124,7 +124,7 @@ static void check_moved(struct world *w, enum how how)
                       names[i], told[how]);
         state_ask(w, NULL, project, 1, store, &after);
         if (status != 0 || strcmp(after.state, "completed") != 0) {
-            wrong(w, &w->lost, "%s: the run cannot go on: exit %d, %s", told[how],
+            wrong(w, &w->lost, "%s: the run cannot continue: exit %d, %s", told[how],
                   status, after.state);
             job_show(w, &job);
         }

@@ -129,7 +129,7 @@ static void act(struct world *w, struct job *job, enum act what)
         job_kill(job, what == KILL ? SIGKILL : SIGTERM);
 }
 
-/* The run goes on to its end. */
+/* The run continues to its end. */
 static bool finish(struct world *w)
 {
     char slow[PATH_SIZE + 160];

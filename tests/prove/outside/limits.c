@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Low limits of descriptors, processes, sizes of files and memory, with many jobs.
  * Rules: the run completes, or is refused as documented; no task fails of it; with the
- * usual limits it goes on, and nothing that was recorded runs again. */
+ * usual limits it continues, and nothing that was recorded runs again. */
 #include "tests/prove/outside/outside.h"
 #include "tests/support/program.h"
 

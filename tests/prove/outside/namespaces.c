@@ -240,7 +240,7 @@ static void step_kill(struct stage *s)
     if (guard)
         kill(guard, SIGKILL);
     kill(o->job.pid, SIGKILL);
-    /* Somebody goes on with it at once. */
+    /* Somebody continues it at once. */
     if (guard || one_in(s->w, 3)) {
         pause_us(1000 * below(s->w, 60));
         own(s, o->flow);
@@ -253,7 +253,7 @@ static void step_end_box(struct stage *s)
     if (!box->first)
         return;
     say(s->w, "end of the %s", box_name(box));
-    /* What is in it may belong to a run that goes on elsewhere. */
+    /* What is in it may belong to a run that continues elsewhere. */
     for (unsigned i = 0; i < JOBS; i++)
         if (s->owner[i].used && s->owner[i].box == box)
             s->owner[i].killed = true;

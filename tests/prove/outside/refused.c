@@ -2,8 +2,8 @@
 /* System calls that a sandbox refuses, some at once, for a whole run or for the resume
  * of one that was killed. Rules: the run completes, or is refused as documented; a task
  * that fails of it says what is missing; what must not run twice is unknown, not
- * failed, once it has begun; and without the sandbox it goes on, with nothing repeated.
- */
+ * failed, once it has begun; and without the sandbox it continues, with nothing
+ * repeated. */
 #include "tests/prove/outside/outside.h"
 #include "tests/support/program.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The workloads. Each is a number of sessions, one process each (or several at a time),
- * that open one store, go on with what is there, and close it. What the library reports
- * on the way goes into the log: from then on it is promised. */
+ * that open one store, continue with what is there, and close it. What the library
+ * reports on the way goes into the log: from then on it is promised. */
 #include "base/os.h"
 #include "cairn/checkpoint.h"
 #include "cairn/maintenance.h"

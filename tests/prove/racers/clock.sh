@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC1090,SC1091,SC2015,SC2034,SC2046,SC2086,SC2154,SC2238
-# The clock is set back and forward, between runs and while one goes on.
+# The clock is set back and forward, between runs and while one continues.
 
 part_clock() { # rounds
     part='the clock'
@@ -50,7 +50,7 @@ END
         steps=$((steps + 11))
     done
     expect 0 cairn checkpoint list --limit 100 --json
-    "$BUILD/tests/tools/json" flat out >flat.tsv 2>err || fail 'the list is no JSON'
+    "$BUILD/tests/tools/json" flat out >flat.tsv 2>err || fail 'the list is not JSON'
     # Newest first, by number alone.
     sed -n 's/^\.checkpoints\[[0-9]*\]\.seq[^0-9]*//p' flat.tsv >seqs
     sort -rn seqs | cmp -s - seqs || fail 'checkpoints are not in the order of their numbers'

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC1090,SC1091,SC2015,SC2034,SC2046,SC2086,SC2154,SC2238
-# An owner that is stopped for $1 seconds is the owner all the time, and goes on unharmed.
+# An owner that is stopped for $1 seconds is the owner all the time, and continues unharmed.
 
 part_stop() {
     part='a stopped owner'

@@ -65,10 +65,10 @@ static void choose_inner(struct world *w, const struct session *s,
               behind ? "completed" : "unfinished", was->number, number);
     if (same && outdated && !s->loose)
         wrong(w, &w->undetected,
-              "the inner run %u goes on, though what it was given is not as it was",
+              "the inner run %u continues, though what it was given is not as it was",
               number);
     if (same && was->finished == YES && inner->middle_done)
-        wrong(w, &w->undetected, "the inner run %u goes on, though it had completed",
+        wrong(w, &w->undetected, "the inner run %u continues, though it had completed",
               number);
     if (same)
         return;
@@ -88,7 +88,7 @@ void nested_settle(struct world *w, struct session *s, struct session *inner)
         if (s->status == 0 && s->plan.fates.will & 1u << MIDDLE)
             wrong(w, &w->lost, "the outer run completed without the inner one");
         w->ghosts_inside = true;
-        if (inner->run != NO_RUN) { /* it may have begun to go on */
+        if (inner->run != NO_RUN) { /* it may have begun to continue */
             struct run *run = &w->run[inner->run];
             forget(&w->flow[INNER_FLOW], run,
                    inner->plan.fates.will | inner->plan.fates.may);

@@ -21,7 +21,7 @@ static const char *how_name(enum how how)
 
 /* ---- Before ---- */
 
-/* The newest run of a workflow and param: what `cairn run` goes on with. */
+/* The newest run of a workflow and param: what `cairn run` continues with. */
 static uint32_t newest_run(const struct world *w, uint32_t flow, uint32_t param)
 {
     uint32_t found = NO_RUN;
@@ -72,7 +72,7 @@ static bool ghost_appears(struct world *w, struct session *s)
     return true;
 }
 
-/* Which run `cairn run FILE` goes on with. */
+/* Which run `cairn run FILE` continues with. */
 static bool choose_run(struct world *w, struct session *s)
 {
     uint32_t newest = newest_run(w, s->flow, s->param);
@@ -83,7 +83,7 @@ static bool choose_run(struct world *w, struct session *s)
     bool fits = (s->plan.run == 0 && finished != NO) ||
                 (s->plan.run && s->plan.run == number && finished != YES);
     if (!fits)
-        wrong(w, &w->lost, "run %s.yaml p=%u goes on with run %u, newest %u (%d)",
+        wrong(w, &w->lost, "run %s.yaml p=%u continues run %u, newest %u (%d)",
               flow_of(w, s)->name, s->param, s->plan.run, number, finished);
     s->run = s->plan.run ? run_of_number(w, s->plan.run) : NO_RUN;
     return fits;

@@ -125,7 +125,7 @@ static void work_and_die(struct life *life, enum work work, const char *argument
 
 /* ---- What it leaves ---- */
 
-/* Another session in the second store, or none; and it goes on from there. */
+/* Another session in the second store, or none; and it continues from there. */
 static void check_import(struct life *life, const struct buf *file, uint64_t before)
 {
     struct cairn_store *second = life_open_other(life, "second");

@@ -76,7 +76,7 @@ static const struct {
      "!line 3: a list or an object inside a row; it has only texts, numbers, true, "
      "false and null"},
     {TABLE_JSONL, "{\"a\":1}\n{\"a\":2} 3\n",
-     "!line 2: it is not whole: something stands behind its end (byte 9, line 1)"},
+     "!line 2: it is not whole: there is more text after its end (byte 9, line 1)"},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

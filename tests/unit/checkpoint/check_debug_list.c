@@ -438,7 +438,7 @@ static int delete_seq(struct lab *lab, uint64_t seq)
     return cairn_checkpoint_delete(lab->store, id, &lab->error);
 }
 
-/* Whichever goes, the others are read as before, and the branch goes on. */
+/* Whichever goes, the others are read as before, and the branch continues. */
 START_TEST(any_can_be_deleted)
 {
     enum { N = 5 };
@@ -492,7 +492,7 @@ START_TEST(where_branches_begin_stays)
     MUST(s.lab, cairn_checkpoint_prune(s.lab->store, &options, &pruned, &s.lab->error));
     ck_assert_uint_eq(pruned.total, 3); /* those of runs */
     ck_assert_int_eq(LIST(s, .namespace_id = CAIRN_NAMESPACE_DEBUG).n, 4);
-    sections_note(s.lab, s.main, "goes on");
+    sections_note(s.lab, s.main, "continues");
     expect_sound(s.lab);
     lab_close(s.lab);
 }
@@ -506,7 +506,7 @@ START_TEST(damaged_ones_can_be_deleted)
     MUST(s.lab, delete_seq(s.lab, s.on_main[0]));
     MUST(s.lab, delete_seq(s.lab, s.on_side[1]));
     expect_sound(s.lab);
-    sections_note(s.lab, s.side, "goes on");
+    sections_note(s.lab, s.side, "continues");
     expect_sound(s.lab);
     lab_close(s.lab);
 }

@@ -318,7 +318,7 @@ START_TEST(made_from_garbage_meanwhile)
     for (int i = 0; i < 10; i++)
         ck_assert_int_eq(lab_has_object(lab, &digests[i]), i <= 6);
     ck_assert(lab_has_object(lab, &new));
-    /* What is gone is no base any more. */
+    /* What is gone is not a base any more. */
     new = put_after(&other, version(78), &digests[8]);
     end_collecting(lab);
     cairn_store_close(other.store);

@@ -292,7 +292,7 @@ START_TEST(test_lines)
          "checkpoint|create|--json|--summary=s|--state=-|--tag=a|--contextd|-- <f"},
         {"search", "{\"query\":\"q\",\"hits\":3}", "search|--json|--hits=3|--|q"},
         {"checkpoint_restore", "{\"checkpoint\":\"4\",\"dry_run\":true}",
-         "checkpoint_restore: \"dry_run\" is no field of it; it has checkpoint, "
+         "checkpoint_restore: \"dry_run\" is not one of its fields; it has checkpoint, "
          "confirm, paths, board_only, files_only, messages_only, all, force, session, "
          "directory"},
         {"task_complete", "{\"run\":1,\"task\":\"t\",\"output\":{},\"outputs\":{}}",

@@ -53,7 +53,7 @@ START_TEST(last_state)
 }
 END_TEST
 
-/* A color that goes on in the next line. */
+/* A color that continues in the next line. */
 START_TEST(over_lines)
 {
     char out[100];

@@ -190,7 +190,7 @@ END_TEST
 
 /* ---- once ---- */
 
-/* The store as it was while the task ran, as if cairn had died then: it goes on once
+/* The store as it was while the task ran, as if cairn had died then: it continues once
  * the original is gone. Beside that it would be a copy, for which ends that are noted,
  * but not stored, do not count. */
 #define CRASH "cp -a .cairn copy; rm -f copy/live/*.slots"

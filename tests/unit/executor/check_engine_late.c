@@ -81,7 +81,7 @@ static int collect(struct runner *runner, struct spawn_request **news,
     if (the.failed || !the.fail_at || the.ended < the.fail_at)
         return rc;
     the.failed = true;
-    return error_set(wrong, CAIRN_EIO, "the runner cannot go on");
+    return error_set(wrong, CAIRN_EIO, "the runner cannot continue");
 }
 
 /* Whoever wants to stop it asks first, unless there is a keeper. */
@@ -147,7 +147,7 @@ START_TEST(given_up_while_checks_wait)
             NULL, 2, NULL),
         CAIRN_EIO);
     ck_assert(the.failed);
-    ck_assert_str_eq(error.text, "the runner cannot go on");
+    ck_assert_str_eq(error.text, "the runner cannot continue");
 }
 END_TEST
 

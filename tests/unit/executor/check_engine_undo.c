@@ -355,7 +355,7 @@ START_TEST(a_run_after_an_undo)
     struct cairn_run_result r;
     good(cairn_undo(store, 1, NULL, 0, NULL, &r, &error));
     unlink("log");
-    r = run_it(plain); /* goes on with the run that was undone */
+    r = run_it(plain); /* continues the run that was undone */
     ck_assert_uint_eq(r.run, 1);
     ck_assert_int_eq(r.state, CAIRN_RUN_COMPLETED);
     ck_assert_int_eq(lines("log"), 4);

@@ -246,7 +246,7 @@ START_TEST(the_owner_dies)
 }
 END_TEST
 
-/* Both die: whoever goes on takes it. */
+/* Both die: whoever continues takes it. */
 START_TEST(both_die)
 {
     struct cairn_store *store = open_store();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* make: not-quick tsan not-valgrind */
-/* Whole runs on a disk that is full for a while: what goes on, what waits for space,
+/* Whole runs on a disk that is full for a while: what continues, what waits for space,
  * and that both can be stopped. */
 #include "executor/state/engine.h"
 #include "tests/support/engine.h"

@@ -24,7 +24,7 @@ static void wait_ms(long ms)
         ;
 }
 
-/* What a callback and the test share. A callback that was left behind goes on with it
+/* What a callback and the test share. A callback that was left behind continues it
  * after the run: so it is global. */
 static struct {
     sem_t go, done;
@@ -381,7 +381,7 @@ START_TEST(options_without_meaning)
 }
 END_TEST
 
-/* A child that comes back from the callback must not go on with the run. */
+/* A child that comes back from the callback must not continue the run. */
 static enum cairn_outcome fork_and_return(void *context, struct cairn_attempt *attempt)
 {
     int status;

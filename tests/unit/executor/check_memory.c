@@ -492,7 +492,7 @@ static int check_pages(long n, char line[200], bool *came)
     return code;
 }
 
-/* SQLite's check of pages goes on where there is no memory for one, and lists it. */
+/* SQLite's check of pages continues where there is no memory for one, and lists it. */
 START_TEST(test_checking_pages)
 {
     bool came = true;

@@ -92,7 +92,7 @@ START_TEST(resolved_to_run_again)
 }
 END_TEST
 
-/* The run goes on with other things: its owner takes the decision. */
+/* The run continues with other things: its owner takes the decision. */
 START_TEST(resolved_in_a_live_run)
 {
     struct cairn_store *store = interrupted(

@@ -441,7 +441,8 @@ START_TEST(test_stop_by_one_of_two)
 }
 END_TEST
 
-/* A failure that stays stops the run as soon as it goes on, unless it is cared for. */
+/* A failure that stays stops the run as soon as it continues, unless it is cared for.
+ */
 START_TEST(test_stop_by_what_was_told)
 {
     begin("bad\nmend : bad\nother\n", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a workflow stands: which run goes on, in whose numbers its states and marks
+/* Where a workflow stands: which run continues, in whose numbers its states and marks
  * are, and what follows. */
 #include "plan/situation.h"
 
@@ -131,9 +131,9 @@ START_TEST(test_completed_run)
 }
 END_TEST
 
-/* A run that was recorded before version 4 of definitions goes on by the rule of then:
- * what was skipped stays so, and what ran after that does not run again. So does a fork
- * of it; a new run has the rule of now. */
+/* A run that was recorded before version 4 of definitions continues by the rule of
+ * then: what was skipped stays so, and what ran after that does not run again. So does
+ * a fork of it; a new run has the rule of now. */
 START_TEST(test_run_of_an_older_version)
 {
     static const char groups[] = "name: flow\n"
@@ -166,7 +166,7 @@ START_TEST(test_run_of_an_older_version)
 }
 END_TEST
 
-/* Its states are there, but no run goes on, and attempts are counted anew. */
+/* Its states are there, but no run continues, and attempts are counted anew. */
 START_TEST(test_fork)
 {
     struct cairn_workflow *w = workflow_of(text);

@@ -249,7 +249,7 @@ START_TEST(test_second_file_on_demand)
 }
 END_TEST
 
-/* Files of an attempt, which another process goes on with. */
+/* Files of an attempt, which another process continues with. */
 START_TEST(test_of_an_attempt)
 {
     struct attempt_id id = {help_dir, RUN, 2, 77, 3, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* make: not-valgrind */
 /* Keepers of engines that die. "Engines" are this very program, started with the
- * argument `engine`; they are killed, and their tasks must go on, once each, and be
+ * argument `engine`; they are killed, and their tasks must continue, once each, and be
  * found with the truth. */
 #include "tests/support/keeper.h"
 #include "tests/support/suite.h"

@@ -327,7 +327,7 @@ START_TEST(test_own_ancestors)
 }
 END_TEST
 
-/* Somebody goes on with the run (makes its slot file) while we wait for what is left of
+/* Somebody continues the run (makes its slot file) while we wait for what is left of
  * it to end: from then on nothing is ended. */
 START_TEST(test_owner_in_between)
 {

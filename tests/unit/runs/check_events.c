@@ -174,7 +174,7 @@ START_TEST(words_for_events)
     put_run();
     good(store_begin(store, 0, &error));
     put_event(1, EVENT_BEGUN, 0, NODE_NONE, STR("new"));
-    put_event(2, EVENT_BEGUN, 0, NODE_NONE, STR("goes on"));
+    put_event(2, EVENT_BEGUN, 0, NODE_NONE, STR("continues"));
     put_event(3, EVENT_BEGUN, 0, NODE_NONE, STR("forks from 42"));
     put_list(4, EVENT_RESET, CAIRN_REASON_CHANGED, NODE_NONE);
     put_list(5, EVENT_UNKNOWN, 0, NODE_NONE);
@@ -194,14 +194,14 @@ START_TEST(words_for_events)
     expect_log(
         0, add_long,
         "1 77 run_started - 0 pending -1 0 0 new: a new run begins\n"
-        "2 77 run_started - 0 pending -1 0 0 resumed: the run goes on\n"
+        "2 77 run_started - 0 pending -1 0 0 resumed: the run continues\n"
         "3 77 run_started - 0 pending -1 0 0 fork: the run forks from 42\n"
         "4 77 task_reset b 0 pending -1 0 0 changed: is to run again (changed)\n"
         "4 77 task_reset c 0 pending -1 0 0 changed: is to run again (changed)\n"
-        "5 77 task_unknown b 0 unknown -1 0 0 interrupted: was interrupted, and nobody "
-        "knows how far it came: `cairn resolve 1 b` decides\n"
-        "5 77 task_unknown c 0 unknown -1 0 0 interrupted: was interrupted, and nobody "
-        "knows how far it came: `cairn resolve 1 c` decides\n"
+        "5 77 task_unknown b 0 unknown -1 0 0 interrupted: was interrupted, and its "
+        "outcome is unknown: `cairn resolve 1 b` decides\n"
+        "5 77 task_unknown c 0 unknown -1 0 0 interrupted: was interrupted, and its "
+        "outcome is unknown: `cairn resolve 1 c` decides\n"
         "6 77 task_skipped b 0 skipped -1 0 0 need-skipped: skipped because of a\n"
         "6 77 task_skipped c 0 skipped -1 0 0 need-skipped: skipped because of a\n"
         "7 77 task_skipped b 0 excluded -1 0 0 excluded: skipped: its condition was "

@@ -139,7 +139,7 @@ START_TEST(narrowing_loses_nothing)
 }
 END_TEST
 
-/* Who stops early and goes on after the last whole turn loses nothing. */
+/* Who stops early and continues after the last whole turn loses nothing. */
 START_TEST(stopping_loses_nothing)
 {
     struct history h = {.seed = 11};

@@ -75,7 +75,7 @@ START_TEST(test_torn)
     ck_assert_int_eq(take(whole), 0);
     hook_event_release(&event);
     snprintf(part, sizeof part, "%s}", whole);
-    refused(part, "something stands behind its end (byte 65, line 1)");
+    refused(part, "there is more text after its end (byte 65, line 1)");
 }
 END_TEST
 
@@ -84,14 +84,14 @@ START_TEST(test_refused)
     char *deep = malloc(200001), *text = malloc(40000);
     ck_assert(deep && text);
     refused("", "empty");
-    refused("[]", "no JSON object");
-    refused("\"hook_event_name\"", "no JSON object");
+    refused("[]", "not a JSON object");
+    refused("\"hook_event_name\"", "not a JSON object");
     refused("{}", "no hook_event_name");
     refused("{\"hook_event_name\":3}", "no hook_event_name");
     refused("{\"hook_event_name\":\"Stop\",\"cwd\":\"a\\u0000b\"}", "NUL");
     memset(deep, '[', 200000);
     deep[200000] = '\0';
-    refused(deep, "no JSON object");
+    refused(deep, "not a JSON object");
     memcpy(deep, "{\"x\":", 5);
     refused(deep, "nested more than 512 levels deep (byte 517, line 1)");
     refused("{\n\"x\": 1", "it ends too early (byte 9, line 2)");

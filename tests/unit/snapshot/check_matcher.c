@@ -31,7 +31,7 @@ static void compare(const char *expression, bool ignore_case, const char *text)
                        REG_EXTENDED | REG_NEWLINE | (ignore_case ? REG_ICASE : 0));
     int found = find(expression, ignore_case, str_of(text));
     if (code) {
-        ck_assert_msg(found < 0, "'%s' is no expression, but is taken", expression);
+        ck_assert_msg(found < 0, "'%s' is not an expression, but is taken", expression);
         return;
     }
     ck_assert_msg(found >= 0, "'%s': %s", expression, failure.text);

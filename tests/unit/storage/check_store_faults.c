@@ -362,7 +362,7 @@ START_TEST(every_read_fails)
 }
 END_TEST
 
-/* SQLite's check of the pages goes on where one cannot be read, and lists it. */
+/* SQLite's check of the pages continues where one cannot be read, and lists it. */
 START_TEST(check_of_pages_that_cannot_be_read)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);

@@ -221,7 +221,7 @@ static void step(sqlite3_stmt *statement, int want)
     ck_assert_int_eq(sqlite3_finalize(statement), SQLITE_OK);
 }
 
-/* An older process goes on with the statements it has prepared. */
+/* An older process continues with the statements it has prepared. */
 START_TEST(older_process_goes_on)
 {
     sqlite3 *handle = NULL;

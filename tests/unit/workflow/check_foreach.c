@@ -63,7 +63,7 @@ START_TEST(test_list)
     refused(TASK_WITH("{k: [a, b, a]}"), "5:25",
             "the value `a` is here twice; the first one is at 5:19");
     refused(TASK_WITH("{k: [a b, a%20b]}"), "5:19",
-            "the values `a%20b` and `a b` cannot be told apart in task ids");
+            "the values `a%20b` and `a b` would have the same task id");
     refused(TASK_WITH("{k: [[a]]}"), "5:19", "a value of `k` must be text, not a list");
 }
 END_TEST
@@ -283,7 +283,7 @@ static void expect_notes(const char *expected)
     buf_release(&got);
 }
 
-/* A run that goes on keeps its members; what it does not see is told. */
+/* A run that continues keeps its members; what it does not see is told. */
 START_TEST(test_notes)
 {
     static const char both[] =

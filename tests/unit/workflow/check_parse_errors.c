@@ -102,7 +102,7 @@ static const struct refusal refusals[] = {
      "name: n\nparams: {day: \"a${{ x }}\"}\n" TASK},
     {"2:9", "`params` must be a mapping", "name: n\nparams: [a]\n" TASK},
     /* env */
-    {"2:7", "`A-B` is no name for an environment variable",
+    {"2:7", "`A-B` is not a name for an environment variable",
      "name: n\nenv: {A-B: x}\n" TASK},
     {"2:7", "names beginning with CAIRN_ are set by cairn",
      "name: n\nenv: {CAIRN_X: y}\n" TASK},
@@ -242,7 +242,7 @@ static const struct refusal reference_refusals[] = {
      GROUPS "    exec: [x]\n    outputs: [\"${{ two }}\"]\n"},
     {"10:25", "unknown name `two` in the brackets of `needs`",
      GROUPS "    exec: [x]\n    needs: [\"g[part=${{ two }},kind=x]\"]\n"},
-    {"10:17", "`prt` is no foreach key of task `g`; did you mean `part`?",
+    {"10:17", "`prt` is not a foreach key of task `g`; did you mean `part`?",
      GROUPS "    run: x\n    needs: [\"g[ prt=1,kind=x]\"]\n"},
     {"10:26", "`g[ part = 1 ]` is needed twice; the first one is at 10:13",
      GROUPS "    run: x\n    needs: [\"g[part=1]\", \"g[ part = 1 ]\"]\n"},

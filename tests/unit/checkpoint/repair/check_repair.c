@@ -184,7 +184,7 @@ START_TEST(wrong_columns)
 END_TEST
 
 /* The row around a record is destroyed, up to its first byte; also where the record
- * goes on on other pages: it is found by its own bytes. */
+ * continues on other pages: it is found by its own bytes. */
 START_TEST(rows_destroyed)
 {
     for (int i = 1; i < 6; i++) {

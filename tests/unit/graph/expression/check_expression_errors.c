@@ -15,8 +15,8 @@ START_TEST(test_refused)
     refused("()", 1, 1, "a value is missing before `)`");
     refused("(a", 0, 1, "has no `)`");
     refused("a)", 1, 1, "`)` without `(`");
-    refused("a, b", 1, 1, "`,` only stands");
-    refused("(a, b)", 2, 1, "`,` only stands");
+    refused("a, b", 1, 1, "`,` is only allowed");
+    refused("(a, b)", 2, 1, "`,` is only allowed");
     refused("a < b < c", 6, 1, "not chained");
     refused("a == b != c", 7, 2, "not chained");
     refused("a == !b == c", 8, 2, "not chained");
@@ -83,8 +83,8 @@ START_TEST(test_refused_names)
     refused("tasks[''].status", 0, 5, "needs a task");
     refused("tasks['", 0, 5, "needs a task");
     refused("tasks['a'", 0, 5, "needs a task");
-    refused("tasks['a']", 0, 10, "must go on with");
-    refused("tasks['a'].foo", 0, 14, "must go on with");
+    refused("tasks['a']", 0, 10, "must continue with");
+    refused("tasks['a'].foo", 0, 14, "must continue with");
 }
 END_TEST
 

@@ -72,7 +72,7 @@ START_TEST(test_refuses_edges_of_nothing)
                             unknown = {0, 1, (enum dependency_kind)8};
     ck_assert_int_eq(belief_graph_init(&graph, 2, &outside, 1, &failure), CAIRN_EUSAGE);
     ck_assert_int_eq(belief_graph_init(&graph, 2, &unknown, 1, &failure), CAIRN_EUSAGE);
-    ck_assert_str_eq(failure.text, "8 is no kind of dependency");
+    ck_assert_str_eq(failure.text, "8 is not a kind of dependency");
     ck_assert_uint_eq(graph.n, 77);
     graph = build(0, NULL, 0);
     ck_assert_uint_eq(graph.n, 0);

@@ -246,7 +246,7 @@ START_TEST(test_ids)
                                       "hh1", "z1", "h1x", "h4294967296", "H1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         ck_assert_int_eq(item_id_parse(str_of(bad[i]), &ref, &failure), CAIRN_EUSAGE);
-    ck_assert(strstr(failure.text, "'H1' is no id of an item"));
+    ck_assert(strstr(failure.text, "'H1' is not an id of an item"));
 }
 END_TEST
 

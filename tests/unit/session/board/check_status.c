@@ -46,7 +46,7 @@ START_TEST(test_a_refusal_says_what_is_allowed)
                    "a hypothesis that is confirmed cannot become rejected; that is "
                    "final; add a new hypothesis");
     expect_refusal(HYPOTHESIS_REJECTED, (enum hypothesis_status)9,
-                   "9 is no status of a hypothesis");
+                   "9 is not a status of a hypothesis");
 }
 END_TEST
 

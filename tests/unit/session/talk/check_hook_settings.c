@@ -100,9 +100,9 @@ static void refused(const char *text, const char *why)
 START_TEST(test_refused)
 {
     refused("{", "ends too early");
-    refused("{} x", "something stands behind its end");
+    refused("{} x", "there is more text after its end");
     refused("// comment\n{}", "not valid JSON (byte 1, line 1)");
-    refused("[]", "no JSON object");
+    refused("[]", "not a JSON object");
     refused("{\"hooks\": []}", "\"hooks\" is no object");
     refused("{\"hooks\": {}, \"\\u0068ooks\": {}}", "\"hooks\" twice");
     refused("{\"hooks\": {\"Stop\": {}}}", "\"Stop\" in \"hooks\" is no list");
