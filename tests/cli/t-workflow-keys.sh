@@ -366,8 +366,10 @@ key task.needs "$orders" \
     'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
     'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'
 key need_order.task go \
-    'exit 0 a' 'tasks: {c: {run: "true", needs: {task: a, order: true}}, a: {run: echo a >>log}, b: {run: "true"}}' \
-    'exit 1 a' 'tasks: {c: {run: "true", needs: {task: b, order: true}}, a: {run: echo a >>log}, b: {run: exit 1}}'
+    'exit 0 a' 'on_failure: continue
+tasks: {c: {run: "true", needs: {task: a, order: true}}, a: {run: echo a >>log}, b: {run: "true"}}' \
+    'exit 1 a' 'on_failure: continue
+tasks: {c: {run: "true", needs: {task: b, order: true}}, a: {run: echo a >>log}, b: {run: exit 1}}'
 key need_order.order "$orders" \
     'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: false}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
     'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'
