@@ -14,6 +14,7 @@
 #include "cli/ui.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -679,31 +680,43 @@ enum { NAMED_MOST = 20 };
 
 struct naming {
     struct doc *doc;
-    uint64_t n;
+    uint64_t n; /* lines */
+    char last[PATH_MAX + CAIRN_ID_MAX];
 };
+
+/* Parts of one large file come one behind the other. */
+static void print_damaged(struct naming *naming, const struct cairn_damaged_file *file)
+{
+    char now[sizeof naming->last];
+    snprintf(now, sizeof now, "%s in checkpoint %s",
+             file->path[0] != '\0' ? file->path : "the directory of all files",
+             file->id);
+    if (strcmp(now, naming->last) == 0)
+        return;
+    memcpy(naming->last, now, sizeof now);
+    if (++naming->n <= NAMED_MOST)
+        out("object %.12s is of %s\n", file->object, now);
+}
 
 static int name_damaged(void *context, const struct cairn_damaged_file *file)
 {
     struct naming *naming = context;
-    naming->n++;
-    if (naming->doc) {
-        doc_object(naming->doc, NULL);
-        doc_text(naming->doc, "object", file->object);
-        doc_text(naming->doc, "checkpoint", file->id);
-        doc_text(naming->doc, "path", file->path);
-        doc_end(naming->doc);
-    } else if (naming->n <= NAMED_MOST) {
-        out("object %.12s is of %s in checkpoint %s\n", file->object,
-            file->path[0] != '\0' ? file->path : "the directory of all files",
-            file->id);
+    if (!naming->doc) {
+        print_damaged(naming, file);
+        return 0;
     }
+    doc_object(naming->doc, NULL);
+    doc_text(naming->doc, "object", file->object);
+    doc_text(naming->doc, "checkpoint", file->id);
+    doc_text(naming->doc, "path", file->path);
+    doc_end(naming->doc);
     return 0;
 }
 
 void damaged_name(const struct damaged_objects *damaged, struct cairn_store *store,
                   struct doc *doc)
 {
-    struct naming naming = {doc, 0};
+    struct naming naming = {.doc = doc};
     const char *objects[DAMAGED_MOST];
     for (size_t i = 0; i < damaged->n; i++)
         objects[i] = damaged->at[i];
