@@ -18,8 +18,6 @@ int str_compare(struct str a, struct str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Letters to insert, delete, replace or swap (Damerau-Levenshtein, restricted form,
- * three rows); words longer than a row are near to nothing. */
 enum { WORD_MAX = 64 };
 
 static unsigned smaller_of(unsigned a, unsigned b)
@@ -27,7 +25,8 @@ static unsigned smaller_of(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-static unsigned edit_distance(struct str a, struct str b)
+/* Damerau-Levenshtein, restricted form, three rows. */
+unsigned str_distance(struct str a, struct str b)
 {
     unsigned rows[3][WORD_MAX + 1];
     unsigned *before = rows[0], *last = rows[1], *row = rows[2];
@@ -57,7 +56,7 @@ struct str str_nearest(struct str word, const struct str *candidates, size_t n)
     struct str best = {NULL, 0};
     unsigned best_distance = (unsigned)(word.len < 8 ? 1 : word.len / 4) + 1;
     for (size_t i = 0; i < n; i++) {
-        unsigned distance = edit_distance(word, candidates[i]);
+        unsigned distance = str_distance(word, candidates[i]);
         if (distance < best_distance) {
             best_distance = distance;
             best = candidates[i];

@@ -52,6 +52,9 @@ static inline bool str_among(struct str text, const char *const *list)
 /* memcmp order, shorter first on a tie. */
 int str_compare(struct str a, struct str b);
 
+/* How many letters to insert, delete, replace or swap; UINT_MAX: a word has more than 64
+ * bytes, and is near to nothing. */
+unsigned str_distance(struct str a, struct str b);
 /* Of `n` candidates the one nearest to `word` by edit distance, or an empty str if none
  * is near enough to be worth a "did you mean". */
 struct str str_nearest(struct str word, const struct str *candidates, size_t n);

@@ -3,6 +3,8 @@
  * machine. */
 #include "cli/format.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -116,31 +118,8 @@ const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool tim
  * the second byte's range depends on the first. */
 size_t utf8_length(const char *text, size_t n)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    unsigned char low = 0x80, high = 0xbf;
-    size_t need;
-    if (n == 0)
-        return 0;
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    need = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    if (s[0] == 0xe0)
-        low = 0xa0;
-    else if (s[0] == 0xed)
-        high = 0x9f;
-    else if (s[0] == 0xf0)
-        low = 0x90;
-    else if (s[0] == 0xf4)
-        high = 0x8f;
-    if (n < need || s[1] < low || s[1] > high)
-        return 0;
-    for (size_t i = 2; i < need; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return need;
+    uint32_t code;
+    return utf8_next(text, text + n, &code);
 }
 
 bool utf8_valid(const char *text, size_t n)

@@ -21,7 +21,6 @@ static const struct property tenant = TENANT;
 struct form {
     struct arguments *out;
     const struct tool *tool;
-    nearest_fn *nearest;
     struct slot slots[SLOTS_MAX + 1]; /* the last one is the tenant's */
     const struct property *left_out;  /* the first operand that was not given */
 };
@@ -114,20 +113,20 @@ static struct slot *slot_of_option(struct form *form, const char *key)
 
 static void unknown_member(struct form *form, const char *key)
 {
-    const char *names[SLOTS_MAX + 1] = {NULL};
+    struct str names[SLOTS_MAX], near;
     struct buf *text = &form->out->problem;
-    const char *near;
-    for (size_t i = 0, n = 0; i < form->tool->n_properties; i++)
+    size_t n = 0;
+    for (size_t i = 0; i < form->tool->n_properties; i++)
         if (!form->out->read_only || !form->slots[i].property->stores)
-            names[n++] = form->slots[i].property->name;
-    near = form->nearest(key, names);
+            names[n++] = str_of(form->slots[i].property->name);
+    near = str_nearest(str_of(key), names, n);
     problem(form, key, "is not one of its fields");
-    if (near)
-        buf_format(text, "; did you mean \"%s\"?", near);
+    if (near.len)
+        buf_format(text, "; did you mean \"%s\"?", near.ptr);
     else {
         buf_text(text, "; it has");
-        for (size_t i = 0; names[i]; i++)
-            buf_format(text, "%s %s", i > 0 ? "," : "", names[i]);
+        for (size_t i = 0; i < n; i++)
+            buf_format(text, "%s %s", i > 0 ? "," : "", names[i].ptr);
     }
 }
 
@@ -672,9 +671,9 @@ static void take_directory(struct form *form)
 }
 
 bool arguments_make(struct arguments *arguments, const struct tool *tool,
-                    const struct value *given, nearest_fn *nearest)
+                    const struct value *given)
 {
-    struct form form = {.out = arguments, .tool = tool, .nearest = nearest};
+    struct form form = {.out = arguments, .tool = tool};
     const struct variant *variant;
     if (given && value_kind(given) != VALUE_NULL && value_kind(given) != VALUE_OBJECT) {
         problem(&form, "arguments", "is an object");

@@ -23,14 +23,11 @@ struct arguments {
     bool too_many; /* more than ARGUMENTS_MAX */
 };
 
-/* The word of the list (ended by NULL) that is nearest to a mistyped one, or NULL. */
-typedef const char *nearest_fn(const char *word, const char *const *words);
-
 /* `arguments` begins as zeros; words that are there already stay in front, and --json
  * comes behind the words of the command. `given` is an object, or NULL. False:
  * `problem` says what is wrong, or `failed`. */
 bool arguments_make(struct arguments *arguments, const struct tool *tool,
-                    const struct value *given, nearest_fn *nearest);
+                    const struct value *given);
 void arguments_add(struct arguments *arguments, const char *word);
 void arguments_release(struct arguments *arguments);
 

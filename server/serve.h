@@ -17,8 +17,7 @@ struct serve_options {
     unsigned toolsets;     /* those that are offered (server/tool.h) */
     bool read_only;        /* only tools that change nothing */
     int64_t time_limit_ms; /* of one call */
-    nearest_fn *nearest;
-    const char *version; /* of cairn */
+    const char *version;   /* of cairn */
     /* An error's text without secrets; heap, or NULL. What commands print has none. */
     char *(*masked)(void *context, const char *text);
     void *masked_context;

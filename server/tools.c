@@ -271,20 +271,19 @@ static const struct tool *find_tool(const struct server *server, const char *nam
 
 static void unknown_tool(struct server *server, struct reply *reply, const char *name)
 {
-    const char *names[129] = {NULL};
+    struct str names[128], near = {NULL, 0};
     size_t n = 0;
     struct buf text = BUF_INIT;
-    const char *near = NULL;
     for (size_t i = 0; tool_at(i) && n < 128; i++)
         if (is_offered(server, tool_at(i)))
-            names[n++] = tool_at(i)->name;
+            names[n++] = str_of(tool_at(i)->name);
     if (name) {
-        near = server->options->nearest(name, names);
+        near = str_nearest(str_of(name), names, n);
         buf_format(&text, "there is no tool %.80s here", name);
     } else
         buf_text(&text, "tools/call: \"name\" is the name of a tool");
-    if (near)
-        buf_format(&text, "; did you mean %s?", near);
+    if (near.len)
+        buf_format(&text, "; did you mean %s?", near.ptr);
     else if (name && server->options->read_only)
         buf_text(&text, " (the server was started with --read-only)");
     server_error(server, reply, ERROR_PARAMS, text_get(&text), NULL);
@@ -323,8 +322,7 @@ void tools_call(struct server *server, struct request *request)
     call->arguments.read_only = server->options->read_only;
     call->starts = tool->starts;
     if (arguments_make(&call->arguments, tool,
-                       value_member(request->params, "arguments"),
-                       server->options->nearest) ||
+                       value_member(request->params, "arguments")) ||
         call->arguments.failed) {
         call->lane = lane_of(call);
         /* A run that was started has its number before the next change begins. */

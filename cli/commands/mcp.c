@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn mcp: what it is asked for on the command line, for the server (server/). */
-#include "cli/command.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
@@ -11,15 +10,6 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char *nearest_word(const char *word, const char *const *words)
-{
-    struct nearest nearest;
-    nearest_init(&nearest, word);
-    for (; *words; words++)
-        nearest_try(&nearest, *words);
-    return nearest.best;
-}
 
 /* A call may be carried out in another directory, so a path is made absolute; NULL
  * stays NULL. Freed by the caller. */
@@ -50,21 +40,20 @@ static int take_path(const char *path, char **out)
 /* "checkpoint,run"; NULL: the usual ones. */
 static int take_toolsets(const struct settings *settings, unsigned *out)
 {
-    const char *names[12] = {NULL};
+    struct str names[12];
     const char *at = settings->text[OPT_TOOLS];
     size_t n_names = 0;
     *out = at ? 0 : TOOLSET_USUAL;
     for (unsigned bit = 1; bit <= TOOLSET_ALL; bit <<= 1)
-        names[n_names++] = toolset_name((enum toolset)bit);
-    names[n_names++] = toolset_name(TOOLSET_ALL);
+        names[n_names++] = str_of(toolset_name((enum toolset)bit));
+    names[n_names++] = str_of(toolset_name(TOOLSET_ALL));
     while (at) {
         size_t n = strcspn(at, ",");
         unsigned found = toolset_find(at, n);
         if (found == 0) {
             char word[64];
-            const char *near;
             snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), at);
-            near = nearest_word(word, names);
+            const char *near = str_nearest(str_of(word), names, n_names).ptr;
             return report_usage(settings->command,
                                 "there is no set of tools '%s'%s%s%s: checkpoint, "
                                 "session, board, run, task, files, branch, message, "
@@ -215,7 +204,6 @@ int command_mcp(struct settings *settings)
     struct serve_options options = {
         .read_only = settings->given[OPT_READ_ONLY],
         .time_limit_ms = (int64_t)settings->number[OPT_CALL_LIMIT],
-        .nearest = nearest_word,
         .version = cairn_version(),
         .masked = mask_secrets,
         .masked_context = settings,

@@ -5,11 +5,6 @@
 #include "server/server.h"
 #include "tests/fuzz/fuzz.h"
 
-static const char *no_nearest(const char *word, const char *const *words)
-{
-    return word[0] == 'x' ? words[0] : NULL;
-}
-
 static bool in_template(const struct tool *tool, const char *word)
 {
     size_t n = strcspn(word, "=");
@@ -66,8 +61,8 @@ static void keep(struct outlet *outlet, const char *json, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct serve_options options = {
-        .toolsets = TOOLSET_ALL, .nearest = no_nearest, .version = "0"};
+    static const struct serve_options options = {.toolsets = TOOLSET_ALL,
+                                                 .version = "0"};
     struct server server;
     struct sink sink = {.outlet.send = keep};
     struct client client = {.log_level = LOG_NOTHING, .notices = &sink.outlet};

@@ -13,11 +13,6 @@
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define FIELDS 10
 
-static const char *no_nearest(const char *word, const char *const *words)
-{
-    return word[0] == 'x' ? words[0] : NULL;
-}
-
 static void no_wake(void *reader)
 {
     (void)reader;
@@ -120,8 +115,8 @@ static void one_request(struct web *web, char *line, char *body, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct serve_options options = {
-        .toolsets = TOOLSET_ALL, .nearest = no_nearest, .version = "0"};
+    static const struct serve_options options = {.toolsets = TOOLSET_ALL,
+                                                 .version = "0"};
     const char *at = (const char *)data, *end = at + size;
     struct server server;
     struct web web;

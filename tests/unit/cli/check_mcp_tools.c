@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-static const char *no_nearest(const char *word, const char *const *words)
-{
-    (void)word;
-    (void)words;
-    return NULL;
-}
-
 /* The property that `{name...` begins, or NULL. */
 static const struct property *property_at(const struct tool *tool, const char *brace)
 {
@@ -185,7 +178,7 @@ static char *line_of(const char *tool, const char *json)
     char why[160];
     struct value *given = value_parse(json, strlen(json), why);
     ck_assert_msg(given, "%s: %s", json, why);
-    if (arguments_make(&arguments, tool_named(tool), given, no_nearest)) {
+    if (arguments_make(&arguments, tool_named(tool), given)) {
         for (size_t i = 0; i < arguments.n; i++)
             buf_format(&out, "%s%s", i > 0 ? "|" : "", arguments.argv[i]);
         if (arguments.input)

@@ -8,15 +8,7 @@
 
 #include <string.h>
 
-static const char *no_nearest(const char *word, const char *const *words)
-{
-    (void)word;
-    (void)words;
-    return NULL;
-}
-
-static const struct serve_options options = {
-    .toolsets = TOOLSET_ALL, .nearest = no_nearest, .version = "0"};
+static const struct serve_options options = {.toolsets = TOOLSET_ALL, .version = "0"};
 static struct server server;
 static struct web web;
 
