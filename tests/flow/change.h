@@ -43,6 +43,7 @@ void change_task_removed(struct making *m);
 void change_name(struct making *m);
 void change_member_added(struct making *m);
 void change_member_removed(struct making *m);
+void change_cell(struct making *m);
 
 /* change_world.c: files, secrets, and what must not matter */
 void change_output_deleted(struct making *m);
@@ -58,6 +59,7 @@ void change_pool_limit(struct making *m);
 void change_priority(struct making *m);
 void change_jobs(struct making *m);
 void change_comments(struct making *m);
+void change_note(struct making *m);
 void change_order(struct making *m);
 void change_undo(struct making *m);
 void change_param(struct making *m);

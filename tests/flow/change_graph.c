@@ -132,3 +132,21 @@ void change_member_removed(struct making *m)
     if (!m->change->made)
         *w = before;
 }
+
+static bool has_members(const struct def *def)
+{
+    return def->n_members > 0;
+}
+
+/* One that stands for the cell of another member becomes 0 there. */
+void change_cell(struct making *m)
+{
+    struct def *def = picked(m, has_members);
+    for (int i = 0; i < 20 && def && !def_has_sheet(m->w, def); i++)
+        def = picked(m, has_members);
+    m->change->made = def && def_has_sheet(m->w, def);
+    if (!m->change->made)
+        return;
+    def->told_member = def->member[rng_below(m->rng, def->n_members)];
+    def->told++;
+}

@@ -156,6 +156,11 @@ void change_comments(struct making *m)
     m->w->comments++;
 }
 
+void change_note(struct making *m)
+{
+    m->w->note++;
+}
+
 void change_order(struct making *m)
 {
     m->w->reversed = !m->w->reversed;

@@ -73,7 +73,9 @@ void compare_task(const struct workflow *old, const struct workflow *now,
         d->any = d->field[FIELD_ENV] = true;
     d->members =
         !d->added && !d->field[FIELD_NEEDS] && !same_needs(old, a, now, b, true);
-    d->any |= d->added || d->members;
+    d->column = !d->added && def_has_sheet(now, b) &&
+                def_cell(a, task->member) != def_cell(b, task->member);
+    d->any |= d->added || d->members || d->column;
 }
 
 const char *field_name(enum field field)

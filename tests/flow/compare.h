@@ -7,6 +7,7 @@
 
 struct difference {
     bool any, added, field[FIELDS];
+    bool column;  /* of its sheet, that it names */
     bool members; /* of a group that it needs as a whole */
 };
 void compare_task(const struct workflow *old, const struct workflow *now,

@@ -55,6 +55,7 @@ struct def {
     bool element[NEEDS_MAX];                 /* element-wise need */
     uint32_t member[MEMBERS_MAX], n_members; /* values of its foreach; 0: none */
     bool sided;                              /* the foreach has another key, `side` */
+    uint32_t told_member, told;              /* of a sheet: that value has this cell */
     bool needs_all;                          /* where it wants a group */
     bool exec;                               /* `exec`, not `run` */
     uint32_t version, shell;                 /* of the command; which shell */
@@ -85,6 +86,7 @@ struct workflow {
     uint32_t comments; /* blank lines and comments; 0 none */
     bool reversed;     /* needs are written the other way round */
     bool plain;        /* no condition, gate or failure */
+    uint32_t note;     /* in a column of sheets that no task names */
     bool report;       /* has a `finally` task that reports on all others */
     bool adopt;        /* on_crash */
 };
@@ -111,6 +113,9 @@ struct tasks {
 };
 void workflow_tasks(const struct workflow *w, struct tasks *tasks);
 uint32_t tasks_find(const struct tasks *tasks, const char *id); /* or NONE */
+/* Is its foreach over a sheet? Then the cell of a member that its command names. */
+bool def_has_sheet(const struct workflow *w, const struct def *def);
+uint32_t def_cell(const struct def *def, uint32_t member);
 /* Does it want success of a group, or of a part of one? */
 bool def_wants_group(const struct workflow *w, const struct def *def);
 /* Is `need` needed by `task` directly? */

@@ -194,3 +194,13 @@ bool task_needs(const struct workflow *w, const struct task *task,
             return true;
     return false;
 }
+
+bool def_has_sheet(const struct workflow *w, const struct def *def)
+{
+    return def->n_members && (def - w->defs) % 2;
+}
+
+uint32_t def_cell(const struct def *def, uint32_t member)
+{
+    return member == def->told_member ? def->told : 0;
+}

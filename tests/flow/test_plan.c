@@ -141,6 +141,8 @@ static void check_field_names(struct graph_test *g, const struct verdict *v,
         check(&g->t, !d->field[i] || strstr(v->detail, name) != NULL,
               "%s: the changed field %s is not named: %s", v->task, name, v->detail);
     }
+    check(&g->t, !d->column || strstr(v->detail, "column told") != NULL,
+          "%s: the changed column is not named: %s", v->task, v->detail);
     check(&g->t, !d->members || strstr(v->detail, "members") != NULL,
           "%s: the members of a group changed, not: %s", v->task, v->detail);
 }

@@ -44,6 +44,8 @@ static void put_script(const struct workflow *w, uint32_t index, char text[FIELD
 {
     const struct def *def = &w->defs[index];
     put(text, "echo \"$CAIRN_TASK\" >>\"$FLOW_DIR/log\"; : %u; ", def->version);
+    if (def_has_sheet(w, def))
+        put(text, ": $told; ");
     put_sleep(def, text);
     put_flaky(def, index, text);
     if (def->gives)
@@ -202,6 +204,42 @@ static void write_tuning(FILE *file, const struct def *def)
                 def->undo, def->undo_fails ? "exit 5" : "true");
 }
 
+static uint32_t member_in_order(const struct workflow *w, const struct def *def,
+                                uint32_t i)
+{
+    return def->member[w->reversed ? def->n_members - 1 - i : i];
+}
+
+static void write_foreach(FILE *file, const struct workflow *w, const struct def *def)
+{
+    const char *more = def->sided ? ", side: [x]" : "";
+    if (def_has_sheet(w, def))
+        fprintf(file, "    foreach: {part: {csv: sheet%td.csv}%s}\n", def - w->defs,
+                more);
+    if (!def->n_members || def_has_sheet(w, def))
+        return;
+    fprintf(file, "    foreach: {part: [");
+    for (uint32_t i = 0; i < def->n_members; i++)
+        fprintf(file, "%s\"%u\"", i ? ", " : "", member_in_order(w, def, i));
+    fprintf(file, "]%s}\n", more);
+}
+
+static bool write_sheet(const struct workflow *w, const struct def *def,
+                        const char *dir)
+{
+    char path[DIR_SIZE + 32];
+    snprintf(path, sizeof path, "%s/sheet%td.csv", dir, def - w->defs);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return false;
+    fprintf(file, "note,part,told\r\n");
+    for (uint32_t i = 0; i < def->n_members; i++)
+        fprintf(file, "\"%u,\n\",%u,%u\r\n", w->note, member_in_order(w, def, i),
+                def_cell(def, member_in_order(w, def, i)));
+    bool good = !ferror(file);
+    return fclose(file) == 0 && good;
+}
+
 static void write_def(FILE *file, const struct workflow *w, uint32_t index)
 {
     static const char *const formats[FIELDS] = {
@@ -216,13 +254,7 @@ static void write_def(FILE *file, const struct workflow *w, uint32_t index)
     if (w->comments > 0)
         fprintf(file, "\n  # %u: the next task\n", w->comments);
     fprintf(file, w->comments > 1 ? "  \"%s\":   # task\n" : "  %s:\n", def->id);
-    if (def->n_members) {
-        fprintf(file, "    foreach: {part: [");
-        for (uint32_t i = 0; i < def->n_members; i++)
-            fprintf(file, "%s\"%u\"", i ? ", " : "",
-                    def->member[w->reversed ? def->n_members - 1 - i : i]);
-        fprintf(file, def->sided ? "], side: [x]}\n" : "]}\n");
-    }
+    write_foreach(file, w, def);
     for (uint32_t i = 0; i < FIELDS; i++) {
         field_text(w, index, (enum field)i, text);
         if (text[0])
@@ -278,7 +310,10 @@ static void write_part(FILE *file, const struct workflow *w, bool finally)
 bool workflow_write(const struct workflow *w, const char *dir)
 {
     char path[DIR_SIZE + 16];
-    bool finally = w->report;
+    bool finally = w->report, good = true;
+    for (uint32_t i = 0; i < w->n_defs; i++)
+        if (!w->defs[i].removed && def_has_sheet(w, &w->defs[i]))
+            good &= write_sheet(w, &w->defs[i], dir);
     snprintf(path, sizeof path, "%s/flow.yaml", dir);
     FILE *file = fopen(path, "we");
     if (!file)
@@ -293,6 +328,6 @@ bool workflow_write(const struct workflow *w, const char *dir)
     write_part(file, w, true);
     if (w->report)
         write_report(file, w);
-    bool good = !ferror(file);
+    good &= !ferror(file);
     return fclose(file) == 0 && good;
 }
