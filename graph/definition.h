@@ -85,7 +85,8 @@ struct need {
 #define INPUT_GLOB ":(glob)"
 
 struct task_def {
-    struct str id; /* the task's name in the file */
+    struct str id;          /* the task's name in the file */
+    struct str description; /* for people; "": none */
     uint8_t kind;
     struct str run;    /* TASK_RUN: shell text, never rewritten */
     struct str *shell; /* [n_shell] TASK_RUN: command the text is appended to */
@@ -156,7 +157,7 @@ struct pool {
 
 struct definition {
     struct arena arena;
-    struct str name;
+    struct str name, description;
     struct str file; /* absolute path, "" if built in memory */
     struct str root; /* absolute directory that cwd and outputs are relative to:
                         the file's directory */

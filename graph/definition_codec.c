@@ -242,6 +242,8 @@ static unsigned version_for(const struct definition *definition)
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
     unsigned version = groups ? 4 : 2;
+    if (definition->description.len)
+        return DEFINITION_VERSION;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
         const struct task_def *def = &definition->defs[i];
         if (def->n_picked && version < 3)
@@ -251,7 +253,8 @@ static unsigned version_for(const struct definition *definition)
                 version = 4;
         if ((def->needs_all || def->apart) && version < 4)
             version = 4;
-        bool newest = def->depfile.len || task_def_orders(def) || def->lost_claims;
+        bool newest = def->depfile.len || def->description.len ||
+                      task_def_orders(def) || def->lost_claims;
         for (uint32_t k = 0; k < def->n_foreach; k++)
             newest |= def->foreach[k].source == FOREACH_SHEET;
         if (newest)
@@ -283,6 +286,8 @@ int definition_encode(const struct definition *definition, struct buf *out,
     put_texts(out, definition->secrets, definition->n_secrets);
     if (version >= 4)
         buf_byte(out, definition->all_need_all);
+    if (version >= 5)
+        buf_lstr(out, definition->description);
     buf_varint(out, definition->n_defs);
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i], version);
@@ -729,6 +734,7 @@ static void get_policy(struct decoder *d)
     out->secrets = get_names(d, &out->n_secrets);
     if (d->version >= 4)
         out->all_need_all = get_byte(d, 1) == 1;
+    out->description = d->version >= 5 ? get_text(d) : STR("");
     fail_unless(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
     fail_unless(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
     fail_unless(d, out->n_secrets <= LIMIT_SECRETS);

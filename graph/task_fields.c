@@ -69,6 +69,7 @@ enum {
     NEEDS_ORDER,
     COLUMNS,
     LOST_CLAIMS,
+    DESCRIPTION,
     END
 };
 
@@ -129,6 +130,7 @@ const struct task_field task_fields[] = {
                  EVERY(5)},
     [LOST_CLAIMS] = {NUMBER(lost_claims), ONLY(TASK_EXTERNAL, 5),
                      .most = LIMIT_LOST_CLAIMS},
+    [DESCRIPTION] = {TEXT(description), EVERY(5)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},

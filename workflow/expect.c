@@ -376,7 +376,11 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("dep_file"), NAME("depfile")},
                  {NAME("dependency_file"), NAME("depfile")},
                  {NAME("DEPFILE"), NAME("depfile")},
-                 {NAME("job"), NAME("task")}};
+                 {NAME("job"), NAME("task")},
+                 {NAME("desc"), NAME("description")},
+                 {NAME("title"), NAME("description")},
+                 {NAME("summary"), NAME("description")},
+                 {NAME("doc"), NAME("description")}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (size_t k = 0; str_equal(word, words[i].theirs) && k < n; k++)
             if (str_equal(names[k], words[i].ours))
@@ -473,8 +477,6 @@ static const char *other_way(struct str word, bool task)
         {NAME("rules"), ONLY, ONLY},
         {NAME("name"), "a task is named by its key, as in `tasks: {NAME: {run: CMD}}`",
          NULL},
-        {NAME("desc"), "write a comment, `# ...`", "write a comment, `# ...`"},
-        {NAME("description"), "write a comment, `# ...`", "write a comment, `# ...`"},
         {NAME("sources"), "write `inputs`", NULL},
         {NAME("generates"), "write `outputs`", NULL},
         {NAME("max-parallel"), "write `pool: NAME`, with `pools: {NAME: 2}` at the top",
@@ -536,6 +538,11 @@ static int unknown_key(const struct parser *p, const struct node *key,
     if (way)
         return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s; %s",
                         SHOWN(key->text), place, way);
+    if (strcmp(where.text, "in `defaults`") == 0 && str_equal(key->text, STR("env")))
+        return diagnose(
+            &p->diagnostic, key->at,
+            "unknown key `env` in `defaults`; the `env` at the top level is "
+            "for all tasks");
     struct str own = own_word(key->text, names, n);
     struct hint hint =
         own.len ? hint_nearest(own, &own, 1) : hint_nearest(key->text, names, n);

@@ -53,7 +53,9 @@ struct parser {
     struct buf sheets;          /* of struct str: those whose columns were told of */
     struct key_value *env;      /* of the workflow, sorted */
     uint32_t n_env;
-    struct command_shell shell; /* of a task that gives none; so are the next four */
+    struct command_shell shell; /* of a task that gives none; so are the next ones */
+    struct str cwd;
+    uint32_t pool; /* as in task_def */
     int64_t timeout_ms, grace_ms;
     struct retry_policy retry;
     struct thresholds check;

@@ -129,9 +129,10 @@ static int read_default_check(struct parser *p, const struct node *map)
 
 static int read_defaults(struct parser *p, const struct node *map)
 {
-    enum { TIMEOUT, RETRIES, SHELL, CHECK, COUNT };
+    enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, COUNT };
     static const struct str names[COUNT] = {NAME("timeout"), NAME("retries"),
-                                            NAME("shell"), NAME("check")};
+                                            NAME("shell"),   NAME("check"),
+                                            NAME("cwd"),     NAME("pool")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `defaults`", {NULL, 0}};
     int rc = expect_map(p, map, "`defaults`");
@@ -145,6 +146,10 @@ static int read_defaults(struct parser *p, const struct node *map)
         rc = read_shell(p, found[SHELL]->next, &p->shell);
     if (!rc && found[CHECK])
         rc = read_default_check(p, found[CHECK]->next);
+    if (!rc && found[CWD])
+        rc = read_directory(p, found[CWD]->next, NULL, IN_WORKFLOW, &p->cwd);
+    if (!rc && found[POOL])
+        rc = read_pool_name(p, found[POOL]->next, &p->pool);
     return rc;
 }
 
@@ -170,6 +175,11 @@ static int read_name(struct parser *p, const struct node *node)
     return 0;
 }
 
+static int read_top_description(struct parser *p, const struct node *node)
+{
+    return read_description(p, node, &p->out->description);
+}
+
 static int read_top_env(struct parser *p, const struct node *node)
 {
     return read_env(p, node, NULL, &p->env, &p->n_env);
@@ -184,6 +194,7 @@ static int read_deadline(struct parser *p, const struct node *node)
 
 enum {
     TOP_NAME,
+    DESCRIPTION,
     PARAMS,
     SECRETS,
     ENV,
@@ -204,6 +215,7 @@ static const struct {
     int (*read)(struct parser *p, const struct node *value); /* NULL: see read_keys */
 } top_keys[TOP_KEYS] = {
     [TOP_NAME] = {NAME("name"), read_name},
+    [DESCRIPTION] = {NAME("description"), read_top_description},
     [PARAMS] = {NAME("params"), read_params},
     [SECRETS] = {NAME("secrets"), read_secrets},
     [ENV] = {NAME("env"), read_top_env},
@@ -289,6 +301,7 @@ static int begin_parsing(struct parser *p, struct str text)
     if (text.len > LIMIT_FILE_BYTES)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, (struct position){0, 0},
                            "the file is larger than %d bytes", LIMIT_FILE_BYTES);
+    p->out->description = STR("");
     p->source.text = str_without_mark(text);
     p->out->file = arena_str(&p->out->arena, str_of(p->options->file));
     p->out->root = arena_str(&p->out->arena, str_of(p->options->root));
@@ -302,6 +315,8 @@ int definition_parse(struct str text, const struct parse_options *options,
                        .source = {options->name, {"", 0}},
                        .out = out,
                        .grace_ms = GRACE_MS,
+                       .cwd = STR(""),
+                       .pool = UINT32_MAX,
                        .retry = {.factor_permille = 1000},
                        .check = {CHECK_MIN, CHECK_WARN}};
     const struct node *root = NULL;

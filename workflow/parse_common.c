@@ -244,6 +244,49 @@ int read_retries(const struct parser *p, const struct node *node,
     return rc;
 }
 
+/* ---- Descriptions, directories, pools ---- */
+
+int read_description(const struct parser *p, const struct node *node, struct str *out)
+{
+    int rc = expect_filled(p, node, "`description`", out);
+    if (!rc && out->len > LIMIT_TEXT_BYTES)
+        rc = diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
+                         "the description is longer than %d bytes", LIMIT_TEXT_BYTES);
+    return rc;
+}
+
+int read_directory(struct parser *p, const struct node *node,
+                   const struct task_def *def, enum place place, struct str *out)
+{
+    int rc = expect_filled(p, node, "`cwd`", out);
+    if (!rc)
+        warn_of_path(p, node, "cwd", *out);
+    return rc ? rc : check_text(p, node, *out, def, place, NULL);
+}
+
+int read_pool_name(struct parser *p, const struct node *node, uint32_t *pool)
+{
+    struct definition *out = p->out;
+    struct str name;
+    int rc = expect_filled(p, node, "`pool`", &name);
+    if (rc)
+        return rc;
+    struct str *names = arena_take(&p->scratch, out->n_pools, sizeof *names);
+    if (!names)
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < out->n_pools; i++) {
+        names[i] = out->pools[i].name;
+        if (str_equal(names[i], name)) {
+            *pool = i;
+            p->pool_used[i] = true;
+            return 0;
+        }
+    }
+    struct hint hint = hint_nearest(name, names, out->n_pools);
+    return diagnose(&p->diagnostic, node->at, "there is no pool `%.*s`%s", SHOWN(name),
+                    hint.text[0] ? hint.text : "; declare it under `pools`");
+}
+
 /* ---- Thresholds of checks ---- */
 
 int read_thresholds(const struct parser *p, const struct node *min,

@@ -8,6 +8,17 @@
 #include "base/table.h"
 #include "workflow/expect_int.h"
 
+/* The key that a text belongs to decides what it may refer to. */
+enum place {
+    IN_WORKFLOW, /* env of the workflow: params */
+    IN_FOREACH,  /* the same */
+    IN_NEED,     /* brackets: params, foreach keys */
+    IN_WHERE,    /* the same */
+    IN_ENV,      /* of a task: everything but env */
+    IN_TASK,     /* everything */
+    IN_CONDITION /* everything but the number of the attempt */
+};
+
 /* ---- parse_common.c ---- */
 
 /* Env of the workflow (def NULL) or a task. */
@@ -19,23 +30,16 @@ int read_timeout(const struct parser *p, const struct node *node, int64_t *timeo
                  int64_t *grace_ms);
 int read_retries(const struct parser *p, const struct node *node,
                  struct retry_policy *out);
+int read_description(const struct parser *p, const struct node *node, struct str *out);
+int read_directory(struct parser *p, const struct node *node,
+                   const struct task_def *def, enum place place, struct str *out);
+int read_pool_name(struct parser *p, const struct node *node, uint32_t *pool);
 /* Keys, values or NULL. A threshold that is not given keeps its value, but `warn` is
  * never below a given `min`. */
 int read_thresholds(const struct parser *p, const struct node *min,
                     const struct node *warn, struct thresholds *out);
 
 /* ---- parse_refs.c ---- */
-
-/* The key that a text belongs to decides what it may refer to. */
-enum place {
-    IN_WORKFLOW, /* env of the workflow: params */
-    IN_FOREACH,  /* the same */
-    IN_NEED,     /* brackets: params, foreach keys */
-    IN_WHERE,    /* the same */
-    IN_ENV,      /* of a task: everything but env */
-    IN_TASK,     /* everything */
-    IN_CONDITION /* everything but the number of the attempt */
-};
 
 /* Checks the ${{ }} of a text of task `def` (NULL: of the workflow). *size (may be
  * NULL): its length with what is known already put in. */

@@ -55,7 +55,7 @@ static const char *place_name(const struct checking *c)
 {
     switch (c->place) {
     case IN_WORKFLOW:
-        return "the workflow's `env`";
+        return "the workflow's `env` or `defaults`";
     case IN_FOREACH:
         return "`foreach`";
     case IN_NEED:
@@ -462,10 +462,11 @@ int check_inherited(struct parser *p, const struct node *node,
         for (uint32_t k = 0; e && k < expression_names(e); k++) {
             struct str name = expression_name(e, k)->first;
             if (!task_def_takes_param(def, name))
-                return diagnose(&p->diagnostic, node->at,
-                                "the workflow's `env` refers to params.%.*s, which "
-                                "task `%.*s` does not take; add it to its `params`",
-                                SHOWN(name), SHOWN(def->id));
+                return diagnose(
+                    &p->diagnostic, node->at,
+                    "the workflow's `env` or `defaults` refers to params.%.*s, which "
+                    "task `%.*s` does not take; add it to its `params`",
+                    SHOWN(name), SHOWN(def->id));
         }
     }
     return 0;

@@ -277,10 +277,7 @@ static int check_inherited_env(struct parser *p, const struct task_def *def,
 
 static int read_cwd(struct parser *p, struct task_def *def, const struct node *node)
 {
-    int rc = expect_filled(p, node, "`cwd`", &def->cwd);
-    if (!rc)
-        warn_of_path(p, node, "cwd", def->cwd);
-    return rc ? rc : check_text(p, node, def->cwd, def, IN_TASK, NULL);
+    return read_directory(p, node, def, IN_TASK, &def->cwd);
 }
 
 /* It replaces what begin_task has set, where that is wanted. */
@@ -446,25 +443,13 @@ static int read_task_retries(struct parser *p, struct task_def *def,
 
 static int read_pool(struct parser *p, struct task_def *def, const struct node *node)
 {
-    struct definition *out = p->out;
-    struct str name;
-    int rc = expect_filled(p, node, "`pool`", &name);
-    if (rc)
-        return rc;
-    struct str *names = arena_take(&p->scratch, out->n_pools, sizeof *names);
-    if (!names)
-        return out_of_memory(p);
-    for (uint32_t i = 0; i < out->n_pools; i++) {
-        names[i] = out->pools[i].name;
-        if (str_equal(names[i], name)) {
-            def->pool = i;
-            p->pool_used[i] = true;
-            return 0;
-        }
-    }
-    struct hint hint = hint_nearest(name, names, out->n_pools);
-    return diagnose(&p->diagnostic, node->at, "there is no pool `%.*s`%s", SHOWN(name),
-                    hint.text[0] ? hint.text : "; declare it under `pools`");
+    return read_pool_name(p, node, &def->pool);
+}
+
+static int read_task_description(struct parser *p, struct task_def *def,
+                                 const struct node *node)
+{
+    return read_description(p, node, &def->description);
 }
 
 static int read_lost_claims(struct parser *p, struct task_def *def,
@@ -506,6 +491,7 @@ static int read_with_foreach(struct parser *p, struct task_def *def,
 /* ---- The keys of a task ---- */
 
 enum {
+    DESCRIPTION,
     PARAMS,
     FOREACH,
     EXCLUDE,
@@ -546,6 +532,7 @@ static const struct {
     enum kinds kinds;
     int (*read)(struct parser *p, struct task_def *def, const struct node *value);
 } keys[KEYS] = {
+    [DESCRIPTION] = {NAME("description"), ALL, read_task_description},
     [PARAMS] = {NAME("params"), ALL, read_task_params},
     [FOREACH] = {NAME("foreach"), ALL, read_foreach},
     [EXCLUDE] = {NAME("exclude"), ALL, read_with_foreach},
@@ -634,11 +621,13 @@ static int choose_kind(const struct parser *p, struct task_def *def,
 /* ---- Tasks ---- */
 
 /* The defaults of a task, before its keys are read. */
-static void begin_task(const struct parser *p, struct task_def *def,
+static void begin_task(struct parser *p, struct task_def *def,
                        const struct node *const found[])
 {
     def->run = def->version = def->external = STR("");
-    def->condition = def->check = def->undo = def->cwd = def->depfile = STR("");
+    def->condition = def->check = def->undo = def->depfile = STR("");
+    def->description = STR("");
+    def->cwd = p->cwd;
     def->env = p->env;
     def->n_env = p->n_env;
     set_shell(def, &p->shell, found[RUN], found[CHECK] || found[UNDO]);
@@ -649,7 +638,9 @@ static void begin_task(const struct parser *p, struct task_def *def,
         def->timeout_ms = p->timeout_ms;
         def->retry = p->retry;
     }
-    def->pool = UINT32_MAX;
+    def->pool = def->kind == TASK_EXTERNAL || found[POOL] ? UINT32_MAX : p->pool;
+    if (def->pool != UINT32_MAX)
+        p->pool_used[def->pool] = true;
 }
 
 static int read_key(struct parser *p, struct task_def *def, const struct node *key,
@@ -692,9 +683,11 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     begin_task(p, def, found);
     p->exclude = found[EXCLUDE] ? found[EXCLUDE]->next : NULL;
     p->include = found[INCLUDE] ? found[INCLUDE]->next : NULL;
-    rc = read_keys(p, def, found, PARAMS, CWD);
+    rc = read_keys(p, def, found, DESCRIPTION, CWD);
     if (!rc && found[PARAMS])
         rc = check_inherited_env(p, def, found[PARAMS]);
+    if (!rc && found[PARAMS] && !found[CWD])
+        rc = check_inherited(p, found[PARAMS], def, p->cwd);
     if (!rc)
         rc = read_keys(p, def, found, CWD, NEEDS);
     if (!rc)

@@ -373,7 +373,7 @@ static void copy_command(struct definition *d, struct task_def *def,
 {
     static const char *const shell[] = {"sh", "-eu", "-c", NULL};
     def->run = def->cwd = def->version = def->external = def->depfile = STR("");
-    def->condition = def->check = def->undo = STR("");
+    def->condition = def->check = def->undo = def->description = STR("");
     if (task->run) {
         def->kind = TASK_RUN;
         def->run = arena_str(&d->arena, str_of(task->run));
@@ -475,6 +475,8 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     def->id = arena_str(&d->arena, str_of(task->id));
     copy_command(d, def, task);
     def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
+    if (task->description)
+        def->description = arena_str(&d->arena, str_of(task->description));
     if (task->depfile)
         def->depfile = arena_str(&d->arena, str_of(task->depfile));
     rc = copy_env(&d->arena, def, task->env, error);
@@ -530,6 +532,17 @@ uint32_t cairn_workflow_need(const struct cairn_workflow *w, uint32_t node, uint
         i >= g->need_start[node + 1] - g->need_start[node])
         return NODE_NONE;
     return g->needs[g->need_start[node] + i];
+}
+
+const char *cairn_workflow_description(const struct cairn_workflow *w, uint32_t node)
+{
+    const struct graph *g = &w->graph;
+    if (node == UINT32_MAX)
+        return w->definition.description.len ? w->definition.description.ptr : NULL;
+    if (!w->compiled || node >= g->n_nodes)
+        return NULL;
+    const struct task_def *def = graph_def(g, node);
+    return def->description.len ? def->description.ptr : NULL;
 }
 
 int cairn_workflow_value(const struct cairn_workflow *w, uint32_t node, uint32_t i,

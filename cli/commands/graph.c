@@ -295,6 +295,7 @@ static void add_node(struct doc *doc, const struct cairn_workflow *workflow,
     doc_object(doc, NULL);
     doc_text(doc, "id", info.id);
     doc_text(doc, "group", info.group);
+    doc_text(doc, "description", cairn_workflow_description(workflow, node));
     doc_text(doc, "command", info.command);
     doc->failed |= !info.command;
     doc_bool(doc, "barrier", info.barrier);
@@ -314,6 +315,7 @@ static int print_document(const struct cairn_workflow *workflow)
     struct doc doc;
     doc_begin(&doc);
     doc_text(&doc, "workflow", cairn_workflow_name(workflow));
+    doc_text(&doc, "description", cairn_workflow_description(workflow, UINT32_MAX));
     doc_count(&doc, "tasks", cairn_workflow_tasks(workflow));
     doc_count(&doc, "edges", cairn_workflow_edges(workflow));
     doc_array(&doc, "nodes");

@@ -581,6 +581,7 @@ static int print_explanation_document(const struct cairn_workflow *workflow,
     int status;
     doc_begin(&doc);
     doc_text(&doc, "task", decision->task);
+    doc_text(&doc, "description", cairn_workflow_description(workflow, decision->node));
     add_values_of_member(&doc, workflow, decision->node);
     doc_some(&doc, "run", run);
     doc_bool(&doc, "will_run", decision->will == CAIRN_WILL);
@@ -628,6 +629,8 @@ static int print_explanation(const struct cairn_workflow *workflow,
         say("cairn: %s", text);
     out("%s %s%s\n", decision->task, verdicts[decision->will],
         run == 0 ? " (a new run)" : "");
+    if ((text = cairn_workflow_description(workflow, decision->node)))
+        print_lines("  description: ", text);
     print_values_of_member(workflow, decision);
     out("  reason: %s\n", decision->detail);
     if (cause)

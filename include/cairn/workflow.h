@@ -88,6 +88,7 @@ struct cairn_task {           /* zero unused fields; everything is copied */
                           were written; not of a callback */
     const char *depfile; /* a file that it writes, in the form of make: what it read.
                             Changes of these files make it run again; NULL: none */
+    const char *description;  /* for people; a change of it changes nothing */
     const char *const *after; /* as needs, but only for the order: when one of them runs
                                  again, this task does not */
 };
@@ -127,6 +128,10 @@ CAIRN_API int cairn_workflow_node(const struct cairn_workflow *workflow, uint32_
 /* The i-th direct need of a node, as a node index; UINT32_MAX past the last. */
 CAIRN_API uint32_t cairn_workflow_need(const struct cairn_workflow *workflow,
                                        uint32_t node, uint32_t i);
+/* The `description` of a node's task, of UINT32_MAX that of the workflow; NULL: it has
+ * none. It lives as long as the workflow. */
+CAIRN_API const char *cairn_workflow_description(const struct cairn_workflow *workflow,
+                                                 uint32_t node);
 /* The i-th foreach key of a task and its whole value, of which the id may have a part
  * only, then the columns of a sample sheet that its texts name; both live as long as the
  * workflow. CAIRN_ENOTFOUND past the last. */

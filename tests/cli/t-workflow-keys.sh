@@ -232,6 +232,30 @@ finally: {last: {run: "echo $CAIRN_TASK $CAIRN_RUN_STATUS >>log"}}' \
 finally: {}'
 
 # ---- A task: what it does ----
+described='go; cairn graph w.yaml --format json | grep -o "see [a-z]*"; cairn explain a 2>/dev/null | grep description'
+key description "$described" \
+    'exit 0 see this' 'description: see this
+tasks: {a: {run: "true"}}' \
+    'exit 0 see that' 'description: see that
+tasks: {a: {run: "true"}}'
+key task.description "$described" \
+    'exit 0 see this   description: see this' 'tasks: {a: {run: "true", description: see this}}' \
+    'exit 0 see that   description: see that' 'tasks: {a: {run: "true", description: see that}}'
+key defaults.cwd 'mkdir d e; go; ls d e' \
+    'exit 0 d: f  e:' 'defaults: {cwd: d}
+tasks: {a: {run: touch f}}' \
+    'exit 0 d:  e: f' 'params: {p: e}
+defaults: {cwd: "${{ params.p }}"}
+tasks: {a: {run: touch f}, b: {run: "true", cwd: d}}'
+key defaults.pool go \
+    'exit 0 alone alone' 'jobs: 2
+pools: {p: 1}
+defaults: {pool: p}
+tasks: {a: {run: sh ./meet a b}, b: {run: sh ./meet b a}}' \
+    'exit 0 together together' 'jobs: 2
+pools: {p: 2}
+defaults: {pool: p}
+tasks: {a: {run: sh ./meet a b}, b: {run: sh ./meet b a}}'
 key task.run go \
     'exit 0 a' 'tasks: {a: {run: echo a >>log}}' \
     'exit 0 b' 'tasks: {a: {run: echo b >>log}}'

@@ -362,6 +362,15 @@ START_TEST(test_depfile)
     ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
     ck_assert(!d.defs[2].needs[0].order && d.defs[2].needs[1].order);
     definition_release(&d);
+    help_parse("name: n\ndescription: all\ntasks: {a: {run: x, description: one}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_text(d.description, "all");
+    ck_text(d.defs[0].description, "one");
+    definition_release(&d);
+    help_parse("name: n\ntasks: {a: {run: x}, b: {run: x},\n"
+               "  c: {run: x, needs: [a, {task: b, order: true}]}}\n");
+    encode(&help_definition, &bytes);
     for (uint8_t bit = 2; bit; bit = (uint8_t)(bit << 1)) {
         bytes.data[bytes.size - 1] = (char)bit;
         ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);

@@ -86,7 +86,9 @@ static const struct refusal refusals[] = {
     {"7:16", "task `a` lists the params that it takes, and `b` is not among them",
      "name: n\nparams: {a: x, b: y}\ntasks:\n  a:\n    run: x\n    params: [a]\n"
      "    cwd: d/${{ params.b }}\n"},
-    {"4:21", "the workflow's `env` refers to params.b, which task `a` does not take",
+    {"4:21",
+     "the workflow's `env` or `defaults` refers to params.b, which task `a` does not "
+     "take",
      "name: n\nparams: {a: x, b: y}\nenv: {B: \"${{ params.b }}\"}\n"
      "tasks: {a: {run: x, params: [a]}}\n"},
     /* the run */
@@ -223,7 +225,9 @@ static const struct refusal name_refusals[] = {
      TASKS "  v: {needs: [\"g[part=1]\", \"g[part=2]\"], run: x,\n"
            "    if: tasks.g.outputs.x == 'a'}\n"},
     /* what may stand where */
-    {"2:15", "`tasks.a.status` has no value yet in the workflow's `env`; only params",
+    {"2:15",
+     "`tasks.a.status` has no value yet in the workflow's `env` or `defaults`; only "
+     "params",
      "name: n\nenv: {A: \"${{ tasks.a.status }}\"}\n" TASK},
     {"2:15", "`run.id` has no value yet in the workflow's `env`",
      "name: n\nenv: {A: \"${{ run.id }}\"}\n" TASK},
