@@ -8,8 +8,7 @@
  * parse_refs.c has checked them, text_expand.c puts the values in. In foreach, needs
  * and the workflow's own env only foreach keys and params can be referred to. tasks.X:
  * X must be needed by the task, directly or not; if it is needed as one member
- * (`X[part=${{ part }}]`), that member is meant; a task with foreach can else only be
- * asked for its status. */
+ * (`X[part=${{ part }}]`), that member is meant, else the whole group. */
 #ifndef GRAPH_DEFINITION_H
 #define GRAPH_DEFINITION_H
 

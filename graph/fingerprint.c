@@ -9,7 +9,7 @@
  *              of their sheets with what they have, and its needs in the order of their
  *              text: the id of one task, or the digest of the values of a
  *              whole group, or of the ids of a part of one; then the ids of the
- *              members whose files it is given, in their order
+ *              members whose files or values it is given, in their order
  *
  * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
  * once, undo, finally, needs_all, needs that are only for the order, what a check warns

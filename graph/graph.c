@@ -800,7 +800,8 @@ struct node_range graph_referred(const struct graph *g, uint32_t task, uint32_t 
                                    .n = g->need_start[member + 1] - first};
     }
     if (n == 1)
-        return (struct node_range){.first = member, .n = 1};
+        return (struct node_range){.first = member, .n = 1, .one = true};
     return (struct node_range){.first = g->first[def],
-                               .n = g->first[def + 1] - g->first[def]};
+                               .n = g->first[def + 1] - g->first[def],
+                               .one = !g->definition->defs[def].n_foreach};
 }

@@ -78,6 +78,7 @@ int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
 struct node_range {
     const uint32_t *at; /* [n] of the graph; NULL: [first, first + n) */
     uint32_t first, n;
+    bool one; /* a single task is meant, not a group that happens to have one member */
 };
 static inline uint32_t node_at(struct node_range range, uint32_t i)
 {

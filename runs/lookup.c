@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/lookup.h"
 
+#include "base/json_scan.h"
 #include "storage/object.h"
 
 #include <stdlib.h>
@@ -111,25 +112,61 @@ static struct str name_values(struct lookup *l, uint32_t task,
     return copy.ptr ? copy : STR("");
 }
 
-static int find_output(struct lookup *l, struct node_range range,
-                       const struct name *name, struct value *out,
-                       struct cairn_error *error)
+static int find_output(struct lookup *l, uint32_t task, struct str key,
+                       struct value *out, struct cairn_error *error)
 {
     const struct result *result;
     *out = (struct value){.type = VALUE_MISSING, .text = STR("")};
-    if (range.n != 1)
-        out->text = STR("it is a group: need one of its members");
-    else if (l->states->outcome[node_at(range, 0)] != CAIRN_COMPLETED)
+    if (l->states->outcome[task] != CAIRN_COMPLETED) {
         out->text = STR("that task has not completed");
-    if (range.n != 1 || l->states->outcome[node_at(range, 0)] != CAIRN_COMPLETED)
         return 0;
-    int rc = lookup_result(l, node_at(range, 0), &result, error);
+    }
+    int rc = lookup_result(l, task, &result, error);
     for (uint32_t i = 0; !rc && i < result->n_values; i++)
-        if (str_equal(result->values[i].key, name->second))
+        if (str_equal(result->values[i].key, key))
             *out = (struct value){.type = VALUE_TEXT, .text = result->values[i].value};
     if (!rc && out->type == VALUE_MISSING)
-        out->text = name_values(l, node_at(range, 0), result);
+        out->text = name_values(l, task, result);
     return rc;
+}
+
+/* A JSON list with the values of the members that completed, in their order; null for
+ * one that did not set it. If none did, the value is missing: the key may be a mistake.
+ */
+static int find_output_list(struct lookup *l, struct node_range range, struct str key,
+                            struct value *out, struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    struct str why = STR("no task of that name has completed");
+    uint32_t n = 0, set = 0;
+    int rc = 0;
+    buf_byte(&text, '[');
+    for (uint32_t i = 0; i < range.n && !rc; i++) {
+        uint32_t task = node_at(range, i);
+        struct value value;
+        if (l->states->outcome[task] != CAIRN_COMPLETED)
+            continue;
+        rc = find_output(l, task, key, &value, error);
+        buf_text(&text, n++ ? ", " : "");
+        if (!rc && value.type == VALUE_TEXT) {
+            set++;
+            buf_byte(&text, '"');
+            json_escape(value.text, &text);
+            buf_byte(&text, '"');
+        } else if (!rc) {
+            buf_text(&text, "null");
+            why = value.text;
+        }
+    }
+    buf_byte(&text, ']');
+    if (!rc)
+        rc = buf_check(&text, error);
+    *out = (struct value){.type = VALUE_MISSING, .text = why};
+    if (!rc && (set || !range.n))
+        *out = (struct value){.type = VALUE_TEXT,
+                              .text = arena_str(&l->arena, buf_view(&text))};
+    buf_release(&text);
+    return rc ? rc : out->text.ptr ? 0 : error_nomem(error);
 }
 
 /* Where the outputs of `task` are seen from: NULL directory, as they are declared, from
@@ -218,7 +255,8 @@ static int ask_task(const struct asker *a, const struct name *name, struct value
                          (int)name->first.len, name->first.ptr);
     struct node_range range = graph_referred(l->graph, a->task, def);
     if (name->kind == NAME_TASK_OUTPUT)
-        return find_output(l, range, name, out, error);
+        return range.one ? find_output(l, node_at(range, 0), name->second, out, error)
+                         : find_output_list(l, range, name->second, out, error);
     if (name->kind == NAME_TASK_FILES)
         return find_files(a, range, out, error);
     *out = (struct value){.type = VALUE_TEXT, .text = status_name(status_of(l, range))};

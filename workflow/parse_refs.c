@@ -28,7 +28,7 @@ struct checking {
 /* How a task itself needs another one: as a whole, and how many members, or parts, by
  * name. */
 struct direct_need {
-    bool whole, part, order; /* order: for nothing else */
+    bool whole, order; /* order: for nothing else */
     uint32_t members;
 };
 
@@ -715,7 +715,6 @@ static struct direct_need needed_directly(struct needed *s, uint32_t def,
             continue;
         }
         s->direct[need->target].whole |= !need->bindings;
-        s->direct[need->target].part |= need->open != 0;
         s->direct[need->target].members += need->bindings != NULL;
     }
     return s->direct[target];
@@ -850,17 +849,6 @@ static int only_ordered(const struct reach *r)
                     SHOWN(r->def->id), SHOWN(target_of(r)->id));
 }
 
-static int outputs_of_group(const struct reach *r)
-{
-    struct str target = target_of(r)->id;
-    const struct foreach_key *key = &target_of(r)->foreach[0];
-    return diagnose(
-        &r->p->diagnostic, position_of_pending(r),
-        "`%.*s` is a group of tasks, of which only the status and the files "
-        "are known as a whole; need one member (`%.*s[%.*s=...]`) to use its outputs",
-        SHOWN(target), SHOWN(target), SHOWN(key->name));
-}
-
 static int files_of_none(const struct reach *r)
 {
     struct str target = target_of(r)->id;
@@ -874,9 +862,7 @@ static int check_kind(const struct reach *r)
 {
     if (r->pending->name->kind == NAME_TASK_FILES && !target_of(r)->n_outputs)
         return files_of_none(r);
-    bool group = target_of(r)->n_foreach > 0;
-    return group && r->pending->name->kind == NAME_TASK_OUTPUT ? outputs_of_group(r)
-                                                               : 0;
+    return 0;
 }
 
 static const struct pending *pending_at(const struct reach *r, size_t i)
@@ -930,9 +916,8 @@ static int check_reference(struct reach *r, size_t i)
                         "it has ended",
                         SHOWN(r->def->id));
     struct direct_need direct = needed_directly(r->needed, own, r->target);
-    bool files = r->pending->name->kind == NAME_TASK_FILES;
     if (direct.members == 1)
-        return direct.part || files ? check_kind(r) : 0; /* that one is meant */
+        return check_kind(r); /* that one, or that part, is meant */
     bool over = r->def->finally && !target_of(r)->finally;
     if (over || direct.whole)
         return check_kind(r);

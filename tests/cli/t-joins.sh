@@ -86,6 +86,41 @@ exits 0 cairn resume
 sed -i 's/echo Done/echo done/' order.yaml
 is "$(planned)" count 'an edit of another task changes nothing for them'
 
+# ---- The values of a group are a JSON list ----
+cat >values.yaml <<'END'
+name: values
+on_failure: continue
+params: {without: none}
+tasks:
+  m: {foreach: {i: [b, a], k: [x, y]}, if: params.without != i, run: '[ "$i$k" = ay ] || printf "n=%s \"\\\\\"\n" "$i$k" >>"$CAIRN_OUTPUT"'}
+  bad: {foreach: {i: [1, 2, 3]}, run: 'echo "n=$i" >>"$CAIRN_OUTPUT"; [ "$i" != 2 ]'}
+  one: {foreach: {i: [1]}, run: 'echo n=1 >>"$CAIRN_OUTPUT"'}
+  empty: {foreach: {i: {glob: 'nothing/*', allow_empty: true}}, run: 'echo n=1 >>"$CAIRN_OUTPUT"'}
+  all: {needs: [m], exec: [echo, '${{ tasks.m.outputs.n }}']}
+  part: {needs: ['m[k=x]'], env: {n: '${{ tasks.m.outputs.n }}'}, run: 'printf "%s\n" "$n"'}
+  member: {needs: ['m[i=a,k=x]'], exec: [echo, '${{ tasks.m.outputs.n }}']}
+  single: {needs: [one, empty], exec: [echo, '${{ tasks.one.outputs.n }}', '${{ tasks.empty.outputs.n }}']}
+  some: {needs: [bad], when: always, exec: [echo, '${{ tasks.bad.outputs.n }}']}
+  later: {needs: [all], exec: [echo, '${{ tasks.m.outputs.n }}']}
+  typo: {needs: [m], exec: [echo, '${{ tasks.m.outputs.other }}']}
+  instead: {needs: [m], exec: [echo, "${{ default(tasks.m.outputs.other, 'none') }}"]}
+END
+exits 1 cairn run values.yaml
+logs all '["bx \"\\\"", "by \"\\\"", "ax \"\\\"", null]' 'in the order of members, null for one without it'
+logs part '["bx \"\\\"", "ax \"\\\""]' 'of the part that is needed'
+logs member 'ax "\"' 'of one member it is a text'
+logs single '["1"] []' 'of a group with one member it is a list, too'
+logs some '["1", "3"]' 'a member that failed has none'
+logs instead none 'what no member has set is missing'
+exits 0 cairn status --tasks
+says 'tasks.m.outputs.other' 'and an error that names it'
+sed -i 's/\[b, a\], k/[a, b], k/' values.yaml
+is "$(planned)" 'bad[i=2] all part some later typo instead' 'in another order: what is given the values runs again'
+exits 1 cairn resume
+logs later '["ax \"\\\"", null, "bx \"\\\"", "by \"\\\""]' 'and has them in that order'
+exits 1 cairn run values.yaml --param without=a
+logs all '["bx \"\\\"", "by \"\\\""]' 'members that a condition left out are not in it'
+
 # ---- Names that a shell would take apart ----
 echo wrong >two
 cat >split.yaml <<'END'
@@ -168,7 +203,6 @@ mistake() { # TEXT SAYS
 mistake '${{ tasks.a.files }}' 'task `a` declares no `outputs`, so it has no files'
 mistake '${{ tasks.c.files }}' 'does not need `c`'
 mistake '${{ tasks.nobody.files }}' 'there is no task `nobody`'
-mistake '${{ tasks.g.outputs.x }}' 'of which only the status and the files are known as a whole'
 mistake '${{ tasks.g.file }}' 'must be tasks.X.status, tasks.X.outputs.KEY or tasks.X.files'
 mistake '${{ tasks.g.files.x }}' 'has nothing further in it'
 cat >long.yaml <<'END'

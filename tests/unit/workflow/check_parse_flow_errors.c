@@ -209,9 +209,6 @@ static const struct refusal name_refusals[] = {
     {"14:9", "task `u` refers to itself", LINE("if: tasks.u.status == 'completed'")},
     {"14:9", "task `u` does not need `o`, so its outcome is not known yet; add it",
      LINE("if: tasks.o.status == 'completed'")},
-    {"14:9",
-     "`g` is a group of tasks, of which only the status and the files are known",
-     LINE("if: tasks.g.outputs.rows > 1")},
     {"14:9", "task `u` does not need all of `h`",
      LINE("if: tasks.h.status == 'completed'")},
     {"14:9", "`end` is under `finally` and only runs after task `u`",
@@ -219,8 +216,6 @@ static const struct refusal name_refusals[] = {
     {"14:44", "task `end` does not need `fin`",
      TASKS
      "finally: {fin: {run: x}, end: {run: x, if: tasks.fin.status == 'failed'}}\n"},
-    {"14:29", "`g` is a group of tasks",
-     TASKS "finally: {end: {run: x, if: tasks.g.outputs.x == 'x'}}\n"},
     {"15:9", "task `v` needs 2 members of `g`, so it cannot be told which",
      TASKS "  v: {needs: [\"g[part=1]\", \"g[part=2]\"], run: x,\n"
            "    if: tasks.g.outputs.x == 'a'}\n"},
