@@ -357,6 +357,10 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("working_dir"), NAME("cwd")},
                  {NAME("workdir"), NAME("cwd")},
                  {NAME("matrix"), NAME("foreach")},
+                 {NAME("header"), NAME("columns")},
+                 {NAME("fieldnames"), NAME("columns")},
+                 {NAME("index_col"), NAME("key")},
+                 {NAME("filter"), NAME("where")},
                  {NAME("after"), NAME("needs")},
                  {NAME("condition"), NAME("if")},
                  {NAME("always"), NAME("finally")},
@@ -399,6 +403,7 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "there is nothing to declare: a task with `inputs` and `outputs` runs again only " \
     "if they change"
 #define SHARD "for four parts write `foreach: {part: {range: [1, 4]}}`"
+#define SHEET "a task for each row of a sheet is `foreach: {csv: FILE, key: COLUMN}`"
 #define LOOP "write `foreach: {item: [a, b]}`; `run` has it as \"$item\""
 
 #define SCHEDULE \
@@ -456,6 +461,9 @@ static const char *other_way(struct str word, bool task)
         {NAME("shard"), SHARD, NULL},
         {NAME("shards"), SHARD, NULL},
         {NAME("parallel"), SHARD, "write `jobs: 4`"},
+        {NAME("samples"), SHEET, SHEET},
+        {NAME("samplesheet"), SHEET, SHEET},
+        {NAME("sample_sheet"), SHEET, SHEET},
         {NAME("loop"), LOOP, NULL},
         {NAME("with_items"), LOOP, NULL},
         {NAME("for"), LOOP, NULL},

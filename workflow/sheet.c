@@ -29,8 +29,8 @@ int foreach_check_size(const struct foreach_reading *r, struct str value,
                            LIMIT_FOREACH_BYTES);
     if (r->key->name.len + 1 + value.len <= LIMIT_ENV_STRING)
         return 0;
-    snprintf(what, sizeof what, "a value of the foreach key `%.*s`",
-             SHOWN(r->key->name));
+    snprintf(what, sizeof what, "a value of the %s `%.*s`",
+             r->node ? "foreach key" : "column", SHOWN(r->key->name));
     return too_long(r->p, at, what);
 }
 

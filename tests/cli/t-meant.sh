@@ -245,6 +245,9 @@ before_script: x|write these lines first
 shard: 4|`foreach: {part: {range: [1, 4]}}`
 only: master|`if: params.NAME
 loop: [1]|`foreach: {item: [a, b]}`
+samplesheet: x.csv|`foreach: {csv: FILE, key: COLUMN}`
+foreach: {a: {csv: x, header: [a]}}|did you mean `columns`?
+foreach: {csv: x, key: a, filter: b}|did you mean `where`?
 retries: {on: [1], max: 2}|did you mean `on_exit`?
 name: x|a task is named by its key
 working-directory: x|`cwd`

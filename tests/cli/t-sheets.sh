@@ -173,6 +173,13 @@ says 'are read before anything runs' 'a sheet that a task makes'
 printf 'name: r\ntasks:\n  t: {foreach: {csv: lanes.csv, key: sample, where: "lane == 77", allow_empty: true}, run: "true"}\n  u: {run: "true"}\n' >r.yaml
 exits 0 cairn validate r.yaml
 
+awk 'BEGIN { printf "sample,v\na,"; for (i = 0; i < 131072; i++) printf "x"; print "" }' >long.csv
+printf 'name: r\ntasks:\n  t: {foreach: {csv: long.csv, key: sample}, run: "true"}\n' >r.yaml
+exits 0 cairn validate r.yaml
+sed -i 's/"true"/echo "$v"/' r.yaml
+exits 3 cairn validate r.yaml
+says 'a value of the column `v` is longer than 131071 bytes' 'a cell that is named must fit into an environment'
+
 # ---- The example: 2,000 samples, and each kind of edit ----
 mkdir example && cd example || exit 1
 cp "$root/examples/samples/cairn.yaml" .
