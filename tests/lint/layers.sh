@@ -127,6 +127,13 @@ check_clean() {
         sed -E 's/^([^:]*:[0-9]+):.*/\1: a text is only stored after outside_take (base\/clean.h)/'
 }
 
+# Options of the command, and tools of MCP with what they take, are in one table each.
+check_one_list() {
+    grep -rnE 'const struct (option|tool|property|variant) [a-z_]+\[' --include='*.[ch]' cli server |
+        grep -vE '^(cli/option_table|server/tools_table)\.c:' |
+        sed -E 's/^([^:]*:[0-9]+):.*/\1: a second list beside cli\/option_table.c or server\/tools_table.c/'
+}
+
 # door HEADER-ERE ALLOWED-FILE-ERE
 door() {
     awk -v header="^($1)\$" -v allowed="^($2):" \
@@ -157,6 +164,7 @@ found=$(
     check_circles cli
     check_servers_calls
     check_clean
+    check_one_list
     check_circles process
     door '<sqlite3\.h>' 'storage/sqlite/[a-z_]*\.[ch]'
     door '<tpl\.h>' 'checkpoint/payload\.c'
