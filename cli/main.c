@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,6 +204,10 @@ int main(int argc, char **argv)
     int status = 0;
     if (first_process(argv, &status))
         return status;
+    /* What is made here must be open to its owner: a umask of 0777 would lock them out
+     * of their own store. */
+    mode_t mask = umask(077);
+    umask(mask & ~(mode_t)0700);
     ui_start();
     command_use(&command_tables);
     settings_init(&settings);

@@ -537,12 +537,14 @@ int workflow_operand(struct settings *settings, const char *command, int n,
     static char found[PATH_MAX];
     if (settings->n_operands > n)
         *file = settings->operands[n];
-    else if (!find_default_file(found, sizeof found, file))
+    else if (!find_default_file(found, sizeof found, file)) {
+        settings->workflow_file = NULL; /* the operand is none */
         return report_usage(
             command,
             "no workflow file: name one (`cairn %s FILE`), or create " DEFAULT_FILE
             " in this directory (`cairn init`)",
             command);
+    }
     if (*file == found)
         say("cairn: the workflow file is %s", found);
     settings->workflow_file = *file;

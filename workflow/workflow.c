@@ -128,6 +128,10 @@ static int read_source(struct cairn_workflow *w, const char *path,
     struct cairn_error inner = {0};
     char word[SHELL_WORD_ROOM(400)];
     int rc = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
+    if (rc == CAIRN_ENOTFOUND && strcmp(path, "-") == 0)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a workflow is not read from stdin: give the path of its "
+                         "file, because resume reads it again");
     if (rc == CAIRN_ENOTFOUND && !strpbrk(path, "./"))
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no file %.400s: give the path of a workflow file, "

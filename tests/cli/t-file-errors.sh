@@ -16,6 +16,12 @@ refused() {
 run cairn run missing.yaml
 is "$status" 10 'a missing file is not found'
 says 'no workflow file missing.yaml' 'and is named'
+exits 2 cairn plan -
+says '(`cairn plan FILE`)' 'what is no file is not suggested as one'
+for command in run validate graph; do
+    exits 2 cairn $command -
+    says 'a workflow is not read from stdin: give the path of its file' "$command -"
+done
 says 'give the path' 'with what to do'
 mkdir directory.yaml
 mkfifo pipe.yaml

@@ -31,6 +31,17 @@ is "$?" 0 'a run with umask 0'
 find .cairn -perm /077 >>open
 is "$(cat open)" '' 'nothing of the store is open to others, during a run and after'
 is "$(sort -u mask)" 0000 'tasks have the umask of the caller'
+# A umask that takes the owner's own bits would lock them out.
+for mask in 0777 0700 0377; do
+    rm -rf .cairn
+    # shellcheck disable=SC2030
+    (umask $mask && SECRET=geheimnis STORE=$PWD/.cairn cairn run adopt.yaml && cairn session start s &&
+        cairn note add n && cairn search n) >out 2>err
+    is "$?" 0 "a run and a session with umask $mask"
+    is "$(find .cairn \( -type d ! -perm 700 -o -type f ! -perm 600 \) -print)" '' "umask $mask: modes are those that are needed"
+done
+rm -rf .cairn
+(umask 0 && SECRET=geheimnis STORE=$PWD/.cairn cairn run modes.yaml) >out 2>err
 mkdir tmp
 sed 's,\$STORE,$TMPDIR/cairn.*,' modes.yaml >bare.yaml
 (umask 0 && TMPDIR=$PWD/tmp SECRET=geheimnis cairn run --no-checkpoint bare.yaml) >out 2>err
