@@ -11,7 +11,7 @@ if ! "$nth" --count true 2>why; then
     echo "skip|kills at every system call of sessions|$(cat why)"
     exit 0
 fi
-stride=47 places=1
+stride=101 places=1
 [ "$LEVEL" != full ] || stride=1 places=4
 store=$PWD/store
 export CAIRN_STORE="$store"
