@@ -399,6 +399,7 @@ void files_release(struct files *f)
     buf_release(&f->name);
     buf_release(&f->path);
     buf_release(&f->unmatched);
+    buf_release(&f->joined);
     arena_release(&f->arena);
 }
 
@@ -440,11 +441,26 @@ static int match_pattern(struct files *f, struct cairn_error *error)
     return rc;
 }
 
+/* The next line of f->joined, in f->name. False: there is none. */
+static bool next_line(struct files *f)
+{
+    size_t at = f->next_joined;
+    if (at >= f->joined.size)
+        return false;
+    const char *end = memchr(f->joined.data + at, '\n', f->joined.size - at);
+    size_t n = end ? (size_t)(end - f->joined.data) - at : f->joined.size - at;
+    buf_str(&f->name, (struct str){f->joined.data + at, n});
+    f->next_joined = at + n + 1;
+    return true;
+}
+
 /* The next name, in f->name. 1, or 0: there is none, or an error. */
 static int next_name(struct files *f, struct cairn_error *error)
 {
     for (;;) {
         buf_clear(&f->name);
+        if (next_line(f))
+            return 1;
         if (f->next_found < f->found.n) {
             buf_str(&f->name, f->found.names[f->next_found++]);
             return 1;
@@ -452,6 +468,16 @@ static int next_name(struct files *f, struct cairn_error *error)
         if (f->next == f->n)
             return 0;
         struct str declared = f->names[f->next++];
+        if (f->what[0] == 'i' && text_is_files(declared)) {
+            buf_clear(&f->joined);
+            f->next_joined = 0;
+            int failed = text_expand(f->scope, declared, &f->joined, error);
+            if (!failed)
+                failed = buf_check(&f->joined, error);
+            if (failed)
+                return failed;
+            continue;
+        }
         int rc = text_expand(f->scope, declared, &f->name, error);
         if (rc || f->what[0] != 'i' || !is_glob(declared))
             return rc ? rc : 1;

@@ -102,6 +102,8 @@ struct files {
     struct arena arena;
     struct glob_names found; /* of the pattern before `next`; in the arena */
     uint32_t next_found;
+    struct buf joined; /* names by ${{ tasks.X.files }} among inputs, a line each */
+    size_t next_joined;
 };
 
 int files_begin(struct files *files, const struct scope *scope, bool inputs,

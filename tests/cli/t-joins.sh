@@ -121,6 +121,28 @@ logs later '["ax \"\\\"", null, "bx \"\\\"", "by \"\\\""]' 'and has them in that
 exits 1 cairn run values.yaml --param without=a
 logs all '["bx \"\\\"", "by \"\\\""]' 'members that a condition left out are not in it'
 
+# ---- As inputs each file is one ----
+cat >inputs.yaml <<'END'
+name: inputs
+tasks:
+  m: {foreach: {i: [a, b]}, run: 'echo "$i" >"in $i"', outputs: ['in ${{ i }}']}
+  empty: {foreach: {i: {glob: 'nothing/*', allow_empty: true}}, run: ': >"$i"', outputs: ['${{ i }}']}
+  join: {needs: [m, empty], inputs: ['${{ tasks.m.files }}', '${{ tasks.empty.files }}'], exec: [cat, '${{ tasks.m.files }}']}
+  away: {needs: [m], cwd: sub, inputs: ['${{ tasks.m.files }}'], exec: [cat, '${{ tasks.m.files }}']}
+  after: {needs: [join], run: ':'}
+END
+exits 0 cairn run inputs.yaml
+logs join "$(printf 'a\nb')" 'the files of a group are inputs'
+logs away "$(printf 'a\nb')" 'from another directory, too'
+is "$(planned)" '' 'and are as they were'
+echo changed >>'in b'
+is "$(planned)" 'm[i=b] join away after' 'one of them changed'
+exits 0 cairn resume
+sed -i 's/\[a, b\]/[a, c]/' inputs.yaml
+exits 0 cairn resume
+logs join "$(printf 'a\nc')" 'those of the members that there are'
+is "$(planned)" '' 'a member that went is no input any more'
+
 # ---- Names that a shell would take apart ----
 echo wrong >two
 cat >split.yaml <<'END'
