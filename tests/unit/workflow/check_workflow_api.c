@@ -354,6 +354,29 @@ START_TEST(test_nodes)
 }
 END_TEST
 
+START_TEST(test_later_fields)
+{
+    static const char *const after[] = {"a", NULL}, *const odd[] = {"b", NULL};
+    struct cairn_task task = {
+        .id = "b", .argv = true_argv, .after = odd, .depfile = "b.d"};
+    add_named("a", NULL);
+    refuse(&task, CAIRN_EWORKFLOW, "task `b` needs `b`, which was not added before it");
+    task.after = after;
+    task.description = "for people";
+    accept(&task);
+    compile();
+    const struct task_def *b = &workflow->definition.defs[1];
+    ck_assert_uint_eq(b->n_needs, 1);
+    ck_assert(b->needs[0].order && b->needs[0].target == 0);
+    ck_assert_str_eq(b->depfile.ptr, "b.d");
+    ck_assert_uint_eq(cairn_workflow_need(workflow, 1, 0), 0);
+    ck_assert_str_eq(cairn_workflow_description(workflow, 1), "for people");
+    ck_assert_ptr_null(cairn_workflow_description(workflow, 0));
+    ck_assert_ptr_null(cairn_workflow_description(workflow, 7));
+    ck_assert_ptr_null(cairn_workflow_description(workflow, UINT32_MAX));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workflow api");
@@ -372,6 +395,7 @@ int main(void)
     tcase_add_test(c, test_node_info);
     tcase_add_test(c, test_groups);
     tcase_add_test(c, test_nodes);
+    tcase_add_test(c, test_later_fields);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
