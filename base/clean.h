@@ -9,7 +9,7 @@
 #ifndef BASE_CLEAN_H
 #define BASE_CLEAN_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct clean {
     const char *ptr;

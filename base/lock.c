@@ -5,7 +5,6 @@
  * does: at the owner's death, and not before. */
 #include "base/lock.h"
 
-#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/os.h"
 

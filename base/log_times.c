@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/log_times.h"
 
-#include "base/array.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "base/table.h"
 
 #include "base/json_scan.h"
-#include "base/map.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 

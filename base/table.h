@@ -14,7 +14,7 @@
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 enum table_form { TABLE_CSV = 1, TABLE_TSV, TABLE_JSON, TABLE_JSONL };
 

@@ -2,9 +2,9 @@
 /* Records as bytes, stored rows against them, and the writing end of a stream. */
 #include "checkpoint/chain.h"
 
-#include "base/array.h"
 #include "base/limits.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"

@@ -4,8 +4,8 @@
 
 #include "checkpoint/chain.h"
 
-#include "base/array.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"

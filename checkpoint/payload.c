@@ -3,7 +3,7 @@
 #include "checkpoint/payload.h"
 
 #include "base/limits.h"
-#include "base/reader.h"
+#include "base/str.h"
 #include "cairn/outcome.h"
 
 #include <assert.h>

@@ -13,8 +13,8 @@
 #ifndef CHECKPOINT_PAYLOAD_H
 #define CHECKPOINT_PAYLOAD_H
 
-#include "base/reader.h"
 #include "base/sha256.h"
+#include "base/str.h"
 
 struct states {
     uint32_t n;

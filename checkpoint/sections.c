@@ -7,8 +7,8 @@
 #include "checkpoint/payload.h"
 
 #include "base/limits.h"
-#include "base/reader.h"
 #include "base/shell_word.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/sessions/merges.h"

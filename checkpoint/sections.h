@@ -32,7 +32,7 @@
 #ifndef CHECKPOINT_SECTIONS_H
 #define CHECKPOINT_SECTIONS_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "checkpoint/chain.h"
 
 enum { SECTIONS_MOST = 32, CHECKPOINT_TAGS_MOST = 64 };

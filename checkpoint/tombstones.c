@@ -2,9 +2,9 @@
 /* Deleted ranges: lists of them, and the changes that stand for their records. */
 #include "checkpoint/tombstones_int.h"
 
-#include "base/array.h"
 #include "base/limits.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "storage/rows_checkpoint.h"
 
 #include <assert.h>

@@ -12,8 +12,8 @@
 #include "executor/state/report.h"
 #include "executor/state/turn_rows.h"
 
-#include "base/array.h"
 #include "base/log_times.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "cairn/plan.h"
 #include "graph/definition_codec.h"

@@ -5,7 +5,6 @@
 
 #include "executor/engine.h"
 
-#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "cairn/run.h"

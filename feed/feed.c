@@ -2,8 +2,8 @@
 /* Which runs and sessions have something new, and telling it: see README.md. */
 #include "feed/feed_int.h"
 
-#include "base/array.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "cairn/session.h"
 #include "runs/owner.h"
 #include "storage/rows_event.h"

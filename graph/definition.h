@@ -12,8 +12,7 @@
 #ifndef GRAPH_DEFINITION_H
 #define GRAPH_DEFINITION_H
 
-#include "base/arena.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 #include "cairn/outcome.h"
 #include "cairn/workflow.h"

@@ -53,7 +53,7 @@
 
 #include "base/identifier.h"
 #include "base/limits.h"
-#include "base/reader.h"
+#include "base/str.h"
 
 /* The start of the binary form. */
 #define DEFINITION_MAGIC "CAIRNDEF"

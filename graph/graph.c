@@ -7,8 +7,8 @@
 #include "graph/members.h"
 #include "graph/text_expand.h"
 
-#include "base/array.h"
 #include "base/limits.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

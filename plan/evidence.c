@@ -6,8 +6,8 @@
 #include "plan/choice.h"
 #include "plan/situation_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "graph/text_expand.h"
 #include "runs/outputs.h"

@@ -3,7 +3,7 @@
  * as pools have room. O(log ready) for each step. */
 #include "plan/sched.h"
 
-#include "base/heap.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

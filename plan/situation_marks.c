@@ -5,8 +5,8 @@
 
 #include "plan/situation_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "graph/match.h"
 #include "process/keeper.h"
 #include "process/live.h"

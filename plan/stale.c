@@ -8,8 +8,7 @@
 
 #include "plan/situation_int.h"
 
-#include "base/array.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/shell_word.h"
 #include "storage/rows_attempt.h"

@@ -3,7 +3,7 @@
 #include "runs/depfile.h"
 
 #include "base/error.h"
-#include "base/map.h"
+#include "base/memory.h"
 
 struct depfile_reader {
     const char *at, *end;

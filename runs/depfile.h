@@ -10,7 +10,7 @@
 #ifndef RUNS_DEPFILE_H
 #define RUNS_DEPFILE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "cairn/error.h"
 

@@ -4,8 +4,8 @@
 
 #include "runs/stored.h"
 
-#include "base/array.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/shell_word.h"
 #include "cairn/plan.h"
 #include "storage/rows_attempt.h"

@@ -3,10 +3,10 @@
 #include "runs/outputs.h"
 
 #include "base/clock.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "base/os.h"
-#include "base/reader.h"
 #include "base/sha256.h"
+#include "base/str.h"
 #include "runs/depfile.h"
 #include "storage/store.h"
 

@@ -8,7 +8,7 @@
 #include "runs/result.h"
 
 #include "base/limits.h"
-#include "base/reader.h"
+#include "base/str.h"
 
 #include <assert.h>
 #include <stdlib.h>

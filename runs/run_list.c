@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The runs of a store, one by one or in pages: their rows, the counts of their recorded
  * outcomes and, of one that is running right now, what its slot file says. */
-#include "base/array.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "cairn/runs.h"
 #include "process/slot_map.h"
 #include "runs/owner.h"

@@ -2,8 +2,8 @@
 /* What the store keeps of a run: its row, and the definitions that it has had. */
 #include "runs/stored.h"
 
-#include "base/reader.h"
 #include "base/shell_word.h"
+#include "base/str.h"
 #include "cairn/runs.h"
 #include "checkpoint/outcomes.h"
 #include "graph/definition_codec.h"

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "base/os.h"
-#include "base/reader.h"
+#include "base/str.h"
 #include "process/live.h"
 #include "storage/store.h"
 

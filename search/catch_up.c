@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/search_int.h"
 
-#include "base/arena.h"
-#include "base/array.h"
 #include "base/error.h"
-#include "base/map.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "runs/owner.h"
 #include "storage/rows_checkpoint.h"

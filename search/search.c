@@ -3,9 +3,9 @@
 #include "search/search_int.h"
 #include "search/service_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "session/when.h"
 #include "storage/store.h"

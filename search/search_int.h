@@ -3,7 +3,7 @@
 #ifndef SEARCH_SEARCH_INT_H
 #define SEARCH_SEARCH_INT_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "cairn/search.h"

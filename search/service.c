@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/reader.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "secrets/declared.h"
 #include "secrets/redact.h"

@@ -6,7 +6,7 @@
 #ifndef SEARCH_SERVICE_INT_H
 #define SEARCH_SERVICE_INT_H
 
-#include "base/reader.h"
+#include "base/str.h"
 #include "search/search_int.h"
 #include "secrets/redact.h"
 

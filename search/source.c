@@ -7,8 +7,8 @@
 #include "search/search_int.h"
 
 #include "base/error.h"
-#include "base/map.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "cairn/board.h"
 #include "cairn/checkpoint.h"
 #include "cairn/message.h"

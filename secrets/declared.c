@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "secrets/declared.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "graph/definition_codec.h"
 #include "storage/object.h"
 #include "storage/rows_gc.h"

@@ -6,10 +6,9 @@
  * section 5. JSON: as we write it. */
 #include "secrets/redact.h"
 
-#include "base/arena.h"
-#include "base/array.h"
 #include "base/json_scan.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 
 #include <stdlib.h>

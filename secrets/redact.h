@@ -15,7 +15,7 @@
 #ifndef SECRETS_REDACT_H
 #define SECRETS_REDACT_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 
 #define REDACTED "[REDACTED]"

@@ -6,8 +6,8 @@
 #include "session/session_int.h"
 #include "session/when.h"
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "cairn/message.h"
 #include "checkpoint/annotations.h"

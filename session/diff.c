@@ -2,8 +2,8 @@
 /* What differs between two states. */
 #include "session/session_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "storage/store.h"
 
 #include <assert.h>

@@ -6,8 +6,8 @@
 #include "session/files_pending.h"
 #include "session/session_int.h"
 
-#include "base/array.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"

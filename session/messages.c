@@ -6,9 +6,9 @@
 #include "session/outside.h"
 #include "session/session_int.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/json_scan.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "cairn/message.h"
 #include "storage/object.h"

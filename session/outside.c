@@ -3,11 +3,9 @@
  * agent gives, and what git says. No secret is left in it. */
 #include "session/outside.h"
 
-#include "base/arena.h"
-#include "base/array.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/os.h"
-#include "base/reader.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "secrets/outside.h"

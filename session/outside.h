@@ -4,7 +4,7 @@
 #ifndef SESSION_OUTSIDE_H
 #define SESSION_OUTSIDE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "secrets/outside.h"
 

@@ -3,9 +3,9 @@
 #include "session/files_pending.h"
 #include "session/session_int.h"
 
-#include "base/array.h"
 #include "base/decimal.h"
 #include "base/lock.h"
+#include "base/memory.h"
 #include "base/shell_word.h"
 #include "base/utf8.h"
 #include "cairn/restore.h"

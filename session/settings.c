@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/decimal.h"
-#include "base/reader.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "checkpoint/sections.h"

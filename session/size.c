@@ -3,10 +3,9 @@
 #include "session/files.h"
 #include "session/session_int.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "cairn/maintenance.h"
 #include "snapshot/snapshot.h"
 #include "storage/object.h"

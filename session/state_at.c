@@ -2,7 +2,7 @@
 /* Checkpoints back to what they hold, and the newest ones that are whole. */
 #include "session/session_int.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "cairn/restore.h"
 #include "cairn/session.h"

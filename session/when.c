@@ -77,14 +77,14 @@ const struct zone zone_local = {offset_of_process, NULL};
     "write 'now', '2 hours ago', 'yesterday 14:30', '2025-01-20 14:30' or, with a " \
     "zone, '2025-01-20T14:30:05Z'"
 
-struct reader {
+struct time_words {
     const char *start, *at, *end;
     int64_t now_ns;
     const struct zone *zone;
     struct cairn_error *error;
 };
 
-static int refuse_at(const struct reader *r, const char *at, const char *what,
+static int refuse_at(const struct time_words *r, const char *at, const char *what,
                      const char *remedy)
 {
     size_t len = (size_t)(r->end - r->start);
@@ -110,13 +110,13 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static bool at_end(const struct reader *r)
+static bool at_end(const struct time_words *r)
 {
     return r->at == r->end;
 }
 
 /* Takes the character, if it is the next one. */
-static bool take(struct reader *r, char c)
+static bool take(struct time_words *r, char c)
 {
     if (at_end(r) || *r->at != c)
         return false;
@@ -124,13 +124,13 @@ static bool take(struct reader *r, char c)
     return true;
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct time_words *r)
 {
     while (!at_end(r) && is_blank(*r->at))
         r->at++;
 }
 
-static struct str take_word(struct reader *r)
+static struct str take_word(struct time_words *r)
 {
     const char *start = r->at;
     while (!at_end(r) && is_letter(*r->at))
@@ -147,7 +147,7 @@ static bool equal_ignoring_case(struct str word, const char *lower)
 }
 
 /* Exactly `width` digits, from `least` to `most`. */
-static int take_number(struct reader *r, unsigned width, int least, int most,
+static int take_number(struct time_words *r, unsigned width, int least, int most,
                        const char *what, int *out)
 {
     const char *start = r->at;
@@ -163,13 +163,13 @@ static int take_number(struct reader *r, unsigned width, int least, int most,
     return 0;
 }
 
-static int expect_end(struct reader *r, const char *remedy)
+static int expect_end(struct time_words *r, const char *remedy)
 {
     skip_blanks(r);
     return at_end(r) ? 0 : refuse_at(r, r->at, "there is more than a time", remedy);
 }
 
-static int within_range(const struct reader *r, int64_t utc_ns, int64_t *out)
+static int within_range(const struct time_words *r, int64_t utc_ns, int64_t *out)
 {
     if (utc_ns < 0)
         return refuse_at(r, r->start, "that is before 1970", FORMS);
@@ -200,7 +200,7 @@ static int64_t unit_s(struct str word)
     return 0;
 }
 
-static int take_unit(struct reader *r, int64_t count, int64_t *total_ns)
+static int take_unit(struct time_words *r, int64_t count, int64_t *total_ns)
 {
     int64_t ns;
     skip_blanks(r);
@@ -215,7 +215,7 @@ static int take_unit(struct reader *r, int64_t count, int64_t *total_ns)
     return 0;
 }
 
-static int take_count(struct reader *r, int64_t *count)
+static int take_count(struct time_words *r, int64_t *count)
 {
     const char *start = r->at;
     int64_t value = 0;
@@ -228,7 +228,7 @@ static int take_count(struct reader *r, int64_t *count)
 }
 
 /* The reader stands on a digit, or behind "a" or "an" if there is a count already. */
-static int read_ago(struct reader *r, int64_t count, int64_t *out)
+static int read_ago(struct time_words *r, int64_t count, int64_t *out)
 {
     int64_t total_ns = 0;
     int rc = count ? take_unit(r, count, &total_ns) : 0;
@@ -259,7 +259,7 @@ struct civil {
     const char *clock; /* in the text */
 };
 
-static int take_fraction(struct reader *r, int *ns)
+static int take_fraction(struct time_words *r, int *ns)
 {
     const char *start = r->at;
     *ns = 0;
@@ -274,7 +274,7 @@ static int take_fraction(struct reader *r, int *ns)
                                      "leave the point out, or write digits behind it");
 }
 
-static int take_clock(struct reader *r, struct civil *c)
+static int take_clock(struct time_words *r, struct civil *c)
 {
     c->clock = r->at;
     if (at_end(r))
@@ -297,7 +297,7 @@ static int take_clock(struct reader *r, struct civil *c)
     return rc;
 }
 
-static int take_date(struct reader *r, struct civil *c)
+static int take_date(struct time_words *r, struct civil *c)
 {
     static const char form[] = "write a date as year-month-day, 2025-01-20";
     int year, month, day;
@@ -324,7 +324,7 @@ static int take_date(struct reader *r, struct civil *c)
 }
 
 /* Z, +05:30, +0530 or nothing. */
-static int take_zone(struct reader *r, bool *has, int64_t *offset_s)
+static int take_zone(struct time_words *r, bool *has, int64_t *offset_s)
 {
     static const char remedy[] = "write a zone as +05:30 or Z";
     int hours = 0, minutes = 0, rc;
@@ -360,7 +360,7 @@ static int take_zone(struct reader *r, bool *has, int64_t *offset_s)
 
 /* ---- Local time to UTC ---- */
 
-static int refuse_unknown(const struct reader *r)
+static int refuse_unknown(const struct time_words *r)
 {
     return refuse_at(r, r->start, "the local time of that moment is not known",
                      "add a zone, as in 2025-01-20T14:30:05Z");
@@ -373,7 +373,7 @@ static void write_offset(int64_t offset_s, char out[16])
              minutes % 60);
 }
 
-static int refuse_local(const struct reader *r, const struct civil *c,
+static int refuse_local(const struct time_words *r, const struct civil *c,
                         const struct local_offsets *found)
 {
     char one[16], other[16], remedy[120];
@@ -387,8 +387,8 @@ static int refuse_local(const struct reader *r, const struct civil *c,
                      remedy);
 }
 
-static int local_to_utc(const struct reader *r, const struct civil *c, int64_t local_s,
-                        int64_t *utc_s)
+static int local_to_utc(const struct time_words *r, const struct civil *c,
+                        int64_t local_s, int64_t *utc_s)
 {
     struct local_offsets found;
     if (!local_offsets(r->zone, local_s, &found))
@@ -399,7 +399,7 @@ static int local_to_utc(const struct reader *r, const struct civil *c, int64_t l
     return 0;
 }
 
-static int civil_to_utc(const struct reader *r, const struct civil *c,
+static int civil_to_utc(const struct time_words *r, const struct civil *c,
                         const int64_t *offset_s, int64_t *out)
 {
     int64_t local_s = c->day * DAY_S + c->hour * 3600ll + c->minute * 60 + c->second;
@@ -414,7 +414,7 @@ static int civil_to_utc(const struct reader *r, const struct civil *c,
 
 /* ---- All of it ---- */
 
-static int read_date(struct reader *r, int64_t *out)
+static int read_date(struct time_words *r, int64_t *out)
 {
     struct civil c = {0};
     bool has_zone;
@@ -438,7 +438,7 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-static int read_day(struct reader *r, int days_ago, int64_t *out)
+static int read_day(struct time_words *r, int days_ago, int64_t *out)
 {
     struct civil c = {0};
     int64_t now_s = floor_div(r->now_ns, SECOND_NS), offset_s;
@@ -453,7 +453,7 @@ static int read_day(struct reader *r, int days_ago, int64_t *out)
     return rc ? rc : civil_to_utc(r, &c, NULL, out);
 }
 
-static int read_word(struct reader *r, int64_t *out)
+static int read_word(struct time_words *r, int64_t *out)
 {
     const char *at = r->at;
     struct str word = take_word(r);
@@ -470,7 +470,7 @@ static int read_word(struct reader *r, int64_t *out)
     return refuse_at(r, at, "this is not a time", FORMS);
 }
 
-static bool is_date(const struct reader *r)
+static bool is_date(const struct time_words *r)
 {
     const char *at = r->at;
     while (at < r->end && is_digit(*at))
@@ -481,7 +481,8 @@ static bool is_date(const struct reader *r)
 int when_parse(struct str text, int64_t now_ns, const struct zone *zone,
                int64_t *utc_ns, struct cairn_error *error)
 {
-    struct reader r = {text.ptr, text.ptr, text.ptr + text.len, now_ns, zone, error};
+    struct time_words r = {text.ptr, text.ptr, text.ptr + text.len,
+                           now_ns,   zone,     error};
     if (text.len == 0)
         return error_set(error, CAIRN_EUSAGE, "the time is empty; " FORMS);
     skip_blanks(&r);
@@ -541,7 +542,7 @@ static int weight_of(struct str word)
 bool when_is_like_time(struct str text)
 {
     int weight = 0;
-    struct reader r = {.at = text.ptr, .end = text.ptr + text.len};
+    struct time_words r = {.at = text.ptr, .end = text.ptr + text.len};
     for (skip_blanks(&r); !at_end(&r); skip_blanks(&r)) {
         const char *start = r.at;
         while (!at_end(&r) && !is_blank(*r.at))

@@ -5,8 +5,8 @@
 
 #include "snapshot/index.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "storage/object.h"
 #include "storage/rows_gc.h"
 #include "storage/store.h"

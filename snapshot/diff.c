@@ -2,8 +2,7 @@
 /* Two texts, line by line: what differs, as edits, as hunks, and as patches. */
 #include "snapshot/diff.h"
 
-#include "base/arena.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "base/str.h"
 
 #include <stdlib.h>

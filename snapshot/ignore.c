@@ -5,7 +5,7 @@
 
 #include "snapshot/tree.h"
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <errno.h>

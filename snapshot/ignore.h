@@ -11,7 +11,7 @@
 #ifndef SNAPSHOT_IGNORE_H
 #define SNAPSHOT_IGNORE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct ignore_rule;
 

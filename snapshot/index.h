@@ -20,7 +20,7 @@
 #ifndef SNAPSHOT_INDEX_H
 #define SNAPSHOT_INDEX_H
 
-#include "base/reader.h"
+#include "base/str.h"
 #include "snapshot/tree.h"
 
 #include <sys/stat.h>

@@ -5,9 +5,8 @@
 #include "snapshot/content.h"
 #include "snapshot/tree.h"
 
-#include "base/array.h"
-#include "base/map.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "checkpoint/nodes/nodes.h"
 #include "storage/object.h"

@@ -5,8 +5,8 @@
 #include "snapshot/restore_int.h"
 #include "snapshot/snapshot.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <assert.h>

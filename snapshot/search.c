@@ -2,8 +2,8 @@
 /* Lines that match a pattern. */
 #include "snapshot/search.h"
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/str.h"
 
 #include <assert.h>

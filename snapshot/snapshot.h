@@ -15,7 +15,7 @@
 #ifndef SNAPSHOT_SNAPSHOT_H
 #define SNAPSHOT_SNAPSHOT_H
 
-#include "base/map.h"
+#include "base/memory.h"
 #include "snapshot/content.h"
 #include "snapshot/tree.h"
 

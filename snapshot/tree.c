@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot/tree.h"
 
-#include "base/reader.h"
+#include "base/str.h"
 #include "checkpoint/nodes/nodes.h"
 
 #include <assert.h>

@@ -19,7 +19,7 @@
 #ifndef SNAPSHOT_TREE_H
 #define SNAPSHOT_TREE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 
 enum {

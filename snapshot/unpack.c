@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot/unpack.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "storage/store.h"
 

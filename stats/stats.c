@@ -2,8 +2,8 @@
 /* Figures of a store, from rows that are counted by what they have in common. */
 #include "cairn/maintenance.h"
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "cairn/checkpoint.h"
 #include "cairn/outcome.h"
 #include "session/board/item.h"

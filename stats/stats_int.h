@@ -3,7 +3,7 @@
 #ifndef STATS_STATS_INT_H
 #define STATS_STATS_INT_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "cairn/maintenance.h"
 #include "storage/counts/rows_stats.h"
 

@@ -2,7 +2,7 @@
 /* What a handle holds and has done. Which ranges of the lock file it holds: Open file
  * description locks never conflict with themselves, so the lock file cannot tell us
  * that we hold a range. And what is to be reported behind a commit. */
-#include "base/array.h"
+#include "base/memory.h"
 #include "storage/store_int.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
  * make those after it look damaged, too. */
 #include "storage/pages.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/os.h"
 
 #include <assert.h>

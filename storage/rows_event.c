@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/reader.h"
+#include "base/str.h"
 #include "storage/rows_int.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 #ifndef WORKFLOW_GLOB_H
 #define WORKFLOW_GLOB_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct glob_names {
     struct str *names; /* [n] in the arena; relative to root like the pattern, or

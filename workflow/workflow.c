@@ -2,9 +2,9 @@
 /* Loading, building and looking at workflows: the public calls. */
 #include "workflow/workflow.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/shell_word.h"
 #include "graph/definition.h"

@@ -19,12 +19,10 @@
 #include "checkpoint/nodes/nodes.h"
 #include "checkpoint/tombstones_int.h"
 
-#include "base/arena.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/lock.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "cairn/outcome.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"

@@ -3,9 +3,8 @@
 
 #include "checkpoint/sections.h"
 
-#include "base/arena.h"
-#include "base/array.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"

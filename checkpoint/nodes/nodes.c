@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkpoint/nodes/nodes.h"
 
-#include "base/array.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "storage/object.h"
 #include "storage/rows_lost.h"
 

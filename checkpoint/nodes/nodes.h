@@ -12,8 +12,7 @@
 #ifndef CHECKPOINT_NODES_NODES_H
 #define CHECKPOINT_NODES_NODES_H
 
-#include "base/arena.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "cairn/store.h"

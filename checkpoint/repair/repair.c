@@ -8,8 +8,8 @@
 #include "checkpoint/repair/repair_int.h"
 #include "checkpoint/verify/verify.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"

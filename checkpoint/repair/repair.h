@@ -3,7 +3,7 @@
 #ifndef CHECKPOINT_REPAIR_REPAIR_H
 #define CHECKPOINT_REPAIR_REPAIR_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "cairn/maintenance.h"
 #include "checkpoint/chain.h"
 #include "storage/rows_run.h"

@@ -2,8 +2,8 @@
 /* The records of a repaired store: those that are kept, their parents, and the gaps. */
 #include "checkpoint/repair/repair_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "storage/rows_checkpoint.h"
 
 #include <assert.h>

@@ -3,8 +3,7 @@
 #ifndef CHECKPOINT_REPAIR_REPAIR_INT_H
 #define CHECKPOINT_REPAIR_REPAIR_INT_H
 
-#include "base/arena.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "checkpoint/outcomes.h"
 #include "checkpoint/repair/repair.h"
 #include "checkpoint/tombstones_int.h"

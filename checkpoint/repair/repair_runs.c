@@ -4,8 +4,8 @@
 #include "checkpoint/repair/repair_int.h"
 #include "checkpoint/verify/lost_items.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"

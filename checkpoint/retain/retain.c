@@ -6,9 +6,9 @@
 #include "checkpoint/retain/span_int.h"
 #include "checkpoint/tombstones_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"

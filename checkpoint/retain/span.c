@@ -11,8 +11,8 @@
  * linear and one state is held. */
 #include "checkpoint/retain/span_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "storage/store.h"
 
 #include <assert.h>

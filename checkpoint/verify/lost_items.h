@@ -6,7 +6,7 @@
 #ifndef CHECKPOINT_VERIFY_LOST_ITEMS_H
 #define CHECKPOINT_VERIFY_LOST_ITEMS_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 #include "cairn/store.h"
 #include "storage/sessions/rows_session.h"

@@ -3,8 +3,7 @@
 #ifndef CHECKPOINT_VERIFY_VERIFY_INT_H
 #define CHECKPOINT_VERIFY_VERIFY_INT_H
 
-#include "base/arena.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "cairn/checkpoint.h"
 #include "checkpoint/chain.h"
 #include "checkpoint/tombstones_int.h"

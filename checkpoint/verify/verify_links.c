@@ -5,7 +5,7 @@
 #include "checkpoint/outcomes.h"
 #include "checkpoint/verify/verify_int.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_lost.h"

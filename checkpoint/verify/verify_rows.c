@@ -8,10 +8,9 @@
 #include "checkpoint/tombstones_int.h"
 #include "checkpoint/verify/verify_int.h"
 
-#include "base/array.h"
 #include "base/limits.h"
-#include "base/map.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "storage/health.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"

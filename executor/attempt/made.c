@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "executor/attempt/made.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "runs/outputs.h"
 
 #include <stdlib.h>

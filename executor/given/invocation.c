@@ -3,8 +3,8 @@
  * their offsets are noted first, because the buffer moves while it grows. */
 #include "executor/given/invocation.h"
 
-#include "base/array.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "graph/members.h"
 #include "process/shell_words.h"
 

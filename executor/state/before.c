@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "executor/state/before.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "graph/text_expand.h"
 #include "plan/stale.h"

@@ -5,10 +5,10 @@
 
 #include "executor/state/engine.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "plan/stop.h"
 #include "runs/values.h"
 

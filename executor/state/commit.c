@@ -6,8 +6,8 @@
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "checkpoint/retain/retain.h"
 #include "runs/outputs.h"
 #include "storage/object.h"

@@ -4,8 +4,7 @@
 
 #include "executor/state/engine.h"
 
-#include "base/array.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "plan/stop.h"
 #include "process/live.h"
 

@@ -3,7 +3,7 @@
 
 #include "executor/state/report.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

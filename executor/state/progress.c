@@ -4,9 +4,8 @@
 
 #include "executor/state/report.h"
 
-#include "base/array.h"
-#include "base/backoff.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "graph/text_expand.h"
 #include "plan/stop.h"
 #include "storage/rows_attempt.h"

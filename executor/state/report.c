@@ -3,7 +3,7 @@
  * fails, with checkpoint 0). */
 #include "executor/state/report.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_event.h"
 

@@ -5,9 +5,9 @@
 #include "executor/state/command_line.h"
 #include "executor/state/report.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

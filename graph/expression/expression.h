@@ -31,7 +31,7 @@
 #ifndef GRAPH_EXPRESSION_EXPRESSION_H
 #define GRAPH_EXPRESSION_EXPRESSION_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 enum value_type { VALUE_TEXT, VALUE_NUMBER, VALUE_TRUTH, VALUE_MISSING };
 struct value {

@@ -5,7 +5,7 @@
 
 #include "session/board/confidence.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "base/utf8.h"
 

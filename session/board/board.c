@@ -6,7 +6,7 @@
 #include "session/board/confidence.h"
 #include "session/board/item.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "base/decimal.h"
 #include "base/limits.h"
-#include "base/reader.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "session/board/beliefs.h"
 #include "session/board/confidence.h"

@@ -25,7 +25,7 @@
 #ifndef SESSION_BOARD_ITEM_H
 #define SESSION_BOARD_ITEM_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/str.h"
 
 #include <stdbool.h>

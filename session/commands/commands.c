@@ -4,10 +4,9 @@
 #include "session/commands/commands_int.h"
 #include "session/outside.h"
 
-#include "base/array.h"
-#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/shell_word.h"
 #include "base/utf8.h"
 #include "cairn/message.h"

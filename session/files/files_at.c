@@ -2,9 +2,8 @@
 /* The files of one checkpoint: listed, as an archive, and compared with another. */
 #include "session/files/files_int.h"
 
-#include "base/array.h"
 #include "base/error.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "checkpoint/nodes/nodes.h"
 #include "snapshot/diff.h"
 #include "snapshot/ignore.h"

@@ -6,9 +6,8 @@
 #include "session/line_int.h"
 #include "session/session_int.h"
 
-#include "base/array.h"
 #include "base/error.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "cairn/files.h"
 #include "snapshot/diff.h"
 #include "snapshot/ignore.h"

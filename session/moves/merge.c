@@ -5,8 +5,8 @@
 #include "session/board/confidence.h"
 #include "session/moves/moves_int.h"
 
-#include "base/array.h"
-#include "base/reader.h"
+#include "base/memory.h"
+#include "base/str.h"
 #include "snapshot/snapshot.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/sessions/merges.h"

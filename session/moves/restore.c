@@ -5,10 +5,10 @@
 #include "session/files_pending.h"
 #include "session/moves/moves_int.h"
 
-#include "base/array.h"
 #include "base/error.h"
-#include "base/reader.h"
+#include "base/memory.h"
 #include "base/shell_word.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
 #include "snapshot/restore.h"

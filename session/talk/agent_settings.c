@@ -3,8 +3,8 @@
  * bytes. */
 #include "session/talk/agent_settings.h"
 
-#include "base/array.h"
 #include "base/json_scan.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "cairn/message.h"
 

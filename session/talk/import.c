@@ -5,10 +5,9 @@
 #include "session/session_int.h"
 #include "session/talk/agent_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/json_scan.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/sha256.h"
 #include "base/str.h"

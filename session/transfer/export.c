@@ -5,9 +5,9 @@
 #include "session/session_int.h"
 #include "session/transfer/transfer_int.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "cairn/session.h"
 #include "checkpoint/nodes/nodes.h"
 #include "storage/object.h"

@@ -4,9 +4,9 @@
 #include "session/board/confidence.h"
 #include "session/transfer/transfer_int.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "checkpoint/chain.h"
 #include "checkpoint/messages/line.h"

@@ -2,7 +2,7 @@
 /* What an import leaves out, and says so. */
 #include "session/transfer/transfer_int.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_meta.h"

@@ -4,7 +4,7 @@
 
 #include "storage/rescue/salvage.h"
 
-#include "base/array.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "base/lock.h"
 #include "base/os.h"
-#include "base/reader.h"
+#include "base/str.h"
 
 #include <assert.h>
 #include <errno.h>

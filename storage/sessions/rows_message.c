@@ -2,7 +2,7 @@
 /* Rows of messages. */
 #include "storage/sessions/rows_message.h"
 
-#include "base/reader.h"
+#include "base/str.h"
 #include "storage/sessions/rows_checked_int.h"
 
 #include <assert.h>

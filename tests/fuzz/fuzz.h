@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  *
  * The input: for each record a byte of flags, a byte of length and so many bytes. They
  * are the packed field of an image that is made here, or the whole payload (RAW). */
-#include "base/reader.h"
+#include "base/str.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"
 #include "tests/fuzz/store.h"

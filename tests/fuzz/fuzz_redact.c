@@ -6,7 +6,7 @@
  * However the text is cut, the same comes out; no secret is in it; and what was not
  * part of one is as it was (checked by a slow search for the values themselves). */
 #include "base/limits.h"
-#include "base/reader.h"
+#include "base/str.h"
 #include "secrets/redact.h"
 #include "tests/fuzz/fuzz.h"
 

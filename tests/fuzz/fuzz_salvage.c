@@ -5,7 +5,7 @@
  * The input: a byte that says what it is (the whole database, the whole log, or edits
  * of a sound one: two bytes of place and one of content each), a byte for the table
  * that is looked for among strays, and the bytes. */
-#include "base/reader.h"
+#include "base/str.h"
 #include "storage/object.h"
 #include "storage/rescue/salvage.h"
 #include "storage/store.h"

@@ -4,7 +4,7 @@
  *
  * The hunks, read back, make the one text the other; small texts take no more lines
  * than a table of all pairs finds; and a quoted path can be read back. */
-#include "base/reader.h"
+#include "base/str.h"
 #include "snapshot/diff.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tests/support/session.h"
 
-#include "base/reader.h"
+#include "base/str.h"
 #include "checkpoint/verify/verify.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The heap, growing pauses, UTF-8. */
-#include "base/backoff.h"
-#include "base/heap.h"
+#include "base/clock.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include "tests/support/random.h"

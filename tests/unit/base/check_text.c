@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The small modules about texts and pauses: UTF-8, identifiers, words of a shell,
  * backoff. */
-#include "base/backoff.h"
+#include "base/clock.h"
 #include "base/identifier.h"
 #include "base/shell_word.h"
 #include "base/utf8.h"

@@ -3,9 +3,9 @@
  * with a slow oracle that knows nothing of automata and makes base64 by encoding. */
 #include "secrets/redact.h"
 
-#include "base/arena.h"
 #include "base/json_scan.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

@@ -3,8 +3,7 @@
 /* Random rules and trees, by what `git check-ignore` and `git ls-files` say of them.
  * The trees of a repository lie side by side in its root, each with rules of its own in
  * some of its directories; the root has rules for all of them. */
-#include "base/array.h"
-#include "base/map.h"
+#include "base/memory.h"
 #include "snapshot/ignore.h"
 
 #include "tests/support/program.h"
