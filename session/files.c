@@ -977,13 +977,31 @@ static struct cairn_restore_other other_of(const struct files_taken *files,
     };
 }
 
+/* A directory of both: what another one has in it stays, and with it the directory. */
+static bool holds_what_stays(const struct restore *restore, size_t i)
+{
+    const struct restore_change *at = &restore->chosen[i];
+    if (at->before.kind != TREE_DIRECTORY || at->choice == RESTORE_STAYS)
+        return false;
+    for (size_t k = i + 1; k < restore->n_chosen; k++) {
+        struct str below = restore->chosen[k].path;
+        if (below.len < at->path.len ||
+            memcmp(below.ptr, at->path.ptr, at->path.len) != 0)
+            return false;
+        if (below.len > at->path.len && below.ptr[at->path.len] == '/' &&
+            restore->chosen[k].choice == RESTORE_STAYS)
+            return true;
+    }
+    return false;
+}
+
 /* One for each directory that is all of the same. */
 static void tell_others(struct files_taken *files)
 {
     const struct restore_change *last = NULL;
     for (size_t i = 0; i < files->restore.n_chosen; i++) {
         const struct restore_change *at = &files->restore.chosen[i];
-        if (!at->by)
+        if (!at->by || holds_what_stays(&files->restore, i))
             continue;
         files->others += at->choice == RESTORE_STAYS;
         bool below = last && last->by == at->by && at->choice == RESTORE_STAYS &&

@@ -135,6 +135,21 @@ has made/by/b 1
 ok 'its own directory goes' [ ! -e p/gone ]
 has start s 'what it has removed is back'
 
+# ---- A directory that both have made: it stays with what the other one has in it ----
+begin
+tool $a put a 1
+one=$(newest $A)
+tool $b put both/b 1
+tool $a chmod 700 p/both
+tool $a put both/a 1
+for option in --dry-run --yes; do
+    restore "$one" $option
+    says "both/b was changed since by $B: it stays"
+    ok "restore $option: it is not said to go back" sh -c '! grep -q "it goes back" err'
+done
+has both/a ''
+has both/b 1
+
 # ---- What is not on the disk neither stays nor is kept beside ----
 begin
 tool $a put both 1
