@@ -129,7 +129,7 @@ ok 'the database has more bytes than are stored' [ "$(json_get .store.bytes out)
 digest=$(sha256sum <p/new | cut -c1-64)
 run "$sql" "$CAIRN_STORE/cairn.db" "DELETE FROM object WHERE digest = x'$digest'"
 exits 5 cairn session size
-says '1 part of it cannot be read'
+says '1 part of the session cannot be read'
 says 'run `cairn doctor`'
 exits 5 cairn session size --json
 json_ok 'the document is whole'

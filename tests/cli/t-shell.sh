@@ -197,7 +197,7 @@ says 'cairn next' 'an external task: what to do instead'
 exits 2 cairn shell make words
 says 'not the number of a run'
 exits 2 cairn shell make --
-says 'no command'
+says 'missing command'
 exits 2 cairn shell
 "$BUILD/examples/embed" >/dev/null
 exits 2 cairn shell --store embed.cairn b
