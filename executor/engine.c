@@ -12,6 +12,7 @@
 #include "executor/state/engine.h"
 #include "executor/state/report.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "plan/stale.h"
@@ -197,6 +198,9 @@ static void report_begin(struct engine *e)
     else if (e->request.mode == MODE_UNDO)
         snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undoing.n,
                  e->undoing.n == 1 ? "" : "s", (unsigned long long)e->run.row.run);
+    else if (r->recovered && e->request.workflow->going_on)
+        snprintf(text, sizeof text, "the list is made: run %llu goes on with %s",
+                 (unsigned long long)e->run.row.run, count_to_run(d, count));
     else if (r->recovered)
         snprintf(text, sizeof text, "continuing run %llu: %s",
                  (unsigned long long)e->run.row.run, count_to_run(d, count));
@@ -240,6 +244,7 @@ static bool nothing_to_do(struct engine *e)
            s->recorded.same_graph && s->recorded.row.state == CAIRN_RUN_COMPLETED;
 }
 
+/* 1: a list was made, so the run is to be opened again. */
 static int run_all(struct engine *e, struct cairn_run_result *result,
                    struct cairn_error *error)
 {
@@ -254,7 +259,8 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
         engine_give_up(e);
         return rc;
     }
-    enum cairn_run_state state = phases_final_state(e);
+    bool again = awaits_list(e) && !e->saving.degraded;
+    enum cairn_run_state state = again ? CAIRN_RUN_UNFINISHED : phases_final_state(e);
     if (state == CAIRN_RUN_COMPLETED)
         rc = report_stale(e, error);
     if (!rc)
@@ -268,8 +274,9 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
                                   !e->turn.n_endings && !keeps_notes);
     outputs_seen_save(e);
     phases_fill_result(e, state, result);
-    report(e, CAIRN_EVENT_RUN_FINISHED, NULL);
-    return 0;
+    if (!again)
+        report(e, CAIRN_EVENT_RUN_FINISHED, NULL);
+    return again;
 }
 
 static int report_as_it_is(struct engine *e, struct cairn_run_result *result,
@@ -329,13 +336,13 @@ static int run_engine(struct engine *e, struct cairn_run_result *result,
     e->request.graph = &e->request.workflow->graph;
     if (!rc)
         rc = run_or_report_as_is(e, &local, error);
-    if (rc)
+    if (rc < 0)
         (void)owned_run_lost(e); /* before anything is tidied up by its path */
     engine_close(e);
     if (own)
         own->ops->free(own);
     free(e);
-    if (!rc && result)
+    if (rc >= 0 && result)
         *result = local;
     return rc;
 }
@@ -356,15 +363,48 @@ static struct engine *engine_new(enum engine_mode mode, struct cairn_workflow *w
     return e;
 }
 
+/* What a call did before a list was made, and behind it. */
+static void add_part(struct cairn_run_result *all, const struct cairn_run_result *part)
+{
+    struct cairn_run_result sum = *part;
+    sum.attempts += all->attempts;
+    sum.left_behind += all->left_behind;
+    sum.lost_outputs += all->lost_outputs;
+    sum.damaged |= all->damaged;
+    if (all->lost_outputs && (sum.exit_status <= 1 || sum.exit_status == 7))
+        sum.exit_status = 9;
+    *all = sum;
+}
+
 int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
                const struct cairn_run_options *options, struct runner *runner,
                struct cairn_run_result *result, struct cairn_error *error)
 {
-    struct engine *e = engine_new(MODE_RUN, workflow, store, 0, options);
-    if (!e)
-        return error_nomem(error);
-    e->request.runner = runner;
-    return run_engine(e, result, error);
+    struct cairn_run_options next = {0};
+    struct cairn_run_result all = {0};
+    int64_t began_ns = clock_boot_ns();
+    int rc;
+    if (options)
+        next = *options;
+    do {
+        struct cairn_run_result part = {0};
+        struct engine *e = engine_new(MODE_RUN, workflow, store, 0, &next);
+        if (e) {
+            e->request.runner = runner;
+            e->request.spent_ns =
+                workflow->going_on ? ns_between(began_ns, clock_boot_ns()) : 0;
+        }
+        rc = e ? run_engine(e, &part, error) : error_nomem(error);
+        add_part(&all, &part);
+        /* Nothing that was made is lost if this fails: a resume does the same. */
+        next.start = CAIRN_START_RESUME;
+        next.run = part.run;
+        next.from = NULL;
+        workflow->going_on = rc == 1;
+    } while (rc == 1);
+    if (!rc && result)
+        *result = all;
+    return rc;
 }
 
 int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,

@@ -18,6 +18,7 @@
 #include "cairn/plan.h"
 #include "graph/definition_codec.h"
 #include "graph/fingerprint.h"
+#include "graph/lists.h"
 #include "graph/match.h"
 #include "process/keeper.h"
 #include "process/leftovers.h"
@@ -823,6 +824,9 @@ static int check_store(const struct engine *e, struct cairn_error *error)
                    ? situation_advise_fresh(rc, e->request.workflow, error)
                    : rc;
     }
+    if (!e->request.store && definition_has_lists(d))
+        return error_set(error, CAIRN_EUSAGE,
+                         "a list that a task makes needs a store, which keeps it");
     for (uint32_t i = 0; !e->request.store && i < d->n_defs; i++)
         if (d->defs[i].kind == TASK_EXTERNAL)
             return error_set(error, CAIRN_EUSAGE,
@@ -848,7 +852,11 @@ static void start_deadline(struct engine *e)
 {
     int64_t deadline_ms = e->request.graph->definition->deadline_ms;
     if (deadline_ms && e->request.mode == MODE_RUN)
-        loop_set_timer(e, TIMER_DEADLINE, deadline_ms * 1000000, 0, 0);
+        loop_set_timer(e, TIMER_DEADLINE,
+                       deadline_ms * 1000000 > e->request.spent_ns
+                           ? deadline_ms * 1000000 - e->request.spent_ns
+                           : 0,
+                       0, 0);
 }
 
 static int check_functions(const struct engine *e, struct cairn_error *error)

@@ -8,6 +8,7 @@
 #include "executor/attempt/undo.h"
 
 #include "base/os.h"
+#include "graph/lists.h"
 #include "graph/members.h"
 #include "storage/rows_event.h"
 
@@ -114,9 +115,26 @@ static int ask_about(struct engine *e, uint32_t task, struct cairn_error *error)
     return turn_add_intent(e, task, ROLE_DECIDE) ? error_nomem(error) : 0;
 }
 
+/* What makes the list has ended, and there is none. */
+static int fail_unlisted(struct engine *e, uint32_t task, struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->request.graph, task);
+    struct str why = STR("");
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        if (def->foreach[k].source == FOREACH_FROM)
+            why = def->foreach[k].why;
+    if (e->request.mode == MODE_SETTLE)
+        return 0; /* it stays taken: the next run may have the list */
+    return fail_before_start(e, task, "its list is not known",
+                             why.len ? why.ptr : "what makes it has passed on nothing",
+                             error);
+}
+
 static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->request.graph, task);
+    if (task_def_is_unlisted(def))
+        return fail_unlisted(e, task, error);
     int rc = check_condition(e, task, error);
     if (rc <= 0)
         return rc;
@@ -138,7 +156,7 @@ static bool has_room(const struct engine *e, uint32_t ahead)
 
 static bool can_plan(const struct engine *e)
 {
-    if (e->halting.level == HALT_KILL || e->phase == PHASE_UNDO)
+    if (e->halting.level == HALT_KILL || e->phase == PHASE_UNDO || awaits_list(e))
         return false;
     return e->phase == PHASE_FINALLY || e->halting.level < HALT_STOP;
 }
@@ -303,7 +321,7 @@ static bool is_idle(const struct engine *e)
         return !s->ready.n && e->turn.last_command == e->turn.stored_command;
     if (e->phase == PHASE_UNDO)
         return true;
-    if (e->phase == PHASE_MAIN && e->halting.level >= HALT_STOP)
+    if (e->phase == PHASE_MAIN && (e->halting.level >= HALT_STOP || awaits_list(e)))
         return true;
     if (s->ready.n || s->taken || s->held)
         return false;
@@ -368,6 +386,10 @@ void phases_begin_undo(struct engine *e)
 
 static int end_main(struct engine *e, bool *over, struct cairn_error *error)
 {
+    if (awaits_list(e)) {
+        *over = true;
+        return 0;
+    }
     bool waits = is_waiting(e);
     /* What an unknown task becomes decides about what comes after it. */
     if (e->request.mode == MODE_RUN && e->halting.level == HALT_FAILURE && !waits &&

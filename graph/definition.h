@@ -30,19 +30,23 @@ enum task_kind { TASK_RUN = 1, TASK_EXEC = 2, TASK_CALL = 3, TASK_EXTERNAL = 4 }
 
 enum task_when { WHEN_SUCCESS = 0, WHEN_FAILED = 1, WHEN_ALWAYS = 2 };
 
+/* FROM, GIVEN: graph/lists.h. */
 enum foreach_source {
     FOREACH_LIST = 1,
     FOREACH_RANGE,
     FOREACH_GLOB,
     FOREACH_LINES,
-    FOREACH_SHEET
+    FOREACH_SHEET,
+    FOREACH_FROM,
+    FOREACH_GIVEN
 };
 
 struct foreach_key {
     struct str name;
     uint8_t source;
-    struct str spec;    /* the pattern or file of GLOB, LINES and SHEET, "a..b" of
-                           RANGE */
+    struct str spec; /* the pattern or file of GLOB, LINES and SHEET, "a..b" of
+                           RANGE, of FROM and GIVEN as in graph/lists.h */
+    struct str why;  /* FROM: what is wrong with the list that there is; not stored */
     struct str *values; /* [n] raw */
     struct str *shown;  /* [n] as they stand in ids: escaped, hashed past 64 bytes */
     uint32_t n;

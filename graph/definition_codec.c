@@ -47,6 +47,7 @@
 #include "graph/definition_codec.h"
 
 #include "graph/definition.h"
+#include "graph/lists.h"
 #include "graph/members.h"
 #include "graph/task_fields.h"
 #include "graph/text_expand.h"
@@ -254,7 +255,8 @@ static unsigned version_for(const struct definition *definition)
         if ((def->needs_all || def->apart) && version < 4)
             version = 4;
         bool newest = def->depfile.len || def->description.len ||
-                      task_def_orders(def) || def->lost_claims;
+                      task_def_orders(def) || def->lost_claims ||
+                      task_def_made_key(def);
         for (uint32_t k = 0; k < def->n_foreach; k++)
             newest |= def->foreach[k].source == FOREACH_SHEET;
         if (newest)
@@ -433,7 +435,11 @@ static void get_foreach(struct decoder *d, struct task_def *def)
         keys[k].values = get_texts(d, &keys[k].n);
         fail_unless(d, keys[k].source >= FOREACH_LIST &&
                            keys[k].source <=
-                               (d->version < 5 ? FOREACH_LINES : FOREACH_SHEET));
+                               (d->version < 5 ? FOREACH_LINES : FOREACH_GIVEN));
+        struct list_spec list;
+        if (!has_failed(d) && foreach_is_made(&keys[k]))
+            fail_unless(d, list_spec_read(keys[k].spec, &list) &&
+                               (keys[k].source == FOREACH_GIVEN || keys[k].n == 1));
         if (!has_failed(d))
             fail_unless(d, values_match(&keys[k]));
         def->n_foreach = k + 1;

@@ -5,6 +5,7 @@
 
 #include "cairn/plan.h"
 #include "graph/fingerprint.h"
+#include "graph/lists.h"
 
 #include <stdlib.h>
 
@@ -395,6 +396,23 @@ static uint32_t blocking_need(const struct judge *j, uint32_t task)
                                                           : need;
 }
 
+/* It is a member of a list that is not known, or may be another one then. */
+static bool lists_may_change(const struct judge *j, const struct judged_task *v)
+{
+    const struct graph *g = j->in->graph;
+    struct list_spec spec;
+    bool may = task_def_is_unlisted(v->def);
+    if (!task_def_made_key(v->def))
+        return false;
+    for (uint32_t e = g->need_start[v->task]; e < g->need_start[v->task + 1]; e++)
+        for (uint32_t k = 0; k < v->def->n_foreach && !may; k++)
+            may = j->out->fate[g->needs[e]] & FATE_ANEW &&
+                  foreach_is_made(&v->def->foreach[k]) &&
+                  list_spec_read(v->def->foreach[k].spec, &spec) &&
+                  str_equal(spec.task, graph_def(g, g->needs[e])->id);
+    return may;
+}
+
 /* It is not settled by what is recorded: does it run? */
 static void judge_open_task(struct judge *j, const struct judged_task *v,
                             enum cairn_reason reason)
@@ -410,7 +428,9 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
                   blocking_need(j, task));
         return;
     }
-    if (v->def->condition.len) {
+    if (lists_may_change(j, v))
+        go = GO_PERHAPS;
+    if (v->def->condition.len && !task_def_is_unlisted(v->def)) {
         enum condition c = j->in->condition(j->in->context, task, j->out->fate);
         if (c == CONDITION_NO) {
             settle_as(j, task, CAIRN_REASON_EXCLUDED,

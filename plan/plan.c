@@ -8,6 +8,7 @@
 #include "base/shell_word.h"
 #include "cairn/plan.h"
 #include "graph/fingerprint.h"
+#include "graph/lists.h"
 #include "runs/owner.h"
 #include "storage/rows_run.h"
 
@@ -310,6 +311,16 @@ static const char *about_cause(const struct cairn_plan *plan, uint32_t task,
     return keep_text(arena, &text, instead);
 }
 
+/* One member stands for all that there will be. */
+static const char *describe_list(const struct task_def *def, struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    struct list_spec spec;
+    if (list_spec_read(task_def_made_key(def)->spec, &spec))
+        buf_format(&text, "as many as %.*s gives", (int)spec.task.len, spec.task.ptr);
+    return keep_text(arena, &text, "");
+}
+
 static const char *describe_evidence(const struct cairn_plan *plan, uint32_t task,
                                      const char *format, struct arena *arena)
 {
@@ -561,6 +572,8 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
                            arena);
     if (def->finally && !def->condition.len)
         return "if the run comes to its end";
+    if (task_def_is_unlisted(def))
+        return describe_list(def, arena);
     return def->condition.len ? "if its condition holds"
                               : "unless another task fails before it";
 }

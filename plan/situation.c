@@ -14,9 +14,11 @@
 #include "graph/definition_codec.h"
 #include "graph/fingerprint.h"
 #include "graph/graph.h"
+#include "graph/lists.h"
 #include "graph/match.h"
 #include "runs/marks.h"
 #include "runs/stored.h"
+#include "runs/values.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -608,20 +610,125 @@ static void keep_rule(struct loader *l)
         l->s->recorded.definition.all_need_all && definition_wants_groups(d);
 }
 
+/* ---- Lists that tasks have made ---- */
+
+/* What the task has passed on, if it has completed. 1 there is a value, 0 it has not
+ * completed, <0 error; CAIRN_EWORKFLOW: it has, and passed on no such value. */
+static int find_list(struct loader *l, const struct list_spec *spec,
+                     struct arena *arena, struct str *text, struct cairn_error *error)
+{
+    const struct recorded *r = &l->s->recorded;
+    struct result result = {0};
+    uint32_t index = map_get(&r->definition.by_id, spec->task);
+    uint32_t task = index == MAP_NONE ? NODE_NONE : r->graph.first[index];
+    if (task == NODE_NONE || r->definition.defs[index].n_foreach ||
+        r->states.outcome[task] != CAIRN_COMPLETED)
+        return 0;
+    bool any = r->states.outputs && !digest_is_none(&r->states.outputs[task]);
+    int rc =
+        any ? result_load(l->store, &r->states.outputs[task], arena, &result, error)
+            : 0;
+    if (rc)
+        return rc == CAIRN_ENOMEM ? rc : 0; /* it runs again: RESULT_LOST */
+    const struct key_value *found =
+        values_find(result.values, result.n_values, spec->value);
+    if (!found)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "%.*s has not written a value `%.*s` to $CAIRN_OUTPUT",
+                         (int)spec->task.len, spec->task.ptr, (int)spec->value.len,
+                         spec->value.ptr);
+    *text = found->value;
+    return 1;
+}
+
+/* The list that the run has now, where its task has not completed. */
+static const struct foreach_key *recorded_list(const struct recorded *r,
+                                               const struct task_def *def,
+                                               const struct foreach_key *key)
+{
+    uint32_t index = map_get(&r->definition.by_id, def->id);
+    if (index == MAP_NONE)
+        return NULL;
+    const struct task_def *old = &r->definition.defs[index];
+    uint32_t k = task_def_key(old, key->name);
+    return k != UINT32_MAX && old->foreach[k].source == FOREACH_GIVEN ? &old->foreach[k]
+                                                                      : NULL;
+}
+
+static int give_list(struct loader *l, struct task_def *def, struct foreach_key *key)
+{
+    struct arena arena = ARENA_INIT;
+    struct cairn_error why = {0};
+    struct list_spec spec;
+    struct str text, *values = NULL;
+    uint32_t n = 0;
+    if (!list_spec_read(key->spec, &spec))
+        return 0;
+    int rc = find_list(l, &spec, &arena, &text, &why);
+    const struct foreach_key *old =
+        rc ? NULL : recorded_list(&l->s->recorded, def, key);
+    if (rc == 1)
+        rc = list_parse(text, &spec, &arena, &values, &n, &why);
+    if (old) {
+        values = old->values;
+        n = old->n;
+    }
+    if (rc == CAIRN_ENOMEM)
+        rc = error_nomem(l->error);
+    else
+        rc = definition_put_list(&l->w->definition, def, key, values, n,
+                                 str_of(why.text), l->error);
+    arena_release(&arena);
+    return rc;
+}
+
+/* The members of each group are those of the list as it was passed on: by a pure
+ * function of what is recorded, so that a plan, a run and one that goes on agree. */
+static int give_lists(struct loader *l)
+{
+    struct definition *d = &l->w->definition;
+    int rc = 0;
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
+            if (foreach_is_made(&d->defs[i].foreach[k]))
+                rc = give_list(l, &d->defs[i], &d->defs[i].foreach[k]);
+    return rc ? rc : workflow_rebuild(l->w, l->error);
+}
+
+/* Those of an earlier run with this definition in memory. */
+static int forget_lists(struct loader *l)
+{
+    struct definition *d = &l->w->definition;
+    bool any = false;
+    int rc = 0;
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
+            if (d->defs[i].foreach[k].source == FOREACH_GIVEN) {
+                any = true;
+                rc = definition_put_list(d, &d->defs[i], &d->defs[i].foreach[k], NULL,
+                                         0, STR(""), l->error);
+            }
+    return !rc && any ? workflow_rebuild(l->w, l->error) : rc;
+}
+
 /* Loads the recorded definition if it is not the present one; foreach members found on
  * disk are taken as they were recorded, which may make the two the same after all. */
 static int load_old_graph(struct loader *l, const struct digest *recorded)
 {
     struct situation *s = l->s;
+    bool lists = !l->as_is && definition_has_lists(&l->w->definition);
     s->recorded.same_graph = digest_equal(recorded, &s->present.digest);
-    if (s->recorded.same_graph)
+    if (s->recorded.same_graph && !lists)
         return 0;
     int rc = states_graph_load(l->store, s->recorded.row.run, recorded,
                                &s->recorded.definition, &s->recorded.graph, l->error);
     if (rc)
         return rc;
     s->recorded.graph_loaded = true;
-    rc = workflow_reparse(l->w, &s->recorded.definition, l->error);
+    if (!s->recorded.same_graph)
+        rc = workflow_reparse(l->w, &s->recorded.definition, l->error);
+    if (!rc && lists)
+        rc = give_lists(l);
     if (!rc) {
         keep_rule(l);
         rc = encode_definition(l);
@@ -636,7 +743,9 @@ static int load_all(struct loader *l)
     struct digest graph;
     if (l->w->name) /* what comes from a file: keep_rule may have set it before */
         l->w->definition.all_need_all = false;
-    int rc = encode_definition(l);
+    int rc = l->as_is ? 0 : forget_lists(l);
+    if (!rc)
+        rc = encode_definition(l);
     if (rc || !l->store)
         return rc ? rc : situation_decide(l);
     rc = l->as_is ? 0 : run_parent_here(l->store, &s->inside, l->error);

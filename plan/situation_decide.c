@@ -259,6 +259,8 @@ static void notice_changes(struct loader *l)
             s->recorded.row.file.ptr, (int)file.len, file.ptr);
     for (uint32_t i = 0; i < l->w->definition.n_notes; i++)
         situation_add_notice(s, "%s", l->w->definition.notes[i].ptr);
+    if (l->w->going_on) /* what is another one is so by the list */
+        return;
     uint32_t changed = d->changed - d->kept;
     if (changed)
         situation_add_notice(s, "%u task%s changed since the last record", changed,
@@ -406,7 +408,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
         rc = look_at_evidence(l);
     input.evidence = s->present.evidence;
     input.chosen = choice.chosen;
-    input.again = choice.again;
+    input.again = l->w->going_on ? NULL : choice.again; /* they have */
     if (!rc)
         rc = decide_with_results(l, &input);
     choice_release(&choice);

@@ -625,7 +625,7 @@ int situation_allocate_marks(struct loader *l)
                : error_nomem(l->error);
 }
 
-int situation_load_marks(struct loader *l)
+static int load_marks(struct loader *l)
 {
     struct recorded *r = &l->s->recorded;
     int rc = situation_allocate_marks(l);
@@ -656,6 +656,18 @@ int situation_load_marks(struct loader *l)
     if (!rc && l->s->arena.failed)
         rc = error_nomem(l->error);
     return rc ? rc : look_at_keepers(l);
+}
+
+int situation_load_marks(struct loader *l)
+{
+    struct recorded *r = &l->s->recorded;
+    int rc = load_marks(l);
+    /* It failed in this very call, before a list was made. */
+    bool again = !rc && l->w->going_on && !l->options->n_tasks;
+    for (uint32_t i = 0; again && i < r->states.n; i++)
+        if (r->states.outcome[i] == CAIRN_FAILED)
+            r->marks[i] |= MARK_REPORTED;
+    return rc;
 }
 
 struct end_note ended_note_of(const struct keeper *keeper, uint32_t task)

@@ -6,6 +6,7 @@
  * one that it forks from: other runs may have met its condition. */
 #include "plan/stale.h"
 
+#include "graph/lists.h"
 #include "plan/situation_int.h"
 
 #include "base/memory.h"
@@ -127,13 +128,23 @@ static bool has_sign(const char *path, const struct made_row *row)
     return row->kind != MADE_DIRECTORY && stale_is_same(path, row, &nothing, &now);
 }
 
+/* Which members its group has is not known yet. */
+static bool is_of_unlisted(const struct search *search, struct str id)
+{
+    const struct definition *d = &search->w->definition;
+    const char *bracket = id.len ? memchr(id.ptr, '[', id.len) : NULL;
+    struct str name = {id.ptr, bracket ? (size_t)(bracket - id.ptr) : id.len};
+    uint32_t def = bracket ? map_get(&d->by_id, name) : MAP_NONE;
+    return def != MAP_NONE && task_def_is_unlisted(&d->defs[def]);
+}
+
 static int add_file(void *context, const struct made_row *row)
 {
     struct search *search = context;
     struct stale_list *list = search->list;
     uint32_t most = search->limits.files;
     bool skipped = is_skipped(search, row->task);
-    if (!row->path.len)
+    if (!row->path.len || is_of_unlisted(search, row->task))
         return 0;
     uint32_t known = map_get(&search->by_path, row->path);
     if (known != MAP_NONE) {

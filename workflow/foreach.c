@@ -9,6 +9,7 @@
 #include "base/identifier.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "graph/lists.h"
 #include "graph/members.h"
 
 #include <inttypes.h>
@@ -917,6 +918,46 @@ static int read_range(struct foreach_reading *r, const struct node *node)
 
 /* ---- A key ---- */
 
+/* {from: TASK, value: NAME}: until the list is known a placeholder. */
+static int read_from(struct foreach_reading *r, const struct node *from,
+                     const struct node *value, const struct node *max)
+{
+    struct list_spec spec = {.max = LIST_MOST, .allow_empty = r->allow_empty};
+    struct bounds bounds = {1, LIMIT_TASKS};
+    struct buf text = BUF_INIT;
+    int64_t most = LIST_MOST;
+    int rc = expect_key(r->p, from, "`from`", &spec.task);
+    if (!rc && !value)
+        rc = diagnose(&r->p->diagnostic, from->at,
+                      "`from` needs `value`: the name under which the task writes the "
+                      "list to $CAIRN_OUTPUT");
+    if (!rc)
+        rc = expect_key(r->p, value, "`value`", &spec.value);
+    if (!rc && !str_is_env_name(spec.value))
+        rc = diagnose(&r->p->diagnostic, value->at,
+                      "`%.*s` cannot be the name of a value: A-Z, a-z, 0-9 and _, not "
+                      "beginning with a digit",
+                      SHOWN(spec.value));
+    if (!rc && !str_is_id(spec.task))
+        rc = diagnose(&r->p->diagnostic, from->at,
+                      "`from` is the id of the task that makes the list");
+    if (!rc && max)
+        rc = expect_integer(r->p, max, "`max`", bounds, &most);
+    if (rc)
+        return rc;
+    spec.max = (uint32_t)most;
+    list_spec_write(&spec, &text);
+    r->key->source = FOREACH_FROM;
+    r->key->spec = arena_str(&r->p->out->arena, buf_view(&text));
+    bool failed = text.failed;
+    buf_release(&text);
+    struct cairn_error inner = {0};
+    return failed || !r->key->spec.ptr ||
+                   definition_put_placeholder(r->p->out, r->key, &inner)
+               ? out_of_memory(r->p)
+               : foreach_count_values(r, 1);
+}
+
 enum {
     RANGE,
     GLOB,
@@ -925,17 +966,20 @@ enum {
     TSV,
     JSON,
     JSONL,
+    FROM,
     SOURCES,
     KEY = SOURCES,
     COLUMNS,
     ALLOW_EMPTY,
+    VALUE,
+    MAX,
     WHERE,
     FORMS
 };
 static const struct str form_names[FORMS] = {
-    NAME("range"),   NAME("glob"),        NAME("lines"), NAME("csv"),
-    NAME("tsv"),     NAME("json"),        NAME("jsonl"), NAME("key"),
-    NAME("columns"), NAME("allow_empty"), NAME("where")};
+    NAME("range"),       NAME("glob"),  NAME("lines"), NAME("csv"),  NAME("tsv"),
+    NAME("json"),        NAME("jsonl"), NAME("from"),  NAME("key"),  NAME("columns"),
+    NAME("allow_empty"), NAME("value"), NAME("max"),   NAME("where")};
 
 static bool is_sheet_word(struct str word)
 {
@@ -973,7 +1017,8 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
     if (r->node->kind != NODE_MAP)
         return diagnose(&r->p->diagnostic, r->node->at,
                         "%s must be a list of values, {range: [a, b]}, {glob: "
-                        "\"*.csv\"}, {lines: FILE} or {csv: FILE}",
+                        "\"*.csv\"}, {lines: FILE}, {csv: FILE} or {from: TASK, "
+                        "value: NAME}",
                         what);
     int rc =
         expect_keys(r->p, r->node, where, form_names, found, whole ? FORMS : WHERE);
@@ -983,13 +1028,22 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
             source = i;
             sources++;
         }
+    if (!rc && found[FROM] && sources > 1)
+        rc = diagnose(&r->p->diagnostic, found[FROM]->at,
+                      "a list that a task makes is a value of it: {from: TASK, value: "
+                      "NAME}");
+    const struct node *lone = found[VALUE] ? found[VALUE] : found[MAX];
+    if (!rc && !found[FROM] && lone)
+        rc = diagnose(&r->p->diagnostic, lone->at,
+                      "`%.*s` belongs to `from`: {from: TASK, value: NAME}",
+                      SHOWN(lone->text));
     if (!rc && sources != 1)
         rc = diagnose(&r->p->diagnostic, r->node->at,
                       "%s needs exactly one of `range`, `glob`, `lines`, `csv`, `tsv`, "
-                      "`json` and `jsonl`",
+                      "`json`, `jsonl` and `from`",
                       what);
     for (size_t i = KEY; i <= COLUMNS && !rc; i++)
-        if (found[i] && source < CSV)
+        if (found[i] && (source < CSV || source == FROM))
             rc = diagnose(&r->p->diagnostic, found[i]->at,
                           "`%s` is for a sheet: `csv`, `tsv`, `json` and `jsonl`",
                           form_names[i].ptr);
@@ -998,6 +1052,9 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
                          &r->allow_empty);
     if (rc)
         return rc;
+    if (source == FROM)
+        return read_from(r, found[FROM]->next, value_of(found[VALUE]),
+                         value_of(found[MAX]));
     if (source == RANGE)
         return read_range(r, found[RANGE]->next);
     if (source == GLOB)
@@ -1150,6 +1207,13 @@ int read_foreach(struct parser *p, struct task_def *def, const struct node *node
         rc = read_whole_sheet(p, def, node);
     else
         rc = read_foreach_keys(p, def, node, &where, tuples, &n_tuples);
+    if (!rc && task_def_made_key(def) &&
+        (n_tuples || p->exclude || p->include || where))
+        return diagnose(
+            &p->diagnostic, node->at,
+            "members cannot be excluded, included, chosen by `where` or listed as "
+            "tuples where a list comes from a task: leave them out of the list, or use "
+            "`if`");
     if (!rc && (n_tuples || p->exclude || p->include || where))
         rc = foreach_pick(p, def, node, where, tuples, n_tuples);
     if (rc)

@@ -4,6 +4,7 @@
 
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "graph/lists.h"
 #include "graph/members.h"
 
 #include <fnmatch.h>
@@ -568,6 +569,116 @@ static int look_for_doubtful(struct parser *p)
     return rc;
 }
 
+/* ---- Lists that tasks make ---- */
+
+/* The whole task, which has no foreach; one that is needed already stays as it is. */
+static int add_need(struct parser *p, struct task_def *def, uint32_t target, bool order)
+{
+    if (needs_def(def, target))
+        return 0;
+    struct need *needs =
+        arena_take(&p->out->arena, (size_t)def->n_needs + 1, sizeof *needs);
+    if (!needs)
+        return out_of_memory(p);
+    if (def->n_needs)
+        memcpy(needs, def->needs, def->n_needs * sizeof *needs);
+    needs[def->n_needs++] = (struct need){.text = p->out->defs[target].id,
+                                          .target = target,
+                                          .order = order,
+                                          .at = def->at};
+    def->needs = needs;
+    return 0;
+}
+
+static int check_maker(struct parser *p, uint32_t index, struct str name,
+                       uint32_t *target)
+{
+    const struct task_def *def = &p->out->defs[index];
+    *target = map_get(&p->out->by_id, name);
+    if (*target == MAP_NONE) {
+        const struct node node = {.at = def->at};
+        struct need_reading r = {.p = p, .index = index, .def = def, .node = &node};
+        return unknown_task(&r, name);
+    }
+    const struct task_def *maker = &p->out->defs[*target];
+    const char *wrong =
+        *target == index                 ? "it makes its own list"
+        : maker->finally || def->finally ? "`finally` cannot have lists that tasks make"
+        : maker->n_foreach ? "the task that makes a list cannot be a group"
+        : def->kind == TASK_EXTERNAL
+            ? "an external task cannot have a list that a task makes"
+        : def->when != WHEN_SUCCESS ? "it has to run after success (`when`)"
+                                    : NULL;
+    return wrong ? diagnose(&p->diagnostic, def->at, "task `%.*s` from `%.*s`: %s",
+                            SHOWN(def->id), SHOWN(name), wrong)
+                 : 0;
+}
+
+/* A member is needed by the value of the same list only. */
+static int check_element(struct parser *p, const struct task_def *def,
+                         const struct need *need)
+{
+    const struct task_def *target = &p->out->defs[need->target];
+    for (uint32_t k = 0; k < need->n_bindings; k++) {
+        const struct foreach_key *key = &target->foreach[k];
+        struct str value = need->bindings[k].value;
+        bool same = false;
+        if (!foreach_is_made(key) || need->open >> k & 1)
+            continue;
+        for (uint32_t i = 0; i < def->n_foreach && !same; i++) {
+            char text[2][256];
+            int n = (int)def->foreach[i].name.len;
+            snprintf(text[0], sizeof text[0], "${{ %.*s }}", n,
+                     def->foreach[i].name.ptr);
+            snprintf(text[1], sizeof text[1], "${{%.*s}}", n, def->foreach[i].name.ptr);
+            same = str_equal(def->foreach[i].spec, key->spec) &&
+                   (str_equal(value, str_of(text[0])) ||
+                    str_equal(value, str_of(text[1])));
+        }
+        if (!same)
+            return diagnose(&p->diagnostic, need->at,
+                            "a member of `%.*s` can only be needed with the value of a "
+                            "key that comes from the same list, as in "
+                            "%.*s[%.*s=${{ %.*s }}]: which others there are is not "
+                            "known before the run",
+                            SHOWN(target->id), SHOWN(target->id), SHOWN(key->name),
+                            SHOWN(key->name));
+    }
+    return 0;
+}
+
+/* `from` is a need for the order; who needs the group needs what makes its list. */
+static int add_needs_of_lists(struct parser *p)
+{
+    struct definition *d = p->out;
+    struct list_spec spec;
+    uint32_t target;
+    int rc = 0;
+    if (!definition_has_lists(d))
+        return 0;
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++) {
+            const struct foreach_key *key = &d->defs[i].foreach[k];
+            if (!foreach_is_made(key) || !list_spec_read(key->spec, &spec))
+                continue;
+            rc = check_maker(p, i, spec.task, &target);
+            if (!rc)
+                rc = add_need(p, &d->defs[i], target, true);
+        }
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+        for (uint32_t j = 0, n = d->defs[i].n_needs; j < n && !rc; j++) {
+            const struct need need = d->defs[i].needs[j];
+            const struct task_def *group = &d->defs[need.target];
+            rc = check_element(p, &d->defs[i], &need);
+            for (uint32_t k = 0; k < group->n_foreach && !rc; k++)
+                if (foreach_is_made(&group->foreach[k]) &&
+                    list_spec_read(group->foreach[k].spec, &spec))
+                    rc = add_need(p, &d->defs[i], map_get(&d->by_id, spec.task),
+                                  need.order);
+        }
+    return rc;
+}
+
 /* ---- All of them ---- */
 
 static int read_all_needs(struct parser *p)
@@ -576,6 +687,8 @@ static int read_all_needs(struct parser *p)
     for (uint32_t i = 0; i < p->out->n_defs && !rc; i++)
         if (p->nodes[i].needs)
             rc = parse_go_on(p, read_needs(p, i, p->nodes[i].needs));
+    if (!rc && parse_is_good(p))
+        rc = add_needs_of_lists(p);
     for (uint32_t i = 0; i < p->out->n_defs && !rc && parse_is_good(p); i++)
         if (p->nodes[i].needs_all)
             rc = parse_go_on(

@@ -278,6 +278,19 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     return 0;
 }
 
+int workflow_rebuild(struct cairn_workflow *w, struct cairn_error *error)
+{
+    struct graph graph;
+    int rc = graph_build(&graph, &w->definition, error);
+    if (rc)
+        return rc;
+    graph_release(&w->graph);
+    w->graph = graph;
+    w->digested = false;
+    forget_commands(w->commands);
+    return 0;
+}
+
 /* ---- Building in memory ---- */
 
 int cairn_workflow_new(struct cairn_workflow **out, const char *name,

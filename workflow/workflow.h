@@ -27,6 +27,7 @@ struct cairn_workflow {
     uint64_t edited_run; /* parse_options */
     bool digested;       /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
+    bool going_on; /* the call that runs it goes on behind a list (executor/engine.c) */
 };
 
 /* An empty one, for cairn_workflow_free; NULL: out of memory. */
@@ -43,5 +44,7 @@ int workflow_parse_source(struct cairn_workflow *workflow,
  * for a workflow without a source. The workflow is unchanged on failure. */
 int workflow_reparse(struct cairn_workflow *workflow, const struct definition *recorded,
                      struct cairn_error *error);
+/* The graph anew, after lists of the definition have changed (graph/lists.h). */
+int workflow_rebuild(struct cairn_workflow *workflow, struct cairn_error *error);
 
 #endif

@@ -50,6 +50,7 @@ struct request { /* what was asked for; constant, but for the graph's compilatio
     struct cairn_store *store; /* NULL: nothing is kept */
     const struct cairn_run_options *options;
     struct runner *runner; /* and the clock */
+    int64_t spent_ns;      /* of the deadline, before a list was made */
 };
 
 /* Each part is written by one file; everybody may read. */
@@ -106,6 +107,14 @@ static inline uint64_t output_limit(const struct engine *e)
 {
     uint64_t limit = e->request.options->output_limit;
     return limit ? limit : LIMIT_OUTPUT_BYTES;
+}
+
+/* A task has made a list: nothing more starts, and once nothing runs the run is opened
+ * again, with the members that there are now (engine.c). */
+static inline bool awaits_list(const struct engine *e)
+{
+    return e->progress.list_made && e->request.mode == MODE_RUN &&
+           e->phase == PHASE_MAIN && !e->halting.level;
 }
 
 /* Out of memory where nobody can return it: the turn ends the run. */

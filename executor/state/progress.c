@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "graph/lists.h"
 #include "graph/text_expand.h"
 #include "plan/stop.h"
 #include "storage/rows_attempt.h"
@@ -113,6 +114,26 @@ void progress_saw_outputs(struct engine *e, const struct digest *digest,
 
 /* ---- The beginning and the end ---- */
 
+static int note_makers(struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->request.graph->definition;
+    struct list_spec spec;
+    if (!definition_has_lists(d))
+        return 0;
+    e->progress.makes_list = calloc(d->n_defs, sizeof *e->progress.makes_list);
+    if (!e->progress.makes_list)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach; k++)
+            if (foreach_is_made(&d->defs[i].foreach[k]) &&
+                list_spec_read(d->defs[i].foreach[k].spec, &spec)) {
+                uint32_t maker = map_get(&d->by_id, spec.task);
+                if (maker != MAP_NONE)
+                    e->progress.makes_list[maker] = true;
+            }
+    return 0;
+}
+
 /* Which tasks' results are asked for by others. */
 static int note_referred(struct engine *e, struct cairn_error *error)
 {
@@ -166,6 +187,8 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
         rc = open_scheduling(e, early, error);
     if (!rc)
         rc = note_referred(e, error);
+    if (!rc)
+        rc = note_makers(e, error);
     p->lookup = (struct lookup){.graph = e->request.graph,
                                 .states = &p->states,
                                 .store = e->request.store,
@@ -183,6 +206,7 @@ void progress_release(struct engine *e)
 {
     struct progress *p = &e->progress;
     free(p->referred);
+    free(p->makes_list);
     output_index_release(&p->seen);
     lookup_release(&p->lookup);
     free(p->failures);
@@ -257,6 +281,9 @@ static void settle_for_good(struct engine *e, struct ending *ending)
               note_skip, &skipping);
     if (ending->skipped.n)
         audit_skips(e, &ending->skipped);
+    if (ending->change.outcome == CAIRN_COMPLETED && e->progress.makes_list &&
+        e->progress.makes_list[e->request.graph->def_of[ending->change.task]])
+        e->progress.list_made = true;
 }
 
 void settle_ending(struct engine *e, struct ending *ending)

@@ -18,7 +18,9 @@ struct progress {
     struct sched sched;
     struct lookup lookup;     /* of `states` */
     struct output_index seen; /* outputs of attempts that completed now */
-    bool *referred; /* [n_defs] results of its tasks are asked for; NULL: none */
+    bool *makes_list; /* [n_defs] its end tells the members of others; NULL: none */
+    bool list_made;   /* one of them has completed in this engine */
+    bool *referred;   /* [n_defs] results of its tasks are asked for; NULL: none */
 };
 
 /* From the situation. `early`: tasks that cannot run from the start. */

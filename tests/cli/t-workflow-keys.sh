@@ -319,6 +319,20 @@ key foreach_key.glob 'touch 1.x 2.x 1.y; go -j 1' \
 key foreach_key.lines 'seq 2 >f; seq 3 >g; go -j 1' \
     'exit 0 1 2' 'tasks: {a: {foreach: {v: {lines: f}}, run: echo $v >>log}}' \
     'exit 0 1 2 3' 'tasks: {a: {foreach: {v: {lines: g}}, run: echo $v >>log}}'
+m='m: {run: "echo l=p >>$CAIRN_OUTPUT; echo k=q >>$CAIRN_OUTPUT"}, n: {run: "echo l=r >>$CAIRN_OUTPUT"}'
+key foreach_key.from 'go -j 1' \
+    'exit 0 p' "tasks: {$m, a: {foreach: {v: {from: m, value: l}}, run: 'echo \$v >>log'}}" \
+    'exit 0 r' "tasks: {$m, a: {foreach: {v: {from: n, value: l}}, run: 'echo \$v >>log'}}"
+key foreach_key.value 'go -j 1' \
+    'exit 0 p' "tasks: {$m, a: {foreach: {v: {from: m, value: l}}, run: 'echo \$v >>log'}}" \
+    'exit 0 q' "tasks: {$m, a: {foreach: {v: {from: m, value: k}}, run: 'echo \$v >>log'}}"
+m='m: {run: "for w in l\\<\\<E p q E; do echo $w; done >>$CAIRN_OUTPUT"}'
+key foreach_key.max 'go -j 1' \
+    'exit 1' "tasks: {$m, a: {foreach: {v: {from: m, value: l, max: 1}}, run: 'echo \$v >>log'}}" \
+    'exit 0 p q' "tasks: {$m, a: {foreach: {v: {from: m, value: l, max: 2}}, run: 'echo \$v >>log'}}"
+default foreach_key.max 'go -j 1' \
+    'exit 0 p q' "tasks: {$m, a: {foreach: {v: {from: m, value: l}}, run: 'echo \$v >>log'}}" \
+    'exit 1' "tasks: {$m, a: {foreach: {v: {from: m, value: l, max: 1}}, run: 'echo \$v >>log'}}"
 key foreach_key.allow_empty go \
     'exit 0' 'tasks: {a: {foreach: {v: {glob: "*.z", allow_empty: true}}, run: ":"}, b: {run: ":"}}' \
     'exit 3' 'tasks: {a: {foreach: {v: {glob: "*.z", allow_empty: false}}, run: ":"}, b: {run: ":"}}'

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists that a task makes: foreach: {part: {from: split, value: parts}}. A key has the
+ * source FOREACH_FROM, and one value, the placeholder, until what `split` has passed on
+ * is known; then FOREACH_GIVEN, and the values of the list. The one member that a
+ * placeholder stands for is never started. */
+#ifndef GRAPH_LISTS_H
+#define GRAPH_LISTS_H
+
+#include "graph/definition.h"
+
+enum { LIST_MOST = 10000 }; /* values, unless `max` says another number */
+
+/* What the spec of such a key says: "split parts 10000", and " empty" if it may be. */
+struct list_spec {
+    struct str task, value;
+    uint32_t max;
+    bool allow_empty;
+};
+
+static inline bool foreach_is_made(const struct foreach_key *key)
+{
+    return key->source == FOREACH_FROM || key->source == FOREACH_GIVEN;
+}
+/* The first key of the def whose values a task makes, or NULL. */
+const struct foreach_key *task_def_made_key(const struct task_def *def);
+/* A list of it is not known yet. */
+bool task_def_is_unlisted(const struct task_def *def);
+/* Does any task have such a key? */
+bool definition_has_lists(const struct definition *definition);
+
+void list_spec_write(const struct list_spec *spec, struct buf *out);
+/* False: it is none. */
+bool list_spec_read(struct str text, struct list_spec *out);
+
+/* The values of a list: a JSON list of texts if it begins with [, else its lines that
+ * are not empty. In the arena. CAIRN_EWORKFLOW with what is wrong. */
+int list_parse(struct str text, const struct list_spec *spec, struct arena *arena,
+               struct str **values, uint32_t *n, struct cairn_error *error);
+/* A new key gets the placeholder. Before foreach_key_finish. */
+int definition_put_placeholder(struct definition *definition, struct foreach_key *key,
+                               struct cairn_error *error);
+/* Gives the key of a def other values; NULL: the placeholder, because of `why` (may be
+ * empty). Graphs of the definition have to be built anew. CAIRN_ELIMIT,
+ * CAIRN_EWORKFLOW. */
+int definition_put_list(struct definition *definition, struct task_def *def,
+                        struct foreach_key *key, const struct str *values, uint32_t n,
+                        struct str why, struct cairn_error *error);
+
+#endif

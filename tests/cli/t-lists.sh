@@ -1,0 +1,149 @@
+# Lists that a task makes while the run goes on.
+# shellcheck disable=SC2016
+. "$TESTS/cli/tap.sh"
+
+cat >w.yaml <<'END'
+name: w
+tasks:
+  split:
+    run: |
+      { echo "parts<<E"; cat list.txt; echo E; } >>"$CAIRN_OUTPUT"
+    inputs: list.txt
+  convert:
+    foreach: {part: {from: split, value: parts}}
+    run: echo "$part" >>ran; echo "$part" >"$part.out"; test ! -e "fail.$part"
+    outputs: ["${{ part }}.out"]
+  index:
+    foreach: {part: {from: split, value: parts}}
+    needs: ["convert[part=${{ part }}]"]
+    run: echo "i$part" >>ran
+  join:
+    needs: [convert, index]
+    exec: [sh, -c, 'cat "$@" >joined; echo join >>ran', sh, '${{ tasks.convert.files }}']
+END
+ran() { sort ran | tr '\n' ' '; }
+
+# ---- Before and behind the list ----
+printf 'a\nb\nc\n' >list.txt
+exits 0 cairn plan w.yaml
+says 'as many as split gives' 'the plan says who decides'
+says 'convert[part=…]' 'one member stands for all'
+exits 0 cairn run w.yaml -j 4
+is "$(ran)" 'a b c ia ib ic join ' 'each member ran once'
+is "$(tr '\n' ' ' <joined)" 'a b c ' 'the join saw all'
+is "$(planned --run 1)" '' 'nothing is left to do'
+run cairn status --tasks
+says 'convert[part=b]' 'status has the members'
+
+# ---- Another list: what is in both stays ----
+: >ran
+printf 'c\nb2\na\n' >list.txt
+is "$(planned --run 1)" 'split join' 'the plan: the maker and what needs the group'
+exits 0 cairn resume
+is "$(ran)" 'b2 ib2 join ' 'only the new member ran, and the join'
+is "$(tr '\n' ' ' <joined)" 'c b2 a ' 'in the order of the list'
+: >ran
+exits 0 cairn rerun split --only
+is "$(ran)" '' 'the same list again: no member runs'
+
+# ---- A failure behind the list ----
+: >ran
+printf 'a\nb\n' >list.txt
+touch fail.b
+exits 1 cairn run w.yaml --fresh -k
+is "$(ran)" 'a b ia ' 'a member fails: its dependents do not run'
+rm fail.b
+: >ran
+exits 0 cairn resume
+is "$(ran)" 'b ib join ' 'the rest on resume'
+
+# ---- One that failed before the list was made stays so in this call ----
+cat >k.yaml <<'END'
+name: k
+on_failure: continue
+tasks:
+  bad: {run: "echo bad >>ran; exit 1"}
+  split: {needs: [{task: slow, order: true}], run: 'echo "l=[\"x\",\"y\"]" >>$CAIRN_OUTPUT'}
+  slow: {run: sleep 0.2}
+  each: {foreach: {v: {from: split, value: l}}, run: 'echo $v >>ran'}
+END
+: >ran
+exits 1 cairn run k.yaml -j 2
+is "$(ran)" 'bad x y ' 'it is tried once in a call'
+: >ran
+exits 1 cairn resume
+is "$(ran)" 'bad ' 'and again in the next'
+
+# ---- What is wrong with a list ----
+bad() { # TEXT of the value, what is said
+    cat >b.yaml <<END
+name: b
+tasks:
+  split: {run: 'printf "%s\n" "$1" >>\$CAIRN_OUTPUT'}
+  each: {foreach: {v: {from: split, value: l, max: 3}}, run: "echo \$v >>ran"}
+  after: {needs: each, run: echo after >>ran}
+END
+    : >ran
+    exits 1 cairn run b.yaml --fresh
+    says "$2" "said: $2"
+    is "$(ran)" '' 'nothing behind it runs'
+}
+bad 'm=1' 'has not written a value `l`'
+bad 'l=' 'is empty'
+bad 'l=[\"a\", 1]' 'is not a JSON list of texts'
+bad 'l=[\"a\"' 'is not a JSON list of texts'
+bad 'l=[\"a\"] x' 'is not a JSON list of texts'
+bad 'l=[\"a\",\"b\",\"c\",\"d\"]' 'more than 3 entries'
+bad 'l=[\"a\",\"b\",\"a\"]' 'the same'
+bad 'l=[\"\"]' 'entry 1'
+cat >b.yaml <<'END'
+name: b
+tasks:
+  split: {run: 'echo "l=[]" >>$CAIRN_OUTPUT'}
+  each: {foreach: {v: {from: split, value: l, allow_empty: true}}, run: "echo $v >>ran"}
+  after: {needs: each, run: echo after >>ran}
+END
+exits 0 cairn run b.yaml --fresh
+is "$(ran)" 'after ' 'an empty list is one with allow_empty'
+
+# ---- Mistakes of the file ----
+wrong() { # TASKS, what is said
+    printf 'name: m\ntasks: {s: {run: ":"}, g: {foreach: {v: [1]}, run: ":"}, %s}\n' "$1" >m.yaml
+    exits 3 cairn validate m.yaml
+    says "$2" "said: $2"
+}
+wrong 'a: {foreach: {v: {from: x, value: l}}, run: ":"}' 'needs `x`, which does not exist'
+wrong 'a: {foreach: {v: {from: a, value: l}}, run: ":"}' 'its own list'
+wrong 'a: {foreach: {v: {from: g, value: l}}, run: ":"}' 'cannot be a group'
+wrong 'a: {foreach: {v: {from: s}}, run: ":"}' 'needs `value`'
+wrong 'a: {foreach: {v: {value: l}}, run: ":"}' 'belongs to `from`'
+wrong 'a: {foreach: {v: {from: s, value: l, glob: "*"}}, run: ":"}' 'is a value of it'
+wrong 'a: {foreach: {v: {from: s, value: l}}, external: do}' 'external task'
+wrong 'a: {foreach: {v: {from: s, value: l}}, run: ":"}, b: {needs: ["a[v=1]"], run: ":"}' 'no member'
+wrong 'a: {foreach: {v: {from: s, value: l}}, run: ":"}, b: {foreach: {v: {from: s, value: k}}, needs: ["a[v=${{ v }}]"], run: ":"}' 'the same list'
+
+# ---- Files of members are not gone while the list is not known ----
+exits 0 cairn plan w.yaml --fresh
+ok 'no stale file is named' sh -c '! grep -q gone out err'
+
+# ---- Killed anywhere, it goes on with the same list ----
+cat >z.yaml <<'END'
+name: z
+tasks:
+  split: {run: 'echo s >>ran; echo "l=[\"1\",\"2\",\"3\"]" >>$CAIRN_OUTPUT'}
+  each: {foreach: {v: {from: split, value: l}}, run: 'echo $v >>ran; echo $v >z$v', outputs: ['z${{ v }}']}
+  join: {needs: each, run: 'echo join >>ran'}
+END
+for ms in 5 10 15 20 25 30 40 50 60 80; do
+    rm -f ran z1 z2 z3
+    cairn run z.yaml --fresh -j 1 >killed 2>&1 &
+    pid=$!
+    sleep "0.0$(printf %02d $ms)"
+    kill -9 $pid 2>/dev/null
+    wait $pid
+    run cairn run z.yaml -j 1
+    [ "$status" -eq 0 ] || exits 0 cairn run z.yaml
+    cat ran >>all
+    is "$(sort -u ran | tr '\n' ' ')" '1 2 3 join s ' "killed after $ms ms: all ran in the end"
+done
+done_testing
