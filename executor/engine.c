@@ -199,7 +199,7 @@ static void report_begin(struct engine *e)
         snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undoing.n,
                  e->undoing.n == 1 ? "" : "s", (unsigned long long)e->run.row.run);
     else if (r->recovered && e->request.workflow->going_on)
-        snprintf(text, sizeof text, "the list is made: run %llu goes on with %s",
+        snprintf(text, sizeof text, "the list is made: run %llu continues with %s",
                  (unsigned long long)e->run.row.run, count_to_run(d, count));
     else if (r->recovered)
         snprintf(text, sizeof text, "continuing run %llu: %s",

@@ -342,7 +342,7 @@ static const struct command store_table[] = {
      "prompts. "
      "The client starts it; docs/guide-mcp.md has what to enter there. Each call is "
      "done by a command of cairn in a process of its own, so what a tool answers is "
-     "what the command prints with --json. Runs that were started go on when the "
+     "what the command prints with --json. Runs that were started continue when the "
      "client has gone. With --listen it serves several clients over Streamable HTTP, "
      "until SIGTERM or Ctrl-C: it prints the address and the file with the token that "
      "they must show.",
