@@ -137,7 +137,7 @@ is "$(count secret ran) $(count value ran) $(count single ran)" '2 2 1' 'another
 ok 'plain: once more' begin plain.yaml 3
 ok 'they end and are noted' crash 6
 for file in .cairn/live/run-1.*.ends; do
-    printf '\377' | dd of="$file" bs=1 seek=300 conv=notrunc 2>/dev/null
+    printf '\377\1\376\2' | dd of="$file" bs=1 seek=300 conv=notrunc 2>/dev/null
 done
 exits 0 cairn resume
 says '1 notes of ended processes' 'a torn note is reported'
