@@ -335,7 +335,10 @@ static int load_lines(const struct foreach_reading *r, const struct node *node,
         return 0;
     bool of_file = rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE;
     return diagnose_as(&r->p->diagnostic, of_file ? CAIRN_EWORKFLOW : rc, node->at,
-                       "%s", inner.text);
+                       "%s%s", inner.text,
+                       rc == CAIRN_ENOTFOUND
+                           ? "; a list that a task makes is {from: TASK, value: NAME}"
+                           : "");
 }
 
 static int foreach_read_lines(struct foreach_reading *r, const struct node *node)

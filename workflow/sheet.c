@@ -89,7 +89,8 @@ int foreach_check_found(const struct foreach_reading *r, const struct node *node
     if (r->key->n || r->allow_empty)
         return 0;
     return diagnose(&r->p->diagnostic, node->at,
-                    "%s (in %.200s); values are read before anything runs; write "
+                    "%s (in %.200s); values are read before anything runs: a list that "
+                    "a task makes is {from: TASK, value: NAME}; write "
                     "allow_empty: true if there may be none",
                     what, r->p->options->root);
 }
