@@ -90,14 +90,14 @@ mark gone.err
 mv way/p q
 ok 'it is moved' since 'cannot be read\|No such file'
 mv q way/p
-ok 'and back' since 'there again'
+ok 'and back' since 'exists again'
 echo 2 >way/p/a
 ok 'then it is watched' stored
 mark gone.err
 rm -r way/p
 ok 'it is removed' since 'No such file'
 mkdir way/p
-ok 'another one is made' since 'there again'
+ok 'another one is made' since 'exists again'
 echo 3 >way/p/a
 ok 'which is watched' stored
 mark gone.err
@@ -108,7 +108,7 @@ ok 'a link is in its place: another reason' since 'by way of a link'
 echo 4 >way/real/a
 rm way/p
 mv way/real way/p
-ok 'no more' since 'there again'
+ok 'no more' since 'exists again'
 ok 'what was done meanwhile is stored' stored
 mark gone.err
 mv way other
@@ -116,7 +116,7 @@ ok 'what leads to it is moved' since 'No such file'
 sleep 2.5
 is "$(tail -n +$((passed + 1)) gone.err | grep -c 'No such file')" 1 'which is said once'
 cp -R other way
-ok 'a copy of it is made' since 'there again'
+ok 'a copy of it is made' since 'exists again'
 echo 5 >way/p/a
 ok 'which is watched, too' stored
 ok 'it continues after all that' kill -0 $watch
@@ -232,7 +232,7 @@ if unshare -U true 2>/dev/null; then
     mkdir r/new 2>/dev/null
     ok 'not even the directory itself' printed 'r: the directory cannot be opened' rights.err
     chmod 755 r
-    ok 'and again' printed 'there again' rights.err
+    ok 'and again' printed 'exists again' rights.err
     echo a >r/open/x
     ok 'which is stored' stored
     finish
