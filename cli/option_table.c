@@ -5,17 +5,17 @@
 #include "cli/options.h"
 
 /* Those without a letter and without a range. */
-#define FLAG(name_, help_)                                \
-    {                                                     \
-        .name = name_, .kind = OPTION_FLAG, .help = help_ \
+#define FLAG(name_, help_)                                    \
+    {                                                         \
+        .name = (name_), .kind = OPTION_FLAG, .help = (help_) \
     }
-#define TEXT(name_, value_, help_)                                         \
-    {                                                                      \
-        .name = name_, .kind = OPTION_TEXT, .value = value_, .help = help_ \
+#define TEXT(name_, value_, help_)                                               \
+    {                                                                            \
+        .name = (name_), .kind = OPTION_TEXT, .value = (value_), .help = (help_) \
     }
-#define CHOICE(name_, words_, help_)                                         \
-    {                                                                        \
-        .name = name_, .kind = OPTION_CHOICE, .value = words_, .help = help_ \
+#define CHOICE(name_, words_, help_)                                               \
+    {                                                                              \
+        .name = (name_), .kind = OPTION_CHOICE, .value = (words_), .help = (help_) \
     }
 
 static const struct option option_table[OPT_NONE] = {

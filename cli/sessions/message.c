@@ -43,7 +43,7 @@ struct lines {
     struct cairn_message_import result;
 };
 
-static int64_t read_bytes(void *context, char *bytes, size_t n)
+static int64_t read_input(void *context, char *bytes, size_t n)
 {
     struct lines *lines = context;
     for (;;) {
@@ -137,7 +137,7 @@ static int report_lines(const struct lines *lines)
 static int take_lines(struct lines *lines, const char *name)
 {
     struct cairn_error error = {0};
-    int rc = cairn_message_import(lines->store, lines->session, name, read_bytes,
+    int rc = cairn_message_import(lines->store, lines->session, name, read_input,
                                   note_problem, lines, &lines->result, &error);
     int status = rc == 0           ? report_lines(lines)
                  : lines->sys != 0 ? system_failure(lines->shown, lines->sys)

@@ -42,15 +42,17 @@ void others_kept(void *context, const char *path, const char *what)
 {
     struct others_changed *others = context;
     size_t bytes = strlen(path) + strlen(what) + 2;
-    char **texts = realloc(others->warnings, (others->n_warnings + 1) * sizeof *texts);
-    char *text = malloc(bytes);
     ui_warn("%s %s", path, what);
-    others->warnings = texts ? texts : others->warnings;
-    others->failed = others->failed || texts == NULL || text == NULL;
-    if (texts == NULL || text == NULL) {
+    char *text = malloc(bytes);
+    char **texts =
+        text ? realloc(others->warnings, (others->n_warnings + 1) * sizeof *texts)
+             : NULL;
+    if (!texts) {
+        others->failed = true;
         free(text);
         return;
     }
+    others->warnings = texts;
     snprintf(text, bytes, "%s %s", path, what);
     texts[others->n_warnings++] = text;
 }

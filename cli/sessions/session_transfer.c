@@ -212,7 +212,7 @@ static int export_sessions(struct transfer *t, const struct settings *settings)
 
 /* ---- Importing ---- */
 
-static int64_t read_bytes(void *context, char *bytes, size_t n)
+static int64_t read_input(void *context, char *bytes, size_t n)
 {
     struct transfer *t = context;
     for (;;) {
@@ -234,7 +234,7 @@ static int import_sessions(struct transfer *t)
                                          .checkpoint = note_checkpoint,
                                          .changed = note_changed};
     struct cairn_error error = {0};
-    int rc = cairn_session_import(t->store, read_bytes, t, &calls, &t->result, &error);
+    int rc = cairn_session_import(t->store, read_input, t, &calls, &t->result, &error);
     return report_end(t, rc, &error);
 }
 

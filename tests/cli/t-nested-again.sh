@@ -53,7 +53,8 @@ touch hold
 timeout 60 cairn run outer.yaml >first.out 2>&1 &
 first=$!
 wait_for 30 test -e held
-kill -9 "$(field 2 owner_pid)" "$(field 1 owner_pid)"
+# The outer one first: otherwise it may store that its task was killed.
+kill -9 "$(field 1 owner_pid)" "$(field 2 owner_pid)" 2>/dev/null
 wait $first
 rm hold
 exits 1 cairn resume 1
