@@ -276,7 +276,9 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
     phases_fill_result(e, state, result);
     if (!again)
         report(e, CAIRN_EVENT_RUN_FINISHED, NULL);
-    return again;
+    else
+        rc = progress_keep_retries(e, e->request.retries, error);
+    return rc ? rc : again;
 }
 
 static int report_as_it_is(struct engine *e, struct cairn_run_result *result,
@@ -382,6 +384,7 @@ int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
 {
     struct cairn_run_options next = {0};
     struct cairn_run_result all = {0};
+    struct retries retries = {.arena = ARENA_INIT};
     int64_t began_ns = clock_boot_ns();
     int rc;
     if (options)
@@ -391,6 +394,7 @@ int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
         struct engine *e = engine_new(MODE_RUN, workflow, store, 0, &next);
         if (e) {
             e->request.runner = runner;
+            e->request.retries = &retries;
             e->request.spent_ns =
                 workflow->going_on ? ns_between(began_ns, clock_boot_ns()) : 0;
         }
@@ -402,6 +406,7 @@ int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
         next.from = NULL;
         workflow->going_on = rc == 1;
     } while (rc == 1);
+    arena_release(&retries.arena);
     if (!rc && result)
         *result = all;
     return rc;

@@ -135,6 +135,8 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
     const struct task_def *def = graph_def(e->request.graph, task);
     if (task_def_is_unlisted(def))
         return fail_unlisted(e, task, error);
+    if (progress_must_wait(e, task))
+        return 0;
     int rc = check_condition(e, task, error);
     if (rc <= 0)
         return rc;

@@ -452,6 +452,57 @@ static int mark_by(struct loader *l, uint32_t gen, const struct graph *graph)
     return rc;
 }
 
+/* ---- Numbers of attempts of earlier generations ---- */
+
+static int note_number(void *context, const struct attempt_row *row)
+{
+    struct lost_generation *earlier = context;
+    struct recorded *r = &earlier->s->recorded;
+    uint32_t task = row->task < earlier->n ? earlier->old[row->task] : NODE_NONE;
+    if (task == NODE_NONE || r->states.outcome[task] != CAIRN_PENDING)
+        return 0;
+    if (r->last_attempt[task] < row->number)
+        r->last_attempt[task] = row->number;
+    if (!r->marks[task] && !attempt_never_started(row) && !(row->flags & ATTEMPT_UNDO))
+        r->marks[task] = MARK_RESET;
+    return 0;
+}
+
+/* A number is used once in a run. An attempt that ended before an edit (or before a
+ * list was made) belongs to the generation before; the records of the present one say
+ * nothing of it while the task is pending. */
+static int load_earlier_numbers(struct loader *l, uint32_t gen)
+{
+    struct recorded *r = &l->s->recorded;
+    const struct graph *now = situation_old(l->s, l->w);
+    uint32_t unknown = 0;
+    int rc = 0;
+    for (uint32_t task = 0; task < r->states.n && r->recovered; task++)
+        unknown += r->states.outcome[task] == CAIRN_PENDING && !r->last_attempt[task];
+    for (uint32_t g = gen; unknown && g > 1 && !rc; g--) {
+        struct lost_generation earlier = {.s = l->s};
+        struct definition definition;
+        struct graph graph;
+        rc = generation_load(l->store, &r->row, g - 1, &definition, &graph, l->error);
+        if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+            rc = 0;
+        else if (!rc) {
+            earlier.n = graph.n_tasks;
+            earlier.old = malloc(((size_t)graph.n_tasks + 1) * sizeof *earlier.old);
+            if (earlier.old)
+                map_tasks(&graph, now, earlier.old);
+            rc = earlier.old
+                     ? store_each_run_attempt(l->store, r->row.run, g - 1, false,
+                                              note_number, &earlier, l->error)
+                     : error_nomem(l->error);
+            free(earlier.old);
+            graph_release(&graph);
+            definition_release(&definition);
+        }
+    }
+    return rc;
+}
+
 static int load_lost_marks(struct loader *l, uint32_t gen)
 {
     struct definition definition;
@@ -649,6 +700,8 @@ static int load_marks(struct loader *l)
         return 0;
     rc = store_each_run_attempt(l->store, r->row.run, gen, false, mark_attempt, l->s,
                                 l->error);
+    if (!rc)
+        rc = load_earlier_numbers(l, gen);
     for (uint32_t lost = gen + 1; lost <= r->row.gen && !rc; lost++)
         rc = load_lost_marks(l, lost);
     if (completed)

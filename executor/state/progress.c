@@ -172,6 +172,57 @@ static int open_scheduling(struct engine *e, struct skip_list *early,
     return rc;
 }
 
+int progress_keep_retries(const struct engine *e, struct retries *out,
+                          struct cairn_error *error)
+{
+    const struct progress *p = &e->progress;
+    const struct timers *timers = &e->loop.timers;
+    uint32_t n = 0;
+    arena_release(&out->arena);
+    *out = (struct retries){.arena = ARENA_INIT};
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+        n += p->failures[task] && p->states.outcome[task] == CAIRN_PENDING;
+    out->at = arena_take(&out->arena, n, sizeof *out->at);
+    for (uint32_t task = 0; task < e->request.graph->n_tasks && out->at; task++) {
+        if (!p->failures[task] || p->states.outcome[task] != CAIRN_PENDING)
+            continue;
+        struct retry_left *left = &out->at[out->n++];
+        left->id = arena_str(&out->arena, str_of(e->request.graph->id[task]));
+        left->failures = p->failures[task];
+        for (uint32_t i = 0; i < timers->n; i++)
+            if (timers->at[i].kind == TIMER_RETRY && timers->at[i].index == task)
+                left->due_ns = timers->at[i].when_ns;
+    }
+    return out->arena.failed ? error_nomem(error) : 0;
+}
+
+static int take_retries(struct engine *e, const struct retries *retries,
+                        struct cairn_error *error)
+{
+    struct progress *p = &e->progress;
+    if (retries->n)
+        p->due_ns = calloc(e->request.graph->n_tasks, sizeof *p->due_ns);
+    for (uint32_t i = 0; i < retries->n && p->due_ns; i++) {
+        uint32_t task = graph_find(e->request.graph, retries->at[i].id);
+        if (task == NODE_NONE)
+            continue;
+        p->failures[task] = retries->at[i].failures;
+        p->due_ns[task] = retries->at[i].due_ns;
+    }
+    return retries->n && !p->due_ns ? error_nomem(error) : 0;
+}
+
+bool progress_must_wait(struct engine *e, uint32_t task)
+{
+    struct progress *p = &e->progress;
+    int64_t left_ns = p->due_ns ? p->due_ns[task] - loop_now_ns(e) : 0;
+    if (left_ns <= 0)
+        return false;
+    sched_hold(&p->sched, task);
+    loop_set_timer(e, TIMER_RETRY, left_ns, task, 0);
+    return true;
+}
+
 int progress_open(struct engine *e, struct skip_list *early, struct cairn_error *error)
 {
     struct progress *p = &e->progress;
@@ -189,6 +240,8 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
         rc = note_referred(e, error);
     if (!rc)
         rc = note_makers(e, error);
+    if (!rc && e->request.retries)
+        rc = take_retries(e, e->request.retries, error);
     p->lookup = (struct lookup){.graph = e->request.graph,
                                 .states = &p->states,
                                 .store = e->request.store,
@@ -210,6 +263,7 @@ void progress_release(struct engine *e)
     output_index_release(&p->seen);
     lookup_release(&p->lookup);
     free(p->failures);
+    free(p->due_ns);
     sched_release(&p->sched);
     states_release(&p->states);
 }

@@ -12,9 +12,22 @@
 
 struct engine;
 
+/* What a call knows of tasks that failed and are to be tried again, where it opens its
+ * run again. */
+struct retries {
+    struct arena arena;
+    struct retry_left {
+        struct str id;
+        uint32_t failures;
+        int64_t due_ns; /* by loop_now_ns */
+    } * at;
+    uint32_t n;
+};
+
 struct progress {
     struct states states; /* what the next record says: includes all endings */
     uint32_t *failures;   /* [n_tasks] failed attempts of this call, for retries */
+    int64_t *due_ns;      /* [n_tasks] none starts before that; NULL: any may */
     struct sched sched;
     struct lookup lookup;     /* of `states` */
     struct output_index seen; /* outputs of attempts that completed now */
@@ -28,6 +41,12 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
 /* Nothing is to be done: the states as they are recorded. */
 int progress_copy_recorded(struct engine *e, struct cairn_error *error);
 void progress_release(struct engine *e);
+/* For the engine that opens the run again: progress_open takes them from the request.
+ */
+int progress_keep_retries(const struct engine *e, struct retries *out,
+                          struct cairn_error *error);
+/* The task, which was taken, waits for the time of its retry. */
+bool progress_must_wait(struct engine *e, uint32_t task);
 /* The number of the run is known. */
 void progress_set_run(struct engine *e, uint64_t run);
 /* For `finally`: how the run has gone so far. */

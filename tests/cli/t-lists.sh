@@ -74,6 +74,20 @@ is "$(ran)" 'bad x y ' 'it is tried once in a call'
 exits 1 cairn resume
 is "$(ran)" 'bad ' 'and again in the next'
 
+# ---- A list gives no task another try, and no retry an earlier time ----
+cat >r.yaml <<'END'
+name: r
+on_failure: continue
+tasks:
+  split: {run: 'sleep 0.2; echo "l=[\"x\",\"y\"]" >>$CAIRN_OUTPUT'}
+  each: {foreach: {v: {from: split, value: l}}, run: ':'}
+  flaky: {retries: {max: 1, delay: 600ms}, run: 'date +%s%N >>when; test $CAIRN_ATTEMPT -gt 2'}
+END
+exits 1 cairn run r.yaml -j 2
+says 'flaky (exit 1, attempt 2' 'it is tried as often as without a list'
+is "$(awk '{ n = $1 - n } END { print (n > 590000000 ? "later" : "at once") }' when)" later \
+    'after its delay'
+
 # ---- What is wrong with a list ----
 bad() { # TEXT of the value, what is said
     cat >b.yaml <<END

@@ -287,4 +287,23 @@ touch ok
 exits 0 cairn run w.yaml --fresh
 is "$(cat log)" "$(printf '1 3\n1 3\n1 3\n2 3')" 'the values that tasks had'
 cd .. || exit 1
+# ---- A number of an attempt is used once in a run, also behind an edit ----
+numbers() { # NEEDS of p, lines of tasks
+    printf 'name: numbers\ntasks:\n  p: {%srun: "echo $CAIRN_ATTEMPT >>numbers; sleep 5"}\n%s' "$1" "$2" >n.yaml
+}
+killed() { # COMMAND, file to wait for
+    $1 >killed 2>&1 &
+    pid=$!
+    until [ -s "$2" ]; do sleep 0.02; done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+}
+numbers '' ''
+killed 'cairn run n.yaml' numbers
+numbers 'needs: a, ' '  a: {run: "echo >>begun; sleep 5"}
+'
+killed 'cairn resume' begun
+sed -i 's/sleep 5/:/' n.yaml
+exits 0 cairn resume
+is "$(tr '\n' ' ' <numbers)" '1 2 ' 'killed between an edit and the next attempt'
 done_testing

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The workflow of the sweeps, which uses much of the language. All of it ends
  * completed, but for `breaks`, whose failure `rescue` handles. Two tasks leave a
- * process in their group, which is to end with them or with cairn. */
+ * process in their group, which is to end with them or with cairn. The members of
+ * `part` are those of a list that `prepare` makes. */
 #include "sweep.h"
 
 /* `@WORD`: the task notes WORD in the log. MODE: what becomes of tasks in a crash. */
@@ -17,13 +18,14 @@ static const char *const text[] = {
     "      echo made >prepared",
     "      echo \"$CAIRN_TOKEN\" >token",
     "      echo n=3 >>\"$CAIRN_OUTPUT\"",
+    "      echo 'parts=[\"a\",\"b\"]' >>\"$CAIRN_OUTPUT\"",
     "      @end",
     "    outputs: [prepared]",
     "    undo: |",
     "      @undo",
     "      @Undone",
     "  part:",
-    "    foreach: {i: [a, b]}",
+    "    foreach: {i: {from: prepare, value: parts}}",
     "    needs: prepare",
     "    env: {N: \"${{ tasks.prepare.outputs.n }}\"}",
     "    run: |",

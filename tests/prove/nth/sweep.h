@@ -15,6 +15,8 @@
 enum { TASKS = 8, SESSIONS_MAX = 10, PATIENCE_MS = 20000, GONE_MS = 5000 };
 enum task { PREPARE, PART_A, PART_B, GATHER, FLAKY, PAY, BREAKS, RESCUE };
 extern const char *const task_names[TASKS];
+/* Stands for the members of part before `prepare` has made their list. */
+#define PART_UNLISTED "part[i=\xe2\x80\xa6]"
 /* TASKS if there is none. */
 size_t task_find(const char *name);
 enum cairn_outcome task_expected(size_t task);
