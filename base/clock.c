@@ -99,6 +99,8 @@ int64_t backoff_delay_ms(const struct backoff *backoff, uint32_t failures)
         delay = most;
     if (backoff->jitter)
         delay *= 0.5 + (double)(random_u64() >> 11) / (double)(1ull << 53);
+    if (backoff->cap_ms && delay > (double)backoff->cap_ms)
+        return backoff->cap_ms;
     return (int64_t)delay;
 }
 

@@ -57,11 +57,12 @@ uint64_t random_u64(void);
 struct backoff {
     int64_t delay_ms;
     uint32_t factor_permille; /* 1000: always the same */
-    bool jitter; /* times a random number from one half to one and a half */
+    bool jitter;    /* times a random number from one half to one and a half */
+    int64_t cap_ms; /* nothing is longer, whatever else; 0: none */
 };
 
 /* Milliseconds. The factor makes it grow up to a day, or `delay_ms` if that is longer;
- * then comes the jitter. */
+ * then comes the jitter, and then the cap. */
 int64_t backoff_delay_ms(const struct backoff *backoff, uint32_t failures);
 /* Sleeps for *pause_ns (less than a second), which is then doubled, up to longest_ns. A
  * signal only makes the next try come sooner. */

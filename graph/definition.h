@@ -57,13 +57,24 @@ struct foreach_key {
     struct str *cells; /* [n * n_columns] by value, then by column */
 };
 
+/* Kinds of failures, or-ed. */
+enum retry_kind {
+    RETRY_TIMEOUT = 1, /* its time limit ended it */
+    RETRY_SIGNAL = 2,  /* a signal did, or it says so as a shell does: 129 to 192 */
+    RETRY_SPAWN = 4, /* it could not be started, or says so as a shell does: 126, 127 */
+    RETRY_CHECK = 8, /* its check did not pass */
+    RETRY_KINDS = 15
+};
+
 struct retry_policy {
     uint32_t max;             /* further attempts after the first */
     int64_t delay_ms;         /* before the first of them */
     uint32_t factor_permille; /* growth: 2000 doubles */
     bool jitter;              /* 0.5 to 1.5 times the delay */
-    uint16_t *on_exit; /* [n_on_exit] only after these exit codes; none: after any */
+    int64_t cap_ms;           /* no pause is longer, but for jitter; 0: a day */
+    uint16_t *on_exit;        /* [n_on_exit] only after these exit codes, */
     uint32_t n_on_exit;
+    uint8_t on; /* and these kinds of failures; neither: after any */
 };
 
 /* A need as written: the whole of a task or group (`convert`), one member

@@ -238,29 +238,31 @@ static void put_task(struct buf *out, const struct task_def *def, unsigned versi
 
 /* The least one that has all of it: the bytes of a definition do not change with a
  * version that brings what it does not use. */
+static unsigned version_of_task(const struct task_def *def)
+{
+    bool sheet = false, open = false;
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        sheet |= def->foreach[k].source == FOREACH_SHEET;
+    for (uint32_t j = 0; j < def->n_needs; j++)
+        open |= def->needs[j].open != 0;
+    if (def->retry.cap_ms || def->retry.on)
+        return 6;
+    if (def->depfile.len || def->description.len || task_def_orders(def) ||
+        def->lost_claims || task_def_made_key(def) || sheet)
+        return 5;
+    if (open || def->needs_all || def->apart)
+        return 4;
+    return def->n_picked ? 3 : 2;
+}
+
 static unsigned version_for(const struct definition *definition)
 {
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
-    unsigned version = groups ? 4 : 2;
-    if (definition->description.len)
-        return DEFINITION_VERSION;
+    unsigned version = definition->description.len ? 5 : groups ? 4 : 2;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
-        const struct task_def *def = &definition->defs[i];
-        if (def->n_picked && version < 3)
-            version = 3;
-        for (uint32_t j = 0; j < def->n_needs; j++)
-            if (def->needs[j].open && version < 4)
-                version = 4;
-        if ((def->needs_all || def->apart) && version < 4)
-            version = 4;
-        bool newest = def->depfile.len || def->description.len ||
-                      task_def_orders(def) || def->lost_claims ||
-                      task_def_made_key(def);
-        for (uint32_t k = 0; k < def->n_foreach; k++)
-            newest |= def->foreach[k].source == FOREACH_SHEET;
-        if (newest)
-            return DEFINITION_VERSION;
+        unsigned least = version_of_task(&definition->defs[i]);
+        version = least > version ? least : version;
     }
     return version;
 }

@@ -70,6 +70,8 @@ enum {
     COLUMNS,
     LOST_CLAIMS,
     DESCRIPTION,
+    RETRY_CAP,
+    RETRY_ON,
     END
 };
 
@@ -131,6 +133,8 @@ const struct task_field task_fields[] = {
     [LOST_CLAIMS] = {NUMBER(lost_claims), ONLY(TASK_EXTERNAL, 5),
                      .most = LIMIT_LOST_CLAIMS},
     [DESCRIPTION] = {TEXT(description), EVERY(5)},
+    [RETRY_CAP] = {TIME(retry.cap_ms), EVERY(6)},
+    [RETRY_ON] = {BYTE(retry.on), EVERY(6), .most = RETRY_KINDS},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},

@@ -2,6 +2,8 @@
 /* Environments, shells, timeouts, retries and thresholds. */
 #include "workflow/parse_int.h"
 
+#include "workflow/scalar.h"
+
 #include "base/identifier.h"
 #include "base/limits.h"
 #include "graph/members.h"
@@ -169,40 +171,66 @@ int read_timeout(const struct parser *p, const struct node *node, int64_t *timeo
     return rc;
 }
 
-static int read_on_exit(const struct parser *p, const struct node *node,
-                        struct retry_policy *out)
+/* One of the words of `on`, as its bit. */
+static int read_failure_kind(const struct parser *p, const struct node *node,
+                             struct retry_policy *out)
+{
+    static const struct str words[] = {NAME("timeout"), NAME("signal"), NAME("spawn"),
+                                       NAME("check")};
+    uint8_t word = 0;
+    int rc = expect_choice(p, node, "what is retried, if not an exit code,", words, 4,
+                           &word);
+    if (rc)
+        return rc;
+    if (out->on & 1U << word)
+        return diagnose(&p->diagnostic, node->at, "`%.*s` is here twice",
+                        SHOWN(words[word]));
+    out->on |= (uint8_t)(1U << word);
+    return 0;
+}
+
+/* A list of exit codes, and of kinds of failures if `words`. */
+static int read_on(const struct parser *p, const struct node *node, const char *what,
+                   bool words, struct retry_policy *out)
 {
     bool seen[256] = {false};
-    int rc = expect_list(p, node, "`on_exit`");
+    int rc = expect_list(p, node, what);
     if (rc)
         return rc;
     if (node->n == 0)
         return diagnose(&p->diagnostic, node->at,
-                        "`on_exit` is empty; without it every failure is retried");
+                        "%s is empty; without it every failure is retried", what);
     out->n_on_exit = 0;
     out->on_exit = arena_take(&p->out->arena, node->n, sizeof *out->on_exit);
     if (!out->on_exit)
         return out_of_memory(p);
-    for (const struct node *item = node->first; item; item = item->next) {
-        int64_t code;
+    for (const struct node *item = node->first; item && !rc; item = item->next) {
+        int64_t code = 0;
         struct bounds bounds = {1, 255};
+        const char *reads_as;
+        if (words && item->kind == NODE_TEXT &&
+            scalar_type(item->text, &reads_as) == SCALAR_TEXT) {
+            rc = read_failure_kind(p, item, out);
+            continue;
+        }
         rc = expect_integer(p, item, "an exit code", bounds, &code);
+        if (!rc && seen[code])
+            rc = diagnose(&p->diagnostic, item->at, "the exit code is here twice");
         if (rc)
             return rc;
-        if (seen[code])
-            return diagnose(&p->diagnostic, item->at, "the exit code is here twice");
         seen[code] = true;
         out->on_exit[out->n_on_exit++] = (uint16_t)code;
     }
-    return 0;
+    return rc;
 }
 
 static int read_retry_map(const struct parser *p, const struct node *map,
                           struct retry_policy *out)
 {
-    enum { MAX, DELAY, FACTOR, JITTER, ON_EXIT, COUNT };
-    static const struct str names[COUNT] = {NAME("max"), NAME("delay"), NAME("factor"),
-                                            NAME("jitter"), NAME("on_exit")};
+    enum { MAX, DELAY, FACTOR, CAP, JITTER, ON, ON_EXIT, COUNT };
+    static const struct str names[COUNT] = {
+        NAME("max"),    NAME("delay"), NAME("factor"), NAME("cap"),
+        NAME("jitter"), NAME("on"),    NAME("on_exit")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `retries`", {NULL, 0}};
     struct bounds bounds = {0, LIMIT_RETRIES}, growth = {1, 1000};
@@ -219,10 +247,22 @@ static int read_retry_map(const struct parser *p, const struct node *map,
     if (!rc && found[FACTOR])
         rc = expect_permille(p, found[FACTOR]->next, "`factor`", growth,
                              &out->factor_permille);
+    if (!rc && found[CAP])
+        rc = expect_duration(p, found[CAP]->next, "`cap`", 1, &out->cap_ms);
+    if (!rc && found[CAP] && out->cap_ms < out->delay_ms)
+        rc = diagnose(&p->diagnostic, found[CAP]->next->at,
+                      "`cap` is below `delay`: it is the longest pause, up to which "
+                      "`factor` makes the first one grow");
     if (!rc && found[JITTER])
         rc = expect_bool(p, found[JITTER]->next, "`jitter`", &out->jitter);
+    if (!rc && found[ON] && found[ON_EXIT])
+        rc = diagnose(&p->diagnostic, found[ON_EXIT]->at,
+                      "`on` takes the exit codes, too: write all of them there, and no "
+                      "`on_exit`");
+    if (!rc && found[ON])
+        rc = read_on(p, found[ON]->next, "`on`", true, out);
     if (!rc && found[ON_EXIT])
-        rc = read_on_exit(p, found[ON_EXIT]->next, out);
+        rc = read_on(p, found[ON_EXIT]->next, "`on_exit`", false, out);
     return rc;
 }
 

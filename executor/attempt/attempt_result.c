@@ -104,6 +104,7 @@ struct ending *ending_of_job(struct engine *e, struct job *job,
     if (end) {
         ending->row.exit_code = end->exit_code;
         ending->row.signal = end->signal;
+        ending->unseen = end->unknown;
     }
     return ending;
 }

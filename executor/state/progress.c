@@ -287,29 +287,50 @@ void progress_no_retry(struct engine *e, uint32_t task)
 
 /* ---- Settling ---- */
 
-static bool retry_applies(const struct engine *e, const struct ending *ending)
+/* Is it a failure that another attempt is worth? A signal counts as a shell reports it,
+ * whether or not one stood in between; the signal that ends a task at its time limit is
+ * ours. */
+static bool is_worth_retrying(const struct retry_policy *retry,
+                              const struct ending *ending)
 {
-    const struct retry_policy *retry =
-        &graph_def(e->request.graph, ending->row.task)->retry;
-    enum sched_kind kind = sched_kind_of(graph_def(e->request.graph, ending->row.task));
-    if (!(e->progress.sched.allowed & kind) ||
-        e->progress.failures[ending->row.task] > retry->max)
+    enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, SIGNALS = 128, LAST_SIGNAL = 192 };
+    const struct attempt_row *row = &ending->row;
+    bool timed_out = row->flags & ATTEMPT_TIMED_OUT;
+    int status = row->signal && !timed_out ? SIGNALS + row->signal : row->exit_code;
+    bool checked = row->flags & ATTEMPT_CHECK,
+         no_end = row->exit_code < 0 && !timed_out;
+    bool spawn = !checked && !ending->unseen && !row->signal &&
+                 (no_end || status == NOT_EXECUTABLE || status == NOT_FOUND);
+    uint8_t kind = timed_out                                   ? RETRY_TIMEOUT
+                   : checked                                   ? RETRY_CHECK
+                   : status > SIGNALS && status <= LAST_SIGNAL ? RETRY_SIGNAL
+                   : spawn                                     ? RETRY_SPAWN
+                                                               : 0;
+    bool listed = retry->on & kind || (!retry->n_on_exit && !retry->on);
+    for (uint32_t i = 0; i < retry->n_on_exit && !listed; i++)
+        listed = status == retry->on_exit[i];
+    return listed;
+}
+
+static bool retry_applies(const struct engine *e, struct ending *ending)
+{
+    const struct task_def *def = graph_def(e->request.graph, ending->row.task);
+    if (!(e->progress.sched.allowed & sched_kind_of(def)) ||
+        e->progress.failures[ending->row.task] > def->retry.max)
         return false;
-    /* A signal counts as a shell reports it, whether or not one stood in between; the
-     * signal that ends a task at its time limit is ours. */
-    bool signalled = ending->row.signal && !(ending->row.flags & ATTEMPT_TIMED_OUT);
-    int status = signalled ? 128 + ending->row.signal : ending->row.exit_code;
-    for (uint32_t i = 0; i < retry->n_on_exit; i++)
-        if (status == retry->on_exit[i])
-            return true;
-    return retry->n_on_exit == 0;
+    bool worth = is_worth_retrying(&def->retry, ending);
+    if (!worth)
+        buf_format(&ending->text, "%snot tried again: `retries` lists other failures",
+                   ending->text.size ? "; " : "");
+    return worth;
 }
 
 static void hold_for_retry(struct engine *e, struct ending *ending)
 {
     uint32_t task = ending->row.task;
     const struct retry_policy *retry = &graph_def(e->request.graph, task)->retry;
-    struct backoff backoff = {retry->delay_ms, retry->factor_permille, retry->jitter};
+    struct backoff backoff = {retry->delay_ms, retry->factor_permille, retry->jitter,
+                              retry->cap_ms};
     ending->next_ms = backoff_delay_ms(&backoff, e->progress.failures[task]);
     ending->row.flags |= ATTEMPT_RETRY;
     sched_hold(&e->progress.sched, task);

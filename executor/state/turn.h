@@ -103,6 +103,7 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     bool settled;           /* `change` is the task's outcome: what follows from it is
                                decided by ending.c */
     struct change change;
+    bool unseen; /* how its process ended could not be learned */
     struct captured captured[2];
     uint64_t told[2];  /* bytes of them that TASK_OUTPUT has told */
     struct buf times;  /* of the growth of a merged log (base/log_times.h) */

@@ -100,6 +100,40 @@ done
 rm -f tries
 fails '{run: "echo x >>tries; sleep 60", timeout: 100ms, retries: {max: 1, on_exit: [143, 137]}}'
 is "$(grep -c x tries)" 1 'its time limit is not such an exit'
+# `on`: kinds of failures and exit codes. Each line: what is tried again, the task, how
+# many attempts there are with `max: 1`.
+echo 'not a program' >not-executable
+while IFS='|' read -r on task attempts; do
+    fails "{$task, retries: {max: 1, on: [$on]}}"
+    is "$(($(grep -c '^ *retry ' err) + 1))" "$attempts" "on: [$on] of $task: $attempts"
+done <<'ROWS'
+timeout|run: sleep 60, timeout: 50ms|2
+signal, spawn, check, 143, 137|run: sleep 60, timeout: 50ms|1
+timeout|run: exit 75|1
+timeout, 75|run: exit 75|2
+signal|run: sh die.sh|2
+signal|run: "sh die.sh; exit $?"|2
+signal|exec: [./die.sh]|2
+timeout, spawn, check, 1|exec: [./die.sh]|1
+spawn|exec: [./no-such-program]|2
+spawn|run: ./no-such-program|2
+spawn|exec: [./not-executable]|2
+spawn|run: "true", cwd: no-such-directory|2
+timeout, signal, check, 1|exec: [./no-such-program]|1
+check|run: "true", check: exit 1|2
+timeout, signal, spawn, 1|run: "true", check: exit 1|1
+check|run: exit 1|1
+ROWS
+fails '{run: exit 3, retries: {max: 1, on: [timeout, 75]}}'
+says 'not tried again: `retries` lists other failures' 'why it is not tried again is told'
+exits 0 cairn explain t
+says 'not tried again' '... by explain, too'
+exits 0 cairn events
+says 'not tried again' '... and in the events'
+# No pause is longer than the cap.
+fails '{run: exit 1, retries: {max: 3, delay: 10ms, factor: 1000, cap: 20ms}}'
+is "$(grep -c 'retry.*in 0.02s' err)" 2 'the second and the third pause are as long as the cap'
+
 rm -f tries
 printf 'name: w\ntasks:\n  t: {run: "echo x >>tries; [ $(grep -c x tries) -ge 3 ]", retries: {max: 5, delay: 10ms}}\n' >w.yaml
 exits 0 cairn run --fresh w.yaml

@@ -493,6 +493,12 @@ key retries.jitter "$varied" \
 default retries.jitter "$varied" \
     'exit 1 as given' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 40ms}}}' \
     'exit 1 varied' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 40ms, jitter: true}}}'
+key retries.cap "$pauses" \
+    'exit 1 10 15 15' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 10ms, factor: 2, cap: 15ms}}}' \
+    'exit 1 10 20 25' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 10ms, factor: 2, cap: 25ms}}}'
+key retries.on go \
+    'exit 0 1 2' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2 || exit 5", retries: {max: 1, on: [timeout, 5]}}}' \
+    'exit 1 1' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2 || exit 5", retries: {max: 1, on: [timeout, 6]}}}'
 key retries.on_exit go \
     'exit 0 1 2' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2 || exit 5", retries: {max: 1, on_exit: [5]}}}' \
     'exit 1 1' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2 || exit 5", retries: {max: 1, on_exit: [6]}}}' \

@@ -423,6 +423,29 @@ START_TEST(test_columns)
 }
 END_TEST
 
+/* Version 6 says which failures are retried; what does not is written as before. */
+START_TEST(test_retry_kinds)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x, retries: {max: 2, cap: 9s, on: [check, 7, "
+               "timeout]}}, b: {run: y, retries: 3}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 6);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert_int_eq(d.defs[0].retry.cap_ms, 9000);
+    ck_assert_uint_eq(d.defs[0].retry.on, RETRY_CHECK | RETRY_TIMEOUT);
+    ck_assert_uint_eq(d.defs[0].retry.n_on_exit, 1);
+    ck_assert_uint_eq(d.defs[1].retry.on, 0);
+    definition_release(&d);
+    buf_release(&bytes);
+    help_parse("name: n\ntasks: {b: {run: y, retries: 3}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 2);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_lost_claims)
 {
     struct buf bytes = BUF_INIT;
@@ -566,6 +589,7 @@ int main(void)
                         (int)(sizeof damages / sizeof damages[0]));
     tcase_add_test(tests, test_depfile);
     tcase_add_test(tests, test_columns);
+    tcase_add_test(tests, test_retry_kinds);
     tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
