@@ -548,33 +548,48 @@ static int keep_column(struct parser *p, const struct task_def *def,
     return rc || !p->out->arena.failed ? rc : out_of_memory(p);
 }
 
+/* The columns that are named, in the order of their names: where a column stands in the
+ * sheet says nothing, so that it may move without an edit of any task. */
+static void sort_used(const struct foreach_key *key, const bool *used, uint32_t *order)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < key->n_columns; c++) {
+        if (!used[c])
+            continue;
+        uint32_t at = n++;
+        for (; at && str_compare(key->columns[order[at - 1]], key->columns[c]) > 0; at--)
+            order[at] = order[at - 1];
+        order[at] = c;
+    }
+}
+
 static int keep_used(struct parser *p, const struct task_def *def,
                      struct foreach_key *key, const bool *used)
 {
-    uint32_t n = 0, kept = 0;
-    int rc = 0;
+    uint32_t n = 0;
     for (uint32_t c = 0; c < key->n_columns; c++)
         n += used[c];
     if (n > LIMIT_COLUMNS)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, def->at,
                            "task `%.*s` names more than %d columns of a sheet",
                            SHOWN(def->id), LIMIT_COLUMNS);
+    uint32_t *order = arena_take(&p->scratch, n, sizeof *order);
     struct str *columns = arena_take(&p->out->arena, n, sizeof *columns);
     struct str *cells = arena_take(&p->out->arena, (size_t)n * key->n, sizeof *cells);
     struct str *one = arena_take(&p->scratch, key->n, sizeof *one);
-    if (!columns || !cells || !one)
+    if (!order || !columns || !cells || !one)
         return out_of_memory(p);
-    for (uint32_t c = 0; c < key->n_columns && !rc; c++) {
-        if (!used[c])
-            continue;
-        rc = keep_column(p, def, key, c, one);
+    sort_used(key, used, order);
+    int rc = 0;
+    for (uint32_t c = 0; c < n && !rc; c++) {
+        rc = keep_column(p, def, key, order[c], one);
         for (uint32_t i = 0; i < key->n && !rc; i++)
-            cells[(size_t)i * n + kept] = one[i];
-        columns[kept++] = key->columns[c];
+            cells[(size_t)i * n + c] = one[i];
+        columns[c] = key->columns[order[c]];
     }
     key->columns = columns;
     key->cells = cells;
-    key->n_columns = kept;
+    key->n_columns = n;
     return rc;
 }
 

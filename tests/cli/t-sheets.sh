@@ -54,6 +54,17 @@ ran 'b_1.fq:other ' 'who reads the edited column runs again, and nothing else'
 sed -i 's/b_1/b_x/' s.csv
 exits 0 cairn resume
 ran 'b_x.fq:other b|b_x.fq| join ' 'and what needs it'
+# The columns in another order, those that are read too: nothing.
+cp s.csv kept.csv
+cat >s.csv <<'END'
+note,fastq_2,sample,fastq_1
+"says ""hi"", and
+more",a_2.fq,a,a 1.fq
+other,,b,b_x.fq
+END
+exits 0 cairn resume
+says 'nothing to do' 'where a column stands in the sheet counts for nothing'
+mv kept.csv s.csv
 # A column that nobody reads: nothing.
 sed -i '1s/$/,extra/; 3s/$/,9/; 4s/$/,8/' s.csv
 sed -i '2s/$/ /' s.csv
