@@ -151,6 +151,17 @@ static int apply_stop_on_failure(struct judge *j)
 
 /* ---- Deciding ---- */
 
+/* A task that is needed only for the order, and has made what this one reads: with one
+ * of these bits. */
+static uint32_t maker_with(const struct judge *j, uint32_t task, uint16_t bits)
+{
+    const uint32_t *first = j->in->first_maker;
+    for (uint32_t i = first ? first[task] : 0; first && i < first[task + 1]; i++)
+        if (j->out->fate[j->in->makers[i]] & bits)
+            return j->in->makers[i];
+    return NODE_NONE;
+}
+
 /* All bits of what a task needs; in *anew of what makes it run again with it. */
 static uint16_t fate_of_needs(const struct judge *j, uint32_t task, uint16_t *anew)
 {
@@ -162,6 +173,9 @@ static uint16_t fate_of_needs(const struct judge *j, uint32_t task, uint16_t *an
         if (!graph_need_is_order(g, task, e))
             *anew |= j->out->fate[g->needs[e]] & FATE_ANEW;
     }
+    uint32_t maker = maker_with(j, task, FATE_ANEW);
+    if (maker != NODE_NONE)
+        *anew |= j->out->fate[maker] & FATE_ANEW;
     return all && fate & FATE_EXCLUDED ? fate | FATE_BAD : fate;
 }
 
@@ -181,14 +195,17 @@ static uint16_t fate_of_members(const struct judge *j, uint32_t barrier)
     return fate & FATE_EXCLUDED && !left ? fate | FATE_BAD : fate;
 }
 
-/* The first need with one of these bits, and of a task first one that is not only for
- * the order. */
+/* The first need with one of these bits: of a task first one that is not only for the
+ * order, then one that it reads from. */
 static uint32_t need_with(const struct judge *j, uint32_t node, uint16_t bits)
 {
     const struct graph *g = j->in->graph;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
         if (j->out->fate[g->needs[e]] & bits && !graph_need_is_order(g, node, e))
             return g->needs[e];
+    uint32_t maker = graph_is_barrier(g, node) ? NODE_NONE : maker_with(j, node, bits);
+    if (maker != NODE_NONE)
+        return maker;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
         if (j->out->fate[g->needs[e]] & bits)
             return g->needs[e];

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct evidence_search {
@@ -725,4 +726,144 @@ int situation_check_results(struct loader *l)
     int undos = values < 0 ? values : check_undos(l);
     arena_release(&sources.arena);
     return undos < 0 ? undos : values || undos;
+}
+
+/* ---- What is read of a task that is needed only for the order ---- */
+
+struct maker_search {
+    struct lookup *lookup;
+    struct map by_path; /* outputs: the task that made them */
+    struct arena arena; /* its keys */
+    struct buf path;
+};
+
+/* Without `.` and empty parts; `..` takes away the part before it. */
+static void tidy_path(struct buf *path)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < path->size;) {
+        const char *part = path->data + at;
+        const char *end = memchr(part, '/', path->size - at);
+        size_t n = end ? (size_t)(end - part) : path->size - at;
+        at += n + (end != NULL);
+        if (n == 0 || (n == 1 && part[0] == '.'))
+            continue;
+        if (n == 2 && part[0] == '.' && part[1] == '.') {
+            while (to && path->data[--to] != '/')
+                continue;
+            continue;
+        }
+        path->data[to++] = '/';
+        memmove(path->data + to, part, n);
+        to += n;
+    }
+    path->size = to;
+}
+
+static int add_outputs(struct maker_search *m, uint32_t task, struct cairn_error *error)
+{
+    struct asker asker = {.lookup = m->lookup, .task = task};
+    struct scope scope = lookup_scope(&asker);
+    struct files f;
+    int more = files_begin(&f, &scope, false, NULL);
+    while (more >= 0 && (more = files_step(&f, NULL)) > 0) {
+        tidy_path(&f.path);
+        struct str key = arena_str(&m->arena, buf_view(&f.path));
+        if (m->arena.failed || map_add(&m->by_path, key, task, NULL) < 0)
+            more = CAIRN_ENOMEM;
+    }
+    files_release(&f);
+    return more == CAIRN_ENOMEM ? error_nomem(error) : 0; /* no name: no file */
+}
+
+static uint32_t find_maker(const struct maker_search *m)
+{
+    struct str path = buf_view(&m->path);
+    uint32_t task = map_get(&m->by_path, path);
+    while (task == MAP_NONE && path.len) {
+        while (path.len && path.ptr[--path.len] != '/')
+            continue;
+        task = map_get(&m->by_path, path);
+    }
+    return task;
+}
+
+static int add_makers(struct maker_search *m, uint32_t task, struct buf *makers,
+                      struct cairn_error *error)
+{
+    struct asker asker = {.lookup = m->lookup, .task = task};
+    struct scope scope = lookup_scope(&asker);
+    const struct result *result;
+    struct buf directory = BUF_INIT;
+    size_t from = makers->size;
+    int rc = lookup_result(m->lookup, task, &result, error);
+    if (rc == CAIRN_EDAMAGED) /* it runs again */
+        return 0;
+    if (!rc)
+        rc = task_directory(&scope, &directory, error);
+    for (uint32_t i = 0; !rc && i < result->n_inputs; i++) {
+        buf_clear(&m->path);
+        buf_str(&m->path, buf_view(&directory));
+        buf_path(&m->path, result->inputs[i].name);
+        rc = buf_check(&m->path, error);
+        if (rc)
+            break;
+        tidy_path(&m->path);
+        uint32_t maker = find_maker(m);
+        bool last =
+            makers->size > from && memcmp(makers->data + makers->size - sizeof maker,
+                                          &maker, sizeof maker) == 0;
+        if (maker != MAP_NONE && maker != task && !last)
+            buf_add(makers, &maker, sizeof maker);
+    }
+    buf_release(&directory);
+    return rc ? rc : buf_check(makers, error);
+}
+
+static bool has_order_need(const struct task_def *def)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < def->n_needs && !has; i++)
+        has = def->needs[i].order;
+    return has;
+}
+
+static int fill_makers(struct loader *l, struct maker_search *m, bool *reads)
+{
+    const struct graph *g = &l->w->graph;
+    struct present *p = &l->s->present;
+    uint32_t n = 0;
+    int rc = 0;
+    for (uint32_t task = 0; task < g->n_tasks; task++)
+        n += graph_def(g, task)->n_outputs;
+    p->first_maker = calloc((size_t)g->n_tasks + 1, sizeof *p->first_maker);
+    if (!p->first_maker || map_reserve(&m->by_path, n) < 0)
+        return error_nomem(l->error);
+    for (uint32_t task = 0; task < g->n_tasks && !rc; task++)
+        rc = graph_def(g, task)->n_outputs ? add_outputs(m, task, l->error) : 0;
+    for (uint32_t task = 0; task < g->n_tasks && !rc; task++) {
+        if (reads[g->def_of[task]] && p->states.outcome[task] == CAIRN_COMPLETED)
+            rc = add_makers(m, task, &p->makers, l->error);
+        p->first_maker[task + 1] = (uint32_t)(p->makers.size / sizeof(uint32_t));
+    }
+    return rc;
+}
+
+int situation_find_makers(struct loader *l)
+{
+    const struct definition *d = &l->w->definition;
+    struct maker_search m = {.lookup = &l->s->present.lookup, .by_path = MAP_INIT};
+    bool *reads = calloc(d->n_defs + 1, sizeof *reads), any = false;
+    if (!reads)
+        return error_nomem(l->error);
+    for (uint32_t i = 0; i < d->n_defs; i++) {
+        reads[i] = has_order_need(&d->defs[i]) && task_def_has_inputs(&d->defs[i]);
+        any |= reads[i];
+    }
+    int rc = any ? fill_makers(l, &m, reads) : 0;
+    map_release(&m.by_path);
+    arena_release(&m.arena);
+    buf_release(&m.path);
+    free(reads);
+    return rc;
 }

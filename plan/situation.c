@@ -923,6 +923,8 @@ void situation_release(struct situation *s)
     free(s->present.put_back);
     free(s->recorded.last_attempt);
     free(s->present.evidence);
+    free(s->present.first_maker);
+    buf_release(&s->present.makers);
     free(s->present.which);
     free(s->present.writer);
     free(s->present.index_path);

@@ -75,6 +75,11 @@ struct present {
     uint8_t *evidence;  /* [n_tasks] enum evidence; NULL: nothing was looked at */
     const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
     const char **writer; /* [n_tasks] who wrote that output since; NULL: not known */
+    uint32_t
+        *first_maker;  /* [n_tasks + 1] where in `makers` a task's begin: of one that
+                              needs others only for the order, the tasks that made what
+                              it has read; NULL: there are none */
+    struct buf makers; /* uint32_t, tasks */
     struct output_index index; /* what was seen of outputs */
     char *index_path;          /* NULL: it is not used */
     bool root_gone; /* outputs are gone together with the workflow's directory */

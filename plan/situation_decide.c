@@ -126,6 +126,8 @@ static int look_at_evidence(struct loader *l)
     if (!rc && source.unknown_secret)
         situation_add_notice(
             s, "a secret is not given here, so it is not known whether it changed");
+    if (!rc)
+        rc = situation_find_makers(l);
     return rc ? rc : s->arena.failed ? error_nomem(l->error) : 0;
 }
 
@@ -407,6 +409,8 @@ static int decide_anew(struct loader *l, const struct graph *old)
     if (!rc && s->recorded.exists)
         rc = look_at_evidence(l);
     input.evidence = s->present.evidence;
+    input.first_maker = s->present.first_maker;
+    input.makers = (const uint32_t *)(const void *)s->present.makers.data;
     input.chosen = choice.chosen;
     input.again = l->w->going_on ? NULL : choice.again; /* they have */
     if (!rc)

@@ -54,6 +54,9 @@ void changed_outputs_release(struct changed_outputs *changed);
 int situation_find_writers(struct loader *l, struct changed_outputs *changed);
 /* Names files whose makers are gone from the definition (stale.c). */
 int situation_notice_stale(struct loader *l);
+/* Fills present.first_maker and makers, where a task needs another one only for the
+ * order. */
+int situation_find_makers(struct loader *loader);
 /* Once run, states and definition are loaded: marks, evidence, the decision. */
 int situation_decide(struct loader *l);
 

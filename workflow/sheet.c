@@ -557,7 +557,8 @@ static void sort_used(const struct foreach_key *key, const bool *used, uint32_t 
         if (!used[c])
             continue;
         uint32_t at = n++;
-        for (; at && str_compare(key->columns[order[at - 1]], key->columns[c]) > 0; at--)
+        for (; at && str_compare(key->columns[order[at - 1]], key->columns[c]) > 0;
+             at--)
             order[at] = order[at - 1];
         order[at] = c;
     }

@@ -67,6 +67,67 @@ touch go ready
 exits 0 cairn resume
 is "$(tr '\n' ' ' <log)" 'dir ' 'it alone ran'
 
+# What such a task made, and the other one has read: it runs again together with it.
+mkdir build && cd build || exit 1
+cat >w.yaml <<'END'
+name: build
+tasks:
+  header:
+    foreach: {n: [1, 2]}
+    inputs: ["v$n"]
+    run: 'mkdir -p gen; echo "int v$n = $(cat v$n);" >gen/$n.h; echo header $n >>log'
+    outputs: ["gen/$n.h"]
+  all: {needs: [header], run: 'echo all >>log'}
+  cc:
+    foreach: {n: [1, 2]}
+    needs: [{task: all, order: true}]
+    run: 'cat gen/$n.h >$n.o; echo "$n.o: ./x/../gen//$n.h" >$n.d; echo cc $n >>log'
+    outputs: ["$n.o"]
+    depfile: "$n.d"
+  link: {needs: [cc], run: 'cat 1.o 2.o >prog; echo link >>log', outputs: [prog]}
+END
+sed -i 's/\$n/${n}/g' w.yaml
+sed -i 's/inputs: \[.*/inputs: ["v${{ n }}"]/; /outputs\|depfile/s/${n}/${{ n }}/g' w.yaml
+mkdir x
+echo 1 >v1
+echo 1 >v2
+exits 0 cairn run w.yaml -j1
+echo 2 >v2
+: >log
+is "$(planned)" 'header[n=2] all cc[n=2] link' 'who has read it runs again'
+exits 0 cairn explain 'cc[n=2]'
+says 'header[n=2], which it needs, runs again'
+exits 0 cairn resume -j1
+is "$(tr '\n' ' ' <log)" 'header 2 all cc 2 link ' 'in the same run'
+is "$(cat prog)" "$(cat gen/1.h gen/2.h)" 'what is made of it is new, too'
+exits 0 cairn resume
+says 'nothing to do' 'and nothing is left'
+# Killed between the two.
+sed -i 's/echo all >>log/&; test ! -e stop || { touch at; sleep 20; }/' w.yaml
+touch stop
+echo 3 >v1
+cairn resume -j1 >killed 2>&1 &
+pid=$!
+ok 'it runs' wait_for 20 test -e at
+kill -KILL $pid
+wait $pid 2>/dev/null
+rm stop
+exits 0 cairn resume -j1
+is "$(cat prog)" "$(cat gen/1.h gen/2.h)" 'and after a kill'
+# Outputs that are a directory; what must not run twice is asked about.
+cat >tree.yaml <<'END'
+name: tree
+tasks:
+  make: {inputs: [v1], run: 'mkdir -p tree; cp v1 tree/a', outputs: [tree]}
+  pay: {needs: {task: make, order: true}, once: true, inputs: [tree/a], run: 'echo pay >>paid'}
+END
+exits 0 cairn run tree.yaml
+echo 4 >v1
+run cairn resume
+says 'pay' 'it is asked about'
+is "$(cat paid)" pay 'and has not run twice'
+cd .. || exit 1
+
 # A group, a part, a handler; values are refused.
 cat >group.yaml <<'END'
 name: group
