@@ -59,7 +59,8 @@ bool task_def_wants_group(const struct definition *d, const struct task_def *def
     bool wants = false;
     for (uint32_t i = 0; i < def->n_needs && def->when == WHEN_SUCCESS && !wants; i++) {
         const struct need *need = &def->needs[i];
-        wants = need->open || (!need->bindings && d->defs[need->target].n_foreach);
+        bool group = need->open || (!need->bindings && d->defs[need->target].n_foreach);
+        wants = group && !need->soft;
     }
     return wants;
 }

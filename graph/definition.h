@@ -90,6 +90,7 @@ struct need {
                      empty; 0: none is open */
     bool order; /* it has to end first, and that is all: its values cannot be used, and
                      when it runs again the task does not */
+    bool soft;  /* however it ends will do; only with WHEN_SUCCESS */
     struct position at;
 };
 
@@ -124,6 +125,7 @@ struct task_def {
     bool once, finally;
     bool needs_all;   /* members of groups that their condition excluded keep it
                          from running, as if they were needed one by one */
+    bool may_fail;    /* its failure stops nothing, nor does the run fail for it */
     bool parallel;    /* TASK_CALL: may run beside other callbacks */
     bool apart;       /* its stderr is kept apart from its stdout */
     struct str check; /* text for `side_shell`; "": none */

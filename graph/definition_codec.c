@@ -114,10 +114,14 @@ static void put_open_keys(struct buf *out, const struct task_def *def)
         buf_byte(out, def->needs[i].open);
 }
 
+/* What a need is, beside what is needed. SOFT: since version 6. */
+enum { NEED_ORDER = 1, NEED_SOFT = 2 };
+
 static void put_order(struct buf *out, const struct task_def *def)
 {
     for (uint32_t i = 0; i < def->n_needs; i++)
-        buf_byte(out, def->needs[i].order);
+        buf_byte(out, (uint8_t)((def->needs[i].order ? NEED_ORDER : 0) |
+                                (def->needs[i].soft ? NEED_SOFT : 0)));
 }
 
 static void put_columns(struct buf *out, const struct task_def *def)
@@ -240,12 +244,14 @@ static void put_task(struct buf *out, const struct task_def *def, unsigned versi
  * version that brings what it does not use. */
 static unsigned version_of_task(const struct task_def *def)
 {
-    bool sheet = false, open = false;
+    bool sheet = false, open = false, soft = false;
     for (uint32_t k = 0; k < def->n_foreach; k++)
         sheet |= def->foreach[k].source == FOREACH_SHEET;
-    for (uint32_t j = 0; j < def->n_needs; j++)
+    for (uint32_t j = 0; j < def->n_needs; j++) {
         open |= def->needs[j].open != 0;
-    if (def->retry.cap_ms || def->retry.on)
+        soft |= def->needs[j].soft;
+    }
+    if (def->retry.cap_ms || def->retry.on || soft || def->may_fail)
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)
@@ -493,8 +499,13 @@ static uint8_t get_byte(struct decoder *d, uint32_t most)
 
 static void get_order(struct decoder *d, struct task_def *def)
 {
-    for (uint32_t i = 0; i < def->n_needs && !has_failed(d); i++)
-        def->needs[i].order = get_byte(d, 1) == 1;
+    for (uint32_t i = 0; i < def->n_needs && !has_failed(d); i++) {
+        uint8_t bits =
+            get_byte(d, d->version < 6 ? NEED_ORDER : NEED_ORDER | NEED_SOFT);
+        def->needs[i].order = bits & NEED_ORDER;
+        def->needs[i].soft = bits & NEED_SOFT;
+        fail_unless(d, !def->needs[i].soft || def->when == WHEN_SUCCESS);
+    }
 }
 
 static void get_columns(struct decoder *d, struct task_def *def)
@@ -647,6 +658,7 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
     fail_unless(d, def->own_params || def->n_params == 0);
     fail_unless(d, d->version >= 4 || (!def->needs_all && !def->apart));
+    fail_unless(d, d->version >= 6 || !def->may_fail);
 }
 
 /* A text that the task does not have is empty, not NULL. */

@@ -12,8 +12,8 @@
  *              members whose files or values it is given, in their order
  *
  * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
- * once, undo, finally, needs_all, needs that are only for the order, what a check warns
- * of, and the order of needs do not
+ * once, undo, finally, needs_all, may_fail, needs that are only for the order, whether a
+ * need is soft, what a check warns of, and the order of needs do not
  * count; nor does that of foreach values, but for whom they put files in order.
  *
  * Fingerprints are never stored: they are computed of the definition that a run has

@@ -485,6 +485,7 @@ void graph_release(struct graph *graph)
     free(graph->needs);
     free(graph->dependent_start);
     free(graph->dependents);
+    free(graph->soft);
     free(graph->order);
     free(graph->height);
     arena_release(&graph->arena);
@@ -659,6 +660,19 @@ static int fill_needs(struct building *b)
     return rc;
 }
 
+/* Room for the bits, where a need has one. */
+static int find_soft_needs(struct graph *graph, struct cairn_error *error)
+{
+    const struct definition *d = graph->definition;
+    bool any = false;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        for (uint32_t j = 0; j < d->defs[i].n_needs && !any; j++)
+            any = d->defs[i].needs[j].soft;
+    if (any)
+        graph->soft = malloc(graph->n_edges ? graph->n_edges : 1);
+    return any && !graph->soft ? error_nomem(error) : 0;
+}
+
 /* Dependents are needs turned round: a counting sort. dependent_start is used one place
  * ahead while filling, so that it ends up right without a second array. */
 static void fill_users(struct graph *graph)
@@ -669,8 +683,13 @@ static void fill_users(struct graph *graph)
     for (uint32_t i = 2; i <= graph->n_nodes + 1; i++)
         start[i] += start[i - 1];
     for (uint32_t node = 0; node < graph->n_nodes; node++)
-        for (uint32_t e = graph->need_start[node]; e < graph->need_start[node + 1]; e++)
-            graph->dependents[start[graph->needs[e] + 1]++] = node;
+        for (uint32_t e = graph->need_start[node]; e < graph->need_start[node + 1];
+             e++) {
+            uint32_t at = start[graph->needs[e] + 1]++;
+            graph->dependents[at] = node;
+            if (graph->soft)
+                graph->soft[at] = graph_need_is_soft(graph, node, e);
+        }
     assert(start[0] == 0 && start[graph->n_nodes] == graph->n_edges);
 }
 
@@ -747,6 +766,8 @@ int graph_build(struct graph *graph, const struct definition *definition,
         rc = fill_needs(&b);
     parts_release(&b.parts);
     buf_release(&b.scratch);
+    if (!rc)
+        rc = find_soft_needs(&g, error);
     if (!rc) {
         fill_users(&g);
         rc = sort_nodes(&g, error);

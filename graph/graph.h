@@ -25,6 +25,8 @@ struct graph {
     uint32_t n_parts;  /* barriers of parts, the last nodes */
     uint32_t *need_start, *needs;
     uint32_t *dependent_start, *dependents;
+    uint8_t *soft;    /* [n_edges] of dependents: it does not matter to that one how the
+                      node ends; NULL: of none */
     uint32_t *order;  /* [n_nodes] topological, stable */
     uint32_t *height; /* [n_nodes] longest way to an end, in tasks: the critical path */
     struct arena arena;
@@ -61,6 +63,17 @@ static inline bool graph_need_is_order(const struct graph *graph, uint32_t node,
 {
     return !graph_is_barrier(graph, node) &&
            graph_def(graph, node)->needs[edge - graph->need_start[node]].order;
+}
+/* However the need ends will do; and the same of an edge of graph->dependents. */
+static inline bool graph_need_is_soft(const struct graph *graph, uint32_t node,
+                                      uint32_t edge)
+{
+    return graph->soft && !graph_is_barrier(graph, node) &&
+           graph_def(graph, node)->needs[edge - graph->need_start[node]].soft;
+}
+static inline bool graph_dependent_is_soft(const struct graph *graph, uint32_t edge)
+{
+    return graph->soft && graph->soft[edge];
 }
 /* Is one of the tasks that need `node`, directly or through its group, such a task? */
 bool graph_any_dependent(const struct graph *graph, uint32_t node,

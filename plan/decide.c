@@ -35,7 +35,8 @@ bool failure_has_handler(const struct graph *graph, uint32_t task,
                          const void *context)
 {
     struct handler_search search = {graph, is, context};
-    return graph_any_dependent(graph, task, is_such_handler, &search);
+    return graph_def(graph, task)->may_fail ||
+           graph_any_dependent(graph, task, is_such_handler, &search);
 }
 
 struct recorded_outcomes {
@@ -106,7 +107,8 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
     for (uint32_t task = 0; task < g->n_tasks; task++) {
         bool stays = j->out->fate[task] & FATE_FAILED &&
                      !failure_has_handler(g, task, is_sure_to_complete, j);
-        if (!(j->out->fate[task] & FATE_RISK) && !stays)
+        bool risk = j->out->fate[task] & FATE_RISK && !graph_def(g, task)->may_fail;
+        if (!risk && !stays)
             continue;
         bool last = ++n > MANY || stays;
         memset(marked, 0, g->n_nodes);
@@ -162,6 +164,18 @@ static uint32_t maker_with(const struct judge *j, uint32_t task, uint16_t bits)
     return NODE_NONE;
 }
 
+/* To who needs it. After a soft need the task runs however that has ended, so it makes
+ * no difference whether it does. */
+static uint16_t fate_of_need(const struct judge *j, uint32_t node, uint32_t edge)
+{
+    const struct graph *g = j->in->graph;
+    uint16_t fate = j->out->fate[g->needs[edge]];
+    if (!graph_need_is_soft(g, node, edge))
+        return fate;
+    return (fate & (FATE_OPEN | FATE_TURNED)) |
+           (fate & (FATE_WILL | FATE_MAY) ? FATE_WILL : 0);
+}
+
 /* All bits of what a task needs; in *anew of what makes it run again with it. */
 static uint16_t fate_of_needs(const struct judge *j, uint32_t task, uint16_t *anew)
 {
@@ -169,9 +183,10 @@ static uint16_t fate_of_needs(const struct judge *j, uint32_t task, uint16_t *an
     bool all = task_def_needs_all(g->definition, graph_def(g, task));
     uint16_t fate = 0;
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++) {
-        fate |= j->out->fate[g->needs[e]];
+        uint16_t need = fate_of_need(j, task, e);
+        fate |= need;
         if (!graph_need_is_order(g, task, e))
-            *anew |= j->out->fate[g->needs[e]] & FATE_ANEW;
+            *anew |= need & FATE_ANEW;
     }
     uint32_t maker = maker_with(j, task, FATE_ANEW);
     if (maker != NODE_NONE)
@@ -201,13 +216,14 @@ static uint32_t need_with(const struct judge *j, uint32_t node, uint16_t bits)
 {
     const struct graph *g = j->in->graph;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
-        if (j->out->fate[g->needs[e]] & bits && !graph_need_is_order(g, node, e))
+        if (fate_of_need(j, node, e) & bits && !graph_need_is_order(g, node, e))
             return g->needs[e];
-    uint32_t maker = graph_is_barrier(g, node) ? NODE_NONE : maker_with(j, node, bits);
+    bool reads = bits & FATE_ANEW && !graph_is_barrier(g, node);
+    uint32_t maker = reads ? maker_with(j, node, bits) : NODE_NONE;
     if (maker != NODE_NONE)
         return maker;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
-        if (j->out->fate[g->needs[e]] & bits)
+        if (fate_of_need(j, node, e) & bits)
             return g->needs[e];
     return NODE_NONE;
 }

@@ -51,14 +51,14 @@
 #include "runs/marks.h"
 
 /* Handlers: a failure is handled by a task that needs the failed one (or its group)
- * with `when: failed`, once that has completed. The same for what is planned and for
+ * with `when: failed`, once that has completed; that of a task that may fail by itself. The same for what is planned and for
  * what runs. This one runs only after failures. */
 static inline bool task_is_handler(const struct task_def *def)
 {
     return def->when == WHEN_FAILED;
 }
 
-/* Is there a handler of the task's failure for which `is` holds? */
+/* May the task fail, or is there a handler of its failure for which `is` holds? */
 bool failure_has_handler(const struct graph *graph, uint32_t task,
                          bool (*is)(const void *context, uint32_t handler),
                          const void *context);

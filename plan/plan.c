@@ -530,7 +530,9 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_NEED_SKIPPED:
         return describe_need(plan, task, arena);
     case CAIRN_REASON_HANDLED:
-        return "it failed, and a task with `when: failed` handled it";
+        return graph_def(&plan->workflow->graph, task)->may_fail
+                   ? "it failed, which it may (`may_fail`)"
+                   : "it failed, and a task with `when: failed` handled it";
     case CAIRN_REASON_ASKED:
         return "it was asked to run again";
     case CAIRN_REASON_NOT_CHOSEN:

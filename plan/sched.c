@@ -300,9 +300,12 @@ static bool wants_all(const struct graph *g, uint32_t task)
 }
 
 /* What the end of something that it needs is to `dependent`. */
-static uint8_t flag_of(const struct graph *g, uint8_t end, uint32_t dependent)
+static uint8_t flag_of(const struct graph *g, uint8_t end, uint32_t dependent,
+                       bool soft)
 {
     bool group = graph_is_barrier(g, dependent);
+    if (soft)
+        return 0;
     switch ((enum sched_end_class)end) {
     case END_MET:
         return group ? NEED_MET : 0;
@@ -427,7 +430,7 @@ static void give_up_dependents(struct propagation *r, uint32_t barrier)
          e++) {
         uint32_t dependent = g->dependents[e];
         if (graph_def(g, dependent)->when != WHEN_SUCCESS ||
-            !(lost || wants_all(g, dependent)))
+            graph_dependent_is_soft(g, e) || !(lost || wants_all(g, dependent)))
             continue;
         note_cause(r->s, dependent, barrier, NEED_BAD);
         look_at_task(r, dependent);
@@ -454,7 +457,8 @@ static void notify_dependents(struct propagation *r, uint32_t node)
     s->flags[node] |= over ? 0 : TOLD;
     for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1]; e++) {
         uint32_t dependent = g->dependents[e];
-        uint8_t flag = flag_of(g, s->end[node], dependent);
+        uint8_t flag =
+            flag_of(g, s->end[node], dependent, graph_dependent_is_soft(g, e));
         bool first = is_first_loss(s->flags[dependent], flag);
         assert(s->waiting[dependent] > 0);
         note_cause(s, dependent, node, flag);
@@ -617,7 +621,8 @@ static void count_needs(struct sched *s, uint32_t node)
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
         uint32_t need = g->needs[e];
         s->waiting[node] += is_open(s, need);
-        note_cause(s, node, need, flag_of(g, s->end[need], node));
+        note_cause(s, node, need,
+                   flag_of(g, s->end[need], node, graph_need_is_soft(g, node, e)));
     }
 }
 

@@ -373,6 +373,8 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("commands"), NAME("run")},
                  {NAME("dir"), NAME("cwd")},
                  {NAME("requires"), NAME("needs")},
+                 {NAME("optional"), NAME("soft")},
+                 {NAME("weak"), NAME("soft")},
                  {NAME("exit_codes"), NAME("on")},
                  {NAME("when"), NAME("on")},
                  {NAME("max_delay"), NAME("cap")},
@@ -412,6 +414,10 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
 #define SHEET "a task for each row of a sheet is `foreach: {csv: FILE, key: COLUMN}`"
 #define LOOP "write `foreach: {item: [a, b]}`; `run` has it as \"$item\""
 
+#define MAY_FAIL                                                                       \
+    "write `may_fail: true`; what is to run after it all the same needs it as {task: " \
+    "NAME, soft: true}"
+
 #define SCHEDULE \
     "cairn starts nothing by itself: call `cairn run FILE` from cron or a timer"
 
@@ -433,15 +439,11 @@ static const char *other_way(struct str word, bool task)
         struct str word;
         const char *in_task, *at_top; /* NULL: nothing is known */
     } ways[] = {
-        {NAME("continue-on-error"),
-         "to continue after failures: `on_failure: continue` at the top level; for one "
-         "command: `run: CMD || true`",
-         "write `on_failure: continue`"},
-        {NAME("ignore_errors"), "for one command: `run: CMD || true`", NULL},
-        {NAME("allow_failure"),
-         "to continue after failures: `on_failure: continue` at the top level; for one "
-         "command: `run: CMD || true`",
-         "write `on_failure: continue`"},
+        {NAME("continue-on-error"), MAY_FAIL, "write `on_failure: continue`"},
+        {NAME("ignore_errors"), MAY_FAIL, NULL},
+        {NAME("ignore_error"), MAY_FAIL, NULL},
+        {NAME("allow_failure"), MAY_FAIL, "write `on_failure: continue`"},
+        {NAME("continue_on_error"), MAY_FAIL, "write `on_failure: continue`"},
         {NAME("timeout-minutes"), "write `timeout: 10m`",
          "write `deadline: 10m`, or `timeout: 10m` in a task"},
         {NAME("timeout_minutes"), "write `timeout: 10m`",

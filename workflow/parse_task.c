@@ -415,6 +415,12 @@ static int read_needs_all(struct parser *p, struct task_def *def,
     return expect_bool(p, node, "`needs_all`", &def->needs_all);
 }
 
+static int read_may_fail(struct parser *p, struct task_def *def,
+                         const struct node *node)
+{
+    return expect_bool(p, node, "`may_fail`", &def->may_fail);
+}
+
 static int read_once(struct parser *p, struct task_def *def, const struct node *node)
 {
     return expect_bool(p, node, "`once`", &def->once);
@@ -518,6 +524,7 @@ enum {
     LOST_CLAIMS,
     STDERR,
     NEEDS_ALL,
+    MAY_FAIL,
     NEEDS,
     KEYS
 };
@@ -559,6 +566,7 @@ static const struct {
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, read_lost_claims},
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
     [NEEDS_ALL] = {NAME("needs_all"), ALL, read_needs_all},
+    [MAY_FAIL] = {NAME("may_fail"), ALL, read_may_fail},
     [NEEDS] = {NAME("needs"), ALL, NULL}, /* read_needs, when all tasks are there */
 };
 

@@ -191,19 +191,26 @@ static int cut_pieces(struct need_reading *r)
     return rc ? out_of_memory(r->p) : 0;
 }
 
-/* {task: TASK, order: true}; r->node becomes that of the text. */
-static int read_ordered(struct need_reading *r)
+/* {task: TASK, order: true, soft: true}; r->node becomes that of the text. */
+static int read_need_map(struct need_reading *r)
 {
-    enum { TASK, ORDER, COUNT };
-    static const struct str names[COUNT] = {NAME("task"), NAME("order")};
+    enum { TASK, ORDER, SOFT, COUNT };
+    static const struct str names[COUNT] = {NAME("task"), NAME("order"), NAME("soft")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `needs`", {NULL, 0}};
     int rc = expect_keys(r->p, r->node, where, names, found, COUNT);
     if (!rc && !found[TASK])
         rc = diagnose(&r->p->diagnostic, r->node->at,
-                      "a need is a task, or {task: NAME, order: true}");
+                      "a need is a task, or {task: NAME, order: true}, or soft: true");
     if (!rc && found[ORDER])
         rc = expect_bool(r->p, found[ORDER]->next, "`order`", &r->need->order);
+    if (!rc && found[SOFT])
+        rc = expect_bool(r->p, found[SOFT]->next, "`soft`", &r->need->soft);
+    if (!rc && r->need->soft && r->def->when != WHEN_SUCCESS)
+        rc = diagnose(&r->p->diagnostic, found[SOFT]->at,
+                      "a soft need is for a task that runs after success: `when` of "
+                      "task `%.*s` says already after what it runs",
+                      SHOWN(r->def->id));
     if (!rc)
         r->node = found[TASK]->next;
     return rc;
@@ -211,7 +218,7 @@ static int read_ordered(struct need_reading *r)
 
 static int read_need(struct need_reading *r)
 {
-    int rc = r->node->kind == NODE_MAP ? read_ordered(r) : 0;
+    int rc = r->node->kind == NODE_MAP ? read_need_map(r) : 0;
     if (!rc)
         rc = expect_filled(r->p, r->node, "a need", &r->text);
     if (rc)
@@ -483,6 +490,8 @@ static void warn_of_needs(struct parser *p, const struct task_def *def)
 {
     for (uint32_t i = 0; i < def->n_needs; i++) {
         const struct task_def *need = &p->out->defs[def->needs[i].target];
+        if (def->needs[i].soft)
+            continue;
         if (str_equal(need->condition, STR("false")))
             parse_warn(
                 p, def->needs[i].at,
@@ -572,7 +581,8 @@ static int look_for_doubtful(struct parser *p)
 /* ---- Lists that tasks make ---- */
 
 /* The whole task, which has no foreach; one that is needed already stays as it is. */
-static int add_need(struct parser *p, struct task_def *def, uint32_t target, bool order)
+static int add_need(struct parser *p, struct task_def *def, uint32_t target, bool order,
+                    bool soft)
 {
     if (needs_def(def, target))
         return 0;
@@ -585,6 +595,7 @@ static int add_need(struct parser *p, struct task_def *def, uint32_t target, boo
     needs[def->n_needs++] = (struct need){.text = p->out->defs[target].id,
                                           .target = target,
                                           .order = order,
+                                          .soft = soft,
                                           .at = def->at};
     def->needs = needs;
     return 0;
@@ -663,7 +674,7 @@ static int add_needs_of_lists(struct parser *p)
                 continue;
             rc = check_maker(p, i, spec.task, &target);
             if (!rc)
-                rc = add_need(p, &d->defs[i], target, true);
+                rc = add_need(p, &d->defs[i], target, true, false);
         }
     for (uint32_t i = 0; i < d->n_defs && !rc; i++)
         for (uint32_t j = 0, n = d->defs[i].n_needs; j < n && !rc; j++) {
@@ -674,7 +685,7 @@ static int add_needs_of_lists(struct parser *p)
                 if (foreach_is_made(&group->foreach[k]) &&
                     list_spec_read(group->foreach[k].spec, &spec))
                     rc = add_need(p, &d->defs[i], map_get(&d->by_id, spec.task),
-                                  need.order);
+                                  need.order, need.soft);
         }
     return rc;
 }

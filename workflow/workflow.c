@@ -368,10 +368,13 @@ static int copy_needs(struct definition *d, struct task_def *def,
                       const struct cairn_task *task, struct cairn_error *error)
 {
     uint32_t n_needs = count_texts(task->needs);
-    uint32_t n = n_needs + count_texts(task->after);
+    uint32_t n_after = n_needs + count_texts(task->after);
+    uint32_t n = n_after + count_texts(task->soft);
     def->needs = arena_take(&d->arena, n, sizeof *def->needs);
     for (uint32_t i = 0; def->needs && i < n; i++) {
-        const char *id = i < n_needs ? task->needs[i] : task->after[i - n_needs];
+        const char *id = i < n_needs   ? task->needs[i]
+                         : i < n_after ? task->after[i - n_needs]
+                                       : task->soft[i - n_after];
         uint32_t target = map_get(&d->by_id, str_of(id));
         if (target == MAP_NONE)
             return error_set(error, CAIRN_EWORKFLOW,
@@ -379,7 +382,8 @@ static int copy_needs(struct definition *d, struct task_def *def,
                              (int)def->id.len, def->id.ptr, id);
         def->needs[i] = (struct need){.text = arena_str(&d->arena, str_of(id)),
                                       .target = target,
-                                      .order = i >= n_needs};
+                                      .order = i >= n_needs && i < n_after,
+                                      .soft = i >= n_after};
     }
     def->n_needs = n;
     return 0;
@@ -488,6 +492,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                              .retry = {.max = task->retries, .factor_permille = 1000},
                              .pool = UINT32_MAX,
                              .priority = task->priority,
+                             .may_fail = task->may_fail,
                              .members = 1};
     def->id = arena_str(&d->arena, str_of(task->id));
     copy_command(d, def, task);

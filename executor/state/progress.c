@@ -371,6 +371,9 @@ void settle_ending(struct engine *e, struct ending *ending)
             hold_for_retry(e, ending);
             return;
         }
+        if (graph_def(e->request.graph, ending->row.task)->may_fail)
+            buf_format(&ending->text, "%sit may fail: the run goes on",
+                       ending->text.size ? "; " : "");
     }
     settle_for_good(e, ending);
 }

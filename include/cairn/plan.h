@@ -38,7 +38,8 @@ enum cairn_reason {
     CAIRN_REASON_UNKNOWN,      /* its outcome must be decided (cairn_resolve) */
     CAIRN_REASON_EXCLUDED,     /* its condition is not met */
     CAIRN_REASON_NEED_SKIPPED, /* `cause`, which it needs, does not complete */
-    CAIRN_REASON_HANDLED,    /* it failed, and a task with `when: failed` handled it */
+    CAIRN_REASON_HANDLED,    /* it failed, and a task with `when: failed` handled it, or
+                                it may fail */
     CAIRN_REASON_ADOPTED,    /* its process outlived the run, and is adopted */
     CAIRN_REASON_ASKED,      /* it was named as one that runs again */
     CAIRN_REASON_NOT_CHOSEN, /* it would run, but was not chosen, nor does a chosen one

@@ -91,6 +91,8 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     const char *description;  /* for people; a change of it changes nothing */
     const char *const *after; /* as needs, but only for the order: when one of them runs
                                  again, this task does not */
+    const char *const *soft;  /* as needs, but it runs however these have ended */
+    bool may_fail; /* its failure stops nothing, and the run does not fail for it */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

@@ -225,7 +225,7 @@ while IFS='|' read -r key meant; do
 done <<'END'
 if: always()|`when: always`
 if: failure()|`when: failed`
-continue-on-error: true|on_failure: continue
+continue-on-error: true|may_fail: true
 timeout-minutes: 10|`timeout: 10m`
 uses: actions/checkout|write the command under `run`
 steps: []|make a task of each with `needs`
@@ -248,7 +248,7 @@ loop: [1]|`foreach: {item: [a, b]}`
 samplesheet: x.csv|`foreach: {csv: FILE, key: COLUMN}`
 foreach: {a: {csv: x, header: [a]}}|did you mean `columns`?
 foreach: {csv: x, key: a, filter: b}|did you mean `where`?
-retries: {on: [1], max: 2}|did you mean `on_exit`?
+retries: {max_delay: 9s, max: 2}|did you mean `cap`?
 name: x|a task is named by its key
 working-directory: x|`cwd`
 END

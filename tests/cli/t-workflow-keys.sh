@@ -411,6 +411,22 @@ tasks: {c: {run: "true", needs: {task: b, order: true}}, a: {run: echo a >>log},
 key need_order.order "$orders" \
     'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: false}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
     'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'
+key need_order.soft go \
+    'exit 1 b' 'on_failure: continue
+tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a, soft: true}]}}' \
+    'exit 1' 'on_failure: continue
+tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a, soft: false}]}}'
+default need_order.soft go \
+    'exit 1' 'on_failure: continue
+tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a}]}}' \
+    'exit 1 b' 'on_failure: continue
+tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a, soft: true}]}}'
+key task.may_fail go \
+    'exit 0 b' 'tasks: {a: {run: exit 1, may_fail: true}, b: {run: sleep 0.1; echo b >>log}}' \
+    'exit 1 b' 'tasks: {a: {run: exit 1, may_fail: false}, b: {run: sleep 0.1; echo b >>log}}'
+default task.may_fail go \
+    'exit 1 b' 'tasks: {a: {run: exit 1}, b: {run: sleep 0.1; echo b >>log}}' \
+    'exit 0 b' 'tasks: {a: {run: exit 1, may_fail: true}, b: {run: sleep 0.1; echo b >>log}}'
 default need_order.order "$orders" \
     'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
     'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'

@@ -30,6 +30,7 @@ void change_own_params(struct making *m);
 void change_param_added(struct making *m);
 void change_if(struct making *m);
 void change_when(struct making *m);
+void change_may_fail(struct making *m);
 void change_gate(struct making *m);
 void change_secrets(struct making *m);
 void change_outputs(struct making *m);
@@ -37,6 +38,7 @@ void change_inputs(struct making *m);
 
 /* change_graph.c */
 void change_need_added(struct making *m);
+void change_need_soft(struct making *m);
 void change_need_removed(struct making *m);
 void change_task_added(struct making *m);
 void change_task_removed(struct making *m);

@@ -88,6 +88,18 @@ void change_when(struct making *m)
         def->when = (enum when)((def->when + 1 + rng_below(m->rng, 2)) % 3);
 }
 
+static bool has_failed(const struct def *def)
+{
+    return def->fails || def->gate == GATE_BAD;
+}
+
+void change_may_fail(struct making *m)
+{
+    struct def *def = picked(m, rng_one_in(m->rng, 4) ? NULL : has_failed);
+    if (def)
+        def->may_fail = !def->may_fail;
+}
+
 static bool has_gate(const struct def *def)
 {
     return def->gate != GATE_NONE;

@@ -13,10 +13,21 @@ void change_need_added(struct making *m)
         if (other->removed || other->finally || def->finally || def_needs(def, target))
             continue;
         def->element[def->n_needs] = false;
+        def->soft[def->n_needs] = rng_one_in(m->rng, 3);
         def->needs[def->n_needs++] = target;
         m->change->made = true;
         return;
     }
+}
+
+/* It was needed in one way, and is in the other. */
+void change_need_soft(struct making *m)
+{
+    struct def *def = picked(m, has_needs);
+    uint32_t i = def ? rng_below(m->rng, def->n_needs) : 0;
+    m->change->made = def && def->needs[i] != def->input_of;
+    if (m->change->made)
+        def->soft[i] = !def->soft[i];
 }
 
 static void drop_need(struct def *def, uint32_t target)
@@ -27,6 +38,7 @@ static void drop_need(struct def *def, uint32_t target)
         def->n_needs--;
         def->needs[i] = def->needs[def->n_needs];
         def->element[i] = def->element[def->n_needs];
+        def->soft[i] = def->soft[def->n_needs];
         break;
     }
     if (def->condition_need == target && def->condition > COND_MEMBER)

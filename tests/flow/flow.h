@@ -53,6 +53,7 @@ struct def {
     bool removed, finally;
     uint32_t needs[NEEDS_MAX], n_needs;      /* indexes of earlier ones */
     bool element[NEEDS_MAX];                 /* element-wise need */
+    bool soft[NEEDS_MAX];                    /* see def_is_soft */
     uint32_t member[MEMBERS_MAX], n_members; /* values of its foreach; 0: none */
     bool sided;                              /* the foreach has another key, `side` */
     uint32_t told_member, told;              /* of a sheet: that value has this cell */
@@ -70,7 +71,7 @@ struct def {
     enum when when;
     enum gate gate;
     uint32_t gate_version, undo; /* undo: version, 0 none */
-    bool undo_fails, fails;
+    bool undo_fails, fails, may_fail;
     uint32_t flaky, retries; /* fails so many times first */
     uint32_t timeout_s, pool, sleep_ms;
     int32_t priority;
@@ -118,9 +119,12 @@ bool def_has_sheet(const struct workflow *w, const struct def *def);
 uint32_t def_cell(const struct def *def, uint32_t member);
 /* Does it want success of a group, or of a part of one? */
 bool def_wants_group(const struct workflow *w, const struct def *def);
+/* However that need has ended will do: where it does not ask for more. */
+bool def_is_soft(const struct def *def, uint32_t i);
 /* Is `need` needed by `task` directly? */
-bool task_needs(const struct workflow *w, const struct task *task,
-                const struct task *need);
+enum need { NEED_NOT, NEED_SOFT, NEED_HARD };
+enum need task_needs(const struct workflow *w, const struct task *task,
+                     const struct task *need);
 
 /* ---- write.c: as YAML ---- */
 

@@ -35,6 +35,7 @@ void def_make_needs(struct workflow *w, uint32_t index, struct rng *rng)
             continue;
         def->element[def->n_needs] =
             covers(&w->defs[target], def) && !rng_one_in(rng, 3);
+        def->soft[def->n_needs] = rng_one_in(rng, 4);
         def->needs[def->n_needs++] = target;
     }
 }
@@ -73,6 +74,7 @@ void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
     if (def->n_needs && rng_one_in(rng, 5))
         def->when = rng_one_in(rng, 2) ? WHEN_FAILED : WHEN_ALWAYS;
     def->fails = rng_one_in(rng, 9);
+    def->may_fail = rng_one_in(rng, def->fails ? 2 : 8);
     if (rng_one_in(rng, 5))
         def->gate = rng_one_in(rng, 4) ? GATE_BAD : GATE_EXIT + rng_below(rng, 3);
 }
@@ -94,6 +96,8 @@ void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
     def->input_of = NONE;
     if (def->input && need != NONE && w->defs[need].output && !def->finally)
         def->input_of = need;
+    for (uint32_t i = 0; i < def->n_needs; i++) /* without its file it cannot start */
+        def->soft[i] &= def->needs[i] != def->input_of;
     def->undo = rng_one_in(rng, 5) ? 1 : 0;
     def->retries = rng_one_in(rng, 6) ? 1 : 0;
     def->timeout_s = rng_one_in(rng, 6) ? 300 : 0;
@@ -179,20 +183,26 @@ bool def_wants_group(const struct workflow *w, const struct def *def)
     bool wants = false;
     for (uint32_t i = 0; i < def->n_needs; i++) {
         const struct def *need = &w->defs[def->needs[i]];
-        wants |= need->n_members && (need->sided || !def->element[i]);
+        wants |= need->n_members && (need->sided || !def->element[i]) &&
+                 !def_is_soft(def, i);
     }
     return wants && def->when == WHEN_SUCCESS;
 }
 
-bool task_needs(const struct workflow *w, const struct task *task,
-                const struct task *need)
+bool def_is_soft(const struct def *def, uint32_t i)
+{
+    return def->soft[i] && def->when == WHEN_SUCCESS;
+}
+
+enum need task_needs(const struct workflow *w, const struct task *task,
+                     const struct task *need)
 {
     const struct def *def = &w->defs[task->def];
     for (uint32_t i = 0; i < def->n_needs; i++)
         if (def->needs[i] == need->def &&
             (!def->element[i] || need->member == task->member))
-            return true;
-    return false;
+            return def_is_soft(def, i) ? NEED_SOFT : NEED_HARD;
+    return NEED_NOT;
 }
 
 bool def_has_sheet(const struct workflow *w, const struct def *def)

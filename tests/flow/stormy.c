@@ -25,9 +25,9 @@ static void make_storm(struct workflow *w, uint32_t index, struct rng *rng)
 
 static void calm(struct def *def)
 {
-    def->fails = false;
+    def->fails &= def->may_fail;
     def->when = WHEN_SUCCESS;
-    if (def->gate == GATE_BAD)
+    if (def->gate == GATE_BAD && !def->may_fail)
         def->gate = GATE_WARN;
 }
 
@@ -38,8 +38,10 @@ static void make_failing(struct workflow *w, struct rng *rng)
     struct def *def = workflow_add(w, rng);
     def->n_members = 0;
     def->sided = false;
-    for (uint32_t i = 0; i < index; i++)
+    for (uint32_t i = 0; i < index; i++) {
+        def->soft[def->n_needs] = rng_one_in(rng, 4);
         def->needs[def->n_needs++] = i;
+    }
     make_storm(w, index, rng);
     calm(def);
     def->condition = COND_NONE;
@@ -56,6 +58,7 @@ static void make_behind(struct workflow *w, uint32_t failing, bool handled,
     struct def *def = workflow_add(w, rng);
     bool handler = handled && index == failing + 1;
     uint32_t near = failing + rng_below(rng, index - failing);
+    def->soft[def->n_needs] = !handler && rng_one_in(rng, 3);
     def->needs[def->n_needs++] = handler ? failing : near;
     if (!handler && failing > 0 && rng_one_in(rng, 3))
         def->needs[def->n_needs++] = rng_below(rng, failing);

@@ -195,7 +195,7 @@ static bool needs_are_certain(const struct graph_test *g, uint32_t at,
 {
     for (uint32_t k = 0; k < at; k++) {
         const struct verdict *v = plan_find(&g->plan, g->tasks.task[k].id);
-        if (!v || !task_needs(&g->w, &g->tasks.task[at], &g->tasks.task[k]))
+        if (!v || task_needs(&g->w, &g->tasks.task[at], &g->tasks.task[k]) != NEED_HARD)
             continue;
         if (v->will == WILL_NOT ? strcmp(state_before(g, v->task), "completed") != 0
                                 : !certain[k] || is_risk(g, k, &g->status))
@@ -209,7 +209,7 @@ static bool may_stop(const struct graph_test *g)
 {
     bool risk = false;
     for (uint32_t i = 0; i < g->tasks.n; i++)
-        risk |= is_risk(g, i, &g->status);
+        risk |= is_risk(g, i, &g->status) && !g->w.defs[g->tasks.task[i].def].may_fail;
     return risk && g->w.policy != ON_CONTINUE;
 }
 
@@ -234,14 +234,14 @@ static void check_certain(struct graph_test *g)
 
 /* ---- P5 ---- */
 
-/* Adds what needs it: definitions stand after what they need. */
-static void add_behind(const struct graph_test *g, bool *set)
+/* Adds what needs it, in that way at least: definitions stand after what they need. */
+static void add_behind(const struct graph_test *g, enum need least, bool *set)
 {
     bool any = false;
     for (uint32_t i = 0; i < g->tasks.n; i++) {
         const struct task *task = &g->tasks.task[i];
         for (uint32_t k = 0; k < i && !set[i]; k++)
-            set[i] = set[k] && task_needs(&g->w, task, &g->tasks.task[k]);
+            set[i] = set[k] && task_needs(&g->w, task, &g->tasks.task[k]) >= least;
         any |= set[i] && !g->w.defs[task->def].finally;
     }
     for (uint32_t i = 0; i < g->tasks.n; i++)
@@ -262,7 +262,7 @@ static void check_plain(struct graph_test *g)
 {
     bool expected[TASKS_MAX];
     memcpy(expected, g->direct, sizeof expected);
-    add_behind(g, expected);
+    add_behind(g, NEED_SOFT, expected);
     for (uint32_t i = 0; i < g->tasks.n; i++) {
         const struct verdict *v = plan_find(&g->plan, g->tasks.task[i].id);
         bool will = v && v->will == WILL;
@@ -286,12 +286,12 @@ static void find_unlucky(struct graph_test *g)
         const struct state *now = status_find(&g->status, id);
         bool failed = now && strcmp(now->state, "failed") == 0;
         g->unlucky[i] = failed && !is_risk(g, i, &g->last);
-        any |= g->unlucky[i];
+        any |= g->unlucky[i] && !g->w.defs[g->tasks.task[i].def].may_fail;
         g->failed += failed;
     }
     for (uint32_t i = 0; i < g->tasks.n && g->w.policy != ON_CONTINUE; i++)
         g->unlucky[i] |= any;
-    add_behind(g, g->unlucky);
+    add_behind(g, NEED_HARD, g->unlucky);
 }
 
 /* Its attempt ended before there was a process that could have written to the log. */

@@ -120,10 +120,12 @@ static void put_needs(const struct workflow *w, const struct def *def,
         const struct def *need = &w->defs[def->needs[at]];
         /* The whole of a group with two keys is a part of it, too. */
         bool side = need->sided && (def - w->defs + def->needs[at]) % 2;
-        put(text, "%s\"%s%s\"", i ? ", " : "", need->id,
+        bool soft = def_is_soft(def, at);
+        put(text, "%s%s\"%s%s\"%s", i ? ", " : "", soft ? "{task: " : "", need->id,
             def->element[at] ? "[part=${{ part }}]"
             : side           ? "[side=x]"
-                             : "");
+                             : "",
+            soft ? ", soft: true}" : "");
     }
 }
 
@@ -196,6 +198,8 @@ static void write_tuning(FILE *file, const struct def *def)
         fprintf(file, "    retries: {max: %u}\n", def->retries);
     if (def->pool)
         fprintf(file, "    pool: pool%u\n", def->pool - 1);
+    if (def->may_fail)
+        fprintf(file, "    may_fail: true\n");
     if (def->priority)
         fprintf(file, "    priority: %d\n", (int)def->priority);
     if (def->undo)

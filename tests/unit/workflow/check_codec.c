@@ -423,8 +423,9 @@ START_TEST(test_columns)
 }
 END_TEST
 
-/* Version 6 says which failures are retried; what does not is written as before. */
-START_TEST(test_retry_kinds)
+/* Version 6 says which failures are retried or allowed; what does not is written as
+ * before. */
+START_TEST(test_version_6)
 {
     struct buf bytes = BUF_INIT;
     struct definition d;
@@ -438,7 +439,23 @@ START_TEST(test_retry_kinds)
     ck_assert_uint_eq(d.defs[0].retry.n_on_exit, 1);
     ck_assert_uint_eq(d.defs[1].retry.on, 0);
     definition_release(&d);
-    buf_release(&bytes);
+    buf_clear(&bytes);
+    help_parse("name: n\ntasks: {a: {run: x, may_fail: true}, b: {run: y},\n"
+               "  c: {run: z, needs: [b, {task: a, soft: true}]}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 6);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert(d.defs[0].may_fail && !d.defs[1].may_fail);
+    ck_assert(!d.defs[2].needs[0].soft && d.defs[2].needs[1].soft);
+    ck_assert(!d.defs[2].needs[1].order);
+    definition_release(&d);
+    bytes.data[DEFINITION_MAGIC_BYTES] = 5;
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[2].when = WHEN_ALWAYS; /* which no file says */
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    buf_clear(&bytes);
     help_parse("name: n\ntasks: {b: {run: y, retries: 3}}\n");
     encode(&help_definition, &bytes);
     ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 2);
@@ -589,7 +606,7 @@ int main(void)
                         (int)(sizeof damages / sizeof damages[0]));
     tcase_add_test(tests, test_depfile);
     tcase_add_test(tests, test_columns);
-    tcase_add_test(tests, test_retry_kinds);
+    tcase_add_test(tests, test_version_6);
     tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
