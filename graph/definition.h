@@ -115,9 +115,10 @@ struct task_def {
     uint32_t n_outputs;
     struct str *inputs; /* [n_inputs] the same, of files that it reads */
     uint32_t n_inputs;
-    struct str depfile;   /* reference text, a path like those: the command writes it,
+    struct str depfile;  /* reference text, a path like those: the command writes it,
                              and its names are inputs of the attempt; "": none */
-    struct str external;  /* TASK_EXTERNAL: what somebody is to do */
+    struct str external; /* TASK_EXTERNAL: what somebody is to do */
+    uint8_t skip_exit;   /* this exit code says that there was nothing to do; 0: none */
     uint32_t lost_claims; /* TASK_EXTERNAL: after so many in a row it fails; 0:
                              LIMIT_LEASES_LOST */
     struct str condition; /* `if`: an expression, without ${{ }}; "": none */

@@ -251,7 +251,7 @@ static unsigned version_of_task(const struct task_def *def)
         open |= def->needs[j].open != 0;
         soft |= def->needs[j].soft;
     }
-    if (def->retry.cap_ms || def->retry.on || soft || def->may_fail)
+    if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit)
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)

@@ -613,6 +613,22 @@ static void compare_group(struct changes *c, const struct task_field *field)
     }
 }
 
+/* A word, or a number of which 0 is none. */
+static void compare_bytes(struct changes *c, const struct task_field *field)
+{
+    uint8_t old = field_byte(field, c->old), now = field_byte(field, c->now);
+    char text[2][4] = {"", ""};
+    if (field->words) {
+        compare_texts(c, field->name, field->words[old], field->words[now]);
+        return;
+    }
+    if (old)
+        snprintf(text[0], sizeof text[0], "%u", old);
+    if (now)
+        snprintf(text[1], sizeof text[1], "%u", now);
+    compare_texts(c, field->name, str_of(text[0]), str_of(text[1]));
+}
+
 static void compare_field(struct changes *c, const struct task_field *field)
 {
     switch ((enum field_shape)field->shape) {
@@ -627,8 +643,7 @@ static void compare_field(struct changes *c, const struct task_field *field)
                       field->shape == FIELD_SHELL ? " " : ", ");
         break;
     case FIELD_BYTE:
-        compare_texts(c, field->name, field->words[field_byte(field, c->old)],
-                      field->words[field_byte(field, c->now)]);
+        compare_bytes(c, field);
         break;
     case FIELD_PAIRS:
         compare_pairs(c, field);

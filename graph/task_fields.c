@@ -72,6 +72,7 @@ enum {
     DESCRIPTION,
     RETRY_CAP,
     RETRY_ON,
+    SKIP_EXIT,
     END
 };
 
@@ -134,6 +135,7 @@ const struct task_field task_fields[] = {
                      .most = LIMIT_LOST_CLAIMS},
     [DESCRIPTION] = {TEXT(description), EVERY(5)},
     [RETRY_CAP] = {TIME(retry.cap_ms), EVERY(6)},
+    [SKIP_EXIT] = {BYTE(skip_exit), EVERY(6), .most = 255, .name = "skip_exit"},
     [RETRY_ON] = {BYTE(retry.on), EVERY(6), .most = RETRY_KINDS},
     [END] = {.shape = FIELD_END}};
 
@@ -150,14 +152,14 @@ const struct task_flag task_flags[] = {{1, AT(once, bool)},
 /* `needs` counts, too, but as the nodes that it leads to. The side's shell counts in
  * the row of the shell. */
 const struct task_field *const fingerprint_fields[] = {
-    F(KIND),  F(RUN),       F(SHELL),   F(ARGV),    F(VERSION), F(EXTERNAL),  F(ENV),
-    F(CWD),   F(OUTPUTS),   F(INPUTS),  F(PARAMS),  F(FOREACH), F(CONDITION), F(WHEN),
-    F(CHECK), F(CHECK_MIN), F(SECRETS), F(DEPFILE), NULL};
+    F(KIND),  F(RUN),       F(SHELL),   F(ARGV),    F(VERSION),   F(EXTERNAL),  F(ENV),
+    F(CWD),   F(OUTPUTS),   F(INPUTS),  F(PARAMS),  F(FOREACH),   F(CONDITION), F(WHEN),
+    F(CHECK), F(CHECK_MIN), F(SECRETS), F(DEPFILE), F(SKIP_EXIT), NULL};
 
 const struct task_field *const difference_fields[] = {
-    F(RUN),    F(EXTERNAL), F(SHELL),   F(VERSION), F(ENV),   F(CWD),
-    F(INPUTS), F(OUTPUTS),  F(PARAMS),  F(FOREACH), F(NEEDS), F(CONDITION),
-    F(WHEN),   F(CHECK),    F(SECRETS), F(DEPFILE), NULL};
+    F(RUN),    F(EXTERNAL), F(SHELL),   F(VERSION), F(ENV),       F(CWD),
+    F(INPUTS), F(OUTPUTS),  F(PARAMS),  F(FOREACH), F(NEEDS),     F(CONDITION),
+    F(WHEN),   F(CHECK),    F(SECRETS), F(DEPFILE), F(SKIP_EXIT), NULL};
 
 const struct task_field *const reference_fields[] = {
     F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), F(DEPFILE), NULL};

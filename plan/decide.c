@@ -165,15 +165,18 @@ static uint32_t maker_with(const struct judge *j, uint32_t task, uint16_t bits)
 }
 
 /* To who needs it. After a soft need the task runs however that has ended, so it makes
- * no difference whether it does. */
+ * no difference whether it does; after one that may have nothing to do it may run. */
 static uint16_t fate_of_need(const struct judge *j, uint32_t node, uint32_t edge)
 {
     const struct graph *g = j->in->graph;
-    uint16_t fate = j->out->fate[g->needs[edge]];
-    if (!graph_need_is_soft(g, node, edge))
-        return fate;
-    return (fate & (FATE_OPEN | FATE_TURNED)) |
-           (fate & (FATE_WILL | FATE_MAY) ? FATE_WILL : 0);
+    uint32_t need = g->needs[edge];
+    uint16_t fate = j->out->fate[need];
+    if (graph_need_is_soft(g, node, edge))
+        return (fate & (FATE_OPEN | FATE_TURNED)) |
+               (fate & (FATE_WILL | FATE_MAY) ? FATE_WILL : 0);
+    if (fate & FATE_WILL && graph_def(g, need)->skip_exit && !graph_is_barrier(g, node))
+        return (uint16_t)((fate & ~FATE_WILL) | FATE_MAY);
+    return fate;
 }
 
 /* All bits of what a task needs; in *anew of what makes it run again with it. */
@@ -257,6 +260,7 @@ struct judged_task {
     uint8_t recorded; /* enum cairn_outcome */
     uint8_t mark;
     bool changed;
+    bool itself;   /* recorded as excluded by its own exit code */
     bool put_back; /* recorded as waiting to be asked about; see state_is_put_back */
 };
 
@@ -356,6 +360,19 @@ static enum cairn_reason completed_reason(struct judge *j, const struct judged_t
     return v->changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
 }
 
+/* It said so itself, which holds as its completion would. */
+static enum cairn_reason excluded_reason(const struct judge *j,
+                                         const struct judged_task *v)
+{
+    if (v->changed && j->in->on_change != CAIRN_KEEP)
+        return CAIRN_REASON_CHANGED;
+    if (is_asked(j, v->task))
+        return CAIRN_REASON_ASKED;
+    if (!reads_the_same(j, v->task))
+        return evidence_reason(j->in->evidence[v->task]);
+    return v->anew ? CAIRN_REASON_UPSTREAM : CAIRN_REASON_EXCLUDED;
+}
+
 static bool is_handled(const struct judge *j, uint32_t task)
 {
     return failure_is_handled(j->in->graph, task, j->in->states, j->in->old_task);
@@ -386,6 +403,8 @@ static enum cairn_reason recorded_reason(struct judge *j, const struct judged_ta
     case CAIRN_SKIPPED:
         return CAIRN_REASON_SKIPPED;
     case CAIRN_EXCLUDED:
+        if (v->itself)
+            return excluded_reason(j, v);
         return v->needs & FATE_ANEW ? CAIRN_REASON_UPSTREAM : CAIRN_REASON_EXCLUDED;
     case CAIRN_UNDONE:
         return CAIRN_REASON_UNDONE;
@@ -553,7 +572,8 @@ static uint16_t fate_of_outcome(uint8_t outcome)
  * or ends in another way without running. */
 static void add_finally_needs(const struct judge *j, struct judged_task *v)
 {
-    bool stands = v->recorded == CAIRN_COMPLETED || v->mark & MARK_OUTLIVED ||
+    bool stands = v->recorded == CAIRN_COMPLETED || v->itself ||
+                  v->mark & MARK_OUTLIVED ||
                   (v->recorded == CAIRN_FAILED && is_handled(j, v->task));
     if (!v->def->finally || !stands)
         return;
@@ -578,6 +598,7 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
     }
     v.recorded = in->states->outcome[v.old];
     v.put_back = state_is_put_back(in->states, v.old);
+    v.itself = state_skipped_itself(in->states, v.old);
     if (v.put_back) /* as it was before */
         v.recorded = CAIRN_SKIPPED;
     v.mark = in->marks ? in->marks[v.old] : 0;
@@ -608,7 +629,9 @@ static void judge_task(struct judge *j, uint32_t task)
         reason == CAIRN_REASON_HANDLED || reported) {
         out->kept += reason == CAIRN_REASON_KEPT;
         settle_as(j, task, reason, fate_of_outcome(v.recorded), NODE_NONE);
-    } else if (outcome_is_skipped(v.recorded))
+    } else if (v.itself && reason == CAIRN_REASON_EXCLUDED)
+        settle_as(j, task, reason, FATE_BAD, NODE_NONE);
+    else if (outcome_is_skipped(v.recorded) && !v.itself)
         judge_skipped_task(j, &v, reason);
     else {
         judge_open_task(j, &v, reason);

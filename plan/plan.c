@@ -457,6 +457,9 @@ static const char *describe_need(const struct cairn_plan *plan, uint32_t task,
     const struct decisions *d = &plan->situation.decisions;
     uint32_t cause = d->cause[task];
     bool excluded = cause != NODE_NONE && d->fate[cause] & FATE_EXCLUDED;
+    if (excluded && state_skipped_itself(&plan->situation.present.states, cause))
+        return about_cause(plan, task, "%s, which it needs, had nothing to do",
+                           "something it needs did not complete", arena);
     if (excluded && g->definition->all_need_all)
         return about_cause(plan, task,
                            "the condition of %s, which it needs, is not met, and this "
@@ -524,7 +527,9 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_UNKNOWN:
         return describe_undecided(plan, task, arena);
     case CAIRN_REASON_EXCLUDED:
-        return s->decisions.fate[task] & FATE_MAY
+        return state_skipped_itself(&s->present.states, task)
+                   ? "it ended with its `skip_exit`: there was nothing to do"
+               : s->decisions.fate[task] & FATE_MAY
                    ? "its condition was not met last time"
                    : describe_excluded(plan, task, arena);
     case CAIRN_REASON_NEED_SKIPPED:
@@ -567,6 +572,9 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
         return about_cause(plan, task, "unless %s fails again", "", arena);
     if (fate & FATE_OPEN)
         return about_cause(plan, task, "depending on what becomes of %s", "", arena);
+    if (fate & FATE_WILL && graph_def(&plan->workflow->graph, cause)->skip_exit)
+        return about_cause(plan, task, "if %s, which it needs, has something to do", "",
+                           arena);
     if (fate & FATE_MAY)
         return about_cause(plan, task, "if %s, which it needs, completes", "", arena);
     if (fate & FATE_FAILED)

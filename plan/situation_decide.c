@@ -47,14 +47,14 @@ static int map_states(struct loader *l)
     return rc;
 }
 
-/* One that failed: whether what it read is still the same. Older releases did not
- * record that. */
+/* One that failed, or said that there was nothing to do: whether what it read is still
+ * the same. Older releases did not record that. */
 static bool has_evidence(const struct loader *l, uint32_t task)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
     const struct states *states = &l->s->present.states;
     bool reads = task_def_has_inputs(def) || def->n_secrets;
-    if (states->outcome[task] == CAIRN_FAILED)
+    if (states->outcome[task] == CAIRN_FAILED || state_skipped_itself(states, task))
         return reads && states->outputs && !digest_is_none(&states->outputs[task]);
     return states->outcome[task] == CAIRN_COMPLETED &&
            (reads || (def->n_outputs && !l->options->ignore_outputs));

@@ -174,7 +174,7 @@ static const char *reason_of(const struct attempt_row *row)
         return "check";
     if (row->outcome == CAIRN_COMPLETED || row->outcome == CAIRN_UNDONE)
         return row->flags & ATTEMPT_ADOPTED ? "adopted" : NULL;
-    if (row->outcome != CAIRN_FAILED)
+    if (row->outcome != CAIRN_FAILED && row->outcome != CAIRN_EXCLUDED)
         return NULL;
     return row->signal ? "signal" : row->exit_code > 0 ? "exit" : "error";
 }
@@ -218,7 +218,9 @@ static void describe_undo(struct event_display *t, const struct attempt_row *row
 
 static void describe_finished(struct event_display *t, const struct attempt_row *row)
 {
-    set_words(t, "task_finished", "%s (attempt %u)", cairn_outcome_name(row->outcome),
+    set_words(t, "task_finished", "%s (attempt %u)",
+              row->outcome == CAIRN_EXCLUDED ? "skipped"
+                                             : cairn_outcome_name(row->outcome),
               row->number);
     add_end(t, row);
 }

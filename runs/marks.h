@@ -55,6 +55,11 @@ static inline bool outcome_is_skipped(uint8_t outcome)
 {
     return outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
 }
+/* Excluded, and not by its condition: an attempt ended with its `skip_exit`. */
+static inline bool state_skipped_itself(const struct states *states, uint32_t task)
+{
+    return states->outcome[task] == CAIRN_EXCLUDED && states->attempts[task];
+}
 /* Pending, but with the number and the result of an attempt: a `once` task that has
  * completed, was skipped by an edit, and is asked about when it can start. Any other
  * pending task is recorded without them. */

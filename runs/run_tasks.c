@@ -474,7 +474,8 @@ static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
             .text = a->text,
             .check = graph_def(&v->graph, task)->check.len > 0,
             .failed_undo = undo_has_failed(a, outcome) ? a->undo.number : 0,
-            .cause = cause_of(causes, task)};
+            .cause = cause_of(causes, task),
+            .skipped_itself = state_skipped_itself(&v->recovery.states, task)};
         if (each(context, &info))
             break;
     }

@@ -421,6 +421,16 @@ static int read_may_fail(struct parser *p, struct task_def *def,
     return expect_bool(p, node, "`may_fail`", &def->may_fail);
 }
 
+static int read_skip_exit(struct parser *p, struct task_def *def,
+                          const struct node *node)
+{
+    struct bounds bounds = {1, 255};
+    int64_t code = 0;
+    int rc = expect_integer(p, node, "`skip_exit`", bounds, &code);
+    def->skip_exit = (uint8_t)code;
+    return rc;
+}
+
 static int read_once(struct parser *p, struct task_def *def, const struct node *node)
 {
     return expect_bool(p, node, "`once`", &def->once);
@@ -525,6 +535,7 @@ enum {
     STDERR,
     NEEDS_ALL,
     MAY_FAIL,
+    SKIP_EXIT,
     NEEDS,
     KEYS
 };
@@ -567,6 +578,7 @@ static const struct {
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
     [NEEDS_ALL] = {NAME("needs_all"), ALL, read_needs_all},
     [MAY_FAIL] = {NAME("may_fail"), ALL, read_may_fail},
+    [SKIP_EXIT] = {NAME("skip_exit"), RUN_BY_US, read_skip_exit},
     [NEEDS] = {NAME("needs"), ALL, NULL}, /* read_needs, when all tasks are there */
 };
 

@@ -422,6 +422,7 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
         key = task->env && task->env[0] ? "env"
               : task->cwd               ? "cwd"
               : task->stderr_apart      ? "stderr_apart"
+              : task->skip_exit         ? "skip_exit"
                                         : NULL;
     else
         key = task->parallel ? "parallel" : NULL;
@@ -493,6 +494,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                              .pool = UINT32_MAX,
                              .priority = task->priority,
                              .may_fail = task->may_fail,
+                             .skip_exit = task->skip_exit,
                              .members = 1};
     def->id = arena_str(&d->arena, str_of(task->id));
     copy_command(d, def, task);

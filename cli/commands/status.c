@@ -183,7 +183,7 @@ static const char *task_word(const struct cairn_task_info *task)
  * skipped now may have run before it was reset. */
 static bool has_own_times(const struct cairn_task_info *task)
 {
-    return task->running || task->interrupted ||
+    return task->running || task->interrupted || task->skipped_itself ||
            (task->outcome != CAIRN_PENDING && task->outcome != CAIRN_SKIPPED &&
             task->outcome != CAIRN_EXCLUDED);
 }

@@ -20,9 +20,12 @@ static uint8_t outcome_of(const struct engine *e, const struct job *job,
     bool once = graph_def(e->request.graph, job->intent.task)->once;
     if (once && (end->unknown || job->cancelled || job->timed_out || job->edited))
         return CAIRN_UNKNOWN;
-    return job->cancelled                           ? CAIRN_CANCELLED
-           : end->exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
-                                                    : CAIRN_FAILED;
+    uint8_t skip_exit = graph_def(e->request.graph, job->intent.task)->skip_exit;
+    return job->cancelled                             ? CAIRN_CANCELLED
+           : job->timed_out                           ? CAIRN_FAILED
+           : end->exit_code == 0                      ? CAIRN_COMPLETED
+           : skip_exit && end->exit_code == skip_exit ? CAIRN_EXCLUDED
+                                                      : CAIRN_FAILED;
 }
 
 /* It says so itself (exit code 7): a run that it had begun was cancelled. */
@@ -73,7 +76,7 @@ static void check_or_settle(struct engine *e, struct job *job, struct ending *en
         graph_def(e->request.graph, job->intent.task)->check.len &&
         check_start(e, job, ending))
         return;
-    if (ending->row.outcome == CAIRN_FAILED)
+    if (ending->row.outcome == CAIRN_FAILED || ending->row.outcome == CAIRN_EXCLUDED)
         ending_keep_inputs(e, &job->result, ending);
     jobs_free(e, job);
     settle_ending(e, ending);
@@ -97,6 +100,10 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     if (ending->row.outcome == CAIRN_FAILED && !job->timed_out &&
         was_cancelled_inside(e, job, ending))
         ending->row.outcome = CAIRN_CANCELLED;
+    if (ending->row.outcome == CAIRN_EXCLUDED)
+        buf_format(&ending->text,
+                   "%sexit code %d says that there was nothing to do (`skip_exit`)",
+                   ending->text.size ? "; " : "", end->exit_code);
     if (!ending->text.size)
         job_describe_end(e, job, ending);
     job_capture(e, job, ending);

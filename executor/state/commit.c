@@ -416,7 +416,8 @@ static int look_at_all_left(struct engine *e, struct cairn_error *error)
     int rc = 0;
     for (uint32_t i = 0; i < e->turn.n_endings && !rc; i++) {
         struct ending *ending = &e->turn.endings[i];
-        bool left = ending->change.outcome == CAIRN_FAILED ||
+        bool skipped = ending->change.outcome == CAIRN_EXCLUDED && ending->row.number;
+        bool left = skipped || ending->change.outcome == CAIRN_FAILED ||
                     ending->change.outcome == CAIRN_CANCELLED;
         if (!ending->final || !left || ending->left_known)
             continue;

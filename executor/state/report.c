@@ -183,7 +183,9 @@ static void explain_skip(const struct engine *e, const struct skip *skip, char *
     if (skip->cause == NODE_NONE || graph_is_barrier(g, skip->cause))
         return;
     uint8_t outcome = e->progress.states.outcome[skip->cause];
-    if (outcome == CAIRN_EXCLUDED)
+    if (state_skipped_itself(&e->progress.states, skip->cause))
+        snprintf(out, size, "%.200s had nothing to do", g->id[skip->cause]);
+    else if (outcome == CAIRN_EXCLUDED)
         snprintf(out, size, "the condition of %.200s was not met%s", g->id[skip->cause],
                  why_excluded_counts(e, skip));
     else

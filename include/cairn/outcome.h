@@ -15,10 +15,12 @@ enum cairn_outcome {
     CAIRN_FAILED = 2,
     CAIRN_SKIPPED = 3, /* it could not run: a task it needs failed or was skipped */
     CAIRN_CANCELLED = 4,
-    CAIRN_UNDONE = 5,   /* had completed; its `undo` has run since */
-    CAIRN_UNKNOWN = 6,  /* `once`, and interrupted: cairn_resolve decides */
-    CAIRN_EXCLUDED = 7, /* its condition (`if`, `when`) was not met */
-    CAIRN_LATER = 100   /* from a callback: cairn_attempt_finish reports the outcome */
+    CAIRN_UNDONE = 5,  /* had completed; its `undo` has run since */
+    CAIRN_UNKNOWN = 6, /* `once`, and interrupted: cairn_resolve decides */
+    CAIRN_EXCLUDED =
+        7,            /* its condition (`if`, `when`) was not met, or it ended with its
+                           `skip_exit` */
+    CAIRN_LATER = 100 /* from a callback: cairn_attempt_finish reports the outcome */
 };
 /* The outcome in lower case, "completed": the word that JSON uses. */
 CAIRN_API const char *cairn_outcome_name(enum cairn_outcome outcome);

@@ -36,7 +36,7 @@ enum cairn_reason {
     CAIRN_REASON_SECRET,       /* the value of a secret that it uses differs */
     CAIRN_REASON_UNDONE,       /* it was undone */
     CAIRN_REASON_UNKNOWN,      /* its outcome must be decided (cairn_resolve) */
-    CAIRN_REASON_EXCLUDED,     /* its condition is not met */
+    CAIRN_REASON_EXCLUDED,     /* its condition is not met, or it had nothing to do */
     CAIRN_REASON_NEED_SKIPPED, /* `cause`, which it needs, does not complete */
     CAIRN_REASON_HANDLED,    /* it failed, and a task with `when: failed` handled it, or
                                 it may fail */

@@ -96,6 +96,7 @@ struct cairn_task_info {
     const char *cause;    /* of a skipped task: the one because of which, or NULL */
     uint32_t attempt;     /* the number of the newest one (those at its undo have
                              numbers, too), 0: none */
+    bool skipped_itself;  /* CAIRN_EXCLUDED by its exit code, not by its condition */
 };
 
 /* Every task of a run in file order. */

@@ -92,7 +92,9 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     const char *const *after; /* as needs, but only for the order: when one of them runs
                                  again, this task does not */
     const char *const *soft;  /* as needs, but it runs however these have ended */
-    bool may_fail; /* its failure stops nothing, and the run does not fail for it */
+    bool may_fail;     /* its failure stops nothing, and the run does not fail for it */
+    uint8_t skip_exit; /* this exit code says that there was nothing to do: skipped; 0:
+                          none; not of a callback */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

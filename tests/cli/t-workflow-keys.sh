@@ -421,6 +421,9 @@ default need_order.soft go \
 tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a}]}}' \
     'exit 1 b' 'on_failure: continue
 tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a, soft: true}]}}'
+key task.skip_exit go \
+    'exit 0' 'tasks: {a: {run: exit 9, skip_exit: 9}, b: {run: echo b >>log, needs: a}}' \
+    'exit 1' 'tasks: {a: {run: exit 9, skip_exit: 8}, b: {run: echo b >>log, needs: a}}'
 key task.may_fail go \
     'exit 0 b' 'tasks: {a: {run: exit 1, may_fail: true}, b: {run: sleep 0.1; echo b >>log}}' \
     'exit 1 b' 'tasks: {a: {run: exit 1, may_fail: false}, b: {run: sleep 0.1; echo b >>log}}'

@@ -29,7 +29,7 @@ static void change_several(struct making *m)
         change_command,    change_env_more,     change_need_added, change_need_removed,
         change_task_added, change_task_removed, change_name,       change_if,
         change_secrets,    change_own_params,   change_gate,       change_when,
-        change_need_soft,  change_may_fail};
+        change_need_soft,  change_may_fail,     change_skip_exit};
     uint32_t n = sizeof some / sizeof some[0];
     for (uint32_t i = 2 + rng_below(m->rng, 3); i-- > 0;)
         some[rng_below(m->rng, n)](m);
@@ -62,6 +62,7 @@ static const struct kind {
     {"need removed", change_need_removed, EFFECT_DEFINITION, NULL},
     {"need soft or not", change_need_soft, EFFECT_DEFINITION, NULL},
     {"may fail or not", change_may_fail, EFFECT_DEFINITION, NULL},
+    {"skip_exit", change_skip_exit, EFFECT_DEFINITION, NULL},
     {"task added", change_task_added, EFFECT_DEFINITION, NULL},
     {"task removed", change_task_removed, EFFECT_DEFINITION, NULL},
     {"task renamed", change_name, EFFECT_DEFINITION, NULL},

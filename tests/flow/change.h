@@ -31,6 +31,7 @@ void change_param_added(struct making *m);
 void change_if(struct making *m);
 void change_when(struct making *m);
 void change_may_fail(struct making *m);
+void change_skip_exit(struct making *m);
 void change_gate(struct making *m);
 void change_secrets(struct making *m);
 void change_outputs(struct making *m);

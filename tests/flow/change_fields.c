@@ -100,6 +100,20 @@ void change_may_fail(struct making *m)
         def->may_fail = !def->may_fail;
 }
 
+static bool has_skip(const struct def *def)
+{
+    return def->skip_exit;
+}
+
+void change_skip_exit(struct making *m)
+{
+    struct def *def =
+        m->w->plain ? NULL : picked(m, rng_one_in(m->rng, 3) ? NULL : has_skip);
+    m->change->made = def != NULL;
+    if (def)
+        def->skip_exit = !def->skip_exit;
+}
+
 static bool has_gate(const struct def *def)
 {
     return def->gate != GATE_NONE;

@@ -80,8 +80,8 @@ void compare_task(const struct workflow *old, const struct workflow *now,
 
 const char *field_name(enum field field)
 {
-    static const char *const names[FIELDS] = {"command", "shell",   "env",  "outputs",
-                                              "inputs",  "param",   "if",   "when",
-                                              "check",   "secrets", "needs"};
+    static const char *const names[FIELDS] = {
+        "command", "shell", "env",   "outputs", "inputs",    "param",
+        "if",      "when",  "check", "secrets", "skip_exit", "needs"};
     return names[field];
 }

@@ -72,6 +72,7 @@ struct def {
     enum gate gate;
     uint32_t gate_version, undo; /* undo: version, 0 none */
     bool undo_fails, fails, may_fail;
+    bool skips, skip_exit; /* ends with an exit code; which means that it is skipped */
     uint32_t flaky, retries; /* fails so many times first */
     uint32_t timeout_s, pool, sleep_ms;
     int32_t priority;
@@ -140,6 +141,7 @@ enum field {
     FIELD_WHEN,
     FIELD_CHECK,
     FIELD_SECRETS,
+    FIELD_SKIP_EXIT,
     FIELD_NEEDS,
     FIELDS
 };

@@ -74,6 +74,8 @@ void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
     if (def->n_needs && rng_one_in(rng, 5))
         def->when = rng_one_in(rng, 2) ? WHEN_FAILED : WHEN_ALWAYS;
     def->fails = rng_one_in(rng, 9);
+    def->skip_exit = rng_one_in(rng, 6);
+    def->skips = def->skip_exit && rng_one_in(rng, 2);
     def->may_fail = rng_one_in(rng, def->fails ? 2 : 8);
     if (rng_one_in(rng, 5))
         def->gate = rng_one_in(rng, 4) ? GATE_BAD : GATE_EXIT + rng_below(rng, 3);

@@ -25,6 +25,7 @@ static void make_storm(struct workflow *w, uint32_t index, struct rng *rng)
 
 static void calm(struct def *def)
 {
+    def->skips &= def->skip_exit;
     def->fails &= def->may_fail;
     def->when = WHEN_SUCCESS;
     if (def->gate == GATE_BAD && !def->may_fail)
@@ -64,8 +65,10 @@ static void make_behind(struct workflow *w, uint32_t failing, bool handled,
         def->needs[def->n_needs++] = rng_below(rng, failing);
     make_storm(w, index, rng);
     calm(def);
-    if (handler)
+    if (handler) {
         def->condition = COND_NONE;
+        def->skips = false;
+    }
     def->when = handler ? WHEN_FAILED : rng_one_in(rng, 2) ? WHEN_ALWAYS : WHEN_SUCCESS;
 }
 

@@ -197,6 +197,8 @@ static bool needs_are_certain(const struct graph_test *g, uint32_t at,
         const struct verdict *v = plan_find(&g->plan, g->tasks.task[k].id);
         if (!v || task_needs(&g->w, &g->tasks.task[at], &g->tasks.task[k]) != NEED_HARD)
             continue;
+        if (v->will != WILL_NOT && g->w.defs[g->tasks.task[k].def].skip_exit)
+            return false;
         if (v->will == WILL_NOT ? strcmp(state_before(g, v->task), "completed") != 0
                                 : !certain[k] || is_risk(g, k, &g->status))
             return false;

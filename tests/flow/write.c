@@ -57,6 +57,8 @@ static void put_script(const struct workflow *w, uint32_t index, char text[FIELD
             index);
     if (def->fails)
         put(text, "exit 3; ");
+    if (def->skips)
+        put(text, "exit 77; ");
     put(text, "true");
 }
 
@@ -180,6 +182,9 @@ void field_text(const struct workflow *w, uint32_t index, enum field field,
     case FIELD_SECRETS:
         put_set(def->secrets, "SECRET_", text);
         break;
+    case FIELD_SKIP_EXIT:
+        put(text, "%s", def->skip_exit ? "77" : "");
+        break;
     case FIELD_NEEDS:
         put_needs(w, def, text);
         break;
@@ -246,13 +251,18 @@ static bool write_sheet(const struct workflow *w, const struct def *def,
 
 static void write_def(FILE *file, const struct workflow *w, uint32_t index)
 {
-    static const char *const formats[FIELDS] = {
-        "    %s\n",           "    shell: [%s]\n",
-        "    env: {%s}\n",    "    outputs: [%s]\n",
-        "    inputs: [%s]\n", "    params: [%s]\n",
-        "    if: %s\n",       "    when: %s\n",
-        "    check: %s\n",    "    secrets: [%s]\n",
-        "    needs: [%s]\n"};
+    static const char *const formats[FIELDS] = {"    %s\n",
+                                                "    shell: [%s]\n",
+                                                "    env: {%s}\n",
+                                                "    outputs: [%s]\n",
+                                                "    inputs: [%s]\n",
+                                                "    params: [%s]\n",
+                                                "    if: %s\n",
+                                                "    when: %s\n",
+                                                "    check: %s\n",
+                                                "    secrets: [%s]\n",
+                                                "    skip_exit: %s\n",
+                                                "    needs: [%s]\n"};
     const struct def *def = &w->defs[index];
     char text[FIELD_SIZE];
     if (w->comments > 0)

@@ -440,12 +440,15 @@ START_TEST(test_version_6)
     ck_assert_uint_eq(d.defs[1].retry.on, 0);
     definition_release(&d);
     buf_clear(&bytes);
-    help_parse("name: n\ntasks: {a: {run: x, may_fail: true}, b: {run: y},\n"
-               "  c: {run: z, needs: [b, {task: a, soft: true}]}}\n");
+    help_parse(
+        "name: n\ntasks: {a: {run: x, may_fail: true}, b: {run: y, skip_exit: 77},\n"
+        "  c: {run: z, needs: [b, {task: a, soft: true}]}}\n");
     encode(&help_definition, &bytes);
     ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 6);
     ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
     ck_assert(d.defs[0].may_fail && !d.defs[1].may_fail);
+    ck_assert_uint_eq(d.defs[1].skip_exit, 77);
+    ck_assert_uint_eq(d.defs[0].skip_exit, 0);
     ck_assert(!d.defs[2].needs[0].soft && d.defs[2].needs[1].soft);
     ck_assert(!d.defs[2].needs[1].order);
     definition_release(&d);

@@ -364,14 +364,19 @@ START_TEST(test_later_fields)
     task.after = after;
     task.description = "for people";
     accept(&task);
-    task = (struct cairn_task){
-        .id = "c", .argv = true_argv, .after = after, .soft = odd, .may_fail = true};
+    task = (struct cairn_task){.id = "c",
+                               .argv = true_argv,
+                               .after = after,
+                               .soft = odd,
+                               .may_fail = true,
+                               .skip_exit = 77};
     accept(&task);
     compile();
     const struct task_def *c = &workflow->definition.defs[2];
     ck_assert_uint_eq(c->n_needs, 2);
     ck_assert(c->needs[0].order && !c->needs[0].soft);
     ck_assert(!c->needs[1].order && c->needs[1].soft && c->needs[1].target == 1);
+    ck_assert_uint_eq(c->skip_exit, 77);
     ck_assert(c->may_fail && !workflow->definition.defs[1].may_fail);
     const struct task_def *b = &workflow->definition.defs[1];
     ck_assert_uint_eq(b->n_needs, 1);
