@@ -294,6 +294,8 @@ static int use_names(struct uses *uses, const struct scope *scope, uint32_t task
         size_t glob = sizeof INPUT_GLOB - 1;
         if (!made && name.len > glob && memcmp(name.ptr, INPUT_GLOB, glob) == 0)
             continue; /* to join what matches is what goes wrong */
+        if (!made && text_is_files(name))
+            continue; /* they are outputs of what is there */
         buf_clear(&uses->text);
         rc = text_expand(scope, name, &uses->text, &why);
         if (!rc)

@@ -516,5 +516,17 @@ exits 0 cairn complete 1 ext
 tasks
 exits 0 cairn clean --stale --yes
 ok 'what was made elsewhere is kept' test -e ext.txt
+# A join of several members that stay.
+rm -rf .cairn ./*
+join() { # MEMBERS
+    tasks "  part: {foreach: {n: [$1]}, run: 'echo x >p.\$n', outputs: 'p.\${{ n }}'}
+  all: {needs: part, inputs: ['\${{ tasks.part.files }}'], run: 'cat p.* >o', outputs: o}"
+}
+join '1, 2, 3'
+exits 0 cairn run w.yaml
+join '1, 2'
+exits 0 cairn resume
+exits 0 cairn clean --stale --yes w.yaml
+is "$(echo p.*)" 'p.1 p.2' 'what a join read of a member that is gone is removed'
 cd .. || exit 1
 done_testing
