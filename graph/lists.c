@@ -104,9 +104,12 @@ static int read_json(struct reading *r, struct str text)
     struct buf value = BUF_INIT;
     enum json_token token = json_next(&in);
     int rc = 0;
-    while (!rc && (token = json_next(&in)) == JSON_STRING) {
+    while (!rc && ((token = json_next(&in)) == JSON_STRING || token == JSON_NUMBER)) {
         buf_clear(&value);
-        json_unescape(in.raw, &value);
+        if (token == JSON_STRING)
+            json_unescape(in.raw, &value);
+        else
+            buf_str(&value, in.raw);
         rc = value.failed ? error_nomem(r->error) : add_value(r, buf_view(&value));
     }
     buf_release(&value);
@@ -114,7 +117,7 @@ static int read_json(struct reading *r, struct str text)
         return rc;
     return error_set(r->error, CAIRN_EWORKFLOW,
                      "the value `%.*s` of %.*s begins with [ but is not a JSON list of "
-                     "texts, as in [\"a\", \"b\"] (entry %u)",
+                     "texts or numbers, as in [\"a\", \"b\"] (entry %u)",
                      (int)r->spec->value.len, r->spec->value.ptr,
                      (int)r->spec->task.len, r->spec->task.ptr, r->n + 1);
 }

@@ -449,18 +449,19 @@ static uint32_t blocking_need(const struct judge *j, uint32_t task)
 }
 
 /* It is a member of a list that is not known, or may be another one then. */
-static bool lists_may_change(const struct judge *j, const struct judged_task *v)
+static bool lists_may_change(const struct judge *j, uint32_t task)
 {
     const struct graph *g = j->in->graph;
+    const struct task_def *def = graph_def(g, task);
     struct list_spec spec;
-    bool may = task_def_is_unlisted(v->def);
-    if (!task_def_made_key(v->def))
+    bool may = task_def_is_unlisted(def);
+    if (!task_def_made_key(def))
         return false;
-    for (uint32_t e = g->need_start[v->task]; e < g->need_start[v->task + 1]; e++)
-        for (uint32_t k = 0; k < v->def->n_foreach && !may; k++)
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++)
+        for (uint32_t k = 0; k < def->n_foreach && !may; k++)
             may = j->out->fate[g->needs[e]] & FATE_ANEW &&
-                  foreach_is_made(&v->def->foreach[k]) &&
-                  list_spec_read(v->def->foreach[k].spec, &spec) &&
+                  foreach_is_made(&def->foreach[k]) &&
+                  list_spec_read(def->foreach[k].spec, &spec) &&
                   str_equal(spec.task, graph_def(g, g->needs[e])->id);
     return may;
 }
@@ -480,7 +481,7 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
                   blocking_need(j, task));
         return;
     }
-    if (lists_may_change(j, v))
+    if (lists_may_change(j, v->task))
         go = GO_PERHAPS;
     if (v->def->condition.len && !task_def_is_unlisted(v->def)) {
         enum condition c = j->in->condition(j->in->context, task, j->out->fate);
@@ -725,6 +726,36 @@ static void set_aside_others(struct judge *j, bool finally)
             set_aside(j, task);
 }
 
+/* What is decided again when a task has made its list: members that are there now, and
+ * what needs them. Only said: nothing is reset for it. */
+static void mark_listed(struct judge *j)
+{
+    const struct graph *g = j->in->graph;
+    struct decisions *out = j->out;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t node = g->order[i];
+        bool barrier = graph_is_barrier(g, node);
+        bool own = !barrier && lists_may_change(j, node), listed = own;
+        bool open = !barrier && out->fate[node] & FATE_UNSETTLED;
+        for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1] && !listed;
+             e++)
+            listed = out->fate[g->needs[e]] & FATE_LISTED &&
+                     !graph_need_is_order(g, node, e);
+        if (!listed || (open && !own) || (!barrier && out->aside[node]))
+            continue;
+        out->fate[node] |= FATE_LISTED;
+        out->may += !barrier && !open;
+    }
+}
+
+static bool has_made_list(const struct definition *d)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < d->n_defs && !has; i++)
+        has = task_def_made_key(&d->defs[i]) != NULL;
+    return has;
+}
+
 static bool has_finally(const struct definition *d)
 {
     return d->n_defs && d->defs[d->n_defs - 1].finally;
@@ -741,6 +772,8 @@ static int judge_all(struct judge *j)
     if (has_finally(g->definition))
         judge_nodes(j, true);
     set_aside_others(j, true);
+    if (has_made_list(g->definition))
+        mark_listed(j);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)
         known += j->in->old_task[task] != NODE_NONE;
     j->out->removed = j->in->old ? j->in->old->n_tasks - known : 0;

@@ -26,6 +26,8 @@
  *   OPEN       judge_task, alone               unknown: waits for a decision
  *              judge_open_task, with another   waits for such a task, or for somebody
  *                                              outside (an external task)
+ *   LISTED     mark_listed, with another   its list is made again, or that of what it
+ *                                              needs: it is decided again then
  *
  *   reason (cairn/plan.h)            from
  *   DONE KEPT HANDLED                recorded_reason: what is recorded settles it
@@ -91,7 +93,8 @@ enum fate {
     FATE_BAD = 32,
     FATE_OPEN = 64,
     FATE_TURNED = 128,
-    FATE_EXCLUDED = 256
+    FATE_EXCLUDED = 256,
+    FATE_LISTED = 512
 };
 
 /* How it ends is not known before the run. */

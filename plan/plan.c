@@ -321,6 +321,17 @@ static const char *describe_list(const struct task_def *def, struct arena *arena
     return keep_text(arena, &text, "");
 }
 
+/* A member of the list as it is now. */
+static const char *describe_relisted(const struct task_def *def, struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    struct list_spec spec;
+    if (list_spec_read(task_def_made_key(def)->spec, &spec))
+        buf_format(&text, "depending on what %.*s makes", (int)spec.task.len,
+                   spec.task.ptr);
+    return keep_text(arena, &text, "");
+}
+
 static const char *describe_evidence(const struct cairn_plan *plan, uint32_t task,
                                      const char *format, struct arena *arena)
 {
@@ -557,6 +568,9 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     const struct task_def *def = graph_def(&plan->workflow->graph, task);
     uint32_t cause = d->cause[task];
     uint16_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
+    if (d->fate[task] & FATE_LISTED && !task_def_is_unlisted(def))
+        return task_def_made_key(def) ? describe_relisted(def, arena)
+                                      : "if what it needs runs again";
     if (d->ask[task])
         return def->check.len ? "if its check fails, and the run is resumed then"
                               : "if somebody decides so";
@@ -593,7 +607,7 @@ static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
 {
     const char *reason = describe_reason(plan, task, arena);
     struct buf text = BUF_INIT;
-    if (!(plan->situation.decisions.fate[task] & FATE_MAY))
+    if (!(plan->situation.decisions.fate[task] & (FATE_MAY | FATE_LISTED)))
         return reason;
     buf_format(&text, "%s; %s", describe_doubt(plan, task, arena), reason);
     return keep_text(arena, &text, reason);
@@ -601,7 +615,9 @@ static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
 
 static enum cairn_will will_of(uint16_t fate)
 {
-    return fate & FATE_WILL ? CAIRN_WILL : fate & FATE_MAY ? CAIRN_MAY : CAIRN_WILL_NOT;
+    return fate & FATE_WILL                  ? CAIRN_WILL
+           : fate & (FATE_MAY | FATE_LISTED) ? CAIRN_MAY
+                                             : CAIRN_WILL_NOT;
 }
 
 void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,

@@ -57,6 +57,36 @@ rm fail.b
 exits 0 cairn resume
 is "$(ran)" 'b ib join ' 'the rest on resume'
 
+# ---- What plan says of members that are there, when the list is made again ----
+mkdir again && cd again || exit 1
+cat >again.yaml <<'END'
+name: again
+tasks:
+  split: {inputs: [n], run: 'echo "l=$(cat n)" >>$CAIRN_OUTPUT'}
+  each: {foreach: {v: {from: split, value: l}}, inputs: ["f${{ v }}"], run: 'echo $v >>ran'}
+  next: {foreach: {v: {from: split, value: l}}, needs: ["each[v=${{ v }}]"], run: 'echo n$v >>ran'}
+  ord: {needs: [{task: each, order: true}], run: 'echo ord >>ran'}
+  all: {needs: each, run: 'echo all >>ran'}
+END
+touch f1 f2 f3
+echo '[1, 2]' >n
+: >ran
+exits 0 cairn run again.yaml
+is "$(ran)" '1 2 all n1 n2 ord ' 'numbers are taken as they are written'
+echo '[1, 2, 3]' >n
+echo x >f2
+exits 0 cairn plan
+matches 'may *each\[v=1\] *depending on what split makes' 'a member may run'
+matches 'may *each\[v=2\] *depending on what split makes; the content of its input f2' 'also one whose input differs'
+matches 'may *next\[v=1\] *depending on' 'and what needs it'
+ok 'not what waits for the order only' sh -c '! grep -q "^[a-z]* *ord " out'
+: >ran
+exits 0 cairn resume
+is "$(ran)" '2 3 all n2 n3 ' 'what is as it was does not run'
+exits 0 cairn plan
+ok 'nothing may run when nothing is to do' sh -c '! grep -q "^may" out'
+cd .. || exit 1
+
 # ---- One that failed before the list was made stays so in this call ----
 cat >k.yaml <<'END'
 name: k
@@ -104,7 +134,7 @@ END
 }
 bad 'm=1' 'has not written a value `l`'
 bad 'l=' 'is empty'
-bad 'l=[\"a\", 1]' 'is not a JSON list of texts'
+bad 'l=[\"a\", {}]' 'is not a JSON list of texts or numbers'
 bad 'l=[\"a\"' 'is not a JSON list of texts'
 bad 'l=[\"a\"] x' 'is not a JSON list of texts'
 bad 'l=[\"a\",\"b\",\"c\",\"d\"]' 'more than 3 entries'
