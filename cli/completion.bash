@@ -65,16 +65,16 @@ _cairn_words()
 
 _cairn_options()
 {
-    local tuning=(--keep-going --stop --output --verbose --heartbeat --jobs --on-change --check-outputs --checkpoint --sync --output-limit
+    local tuning=(--keep-going --stop --output --verbose --heartbeat --jobs --on-change --check-outputs --no-reuse --checkpoint --sync --output-limit
         --keep --secrets-fd)
     printf '%s\n' --store --key --json --quiet --help
     case $1 in
     run) printf '%s\n' --param --fresh "${tuning[@]}" --no-wait --no-checkpoint ;;
     resume) printf '%s\n' --run --from "${tuning[@]}" --no-wait ;;
     rerun) printf '%s\n' --only --run "${tuning[@]}" --no-wait ;;
-    plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --all --verbose \
+    plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --no-reuse --all --verbose \
         --secrets-fd ;;
-    explain) printf '%s\n' --param --run --on-change --check-outputs --secrets-fd ;;
+    explain) printf '%s\n' --param --run --on-change --check-outputs --no-reuse --secrets-fd ;;
     status) printf '%s\n' --run --tasks --state --sort --all --timing --waiting --can-resume ;;
     watch) printf '%s\n' --run --interval ;;
     runs) printf '%s\n' --workflow --state --limit --offset --sort ;;

@@ -335,6 +335,7 @@ void tuning_options(const struct settings *settings, struct cairn_run_options *o
     options->output_limit = number[OPT_OUTPUT_LIMIT];
     options->keep = (uint32_t)number[OPT_KEEP];
     options->keep_all = settings->given[OPT_KEEP] && number[OPT_KEEP] == 0;
+    options->no_reuse = settings->given[OPT_NO_REUSE];
     options->no_wait = settings->given[OPT_NO_WAIT];
     options->force = settings->given[OPT_FORCE];
     options->on_failure = settings->given[OPT_KEEP_GOING] ? CAIRN_FAILURE_GOES_ON

@@ -157,6 +157,8 @@ static const struct option option_table[OPT_NONE] = {
         "outputs of tasks that are gone from the workflow or skipped now (required)"),
     [OPT_NO_WAIT] =
         FLAG("no-wait", "end with exit status 7 once only external tasks are left"),
+    [OPT_NO_REUSE] =
+        FLAG("no-reuse", "run tasks with `reuse`, whatever earlier runs did"),
     [OPT_SECRETS_FD] = {"secrets-fd", 0, OPTION_NUMBER, "FD",
                         "read secrets, lines of NAME=value, from this descriptor; "
                         "those not given there come from the environment",

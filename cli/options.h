@@ -66,6 +66,7 @@ enum option_id {
     OPT_DRY_RUN,
     OPT_STALE,
     OPT_NO_WAIT,
+    OPT_NO_REUSE,
     OPT_SECRETS_FD,
     OPT_WAITING,
     OPT_UNDO,

@@ -240,7 +240,8 @@ static void report_begin(struct engine *e)
 static bool nothing_to_do(struct engine *e)
 {
     const struct situation *s = &e->run.situation;
-    return s->recorded.recovered && s->decisions.will == 0 && s->decisions.may == 0 &&
+    return s->recorded.recovered &&
+           s->decisions.will + s->decisions.may + s->decisions.spared == 0 &&
            s->recorded.same_graph && s->recorded.row.state == CAIRN_RUN_COMPLETED;
 }
 

@@ -7,6 +7,7 @@
 
 #include "executor/attempt/adopt.h"
 #include "executor/attempt/made.h"
+#include "executor/attempt/spared.h"
 #include "executor/attempt/undo.h"
 #include "executor/state/before.h"
 #include "executor/state/report.h"
@@ -456,7 +457,8 @@ static void log_resets(struct engine *e, struct task_list *list)
     for (unsigned reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
         list->n = 0;
         for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
-            if (s->decisions.reset[task] && s->decisions.reason[task] == reason &&
+            if (reason != CAIRN_REASON_REUSED && s->decisions.reset[task] &&
+                s->decisions.reason[task] == reason &&
                 s->present.states.outcome[task] != CAIRN_PENDING)
                 list->tasks[list->n++] = task;
         audit_tasks(e, EVENT_RESET, (uint8_t)reason, UINT32_MAX, list->tasks, list->n);
@@ -939,6 +941,8 @@ int engine_open(struct engine *e, struct cairn_error *error)
     progress_set_run(e, e->run.row.run);
     rc = open_rest(e, error);
     if (!rc)
+        rc = spared_open(e, error);
+    if (!rc)
         start_deadline(e);
     return rc;
 }
@@ -959,6 +963,7 @@ void engine_close(struct engine *e)
     audit_release(e);
     made_release(e->made);
     before_release(e->before);
+    spared_close(e);
     progress_release(e);
     saving_release(e);
     owned_run_release(e);

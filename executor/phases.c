@@ -5,12 +5,14 @@
 
 #include "executor/attempt/adopt.h"
 #include "executor/attempt/ending.h"
+#include "executor/attempt/spared.h"
 #include "executor/attempt/undo.h"
 
 #include "base/os.h"
 #include "graph/lists.h"
 #include "graph/members.h"
 #include "storage/rows_event.h"
+#include "storage/store.h"
 
 #include <fcntl.h>
 
@@ -146,6 +148,9 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
         return offer_task(e, task, error);
     if (e->request.mode == MODE_SETTLE)
         return 0; /* it stays taken: nothing is started */
+    rc = spared_settle(e, task, error);
+    if (rc <= 0)
+        return rc;
     return turn_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
 
@@ -163,7 +168,7 @@ static bool can_plan(const struct engine *e)
     return e->phase == PHASE_FINALLY || e->halting.level < HALT_STOP;
 }
 
-int engine_plan_intents(struct engine *e, struct cairn_error *error)
+static int plan_intents(struct engine *e, struct cairn_error *error)
 {
     int rc = 0;
     while (can_plan(e) && has_room(e, e->saving.ahead) && !rc) {
@@ -179,6 +184,17 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error)
         }
         rc = plan_task(e, task, error);
     }
+    return rc;
+}
+
+/* What has done tasks before is looked up in one transaction. */
+int engine_plan_intents(struct engine *e, struct cairn_error *error)
+{
+    bool reading = e->spared && e->progress.sched.ready.n &&
+                   store_begin_read(e->request.store, NULL) == 0;
+    int rc = plan_intents(e, error);
+    if (reading)
+        store_end_read(e->request.store);
     return rc;
 }
 

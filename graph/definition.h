@@ -129,6 +129,8 @@ struct task_def {
     bool may_fail;    /* its failure stops nothing, nor does the run fail for it */
     bool parallel;    /* TASK_CALL: may run beside other callbacks */
     bool apart;       /* its stderr is kept apart from its stdout */
+    bool reuse;       /* done if an earlier run has done it with all of the same */
+    bool cutoff;      /* what comes after it depends only on what it made */
     struct str check; /* text for `side_shell`; "": none */
     uint32_t check_min_permille, check_warn_permille;
     struct str undo;        /* text for `side_shell`; "": none */
@@ -241,6 +243,13 @@ static inline bool task_def_has_inputs(const struct task_def *def)
 static inline bool task_def_makes_files(const struct task_def *def)
 {
     return def->n_outputs || def->depfile.len;
+}
+/* Whether it can be done because an earlier run has done the same: not what must not run
+ * twice, or can be undone, nor what belongs to the end or the failure of this run. */
+static inline bool task_def_may_reuse(const struct task_def *def)
+{
+    return def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
+           def->when == WHEN_SUCCESS && !def->undo.len;
 }
 /* True if a param of the workflow reaches the task: its texts, its environment and its
  * fingerprint. */

@@ -36,7 +36,7 @@
  *     condition text [2]
  *     when      1 byte [2]
  *     flags     1 byte: 1 once, 2 finally, 4 own params [2]; 8 needs all,
- *               16 stderr apart [4]
+ *               16 stderr apart [4]; 32 may fail, 64 reuse, 128 cutoff [6]
  *     check     text, min_permille, warn_permille [2]
  *     undo      text [2]
  *     side      shell of check and undo: list of texts, empty if there is neither [2]
@@ -251,7 +251,8 @@ static unsigned version_of_task(const struct task_def *def)
         open |= def->needs[j].open != 0;
         soft |= def->needs[j].soft;
     }
-    if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit)
+    if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
+        def->reuse || def->cutoff)
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)
@@ -659,6 +660,8 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, def->own_params || def->n_params == 0);
     fail_unless(d, d->version >= 4 || (!def->needs_all && !def->apart));
     fail_unless(d, d->version >= 6 || !def->may_fail);
+    fail_unless(d, d->version >= 6 || (!def->reuse && !def->cutoff));
+    fail_unless(d, !def->reuse || task_def_may_reuse(def));
 }
 
 /* A text that the task does not have is empty, not NULL. */

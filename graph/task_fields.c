@@ -145,6 +145,8 @@ const struct task_flag task_flags[] = {{1, AT(once, bool)},
                                        {8, AT(needs_all, bool)}, /* since version 4 */
                                        {16, AT(apart, bool)},    /* since version 4 */
                                        {32, AT(may_fail, bool)}, /* since version 6 */
+                                       {64, AT(reuse, bool)},    /* since version 6 */
+                                       {128, AT(cutoff, bool)},  /* since version 6 */
                                        {0, 0}};
 
 #define F(row) &task_fields[row]

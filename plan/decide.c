@@ -202,14 +202,17 @@ static uint16_t fate_of_needs(const struct judge *j, uint32_t task, uint16_t *an
 static uint16_t fate_of_members(const struct judge *j, uint32_t barrier)
 {
     const struct graph *g = j->in->graph;
-    uint16_t fate = 0;
+    uint16_t fate = 0, spared = FATE_SPARED;
     bool left = false;
     for (uint32_t e = g->need_start[barrier]; e < g->need_start[barrier + 1]; e++) {
         uint16_t member = j->out->fate[g->needs[e]];
         bool excluded = member & FATE_EXCLUDED;
+        if (member & FATE_UNSETTLED && !(member & FATE_SPARED))
+            spared = 0; /* it takes all of them */
         fate |= excluded ? member & (uint16_t)~FATE_BAD : member;
         left |= !excluded;
     }
+    fate &= (uint16_t)(~FATE_SPARED | spared);
     return fate & FATE_EXCLUDED && !left ? fate | FATE_BAD : fate;
 }
 
@@ -466,6 +469,32 @@ static bool lists_may_change(const struct judge *j, uint32_t task)
     return may;
 }
 
+/* Whether it does not matter who does its work: not what was asked for, nor what was
+ * left half done, or has failed with the same. */
+static bool may_be_spared(const struct judge *j, const struct judged_task *v,
+                          enum cairn_reason reason)
+{
+    const struct decide_input *in = j->in;
+    const uint8_t ended_badly =
+        MARK_OUTLIVED | MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING;
+    if (!in->spared || is_asked(j, v->task) || v->put_back || v->mark & ended_badly ||
+        (in->chosen && !in->chosen[v->task]))
+        return false;
+    return reason == CAIRN_REASON_NEVER_RAN || reason == CAIRN_REASON_CHANGED ||
+           reason == CAIRN_REASON_UPSTREAM || reason == CAIRN_REASON_INPUT ||
+           reason == CAIRN_REASON_SKIPPED || reason == CAIRN_REASON_EXCLUDED ||
+           reason == CAIRN_REASON_INTERRUPTED;
+}
+
+/* What comes after it sees another attempt's work, unless it is this run's own. */
+static void settle_as_spared(struct judge *j, uint32_t task, enum spared spared)
+{
+    j->out->spared++;
+    settle_as(j, task, CAIRN_REASON_REUSED,
+              spared == SPARED_STAYS ? FATE_COMPLETED : FATE_COMPLETED | FATE_TURNED,
+              NODE_NONE);
+}
+
 /* It is not settled by what is recorded: does it run? */
 static void judge_open_task(struct judge *j, const struct judged_task *v,
                             enum cairn_reason reason)
@@ -495,6 +524,14 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
     }
     if (v->def->kind == TASK_EXTERNAL)
         go = GO_PERHAPS;
+    enum spared spared = SPARED_NO;
+    if (may_be_spared(j, v, reason))
+        spared = j->in->spared(j->in->context, task, j->out->fate,
+                               go == GO_YES && !(v->needs & FATE_UNSETTLED));
+    if (spared == SPARED_YES || spared == SPARED_STAYS) {
+        settle_as_spared(j, task, spared);
+        return;
+    }
     uint16_t risk =
         reason == CAIRN_REASON_FAILED && !v->changed && reads_the_same(j, v->task)
             ? FATE_RISK
@@ -511,6 +548,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         waits = FATE_OPEN;
     if (v->def->finally && j->any_open)
         go = GO_PERHAPS;
+    if (spared == SPARED_OPEN)
+        waits |= FATE_SPARED;
     settle_as(j, task, reason,
               (uint16_t)((go == GO_YES ? FATE_WILL : FATE_MAY) | risk | waits), cause);
 }
@@ -772,6 +811,12 @@ static int judge_all(struct judge *j)
     if (has_finally(g->definition))
         judge_nodes(j, true);
     set_aside_others(j, true);
+    for (uint32_t task = 0; task < g->n_tasks; task++)
+        if (j->out->fate[task] & FATE_SPARED && j->out->fate[task] & FATE_WILL) {
+            j->out->fate[task] ^= FATE_WILL | FATE_MAY;
+            j->out->will--;
+            j->out->may++;
+        }
     if (has_made_list(g->definition))
         mark_listed(j);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)

@@ -23,6 +23,11 @@
  *   TURNED     judge_task, with BAD            and is not recorded so, or comes after
  *                                              what ends anew: what was made of it
  *                                              counts no more
+ *              judge_open_task, with COMPLETED is done by another attempt than the one
+ *                                              that is recorded (REUSED)
+ *   SPARED     judge_open_task, with WILL; at  may turn out to be done already, once
+ *              the end it has become MAY       what it needs has ended. What comes after
+ *                                              it runs all the same
  *   OPEN       judge_task, alone               unknown: waits for a decision
  *              judge_open_task, with another   waits for such a task, or for somebody
  *                                              outside (an external task)
@@ -39,6 +44,7 @@
  *     ADOPTED CHANGED UPSTREAM
  *   NEED_SKIPPED EXCLUDED            judge_open_task, judge_skipped_task: its needs or
  *                                    its condition keep it from running
+ *   REUSED                           judge_open_task: it is done already (decide.spared)
  *   UNKNOWN                          judge_task, before all others (is_unknown)
  *   ASKED                            completed_reason, judge_task: it is to run again
  *   NOT_CHOSEN                       set_aside: it would run, but was not chosen. Its
@@ -94,7 +100,8 @@ enum fate {
     FATE_OPEN = 64,
     FATE_TURNED = 128,
     FATE_EXCLUDED = 256,
-    FATE_LISTED = 512
+    FATE_LISTED = 512,
+    FATE_SPARED = 1024
 };
 
 /* How it ends is not known before the run. */
@@ -108,6 +115,12 @@ enum { FATE_ANEW = FATE_UNSETTLED | FATE_TURNED };
 enum condition { CONDITION_NO, CONDITION_YES, CONDITION_OPEN };
 
 typedef enum condition condition_fn(void *context, uint32_t task, const uint16_t *fate);
+
+/* Whether a task that would run is done already. OPEN: that can be told when what it
+ * needs has ended. `settled`: what it needs does not run, and is as it stays. */
+enum spared { SPARED_NO, SPARED_YES, SPARED_STAYS, SPARED_OPEN };
+typedef enum spared spared_fn(void *context, uint32_t task, const uint16_t *fate,
+                              bool settled);
 
 struct decide_input {
     const struct graph *graph;
@@ -124,13 +137,15 @@ struct decide_input {
     enum cairn_on_failure on_failure;
     enum cairn_on_change on_change; /* KEEP: changed tasks that are done stay done */
     condition_fn *condition;
+    spared_fn *spared; /* NULL: none is */
     void *context;
 };
 
 struct decisions {
     uint32_t n, will, may;
-    uint16_t *fate; /* [n_nodes] enum fate */
-    uint8_t *aside; /* [n_tasks] would run, but was not chosen; with
+    uint32_t spared; /* done by another attempt: neither will nor may */
+    uint16_t *fate;  /* [n_nodes] enum fate */
+    uint8_t *aside;  /* [n_tasks] would run, but was not chosen; with
                        one, all of `finally` is, too */
     uint32_t n_aside;
     uint8_t *ask;    /* [n_tasks] has completed, must not run twice, and what it needs

@@ -298,6 +298,19 @@ static const char *describe_kept(const struct cairn_plan *plan, uint32_t task,
                      "completed; its definition changed, but it is kept as it is");
 }
 
+static const char *describe_reused(const struct cairn_plan *plan, uint32_t task,
+                                   struct arena *arena)
+{
+    const struct situation *s = &plan->situation;
+    const struct reused *reused = situation_reused(s, task);
+    struct buf text = BUF_INIT;
+    if (!reused || reused->own)
+        return "it stays done: what it needs came out as it was";
+    buf_format(&text, "run %llu has done it with all of the same",
+               (unsigned long long)reused->origin);
+    return keep_text(arena, &text, "another run has done it with all of the same");
+}
+
 /* A sentence about the task that the decision comes from. */
 static const char *about_cause(const struct cairn_plan *plan, uint32_t task,
                                const char *format, const char *instead,
@@ -395,6 +408,10 @@ static const char *describe_upstream(const struct cairn_plan *plan, uint32_t tas
         only_passes_on(plan, cause))
         return about_cause(plan, task, "something that %s waits for runs again",
                            "something that it waits for runs again", arena);
+    if (cause != NODE_NONE && d->fate[cause] & FATE_TURNED &&
+        d->fate[cause] & FATE_COMPLETED)
+        return about_cause(plan, task, "%s, which it needs, is reused from another run",
+                           "something it needs is reused from another run", arena);
     if (cause != NODE_NONE && d->fate[cause] & FATE_TURNED)
         return about_cause(plan, task, "%s, which it needs, does not run now",
                            "something it needs does not run now", arena);
@@ -553,6 +570,8 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
         return "it was asked to run again";
     case CAIRN_REASON_NOT_CHOSEN:
         return "it was not chosen, and nothing that was chosen needs it";
+    case CAIRN_REASON_REUSED:
+        return describe_reused(plan, task, arena);
     case CAIRN_REASON_ADOPTED:
         return "it still runs, or has ended since the last checkpoint: it is taken "
                "over";
@@ -582,6 +601,9 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
         return "if something it needs fails";
     if (def->when == WHEN_ALWAYS && def->condition.len && !(fate & FATE_OPEN))
         return "if its condition holds";
+    if (d->fate[task] & FATE_SPARED && !def->condition.len)
+        return def->reuse ? "unless it can be reused once what it needs has ended"
+                          : "unless what it needs comes out as it was";
     if (fate & FATE_RISK)
         return about_cause(plan, task, "unless %s fails again", "", arena);
     if (fate & FATE_OPEN)

@@ -927,6 +927,8 @@ void situation_release(struct situation *s)
     buf_release(&s->present.makers);
     free(s->present.which);
     free(s->present.writer);
+    free(s->present.reused);
+    free(s->present.reused_at);
     free(s->present.index_path);
     output_index_release(&s->present.index);
     lookup_release(&s->present.lookup);

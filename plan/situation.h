@@ -5,8 +5,10 @@
 #ifndef PLAN_SITUATION_H
 #define PLAN_SITUATION_H
 
+#include "cairn/plan.h"
 #include "checkpoint/outcomes.h"
 #include "plan/evidence.h"
+#include "plan/reuse.h"
 #include "process/end_notes.h"
 #include "runs/marks.h"
 #include "runs/outputs.h"
@@ -80,6 +82,10 @@ struct present {
                               needs others only for the order, the tasks that made what
                               it has read; NULL: there are none */
     struct buf makers; /* uint32_t, tasks */
+    struct reused *reused; /* attempts that have done tasks (CAIRN_REASON_REUSED) */
+    uint32_t n_reused;
+    size_t reused_room;
+    uint32_t *reused_at;       /* [n_tasks] in `reused`, from 1; NULL: there is none */
     struct output_index index; /* what was seen of outputs */
     char *index_path;          /* NULL: it is not used */
     bool root_gone; /* outputs are gone together with the workflow's directory */
@@ -118,6 +124,15 @@ int situation_load_as_is(struct situation *situation, struct cairn_workflow *wor
                          const struct cairn_run_options *options,
                          struct cairn_error *error);
 void situation_release(struct situation *situation);
+
+/* The attempt that has done a task before (CAIRN_REASON_REUSED), or NULL. */
+static inline const struct reused *situation_reused(const struct situation *s,
+                                                    uint32_t task)
+{
+    return s->decisions.reason[task] == CAIRN_REASON_REUSED && s->present.reused_at
+               ? &s->present.reused[s->present.reused_at[task] - 1]
+               : NULL;
+}
 
 /* The mark (runs/marks.h) of a task of the workflow, 0: none. */
 static inline uint8_t situation_mark(const struct situation *s, uint32_t task)

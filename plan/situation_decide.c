@@ -4,6 +4,7 @@
  * the notices about it. */
 #include "plan/situation_int.h"
 
+#include "base/memory.h"
 #include "base/os.h"
 #include "cairn/plan.h"
 #include "graph/match.h"
@@ -378,13 +379,93 @@ static void notice_unseen(struct loader *l)
     }
 }
 
+/* ---- What is done already ---- */
+
+/* All of what it needs that runs is `cutoff`, or may turn out to be done itself. */
+static bool is_cut_off(const struct reuse *r, uint32_t task, const uint16_t *fate)
+{
+    const struct graph *g = r->graph;
+    bool all = true;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && all; e++)
+        all = graph_need_is_order(g, task, e) ||
+              !(fate[g->needs[e]] & FATE_UNSETTLED) ||
+              graph_def(g, g->needs[e])->cutoff || fate[g->needs[e]] & FATE_SPARED;
+    return all;
+}
+
+static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t *fate,
+                                    bool settled)
+{
+    struct loader *l = context;
+    struct reuse *r = l->reuse;
+    struct present *p = &l->s->present;
+    struct digest key;
+    struct reused found;
+    bool lost = p->evidence && p->evidence[task] == RESULT_LOST;
+    if (!r->any || !reuse_has_key(r, task) || lost || l->reuse_rc)
+        return SPARED_NO;
+    bool reusable = !r->none && graph_def(r->graph, task)->reuse;
+    if (!settled)
+        return reusable || is_cut_off(r, task, fate) ? SPARED_OPEN : SPARED_NO;
+    if (!reusable && !l->s->recorded.recovered)
+        return SPARED_NO;
+    r->fate = fate;
+    int rc = reuse_key(r, task, situation_attempts(l->s, task) + 1, &key, l->error);
+    if (rc > 0)
+        rc = reuse_find(r, task, &key, &found, l->error);
+    l->reuse_rc = rc < 0 ? rc : 0;
+    if (rc <= 0)
+        return SPARED_NO;
+    struct reused *all =
+        array_room(p->reused, p->n_reused, &p->reused_room, sizeof *all);
+    if (!all) {
+        l->reuse_rc = error_nomem(l->error);
+        return SPARED_NO;
+    }
+    p->reused = all;
+    all[p->n_reused++] = found;
+    p->reused_at[task] = p->n_reused;
+    return found.own ? SPARED_STAYS : SPARED_YES;
+}
+
+static int open_reuse(struct loader *l, struct reuse *reuse, uint32_t **attempts)
+{
+    struct situation *s = l->s;
+    struct reuse_options o = {.graph = &l->w->graph,
+                              .store = l->store,
+                              .workflow = s->recorded.row.workflow,
+                              .lookup = &s->present.lookup,
+                              .secrets = &s->secrets,
+                              .options = l->options};
+    struct cairn_error why = {0};
+    int rc = o.workflow ? 0
+                        : store_workflow_id(l->store, l->w->definition.name, false,
+                                            &o.workflow, &why);
+    if (rc && rc != CAIRN_ENOTFOUND)
+        return error_set(l->error, rc, "%s", why.text);
+    rc = reuse_open(reuse, &o, l->error);
+    *attempts = malloc(o.graph->n_tasks * sizeof **attempts);
+    s->present.reused_at = calloc(o.graph->n_tasks, sizeof *s->present.reused_at);
+    if (!rc && (!*attempts || !s->present.reused_at))
+        rc = error_nomem(l->error);
+    for (uint32_t task = 0; task < o.graph->n_tasks && !rc; task++)
+        (*attempts)[task] = situation_attempts(s, task);
+    reuse->attempts = *attempts;
+    l->reuse = reuse;
+    return rc;
+}
+
 /* What is found lost makes more run, which may need more. */
 static int decide_with_results(struct loader *l, const struct decide_input *input)
 {
     int lost, rc;
     do {
         decisions_release(&l->s->decisions);
+        if (l->reuse)
+            reuse_forget(l->reuse);
         rc = decide(input, &l->s->decisions, l->error);
+        if (!rc)
+            rc = l->reuse_rc;
         lost = rc ? rc : situation_check_results(l);
     } while (lost > 0);
     return lost;
@@ -405,6 +486,8 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .condition = look_at_condition,
                                  .context = l};
     struct choice choice;
+    struct reuse reuse = {0};
+    uint32_t *attempts = NULL;
     int rc = choice_make(&choice, &l->w->graph, l->options, l->error);
     if (!rc && s->recorded.exists)
         rc = look_at_evidence(l);
@@ -413,9 +496,17 @@ static int decide_anew(struct loader *l, const struct graph *old)
     input.makers = (const uint32_t *)(const void *)s->present.makers.data;
     input.chosen = choice.chosen;
     input.again = l->w->going_on ? NULL : choice.again; /* they have */
+    /* Who wants tasks to run again wants that of what comes after them, too. */
+    if (!rc && l->store && !l->options->again && reuse_is_wanted(&l->w->definition)) {
+        rc = open_reuse(l, &reuse, &attempts);
+        input.spared = look_for_attempt;
+    }
     if (!rc)
         rc = decide_with_results(l, &input);
     choice_release(&choice);
+    reuse_release(&reuse);
+    l->reuse = NULL;
+    free(attempts);
     if (!rc && l->no_memory)
         rc = error_nomem(l->error);
     if (!rc) {

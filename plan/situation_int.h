@@ -11,7 +11,9 @@ struct loader {
     struct cairn_store *store;
     const struct cairn_run_options *options;
     bool as_is;
-    bool no_memory; /* for a condition, while deciding */
+    bool no_memory;      /* for a condition, while deciding */
+    struct reuse *reuse; /* while deciding; NULL: nothing can be reused */
+    int reuse_rc;
     struct past_definition past;
     struct cairn_error *error;
 };

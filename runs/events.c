@@ -396,6 +396,9 @@ static void describe_event(struct event_display *t, const struct event_row *row)
                   row->argument ? "its condition holds" : "its condition is not met");
         add_data(t, ": ", row->data);
         break;
+    case EVENT_SPARED:
+        set_words(t, "task_spared", "what it needs came out the same: it stays done");
+        break;
     case EVENT_CLAIMED:
         set_words(t, "task_claimed", "claimed");
         add_data(t, " by ", row->data);
@@ -528,6 +531,7 @@ static uint8_t rank_of(uint8_t kind)
     switch (kind) {
     case EVENT_SKIPPED:
     case EVENT_CONDITION:
+    case EVENT_SPARED:
     case EVENT_HALTED:
     case EVENT_PHASE:
     case EVENT_DEGRADED:
@@ -590,7 +594,8 @@ static int add_event(void *context, const struct event_row *row)
 static bool shows_start(const struct attempt_row *row)
 {
     bool at_once = row->start_turn == row->end_turn;
-    return row->start_turn && !(at_once && row->flags & ATTEMPT_EXTERNAL);
+    bool spared = row->outcome == CAIRN_COMPLETED && !row->started_ns;
+    return row->start_turn && !(at_once && (spared || row->flags & ATTEMPT_EXTERNAL));
 }
 
 static int add_attempt(void *context, const struct attempt_row *row)

@@ -65,6 +65,12 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
     return rc;
 }
 
+void lookup_forget(struct lookup *l, uint32_t task)
+{
+    if (l->results)
+        l->results[task] = NULL;
+}
+
 /* ---- What other tasks say ---- */
 
 /* How a group stands: as its barrier would. Members that were excluded are left out,

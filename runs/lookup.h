@@ -36,6 +36,9 @@ int lookup_put(struct lookup *lookup, uint32_t task, struct str encoded,
 int lookup_result(struct lookup *lookup, uint32_t task, const struct result **out,
                   struct cairn_error *error);
 
+/* The task's state names another result by now. */
+void lookup_forget(struct lookup *lookup, uint32_t task);
+
 /* Whose expression it is; the context of lookup_name. */
 struct asker {
     struct lookup *lookup;

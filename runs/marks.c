@@ -13,7 +13,7 @@ int64_t attempt_end_ns(const struct attempt_row *row)
 
 bool attempt_never_started(const struct attempt_row *row)
 {
-    return !attempt_is_open(row) && !row->started_ns;
+    return !attempt_is_open(row) && !row->started_ns && row->outcome != CAIRN_COMPLETED;
 }
 
 uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recovery)
@@ -22,7 +22,7 @@ uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recov
         return MARK_INTERRUPTED;
     if (row->outcome == CAIRN_COMPLETED && recovery_may_lack(recovery, row->checkpoint))
         return MARK_DAMAGED;
-    return row->started_ns ? MARK_RESET : 0;
+    return row->started_ns || row->outcome == CAIRN_COMPLETED ? MARK_RESET : 0;
 }
 
 bool task_is_unknown(const struct task_def *def, uint8_t outcome, uint8_t marks)

@@ -45,7 +45,8 @@ bool attempt_is_open(const struct attempt_row *row);
  * time at which that was found, which may be days later. */
 int64_t attempt_end_ns(const struct attempt_row *row);
 /* It was only intended: its intent was withdrawn before anything started. To people it
- * is no attempt. */
+ * is no attempt. One that has completed without a start did what another attempt had
+ * done (plan/reuse.h). */
 bool attempt_never_started(const struct attempt_row *row);
 /* The mark that this attempt leaves on a task that is recorded as pending, or 0. One
  * that completed all the same means a lost record only where records are gone:

@@ -26,10 +26,11 @@
 const char *cairn_reason_name(enum cairn_reason reason)
 {
     static const char *const names[] = {
-        "done",    "never-ran", "failed",    "cancelled", "skipped",      "interrupted",
-        "damaged", "changed",   "output",    "upstream",  "kept",         "input",
-        "secret",  "undone",    "unknown",   "excluded",  "need-skipped", "handled",
-        "adopted", "asked",     "not-chosen"};
+        "done",        "never-ran",    "failed",  "cancelled", "skipped",
+        "interrupted", "damaged",      "changed", "output",    "upstream",
+        "kept",        "input",        "secret",  "undone",    "unknown",
+        "excluded",    "need-skipped", "handled", "adopted",   "asked",
+        "not-chosen",  "reused"};
     return (unsigned)reason < sizeof names / sizeof names[0] ? names[reason]
                                                              : "unknown";
 }

@@ -266,6 +266,17 @@ int store_put_object(struct cairn_store *store, struct str content,
     return put_content(store, content, NULL, digest, error);
 }
 
+int store_use_object(struct cairn_store *store, const struct digest *digest, bool *has,
+                     struct cairn_error *error)
+{
+    struct query query;
+    struct object_row row = {0};
+    store_assert_writing(store);
+    *has = find_row(store->db, digest, &query, &row, error);
+    int rc = query_end(&query);
+    return rc || !*has ? rc : store_spare_object(store, row.id, error);
+}
+
 int store_put_object_after(struct cairn_store *store, struct str content,
                            const struct digest *before, struct digest *digest,
                            struct cairn_error *error)

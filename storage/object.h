@@ -14,6 +14,10 @@
  * transaction. CAIRN_ELIMIT: too large, which does not spoil the transaction. */
 int store_put_object(struct cairn_store *store, struct str content,
                      struct digest *digest, struct cairn_error *error);
+/* A row is about to refer to an object that another row refers to: it stays while
+ * garbage is collected. *has: it is there. Needs a write transaction. */
+int store_use_object(struct cairn_store *store, const struct digest *digest, bool *has,
+                     struct cairn_error *error);
 /* As store_put_object, of content that is much like that of `before`: where that object
  * is there, is sound and has a chain of fewer than 16 bases, and where it takes fewer
  * bytes, it becomes the base of the new one, which then refers to the content of it.

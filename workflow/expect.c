@@ -411,9 +411,9 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "there are no services: a task starts one with `setsid -f CMD`, and one under " \
     "`finally` stops it"
 
-#define CACHE                                                                          \
-    "there is nothing to declare: a task with `inputs` and `outputs` runs again only " \
-    "if they change"
+#define CACHE                                                                  \
+    "a task with `inputs` and `outputs` runs again only if they change; with " \
+    "`reuse: true` that holds in a new run, too"
 #define SHARD "for four parts write `foreach: {part: {range: [1, 4]}}`"
 #define SHEET "a task for each row of a sheet is `foreach: {csv: FILE, key: COLUMN}`"
 #define LOOP "write `foreach: {item: [a, b]}`; `run` has it as \"$item\""
@@ -466,6 +466,10 @@ static const char *other_way(struct str word, bool task)
         {NAME("services"), SERVICES, SERVICES},
         {NAME("service"), SERVICES, SERVICES},
         {NAME("cache"), CACHE, CACHE},
+        {NAME("cached"), CACHE, CACHE},
+        {NAME("memoize"), CACHE, CACHE},
+        {NAME("restat"), "write `cutoff: true`", NULL},
+        {NAME("early_cutoff"), "write `cutoff: true`", NULL},
         {NAME("strategy"),
          "write the lists of its `matrix` under `foreach`: `foreach: {os: [a, b]}`; "
          "`fail-fast` is `on_failure` at the top level, `max-parallel` is `pool`",

@@ -59,6 +59,7 @@ struct parser {
     int64_t timeout_ms, grace_ms;
     struct retry_policy retry;
     struct thresholds check;
+    bool reuse;
     uint32_t other_forms;                      /* warnings of {{ }} */
     uint64_t n_values, value_bytes, n_members; /* of all foreach so far */
     bool *pool_used;

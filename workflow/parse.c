@@ -129,10 +129,10 @@ static int read_default_check(struct parser *p, const struct node *map)
 
 static int read_defaults(struct parser *p, const struct node *map)
 {
-    enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, COUNT };
-    static const struct str names[COUNT] = {NAME("timeout"), NAME("retries"),
-                                            NAME("shell"),   NAME("check"),
-                                            NAME("cwd"),     NAME("pool")};
+    enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, REUSE, COUNT };
+    static const struct str names[COUNT] = {
+        NAME("timeout"), NAME("retries"), NAME("shell"), NAME("check"),
+        NAME("cwd"),     NAME("pool"),    NAME("reuse")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `defaults`", {NULL, 0}};
     int rc = expect_map(p, map, "`defaults`");
@@ -150,6 +150,8 @@ static int read_defaults(struct parser *p, const struct node *map)
         rc = read_directory(p, found[CWD]->next, NULL, IN_WORKFLOW, &p->cwd);
     if (!rc && found[POOL])
         rc = read_pool_name(p, found[POOL]->next, &p->pool);
+    if (!rc && found[REUSE])
+        rc = expect_bool(p, found[REUSE]->next, "`reuse`", &p->reuse);
     return rc;
 }
 

@@ -436,6 +436,38 @@ static int read_once(struct parser *p, struct task_def *def, const struct node *
     return expect_bool(p, node, "`once`", &def->once);
 }
 
+static int read_reuse(struct parser *p, struct task_def *def, const struct node *node)
+{
+    return expect_bool(p, node, "`reuse`", &def->reuse);
+}
+
+static int read_cutoff(struct parser *p, struct task_def *def, const struct node *node)
+{
+    return expect_bool(p, node, "`cutoff`", &def->cutoff);
+}
+
+/* What the task has of its own is known: what cannot be reused is not by `defaults`,
+ * and refused where the task itself wants it. */
+static int settle_reuse(const struct parser *p, struct task_def *def,
+                        const struct node *key)
+{
+    if (!key)
+        def->reuse = p->reuse;
+    if (!def->reuse || task_def_may_reuse(def))
+        return 0;
+    def->reuse = false;
+    return !key || def->kind == TASK_EXTERNAL
+               ? 0 /* refuse_for_external has said it */
+               : diagnose(&p->diagnostic, key->at,
+                          "`reuse` has no meaning for task `%.*s`, which %s",
+                          SHOWN(def->id),
+                          def->once      ? "is `once`"
+                          : def->finally ? "is under `finally`"
+                          : def->undo.len
+                              ? "has an `undo`: what another run did is not undone"
+                              : "runs only with `when: failed` or `always`");
+}
+
 static int read_stderr(struct parser *p, struct task_def *def, const struct node *node)
 {
     static const struct str words[] = {NAME("merged"), NAME("apart")};
@@ -533,6 +565,8 @@ enum {
     PRIORITY,
     LOST_CLAIMS,
     STDERR,
+    REUSE,
+    CUTOFF,
     NEEDS_ALL,
     MAY_FAIL,
     SKIP_EXIT,
@@ -576,6 +610,8 @@ static const struct {
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, read_lost_claims},
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
+    [REUSE] = {NAME("reuse"), RUN_BY_US, read_reuse},
+    [CUTOFF] = {NAME("cutoff"), RUN_BY_US, read_cutoff},
     [NEEDS_ALL] = {NAME("needs_all"), ALL, read_needs_all},
     [MAY_FAIL] = {NAME("may_fail"), ALL, read_may_fail},
     [SKIP_EXIT] = {NAME("skip_exit"), RUN_BY_US, read_skip_exit},
@@ -710,6 +746,8 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
         rc = check_inherited(p, found[PARAMS], def, p->cwd);
     if (!rc)
         rc = read_keys(p, def, found, CWD, NEEDS);
+    if (!rc)
+        rc = parse_go_on(p, settle_reuse(p, def, found[REUSE]));
     if (!rc)
         p->nodes[index] = (struct task_nodes){found[NEEDS] ? found[NEEDS]->next : NULL,
                                               found[NEEDS_ALL],

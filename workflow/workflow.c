@@ -412,6 +412,8 @@ static void copy_command(struct definition *d, struct task_def *def,
     if (task->cwd)
         def->cwd = arena_str(&d->arena, str_of(task->cwd));
     def->apart = task->stderr_apart;
+    def->reuse = task->reuse;
+    def->cutoff = task->cutoff;
 }
 
 /* What has no meaning for a callback, or only for one. */

@@ -29,6 +29,7 @@
 #include "storage/rows_event.h"
 #include "storage/rows_gc.h"
 #include "storage/rows_lost.h"
+#include "storage/rows_reuse.h"
 #include "storage/rows_run.h"
 #include "storage/sessions/rows_message.h"
 #include "storage/store.h"
@@ -538,6 +539,25 @@ static int delete_leftover_slice(struct gc *gc, uint64_t run, bool *left)
     return rc;
 }
 
+/* Keys of attempts that went with them. */
+static int drop_lost_reuse(struct gc *gc)
+{
+    enum { ROWS = 200 };
+    struct buf from = BUF_INIT;
+    bool left = true;
+    int rc = 0;
+    while (left && !rc) {
+        rc = gc_begin_slice(gc);
+        if (rc)
+            break;
+        while (left && !rc && !gc_slice_full(gc))
+            rc = store_drop_lost_reuse(gc->store, ROWS, &from, &left, gc->error);
+        rc = gc_end_slice(gc, rc);
+    }
+    buf_release(&from);
+    return rc;
+}
+
 static int delete_leftovers(struct gc *gc)
 {
     struct seq_set runs = {0};
@@ -549,6 +569,8 @@ static int delete_leftovers(struct gc *gc)
         while (left && !rc)
             rc = delete_leftover_slice(gc, runs.at[i], &left);
     }
+    if (runs.n && !rc)
+        rc = drop_lost_reuse(gc);
     seqs_release(&runs);
     return rc;
 }

@@ -571,10 +571,10 @@ static const struct command_part file_commands = {file_table, sizeof file_table 
  * in cli/sessions/ and cli/files/. */
 
 /* How a run is carried out. */
-#define TUNING                                                                 \
-    OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC,      \
-        OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, OPT_STOP, OPT_SHOW_OUTPUT, \
-        OPT_VERBOSE, OPT_HEARTBEAT
+#define TUNING                                                                \
+    OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_NO_REUSE, OPT_CHECKPOINT, \
+        OPT_SYNC, OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, OPT_STOP,       \
+        OPT_SHOW_OUTPUT, OPT_VERBOSE, OPT_HEARTBEAT
 
 static const struct command command_table[] = {
     {"run",
@@ -630,8 +630,8 @@ static const struct command command_table[] = {
      0,
      OPERANDS_MAX,
      {OPT_RERUN, OPT_ONLY, OPT_KEEP_GOING, OPT_STOP, OPT_PARAM, OPT_FRESH, OPT_RUN,
-      OPT_FROM, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_ALL, OPT_COMMANDS, OPT_SECRETS_FD,
-      OPT_NONE},
+      OPT_FROM, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_NO_REUSE, OPT_ALL, OPT_COMMANDS,
+      OPT_SECRETS_FD, OPT_NONE},
      command_plan},
     {"explain",
      "TASK [FILE]",
@@ -643,7 +643,8 @@ static const struct command command_table[] = {
      "0 2 3 4 5 10 75",
      1,
      2,
-     {OPT_PARAM, OPT_RUN, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_SECRETS_FD, OPT_NONE},
+     {OPT_PARAM, OPT_RUN, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_NO_REUSE,
+      OPT_SECRETS_FD, OPT_NONE},
      command_explain},
     {"clean",
      "--stale [FILE]",

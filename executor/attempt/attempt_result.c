@@ -161,6 +161,18 @@ int ending_keep_result(struct engine *e, struct ending *ending,
     return rc;
 }
 
+int ending_keep_spared(struct engine *e, struct ending *ending,
+                       const struct result *result, struct cairn_error *error)
+{
+    int rc = encode_result(ending, result, error);
+    if (!rc)
+        made_note(e, ending, result);
+    if (!rc && is_needed_in_memory(e, ending))
+        rc = lookup_put(&e->progress.lookup, ending->row.task,
+                        buf_view(&ending->result), error);
+    return rc;
+}
+
 void ending_keep_inputs(struct engine *e, const struct result *known,
                         struct ending *ending)
 {

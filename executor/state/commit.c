@@ -15,10 +15,22 @@
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
 #include "storage/rows_made.h"
+#include "storage/rows_reuse.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
+
+/* Output of an attempt of another run, which may be gone by now. */
+static int put_stored(struct engine *e, const struct digest *stored, struct str *field,
+                      struct cairn_error *error)
+{
+    bool there = false;
+    int rc = store_use_object(e->request.store, stored, &there, error);
+    if (there)
+        *field = digest_view(stored);
+    return rc;
+}
 
 /* What is too large to be stored at all must not keep the rest from being saved. */
 static int put_captured(struct engine *e, struct ending *ending, int stream,
@@ -28,6 +40,8 @@ static int put_captured(struct engine *e, struct ending *ending, int stream,
     struct str *field = stream ? &ending->row.err : &ending->row.out;
     struct cairn_error why = {0};
     *field = (struct str){NULL, 0};
+    if (!digest_is_none(&ending->stored[stream]))
+        return put_stored(e, &ending->stored[stream], field, error);
     if (content->size == 0)
         return 0;
     int rc = store_put_object(e->request.store, buf_view(content), digest, &why);
@@ -159,19 +173,72 @@ static int put_made(struct engine *e, const struct ending *ending,
     return rc;
 }
 
-/* The checkpoint first: the attempt's row names it. Then what was skipped. */
+/* Whoever is given the same later may use what it made; not if that has failed since. */
+static int put_key(struct engine *e, const struct ending *ending,
+                   struct cairn_error *error)
+{
+    const struct attempt_row *row = &ending->row;
+    uint8_t outcome = ending->change.outcome;
+    if (!e->keys || !ending->final || !row->number || row->flags & ATTEMPT_UNDO ||
+        (outcome != CAIRN_COMPLETED && outcome != CAIRN_FAILED) ||
+        digest_is_none(&e->keys[row->task]))
+        return 0;
+    const struct reuse_row key = {.workflow = e->run.row.workflow,
+                                  .key = e->keys[row->task],
+                                  .run = row->run,
+                                  .gen = row->gen,
+                                  .task = row->task,
+                                  .attempt = row->number,
+                                  .result = ending->change.outputs};
+    return outcome == CAIRN_FAILED ? store_drop_reuse(e->request.store, &key, error)
+                                   : store_put_reuse(e->request.store, &key, error);
+}
+
+/* What was spared in one go shares a record. */
+static uint32_t end_of_record(const struct engine *e, uint32_t i)
+{
+    const struct ending *endings = e->turn.endings;
+    bool spared = endings[i++].spared;
+    while (spared && i < e->turn.n_endings && endings[i].spared)
+        i++;
+    return i;
+}
+
+/* The checkpoint of the endings [from, end). */
+static int put_outcomes(struct engine *e, uint32_t from, uint32_t end,
+                        struct cairn_error *error)
+{
+    struct ending *endings = e->turn.endings;
+    struct checkpoint_ref ref = {0};
+    struct change one, *changes = &one;
+    uint32_t n = 0;
+    if (end > from + 1)
+        changes = malloc((end - from) * sizeof *changes);
+    if (!changes)
+        return error_nomem(error);
+    for (uint32_t i = from; i < end; i++)
+        if (endings[i].final)
+            changes[n++] = endings[i].change;
+    qsort(changes, n, sizeof *changes, by_task);
+    int rc = n ? run_stream_delta(&e->saving.stream, changes, n,
+                                  endings[from].row.ended_ns, &ref, error)
+               : 0;
+    for (uint32_t i = from; i < end; i++)
+        endings[i].seq = endings[i].row.checkpoint = ref.seq;
+    if (changes != &one)
+        free(changes);
+    return rc;
+}
+
+/* After the checkpoint, which the attempt's row names. Then what was skipped. */
 static int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
                       struct cairn_error *error)
 {
-    struct checkpoint_ref ref = {0};
-    int rc = ending->final ? run_stream_delta(&e->saving.stream, &ending->change, 1,
-                                              ending->row.ended_ns, &ref, error)
-                           : 0;
-    ending->seq = ending->row.checkpoint = ref.seq;
-    if (!rc && ending->row.number)
-        rc = put_attempt(e, ending, turn, error);
-    if (!rc && ending->final)
+    int rc = ending->row.number ? put_attempt(e, ending, turn, error) : 0;
+    if (!rc && ending->final && !ending->spared)
         rc = put_made(e, ending, error);
+    if (!rc)
+        rc = put_key(e, ending, error);
     return rc ? rc : put_skips(e, ending, error);
 }
 
@@ -311,8 +378,12 @@ static int put_turn(struct engine *e, struct cairn_error *error)
     int rc = store_next_turn(e->request.store, e->run.row.run, &turn, error);
     for (uint32_t i = 0; i < e->turn.intents.n && !rc; i++)
         rc = put_intent(e, &e->turn.intents.at[i], turn, error);
-    for (uint32_t i = 0; i < e->turn.n_endings && !rc; i++)
-        rc = put_ending(e, &e->turn.endings[i], turn, error);
+    for (uint32_t i = 0, end; i < e->turn.n_endings && !rc; i = end) {
+        end = end_of_record(e, i);
+        rc = put_outcomes(e, i, end, error);
+        for (uint32_t k = i; k < end && !rc; k++)
+            rc = put_ending(e, &e->turn.endings[k], turn, error);
+    }
     if (!rc)
         rc = audit_put(e, turn, error);
     if (!rc && e->saving.degraded)

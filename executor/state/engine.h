@@ -75,7 +75,10 @@ struct engine {
     struct environments environments; /* command_line.c */
     struct made_files *made;          /* attempt/made.c; NULL: not needed yet */
     struct before *before;            /* before.c; NULL: not needed yet */
-    bool broken;                      /* engine_break: out of memory, it cannot go on */
+    struct reuse *spared;             /* attempt/spared.c; NULL: there can be none */
+    struct digest *keys; /* with it: [n_tasks] from when the task is ready, before it
+                            can change what it reads; zeros: it has none */
+    bool broken;         /* engine_break: out of memory, it cannot go on */
 };
 
 /* Whose texts are expanded: those of the job's attempt. */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "graph/lists.h"
 #include "graph/text_expand.h"
+#include "plan/reuse.h"
 #include "plan/stop.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"
@@ -349,9 +350,13 @@ static void settle_for_good(struct engine *e, struct ending *ending)
     struct skipping skipping = {e, &ending->skipped};
     ending->change.task = ending->row.task;
     ending->change.outcome = ending->row.outcome;
-    ending->change.attempts = ending->row.number;
+    if (ending->row.number)
+        ending->change.attempts = ending->row.number;
     ending->settled = true;
     apply_change(e, ending);
+    if (e->spared && ending->change.outcome == CAIRN_COMPLETED &&
+        reuse_saw(e->spared, ending->change.task, buf_view(&ending->result), NULL))
+        engine_break(e);
     sched_end(&e->progress.sched, ending->change.task, ending->change.outcome,
               note_skip, &skipping);
     if (ending->skipped.n)

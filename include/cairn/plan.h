@@ -44,12 +44,15 @@ enum cairn_reason {
     CAIRN_REASON_ASKED,      /* it was named as one that runs again */
     CAIRN_REASON_NOT_CHOSEN, /* it would run, but was not chosen, nor does a chosen one
                                 need it */
-    CAIRN_REASON_LAST = CAIRN_REASON_NOT_CHOSEN
+    CAIRN_REASON_REUSED, /* it is done: another run, or this one before, was given the
+                            same, and what it made is there */
+    CAIRN_REASON_LAST = CAIRN_REASON_REUSED
 };
 
 /* WILL: it runs, unless something fails first or the run is stopped. MAY: whether it
  * runs depends on a condition, on a task that failed last time, on a decision or on an
- * external task; `detail` names it. */
+ * external task, or on whether it can be reused once what it needs has ended; `detail`
+ * names it. */
 struct cairn_decision {
     const char *task;
     uint32_t node;

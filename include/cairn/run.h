@@ -151,6 +151,7 @@ struct cairn_run_options { /* zero is the default everywhere */
     struct cairn_stop *stop;
     cairn_observe_fn *observe;
     void *observe_context;
+    bool no_reuse; /* tasks with `reuse` run, whatever earlier runs have done */
 };
 
 struct cairn_run_result {

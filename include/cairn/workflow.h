@@ -95,6 +95,11 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     bool may_fail;     /* its failure stops nothing, and the run does not fail for it */
     uint8_t skip_exit; /* this exit code says that there was nothing to do: skipped; 0:
                           none; not of a callback */
+    bool reuse;  /* it is done if an earlier run of the workflow has done it with the
+                    same command, inputs and values: it reads nothing else. It needs
+                    outputs or values */
+    bool cutoff; /* what needs it stays done if it runs again and makes the same outputs
+                    and values */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/reuse.h"
+
+#include "base/memory.h"
+#include "graph/fingerprint.h"
+#include "graph/lists.h"
+#include "graph/task_fields.h"
+#include "graph/text_expand.h"
+#include "storage/rows_attempt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum trace { TRACE_NOT_SOUGHT, TRACE_KNOWN, TRACE_NONE };
+
+/* ---- Opening ---- */
+
+bool reuse_is_wanted(const struct definition *d)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < d->n_defs && !any; i++)
+        any = d->defs[i].reuse || d->defs[i].cutoff;
+    return any;
+}
+
+/* A project that was moved with its store is where it was. */
+static void set_place(struct reuse *r)
+{
+    struct str root = r->graph->definition->root;
+    struct str home = str_of(cairn_store_path(r->store));
+    while (home.len && home.ptr[home.len - 1] == '/')
+        home.len--;
+    while (home.len && home.ptr[home.len - 1] != '/')
+        home.len--;
+    /* The root has no slash at its end. */
+    bool below = home.len && root.len + 1 >= home.len && *home.ptr == '/' &&
+                 memcmp(root.ptr, home.ptr, home.len - 1) == 0 &&
+                 (root.len + 1 == home.len || root.ptr[home.len - 1] == '/');
+    size_t skip = below ? home.len - 1 : 0;
+    sha256_begin(r->sha);
+    sha256_add(r->sha, below ? "." : "", below);
+    sha256_add(r->sha, root.ptr + skip, root.len - skip);
+    sha256_end(r->sha, &r->place);
+}
+
+/* In the order of the nodes, so that what a task needs is known before it. */
+static void find_behind_cutoff(struct reuse *r)
+{
+    const struct graph *g = r->graph;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t node = g->order[i];
+        bool *behind = &r->behind_cutoff[g->def_of[node]];
+        for (uint32_t e = g->need_start[node];
+             !*behind && !graph_is_barrier(g, node) && e < g->need_start[node + 1]; e++)
+            *behind = !graph_need_is_order(g, node, e) &&
+                      (graph_def(g, g->needs[e])->cutoff ||
+                       r->behind_cutoff[g->def_of[g->needs[e]]]);
+    }
+}
+
+int reuse_open(struct reuse *r, const struct reuse_options *o,
+               struct cairn_error *error)
+{
+    const struct graph *g = o->graph;
+    bool content = o->options->check_outputs == CAIRN_OUTPUTS_CONTENT;
+    *r = (struct reuse){
+        .graph = g,
+        .store = o->store,
+        .workflow = o->workflow,
+        .none = o->options->no_reuse,
+        .evidence = {.lookup = o->lookup,
+                     .secrets = o->secrets,
+                     .root_fd = -1,
+                     .outputs = true,
+                     .check = content ? CAIRN_OUTPUTS_CONTENT : CAIRN_OUTPUTS_CHANGED},
+        .sha = sha256_new(),
+        .fingerprints = malloc(g->n_tasks * sizeof *r->fingerprints),
+        .traces = malloc(g->n_nodes * sizeof *r->traces),
+        .known = calloc(g->n_nodes, 1),
+        .behind_cutoff = calloc(g->definition->n_defs, sizeof *r->behind_cutoff)};
+    if (!r->sha || !r->fingerprints || !r->traces || !r->known || !r->behind_cutoff)
+        return error_nomem(error);
+    find_behind_cutoff(r);
+    set_place(r);
+    int rc = graph_fingerprints(g, r->fingerprints, error);
+    if (!rc && r->workflow)
+        rc = store_has_reuse(r->store, r->workflow, &r->any, error);
+    return rc;
+}
+
+void reuse_release(struct reuse *r)
+{
+    sha256_free(r->sha);
+    buf_release(&r->scratch);
+    free(r->fingerprints);
+    free(r->traces);
+    free(r->known);
+    free(r->behind_cutoff);
+    *r = (struct reuse){0};
+}
+
+void reuse_forget(struct reuse *r)
+{
+    memset(r->known, TRACE_NOT_SOUGHT, r->graph->n_nodes);
+    r->last = (struct node_range){0};
+}
+
+/* ---- Traces ---- */
+
+static void add_files(struct sha256 *sha, struct buf *scratch,
+                      const struct result_file *files, uint32_t n)
+{
+    buf_clear(scratch);
+    buf_varint(scratch, n);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_lstr(scratch, files[i].name);
+        buf_byte(scratch, files[i].kind);
+        buf_add(scratch, files[i].digest.bytes, DIGEST_SIZE);
+    }
+    sha256_add(sha, scratch->data, scratch->size);
+}
+
+static void add_values(struct sha256 *sha, struct buf *scratch,
+                       const struct key_value *values, uint32_t n)
+{
+    buf_clear(scratch);
+    buf_varint(scratch, n);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_lstr(scratch, values[i].key);
+        buf_lstr(scratch, values[i].value);
+    }
+    sha256_add(sha, scratch->data, scratch->size);
+}
+
+/* Not by its own attempt, which may say something else next time. */
+static bool is_excluded(const struct reuse *r, uint32_t task)
+{
+    if (r->evidence.lookup->states->attempts[task])
+        return false;
+    return r->fate ? r->fate[task] & FATE_EXCLUDED
+                   : r->evidence.lookup->states->outcome[task] == CAIRN_EXCLUDED;
+}
+
+/* The result of a completed task; NULL: it cannot be read. */
+static int result_of(struct reuse *r, uint32_t task, const struct result **result,
+                     struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    int rc = lookup_result(r->evidence.lookup, task, result, &why);
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND) {
+        *result = NULL;
+        return 0;
+    }
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
+}
+
+static bool has_content(const struct result *result)
+{
+    return result->n_outputs || result->n_values;
+}
+
+/* Whether the trace has those of its needs in it. */
+static int follows_needs(struct reuse *r, uint32_t node, bool *follows,
+                         struct cairn_error *error)
+{
+    const struct result *result;
+    *follows = graph_is_barrier(r->graph, node);
+    if (*follows || r->evidence.lookup->states->outcome[node] != CAIRN_COMPLETED)
+        return 0;
+    int rc = result_of(r, node, &result, error);
+    *follows =
+        !rc && result && has_content(result) && !graph_def(r->graph, node)->cutoff;
+    return rc;
+}
+
+/* Adds those of the needs, which are known. False: one has none. */
+static bool add_needs(struct reuse *r, uint32_t node)
+{
+    const struct graph *g = r->graph;
+    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
+        if (graph_need_is_order(g, node, e))
+            continue;
+        if (r->known[g->needs[e]] != TRACE_KNOWN)
+            return false;
+        sha256_add(r->sha, r->traces[g->needs[e]].bytes, DIGEST_SIZE);
+    }
+    return true;
+}
+
+static void add_attempt(struct reuse *r, uint32_t task)
+{
+    const struct lookup *l = r->evidence.lookup;
+    char text[64];
+    int n = snprintf(text, sizeof text, "attempt %llu %u", (unsigned long long)l->run,
+                     l->states->attempts[task]);
+    sha256_add(r->sha, text, (size_t)n + 1);
+}
+
+static bool hash_result(struct reuse *r, uint32_t task, const struct result *result,
+                        bool follows)
+{
+    const char *id = r->graph->id[task];
+    sha256_add(r->sha, id, strlen(id) + 1);
+    if (!has_content(result)) {
+        add_attempt(r, task);
+        return true;
+    }
+    add_files(r->sha, &r->scratch, result->outputs, result->n_outputs);
+    add_values(r->sha, &r->scratch, result->values, result->n_values);
+    if (!follows)
+        return true;
+    sha256_add(r->sha, r->fingerprints[task].bytes, DIGEST_SIZE);
+    add_files(r->sha, &r->scratch, result->inputs, result->n_inputs);
+    return add_needs(r, task);
+}
+
+/* Of a node whose needs are known where that matters. `result`: NULL: as it is stored.
+ */
+static int make_trace(struct reuse *r, uint32_t node, bool follows,
+                      const struct result *result, struct cairn_error *error)
+{
+    bool barrier = graph_is_barrier(r->graph, node);
+    bool completed =
+        !barrier && r->evidence.lookup->states->outcome[node] == CAIRN_COMPLETED;
+    bool excluded = !barrier && !completed && is_excluded(r, node);
+    int rc = completed && !result ? result_of(r, node, &result, error) : 0;
+    if (rc)
+        return rc;
+    sha256_begin(r->sha);
+    bool known = excluded || barrier || result;
+    sha256_add(r->sha, barrier ? "b" : excluded ? "x" : "t", 1);
+    if (barrier)
+        known = add_needs(r, node);
+    else if (result)
+        known = hash_result(r, node, result, follows);
+    sha256_end(r->sha, &r->traces[node]);
+    r->known[node] = known ? TRACE_KNOWN : TRACE_NONE;
+    return buf_check(&r->scratch, error);
+}
+
+struct visit {
+    uint32_t node, next; /* edge */
+    bool follows;
+};
+
+/* The next need of a node whose trace is not known yet, or NODE_NONE. */
+static uint32_t next_unknown(const struct reuse *r, struct visit *v)
+{
+    const struct graph *g = r->graph;
+    for (; v->follows && v->next < g->need_start[v->node + 1]; v->next++)
+        if (!graph_need_is_order(g, v->node, v->next) &&
+            r->known[g->needs[v->next]] == TRACE_NOT_SOUGHT)
+            return g->needs[v->next];
+    return NODE_NONE;
+}
+
+static int find_trace(struct reuse *r, uint32_t wanted, struct cairn_error *error)
+{
+    struct visit *stack = NULL;
+    size_t n = 0, room = 0;
+    uint32_t node = wanted;
+    int rc = 0;
+    while (!rc && (node != NODE_NONE || n)) {
+        if (node != NODE_NONE) {
+            struct visit *grown = array_room(stack, n, &room, sizeof *grown);
+            if (!grown) {
+                rc = error_nomem(error);
+                break;
+            }
+            stack = grown;
+            stack[n] = (struct visit){.node = node, .next = r->graph->need_start[node]};
+            rc = follows_needs(r, node, &stack[n].follows, error);
+            n++;
+        }
+        struct visit *top = &stack[n - 1];
+        node = rc ? NODE_NONE : next_unknown(r, top);
+        if (!rc && node == NODE_NONE) {
+            rc = make_trace(r, top->node, top->follows, NULL, error);
+            n--;
+        }
+    }
+    free(stack);
+    return rc;
+}
+
+/* 1: *trace; 0: it has none; or an error. */
+static int trace_of(struct reuse *r, uint32_t node, struct digest *trace,
+                    struct cairn_error *error)
+{
+    int rc = r->known[node] == TRACE_NOT_SOUGHT ? find_trace(r, node, error) : 0;
+    if (rc || r->known[node] != TRACE_KNOWN)
+        return rc;
+    *trace = r->traces[node];
+    return 1;
+}
+
+int reuse_saw(struct reuse *r, uint32_t task, struct str encoded,
+              struct cairn_error *error)
+{
+    const struct graph *g = r->graph;
+    struct arena arena = ARENA_INIT;
+    struct result result = {0};
+    int rc = encoded.len ? result_decode(&arena, encoded, &result, error) : 0;
+    bool follows = has_content(&result) && !graph_def(g, task)->cutoff;
+    for (uint32_t e = g->need_start[task];
+         follows && e < g->need_start[task + 1] && !rc; e++)
+        if (!graph_need_is_order(g, task, e) &&
+            r->known[g->needs[e]] == TRACE_NOT_SOUGHT)
+            rc = find_trace(r, g->needs[e], error);
+    if (!rc)
+        rc = make_trace(r, task, follows, &result, error);
+    arena_release(&arena);
+    return rc;
+}
+
+/* ---- Keys ---- */
+
+static bool may_reuse(const struct reuse *r, uint32_t task)
+{
+    const struct task_def *def = graph_def(r->graph, task);
+    return def->reuse && task_def_may_reuse(def) && !task_def_is_unlisted(def);
+}
+
+bool reuse_has_key(const struct reuse *r, uint32_t task)
+{
+    const struct task_def *def = graph_def(r->graph, task);
+    bool stays = def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
+                 def->when == WHEN_SUCCESS && !task_def_is_unlisted(def) &&
+                 r->behind_cutoff[r->graph->def_of[task]];
+    return stays || may_reuse(r, task);
+}
+
+/* 1: added; 0: something has no value; or an error. */
+static int add_text(struct reuse *r, const struct scope *scope, struct str text,
+                    struct buf *key, struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    buf_clear(&r->scratch);
+    int rc = text_expand(scope, text, &r->scratch, &why);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    buf_lstr(key, buf_view(&r->scratch));
+    return rc == 0;
+}
+
+/* Its texts with their values: the fingerprint has them as they are written. */
+static int add_texts(struct reuse *r, const struct scope *scope, struct buf *key,
+                     struct cairn_error *error)
+{
+    const struct task_def *def = scope->def;
+    int rc = 1;
+    for (const struct task_field *const *field = reference_fields; *field && rc > 0;
+         field++) {
+        uint32_t n = 0;
+        if ((*field)->shape == FIELD_TEXT)
+            rc = add_text(r, scope, field_text(*field, def), key, error);
+        else
+            n = field_n(*field, def);
+        buf_varint(key, n);
+        for (uint32_t i = 0; i < n && rc > 0; i++)
+            rc = add_text(r, scope,
+                          (*field)->shape == FIELD_PAIRS
+                              ? field_pairs(*field, def)[i].value
+                              : field_texts(*field, def)[i],
+                          key, error);
+    }
+    return rc;
+}
+
+/* The content of declared inputs, as it is now. */
+static int add_inputs(struct reuse *r, const struct asker *asker, struct buf *key,
+                      struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct result read = {0};
+    struct cairn_error why = {0};
+    if (!graph_def(r->graph, asker->task)->n_inputs)
+        return 1;
+    int rc = files_look(asker, true, &arena, &read, &why);
+    buf_varint(key, read.n_inputs);
+    for (uint32_t i = 0; i < read.n_inputs; i++) {
+        buf_lstr(key, read.inputs[i].name);
+        buf_byte(key, read.inputs[i].kind);
+        buf_add(key, read.inputs[i].digest.bytes, DIGEST_SIZE);
+    }
+    arena_release(&arena);
+    if (rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED)
+        return error_set(error, rc, "%s", why.text);
+    return rc == 0; /* who starts it finds out what is missing */
+}
+
+/* That of a group is made once for all of its tasks. */
+static int trace_of_range(struct reuse *r, struct node_range range,
+                          struct digest *trace, struct cairn_error *error)
+{
+    int rc = 1;
+    if (range.n == r->last.n && range.at == r->last.at &&
+        range.first == r->last.first) {
+        *trace = r->last_trace;
+        return 1;
+    }
+    struct buf all = BUF_INIT;
+    for (uint32_t i = 0; i < range.n && rc > 0; i++) {
+        rc = trace_of(r, node_at(range, i), trace, error);
+        buf_add(&all, trace->bytes, DIGEST_SIZE);
+    }
+    if (rc > 0 && buf_check(&all, error))
+        rc = CAIRN_ENOMEM;
+    if (rc > 0) {
+        sha256_begin(r->sha);
+        sha256_add(r->sha, all.data, all.size);
+        sha256_end(r->sha, trace);
+        r->last = range;
+        r->last_trace = *trace;
+    }
+    buf_release(&all);
+    return rc;
+}
+
+/* Those whose values or files it asks for, which need not be among its needs. */
+static int add_referred(struct reuse *r, uint32_t task, struct buf *key,
+                        struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(r->graph, task);
+    struct arena arena = ARENA_INIT;
+    uint32_t *defs = NULL;
+    int rc = 1;
+    if (!may_ask_for_values(r->graph->definition, def))
+        return 1;
+    int n = definition_values_of(r->graph->definition, def, &arena, &defs);
+    if (n < 0)
+        rc = error_nomem(error);
+    for (int i = 0; i < n && rc > 0; i++) {
+        struct digest trace = {{0}};
+        struct node_range range = graph_referred(r->graph, task, defs[i]);
+        rc = range.n ? trace_of_range(r, range, &trace, error) : 1;
+        buf_add(key, trace.bytes, DIGEST_SIZE);
+    }
+    arena_release(&arena);
+    return rc;
+}
+
+static int add_traces(struct reuse *r, uint32_t task, struct buf *key,
+                      struct cairn_error *error)
+{
+    const struct graph *g = r->graph;
+    int rc = 1;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && rc > 0; e++) {
+        struct digest trace;
+        if (graph_need_is_order(g, task, e))
+            continue;
+        rc = trace_of(r, g->needs[e], &trace, error);
+        buf_add(key, trace.bytes, DIGEST_SIZE);
+    }
+    return rc > 0 ? add_referred(r, task, key, error) : rc;
+}
+
+int reuse_key(struct reuse *r, uint32_t task, uint32_t attempt, struct digest *key,
+              struct cairn_error *error)
+{
+    struct asker asker = {r->evidence.lookup, task, attempt};
+    struct scope scope = lookup_scope(&asker);
+    struct buf all = BUF_INIT;
+    buf_lstr(&all, STR("cairn-reuse 1"));
+    buf_add(&all, r->place.bytes, DIGEST_SIZE);
+    buf_lstr(&all, str_of(r->graph->id[task]));
+    buf_add(&all, r->fingerprints[task].bytes, DIGEST_SIZE);
+    int rc = add_traces(r, task, &all, error);
+    if (rc > 0)
+        rc = add_texts(r, &scope, &all, error);
+    if (rc > 0)
+        rc = add_inputs(r, &asker, &all, error);
+    if (rc > 0 && (buf_check(&all, error) || buf_check(&r->scratch, error)))
+        rc = CAIRN_ENOMEM;
+    if (rc > 0) {
+        sha256_begin(r->sha);
+        sha256_add(r->sha, all.data, all.size);
+        sha256_end(r->sha, key);
+    }
+    buf_release(&all);
+    return rc;
+}
+
+/* ---- Finding ---- */
+
+static const char described[] = "reused from run ";
+
+void reuse_describe(struct buf *out, uint64_t origin)
+{
+    buf_format(out, "%s%llu", described, (unsigned long long)origin);
+}
+
+static void take_digest(struct str from, struct digest *to)
+{
+    *to = (struct digest){{0}};
+    if (from.len == DIGEST_SIZE)
+        memcpy(to->bytes, from.ptr, DIGEST_SIZE);
+}
+
+/* 1: it is not the one that completed with the result of the row. */
+static int take_attempt(void *context, const struct attempt_row *row)
+{
+    struct reused *found = context;
+    struct digest result;
+    size_t n = sizeof described - 1;
+    take_digest(row->outputs, &result);
+    if (row->outcome != CAIRN_COMPLETED || row->flags & ATTEMPT_UNDO ||
+        !digest_equal(&result, &found->row.result))
+        return 1;
+    found->origin = row->run;
+    if (!row->started_ns && row->text.len > n &&
+        memcmp(row->text.ptr, described, n) == 0)
+        found->origin = strtoull(row->text.ptr + n, NULL, 10);
+    found->flags = row->flags & ATTEMPT_MERGED;
+    found->exit_code = row->exit_code;
+    found->out_bytes = row->out_bytes;
+    found->err_bytes = row->err_bytes;
+    found->out_head = row->out_head;
+    found->err_head = row->err_head;
+    take_digest(row->out, &found->out);
+    take_digest(row->err, &found->err);
+    return 0;
+}
+
+/* The nominated attempt. 1: found; 0: none that may be used; or an error. */
+static int find_attempt(struct reuse *r, uint32_t task, const struct digest *key,
+                        struct reused *found, struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    *found = (struct reused){.row = {.workflow = r->workflow, .key = *key}};
+    int rc = store_get_reuse(r->store, &found->row, error);
+    if (rc <= 0)
+        return rc;
+    found->own = found->row.run == r->evidence.lookup->run && r->attempts &&
+                 found->row.attempt == r->attempts[task];
+    if (!found->own && (r->none || !may_reuse(r, task)))
+        return 0;
+    const struct attempt_row row = {.run = found->row.run,
+                                    .gen = found->row.gen,
+                                    .task = found->row.task,
+                                    .number = found->row.attempt};
+    rc = store_get_attempt(r->store, &row, take_attempt, found, &why);
+    if (rc && rc != CAIRN_ENOTFOUND && rc < 0)
+        return error_set(error, rc, "%s", why.text);
+    return rc == 0;
+}
+
+/* Has it left what can be used in its place: all of its outputs, or values? */
+static bool is_whole(const struct reuse *r, uint32_t task, const struct reused *found,
+                     const struct result *result)
+{
+    if (result->n_outputs != graph_def(r->graph, task)->n_outputs)
+        return false;
+    return found->own || (has_content(result) && !result->undo.text.len);
+}
+
+/* 1: what it read and made is as it was. */
+static int is_good(struct reuse *r, uint32_t task, const struct reused *found,
+                   struct cairn_error *error)
+{
+    const struct result *result;
+    struct buf which = BUF_INIT;
+    struct cairn_error why = {0};
+    uint8_t evidence = EVIDENCE_GOOD;
+    int rc = result_of(r, task, &result, error);
+    if (rc || !result || !is_whole(r, task, found, result))
+        return rc;
+    r->evidence.unknown_secret = false;
+    rc = evidence_look(&r->evidence, task, &evidence, &which, &why);
+    buf_release(&which);
+    if (rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED)
+        return error_set(error, rc, "%s", why.text);
+    return !rc && evidence == EVIDENCE_GOOD && !r->evidence.unknown_secret;
+}
+
+static int set_state(struct reuse *r, const struct change *change,
+                     struct cairn_error *error)
+{
+    struct lookup *l = r->evidence.lookup;
+    lookup_forget(l, change->task);
+    /* The lookup's states are the caller's, who has lent them for this. */
+    return states_apply((struct states *)(uintptr_t)l->states, change, error);
+}
+
+int reuse_take(struct reuse *r, uint32_t task, const struct reused *found,
+               struct cairn_error *error)
+{
+    const struct change completed = {.task = task,
+                                     .outcome = CAIRN_COMPLETED,
+                                     .attempts = found->row.attempt,
+                                     .outputs = found->row.result};
+    return set_state(r, &completed, error);
+}
+
+int reuse_take_back(struct reuse *r, uint32_t task, struct cairn_error *error)
+{
+    const struct change pending = {.task = task};
+    return set_state(r, &pending, error);
+}
+
+int reuse_find(struct reuse *r, uint32_t task, const struct digest *key,
+               struct reused *found, struct cairn_error *error)
+{
+    const struct states *states = r->evidence.lookup->states;
+    struct change before = {.task = task,
+                            .outcome = states->outcome[task],
+                            .attempts = states->attempts[task]};
+    int rc = find_attempt(r, task, key, found, error);
+    if (rc <= 0)
+        return rc;
+    if (states->outputs)
+        before.outputs = states->outputs[task];
+    rc = reuse_take(r, task, found, error);
+    if (!rc)
+        rc = is_good(r, task, found, error);
+    if (rc <= 0) {
+        int failed = set_state(r, &before, error);
+        rc = rc ? rc : failed;
+    }
+    return rc;
+}
