@@ -6,6 +6,7 @@
 #include "graph/lists.h"
 #include "graph/task_fields.h"
 #include "graph/text_expand.h"
+#include "runs/marks.h"
 #include "storage/rows_attempt.h"
 
 #include <stdio.h>
@@ -483,13 +484,6 @@ int reuse_key(struct reuse *r, uint32_t task, uint32_t attempt, struct digest *k
 
 /* ---- Finding ---- */
 
-static const char described[] = "reused from run ";
-
-void reuse_describe(struct buf *out, uint64_t origin)
-{
-    buf_format(out, "%s%llu", described, (unsigned long long)origin);
-}
-
 static void take_digest(struct str from, struct digest *to)
 {
     *to = (struct digest){{0}};
@@ -502,15 +496,12 @@ static int take_attempt(void *context, const struct attempt_row *row)
 {
     struct reused *found = context;
     struct digest result;
-    size_t n = sizeof described - 1;
+    uint64_t origin = attempt_reused_from(row);
     take_digest(row->outputs, &result);
     if (row->outcome != CAIRN_COMPLETED || row->flags & ATTEMPT_UNDO ||
         !digest_equal(&result, &found->row.result))
         return 1;
-    found->origin = row->run;
-    if (!row->started_ns && row->text.len > n &&
-        memcmp(row->text.ptr, described, n) == 0)
-        found->origin = strtoull(row->text.ptr + n, NULL, 10);
+    found->origin = origin ? origin : row->run;
     found->flags = row->flags & ATTEMPT_MERGED;
     found->exit_code = row->exit_code;
     found->out_bytes = row->out_bytes;

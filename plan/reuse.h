@@ -90,7 +90,4 @@ int reuse_take(struct reuse *reuse, uint32_t task, const struct reused *found,
                struct cairn_error *error);
 /* ... or is pending again. */
 int reuse_take_back(struct reuse *reuse, uint32_t task, struct cairn_error *error);
-/* The text of an attempt that is one of another run; the number of that run. */
-void reuse_describe(struct buf *out, uint64_t origin);
-
 #endif

@@ -830,14 +830,6 @@ int situation_load_as_is(struct situation *s, struct cairn_workflow *w,
     return load_situation(&l);
 }
 
-uint32_t situation_attempts(const struct situation *s, uint32_t task)
-{
-    const struct recorded *r = &s->recorded;
-    uint32_t old = s->present.old_task[task];
-    return old != NODE_NONE && r->last_attempt && r->recovered ? r->last_attempt[old]
-                                                               : 0;
-}
-
 bool situation_is_put_back(const struct situation *s, const struct cairn_workflow *w,
                            uint32_t task)
 {

@@ -171,7 +171,13 @@ static inline const struct graph *situation_old(const struct situation *s,
 }
 
 /* How many attempts of a task of the workflow the run has had. A fork begins at 0. */
-uint32_t situation_attempts(const struct situation *s, uint32_t task);
+static inline uint32_t situation_attempts(const struct situation *s, uint32_t task)
+{
+    const struct recorded *r = &s->recorded;
+    uint32_t old = s->present.old_task[task];
+    return old != NODE_NONE && r->last_attempt && r->recovered ? r->last_attempt[old]
+                                                               : 0;
+}
 /* The workflow's task that is recorded under the number `old`, or NODE_NONE. */
 uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
                             uint32_t old);

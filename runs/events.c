@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of tasks for the audit log, from the graphs of a run's generations. */
 #include "runs/events_int.h"
+#include "runs/marks.h"
 
+#include "runs/marks.h"
 #include "runs/stored.h"
 
 #include "base/limits.h"
@@ -594,7 +596,7 @@ static int add_event(void *context, const struct event_row *row)
 static bool shows_start(const struct attempt_row *row)
 {
     bool at_once = row->start_turn == row->end_turn;
-    bool spared = row->outcome == CAIRN_COMPLETED && !row->started_ns;
+    bool spared = attempt_reused_from(row) > 0;
     return row->start_turn && !(at_once && (spared || row->flags & ATTEMPT_EXTERNAL));
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/marks.h"
 
+#include <stdlib.h>
+
 bool attempt_is_open(const struct attempt_row *row)
 {
     return !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
@@ -14,6 +16,26 @@ int64_t attempt_end_ns(const struct attempt_row *row)
 bool attempt_never_started(const struct attempt_row *row)
 {
     return !attempt_is_open(row) && !row->started_ns && row->outcome != CAIRN_COMPLETED;
+}
+
+static const char reused[] = "reused from run ";
+
+uint64_t attempt_reused_from(const struct attempt_row *row)
+{
+    size_t n = sizeof reused - 1;
+    bool says_so = row->outcome == CAIRN_COMPLETED && !row->started_ns &&
+                   row->text.len > n && memcmp(row->text.ptr, reused, n) == 0;
+    char number[32];
+    if (!says_so || row->text.len - n >= sizeof number)
+        return 0;
+    memcpy(number, row->text.ptr + n, row->text.len - n);
+    number[row->text.len - n] = '\0';
+    return strtoull(number, NULL, 10);
+}
+
+void attempt_describe_reused(uint64_t run, struct buf *out)
+{
+    buf_format(out, "%s%llu", reused, (unsigned long long)run);
 }
 
 uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recovery)

@@ -31,7 +31,7 @@ enum event_kind {
     EVENT_COLLECTED, /* of the store: old runs and unused content */
     EVENT_REPAIRED,  /* of the store */
     /* Of the store: where there are new events. data: varint number, varint turn */
-    EVENT_RUN_ACTIVE,  /* of a run, from that turn on */
+    EVENT_RUN_ACTIVE,   /* of a run, from that turn on */
     EVENT_SESSION_TURN, /* in the log of a session */
     EVENT_SPARED /* `task` stays done: what it needs ran again, and came out the same */
 };

@@ -5,6 +5,7 @@
 #include "executor/attempt/ending.h"
 #include "executor/state/report.h"
 #include "plan/reuse.h"
+#include "runs/marks.h"
 #include "storage/rows_event.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static struct ending *draft_reused(struct engine *e, uint32_t task,
     ending->row.err_head = found->err_head;
     ending->stored[0] = found->out;
     ending->stored[1] = found->err;
-    reuse_describe(&ending->text, found->origin);
+    attempt_describe_reused(found->origin, &ending->text);
     return ending;
 }
 

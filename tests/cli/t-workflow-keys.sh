@@ -571,6 +571,33 @@ default task.once crash \
     'exit 0 begins begins ends' "$(once '')" \
     'exit 8 begins' "$(once 'once: true, ')"
 
+reuse() { printf 'tasks: {a: {run: echo a >>log; echo v=1 >>"$CAIRN_OUTPUT"%s}}' "$1"; }
+twice='cairn run w.yaml >/dev/null 2>&1; go'
+key task.reuse "$twice" \
+    'exit 0 a' "$(reuse ', reuse: true')" \
+    'exit 0 a a' "$(reuse ', reuse: false')"
+default task.reuse "$twice" \
+    'exit 0 a a' "$(reuse '')" \
+    'exit 0 a' "$(reuse ', reuse: true')"
+key defaults.reuse "$twice" \
+    'exit 0 a' "defaults: {reuse: true}
+$(reuse '')" \
+    'exit 0 a a' "defaults: {reuse: false}
+$(reuse '')"
+default defaults.reuse "$twice" \
+    'exit 0 a a' "defaults: {timeout: 1m}
+$(reuse '')" \
+    'exit 0 a' "defaults: {reuse: true}
+$(reuse '')"
+cutoff() { printf 'tasks: {a: {run: echo a >>log; echo o >o, outputs: [o], inputs: [i]%s}, b: {needs: a, run: echo b >>log}}' "$1"; }
+changed='echo 1 >i; cairn run w.yaml >/dev/null 2>&1; echo 2 >i; cairn resume >/dev/null 2>&1; cat log'
+key task.cutoff "$changed" \
+    'a b a' "$(cutoff ', cutoff: true')" \
+    'a b a b' "$(cutoff ', cutoff: false')"
+default task.cutoff "$changed" \
+    'a b a b' "$(cutoff '')" \
+    'a b a' "$(cutoff ', cutoff: true')"
+
 # ---- Nothing was left out ----
 schema=$root/docs/workflow.schema.json
 "$BUILD/tests/tools/json" flat "$schema" >schema.flat
