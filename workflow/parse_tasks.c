@@ -580,12 +580,17 @@ static int look_for_doubtful(struct parser *p)
 
 /* ---- Lists that tasks make ---- */
 
-/* The whole task, which has no foreach; one that is needed already stays as it is. */
+/* The whole task, which has no foreach. One that is needed already stays as it is,
+ * unless that was for less. */
 static int add_need(struct parser *p, struct task_def *def, uint32_t target, bool order,
                     bool soft)
 {
-    if (needs_def(def, target))
-        return 0;
+    for (uint32_t j = 0; j < def->n_needs; j++)
+        if (def->needs[j].target == target) {
+            def->needs[j].order &= order;
+            def->needs[j].soft &= soft;
+            return 0;
+        }
     struct need *needs =
         arena_take(&p->out->arena, (size_t)def->n_needs + 1, sizeof *needs);
     if (!needs)
@@ -658,6 +663,35 @@ static int check_element(struct parser *p, const struct task_def *def,
     return 0;
 }
 
+/* What makes the list of such a group, unless it makes that of this one, too. */
+static int add_maker(struct parser *p, struct task_def *def,
+                     const struct foreach_key *key, const struct need *need)
+{
+    struct list_spec spec, own;
+    if (!foreach_is_made(key) || !list_spec_read(key->spec, &spec))
+        return 0;
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        if (foreach_is_made(&def->foreach[k]) &&
+            list_spec_read(def->foreach[k].spec, &own) &&
+            str_equal(own.task, spec.task))
+            return 0;
+    return add_need(p, def, map_get(&p->out->by_id, spec.task), need->order,
+                    need->soft);
+}
+
+static int add_makers(struct parser *p, struct task_def *def)
+{
+    int rc = 0;
+    for (uint32_t j = 0, n = def->n_needs; j < n && !rc; j++) {
+        const struct need need = def->needs[j];
+        const struct task_def *group = &p->out->defs[need.target];
+        rc = check_element(p, def, &need);
+        for (uint32_t k = 0; k < group->n_foreach && !rc; k++)
+            rc = add_maker(p, def, &group->foreach[k], &need);
+    }
+    return rc;
+}
+
 /* `from` is a need for the order; who needs the group needs what makes its list. */
 static int add_needs_of_lists(struct parser *p)
 {
@@ -677,16 +711,7 @@ static int add_needs_of_lists(struct parser *p)
                 rc = add_need(p, &d->defs[i], target, true, false);
         }
     for (uint32_t i = 0; i < d->n_defs && !rc; i++)
-        for (uint32_t j = 0, n = d->defs[i].n_needs; j < n && !rc; j++) {
-            const struct need need = d->defs[i].needs[j];
-            const struct task_def *group = &d->defs[need.target];
-            rc = check_element(p, &d->defs[i], &need);
-            for (uint32_t k = 0; k < group->n_foreach && !rc; k++)
-                if (foreach_is_made(&group->foreach[k]) &&
-                    list_spec_read(group->foreach[k].spec, &spec))
-                    rc = add_need(p, &d->defs[i], map_get(&d->by_id, spec.task),
-                                  need.order, need.soft);
-        }
+        rc = add_makers(p, &d->defs[i]);
     return rc;
 }
 

@@ -46,6 +46,26 @@ is "$(tr '\n' ' ' <joined)" 'c b2 a ' 'in the order of the list'
 exits 0 cairn rerun split --only
 is "$(ran)" '' 'the same list again: no member runs'
 
+# ---- Which need of a group comes first does not matter ----
+two() { # NEEDS
+    cat >two.yaml <<END
+name: two
+tasks:
+  split: {run: 'echo "l=[\"x\"]" >>\$CAIRN_OUTPUT', inputs: list.txt}
+  one: {foreach: {v: {from: split, value: l}}, run: ':'}
+  two: {foreach: {v: {from: split, value: l}}, run: ':'}
+  end: {needs: [$1], run: ':'}
+END
+}
+two '{task: one, order: true}, two'
+exits 0 cairn run two.yaml
+two 'two, {task: one, order: true}'
+is "$(planned --run 2)" '' 'nothing runs again'
+echo >>list.txt
+is "$(planned --run 2)" 'split end' 'it needs the task that makes the list for more than the order'
+two 'two, {task: split, order: true}'
+is "$(planned --run 2)" 'split end' 'also if it says otherwise of that task'
+
 # ---- A failure behind the list ----
 : >ran
 printf 'a\nb\n' >list.txt

@@ -58,6 +58,7 @@ static const struct kind {
     {"secrets of a task", change_secrets, EFFECT_DEFINITION, NULL},
     {"outputs", change_outputs, EFFECT_DEFINITION, NULL},
     {"inputs", change_inputs, EFFECT_DEFINITION, NULL},
+    {"depfile", change_depfile, EFFECT_DEFINITION, NULL},
     {"need added", change_need_added, EFFECT_DEFINITION, NULL},
     {"need removed", change_need_removed, EFFECT_DEFINITION, NULL},
     {"need soft or not", change_need_soft, EFFECT_DEFINITION, NULL},

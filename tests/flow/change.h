@@ -36,6 +36,7 @@ void change_gate(struct making *m);
 void change_secrets(struct making *m);
 void change_outputs(struct making *m);
 void change_inputs(struct making *m);
+void change_depfile(struct making *m);
 
 /* change_graph.c */
 void change_need_added(struct making *m);

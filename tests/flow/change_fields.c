@@ -84,7 +84,8 @@ bool has_needs(const struct def *def)
 void change_when(struct making *m)
 {
     struct def *def = m->w->plain ? NULL : picked(m, has_needs);
-    if (def)
+    m->change->made = def && !def->made;
+    if (m->change->made)
         def->when = (enum when)((def->when + 1 + rng_below(m->rng, 2)) % 3);
 }
 
@@ -143,9 +144,28 @@ void change_outputs(struct making *m)
         def->output = !def->output;
 }
 
+static bool has_no_input(const struct def *def)
+{
+    return !def->input;
+}
+
+void change_depfile(struct making *m)
+{
+    struct def *def = picked(m, has_no_input);
+    if (def)
+        def->depfile = !def->depfile;
+}
+
+static bool has_no_depfile(const struct def *def)
+{
+    return !def->depfile;
+}
+
 void change_inputs(struct making *m)
 {
-    struct def *def = picked(m, NULL);
+    struct def *def = picked(m, has_no_depfile);
+    if (!def)
+        return;
     def->input = !def->input;
     def->input_of = NONE;
 }

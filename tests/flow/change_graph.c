@@ -14,6 +14,7 @@ void change_need_added(struct making *m)
             continue;
         def->element[def->n_needs] = false;
         def->soft[def->n_needs] = rng_one_in(m->rng, 3);
+        def->order[def->n_needs] = rng_one_in(m->rng, 4);
         def->needs[def->n_needs++] = target;
         m->change->made = true;
         return;
@@ -39,6 +40,7 @@ static void drop_need(struct def *def, uint32_t target)
         def->needs[i] = def->needs[def->n_needs];
         def->element[i] = def->element[def->n_needs];
         def->soft[i] = def->soft[def->n_needs];
+        def->order[i] = def->order[def->n_needs];
         break;
     }
     if (def->condition_need == target && def->condition > COND_MEMBER)
@@ -78,7 +80,7 @@ void change_task_removed(struct making *m)
     uint32_t left = 0, index = (uint32_t)(def - m->w->defs);
     for (uint32_t i = 0; i < m->w->n_defs; i++)
         left += !m->w->defs[i].removed && !m->w->defs[i].finally;
-    m->change->made = left > 3;
+    m->change->made = left > 3 && !def_makes_list(m->w, def);
     if (!m->change->made)
         return;
     def->removed = true;
@@ -98,10 +100,33 @@ static bool is_group(const struct def *def)
     return def->n_members > 0 && def->n_members < MEMBERS_MAX;
 }
 
+static void add_to_list(struct making *m, struct def *maker)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < maker->n_list; i++)
+        most = maker->list[i] > most ? maker->list[i] : most;
+    m->change->made = maker->n_list < MEMBERS_MAX;
+    if (m->change->made)
+        maker->list[maker->n_list++] = most + 1;
+}
+
+static void cut_list(struct making *m, struct def *maker)
+{
+    m->change->made = maker->n_list > 1;
+    if (!m->change->made)
+        return;
+    uint32_t at = rng_below(m->rng, maker->n_list--);
+    maker->list[at] = maker->list[maker->n_list];
+}
+
 void change_member_added(struct making *m)
 {
     struct def *def = picked(m, is_group);
     uint32_t most = 0;
+    if (def && def->made) {
+        add_to_list(m, &m->w->defs[def->list_of]);
+        return;
+    }
     for (uint32_t i = 0; def && i < def->n_members; i++)
         most = def->member[i] > most ? def->member[i] : most;
     for (uint32_t i = 0; def && i < def->n_needs; i++)
@@ -130,7 +155,9 @@ void change_member_removed(struct making *m)
     bool loses[DEFS_MAX] = {false};
     uint32_t at = pick(m, is_group);
     m->change->made = at != NONE;
-    if (at == NONE)
+    if (at != NONE && w->defs[at].made)
+        cut_list(m, &w->defs[w->defs[at].list_of]);
+    if (at == NONE || w->defs[at].made)
         return;
     uint32_t value = w->defs[at].member[rng_below(m->rng, w->defs[at].n_members)];
     loses[at] = true;

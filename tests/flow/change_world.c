@@ -83,7 +83,7 @@ void change_output_touched(struct making *m)
 
 static bool has_input(const struct def *def)
 {
-    return def->input && def->input_of == NONE;
+    return (def->input && def->input_of == NONE) || def->depfile;
 }
 
 void change_input_content(struct making *m)

@@ -29,18 +29,42 @@ static void need_identity(const struct workflow *w, const struct def *def, uint3
         n += snprintf(text + n, FIELD_SIZE - (size_t)n, ",%u", values[k]);
 }
 
-/* Is every need of `a` one of `b`? */
-static bool needs_within(const struct workflow *wa, const struct def *a,
-                         const struct workflow *wb, const struct def *b, bool members)
+struct identities {
+    char text[2 * NEEDS_MAX][FIELD_SIZE];
+    uint32_t n;
+};
+
+static bool def_needs_fully(const struct def *def, uint32_t target)
 {
-    char one[FIELD_SIZE], other[FIELD_SIZE];
-    for (uint32_t i = 0; i < a->n_needs; i++) {
+    bool found = false;
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        found |= def->needs[i] == target && !def->order[i];
+    return found;
+}
+
+/* Those for more than the order; who needs a group needs the maker of its list. */
+static void identify_needs(const struct workflow *w, const struct def *def,
+                           bool members, struct identities *out)
+{
+    out->n = 0;
+    for (uint32_t i = 0; i < def->n_needs; i++) {
+        const struct def *need = &w->defs[def->needs[i]];
+        if (def->order[i])
+            continue;
+        need_identity(w, def, i, members, out->text[out->n++]);
+        if (need->made && !def_needs_fully(def, need->list_of) &&
+            !(def->made && def->list_of == need->list_of))
+            snprintf(out->text[out->n++], FIELD_SIZE, "%s", w->defs[need->list_of].id);
+    }
+}
+
+/* Is every one of `a` one of `b`? */
+static bool is_within(const struct identities *a, const struct identities *b)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
         bool found = false;
-        need_identity(wa, a, i, members, one);
-        for (uint32_t k = 0; k < b->n_needs && !found; k++) {
-            need_identity(wb, b, k, members, other);
-            found = strcmp(one, other) == 0;
-        }
+        for (uint32_t k = 0; k < b->n && !found; k++)
+            found = strcmp(a->text[i], b->text[k]) == 0;
         if (!found)
             return false;
     }
@@ -50,7 +74,10 @@ static bool needs_within(const struct workflow *wa, const struct def *a,
 static bool same_needs(const struct workflow *wa, const struct def *a,
                        const struct workflow *wb, const struct def *b, bool members)
 {
-    return a->n_needs == b->n_needs && needs_within(wa, a, wb, b, members);
+    static struct identities ia, ib;
+    identify_needs(wa, a, members, &ia);
+    identify_needs(wb, b, members, &ib);
+    return is_within(&ia, &ib) && is_within(&ib, &ia);
 }
 
 void compare_task(const struct workflow *old, const struct workflow *now,
@@ -81,7 +108,7 @@ void compare_task(const struct workflow *old, const struct workflow *now,
 const char *field_name(enum field field)
 {
     static const char *const names[FIELDS] = {
-        "command", "shell", "env",   "outputs", "inputs",    "param",
+        "command", "shell", "env",   "outputs", "inputs",    "depfile", "param",
         "if",      "when",  "check", "secrets", "skip_exit", "needs"};
     return names[field];
 }

@@ -31,7 +31,7 @@ enum {
     FIELD_SIZE = 2000,
     TEXT_SIZE = 500
 };
-enum { PARAMS_MAX = 4, SECRETS_MAX = 2, POOLS = 2, NONE = 1000 };
+enum { PARAMS_MAX = 4, SECRETS_MAX = 2, POOLS = 2, NONE = 1000, UNLISTED = 1001 };
 
 /* ---- random.c ---- */
 
@@ -54,18 +54,23 @@ struct def {
     uint32_t needs[NEEDS_MAX], n_needs;      /* indexes of earlier ones */
     bool element[NEEDS_MAX];                 /* element-wise need */
     bool soft[NEEDS_MAX];                    /* see def_is_soft */
+    bool order[NEEDS_MAX];                   /* only for the order */
     uint32_t member[MEMBERS_MAX], n_members; /* values of its foreach; 0: none */
     bool sided;                              /* the foreach has another key, `side` */
-    uint32_t told_member, told;              /* of a sheet: that value has this cell */
-    bool needs_all;                          /* where it wants a group */
-    bool exec;                               /* `exec`, not `run` */
-    uint32_t version, shell;                 /* of the command; which shell */
-    uint32_t env, env_more;                  /* values; 0: it has none */
-    uint32_t passed;                         /* need whose value comes in an `env` */
-    uint32_t own_params;                     /* 0: all; else a set of them */
-    uint32_t secrets;                        /* set */
-    bool input, output, gives;               /* gives: writes to $CAIRN_OUTPUT */
-    uint32_t input_of;                       /* its input is the output of this */
+    bool made;        /* `list_of` makes the members: `member` is what the run has */
+    uint32_t list_of; /* that earlier definition, or NONE */
+    uint32_t list[MEMBERS_MAX], n_list; /* what it gives those whose list it makes */
+    bool depfile;                       /* which names its input */
+    uint32_t told_member, told;         /* of a sheet: that value has this cell */
+    bool needs_all;                     /* where it wants a group */
+    bool exec;                          /* `exec`, not `run` */
+    uint32_t version, shell;            /* of the command; which shell */
+    uint32_t env, env_more;             /* values; 0: it has none */
+    uint32_t passed;                    /* need whose value comes in an `env` */
+    uint32_t own_params;                /* 0: all; else a set of them */
+    uint32_t secrets;                   /* set */
+    bool input, output, gives;          /* gives: writes to $CAIRN_OUTPUT */
+    uint32_t input_of;                  /* its input is the output of this */
     enum condition condition;
     uint32_t condition_need, condition_value;
     enum when when;
@@ -101,6 +106,12 @@ void def_make_needs(struct workflow *w, uint32_t index, struct rng *rng);
 void def_decorate(struct workflow *w, uint32_t index, struct rng *rng);
 void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng);
 bool def_needs(const struct def *def, uint32_t target);
+/* Does it make the list of another one? */
+bool def_makes_list(const struct workflow *w, const struct def *def);
+/* A made group gets the members that are among these ids (of any tasks); none: it is
+ * not known which there are. */
+typedef const char *nth_id(const void *of, uint32_t i);
+void def_learn(struct def *def, const void *of, uint32_t n, nth_id *id);
 
 /* stormy.c: for B. */
 void workflow_make_stormy(struct workflow *w, struct rng *rng);
@@ -122,10 +133,10 @@ uint32_t def_cell(const struct def *def, uint32_t member);
 bool def_wants_group(const struct workflow *w, const struct def *def);
 /* However that need has ended will do: where it does not ask for more. */
 bool def_is_soft(const struct def *def, uint32_t i);
-/* Is `need` needed by `task` directly? */
+/* Is `need` needed by `task` directly? order: also if only for the order. */
 enum need { NEED_NOT, NEED_SOFT, NEED_HARD };
 enum need task_needs(const struct workflow *w, const struct task *task,
-                     const struct task *need);
+                     const struct task *need, bool order);
 
 /* ---- write.c: as YAML ---- */
 
@@ -136,6 +147,7 @@ enum field {
     FIELD_ENV,
     FIELD_OUTPUTS,
     FIELD_INPUTS,
+    FIELD_DEPFILE,
     FIELD_PARAMS,
     FIELD_IF,
     FIELD_WHEN,

@@ -12,8 +12,21 @@ bool def_needs(const struct def *def, uint32_t target)
 
 /* ---- Making ---- */
 
+bool def_makes_list(const struct workflow *w, const struct def *def)
+{
+    for (uint32_t i = 0; i < w->n_defs; i++)
+        if (!w->defs[i].removed && w->defs[i].made &&
+            &w->defs[w->defs[i].list_of] == def)
+            return true;
+    return false;
+}
+
 static bool covers(const struct def *target, const struct def *def)
 {
+    if (target->made)
+        return def->made && target->list_of == def->list_of;
+    if (def->made)
+        return false;
     for (uint32_t i = 0; i < def->n_members; i++) {
         bool found = false;
         for (uint32_t k = 0; k < target->n_members; k++)
@@ -36,6 +49,7 @@ void def_make_needs(struct workflow *w, uint32_t index, struct rng *rng)
         def->element[def->n_needs] =
             covers(&w->defs[target], def) && !rng_one_in(rng, 3);
         def->soft[def->n_needs] = rng_one_in(rng, 4);
+        def->order[def->n_needs] = rng_one_in(rng, 5);
         def->needs[def->n_needs++] = target;
     }
 }
@@ -47,8 +61,8 @@ static uint32_t giving_need(const struct workflow *w, const struct def *def,
 {
     if (!def->n_needs)
         return NONE;
-    uint32_t need = def->needs[rng_below(rng, def->n_needs)];
-    return w->defs[need].n_members ? NONE : need;
+    uint32_t at = rng_below(rng, def->n_needs), need = def->needs[at];
+    return w->defs[need].n_members || def->order[at] ? NONE : need;
 }
 
 static void make_condition(struct workflow *w, struct def *def, struct rng *rng)
@@ -71,7 +85,7 @@ void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
     if (rng_one_in(rng, def->n_members ? 2 : 4))
         make_condition(w, def, rng);
     def->needs_all = rng_one_in(rng, 4);
-    if (def->n_needs && rng_one_in(rng, 5))
+    if (def->n_needs && !def->made && rng_one_in(rng, 5))
         def->when = rng_one_in(rng, 2) ? WHEN_FAILED : WHEN_ALWAYS;
     def->fails = rng_one_in(rng, 9);
     def->skip_exit = rng_one_in(rng, 6);
@@ -95,6 +109,7 @@ void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
     def->output = rng_one_in(rng, 3);
     def->gives = rng_one_in(rng, 2);
     def->input = rng_one_in(rng, 4);
+    def->depfile = !def->input && rng_one_in(rng, 4);
     def->input_of = NONE;
     if (def->input && need != NONE && w->defs[need].output && !def->finally)
         def->input_of = need;
@@ -109,17 +124,53 @@ void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
         def_make_uncertain(w, def, rng);
 }
 
+/* Somebody's list, if there is a task that can make one. */
+static void take_list(struct workflow *w, uint32_t index, struct rng *rng)
+{
+    struct def *def = &w->defs[index];
+    uint32_t maker = index ? rng_below(rng, index) : 0;
+    struct def *by = &w->defs[maker];
+    if (!index || rng_one_in(rng, 3) || by->n_members || by->finally || by->removed)
+        return;
+    if (!by->n_list) {
+        by->n_list = def->n_members;
+        memcpy(by->list, def->member, sizeof by->list);
+    }
+    def->made = true;
+    def->list_of = maker;
+    def->n_members = 1;
+    def->member[0] = UNLISTED;
+}
+
+void def_learn(struct def *def, const void *of, uint32_t n, nth_id *nth)
+{
+    char start[NAME_SIZE + 8];
+    size_t length = (size_t)snprintf(start, sizeof start, "%s[part=", def->id);
+    def->n_members = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *id = nth(of, i);
+        unsigned long value =
+            strncmp(id, start, length) == 0 ? strtoul(id + length, NULL, 10) : 0;
+        if (value && def->n_members < MEMBERS_MAX)
+            def->member[def->n_members++] = (uint32_t)value;
+    }
+    if (!def->n_members)
+        def->member[def->n_members++] = UNLISTED;
+}
+
 struct def *workflow_add(struct workflow *w, struct rng *rng)
 {
     uint32_t index = w->n_defs++;
     struct def *def = &w->defs[index];
-    *def = (struct def){.version = 1, .passed = NONE, .input_of = NONE};
+    *def =
+        (struct def){.version = 1, .passed = NONE, .input_of = NONE, .list_of = NONE};
     snprintf(def->id, sizeof def->id, rng_one_in(rng, 6) ? "t.%u" : "t%u", index);
     if (rng_one_in(rng, 4)) {
         def->n_members = 1 + rng_below(rng, 4);
         for (uint32_t i = 0; i < def->n_members; i++)
             def->member[i] = i + 1;
         def->sided = rng_one_in(rng, 2);
+        take_list(w, index, rng);
     }
     return def;
 }
@@ -145,7 +196,8 @@ void workflow_make(struct workflow *w, struct rng *rng, bool plain)
     w->policy = !plain && rng_one_in(rng, 3) ? ON_STOP : ON_CONTINUE;
     workflow_make_top(w, rng);
     while (w->n_defs < defs) {
-        workflow_add(w, rng)->finally = w->n_defs == defs && rng_one_in(rng, 2);
+        struct def *def = workflow_add(w, rng);
+        def->finally = !def->made && w->n_defs == defs && rng_one_in(rng, 2);
         def_make_needs(w, w->n_defs - 1, rng);
         def_decorate(w, w->n_defs - 1, rng);
     }
@@ -163,7 +215,10 @@ void workflow_tasks(const struct workflow *w, struct tasks *tasks)
             struct task *task = &tasks->task[tasks->n++];
             task->def = i;
             task->member = def->n_members ? def->member[k] : 0;
-            if (def->n_members)
+            if (task->member == UNLISTED)
+                snprintf(task->id, ID_SIZE, "%s[part=\xe2\x80\xa6%s]", def->id,
+                         def->sided ? ",side=x" : "");
+            else if (def->n_members)
                 snprintf(task->id, ID_SIZE, "%s[part=%u%s]", def->id, def->member[k],
                          def->sided ? ",side=x" : "");
             else
@@ -196,20 +251,36 @@ bool def_is_soft(const struct def *def, uint32_t i)
     return def->soft[i] && def->when == WHEN_SUCCESS;
 }
 
+static enum need stronger(enum need found, const struct def *def, uint32_t i)
+{
+    return def_is_soft(def, i) && found == NEED_NOT ? NEED_SOFT
+           : def_is_soft(def, i)                    ? found
+                                                    : NEED_HARD;
+}
+
 enum need task_needs(const struct workflow *w, const struct task *task,
-                     const struct task *need)
+                     const struct task *need, bool order)
 {
     const struct def *def = &w->defs[task->def];
+    enum need found = NEED_NOT;
     for (uint32_t i = 0; i < def->n_needs; i++)
         if (def->needs[i] == need->def &&
-            (!def->element[i] || need->member == task->member))
-            return def_is_soft(def, i) ? NEED_SOFT : NEED_HARD;
-    return NEED_NOT;
+            (!def->element[i] || need->member == task->member) &&
+            (order || !def->order[i]))
+            found = stronger(found, def, i);
+    /* Who needs a group needs the maker of its list; for the order is less. */
+    if (def->made && def->list_of == need->def)
+        return order ? NEED_HARD : found;
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        if (w->defs[def->needs[i]].made &&
+            w->defs[def->needs[i]].list_of == need->def && (order || !def->order[i]))
+            found = stronger(found, def, i);
+    return found;
 }
 
 bool def_has_sheet(const struct workflow *w, const struct def *def)
 {
-    return def->n_members && (def - w->defs) % 2;
+    return def->n_members && !def->made && (def - w->defs) % 2;
 }
 
 uint32_t def_cell(const struct def *def, uint32_t member)

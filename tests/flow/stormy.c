@@ -38,7 +38,7 @@ static void make_failing(struct workflow *w, struct rng *rng)
     uint32_t index = w->n_defs;
     struct def *def = workflow_add(w, rng);
     def->n_members = 0;
-    def->sided = false;
+    def->sided = def->made = false;
     for (uint32_t i = 0; i < index; i++) {
         def->soft[def->n_needs] = rng_one_in(rng, 4);
         def->needs[def->n_needs++] = i;
@@ -63,13 +63,18 @@ static void make_behind(struct workflow *w, uint32_t failing, bool handled,
     def->needs[def->n_needs++] = handler ? failing : near;
     if (!handler && failing > 0 && rng_one_in(rng, 3))
         def->needs[def->n_needs++] = rng_below(rng, failing);
+    if (handler) {
+        def->n_members = 0;
+        def->sided = def->made = false;
+    }
     make_storm(w, index, rng);
     calm(def);
     if (handler) {
         def->condition = COND_NONE;
         def->skips = false;
-    }
-    def->when = handler ? WHEN_FAILED : rng_one_in(rng, 2) ? WHEN_ALWAYS : WHEN_SUCCESS;
+        def->when = WHEN_FAILED;
+    } else if (!def->made && rng_one_in(rng, 2))
+        def->when = WHEN_ALWAYS;
 }
 
 static void make_stopping(struct workflow *w, struct rng *rng)

@@ -52,6 +52,14 @@ static void put_script(const struct workflow *w, uint32_t index, char text[FIELD
         put(text, "echo \"v=%u\" >>\"$CAIRN_OUTPUT\"; ", def->version % 3);
     if (def->gives && def->passed != NONE)
         put(text, "echo \"got=$GOT\" >>\"$CAIRN_OUTPUT\"; ");
+    if (def_makes_list(w, def)) {
+        put(text, "echo \"l=[");
+        for (uint32_t i = 0; i < def->n_list; i++)
+            put(text, "%s\\\"%u\\\"", i ? "," : "", def->list[i]);
+        put(text, "]\" >>\"$CAIRN_OUTPUT\"; ");
+    }
+    if (def->depfile)
+        put(text, "echo \"x: in/%u\" >\"out/%u${part+-$part}.d\"; ", index, index);
     if (def->output)
         put(text, "echo \"%u ${GOT-}\" >\"out/%u${part+-$part}\"; ", def->version,
             index);
@@ -122,12 +130,13 @@ static void put_needs(const struct workflow *w, const struct def *def,
         const struct def *need = &w->defs[def->needs[at]];
         /* The whole of a group with two keys is a part of it, too. */
         bool side = need->sided && (def - w->defs + def->needs[at]) % 2;
-        bool soft = def_is_soft(def, at);
-        put(text, "%s%s\"%s%s\"%s", i ? ", " : "", soft ? "{task: " : "", need->id,
+        bool soft = def_is_soft(def, at), map = soft || def->order[at];
+        put(text, "%s%s\"%s%s\"%s%s%s", i ? ", " : "", map ? "{task: " : "", need->id,
             def->element[at] ? "[part=${{ part }}]"
             : side           ? "[side=x]"
                              : "",
-            soft ? ", soft: true}" : "");
+            def->order[at] ? ", order: true" : "", soft ? ", soft: true" : "",
+            map ? "}" : "");
     }
 }
 
@@ -166,6 +175,10 @@ void field_text(const struct workflow *w, uint32_t index, enum field field,
             put(text, "out/%u", def->input_of);
         else if (def->input)
             put(text, "in/%u", index);
+        break;
+    case FIELD_DEPFILE:
+        if (def->depfile)
+            put(text, def->n_members ? "\"out/%u-${{ part }}.d\"" : "out/%u.d", index);
         break;
     case FIELD_PARAMS:
         put_set(def->own_params, "p", text);
@@ -225,7 +238,10 @@ static void write_foreach(FILE *file, const struct workflow *w, const struct def
     if (def_has_sheet(w, def))
         fprintf(file, "    foreach: {part: {csv: sheet%td.csv}%s}\n", def - w->defs,
                 more);
-    if (!def->n_members || def_has_sheet(w, def))
+    if (def->made)
+        fprintf(file, "    foreach: {part: {from: %s, value: l}%s}\n",
+                w->defs[def->list_of].id, more);
+    if (!def->n_members || def->made || def_has_sheet(w, def))
         return;
     fprintf(file, "    foreach: {part: [");
     for (uint32_t i = 0; i < def->n_members; i++)
@@ -256,6 +272,7 @@ static void write_def(FILE *file, const struct workflow *w, uint32_t index)
                                                 "    env: {%s}\n",
                                                 "    outputs: [%s]\n",
                                                 "    inputs: [%s]\n",
+                                                "    depfile: %s\n",
                                                 "    params: [%s]\n",
                                                 "    if: %s\n",
                                                 "    when: %s\n",

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes a golden store: one run of every kind, in the format of the cairn that is given.
+# With `language`: runs of definitions of version 5, with all that it brought.
 #
-#   sh tests/tools/golden.sh CAIRN OUT.db.zst
+#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language]
 #
 # A release that changes the format adds one (docs/format.md, "Versions of the store"):
 # it is made by that release, and never again. tests/cli/t-golden.sh records what every
@@ -43,6 +44,68 @@ cut() {
     wait "$pid" 2>/dev/null || true
     sleep 0.5 # for the guard
 }
+
+finish() {
+    expect 0 checkpoint verify
+    sleep 1.1 # the lease is over, whenever the store is looked at
+    rm -rf .cairn/live .cairn/cairn.db-wal .cairn/cairn.db-shm
+    test ! -e .cairn/open # the last writer left in order
+    sqlite3 .cairn/cairn.db 'PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL;' >>log
+    rm -f .cairn/cairn.db-wal .cairn/cairn.db-shm
+    zstd -q -f --ultra -22 .cairn/cairn.db -o "$out"
+    ls -l "$out"
+}
+
+if [ "${3-}" = language ]; then
+    # 1: completed. 2: cut off behind the list, 3 before it. 4: another list, and one that
+    # is malformed.
+    printf 'sample,reads,note\na,1,"x, y"\n"b b",22,\n' >sheet.csv
+    cat >language.yaml <<'END'
+name: language
+params: {last: "true"}
+defaults: {cwd: /}
+tasks:
+  split:
+    description: makes the list
+    run: 'cat /tmp/cairn-golden/list >>"$CAIRN_OUTPUT" || echo "parts=later" >>"$CAIRN_OUTPUT"'
+  convert:
+    foreach: {part: {from: split, value: parts, max: 5}, kind: [x]}
+    run: 'echo "n=$part" >>"$CAIRN_OUTPUT"'
+  index:
+    foreach: {part: {from: split, value: parts, max: 5}}
+    needs: ["convert[part=${{ part }}]"]
+    run: 'if test "$part" = three -a -e /tmp/cairn-golden; then touch /tmp/cairn-golden/up; . /tmp/cairn-golden/behind; fi'
+  join: {needs: [convert, index], exec: [echo, "${{ tasks.convert.outputs.n }}"]}
+  samples:
+    foreach: {csv: sheet.csv, key: sample, where: reads > 0}
+    needs: [{task: convert, order: true}]
+    run: 'echo $sample has $reads'
+  compile:
+    depfile: tmp/cairn-golden/depfile
+    run: 'if test -e /tmp/cairn-golden; then echo "h: /dev/null" >/tmp/cairn-golden/depfile; fi'
+  work: {external: "Do it", lost_claims: 3, if: params.last == 'false'}
+END
+    list() {
+        printf 'parts=%s\n' "$1" >list
+    }
+    list '["one","two","three"]'
+    echo : >behind
+    expect 0 run language.yaml
+    echo 'sleep 60' >behind
+    cut run language.yaml --fresh
+    sed -e 's/^name: .*/name: early/' -e 's/cat .tmp.cairn-golden.list/touch up; sleep 60; false/' \
+        -e "s/touch up/touch \/tmp\/cairn-golden\/up/" language.yaml >early.yaml
+    cut run early.yaml
+    echo : >behind
+    sed 's/^name: .*/name: another/' language.yaml >another.yaml
+    expect 0 run another.yaml
+    list '["two","four"]'
+    expect 0 rerun 4 split
+    list '["two", 5]'
+    expect 1 rerun 4 split
+    finish
+    exit
+fi
 
 # 1: completed, with all that a task can have.
 cat >all.yaml <<'END'
@@ -214,11 +277,4 @@ expect 0 checkpoint restore "$newest" --yes
 expect 0 session end
 expect 0 session switch first
 
-expect 0 checkpoint verify
-sleep 1.1 # the lease is over, whenever the store is looked at
-rm -rf .cairn/live .cairn/cairn.db-wal .cairn/cairn.db-shm
-test ! -e .cairn/open # the last writer left in order
-sqlite3 .cairn/cairn.db 'PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL;' >>log
-rm -f .cairn/cairn.db-wal .cairn/cairn.db-shm
-zstd -q -f --ultra -22 .cairn/cairn.db -o "$out"
-ls -l "$out"
+finish
