@@ -596,6 +596,18 @@ static const struct restore_change *find_written(const struct writer_search *s,
                : NULL;
 }
 
+/* The caller's shell may have it open, too. */
+static bool is_own_output(int directory, const char *name)
+{
+    struct stat st, own;
+    bool is = false;
+    if (fstatat(directory, name, &st, 0))
+        return false;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO && !is; fd++)
+        is = fstat(fd, &own) == 0 && own.st_dev == st.st_dev && own.st_ino == st.st_ino;
+    return is;
+}
+
 static void look_at_open(struct writer_search *s, int directory, const char *name)
 {
     char path[PATH_MAX], what[200];
@@ -607,7 +619,8 @@ static void look_at_open(struct writer_search *s, int directory, const char *nam
     const struct restore_change *change =
         find_written(s, (struct str){path, (size_t)n});
     if (!change || change == s->last ||
-        fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) || !(st.st_mode & S_IWUSR))
+        fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) || !(st.st_mode & S_IWUSR) ||
+        is_own_output(directory, name))
         return;
     s->last = change;
     if (++s->told > WRITERS_TOLD)

@@ -528,6 +528,9 @@ says "logs/app.log $opened" 'the dry run names the file and the process'
 says "new file $opened" 'also where it is to be removed'
 ok 'not one that is only read' test "$(grep -c 'read.txt is open' err)" = 0
 ok 'nor one that stays' test "$(grep -c 'same.txt is open' err)" = 0
+sh -c 'exec 2>printed; cairn checkpoint restore 1 --dry-run >/dev/null; :'
+ok 'nor where cairn prints to' test "$(grep -c 'printed is open' printed)" = 0
+rm printed
 exits 0 cairn checkpoint restore 1 --dry-run --json
 is "$(json_get .warnings[0])" "logs/app.log $opened: what it writes after the restore goes into the old file, so restart it then" 'as JSON'
 exits 0 cairn checkpoint restore 1 --yes --json
