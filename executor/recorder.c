@@ -6,6 +6,7 @@
 #include "graph/definition_codec.h"
 #include "plan/situation.h"
 #include "runs/owner.h"
+#include "runs/stored.h"
 #include "secrets/declared.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
@@ -35,17 +36,19 @@ static void recorder_free(struct cairn_recorder *r)
     free(r);
 }
 
-static int put_run(struct cairn_recorder *r, const struct definition *definition,
+static int put_run(struct cairn_recorder *r, const struct cairn_workflow *w,
                    struct str encoded, struct cairn_error *error)
 {
     int rc = store_put_object(r->store, encoded, &r->row.graph, error);
     if (!rc)
         rc = store_add_run(r->store, &r->row, error);
     if (!rc)
+        rc = run_put_given(r->store, &r->row, w, error);
+    if (!rc)
         rc =
             store_put_run_graph(r->store, r->row.run, r->row.gen, &r->row.graph, error);
     if (!rc)
-        rc = secrets_declare(r->store, definition, error);
+        rc = secrets_declare(r->store, &w->definition, error);
     if (rc)
         return rc;
     r->stream = run_stream_of(r->store, r->sha, r->row.run, &r->row.graph);
@@ -80,8 +83,7 @@ static int store_beginning(struct cairn_recorder *r, const struct cairn_workflow
     if (!rc)
         rc = store_begin(r->store, -1, error);
     if (!rc)
-        rc = store_end(r->store, put_run(r, &w->definition, buf_view(&encoded), error),
-                       error);
+        rc = store_end(r->store, put_run(r, w, buf_view(&encoded), error), error);
     buf_release(&encoded);
     return rc;
 }

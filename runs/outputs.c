@@ -616,7 +616,7 @@ static int read_depfile(struct listing *list, const char *name, const char *path
     if (!rc)
         list_named(list, directory, &names);
     else
-        error_set(error, rc, "its depfile %s is no good: %s", name, why.text);
+        error_set(error, rc, "its depfile %s is not valid: %s", name, why.text);
     buf_release(&text);
     arena_release(&arena);
     return rc;

@@ -598,6 +598,35 @@ static bool is_newer(const char *path, const struct run_row *row)
            st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec > row->owner_since_ns;
 }
 
+/* What the parser needs to note edited defaults. */
+static int look_for_edits(struct cairn_workflow *w, struct cairn_store *store,
+                          const struct run_row *row, struct cairn_error *error)
+{
+    int rc = 0;
+    w->were_given = calloc(w->n_params + 1, sizeof *w->were_given);
+    if (!w->were_given)
+        return error_nomem(error);
+    w->edited_run = row->run;
+    for (size_t i = 0; i < w->n_params && rc >= 0; i++) {
+        rc = store_was_given(store, row->run, str_of(w->params[i].name), error);
+        w->were_given[i] = rc > 0;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int run_put_given(struct cairn_store *store, const struct run_row *row,
+                  const struct cairn_workflow *w, struct cairn_error *error)
+{
+    int rc = 0;
+    for (size_t i = 0; i < w->n_params && rc >= 0; i++) {
+        struct str name = str_of(w->params[i].name);
+        rc = row->from_run ? store_was_given(store, row->from_run, name, error) : 1;
+        if (rc > 0)
+            rc = store_set_given(store, row->run, name, error);
+    }
+    return rc < 0 ? rc : 0;
+}
+
 /* The file is not parsed if it has not changed since the run recorded its definition.
  */
 static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
@@ -610,8 +639,9 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
     if (rc)
         return rc;
     if (is_newer(path, row))
-        w->edited_run = row->run;
-    rc = parse_cache_find(w, store, row, error);
+        rc = look_for_edits(w, store, row, error);
+    if (!rc)
+        rc = parse_cache_find(w, store, row, error);
     if (!rc)
         rc = parse_for_run(w, store, row, error);
     if (rc < 0)

@@ -114,6 +114,11 @@ int run_choose(struct cairn_store *store, uint64_t *run, struct cairn_error *err
 int run_cancelled_inside(struct cairn_store *store, const struct run_parent *parent,
                          uint64_t *run, struct cairn_error *error);
 
+/* Notes which params were given to a run that begins, within its transaction. One that
+ * begins at a checkpoint has them from the run of that. */
+int run_put_given(struct cairn_store *store, const struct run_row *row,
+                  const struct cairn_workflow *workflow, struct cairn_error *error);
+
 /* Notes where the store is, within a write transaction. */
 int moved_store_note(struct cairn_store *store, struct cairn_error *error);
 /* The path at which the file of a run is now: the recorded one, unless the store has

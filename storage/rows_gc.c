@@ -313,7 +313,7 @@ int store_remove_run(struct cairn_store *store, uint64_t run, struct cairn_error
     const struct sql_value key = value_u64(run);
     int rc = store_write(store, SQL_DELETE_RUN_GRAPHS, &key, 1, error);
     if (!rc)
-        rc = store_drop_parent(store, run, error);
+        rc = store_drop_run_settings(store, run, error);
     return rc ? rc : store_write(store, SQL_DROP_RUN, &key, 1, error);
 }
 

@@ -89,20 +89,22 @@ int store_get_parent(struct cairn_store *store, uint64_t run, struct run_parent 
     return rc > 0 ? parse_parent(store, run, text, parent, error) : rc;
 }
 
-int store_drop_parent(struct cairn_store *store, uint64_t run,
-                      struct cairn_error *error)
+int store_drop_run_settings(struct cairn_store *store, uint64_t run,
+                            struct cairn_error *error)
 {
+    static const char *const lists[] = {"cancelled", "given"};
     char key[KEY_BYTES], first[KEY_BYTES], last[KEY_BYTES];
     key_of(run, key);
     int rc =
         store_write(store, SQL_DELETE_META, VALUES(value_text(str_of(key))), error);
-    if (rc)
-        return rc;
-    snprintf(first, sizeof first, "cancelled.%" PRIu64 ".", run);
-    snprintf(last, sizeof last, "cancelled.%" PRIu64 "/", run); /* '/' follows '.' */
-    return store_write(store, SQL_DELETE_META_RANGE,
-                       VALUES(value_text(str_of(first)), value_text(str_of(last))),
-                       error);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && !rc; i++) {
+        snprintf(first, sizeof first, "%s.%" PRIu64 ".", lists[i], run);
+        snprintf(last, sizeof last, "%s.%" PRIu64 "/", lists[i], run); /* '.' + 1 */
+        rc = store_write(store, SQL_DELETE_META_RANGE,
+                         VALUES(value_text(str_of(first)), value_text(str_of(last))),
+                         error);
+    }
+    return rc;
 }
 
 /* ---- Looking for one ---- */
@@ -172,6 +174,38 @@ int store_each_unfinished(struct cairn_store *store, int (*each)(void *, uint64_
 {
     store_assert_open(store);
     return db_each_number(store->db, SQL_EACH_UNFINISHED, each, context, error);
+}
+
+/* ---- Params that were given ---- */
+
+static int given_key(struct buf *key, uint64_t run, struct str param,
+                     struct cairn_error *error)
+{
+    buf_format(key, "given.%" PRIu64 ".%.*s", run, (int)param.len, param.ptr);
+    return buf_check(key, error);
+}
+
+int store_set_given(struct cairn_store *store, uint64_t run, struct str param,
+                    struct cairn_error *error)
+{
+    struct buf key = BUF_INIT;
+    int rc = given_key(&key, run, param, error);
+    if (!rc)
+        rc = store_set_setting(store, key.data, "1", error);
+    buf_release(&key);
+    return rc;
+}
+
+int store_was_given(struct cairn_store *store, uint64_t run, struct str param,
+                    struct cairn_error *error)
+{
+    struct buf key = BUF_INIT;
+    char text[2];
+    int rc = given_key(&key, run, param, error);
+    if (!rc)
+        rc = store_setting(store, key.data, text, sizeof text, error);
+    buf_release(&key);
+    return rc;
 }
 
 /* ---- Cancelled ones ---- */

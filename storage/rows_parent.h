@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Which run was begun inside an attempt of another. The setting `parent.N` says it of
+/* Settings of the store that are about one run, and go with its row.
+ *
+ * Which run was begun inside an attempt of another. The setting `parent.N` says it of
  * run N: "RUN GEN TASK ATTEMPT SUM ID", with the sum in hex. The sum is one of
  * row_hmac.c (kind "parent"), since this decides which run goes on: a setting whose sum
  * does not hold counts for nothing. The setting `cancelled.RUN.GEN.TASK.ATTEMPT` is the
  * number of a run that was cancelled inside that attempt; it is only a hint where to
- * look. */
+ * look.
+ *
+ * The setting `given.N.NAME` is there if the value of that param was given when run N
+ * began. Only a notice depends on it. */
 #ifndef STORAGE_ROWS_PARENT_H
 #define STORAGE_ROWS_PARENT_H
 
@@ -48,9 +53,15 @@ int store_set_cancelled_inside(struct cairn_store *store,
 int store_get_cancelled_inside(struct cairn_store *store,
                                const struct run_parent *parent, uint64_t *run,
                                struct cairn_error *error);
+/* Notes that a param was given; needs a write transaction. */
+int store_set_given(struct cairn_store *store, uint64_t run, struct str param,
+                    struct cairn_error *error);
+/* 1 it was given, 0 that is not known, <0 error. */
+int store_was_given(struct cairn_store *store, uint64_t run, struct str param,
+                    struct cairn_error *error);
 /* With the row of the run. */
-int store_drop_parent(struct cairn_store *store, uint64_t run,
-                      struct cairn_error *error);
+int store_drop_run_settings(struct cairn_store *store, uint64_t run,
+                            struct cairn_error *error);
 
 static inline bool same_attempt(const struct run_parent *a, const struct run_parent *b)
 {

@@ -29,8 +29,10 @@ struct parse_options {
      * same spec keep the values recorded there. */
     const struct definition *recorded;
     /* The run that the params are of, where the file was written since it began; else
-     * 0. A default that is another one now is noted. */
+     * 0. A default that is another one now is noted, unless the value was given when
+     * the run began: were_given [n_params]. */
     uint64_t edited_run;
+    const bool *were_given;
     /* Not NULL: gets what is wrong in the file, as far as one mistake does not follow
      * from another. */
     struct mistakes *mistakes;

@@ -395,9 +395,10 @@ static int note_default(struct parser *p, struct str name, struct str value,
 }
 
 /* Of several values for one param the last one counts. */
-static int use_given(struct parser *p, struct param *params,
-                     const struct cairn_param *given)
+static int use_given(struct parser *p, struct param *params, size_t i)
 {
+    const struct parse_options *options = p->options;
+    const struct cairn_param *given = &options->params[i];
     struct str value = str_of(given->value);
     uint32_t index = definition_param(p->out, str_of(given->name));
     if (index == UINT32_MAX)
@@ -406,7 +407,7 @@ static int use_given(struct parser *p, struct param *params,
     bool differs = params[index].given && !str_equal(usual, value);
     params[index].given = true;
     int rc = check_given(p, &params[index], value);
-    if (!rc && differs && p->options->edited_run)
+    if (!rc && differs && options->edited_run && !options->were_given[i])
         rc = note_default(p, str_of(given->name), value, usual);
     if (rc)
         return rc;
@@ -481,6 +482,6 @@ int read_params(struct parser *p, const struct node *map)
         out->params[i] = params[i].pair;
     out->n_params = n;
     for (size_t i = 0; i < p->options->n_params && !rc; i++)
-        rc = parse_go_on(p, use_given(p, params, &p->options->params[i]));
+        rc = parse_go_on(p, use_given(p, params, i));
     return rc ? rc : check_required(p, params);
 }

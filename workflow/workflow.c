@@ -54,6 +54,7 @@ void cairn_workflow_free(struct cairn_workflow *w)
         free((char *)(uintptr_t)w->params[i].value);
     }
     free(w->params);
+    free(w->were_given);
     free(w);
 }
 
@@ -83,7 +84,8 @@ static int parse_source(const struct cairn_workflow *w,
                                     .params = w->params,
                                     .n_params = w->n_params,
                                     .recorded = recorded,
-                                    .edited_run = w->edited_run};
+                                    .edited_run = w->edited_run,
+                                    .were_given = w->were_given};
     return definition_parse(buf_view(&w->source), &options, out, error);
 }
 

@@ -25,6 +25,7 @@ struct cairn_workflow {
     struct cairn_param *params;
     size_t n_params;
     uint64_t edited_run; /* parse_options */
+    bool *were_given;    /* parse_options */
     bool digested;       /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
     bool going_on; /* the call that runs it goes on behind a list (executor/engine.c) */

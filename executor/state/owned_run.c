@@ -241,6 +241,9 @@ int owned_run_put_row(struct engine *e, struct cairn_error *error)
         e->run.row.from_run = s->recorded.from_run;
         e->run.row.from_seq = s->recorded.from_seq;
         rc = store_add_run(e->request.store, &e->run.row, error);
+        if (!rc)
+            rc = run_put_given(e->request.store, &e->run.row, e->request.workflow,
+                               error);
     } else if (!rc && new_generation(s))
         e->run.row.gen++;
     if (!rc)

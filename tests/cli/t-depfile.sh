@@ -105,10 +105,10 @@ try true 'it ended well, but its depfile bad.d is missing'
 echo 'a: b' >bad.d
 sleep 0.1
 try 'true ' 'its depfile is older than the attempt'
-try 'echo junk >bad.d' 'its depfile bad.d is no good: line 1 is not a rule'
+try 'echo junk >bad.d' 'its depfile bad.d is not valid: line 1 is not a rule'
 try 'rm bad.d; mkdir bad.d' 'is a directory'
 rmdir bad.d
-try 'head -c 5000000 /dev/zero | tr \\\\\\\\0 x >bad.d' 'its depfile bad.d is no good'
+try 'head -c 5000000 /dev/zero | tr \\\\\\\\0 x >bad.d' 'its depfile bad.d is not valid'
 
 # Killed: what had ended before is adopted from its note with what it read.
 cat >kill.yaml <<'END'

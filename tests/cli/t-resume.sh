@@ -270,22 +270,27 @@ mkdir default && cd default || exit 1
 export CAIRN_STORE="$PWD/store"
 cat >w.yaml <<'END'
 name: w
-params: {day: 1, size: 3}
+params: {day: 1, size: 3, depth: 5}
 tasks:
   a: {run: 'echo "$day $size" >>log; test -e ok'}
 END
-exits 1 cairn run w.yaml --param size=3
-sed 's/day: 1/day: 2/' w.yaml >new && cat new >w.yaml
+exits 1 cairn run w.yaml --param size=3 --param depth=6
+sed 's/day: 1, size: 3, depth: 5/day: 2, size: 4, depth: 7/' w.yaml >new && cat new >w.yaml
 exits 0 cairn plan --run 1
 says "param day: run 1 continues with '1'; the default in the file is '2': \`cairn run $PWD/w.yaml --fresh\` begins a run with it" 'plan names the edited default'
-is "$(grep -c 'param ' err)" 1 'and no other'
+is "$(grep -c 'param ' err)" 1 'and none that --param has given'
 exits 1 cairn resume 1
 says "param day: run 1 continues with '1'; the default in the file is '2'" 'so does resume'
 exits 1 cairn resume 1
 is "$(grep -c 'param day' err)" 0 'once for an edit'
 touch ok
 exits 0 cairn run w.yaml --fresh
-is "$(cat log)" "$(printf '1 3\n1 3\n1 3\n2 3')" 'the values that tasks had'
+is "$(cat log)" "$(printf '1 3\n1 3\n1 3\n2 4')" 'the values that tasks had'
+exits 0 cairn resume --from 1
+sed 's/size: 4/size: 8/' w.yaml >new && cat new >w.yaml
+exits 0 cairn plan --run 3
+says 'param day: run 3 ' 'a run that began at a checkpoint has its values from the other one'
+is "$(grep -c 'param ' err)" 1 'and remembers what --param gave to that'
 cd .. || exit 1
 # ---- A number of an attempt is used once in a run, also behind an edit ----
 numbers() { # NEEDS of p, lines of tasks
