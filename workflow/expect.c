@@ -448,6 +448,16 @@ static const char *other_way(struct str word, bool task)
         {NAME("ignore_error"), MAY_FAIL, NULL},
         {NAME("allow_failure"), MAY_FAIL, "write `on_failure: continue`"},
         {NAME("continue_on_error"), MAY_FAIL, "write `on_failure: continue`"},
+        {NAME("on_failure"), MAY_FAIL, NULL},
+        {NAME("finally"),
+         "`finally` stands beside `tasks` at the top level: `finally: {NAME: {run: "
+         "CMD}}`",
+         NULL},
+        {NAME("deadline"), "write `timeout: 10m`", NULL},
+        {NAME("timeout"), NULL,
+         "write `defaults: {timeout: 10m}` for each task, or `deadline: 10m` for the "
+         "whole run"},
+        {NAME("pools"), "write `pool: NAME`, with `pools: {NAME: 2}` at the top", NULL},
         {NAME("timeout-minutes"), "write `timeout: 10m`",
          "write `deadline: 10m`, or `timeout: 10m` in a task"},
         {NAME("timeout_minutes"), "write `timeout: 10m`",
@@ -543,9 +553,18 @@ static size_t meant_key(struct str word, const struct str names[], size_t n)
     return index_of(own.len ? own : str_nearest(word, names, n), names, n);
 }
 
-static bool is_at_top(struct where where)
+static bool is_at(struct where where, const char *place)
 {
-    return !where.name.ptr && strcmp(where.text, "at the top level") == 0;
+    return !where.name.ptr && strcmp(where.text, place) == 0;
+}
+
+/* What has the key that is not one of this place: KEY_OF_... */
+static unsigned other_places(const struct parser *p, struct str key, struct where where)
+{
+    bool task = where.name.ptr && strcmp(where.text, "task") == 0;
+    return task || is_at(where, "at the top level") || is_at(where, "in `defaults`")
+               ? p->places_of(key)
+               : 0;
 }
 
 static int unknown_key(const struct parser *p, const struct node *key,
@@ -557,16 +576,27 @@ static int unknown_key(const struct parser *p, const struct node *key,
     else
         snprintf(place, sizeof place, " %s", where.text);
     bool task = where.name.ptr && strcmp(where.text, "task") == 0;
-    bool top = is_at_top(where);
+    bool top = is_at(where, "at the top level");
     const char *way = task || top ? other_way(key->text, task) : NULL;
     if (way)
         return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s; %s",
                         SHOWN(key->text), place, way);
-    if (strcmp(where.text, "in `defaults`") == 0 && str_equal(key->text, STR("env")))
+    if (is_at(where, "in `defaults`") && str_equal(key->text, STR("env")))
         return diagnose(
             &p->diagnostic, key->at,
             "unknown key `env` in `defaults`; the `env` at the top level is "
             "for all tasks");
+    unsigned places = other_places(p, key->text, where);
+    if (top && places & KEY_OF_DEFAULTS)
+        return diagnose(&p->diagnostic, key->at,
+                        "unknown key `%.*s`%s; `%.*s` is a key of a task; for all "
+                        "tasks: `defaults: {%.*s: ...}`",
+                        SHOWN(key->text), place, SHOWN(key->text), SHOWN(key->text));
+    if (places)
+        return diagnose(&p->diagnostic, key->at,
+                        "unknown key `%.*s`%s; `%.*s` is a key of %s", SHOWN(key->text),
+                        place, SHOWN(key->text),
+                        places & KEY_OF_TASK ? "a task" : "the top level");
     struct str own = own_word(key->text, names, n);
     struct hint hint =
         own.len ? hint_nearest(own, &own, 1) : hint_nearest(key->text, names, n);
@@ -596,14 +626,14 @@ int expect_keys(const struct parser *p, const struct node *map, struct where whe
             found[i] = key;
             continue;
         }
-        if (is_at_top(where) && key->text.len > 2 &&
+        if (is_at(where, "at the top level") && key->text.len > 2 &&
             memcmp(key->text.ptr, "x-", 2) == 0)
             continue; /* a place for anchors */
         int rc = parse_go_on(p, unknown_key(p, key, where, names, n));
         if (rc)
             return rc;
         i = meant_key(key->text, names, n); /* it is read as what was meant */
-        if (i < n && !found[i])
+        if (i < n && !found[i] && !other_places(p, key->text, where))
             found[i] = key;
     }
     return 0;

@@ -41,8 +41,12 @@ struct task_nodes {
                                                     key */
 };
 
+/* The mappings that have a key: bits. */
+enum { KEY_OF_TOP = 1, KEY_OF_TASK = 2, KEY_OF_DEFAULTS = 4 };
+
 struct parser {
     const struct parse_options *options;
+    unsigned (*places_of)(struct str key); /* KEY_OF_... */
     struct source source;
     struct diagnostic diagnostic;
     struct position place; /* of the last error */

@@ -127,17 +127,19 @@ static int read_default_check(struct parser *p, const struct node *map)
     return rc ? rc : read_thresholds(p, found[MIN], found[WARN], &p->check);
 }
 
+/* In the order of the keys of `defaults`. */
+enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, REUSE, DEFAULT_KEYS };
+static const struct str default_keys[DEFAULT_KEYS] = {
+    NAME("timeout"), NAME("retries"), NAME("shell"), NAME("check"),
+    NAME("cwd"),     NAME("pool"),    NAME("reuse")};
+
 static int read_defaults(struct parser *p, const struct node *map)
 {
-    enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, REUSE, COUNT };
-    static const struct str names[COUNT] = {
-        NAME("timeout"), NAME("retries"), NAME("shell"), NAME("check"),
-        NAME("cwd"),     NAME("pool"),    NAME("reuse")};
-    const struct node *found[COUNT] = {NULL};
+    const struct node *found[DEFAULT_KEYS] = {NULL};
     struct where where = {"in `defaults`", {NULL, 0}};
     int rc = expect_map(p, map, "`defaults`");
     if (!rc)
-        rc = expect_keys(p, map, where, names, found, COUNT);
+        rc = expect_keys(p, map, where, default_keys, found, DEFAULT_KEYS);
     if (!rc && found[TIMEOUT])
         rc = read_timeout(p, found[TIMEOUT]->next, &p->timeout_ms, &p->grace_ms);
     if (!rc && found[RETRIES])
@@ -231,6 +233,16 @@ static const struct {
     [FINALLY] = {NAME("finally"), NULL},
 };
 
+static unsigned places_of(struct str key)
+{
+    unsigned places = is_task_key(key) ? KEY_OF_TASK : 0;
+    for (size_t i = 0; i < TOP_KEYS; i++)
+        places |= str_equal(top_keys[i].name, key) ? KEY_OF_TOP : 0;
+    for (size_t i = 0; i < DEFAULT_KEYS; i++)
+        places |= str_equal(default_keys[i], key) ? KEY_OF_DEFAULTS : 0;
+    return places;
+}
+
 static const struct node *value_of(const struct node *key)
 {
     return key ? key->next : NULL;
@@ -314,6 +326,7 @@ int definition_parse(struct str text, const struct parse_options *options,
                      struct definition *out, struct cairn_error *error)
 {
     struct parser p = {.options = options,
+                       .places_of = places_of,
                        .source = {options->name, {"", 0}},
                        .out = out,
                        .grace_ms = GRACE_MS,

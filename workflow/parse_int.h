@@ -137,6 +137,7 @@ void warn_of_bash(struct parser *p, const struct node *node, struct str text,
 bool is_secret(const struct parser *p, struct str name);
 /* The names that a task takes. */
 int read_task_secrets(struct parser *p, struct task_def *def, const struct node *node);
+bool is_task_key(struct str name);
 int read_task_params(struct parser *p, struct task_def *def, const struct node *node);
 /* `map` NULL: there are none, but values may be given for them. */
 int read_params(struct parser *p, const struct node *map);

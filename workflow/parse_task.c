@@ -618,6 +618,14 @@ static const struct {
     [NEEDS] = {NAME("needs"), ALL, NULL}, /* read_needs, when all tasks are there */
 };
 
+bool is_task_key(struct str name)
+{
+    size_t i = 0;
+    while (i < KEYS && !str_equal(keys[i].name, name))
+        i++;
+    return i < KEYS;
+}
+
 static int find_keys(const struct parser *p, const struct task_def *def,
                      const struct node *node, const struct node *found[])
 {

@@ -312,7 +312,8 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
     if (!rc)
         rc = check_values(e, &job->result, &why);
     if (rc) {
-        error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is not valid: %s", why.text);
+        error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is not valid: %s",
+                  why.text);
         error->sys = why.sys;
         return rc;
     }

@@ -88,6 +88,11 @@ run --day 2|set with --param day=VALUE
 plan --day=2|set with --param day=VALUE
 run day=2|set with --param day=2
 run --force|cairn run FILE --fresh
+run --deadline 1s|`deadline: 10m` in the workflow file
+resume --max-time 1s|`deadline: 10m` in the workflow file
+rerun --deadline=1s a|`deadline: 10m` in the workflow file
+resume --timeout 1s|`timeout` and `retries` are keys of a task
+run --on-failure undo|`on_failure` is a key of the workflow file
 run -V|cairn --version
 -v|cairn --version
 completion bash|is installed with cairn
@@ -262,6 +267,33 @@ for key in services schedule cache; do
     written 'name: w' "$key: x" 'tasks: {a: {run: "true"}}'
     matches "unknown key .$key. at the top level; [a-z]" "$key at the top: what there is"
 done
+while IFS='|' read -r key meant; do
+    written 'name: w' "$key" 'tasks: {a: {run: "true"}}'
+    says "$meant" "$key at the top: $meant"
+    ok 'one mistake' sh -c '! grep -q "mistakes" err'
+done <<'END'
+timeout: 10m|`defaults: {timeout: 10m}` for each task, or `deadline: 10m` for the whole run
+retries: 3|`retries` is a key of a task; for all tasks: `defaults: {retries: ...}`
+shell: bash|for all tasks: `defaults: {shell: ...}`
+inputs: [a]|at the top level; `inputs` is a key of a task
+run: make|at the top level; `run` is a key of a task
+END
+while IFS='|' read -r key meant; do
+    task "$key"
+    says "$meant" "$key in a task: $meant"
+    ok 'one mistake' sh -c '! grep -q "mistakes" err'
+done <<'END'
+finally: true|`finally` stands beside `tasks` at the top level: `finally: {NAME: {run: CMD}}`
+deadline: 10m|`timeout: 10m`
+jobs: 2|`jobs` is a key of the top level
+on_failure: continue|`may_fail: true`
+on_crash: adopt|`on_crash` is a key of the top level
+pools: {x: 1}|`pools: {NAME: 2}` at the top
+END
+written 'name: w' 'defaults: {inputs: [x]}' 'tasks: {a: {run: "true"}}'
+says 'in `defaults`; `inputs` is a key of a task' 'in defaults'
+written 'name: w' 'defaults: {deadline: 1m}' 'tasks: {a: {run: "true"}}'
+says 'in `defaults`; `deadline` is a key of the top level' 'or of the top level'
 for key in script cmds commands; do
     written 'name: w' "tasks: {a: {$key: x}}"
     says 'did you mean `run`?' "$key: run"
