@@ -357,6 +357,7 @@ void live_draw(const struct live_view *view, struct block *block)
 #define PROGRESS_MS 5000
 #define TAIL_LINES 20
 #define TAIL_BYTES 4096 /* of them, at most */
+#define LINE_BYTES 500  /* of each, at most: half from its begin, half from its end */
 #define LIFE_LINES 10
 #define LIFE_COLUMNS 120
 
@@ -376,6 +377,14 @@ void display_release(struct display *display)
     live_release(&display->tasks);
 }
 
+/* Behind the rest of a character of UTF-8, if `at` is inside one. */
+static const char *skip_rest(const char *at, const char *end)
+{
+    while (at + 1 < end && ((unsigned char)*at & 0xc0) == 0x80)
+        at++;
+    return at;
+}
+
 /* The start of the last `lines` lines, or within them where these are long; *lines: how
  * many there are. */
 static const char *last_lines(const char *text, size_t n, int *lines)
@@ -391,13 +400,7 @@ static const char *last_lines(const char *text, size_t n, int *lines)
     while (at > text && (at[-1] != '\n' || --left > 0))
         at--;
     *lines -= at > text ? 0 : left - 1;
-    if (text + n - at > TAIL_BYTES)
-        at = text + n - TAIL_BYTES;
-    else
-        return at;
-    while (((unsigned char)*at & 0xc0) == 0x80 && at + 1 < text + n) /* of UTF-8 */
-        at++;
-    return at;
+    return text + n - at > TAIL_BYTES ? skip_rest(text + n - TAIL_BYTES, text + n) : at;
 }
 
 static void print_lines_of(const char *prefix, const char *at, const char *end)
@@ -410,16 +413,40 @@ static void print_lines_of(const char *prefix, const char *at, const char *end)
     }
 }
 
+/* Of a line that is too long the middle is left out; where it begins `inside` the whole
+ * one, all but its end. */
+static void print_last_line(const char *at, size_t n, bool inside)
+{
+    static const char gap[] = " ... ";
+    char line[LINE_BYTES + sizeof gap];
+    const char *end = at + n;
+    if (n > LINE_BYTES && inside) {
+        at = skip_rest(end - LINE_BYTES, end);
+    } else if (n > LINE_BYTES) {
+        const char *tail = skip_rest(end - LINE_BYTES / 2, end);
+        size_t head = LINE_BYTES / 2, rest = (size_t)(end - tail);
+        while (head > 0 && ((unsigned char)at[head] & 0xc0) == 0x80)
+            head--;
+        memcpy(line, at, head);
+        memcpy(line + head, gap, sizeof gap - 1);
+        memcpy(line + head + sizeof gap - 1, tail, rest);
+        at = line;
+        end = line + head + sizeof gap - 1 + rest;
+    }
+    say_output(inside ? "    ..." : "    ", at, (size_t)(end - at));
+}
+
 /* "..." where it begins within a line. */
 static void print_last_lines(const char *text, const char *at, const char *end)
 {
-    const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-    const char *stop = newline ? newline : end;
-    if (at > text && at < end && at[-1] != '\n') {
-        say_output("    ...", at, (size_t)(stop - at));
-        at = newline ? newline + 1 : end;
+    bool inside = at > text && at[-1] != '\n';
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+        print_last_line(at, (size_t)(stop - at), inside);
+        inside = false;
+        at = stop + 1;
     }
-    print_lines_of("    ", at, end);
 }
 
 /* Of the log; or, where they are apart, of stderr, and of stdout as far as there is

@@ -88,6 +88,16 @@ ok 'what failed tasks wrote is bounded by bytes, too' test "$(wc -c <err)" -lt 6
 is "$(grep -c '^    \.\.\.' err)" 4 'where it is cut is marked'
 says 'last' 'the end is there'
 is "$(grep -c 'see: cairn log' err)" 4 'with the command that shows all of it'
+is "$(awk '{ print (length($0) > 2100) }' err | sort -u)" 0 'of one line a part is enough'
+cat >lines.yaml <<'END'
+name: lines
+tasks:
+  a: {run: 'head -c 30000000 /dev/zero | tr "\0" x; echo end; echo next; printf "begin%900s\n" middle; exit 1'}
+END
+exits 1 cairn run lines.yaml
+says 'xend' 'the end of a long line'
+matches '^    begin.* \.\.\. .*middle$' 'of a whole one begin and end'
+ok 'a line of 30 MB needs a few lines of the terminal' test "$(wc -c <err)" -lt 1600
 
 # ---- A gap, in a file ----
 cat >gap.yaml <<'END'
