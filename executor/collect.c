@@ -4,6 +4,7 @@
 
 #include "executor/attempt/call.h"
 #include "executor/attempt/ending.h"
+#include "executor/attempt/service.h"
 #include "executor/attempt/start.h"
 #include "executor/attempt/stream.h"
 #include "executor/command_apply.h"
@@ -121,6 +122,9 @@ static int engine_timers(struct engine *e, struct cairn_error *error)
             break;
         case TIMER_TRIM:
             trim_and_repeat(e);
+            break;
+        case TIMER_PROBE:
+            service_ask(e, &timer);
             break;
         case TIMER_DEADLINE:
             reach_deadline(e);
@@ -286,5 +290,9 @@ int engine_collect(struct engine *e, struct cairn_error *error)
         rc = handle_all(e, events, n, true, error);
     if (!rc)
         rc = handle_all(e, events, n, false, error);
-    return rc ? rc : engine_timers(e, error);
+    if (!rc)
+        rc = engine_timers(e, error);
+    if (!rc)
+        services_tend(e);
+    return !rc && e->broken ? error_nomem(error) : rc;
 }

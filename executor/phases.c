@@ -5,6 +5,7 @@
 
 #include "executor/attempt/adopt.h"
 #include "executor/attempt/ending.h"
+#include "executor/attempt/service.h"
 #include "executor/attempt/spared.h"
 #include "executor/attempt/undo.h"
 
@@ -80,7 +81,9 @@ static int check_condition(struct engine *e, uint32_t task, struct cairn_error *
     if (!holds)
         return exclude_task(e, task, error);
     /* MODE_SETTLE starts nothing: the owner that starts the task evaluates it again. */
-    if (e->request.mode != MODE_SETTLE || scope.def->kind == TASK_EXTERNAL)
+    bool starts =
+        e->request.mode != MODE_SETTLE && sched_is_served(&e->progress.sched, task);
+    if (starts || scope.def->kind == TASK_EXTERNAL)
         audit_event(e, EVENT_CONDITION, 1, task, scope.def->condition);
     return 1;
 }
@@ -151,6 +154,10 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
     rc = spared_settle(e, task, error);
     if (rc <= 0)
         return rc;
+    if (!sched_is_served(&e->progress.sched, task)) {
+        sched_await(&e->progress.sched, task); /* and comes again */
+        return 0;
+    }
     return turn_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
 
@@ -158,7 +165,7 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
 static bool has_room(const struct engine *e, uint32_t ahead)
 {
     uint32_t queued = e->turn.unacted_intents + starts_count(&e->starts);
-    return queued + e->jobs.running < e->jobs.limit + ahead;
+    return queued + jobs_counted(&e->jobs) < e->jobs.limit + ahead;
 }
 
 static bool can_plan(const struct engine *e)
@@ -320,13 +327,13 @@ static uint32_t count_failed_before(const struct engine *e)
 /* Nothing runs and nothing can start. Best effort, or asked to stop: outcomes that
  * cannot be saved do not keep a phase from ending, but an intent that must be saved
  * first does. */
-static bool is_idle(const struct engine *e)
+static bool is_idle_but_for_services(const struct engine *e)
 {
     const struct sched *s = &e->progress.sched;
     bool unsaved =
         e->saving.degraded && (e->request.options->saving == CAIRN_BEST_EFFORT ||
                                e->halting.level >= HALT_STOP);
-    if (e->jobs.running)
+    if (jobs_counted(&e->jobs))
         return false;
     if (e->halting.level == HALT_KILL)
         return true;
@@ -345,6 +352,16 @@ static bool is_idle(const struct engine *e)
         return false;
     return !s->offered || e->halting.level || e->request.options->no_wait ||
            e->phase != PHASE_MAIN;
+}
+
+/* Services are ended where nothing that needs them can run any more. */
+static bool is_idle(struct engine *e)
+{
+    if (!is_idle_but_for_services(e))
+        return false;
+    if (e->jobs.running)
+        services_dismiss(e);
+    return !e->jobs.running;
 }
 
 static uint32_t count_finally(const struct engine *e)

@@ -65,6 +65,22 @@ bool task_def_wants_group(const struct definition *d, const struct task_def *def
     return wants;
 }
 
+bool task_def_uses_services(const struct definition *d, const struct task_def *def)
+{
+    bool uses = false;
+    for (uint32_t i = 0; i < def->n_needs && !uses; i++)
+        uses = task_def_is_service(&d->defs[def->needs[i].target]);
+    return uses;
+}
+
+uint32_t definition_services(const struct definition *d)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        n += task_def_is_service(&d->defs[i]) ? d->defs[i].members : 0;
+    return n;
+}
+
 bool definition_wants_groups(const struct definition *d)
 {
     bool any = false;

@@ -133,8 +133,11 @@ struct task_def {
     bool cutoff;      /* what comes after it depends only on what it made */
     struct str check; /* text for `side_shell`; "": none */
     uint32_t check_min_permille, check_warn_permille;
-    struct str undo;        /* text for `side_shell`; "": none */
-    struct str *side_shell; /* [n_side_shell] for check and undo */
+    struct str undo;  /* text for `side_shell`; "": none */
+    struct str ready; /* text for `side_shell`: it is a service, and this command
+                               asks whether it is ready; "": it is none */
+    int64_t ready_within_ms, ready_every_ms; /* of a service */
+    struct str *side_shell; /* [n_side_shell] for check, undo and ready */
     uint32_t n_side_shell;
     struct str *secrets; /* [n_secrets] sorted names */
     uint32_t n_secrets;
@@ -239,6 +242,16 @@ static inline bool task_def_has_inputs(const struct task_def *def)
 {
     return def->n_inputs || def->depfile.len;
 }
+/* It stays alive beside the tasks that need it, and is never done. */
+static inline bool task_def_is_service(const struct task_def *def)
+{
+    return def->ready.len > 0;
+}
+/* It runs only while services are ready. */
+bool task_def_uses_services(const struct definition *definition,
+                            const struct task_def *def);
+/* How many there are, each member of a group counted. */
+uint32_t definition_services(const struct definition *definition);
 /* There is something to be looked at when an attempt has ended well. */
 static inline bool task_def_makes_files(const struct task_def *def)
 {
@@ -249,7 +262,7 @@ static inline bool task_def_makes_files(const struct task_def *def)
 static inline bool task_def_may_reuse(const struct task_def *def)
 {
     return def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
-           def->when == WHEN_SUCCESS && !def->undo.len;
+           def->when == WHEN_SUCCESS && !def->undo.len && !def->ready.len;
 }
 /* True if a param of the workflow reaches the task: its texts, its environment and its
  * fingerprint. */

@@ -39,11 +39,12 @@
  *               16 stderr apart [4]; 32 may fail, 64 reuse, 128 cutoff [6]
  *     check     text, min_permille, warn_permille [2]
  *     undo      text [2]
- *     side      shell of check and undo: list of texts, empty if there is neither [2]
+ *     side      shell of check, undo and ready: list of texts, empty if none is there [2]
  *     secrets   list of names, sorted, none twice, among the definition's [2]
  *     params    list of names, sorted, none twice, among the definition's [2]
  *     picked    list of places in the product, ascending, each as the distance [3]
- *     open keys a byte for each need: bit k, the target's key k is open [4] */
+ *     open keys a byte for each need: bit k, the target's key k is open [4]
+ *     ... and, of versions 5 and 6, as in the document */
 #include "graph/definition_codec.h"
 
 #include "graph/definition.h"
@@ -252,7 +253,7 @@ static unsigned version_of_task(const struct task_def *def)
         soft |= def->needs[j].soft;
     }
     if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
-        def->reuse || def->cutoff)
+        def->reuse || def->cutoff || task_def_is_service(def))
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)
@@ -646,6 +647,17 @@ static void get_field(struct decoder *d, struct task_def *def,
     }
 }
 
+/* What the parser refuses, too: the engine relies on it. */
+static bool check_service(const struct task_def *def)
+{
+    return (def->kind == TASK_RUN || def->kind == TASK_EXEC) && !def->finally &&
+           !def->once && !def->may_fail && !def->skip_exit && !def->reuse &&
+           !def->cutoff && !def->check.len && !def->undo.len && !def->n_inputs &&
+           !def->n_outputs && !def->depfile.len && def->when == WHEN_SUCCESS &&
+           !def->timeout_ms && def->pool == UINT32_MAX && def->ready_within_ms &&
+           def->ready_every_ms;
+}
+
 /* What the fields must be like together. */
 static void check_fields(struct decoder *d, const struct task_def *def)
 {
@@ -656,7 +668,9 @@ static void check_fields(struct decoder *d, const struct task_def *def)
                        (d->version >= 2 && def->external.len > 0));
     fail_unless(d, def->check_min_permille <= def->check_warn_permille);
     fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
-    fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
+    fail_unless(d, (def->n_side_shell > 0) ==
+                       (def->check.len + def->undo.len + def->ready.len > 0));
+    fail_unless(d, !task_def_is_service(def) || check_service(def));
     fail_unless(d, def->own_params || def->n_params == 0);
     fail_unless(d, d->version >= 4 || (!def->needs_all && !def->apart));
     fail_unless(d, d->version >= 6 || !def->may_fail);
@@ -737,6 +751,10 @@ static void check_bindings(struct decoder *d)
             bool whole = need->n_bindings == 0;
             fail_unless(d, whole || need->n_bindings == target->n_foreach);
             fail_unless(d, target->finally == out->defs[i].finally);
+            fail_unless(d, !task_def_is_service(target) ||
+                               (need->order && !need->soft &&
+                                out->defs[i].when == WHEN_SUCCESS &&
+                                out->defs[i].kind != TASK_EXTERNAL));
             fail_unless(d, !whole || !need->open);
             if (has_failed(d))
                 return;

@@ -134,13 +134,20 @@ static void encode_field(const struct definition *d, const struct task_def *def,
     }
 }
 
+/* As in a definition that does not know it. */
+static bool is_empty(const struct task_def *def, const struct task_field *field)
+{
+    return field->shape == FIELD_BYTE ? !field_byte(field, def)
+                                      : !field_text(field, def).len;
+}
+
 static void encode_def(const struct definition *d, const struct task_def *def,
                        struct buf *out)
 {
     buf_lstr(out, STR("cairn-fingerprint 2"));
     for (const struct task_field *const *field = fingerprint_fields; *field; field++) {
         bool later = (*field)->since > 4;
-        if (later && !field_text(*field, def).len)
+        if (later && is_empty(def, *field))
             continue;
         if (later)
             buf_lstr(out, str_of((*field)->name));

@@ -755,6 +755,8 @@ int graph_build(struct graph *graph, const struct definition *definition,
 {
     struct graph g = {.definition = definition, .arena = ARENA_INIT};
     struct building b = {.graph = &g, .scratch = BUF_INIT, .error = error};
+    if (definition_services(definition) > LIMIT_SERVICES)
+        return error_set(error, CAIRN_ELIMIT, "more than %d services", LIMIT_SERVICES);
     int rc = number_nodes(&b);
     if (!rc)
         rc = building_number_parts(&b);

@@ -73,6 +73,9 @@ enum {
     RETRY_CAP,
     RETRY_ON,
     SKIP_EXIT,
+    READY,
+    READY_WITHIN,
+    READY_EVERY,
     END
 };
 
@@ -137,6 +140,9 @@ const struct task_field task_fields[] = {
     [RETRY_CAP] = {TIME(retry.cap_ms), EVERY(6)},
     [SKIP_EXIT] = {BYTE(skip_exit), EVERY(6), .most = 255, .name = "skip_exit"},
     [RETRY_ON] = {BYTE(retry.on), EVERY(6), .most = RETRY_KINDS},
+    [READY] = {TEXT(ready), EVERY(6), .name = "ready"},
+    [READY_WITHIN] = {TIME(ready_within_ms), EVERY(6)},
+    [READY_EVERY] = {TIME(ready_every_ms), EVERY(6)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},
@@ -156,12 +162,12 @@ const struct task_flag task_flags[] = {{1, AT(once, bool)},
 const struct task_field *const fingerprint_fields[] = {
     F(KIND),  F(RUN),       F(SHELL),   F(ARGV),    F(VERSION),   F(EXTERNAL),  F(ENV),
     F(CWD),   F(OUTPUTS),   F(INPUTS),  F(PARAMS),  F(FOREACH),   F(CONDITION), F(WHEN),
-    F(CHECK), F(CHECK_MIN), F(SECRETS), F(DEPFILE), F(SKIP_EXIT), NULL};
+    F(CHECK), F(CHECK_MIN), F(SECRETS), F(DEPFILE), F(SKIP_EXIT), F(READY),     NULL};
 
 const struct task_field *const difference_fields[] = {
-    F(RUN),    F(EXTERNAL), F(SHELL),   F(VERSION), F(ENV),       F(CWD),
-    F(INPUTS), F(OUTPUTS),  F(PARAMS),  F(FOREACH), F(NEEDS),     F(CONDITION),
-    F(WHEN),   F(CHECK),    F(SECRETS), F(DEPFILE), F(SKIP_EXIT), NULL};
+    F(RUN),     F(EXTERNAL), F(SHELL),     F(VERSION), F(ENV),       F(CWD),  F(INPUTS),
+    F(OUTPUTS), F(PARAMS),   F(FOREACH),   F(NEEDS),   F(CONDITION), F(WHEN), F(CHECK),
+    F(SECRETS), F(DEPFILE),  F(SKIP_EXIT), F(READY),   NULL};
 
 const struct task_field *const reference_fields[] = {
     F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), F(DEPFILE), NULL};

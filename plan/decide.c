@@ -187,6 +187,8 @@ static uint16_t fate_of_needs(const struct judge *j, uint32_t task, uint16_t *an
     uint16_t fate = 0;
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++) {
         uint16_t need = fate_of_need(j, task, e);
+        if (task_def_is_service(graph_def(g, g->needs[e])))
+            need &= (uint16_t)~FATE_WILL; /* that follows from this task */
         fate |= need;
         if (!graph_need_is_order(g, task, e))
             *anew |= need & FATE_ANEW;
@@ -651,6 +653,15 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
     return v;
 }
 
+/* A service is never done: it is judged as if something that needs it ran. */
+static enum cairn_reason reason_of_service(const struct judged_task *v,
+                                           enum cairn_reason reason)
+{
+    return v->recorded == CAIRN_COMPLETED || outcome_is_skipped(v->recorded)
+               ? CAIRN_REASON_SERVICE
+               : reason;
+}
+
 static void judge_task(struct judge *j, uint32_t task)
 {
     struct decisions *out = j->out;
@@ -662,6 +673,8 @@ static void judge_task(struct judge *j, uint32_t task)
         return;
     }
     enum cairn_reason reason = recorded_reason(j, &v);
+    if (task_def_is_service(v.def))
+        reason = reason_of_service(&v, reason);
     bool reported = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED &&
                     !v.changed && !v.anew && reads_the_same(j, task) &&
                     !is_asked(j, task);
@@ -722,8 +735,104 @@ static void judge_nodes(struct judge *j, bool finally)
             continue;
         }
         judge_task(j, node);
-        count_task(j, node);
+        if (!task_def_is_service(graph_def(g, node))) /* else settle_services */
+            count_task(j, node);
     }
+}
+
+/* ---- Services ---- */
+
+/* The fates of what needs a service, directly or through its group; the first of it that
+ * runs; and whether any was not chosen. */
+static uint16_t fate_of_users(const struct judge *j, uint32_t service, uint32_t *first,
+                              bool *aside)
+{
+    const struct graph *g = j->in->graph;
+    uint16_t fate = 0;
+    for (uint32_t e = g->dependent_start[service]; e < g->dependent_start[service + 1];
+         e++) {
+        uint32_t user = g->dependents[e];
+        bool group = graph_is_barrier(g, user);
+        uint32_t from = group ? g->dependent_start[user] : e;
+        uint32_t end = group ? g->dependent_start[user + 1] : e + 1;
+        for (uint32_t i = from; i < end; i++) {
+            uint16_t one = j->out->fate[g->dependents[i]];
+            *aside |= j->out->aside[g->dependents[i]];
+            if (one & (FATE_WILL | FATE_MAY) && *first == NODE_NONE)
+                *first = g->dependents[i];
+            fate |= one;
+        }
+    }
+    return fate;
+}
+
+/* It has been started before, and what came of that does not matter. */
+static bool has_served(const struct judge *j, uint32_t service)
+{
+    uint32_t old = j->in->old ? j->in->old_task[service] : NODE_NONE;
+    if (old == NODE_NONE)
+        return false;
+    uint8_t recorded = j->in->states->outcome[old];
+    return !outcome_is_skipped(recorded) &&
+           (recorded != CAIRN_PENDING ||
+            (j->in->marks && j->in->marks[old] & MARK_INTERRUPTED));
+}
+
+/* Nothing that needs it runs. */
+static void settle_unneeded(struct judge *j, uint32_t service)
+{
+    uint32_t old = j->in->old ? j->in->old_task[service] : NODE_NONE;
+    uint8_t recorded = old == NODE_NONE ? CAIRN_PENDING : j->in->states->outcome[old];
+    bool served = has_served(j, service);
+    if (served)
+        settle_as(j, service, CAIRN_REASON_DONE, FATE_COMPLETED, NODE_NONE);
+    else
+        settle_as(j, service, CAIRN_REASON_SERVICE, FATE_BAD | FATE_EXCLUDED,
+                  NODE_NONE);
+    j->out->reset[service] = recorded != (served ? CAIRN_COMPLETED : CAIRN_EXCLUDED);
+}
+
+/* A service runs if something that needs it does, and is as sure as that. From the last
+ * one to the first, since a service may need another one. Called again when what was
+ * decided of tasks has changed; `counted`: they are among those that will or may run. */
+static void settle_services(struct judge *j, bool counted)
+{
+    const struct graph *g = j->in->graph;
+    if (!definition_services(g->definition))
+        return;
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        uint32_t node = g->order[i], first = NODE_NONE;
+        uint16_t *fate = &j->out->fate[node], before = *fate;
+        if (graph_is_barrier(g, node) || !task_def_is_service(graph_def(g, node)) ||
+            !(before & (FATE_WILL | FATE_MAY)))
+            continue;
+        bool aside = false;
+        uint16_t users = fate_of_users(j, node, &first, &aside);
+        if (!(users & (FATE_WILL | FATE_MAY)) && aside) {
+            j->out->aside[node] = 1;
+            j->out->n_aside++;
+            settle_as(j, node, CAIRN_REASON_NOT_CHOSEN, 0, NODE_NONE);
+        } else if (!(users & (FATE_WILL | FATE_MAY)))
+            settle_unneeded(j, node);
+        else if (!(users & FATE_WILL) && *fate & FATE_WILL)
+            *fate = (uint16_t)((*fate & ~FATE_WILL) | FATE_MAY);
+        if (*fate & (FATE_WILL | FATE_MAY) && j->out->cause[node] == NODE_NONE &&
+            j->out->reason[node] == CAIRN_REASON_SERVICE)
+            j->out->cause[node] = first;
+        j->out->will -= counted && before & FATE_WILL;
+        j->out->may -= counted && before & FATE_MAY;
+        j->out->will += counted && *fate & FATE_WILL;
+        j->out->may += counted && *fate & FATE_MAY;
+    }
+}
+
+/* Once it is known which of them run. */
+static void count_services(struct judge *j)
+{
+    const struct graph *g = j->in->graph;
+    for (uint32_t task = 0; task < g->n_tasks; task++)
+        if (task_def_is_service(graph_def(g, task)))
+            count_task(j, task);
 }
 
 /* One that is taken over runs already. */
@@ -805,9 +914,12 @@ static int judge_all(struct judge *j)
     const struct graph *g = j->in->graph;
     uint32_t known = 0;
     judge_nodes(j, false);
+    settle_services(j, false);
+    count_services(j);
     set_aside_others(j, false);
     if (apply_stop_on_failure(j))
         return CAIRN_ENOMEM;
+    settle_services(j, true);
     if (has_finally(g->definition))
         judge_nodes(j, true);
     set_aside_others(j, true);

@@ -47,6 +47,8 @@
  *   REUSED                           judge_open_task: it is done already (decide.spared)
  *   UNKNOWN                          judge_task, before all others (is_unknown)
  *   ASKED                            completed_reason, judge_task: it is to run again
+ *   SERVICE                          judge_task: what needs it runs; settle_services:
+ *                                    nothing that needs it does
  *   NOT_CHOSEN                       set_aside: it would run, but was not chosen. Its
  *                                    fate is 0, and nothing that is chosen needs it.
  *                                    If it failed last time, that stays recorded */

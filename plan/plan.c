@@ -503,13 +503,25 @@ static const char *describe_need(const struct cairn_plan *plan, uint32_t task,
                        "something it needs did not complete", arena);
 }
 
+/* Of a service. */
+static const char *describe_users(const struct cairn_plan *plan, uint32_t task,
+                                  struct arena *arena)
+{
+    return plan->situation.decisions.fate[task] & (FATE_WILL | FATE_MAY)
+               ? about_cause(plan, task, "%s, which needs it, runs",
+                             "something that needs it runs", arena)
+               : "nothing that needs it runs";
+}
+
 static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                                    struct arena *arena)
 {
     const struct situation *s = &plan->situation;
     switch ((enum cairn_reason)s->decisions.reason[task]) {
     case CAIRN_REASON_DONE:
-        return "completed and unchanged";
+        return task_def_is_service(graph_def(&plan->workflow->graph, task))
+                   ? describe_users(plan, task, arena)
+                   : "completed and unchanged";
     case CAIRN_REASON_NEVER_RAN:
         return s->recorded.exists && s->present.old_task[task] == NODE_NONE
                    ? "it is new in the workflow"
@@ -572,6 +584,8 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
         return "it was not chosen, and nothing that was chosen needs it";
     case CAIRN_REASON_REUSED:
         return describe_reused(plan, task, arena);
+    case CAIRN_REASON_SERVICE:
+        return describe_users(plan, task, arena);
     case CAIRN_REASON_ADOPTED:
         return "it still runs, or has ended since the last checkpoint: it is taken "
                "over";
@@ -593,6 +607,8 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     if (d->ask[task])
         return def->check.len ? "if its check fails, and the run is resumed then"
                               : "if somebody decides so";
+    if (task_def_is_service(def) && !def->condition.len)
+        return "if something that needs it runs";
     if (def->kind == TASK_EXTERNAL)
         return "if somebody does it";
     if (def->finally && d->reason[task] == CAIRN_REASON_UPSTREAM)

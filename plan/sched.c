@@ -8,6 +8,23 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* EARLY: it has ended before all that it needs (it was skipped because of another
+ * need, or decided, or kept), so those that need it wait on. TOLD: those that can never
+ * run because of it know. LIVE: sched_release_handlers. Only barriers have
+ * NEED_EXCLUDED and NEED_MET: to a task that needs it directly, an excluded one is bad.
+ * WANTED: a service that a task awaits, or has awaited. */
+enum {
+    NEED_FAILED = 1,
+    NEED_BAD = 2,
+    EARLY = 4,
+    TOLD = 8,
+    LIVE = 16,
+    NEED_EXCLUDED = 32,
+    NEED_MET = 64,
+    WANTED = 128,
+    NEED_LOST = NEED_FAILED | NEED_BAD
+};
+
 static bool starts_before(struct heap_entry a, struct heap_entry b)
 {
     if (a.priority != b.priority)
@@ -68,10 +85,111 @@ enum sched_kind sched_kind_of(const struct task_def *def)
     return def->when == WHEN_SUCCESS ? SCHED_ORDINARY : SCHED_HANDLERS;
 }
 
+/* ---- Services, and who needs them ---- */
+
+/* Or a group of them. */
+static bool is_service(const struct sched *s, uint32_t node)
+{
+    return s->left && task_def_is_service(graph_def(s->graph, node));
+}
+
+static bool uses_services(const struct sched *s, uint32_t node)
+{
+    return s->left && !graph_is_barrier(s->graph, node) &&
+           task_def_uses_services(s->graph->definition, graph_def(s->graph, node));
+}
+
+/* Needs of a task, or dependents of a service, with those behind the barriers of groups
+ * of services among them, without those of other groups. */
+struct walk {
+    const uint32_t *start, *nodes;
+    uint32_t at, end;
+    uint32_t inner, inner_end; /* of the barrier before `at` */
+};
+
+static struct walk walk_from(const uint32_t *start, const uint32_t *nodes,
+                             uint32_t node)
+{
+    return (struct walk){start, nodes, start[node], start[node + 1], 0, 0};
+}
+
+/* NODE_NONE past the last one. */
+static uint32_t walk_next(const struct graph *g, struct walk *w)
+{
+    while (w->inner == w->inner_end) {
+        if (w->at == w->end)
+            return NODE_NONE;
+        uint32_t node = w->nodes[w->at++];
+        if (!graph_is_barrier(g, node))
+            return node;
+        if (!task_def_is_service(graph_def(g, node)))
+            continue;
+        w->inner = w->start[node];
+        w->inner_end = w->start[node + 1];
+    }
+    return w->nodes[w->inner++];
+}
+
+static struct walk users_of(const struct sched *s, uint32_t service)
+{
+    return walk_from(s->graph->dependent_start, s->graph->dependents, service);
+}
+
+/* Of a task without any, also not looked at one by one. */
+static struct walk services_of(const struct sched *s, uint32_t task)
+{
+    return uses_services(s, task)
+               ? walk_from(s->graph->need_start, s->graph->needs, task)
+               : (struct walk){0};
+}
+
+static uint32_t next_service(const struct sched *s, struct walk *w)
+{
+    uint32_t node = walk_next(s->graph, w);
+    while (node != NODE_NONE && !is_service(s, node))
+        node = walk_next(s->graph, w);
+    return node;
+}
+
+/* A member of a group that its condition left out is not missed; that it was not the
+ * only one is seen when it ends. */
+static bool is_missing(const struct sched *s, uint32_t service)
+{
+    return s->state[service] != UP &&
+           !(s->state[service] == ENDED && s->end[service] == END_EXCLUDED);
+}
+
+uint32_t sched_missing_service(const struct sched *s, uint32_t task)
+{
+    struct walk w = services_of(s, task);
+    uint32_t service = next_service(s, &w);
+    while (service != NODE_NONE && !is_missing(s, service))
+        service = next_service(s, &w);
+    return service;
+}
+
+bool sched_is_served(const struct sched *s, uint32_t task)
+{
+    return sched_missing_service(s, task) == NODE_NONE;
+}
+
+bool sched_is_used(const struct sched *s, uint32_t service)
+{
+    struct walk w = users_of(s, service);
+    uint32_t user = walk_next(s->graph, &w);
+    while (user != NODE_NONE && s->state[user] != TAKEN && s->state[user] != UP)
+        user = walk_next(s->graph, &w);
+    return user != NODE_NONE;
+}
+
 /* Nothing is left that it waits for. */
 static void sched_make_ready(struct sched *s, uint32_t task)
 {
     assert(s->waiting[task] == 0);
+    if (is_service(s, task) && !(s->flags[task] & WANTED)) {
+        s->state[task] = IDLE;
+        return;
+    }
     if (!is_allowed(s, task)) {
         s->state[task] = SHELVED;
         s->shelved++;
@@ -96,7 +214,7 @@ void sched_allow(struct sched *s, uint8_t kinds)
         s->parked[p].n = 0;
     for (uint32_t task = 0; task < s->graph->n_tasks; task++) {
         if (s->state[task] == READY || s->state[task] == PARKED ||
-            s->state[task] == SHELVED)
+            s->state[task] == SHELVED || s->state[task] == AWAITING)
             sched_make_ready(s, task);
         else if (s->state[task] == HELD && !is_allowed(s, task))
             end_hold(s, task);
@@ -143,14 +261,15 @@ uint32_t sched_take(struct sched *s)
     return NODE_NONE;
 }
 
-/* Makes the ready queue anew without what is not ready any more. */
-static void rebuild_ready(struct sched *s)
+/* Makes a queue anew without what does not belong there any more. */
+static void rebuild_queue(const struct sched *s, struct heap *heap,
+                          enum sched_state state)
 {
-    uint32_t n = s->ready.n;
-    s->ready.n = 0;
+    uint32_t n = heap->n;
+    heap->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (s->state[s->ready.at[i].task] == READY)
-            entries_push(s->ready.at, &s->ready.n, s->ready.at[i]);
+        if (s->state[heap->at[i].task] == state)
+            entries_push(heap->at, &heap->n, heap->at[i]);
 }
 
 void sched_take_tasks(struct sched *s, const uint32_t *tasks, uint32_t n)
@@ -164,16 +283,47 @@ void sched_take_tasks(struct sched *s, const uint32_t *tasks, uint32_t n)
         s->taken++;
     }
     if (n)
-        rebuild_ready(s);
+        rebuild_queue(s, &s->ready, READY);
     check_transition(s);
 }
 
 /* It is taken no more: what it held of its pool goes to others. */
 static void sched_undo_take(struct sched *s, uint32_t task)
 {
+    if (s->state[task] == UP) {
+        s->up--;
+        return;
+    }
     assert(s->state[task] == TAKEN && s->taken > 0);
     s->taken--;
     leave_pool(s, task);
+}
+
+void sched_await(struct sched *s, uint32_t task)
+{
+    struct walk w = services_of(s, task);
+    uint32_t service;
+    sched_undo_take(s, task);
+    s->state[task] = AWAITING;
+    while ((service = next_service(s, &w)) != NODE_NONE) {
+        s->flags[service] |= WANTED;
+        if (s->state[service] == IDLE)
+            sched_make_ready(s, service);
+    }
+    check_transition(s);
+}
+
+void sched_up(struct sched *s, uint32_t service)
+{
+    struct walk w = users_of(s, service);
+    uint32_t user;
+    sched_undo_take(s, service);
+    s->state[service] = UP;
+    s->up++;
+    while ((user = walk_next(s->graph, &w)) != NODE_NONE)
+        if (s->state[user] == AWAITING)
+            sched_make_ready(s, user); /* another one may still be missing */
+    check_transition(s);
 }
 
 void sched_return(struct sched *s, uint32_t task)
@@ -236,12 +386,14 @@ static bool pool_consistent(const struct sched *s, uint32_t pool)
 
 bool sched_consistent(const struct sched *s)
 {
-    uint32_t count[ENDED + 1] = {0}, parked = 0;
+    uint32_t count[UP + 1] = {0}, parked = 0;
     for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
         count[s->state[i]]++;
         if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
             return false;
         if ((s->state[i] == SHELVED) && is_allowed(s, i))
+            return false;
+        if (s->state[i] == AWAITING && sched_is_served(s, i))
             return false;
     }
     for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
@@ -253,7 +405,7 @@ bool sched_consistent(const struct sched *s)
            s->graph->n_tasks - count[ENDED] == s->open && count[READY] == s->ready.n &&
            count[TAKEN] == s->taken && count[HELD] == s->held &&
            count[OFFERED] == s->offered && count[SHELVED] == s->shelved &&
-           count[PARKED] == parked;
+           count[PARKED] == parked && count[UP] == s->up;
 }
 
 /* What follows from the end of a task, and from how all of them stand at the beginning.
@@ -261,22 +413,6 @@ bool sched_consistent(const struct sched *s)
  * number of tasks. */
 
 /* ---- The end of a task ---- */
-
-/* EARLY: it has ended before all that it needs (it was skipped because of another
- * need, or decided, or kept), so those that need it wait on. TOLD: those that can never
- * run because of it know. LIVE: sched_release_handlers. Only barriers have
- * NEED_EXCLUDED and NEED_MET: to a task that needs it directly, an excluded one is bad.
- */
-enum {
-    NEED_FAILED = 1,
-    NEED_BAD = 2,
-    EARLY = 4,
-    TOLD = 8,
-    LIVE = 16,
-    NEED_EXCLUDED = 32,
-    NEED_MET = 64,
-    NEED_LOST = NEED_FAILED | NEED_BAD
-};
 
 enum sched_end_class sched_class(enum cairn_outcome outcome)
 {
@@ -364,8 +500,10 @@ uint32_t sched_open_need(const struct sched *s, uint32_t task)
 {
     const struct graph *g = s->graph;
     uint32_t node = task, e = g->need_start[node];
+    if (s->state[task] == AWAITING)
+        return sched_missing_service(s, task);
     while (e < g->need_start[node + 1]) {
-        if (!is_open(s, g->needs[e])) {
+        if (!is_open(s, g->needs[e]) || is_service(s, g->needs[e])) {
             e++;
             continue;
         }
@@ -380,9 +518,24 @@ uint32_t sched_open_need(const struct sched *s, uint32_t task)
 struct propagation { /* what follows from ended nodes */
     struct sched *s;
     uint32_t head, tail; /* of s->work */
+    bool services;       /* their users are counted */
     sched_skip_fn *skipped;
     void *context;
 };
+
+/* What is not started yet when its last user has ended will not be: its turn comes in
+ * the worklist, as that of a node that has not ended. */
+static void leave_services(struct propagation *r, uint32_t task)
+{
+    struct sched *s = r->s;
+    struct walk w = services_of(s, task);
+    uint32_t service;
+    while ((service = next_service(s, &w)) != NODE_NONE) {
+        assert(s->left[service] > 0);
+        if (--s->left[service] == 0 && s->state[service] != ENDED)
+            s->work[r->tail++] = service;
+    }
+}
 
 static void end_node(struct propagation *r, uint32_t node, enum sched_end_class end)
 {
@@ -392,8 +545,11 @@ static void end_node(struct propagation *r, uint32_t node, enum sched_end_class 
     s->state[node] = ENDED;
     s->end[node] = (uint8_t)end;
     s->flags[node] |= end != END_OPEN && s->waiting[node] ? EARLY : 0;
-    if (end != END_OPEN)
-        s->work[r->tail++] = node;
+    if (end == END_OPEN)
+        return;
+    s->work[r->tail++] = node;
+    if (r->services)
+        leave_services(r, node);
 }
 
 static void skip_task(struct propagation *r, uint32_t task, enum cairn_outcome outcome)
@@ -418,6 +574,87 @@ static void look_at_task(struct propagation *r, uint32_t task)
         skip_task(r, task, CAIRN_EXCLUDED);
     else
         sched_make_ready(s, task);
+}
+
+/* It will not run, whatever it waits for. Not what runs, or has ended. */
+static void drop_task(struct propagation *r, uint32_t task, enum cairn_outcome outcome)
+{
+    struct sched *s = r->s;
+    uint8_t state = s->state[task];
+    uint32_t pool = pool_of(s, task);
+    if (state == TAKEN || state == UP || state == OFFERED || state == ENDED)
+        return;
+    s->shelved -= state == SHELVED;
+    s->held -= state == HELD;
+    skip_task(r, task, outcome);
+    if (state == READY)
+        rebuild_queue(s, &s->ready, READY);
+    else if (state == PARKED)
+        rebuild_queue(s, &s->parked[pool], PARKED);
+}
+
+/* Among the members of a group of services that one which was left out is missed only if
+ * it is the last one, or all are wanted. */
+static bool misses_excluded(const struct sched *s, uint32_t task, uint32_t service)
+{
+    const struct graph *g = s->graph;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++) {
+        uint32_t need = g->needs[e];
+        bool others = false, has = need == service;
+        if (graph_def(g, need) != graph_def(g, service))
+            continue;
+        for (uint32_t i = g->need_start[need];
+             graph_is_barrier(g, need) && i < g->need_start[need + 1]; i++) {
+            has |= g->needs[i] == service;
+            others |= s->end[g->needs[i]] != END_EXCLUDED;
+        }
+        if (has && (!others || wants_all(g, task)))
+            return true;
+    }
+    return false;
+}
+
+/* What it means for a task that one of its services is over. */
+static uint8_t flag_of_service(const struct sched *s, uint32_t task, uint32_t service)
+{
+    switch ((enum sched_end_class)s->end[service]) {
+    case END_FAILED:
+        return NEED_FAILED;
+    case END_BAD:
+    case END_PARTLY:
+        return NEED_BAD;
+    case END_EXCLUDED:
+        return misses_excluded(s, task, service) ? NEED_BAD : 0;
+    case END_OPEN:
+    case END_MET:
+        break;
+    }
+    return 0;
+}
+
+uint32_t sched_lost_service(const struct sched *s, uint32_t task)
+{
+    struct walk w = services_of(s, task);
+    uint32_t service = next_service(s, &w);
+    while (service != NODE_NONE && !flag_of_service(s, task, service))
+        service = next_service(s, &w);
+    return service;
+}
+
+/* A service has ended: who needs it and does not run yet will not. */
+static void leave_users(struct propagation *r, uint32_t service)
+{
+    struct sched *s = r->s;
+    struct walk w = users_of(s, service);
+    uint32_t user;
+    while ((user = walk_next(s->graph, &w)) != NODE_NONE) {
+        uint8_t flag = flag_of_service(s, user, service);
+        note_cause(s, user, service, flag);
+        if (flag)
+            drop_task(r, user, CAIRN_SKIPPED);
+        else if (s->state[user] == AWAITING && sched_is_served(s, user))
+            sched_make_ready(s, user);
+    }
 }
 
 /* At the first member that did not complete, dependents that want success can never
@@ -479,19 +716,27 @@ static void notify_dependents(struct propagation *r, uint32_t node)
 
 static void propagate_ends(struct propagation *r)
 {
-    while (r->head < r->tail)
-        notify_dependents(r, r->s->work[r->head++]);
+    while (r->head < r->tail) {
+        uint32_t node = r->s->work[r->head++];
+        if (!is_service(r->s, node))
+            notify_dependents(r, node);
+        else if (r->s->state[node] == ENDED)
+            leave_users(r, node);
+        else
+            drop_task(r, node, CAIRN_EXCLUDED);
+    }
 }
 
 void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
                sched_skip_fn *skipped, void *context)
 {
-    struct propagation r = {.s = s, .skipped = skipped, .context = context};
+    struct propagation r = {
+        .s = s, .services = s->left != NULL, .skipped = skipped, .context = context};
     if (s->state[task] == HELD)
         s->held--;
     else if (s->state[task] == OFFERED)
         s->offered--;
-    else if (s->state[task] == TAKEN)
+    else if (s->state[task] == TAKEN || s->state[task] == UP)
         sched_undo_take(s, task);
     else
         assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
@@ -537,12 +782,15 @@ static bool may_go_on(const struct sched *s, uint32_t node)
     case ENDED:
         return live && s->flags[node] & EARLY;
     case SHELVED:
+    case IDLE:
+    case AWAITING:
         return false;
     case READY:
     case PARKED:
     case TAKEN:
     case HELD:
     case OFFERED:
+    case UP:
         break;
     }
     return true;
@@ -559,7 +807,8 @@ bool sched_release_handlers(struct sched *s)
         bool live = may_go_on(s, node);
         s->flags[node] &= (uint8_t)~LIVE;
         s->flags[node] |= live ? LIVE : 0;
-        if (live || s->state[node] != ENDED || !(s->flags[node] & EARLY))
+        if (live || s->state[node] != ENDED || !(s->flags[node] & EARLY) ||
+            is_service(s, node))
             continue;
         s->flags[node] &= (uint8_t) ~(EARLY | TOLD);
         for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1];
@@ -594,12 +843,14 @@ static int allocate_arrays(struct sched *s, struct cairn_error *error)
     s->flags = calloc(g->n_nodes, 1);
     s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
     s->cause = malloc(g->n_nodes * sizeof *s->cause);
-    s->work = malloc(2 * ((size_t)g->n_nodes + 1) * sizeof *s->work);
+    bool services = definition_services(g->definition) > 0;
+    s->work = malloc((services ? 3 : 2) * ((size_t)g->n_nodes + 1) * sizeof *s->work);
+    s->left = services ? calloc(g->n_nodes, sizeof *s->left) : NULL;
     s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
     if (!s->state || !s->end || !s->flags || !s->waiting || !s->cause || !s->work ||
-        !s->ready.at || !s->parked || !s->pool_used)
+        !s->ready.at || !s->parked || !s->pool_used || (services && !s->left))
         return error_nomem(error);
     for (uint32_t p = 0; p < pools; p++) {
         size_t members = 0;
@@ -620,10 +871,15 @@ static void count_needs(struct sched *s, uint32_t node)
     const struct graph *g = s->graph;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
         uint32_t need = g->needs[e];
+        if (is_service(s, need))
+            continue;
         s->waiting[node] += is_open(s, need);
         note_cause(s, node, need,
                    flag_of(g, s->end[need], node, graph_need_is_soft(g, node, e)));
     }
+    struct walk w = services_of(s, node);
+    for (uint32_t service; (service = next_service(s, &w)) != NODE_NONE;)
+        note_cause(s, node, service, flag_of_service(s, node, service));
 }
 
 /* Nothing is propagated here: dependents come later in the order, and count what they
@@ -656,6 +912,25 @@ static void begin_failed_groups(struct propagation *r)
     propagate_ends(r);
 }
 
+/* Counts who may still need a service, and ends those that nobody does; in the order
+ * from the last task to the first, so that users have been looked at. */
+static void begin_services(struct propagation *r)
+{
+    struct sched *s = r->s;
+    for (uint32_t i = s->left ? s->graph->n_nodes : 0; i-- > 0;) {
+        uint32_t task = s->graph->order[i], service;
+        if (graph_is_barrier(s->graph, task))
+            continue;
+        if (is_service(s, task) && !s->left[task])
+            drop_task(r, task, CAIRN_EXCLUDED);
+        struct walk w = services_of(s, task);
+        while (s->end[task] == END_OPEN && (service = next_service(s, &w)) != NODE_NONE)
+            s->left[service]++;
+    }
+    r->tail = 0;
+    r->services = s->left != NULL;
+}
+
 int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
                sched_skip_fn *skipped, void *context, struct cairn_error *error)
 {
@@ -672,6 +947,7 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
         uint32_t node = graph->order[i];
         begin_node(&r, node, graph_is_barrier(graph, node) ? 0 : outcome[node]);
     }
+    begin_services(&r);
     begin_failed_groups(&r);
     check_transition(&s);
     *sched = s;
@@ -686,6 +962,7 @@ void sched_release(struct sched *s)
     free(s->waiting);
     free(s->cause);
     free(s->work);
+    free(s->left);
     free(s->ready.at);
     for (uint32_t p = 0; s->parked && p < s->graph->definition->n_pools; p++)
         free(s->parked[p].at);

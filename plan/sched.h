@@ -20,6 +20,16 @@
  * they count as skipped. Ready tasks are ordered by priority, then critical path, then
  * file order. A taken task holds its place in its pool until it is held, offered or
  * ends.
+ *
+ * Services are not waited for as other needs are. A task for which only they are missing
+ * is AWAITING, and wants them; a service is IDLE until it is wanted. TAKEN and ready it
+ * is UP (sched_up), and from UP it is held, for a restart, or ends:
+ *
+ *   task     TAKEN --sched_await--> AWAITING --all its services are UP--> READY
+ *   service  WAITING --needs ended--> IDLE --wanted--> READY --> TAKEN --sched_up--> UP
+ *
+ * One that ends without having completed keeps its users from running; one whose users
+ * have all ended before it was started ends as excluded, without having run.
  */
 #ifndef PLAN_SCHED_H
 #define PLAN_SCHED_H
@@ -27,7 +37,19 @@
 #include "checkpoint/payload.h"
 #include "graph/graph.h"
 
-enum sched_state { WAITING, READY, PARKED, SHELVED, TAKEN, HELD, OFFERED, ENDED };
+enum sched_state {
+    WAITING,
+    READY,
+    PARKED,
+    SHELVED,
+    TAKEN,
+    HELD,
+    OFFERED,
+    ENDED,
+    IDLE,     /* a service that nothing wants yet */
+    AWAITING, /* only services are missing */
+    UP        /* a service that is ready */
+};
 
 /* What may start now: ordinary tasks that want success, ordinary tasks that do not
  * (handlers of failures), tasks of `finally`. */
@@ -76,9 +98,11 @@ struct sched {
     struct heap ready;
     struct heap *parked; /* [n_pools] */
     uint32_t *pool_used; /* [n_pools] */
-    uint32_t *work;      /* [n_nodes] worklist of ended nodes */
+    uint32_t *work;      /* worklist of ended nodes */
+    uint32_t *left;      /* [n_nodes] of a service: users that have not ended, or OPEN;
+                            NULL: there are no services */
     uint32_t open;       /* tasks not ENDED */
-    uint32_t taken, held, offered, shelved;
+    uint32_t taken, held, offered, shelved, up;
 };
 
 enum sched_end_class sched_class(enum cairn_outcome outcome);
@@ -101,12 +125,25 @@ uint32_t sched_take(struct sched *sched);
 void sched_take_tasks(struct sched *sched, const uint32_t *tasks, uint32_t n);
 /* Gives a taken task back, READY (it was not started after all). */
 void sched_return(struct sched *sched, uint32_t task);
-/* TAKEN to HELD (waiting for its retry), and back to READY. */
+/* A taken task whose services are not all UP: now AWAITING, and they are wanted. */
+void sched_await(struct sched *sched, uint32_t task);
+/* A taken service is ready: those that await it can start. */
+void sched_up(struct sched *sched, uint32_t service);
+/* All services that `task` needs are UP. */
+bool sched_is_served(const struct sched *sched, uint32_t task);
+/* The first one of them that is not, or NODE_NONE. */
+uint32_t sched_missing_service(const struct sched *sched, uint32_t task);
+/* The first one that is over without having completed, and keeps `task` from running, or
+ * NODE_NONE. */
+uint32_t sched_lost_service(const struct sched *sched, uint32_t task);
+/* Something that needs the service runs now. */
+bool sched_is_used(const struct sched *sched, uint32_t service);
+/* TAKEN, or UP, to HELD (waiting for its retry), and back to READY. */
 void sched_hold(struct sched *sched, uint32_t task);
 void sched_again(struct sched *sched, uint32_t task);
 /* TAKEN to OFFERED: somebody outside does it. */
 void sched_offer(struct sched *sched, uint32_t task);
-/* A task that is taken, held, offered, or ended OPEN has its outcome. `skipped` is
+/* A task that is taken, held, offered, up, or ended OPEN has its outcome. `skipped` is
  * called for every task that cannot run because of it, in a fixed order; they are
  * ENDED. */
 void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,

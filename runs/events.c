@@ -408,6 +408,10 @@ static void describe_event(struct event_display *t, const struct event_row *row)
     case EVENT_COMMAND:
         describe_command(t, row);
         break;
+    case EVENT_READY:
+        set_words(t, "task_ready", "ready");
+        add_data(t, " after ", row->data);
+        break;
     case EVENT_HALTED:
         set_words(t, "run_halted", "nothing more is started");
         add_data(t, ": ", row->data);

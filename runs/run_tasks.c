@@ -30,7 +30,7 @@ const char *cairn_reason_name(enum cairn_reason reason)
         "interrupted", "damaged",      "changed", "output",    "upstream",
         "kept",        "input",        "secret",  "undone",    "unknown",
         "excluded",    "need-skipped", "handled", "adopted",   "asked",
-        "not-chosen",  "reused"};
+        "not-chosen",  "reused",       "service"};
     return (unsigned)reason < sizeof names / sizeof names[0] ? names[reason]
                                                              : "unknown";
 }

@@ -33,7 +33,8 @@ enum event_kind {
     /* Of the store: where there are new events. data: varint number, varint turn */
     EVENT_RUN_ACTIVE,   /* of a run, from that turn on */
     EVENT_SESSION_TURN, /* in the log of a session */
-    EVENT_SPARED /* `task` stays done: what it needs ran again, and came out the same */
+    EVENT_SPARED, /* `task` stays done: what it needs ran again, and came out the same */
+    EVENT_READY   /* the service `task` can be used; data: after how long */
 };
 enum { EVENTS_OF_STORE = 0 }; /* the `run` of events that are of no run */
 struct event_row {

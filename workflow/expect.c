@@ -408,8 +408,13 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "tasks run on this machine; a container is started by `run: docker run ...`"
 
 #define SERVICES                                                                    \
-    "there are no services: a task starts one with `setsid -f CMD`, and one under " \
-    "`finally` stops it"
+    "a service is a task with `service: true` and `ready: CMD`, which others name " \
+    "under `needs`"
+
+#define READY                                                                   \
+    "of a service (`service: true`) write `ready: CMD`, or `ready: {run: CMD, " \
+    "within: "                                                                  \
+    "30s, every: 200ms}`"
 
 #define CACHE                                                                  \
     "a task with `inputs` and `outputs` runs again only if they change; with " \
@@ -474,7 +479,12 @@ static const char *other_way(struct str word, bool task)
         {NAME("image"), CONTAINER, CONTAINER},
         {NAME("container"), CONTAINER, CONTAINER},
         {NAME("services"), SERVICES, SERVICES},
-        {NAME("service"), SERVICES, SERVICES},
+        {NAME("service"), NULL, SERVICES},
+        {NAME("daemon"), SERVICES, SERVICES},
+        {NAME("background"), SERVICES, SERVICES},
+        {NAME("healthcheck"), READY, NULL},
+        {NAME("readiness_probe"), READY, NULL},
+        {NAME("ready_when"), READY, NULL},
         {NAME("cache"), CACHE, CACHE},
         {NAME("cached"), CACHE, CACHE},
         {NAME("memoize"), CACHE, CACHE},

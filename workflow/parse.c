@@ -143,7 +143,7 @@ static int read_defaults(struct parser *p, const struct node *map)
     if (!rc && found[TIMEOUT])
         rc = read_timeout(p, found[TIMEOUT]->next, &p->timeout_ms, &p->grace_ms);
     if (!rc && found[RETRIES])
-        rc = read_retries(p, found[RETRIES]->next, &p->retry);
+        rc = read_retries(p, found[RETRIES]->next, "`retries`", &p->retry);
     if (!rc && found[SHELL])
         rc = read_shell(p, found[SHELL]->next, &p->shell);
     if (!rc && found[CHECK])

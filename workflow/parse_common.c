@@ -171,6 +171,20 @@ int read_timeout(const struct parser *p, const struct node *node, int64_t *timeo
     return rc;
 }
 
+int read_grace(const struct parser *p, const struct node *node, int64_t *grace_ms)
+{
+    static const struct str names[1] = {NAME("grace")};
+    const struct node *found[1] = {NULL};
+    struct where where = {"in `timeout` of a service", {NULL, 0}};
+    if (node->kind != NODE_MAP)
+        return diagnose(&p->diagnostic, node->at,
+                        "a service has no time limit: it lives as long as tasks need "
+                        "it; `timeout: {grace: 5s}` says how long it may take to end");
+    int rc = expect_keys(p, node, where, names, found, 1);
+    return rc || !found[0] ? rc
+                           : expect_duration(p, found[0]->next, "`grace`", 0, grace_ms);
+}
+
 /* One of the words of `on`, as its bit. */
 static int read_failure_kind(const struct parser *p, const struct node *node,
                              struct retry_policy *out)
@@ -225,20 +239,22 @@ static int read_on(const struct parser *p, const struct node *node, const char *
 }
 
 static int read_retry_map(const struct parser *p, const struct node *map,
-                          struct retry_policy *out)
+                          const char *key, struct retry_policy *out)
 {
     enum { MAX, DELAY, FACTOR, CAP, JITTER, ON, ON_EXIT, COUNT };
     static const struct str names[COUNT] = {
         NAME("max"),    NAME("delay"), NAME("factor"), NAME("cap"),
         NAME("jitter"), NAME("on"),    NAME("on_exit")};
     const struct node *found[COUNT] = {NULL};
-    struct where where = {"in `retries`", {NULL, 0}};
+    char place[32];
+    struct where where = {place, {NULL, 0}};
     struct bounds bounds = {0, LIMIT_RETRIES}, growth = {1, 1000};
     int64_t max = 0;
+    snprintf(place, sizeof place, "in %s", key);
     int rc = expect_keys(p, map, where, names, found, COUNT);
     if (!rc && !found[MAX])
         rc = diagnose(&p->diagnostic, map->at,
-                      "`retries` needs `max`, as in {max: 3, delay: 1s}");
+                      "%s needs `max`, as in {max: 3, delay: 1s}", key);
     if (!rc)
         rc = expect_integer(p, found[MAX]->next, "`max`", bounds, &max);
     out->max = (uint32_t)max;
@@ -266,7 +282,7 @@ static int read_retry_map(const struct parser *p, const struct node *map,
     return rc;
 }
 
-int read_retries(const struct parser *p, const struct node *node,
+int read_retries(const struct parser *p, const struct node *node, const char *key,
                  struct retry_policy *out)
 {
     struct retry_policy policy = {.factor_permille = 1000};
@@ -274,9 +290,9 @@ int read_retries(const struct parser *p, const struct node *node,
     int64_t max = 0;
     int rc;
     if (node->kind == NODE_MAP)
-        rc = read_retry_map(p, node, &policy);
+        rc = read_retry_map(p, node, key, &policy);
     else {
-        rc = expect_integer(p, node, "`retries`", bounds, &max);
+        rc = expect_integer(p, node, key, bounds, &max);
         policy.max = (uint32_t)max;
     }
     if (!rc)

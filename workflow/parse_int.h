@@ -28,7 +28,10 @@ int read_shell(const struct parser *p, const struct node *node,
                struct command_shell *out);
 int read_timeout(const struct parser *p, const struct node *node, int64_t *timeout_ms,
                  int64_t *grace_ms);
-int read_retries(const struct parser *p, const struct node *node,
+/* {grace: 5s}, which is all that a service can say. */
+int read_grace(const struct parser *p, const struct node *node, int64_t *grace_ms);
+/* `key`: its name, for messages. */
+int read_retries(const struct parser *p, const struct node *node, const char *key,
                  struct retry_policy *out);
 int read_description(const struct parser *p, const struct node *node, struct str *out);
 int read_directory(struct parser *p, const struct node *node,

@@ -215,6 +215,43 @@ static int read_check(struct parser *p, struct task_def *def, const struct node 
     return rc;
 }
 
+/* ---- Services ---- */
+
+static int read_service(struct parser *p, struct task_def *def, const struct node *node)
+{
+    (void)p; /* refuse_for_service has looked at it */
+    (void)def;
+    (void)node;
+    return 0;
+}
+
+static int read_ready(struct parser *p, struct task_def *def, const struct node *node)
+{
+    enum { RUN, WITHIN, EVERY, COUNT };
+    static const struct str names[COUNT] = {NAME("run"), NAME("within"), NAME("every")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"in `ready`", {NULL, 0}};
+    def->ready_within_ms = 30000;
+    def->ready_every_ms = 200;
+    if (node->kind != NODE_MAP)
+        return read_shell_text(p, node, "ready", &def->ready);
+    int rc = expect_keys(p, node, where, names, found, COUNT);
+    if (!rc && !found[RUN])
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`ready` needs `run`, as in {run: ./ping, within: 30s}");
+    if (!rc && found[WITHIN])
+        rc = expect_duration(p, found[WITHIN]->next, "`within`", 1,
+                             &def->ready_within_ms);
+    if (!rc && found[EVERY])
+        rc = expect_duration(p, found[EVERY]->next, "`every`", 1, &def->ready_every_ms);
+    return rc ? rc : read_shell_text(p, found[RUN]->next, "run", &def->ready);
+}
+
+static int read_restart(struct parser *p, struct task_def *def, const struct node *node)
+{
+    return read_retries(p, node, "`restart`", &def->retry);
+}
+
 /* One task: the table of its keys, and how most of them are read. Needs are read when
  * all tasks are there (parse_tasks.c). */
 
@@ -480,13 +517,15 @@ static int read_stderr(struct parser *p, struct task_def *def, const struct node
 static int read_task_timeout(struct parser *p, struct task_def *def,
                              const struct node *node)
 {
+    if (task_def_is_service(def))
+        return read_grace(p, node, &def->grace_ms);
     return read_timeout(p, node, &def->timeout_ms, &def->grace_ms);
 }
 
 static int read_task_retries(struct parser *p, struct task_def *def,
                              const struct node *node)
 {
-    return read_retries(p, node, &def->retry);
+    return read_retries(p, node, "`retries`", &def->retry);
 }
 
 static int read_pool(struct parser *p, struct task_def *def, const struct node *node)
@@ -551,6 +590,9 @@ enum {
     RUN,
     EXEC,
     EXTERNAL,
+    SERVICE,
+    READY,
+    RESTART,
     INPUTS,
     OUTPUTS,
     DEPFILE,
@@ -596,6 +638,9 @@ static const struct {
     [RUN] = {NAME("run"), ALL, read_run}, /* of these three, one: choose_kind */
     [EXEC] = {NAME("exec"), ALL, read_exec},
     [EXTERNAL] = {NAME("external"), ALL, read_external},
+    [SERVICE] = {NAME("service"), RUN_BY_US, read_service},
+    [READY] = {NAME("ready"), RUN_BY_US, read_ready},
+    [RESTART] = {NAME("restart"), RUN_BY_US, read_restart},
     [INPUTS] = {NAME("inputs"), RUN_BY_US, read_inputs},
     [OUTPUTS] = {NAME("outputs"), ALL, read_outputs},
     [DEPFILE] = {NAME("depfile"), RUN_BY_US, read_depfile},
@@ -651,6 +696,63 @@ static int refuse_for_external(const struct parser *p, const struct task_def *de
     return 0;
 }
 
+/* A service is never done, so what is about an end that is wanted has no meaning. */
+static int refuse_for_service(const struct parser *p, struct task_def *def,
+                              const struct node *const found[])
+{
+    static const struct {
+        uint8_t key;
+        const char *why;
+    } refused[] = {
+        {INPUTS, "it starts whenever a task that needs it runs"},
+        {OUTPUTS, "it is never done; let a task that needs it make the file"},
+        {DEPFILE, "it starts whenever a task that needs it runs"},
+        {WHEN, "it starts whenever a task that needs it runs"},
+        {SKIP_EXIT, "it is never done"},
+        {REUSE, "it is never done"},
+        {CUTOFF, "it is never done"},
+        {MAY_FAIL, "what needs it cannot run without it"},
+        {ONCE, "it starts again whenever a task that needs it runs"},
+        {CHECK, "`ready` asks whether it can be used"},
+        {UNDO, "it is never done; give `undo` to the tasks that need it"},
+        {RETRIES, "write `restart`"},
+        {POOL, "it would hold its place while the tasks that need it wait for one"},
+    };
+    bool service = false;
+    int rc = found[SERVICE]
+                 ? expect_bool(p, found[SERVICE]->next, "`service`", &service)
+                 : 0;
+    if (rc)
+        return rc;
+    for (size_t i = READY; i <= RESTART && !service; i++)
+        if (found[i])
+            return diagnose(&p->diagnostic, found[i]->at,
+                            "`%s` is only for a service: add `service: true` to task "
+                            "`%.*s`%s",
+                            keys[i].name.ptr, SHOWN(def->id),
+                            i == RESTART ? ", or write `retries`"
+                                         : ", or write `check`");
+    if (!service)
+        return 0;
+    if (!found[READY])
+        return diagnose(
+            &p->diagnostic, found[SERVICE]->at,
+            "service `%.*s` needs `ready`, a command that succeeds once the "
+            "service can be used, as in `ready: redis-cli ping`",
+            SHOWN(def->id));
+    if (def->finally)
+        return diagnose(&p->diagnostic, found[SERVICE]->at,
+                        "`%.*s` cannot be a service: it is under `finally`",
+                        SHOWN(def->id));
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (found[refused[i].key])
+            return diagnose(&p->diagnostic, found[refused[i].key]->at,
+                            "`%s` has no meaning for the service `%.*s`: %s",
+                            keys[refused[i].key].name.ptr, SHOWN(def->id),
+                            refused[i].why);
+    return 0;
+}
+
 /* Which one of run, exec and external there is. */
 static int choose_kind(const struct parser *p, struct task_def *def,
                        const struct node *const found[])
@@ -679,7 +781,8 @@ static int choose_kind(const struct parser *p, struct task_def *def,
         return diagnose(&p->diagnostic, last->at,
                         "task `%.*s` has both `%.*s` and `%.*s`; it can have only one",
                         SHOWN(def->id), SHOWN(first->text), SHOWN(last->text));
-    return def->kind == TASK_EXTERNAL ? refuse_for_external(p, def, found) : 0;
+    return def->kind == TASK_EXTERNAL ? refuse_for_external(p, def, found)
+                                      : refuse_for_service(p, def, found);
 }
 
 /* ---- Tasks ---- */
@@ -689,20 +792,21 @@ static void begin_task(struct parser *p, struct task_def *def,
                        const struct node *const found[])
 {
     def->run = def->version = def->external = STR("");
-    def->condition = def->check = def->undo = def->depfile = STR("");
+    def->condition = def->check = def->undo = def->depfile = def->ready = STR("");
     def->description = STR("");
     def->cwd = p->cwd;
     def->env = p->env;
     def->n_env = p->n_env;
-    set_shell(def, &p->shell, found[RUN], found[CHECK] || found[UNDO]);
+    set_shell(def, &p->shell, found[RUN], found[CHECK] || found[UNDO] || found[READY]);
     def->members = 1;
     def->grace_ms = p->grace_ms;
     def->retry = (struct retry_policy){.factor_permille = 1000};
-    if (def->kind != TASK_EXTERNAL) {
+    if (def->kind != TASK_EXTERNAL && !found[READY]) {
         def->timeout_ms = p->timeout_ms;
         def->retry = p->retry;
     }
-    def->pool = def->kind == TASK_EXTERNAL || found[POOL] ? UINT32_MAX : p->pool;
+    def->pool = def->kind == TASK_EXTERNAL || found[POOL] || found[READY] ? UINT32_MAX
+                                                                          : p->pool;
     if (def->pool != UINT32_MAX)
         p->pool_used[def->pool] = true;
 }

@@ -715,6 +715,62 @@ static int add_needs_of_lists(struct parser *p)
     return rc;
 }
 
+/* ---- Services ---- */
+
+/* A service is needed only for the order: a task does not run again because of it. */
+static int check_service_need(struct parser *p, const struct task_def *def,
+                              const struct need *need)
+{
+    const struct task_def *service = &p->out->defs[need->target];
+    if (def->kind == TASK_EXTERNAL)
+        return diagnose(&p->diagnostic, need->at,
+                        "the external task `%.*s` cannot need the service `%.*s`: "
+                        "services live only while cairn runs, and it may be done later",
+                        SHOWN(def->id), SHOWN(service->id));
+    if (need->soft)
+        return diagnose(
+            &p->diagnostic, need->at,
+            "the need of the service `%.*s` cannot be soft: a task runs only "
+            "while its services are ready",
+            SHOWN(service->id));
+    if (def->when != WHEN_SUCCESS)
+        return diagnose(&p->diagnostic, need->at,
+                        "task `%.*s` has `when`, so it cannot need the service `%.*s`: "
+                        "a service ends when the tasks that need it have ended",
+                        SHOWN(def->id), SHOWN(service->id));
+    return 0;
+}
+
+static int check_services(struct parser *p)
+{
+    struct definition *d = p->out;
+    int rc = 0;
+    if (!definition_services(d))
+        return 0;
+    bool *needed = arena_take(&p->scratch, d->n_defs, sizeof *needed);
+    if (!needed)
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+        for (uint32_t j = 0; j < d->defs[i].n_needs && !rc; j++) {
+            struct need *need = &d->defs[i].needs[j];
+            if (!task_def_is_service(&d->defs[need->target]))
+                continue;
+            need->order = needed[need->target] = true;
+            rc = parse_go_on(p, check_service_need(p, &d->defs[i], need));
+        }
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+        if (task_def_is_service(&d->defs[i]) && task_def_made_key(&d->defs[i]))
+            rc = parse_go_on(p, diagnose(&p->diagnostic, d->defs[i].at,
+                                         "the service `%.*s` cannot have a list that a "
+                                         "task makes",
+                                         SHOWN(d->defs[i].id)));
+        else if (task_def_is_service(&d->defs[i]) && !needed[i])
+            parse_warn(p, d->defs[i].at,
+                       "no task needs the service `%.*s`, so it never starts",
+                       SHOWN(d->defs[i].id));
+    return rc;
+}
+
 /* ---- All of them ---- */
 
 static int read_all_needs(struct parser *p)
@@ -725,6 +781,8 @@ static int read_all_needs(struct parser *p)
             rc = parse_go_on(p, read_needs(p, i, p->nodes[i].needs));
     if (!rc && parse_is_good(p))
         rc = add_needs_of_lists(p);
+    if (!rc && parse_is_good(p))
+        rc = check_services(p);
     for (uint32_t i = 0; i < p->out->n_defs && !rc && parse_is_good(p); i++)
         if (p->nodes[i].needs_all)
             rc = parse_go_on(

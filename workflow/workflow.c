@@ -384,8 +384,13 @@ static int copy_needs(struct definition *d, struct task_def *def,
                              (int)def->id.len, def->id.ptr, id);
         def->needs[i] = (struct need){.text = arena_str(&d->arena, str_of(id)),
                                       .target = target,
-                                      .order = i >= n_needs && i < n_after,
+                                      .order = (i >= n_needs && i < n_after) ||
+                                               task_def_is_service(&d->defs[target]),
                                       .soft = i >= n_after};
+        if (def->needs[i].soft && task_def_is_service(&d->defs[target]))
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%.*s`: the need of the service `%s` cannot be soft",
+                             (int)def->id.len, def->id.ptr, id);
     }
     def->n_needs = n;
     return 0;
@@ -396,7 +401,7 @@ static void copy_command(struct definition *d, struct task_def *def,
 {
     static const char *const shell[] = {"sh", "-eu", "-c", NULL};
     def->run = def->cwd = def->version = def->external = def->depfile = STR("");
-    def->condition = def->check = def->undo = def->description = STR("");
+    def->condition = def->check = def->undo = def->description = def->ready = STR("");
     if (task->run) {
         def->kind = TASK_RUN;
         def->run = arena_str(&d->arena, str_of(task->run));
@@ -411,11 +416,46 @@ static void copy_command(struct definition *d, struct task_def *def,
         def->parallel = task->parallel;
         def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
     }
+    if (task->ready) {
+        enum { WITHIN_MS = 30000, EVERY_MS = 200 };
+        def->ready = arena_str(&d->arena, str_of(task->ready));
+        def->ready_within_ms =
+            task->ready_within_ms ? task->ready_within_ms : WITHIN_MS;
+        def->ready_every_ms = task->ready_every_ms ? task->ready_every_ms : EVERY_MS;
+        def->side_shell = copy_texts(&d->arena, shell, &def->n_side_shell);
+    }
     if (task->cwd)
         def->cwd = arena_str(&d->arena, str_of(task->cwd));
     def->apart = task->stderr_apart;
     def->reuse = task->reuse;
     def->cutoff = task->cutoff;
+}
+
+/* What has no meaning for a service, or only for one. */
+static int check_service(const struct cairn_task *task, struct cairn_error *error)
+{
+    const char *key = NULL;
+    if (!task->ready)
+        key = task->ready_within_ms  ? "ready_within_ms"
+              : task->ready_every_ms ? "ready_every_ms"
+                                     : NULL;
+    else
+        key = task->outputs && task->outputs[0] ? "outputs"
+              : task->depfile                   ? "depfile"
+              : task->timeout_ms                ? "timeout_ms"
+              : task->may_fail                  ? "may_fail"
+              : task->skip_exit                 ? "skip_exit"
+              : task->reuse                     ? "reuse"
+              : task->cutoff                    ? "cutoff"
+              : task->call                      ? "call"
+              : !task->ready[0]                 ? "ready without a command"
+                                                : NULL;
+    if (!key)
+        return 0;
+    return error_set(error, CAIRN_EWORKFLOW,
+                     task->ready ? "task `%s` is a service, which has no `%s`"
+                                 : "task `%s` is no service, so it has no `%s`",
+                     task->id, key);
 }
 
 /* What has no meaning for a callback, or only for one. */
@@ -451,11 +491,13 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "task `%s` needs exactly one of argv, run and call", task->id);
     if (map_get(&d->by_id, str_of(task->id)) != MAP_NONE)
         return error_set(error, CAIRN_EWORKFLOW, "there are two tasks `%s`", task->id);
-    if (task->timeout_ms < 0 || task->grace_ms < 0 || task->retries > LIMIT_RETRIES)
+    if (task->timeout_ms < 0 || task->grace_ms < 0 || task->ready_within_ms < 0 ||
+        task->ready_every_ms < 0 || task->retries > LIMIT_RETRIES)
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: times must not be negative, retries at most %d",
                          task->id, LIMIT_RETRIES);
-    return check_kind(task, error);
+    int rc = check_service(task, error);
+    return rc ? rc : check_kind(task, error);
 }
 
 /* A place for one more task_def. The array moves, so nothing may point into it while a

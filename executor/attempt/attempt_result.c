@@ -34,6 +34,9 @@ void job_describe_end(const struct engine *e, const struct job *job,
                    (double)def->timeout_ms / 1000);
     else if (job->cancelled)
         buf_text(&ending->text, "cancelled");
+    else if (job->bereft)
+        buf_format(&ending->text, "the service %s ended while it ran",
+                   e->request.graph->id[job->bereft - 1]);
     else if (ending->row.signal)
         job_describe_signal(ending->row.signal, &ending->text);
     else if (ending->row.exit_code == 127 && job->request.argv)

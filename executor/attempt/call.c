@@ -91,6 +91,11 @@ static int call_ended(struct engine *e, struct job *job, enum cairn_outcome outc
         describe_time_limit(e, ending, "");
     else
         describe_answer(ending, outcome, call ? call_text(call) : text);
+    if (job->bereft && ending->row.outcome == CAIRN_COMPLETED) {
+        ending->row.outcome = CAIRN_FAILED;
+        buf_clear(&ending->text);
+        job_describe_end(e, job, ending);
+    }
     return settle_call(e, job, call, ending, error);
 }
 

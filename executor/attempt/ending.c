@@ -96,8 +96,7 @@ static void describe_end_as_shell(const struct job *job, struct process_end *end
                                   struct buf *text)
 {
     const struct spawn_request *request = &job->request;
-    if (!end->signal || !request->otherwise || request->other || job->cancelled ||
-        job->timed_out)
+    if (!end->signal || !request->otherwise || request->other || job_was_asked(job))
         return;
     job_describe_signal(end->signal, text);
     end->exit_code = 128 + end->signal;
@@ -109,7 +108,7 @@ static void tell_left_behind(struct engine *e, const struct job *job, pid_t grou
 {
     enum { TOLD_MOST = 10 };
     struct buf text = BUF_INIT, names = BUF_INIT;
-    if (job->role != ROLE_TASK || job->cancelled || job->timed_out ||
+    if (job->role != ROLE_TASK || job_was_asked(job) ||
         e->jobs.leftovers_told == TOLD_MOST)
         return;
     left_behind_names(group, &names);
@@ -169,7 +168,10 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
 
 static void start_timers(struct engine *e, const struct job *job)
 {
-    int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    int64_t timeout_ms = job->role == ROLE_TASK && task_def_is_service(def)
+                             ? def->ready_within_ms
+                             : def->timeout_ms;
     if (timeout_ms && !job->kept)
         loop_set_timer(e, TIMER_TIMEOUT, timeout_ms * 1000000, job_index(&e->jobs, job),
                        job->stamp);
@@ -220,6 +222,9 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
     if (e->halting.level >= HALT_STOP &&
         (e->phase == PHASE_MAIN || e->halting.level == HALT_KILL))
         halt_job(e, job);
+    uint32_t lost = sched_lost_service(&e->progress.sched, job->intent.task);
+    if (lost != NODE_NONE && job->role == ROLE_TASK)
+        halt_bereft(e, job, lost);
     if (!rc)
         start_timers(e, job);
     return rc;

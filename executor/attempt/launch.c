@@ -163,13 +163,14 @@ static void order_ahead(struct engine *e, struct job *job)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     job->request.ticket = job->stamp;
-    job->request.may_recall = job->role == ROLE_TASK;
+    job->request.may_recall = job->role == ROLE_TASK && !job->beside;
     job->request.quiet_file = job->values;
     job->request.outputs = NULL;
     job->request.ahead = SPAWN_AFTER_CALLER;
     if (!job->values)
         return; /* out of memory: the spawner cannot look whether it passed on any */
-    if (job->role != ROLE_TASK || job->kept || def->check.len || def->depfile.len)
+    if (job->role != ROLE_TASK || job->kept || job->beside || def->check.len ||
+        def->depfile.len)
         return;
     if (failure_policy(e) == ON_FAILURE_CONTINUE)
         job->request.ahead = SPAWN_AHEAD;
@@ -187,7 +188,7 @@ static void order_note(struct engine *e, struct job *job)
 {
     job->request.note = NOTE_NONE;
     atomic_store(&job->request.note_flags, job->pipe[0].fd >= 0 ? NOTE_PIPED : 0);
-    if (job->role != ROLE_TASK || job->kept || !job->values)
+    if (job->role != ROLE_TASK || job->kept || !job->values || job->beside)
         return;
     job->request.basis = e->noting.basis;
     job->note = job->request.note = noting_take(e);

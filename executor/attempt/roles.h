@@ -16,7 +16,7 @@ struct role_ops {
                        const struct result *read, const char *why,
                        struct cairn_error *error);
     /* Its process is there. NULL: nothing to do. */
-    void (*started)(struct engine *e, const struct job *job);
+    void (*started)(struct engine *e, struct job *job);
     /* Its process has ended, or was not made after all. `text`: the reason, or empty.
      * Frees the slot, unless another process follows in it. */
     int (*ended)(struct engine *e, struct job *job, const struct process_end *end,
@@ -28,6 +28,6 @@ struct role_ops {
                   struct cairn_error *why);
 };
 
-extern const struct role_ops role_ops[ROLE_UNDO + 1];
+extern const struct role_ops role_ops[ROLE_READY + 1];
 
 #endif

@@ -6,6 +6,7 @@
 #include "executor/attempt/ending.h"
 #include "executor/attempt/launch.h"
 #include "executor/attempt/roles.h"
+#include "executor/attempt/service.h"
 #include "executor/state/report.h"
 
 #include <stdlib.h>
@@ -14,7 +15,10 @@
 static int drop_intent(struct engine *e, const struct intent *intent,
                        struct cairn_error *error)
 {
-    if (intent->role == ROLE_TASK)
+    bool lost = intent->role == ROLE_TASK && service_is_lost(e, intent->task);
+    if (lost && service_skip_task(e, intent->task, error))
+        return CAIRN_ENOMEM;
+    if (intent->role == ROLE_TASK && !lost)
         sched_return(&e->progress.sched, intent->task);
     return starts_drop(&e->starts, intent) ? error_nomem(error) : 0;
 }
@@ -61,7 +65,8 @@ static bool may_still_start(const struct engine *e, const struct intent *intent)
     if (intent->role != ROLE_TASK)
         return intent->role == ROLE_UNDO ? e->phase == PHASE_UNDO : !e->halting.level;
     return e->progress.sched.allowed &
-           sched_kind_of(graph_def(e->request.graph, intent->task));
+               sched_kind_of(graph_def(e->request.graph, intent->task)) &&
+           sched_is_served(&e->progress.sched, intent->task);
 }
 
 /* Saving is required and fails: nothing starts, not even what has a stored intent. */
@@ -79,8 +84,8 @@ static bool may_wait(const struct engine *e, const struct intent *intent)
     const struct task_def *def = graph_def(e->request.graph, intent->task);
     return e->request.options->saving == CAIRN_BEST_EFFORT &&
            intent->role == ROLE_TASK && !e->jobs.n_outside && def->kind != TASK_CALL &&
-           !def->once && !def->n_inputs && !task_was_interrupted(e, intent->task) &&
-           !task_wants_keeper(e, def);
+           !def->once && !def->n_inputs && !e->progress.sched.left &&
+           !task_was_interrupted(e, intent->task) && !task_wants_keeper(e, def);
 }
 
 /* Where the next one to be started stands; NULL: none can be. */
@@ -90,7 +95,8 @@ static struct start_queue *next_start(struct engine *e)
     struct start_queue *queue = starts_next(&e->starts, busy);
     if (!queue || !e->jobs.n_free || waits_for_saving(e))
         return NULL;
-    bool may = e->jobs.running < e->jobs.limit || may_wait(e, start_queue_first(queue));
+    bool may =
+        jobs_counted(&e->jobs) < e->jobs.limit || may_wait(e, start_queue_first(queue));
     return may ? queue : NULL;
 }
 

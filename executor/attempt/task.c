@@ -4,6 +4,7 @@
 
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/launch.h"
+#include "executor/attempt/service.h"
 #include "executor/state/report.h"
 
 #include "base/limits.h"
@@ -18,11 +19,11 @@ static uint8_t outcome_of(const struct engine *e, const struct job *job,
                           const struct process_end *end)
 {
     bool once = graph_def(e->request.graph, job->intent.task)->once;
-    if (once && (end->unknown || job->cancelled || job->timed_out || job->edited))
+    if (once && (end->unknown || job_was_asked(job) || job->edited))
         return CAIRN_UNKNOWN;
     uint8_t skip_exit = graph_def(e->request.graph, job->intent.task)->skip_exit;
     return job->cancelled                             ? CAIRN_CANCELLED
-           : job->timed_out                           ? CAIRN_FAILED
+           : job->timed_out || job->bereft            ? CAIRN_FAILED
            : end->exit_code == 0                      ? CAIRN_COMPLETED
            : skip_exit && end->exit_code == skip_exit ? CAIRN_EXCLUDED
                                                       : CAIRN_FAILED;
@@ -47,9 +48,11 @@ static bool was_cancelled_inside(struct engine *e, const struct job *job,
     return true;
 }
 
-void task_started(struct engine *e, const struct job *job)
+void task_started(struct engine *e, struct job *job)
 {
     report_start(e, job);
+    if (job->beside)
+        service_started(e, job);
 }
 
 int task_not_started(struct engine *e, const struct intent *intent,
@@ -92,6 +95,8 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     ending->row.flags |= job->adopted ? ATTEMPT_ADOPTED : 0;
     ending->kept = job->kept;
     ending->id = job->order.id;
+    if (job->beside)
+        return service_ended(e, job, end, ending);
     ending->row.outcome = outcome_of(e, job, end);
     buf_str(&ending->text, buf_view(text));
     if (job->edited)

@@ -6,7 +6,7 @@
 
 #include "executor/state/engine.h"
 
-void task_started(struct engine *e, const struct job *job);
+void task_started(struct engine *e, struct job *job);
 int task_not_started(struct engine *e, const struct intent *intent,
                      const struct result *read, const char *why,
                      struct cairn_error *error);

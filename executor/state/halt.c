@@ -12,7 +12,7 @@
 static void note_wish(struct job *job)
 {
     atomic_fetch_or(&job->request.note_flags,
-                    job->cancelled ? NOTE_STOPPED : NOTE_TIMED_OUT);
+                    job->timed_out && !job->cancelled ? NOTE_TIMED_OUT : NOTE_STOPPED);
 }
 
 static void stop_job(struct engine *e, const struct job *job, enum runner_stop how)
@@ -48,7 +48,7 @@ void halt_job(struct engine *e, struct job *job)
 {
     if (has_ended(e, job))
         return;
-    bool asked = job->cancelled || job->timed_out;
+    bool asked = job_was_asked(job);
     job->cancelled = true;
     if (job->kept)
         stop_job(e, job, e->halting.level == HALT_KILL ? RUNNER_KILL : RUNNER_ASK);
@@ -56,6 +56,29 @@ void halt_job(struct engine *e, struct job *job)
         kill_job(e, job);
     else if (!asked)
         ask_to_end(e, job);
+}
+
+void halt_dismiss(struct engine *e, struct job *job)
+{
+    if (!job_was_asked(job))
+        ask_to_end(e, job);
+    job->dismissed = true;
+}
+
+void halt_bereft(struct engine *e, struct job *job, uint32_t service)
+{
+    bool asked = job_was_asked(job);
+    if (has_ended(e, job))
+        return;
+    job->bereft = service + 1;
+    if (!asked)
+        ask_to_end(e, job);
+}
+
+void halt_probe(struct engine *e, struct job *job)
+{
+    job->cancelled = true;
+    kill_job(e, job);
 }
 
 /* A first stop waits for callbacks; a second one only for the rest of their grace. */
@@ -116,6 +139,8 @@ void halt_run(struct engine *e, enum halt halt, const char *why)
         return;
     report(e, CAIRN_EVENT_STOPPING, e->halting.why);
     for (uint32_t i = 0; !lets_running_finish(e, halt) && i < e->jobs.n; i++) {
+        if (e->jobs.at[i].beside && halt != HALT_KILL)
+            continue; /* services end behind what needs them (attempt/service.c) */
         if (e->jobs.at[i].state == JOB_RUNNING)
             halt_job(e, &e->jobs.at[i]);
         else if (e->jobs.at[i].state == JOB_CALLED)
@@ -169,8 +194,10 @@ void halt_timed_out(struct engine *e, const struct timer *timer)
 {
     struct job *job = &e->jobs.at[timer->index];
     if (job->state != JOB_RUNNING || job->stamp != timer->stamp || job->cancelled ||
-        has_ended(e, job))
+        job->dismissed || job->bereft || has_ended(e, job))
         return;
+    if (job->beside && e->progress.sched.state[job->intent.task] == UP)
+        return; /* it was ready in time */
     job->timed_out = true;
     ask_to_end(e, job);
 }

@@ -24,6 +24,12 @@ void halt_run(struct engine *e, enum halt level, const char *why);
 void halt_asked(struct engine *e);
 void halt_cancelled(struct engine *e); /* by `cairn cancel` */
 void halt_job(struct engine *e, struct job *job);
+/* A service that nothing needs any more. */
+void halt_dismiss(struct engine *e, struct job *job);
+/* A task that runs, and whose service is over. */
+void halt_bereft(struct engine *e, struct job *job, uint32_t service);
+/* What asks whether a service is ready, which nobody wants to know any more. */
+void halt_probe(struct engine *e, struct job *job);
 /* Its process has ended: its outputs are looked at for its grace, no longer. */
 void halt_look(struct engine *e, struct job *job);
 void halt_timed_out(struct engine *e, const struct timer *timer);

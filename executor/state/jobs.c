@@ -38,8 +38,9 @@ static uint32_t count_jobs(const struct engine *e)
 }
 
 /* A job has two files for its output and a pidfd; with secrets also two pipes. What
- * waits in the runner, in `ahead` slots, has all of that but the pidfd. */
-static void bound_by_descriptors(struct engine *e, uint32_t *ahead)
+ * waits in the runner, in `ahead` slots, has all of that but the pidfd. `beside`: slots
+ * that do not count as jobs. */
+static void bound_by_descriptors(struct engine *e, uint32_t beside, uint32_t *ahead)
 {
     enum { OTHERS = 64, OF_OUTPUT = 2, OF_PIPES = 4, OF_PROCESS = 1, OF_KEEPER = 2 };
     struct jobs *jobs = &e->jobs;
@@ -47,12 +48,18 @@ static void bound_by_descriptors(struct engine *e, uint32_t *ahead)
     uint64_t waiting = OF_OUTPUT + (e->run.situation.secrets.redactor ? OF_PIPES : 0);
     uint64_t each = waiting + OF_PROCESS + (keeps ? OF_KEEPER : 0);
     uint64_t left = os_free_descriptors();
-    left = left > OTHERS ? left - OTHERS : 0;
+    left = left > OTHERS + beside * each ? left - OTHERS - beside * each : 0;
     uint64_t most_ahead = left / 4 / waiting;
     *ahead = most_ahead < AHEAD_MOST ? (uint32_t)most_ahead : AHEAD_MOST;
     uint64_t most = (left - *ahead * waiting) / each;
     if (most < jobs->limit)
         jobs->limit = most ? (uint32_t)most : 1;
+}
+
+/* Services, and for each what asks whether it is ready. */
+static uint32_t count_beside(const struct engine *e)
+{
+    return 2 * definition_services(e->request.graph->definition);
 }
 
 int jobs_open(struct engine *e, struct cairn_error *error)
@@ -61,13 +68,13 @@ int jobs_open(struct engine *e, struct cairn_error *error)
     uint32_t outlived = e->run.situation.recorded.n_outlived;
     uint32_t noted = e->run.situation.recorded.n_noted;
     assert(noted <= outlived);
-    uint32_t ahead = 0;
+    uint32_t ahead = 0, beside = count_beside(e);
     jobs->wanted = jobs->limit = count_jobs(e);
     if (jobs_need_processes(e))
-        bound_by_descriptors(e, &ahead);
+        bound_by_descriptors(e, beside, &ahead);
     if (jobs->limit < outlived - noted)
         jobs->limit = outlived - noted;
-    jobs->n = jobs->limit + ahead + (jobs_need_processes(e) ? noted : 0);
+    jobs->n = jobs->limit + ahead + beside + (jobs_need_processes(e) ? noted : 0);
     jobs->at = calloc(jobs->n, sizeof *jobs->at);
     jobs->free = calloc(jobs->n, sizeof *jobs->free);
     if (!jobs->at || !jobs->free)
@@ -91,7 +98,8 @@ int jobs_open_runner(struct engine *e, struct cairn_error *error)
     if (e->request.store)
         noting_open(e);
     struct runner *runner = e->request.runner;
-    rc = runner->ops->open(runner, &jobs->slots, &e->noting.file, jobs->limit, error);
+    rc = runner->ops->open(runner, &jobs->slots, &e->noting.file,
+                           jobs->limit + count_beside(e), error);
     jobs->runner_open = !rc;
     if (!rc && runner->news_fd >= 0)
         rc = loop_watch(e, runner->news_fd, WATCH_NEWS, error);
@@ -128,6 +136,7 @@ static void close_job(struct engine *e, struct job *job)
     invocation_release(&job->given);
     buf_release(&job->cwd);
     buf_release(&job->outputs);
+    buf_release(&job->said);
     free(job->values);
     log_times_release(&job->log_times);
     arena_release(&job->arena);
@@ -154,8 +163,32 @@ static struct attempt_id id_of(const struct engine *e, const struct job *job)
 
 bool task_wants_keeper(const struct engine *e, const struct task_def *def)
 {
-    return e->request.graph->definition->on_crash == ON_CRASH_ADOPT &&
-           e->request.store && !def->n_secrets;
+    const struct definition *d = e->request.graph->definition;
+    return d->on_crash == ON_CRASH_ADOPT && e->request.store && !def->n_secrets &&
+           !task_def_is_service(def) && !task_def_uses_services(d, def);
+}
+
+/* Services live as long as others need them, and must not keep these from running. */
+static void note_beside(struct engine *e, struct job *job)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    job->beside = task_def_is_service(def);
+    e->jobs.n_beside += job->beside;
+    if (job->beside && job->role == ROLE_TASK) {
+        assert(e->jobs.n_services < LIMIT_SERVICES);
+        e->jobs.service[e->jobs.n_services++] = job_index(&e->jobs, job);
+    }
+}
+
+static void forget_beside(struct engine *e, struct job *job)
+{
+    uint32_t i = 0;
+    e->jobs.n_beside -= job->beside;
+    job->beside = false;
+    while (i < e->jobs.n_services && e->jobs.service[i] != job_index(&e->jobs, job))
+        i++;
+    if (i < e->jobs.n_services)
+        e->jobs.service[i] = e->jobs.service[--e->jobs.n_services];
 }
 
 struct job *jobs_take(struct engine *e, const struct intent *intent)
@@ -173,7 +206,10 @@ struct job *jobs_take(struct engine *e, const struct intent *intent)
     job->adopted = job->edited = job->outside = false;
     job->ended_ns = 0;
     job->order.id = id_of(e, job);
-    job->timed_out = job->cancelled = job->killed = false;
+    job->timed_out = job->cancelled = job->killed = job->dismissed = false;
+    job->probe = job->bereft = 0;
+    buf_clear(&job->said);
+    note_beside(e, job);
     job->told[0] = job->told[1] = 0;
     job->seen[0] = job->seen[1] = 0;
     log_times_clear(&job->log_times);
@@ -206,6 +242,7 @@ void jobs_free(struct engine *e, struct job *job)
     job->state = JOB_FREE;
     e->jobs.n_outside -= job->outside;
     job->outside = false;
+    forget_beside(e, job);
     e->jobs.free[e->jobs.n_free++] = index;
     e->jobs.running--;
 }
@@ -351,6 +388,7 @@ static void set_files_aside(struct engine *e, struct job *job)
 void jobs_abandon(struct engine *e, struct job *job)
 {
     set_files_aside(e, job);
+    forget_beside(e, job);
     job->state = JOB_FREE;
     e->jobs.running--;
 }

@@ -4,6 +4,7 @@
 #ifndef EXECUTOR_STATE_JOBS_H
 #define EXECUTOR_STATE_JOBS_H
 
+#include "base/limits.h"
 #include "base/log_times.h"
 #include "executor/given/invocation.h"
 #include "executor/state/turn.h"
@@ -69,6 +70,13 @@ struct job { /* one slot */
     bool kept, adopted; /* adopted: started by an earlier process */
     bool edited;        /* ... by another definition: its end settles nothing */
     bool outside;       /* a call or adopted: the runner's limit does not count it */
+    bool
+        beside; /* a service, or what asks whether it is ready: it takes no job's place */
+    /* A service. */
+    bool dismissed;  /* it was asked to end, since nothing needs it any more */
+    uint32_t probe;  /* the slot of what asks whether it is ready, + 1; 0: none */
+    struct buf said; /* the last line of the newest answer that it is not */
+    uint32_t bereft; /* of a task: the service, + 1, that ended while it ran; 0: none */
     /* While it is LOOKING. */
     struct look *look;      /* NULL: that is over, and it is to be started */
     int64_t look_began_ns;  /* (monotonic) */
@@ -92,6 +100,9 @@ struct jobs {
     uint32_t waiting;    /* of `running`: handed to the runner, not yet started */
     bool submitted;      /* some of them since the last wait */
     uint32_t n_outside;  /* of `running`: calls and adopted tasks */
+    uint32_t n_beside; /* of `running`: services, and what asks whether one is ready */
+    uint32_t n_services;              /* of them ... */
+    uint32_t service[LIMIT_SERVICES]; /* [n_services] ... the slots of services */
     uint32_t *free, n_free;
     uint64_t next_stamp;
     uint32_t started; /* attempts of tasks, those that were recalled not counted */
@@ -109,6 +120,18 @@ struct jobs {
 static inline int job_streams(const struct job *job)
 {
     return job->merged ? 1 : 2;
+}
+
+/* Of those that `limit` bounds. */
+static inline uint32_t jobs_counted(const struct jobs *jobs)
+{
+    return jobs->running - jobs->n_beside;
+}
+
+/* Its process was asked to end, or is about to be. */
+static inline bool job_was_asked(const struct job *job)
+{
+    return job->cancelled || job->timed_out || job->dismissed || job->bereft;
 }
 
 static inline uint32_t job_index(const struct jobs *jobs, const struct job *job)

@@ -18,7 +18,8 @@ enum timer_kind {
     TIMER_TICK,
     TIMER_COMMIT,
     TIMER_DEADLINE,
-    TIMER_TRIM
+    TIMER_TRIM,
+    TIMER_PROBE /* of a service: is it ready? */
 };
 
 struct timer {

@@ -85,11 +85,21 @@ struct skipping { /* the tasks that cannot run, and because of what */
     struct skip_list *list;
 };
 
+/* A service that has run before, and is over since nothing needs it any more. */
+static bool has_served(const struct engine *e, uint32_t task)
+{
+    return task_def_is_service(graph_def(e->request.graph, task)) &&
+           (situation_attempts(&e->run.situation, task) ||
+            (e->turn.attempts && e->turn.attempts[task]));
+}
+
 static void note_skip(void *context, uint32_t task, enum cairn_outcome outcome)
 {
     const struct skipping *s = context;
     struct progress *p = &s->e->progress;
     struct skip_list *list = s->list;
+    if (outcome == CAIRN_EXCLUDED && has_served(s->e, task))
+        outcome = CAIRN_COMPLETED;
     struct change change = {.task = task, .outcome = (uint8_t)outcome};
     if (states_apply(&p->states, &change, NULL))
         engine_break(s->e);
@@ -317,6 +327,7 @@ static bool retry_applies(const struct engine *e, struct ending *ending)
 {
     const struct task_def *def = graph_def(e->request.graph, ending->row.task);
     if (!(e->progress.sched.allowed & sched_kind_of(def)) ||
+        sched_lost_service(&e->progress.sched, ending->row.task) != NODE_NONE ||
         e->progress.failures[ending->row.task] > def->retry.max)
         return false;
     bool worth = is_worth_retrying(&def->retry, ending);

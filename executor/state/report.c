@@ -404,6 +404,10 @@ void audit_skips(struct engine *e, struct skip_list *skipped)
     }
     qsort(skips, n, sizeof *skips, by_cause);
     for (uint32_t i = 0, from = 0; i < n; i++) {
+        if (skips[i].outcome == CAIRN_COMPLETED) { /* a service: they come first */
+            from = i + 1;
+            continue;
+        }
         tasks[i - from] = skips[i].task;
         bool last = i + 1 == n || skips[i + 1].cause != skips[i].cause ||
                     skips[i + 1].outcome != skips[i].outcome;

@@ -18,8 +18,9 @@
 #include <stdint.h>
 
 /* What an attempt runs: the task itself, its check after it completed, the check that
- * decides an unknown task, or its undo. */
-enum job_role { ROLE_TASK, ROLE_CHECK, ROLE_DECIDE, ROLE_UNDO };
+ * decides an unknown task, its undo; or, beside a service, what asks whether that is
+ * ready. */
+enum job_role { ROLE_TASK, ROLE_CHECK, ROLE_DECIDE, ROLE_UNDO, ROLE_READY };
 
 struct intent {
     uint32_t task, attempt;

@@ -46,7 +46,9 @@ enum cairn_reason {
                                 need it */
     CAIRN_REASON_REUSED, /* it is done: another run, or this one before, was given the
                             same, and what it made is there */
-    CAIRN_REASON_LAST = CAIRN_REASON_REUSED
+    CAIRN_REASON_SERVICE, /* of a service: `cause`, which needs it, runs; or nothing that needs it
+                             does */
+    CAIRN_REASON_LAST = CAIRN_REASON_SERVICE
 };
 
 /* WILL: it runs, unless something fails first or the run is stopped. MAY: whether it

@@ -100,6 +100,14 @@ struct cairn_task {           /* zero unused fields; everything is copied */
                     outputs or values */
     bool cutoff; /* what needs it stays done if it runs again and makes the same outputs
                     and values */
+    const char *ready; /* text for `sh -eu -c`: the task is a service, and this command
+                          succeeds once it can be used. It lives as long as tasks that
+                          need it are left (a need that is only for the order), is never
+                          done, and has no outputs, depfile and time limit; not of a
+                          callback. NULL: it is none. `retries`: how often it is started
+                          again if it ends by itself */
+    int64_t ready_within_ms; /* after that long it has failed; 0: 30,000 */
+    int64_t ready_every_ms;  /* between two answers that it is not; 0: 200 */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

@@ -239,7 +239,9 @@ after: [b]|did you mean `needs`?
 dependency_file: x.d|did you mean `depfile`?
 max_receive_count: 3|did you mean `lost_claims`?
 strategy: {matrix: {os: [a]}}|`foreach: {os: [a, b]}`
-services: {db: {image: x}}|there are no services
+services: {db: {image: x}}|`service: true` and `ready: CMD`
+daemon: true|`service: true` and `ready: CMD`
+healthcheck: {test: x}|`ready: {run: CMD, within: 30s, every: 200ms}`
 cache: {paths: [x]}|`inputs` and `outputs`
 container: alpine|`run: docker run ...`
 image: alpine|`run: docker run ...`

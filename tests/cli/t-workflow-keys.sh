@@ -598,6 +598,48 @@ default task.cutoff "$changed" \
     'a b a b' "$(cutoff '')" \
     'a b a' "$(cutoff ', cutoff: true')"
 
+# ---- Services ----
+# A service that touches `up` after a moment, with more fields; its user notes itself.
+serve() { # FIELDS
+    printf 'tasks: {a: {run: "sleep 0.2; touch up; sleep 30", %s}, b: {run: echo b >>log, needs: a}}' "$1"
+}
+key task.service go \
+    'exit 0 b' 'tasks: {a: {service: true, ready: "true", run: sleep 30}, b: {run: echo b >>log, needs: a}}' \
+    'exit 0 a b' 'tasks: {a: {service: false, run: echo a >>log}, b: {run: echo b >>log, needs: a}}'
+default task.service go \
+    'exit 0 a b' 'tasks: {a: {run: echo a >>log}, b: {run: echo b >>log, needs: a}}' \
+    'exit 0 b' 'tasks: {a: {service: true, ready: "true", run: echo a >>log; sleep 30}, b: {run: ": >log; echo b >>log", needs: a}}'
+key task.ready go \
+    'exit 0 b' "$(serve 'service: true, ready: test -e up')" \
+    'exit 1' "$(serve 'service: true, ready: {run: exit 1, within: 100ms}')"
+key task.ready.run go \
+    'exit 0 b' "$(serve 'service: true, ready: {run: test -e up}')" \
+    'exit 0 ready b' "$(serve 'service: true, ready: {run: test -e up; echo ready >>log}')"
+key task.ready.within go \
+    'exit 0 b' "$(serve 'service: true, ready: {run: test -e up, within: 20s}')" \
+    'exit 1' "$(serve 'service: true, ready: {run: test -e up, within: 50ms}')"
+default task.ready.within go \
+    'exit 0 b' "$(serve 'service: true, ready: {run: test -e up}')" \
+    'exit 1' "$(serve 'service: true, ready: {run: test -e up, within: 50ms}')"
+key task.ready.every go \
+    'exit 0 b' "$(serve 'service: true, ready: {run: test -e up, within: 5s, every: 50ms}')" \
+    'exit 1' "$(serve 'service: true, ready: {run: test -e up, within: 1s, every: 5s}')"
+default task.ready.every go \
+    'exit 0 b' "$(serve 'service: true, ready: {run: test -e up, within: 5s}')" \
+    'exit 1' "$(serve 'service: true, ready: {run: test -e up, within: 1s, every: 5s}')"
+key task.restart go \
+    'exit 0 b' 'tasks: {a: {service: true, restart: 1, ready: test -e up, run: "test -e n || { touch n; exit 1; }; touch up; sleep 30"}, b: {run: echo b >>log, needs: a}}' \
+    'exit 1' 'tasks: {a: {service: true, restart: 0, ready: test -e up, run: "test -e n || { touch n; exit 1; }; touch up; sleep 30"}, b: {run: echo b >>log, needs: a}}'
+slowly() { # FIELDS
+    printf 'tasks: {a: {service: true, ready: test -e up, run: "trap '"'sleep 0.3; echo in time >>log; exit'"' TERM; touch up; sleep 30 & wait", %s}, b: {run: echo b >>log, needs: a}}' "$1"
+}
+key service_timeout.grace go \
+    'exit 0 b' "$(slowly 'timeout: {grace: 20ms}')" \
+    'exit 0 b in time' "$(slowly 'timeout: {grace: 9s}')"
+default service_timeout.grace go \
+    'exit 0 b in time' "$(slowly 'priority: 0')" \
+    'exit 0 b' "$(slowly 'timeout: {grace: 0s}')"
+
 # ---- Nothing was left out ----
 schema=$root/docs/workflow.schema.json
 "$BUILD/tests/tools/json" flat "$schema" >schema.flat
@@ -612,7 +654,7 @@ cut -f 1 schema.flat | grep -v '\.allOf\[' |
             echo "$path"
             case $path in *.*) path=${path%.*} ;; *) path= ;; esac
         done
-    done | grep -vx 'task\|param\|timeout\|retries\|foreach_key\|input_glob\|need_order' | sort -u >keys.known
+    done | grep -vx 'task\|param\|timeout\|service_timeout\|retries\|foreach_key\|input_glob\|need_order' | sort -u >keys.known
 sort -u keys.tried >keys.seen
 is "$(comm -23 keys.known keys.seen | tr '\n' ' ')" '' 'every key of the schema has been tried'
 is "$(comm -13 keys.known keys.seen | tr '\n' ' ')" '' 'and every key that was tried is in it'

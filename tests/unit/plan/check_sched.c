@@ -24,7 +24,7 @@ static struct task_def *def_named(const char *id)
     return &definition.defs[index];
 }
 
-/* `when`: "b=failed c=always f=finally d=all". */
+/* `when`: "b=failed c=always f=finally d=all s=service". */
 static void set_whens(const char *whens)
 {
     char *copy = strdup(whens), *rest = copy, *word;
@@ -36,6 +36,8 @@ static void set_whens(const char *whens)
             def->finally = true;
         else if (strcmp(value, "all") == 0)
             def->needs_all = true;
+        else if (strcmp(value, "service") == 0)
+            def->ready = STR("ping");
         else
             def->when = strcmp(value, "failed") == 0 ? WHEN_FAILED : WHEN_ALWAYS;
     }
@@ -597,6 +599,121 @@ START_TEST(test_inconsistent)
 }
 END_TEST
 
+/* ---- Services ---- */
+
+/* Taken, with a service missing. */
+static void awaits(const char *id)
+{
+    take(id);
+    ck_assert(!sched_is_served(&sched, node(id)));
+    sched_await(&sched, node(id));
+    ck_assert(sched_consistent(&sched));
+    ck_assert_int_eq(sched.state[node(id)], AWAITING);
+}
+
+static void up(const char *id)
+{
+    take(id);
+    sched_up(&sched, node(id));
+    ck_assert(sched_consistent(&sched));
+}
+
+START_TEST(test_service)
+{
+    begin("p\ns : p\na\nu : s a\nv : s u\nw : v\n", "s=service");
+    ends("p", CAIRN_COMPLETED, "");
+    ck_assert_int_eq(sched.state[node("s")], IDLE);
+    ends("a", CAIRN_COMPLETED, "");
+    awaits("u");
+    ck_assert_uint_eq(sched_open_need(&sched, node("u")), node("s"));
+    up("s");
+    ck_assert_uint_eq(sched.left[node("s")], 2);
+    take("u");
+    ck_assert(sched_is_used(&sched, node("s")));
+    ended("u", CAIRN_COMPLETED, "");
+    ck_assert(!sched_is_used(&sched, node("s")));
+    ends("v", CAIRN_COMPLETED, "");
+    ck_assert_uint_eq(sched.left[node("s")], 0);
+    ended("s", CAIRN_COMPLETED, "");
+    ends("w", CAIRN_COMPLETED, "");
+    over();
+}
+END_TEST
+
+START_TEST(test_service_fails)
+{
+    begin("s\nu : s\nr @priority=1 : s\nv : s u\nw : v\n", "s=service");
+    awaits("r");
+    up("s"); /* before `u`, which it leads to */
+    take("r");
+    ck_assert_uint_eq(sched_lost_service(&sched, node("u")), NODE_NONE);
+    ended("s", CAIRN_FAILED, "u- v- w- ");
+    ck_assert_uint_eq(sched_lost_service(&sched, node("r")), node("s"));
+    ck_assert_uint_eq(sched_cause(&sched, node("u")), node("s"));
+    ended("r", CAIRN_FAILED, "");
+    over();
+}
+END_TEST
+
+START_TEST(test_service_restarts)
+{
+    begin("s\nu @priority=1 : s\nv : s\n", "s=service");
+    awaits("u");
+    up("s");
+    take("u");
+    sched_hold(&sched, node("s"));
+    ck_assert(sched_consistent(&sched));
+    awaits("v");
+    ended("u", CAIRN_COMPLETED, "");
+    sched_again(&sched, node("s"));
+    up("s");
+    ends("v", CAIRN_COMPLETED, "");
+    ended("s", CAIRN_COMPLETED, "");
+    over();
+}
+END_TEST
+
+START_TEST(test_service_nobody_needs)
+{
+    /* s is needed by t alone, which is needed by u: and u is skipped. */
+    begin("f\nalone\ns\nt : s\nu : f t\n", "s=service t=service alone=service");
+    ck_assert_str_eq(skipped.data, "alone? ");
+    ends("f", CAIRN_FAILED, "u- t? s? ");
+    over();
+    uint8_t outcome[] = {CAIRN_PENDING, CAIRN_PENDING, CAIRN_COMPLETED};
+    begin_with("s\nt : s\nu : t\n", "s=service t=service", outcome);
+    ck_assert_str_eq(skipped.data, "t? s? ");
+    over();
+}
+END_TEST
+
+START_TEST(test_services_of_a_group)
+{
+    begin("s x=1,2,3\nall : s\none : s[x=2]\n", "s=service");
+    awaits("all"); /* which makes members ready that come before `one` */
+    ends("s[x=1]", CAIRN_EXCLUDED, ""); /* its own condition */
+    up("s[x=2]");
+    up("s[x=3]");
+    take("all");
+    take("one");
+    ended("one", CAIRN_COMPLETED, "");
+    ck_assert_uint_eq(sched.left[node("s[x=2]")], 1);
+    ended("all", CAIRN_COMPLETED, "");
+    ended("s[x=2]", CAIRN_COMPLETED, "");
+    ended("s[x=3]", CAIRN_COMPLETED, "");
+    over();
+    begin("s x=1,2\nall : s\n", "s=service");
+    awaits("all");
+    ends("s[x=1]", CAIRN_EXCLUDED, "");
+    ends("s[x=2]", CAIRN_EXCLUDED, "all- ");
+    over();
+    begin("s x=1,2\nall : s\n", "s=service all=all");
+    awaits("all");
+    ends("s[x=1]", CAIRN_EXCLUDED, "all- s[x=2]? ");
+    over();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sched");
@@ -624,6 +741,11 @@ int main(void)
     tcase_add_test(c, test_rerun_waits_for_needs);
     tcase_add_test(c, test_end_of_held);
     tcase_add_test(c, test_inconsistent);
+    tcase_add_test(c, test_service);
+    tcase_add_test(c, test_service_fails);
+    tcase_add_test(c, test_service_restarts);
+    tcase_add_test(c, test_service_nobody_needs);
+    tcase_add_test(c, test_services_of_a_group);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }

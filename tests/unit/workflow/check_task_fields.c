@@ -207,10 +207,10 @@ START_TEST(test_fingerprints)
 {
     check_fingerprints(
         every_field, "v 1",
-        "8605cbe743f240f78fc9f8d88fc1dba6e99c748e8439fc087bd099e24e7659c8");
+        "35633f06a6253652875d45281c8a3feb6c96dabac8c6e0ccc14431408eb14b28");
     check_fingerprints(
         other_fields, "v 2",
-        "ca3616c8322e6a734a266261ffc18def318c990ce7819a2f3111d3eff3c20f75");
+        "c3aab3e57c18c4d85b060136b230a2f5c1c0e75be586d5250a049e1419c54c5e");
 }
 END_TEST
 

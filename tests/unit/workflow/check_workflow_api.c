@@ -390,6 +390,36 @@ START_TEST(test_later_fields)
 }
 END_TEST
 
+START_TEST(test_services)
+{
+    static const char *const needs[] = {"db", NULL};
+    struct cairn_task task = {.id = "db", .run = "db", .ready_within_ms = 5};
+    refuse(&task, CAIRN_EWORKFLOW,
+           "task `db` is no service, so it has no `ready_within_ms`");
+    task.ready = "ping";
+    task.timeout_ms = 5;
+    refuse(&task, CAIRN_EWORKFLOW, "task `db` is a service, which has no `timeout_ms`");
+    task.timeout_ms = 0;
+    task.outputs = needs;
+    refuse(&task, CAIRN_EWORKFLOW, "task `db` is a service, which has no `outputs`");
+    task.outputs = NULL;
+    accept(&task);
+    task = (struct cairn_task){.id = "soft", .run = "x", .soft = needs};
+    refuse(&task, CAIRN_EWORKFLOW,
+           "task `soft`: the need of the service `db` cannot be soft");
+    task = (struct cairn_task){.id = "user", .run = "x", .needs = needs};
+    accept(&task);
+    compile();
+    const struct task_def *db = &workflow->definition.defs[0];
+    const struct task_def *user = &workflow->definition.defs[1];
+    ck_assert(task_def_is_service(db) && !task_def_is_service(user));
+    ck_assert(task_def_uses_services(&workflow->definition, user));
+    ck_assert_int_eq(db->ready_within_ms, 5);
+    ck_assert_int_eq(db->ready_every_ms, 200);
+    ck_assert(user->needs[0].order);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workflow api");
@@ -409,6 +439,7 @@ int main(void)
     tcase_add_test(c, test_groups);
     tcase_add_test(c, test_nodes);
     tcase_add_test(c, test_later_fields);
+    tcase_add_test(c, test_services);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Services: started as tasks are, asked whether they are ready, and ended once nothing
+ * that needs them is left. */
+#ifndef EXECUTOR_ATTEMPT_SERVICE_H
+#define EXECUTOR_ATTEMPT_SERVICE_H
+
+#include "executor/state/engine.h"
+
+/* Its process is there. */
+void service_started(struct engine *e, struct job *job);
+/* Asks whether it is ready; the timer is of its slot. */
+void service_ask(struct engine *e, const struct timer *timer);
+/* The answer, of ROLE_READY. */
+int ready_ended(struct engine *e, struct job *job, const struct process_end *end,
+                const struct buf *text, struct cairn_error *error);
+/* Its process has ended; `ending` is its draft. */
+int service_ended(struct engine *e, struct job *job, const struct process_end *end,
+                  struct ending *ending);
+/* Ends those that nothing needs any more. Each turn. */
+void services_tend(struct engine *e);
+/* Ends all: nothing that needs one can run now. */
+void services_dismiss(struct engine *e);
+/* A service that the task needs is over, and did not complete. */
+bool service_is_lost(const struct engine *e, uint32_t task);
+/* Of a taken task that was not started, and for which that holds. CAIRN_ENOMEM. */
+int service_skip_task(struct engine *e, uint32_t task, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,318 @@
+# Services: tasks that stay alive beside those that need them.
+# shellcheck disable=SC2016
+. "$TESTS/cli/tap.sh"
+
+# Each service notes its start and its end, and holds a file while it is up.
+cat >w.yaml <<'END'
+name: w
+params: {how: good}
+tasks:
+  prepare: {run: 'echo prepare >>ran'}
+  db:
+    needs: prepare
+    service: true
+    run: |
+      rm -f up
+      echo "db $CAIRN_ATTEMPT" >>ran
+      case $how in
+      never) exec sleep 61.5 ;;
+      early) exit 3 ;;
+      dies) touch up; while test ! -e kill; do sleep 0.02; done; rm up; exit 4 ;;
+      esac
+      trap 'echo "db ends" >>ran; rm -f up; exit 0' TERM
+      touch up
+      sleep 61.5 &
+      wait
+    ready: {run: 'test -e up || { echo not yet; exit 1; }', within: 500ms, every: 20ms}
+  first: {needs: db, run: 'test -e up; echo first >>ran'}
+  second: {needs: [first, db], run: 'test -e up; echo second >>ran; test ! -e fail'}
+  last: {needs: second, run: 'while test -e up; do sleep 0.02; done; echo last >>ran', timeout: 20s}
+END
+ran() { test ! -e ran || tr '\n' ' ' <ran; rm -f ran; }
+json_run() { cairn status --json >status.json && json_get .run status.json; }
+gone() { ! lives 'sleep 61.5'; }
+
+# ---- As it should go ----
+exits 0 cairn plan w.yaml
+exits 0 cairn run w.yaml -j 1
+is "$(ran)" 'prepare db 1 first second db ends last ' \
+    'behind what it needs, before what needs it, ended before the rest'
+says 'db is ready after'
+ok 'nothing of it is left' gone
+exits 0 cairn log db
+exits 0 cairn events
+says 'db: ready after' 'the audit log has when it was ready'
+exits 0 cairn status --tasks
+says '5 completed'
+is "$(planned --run 1)" '' 'a service alone is no reason to run'
+exits 0 cairn explain db --run 1
+says 'nothing that needs it runs'
+exits 0 cairn resume
+is "$(ran)" '' 'nothing runs'
+
+# ---- Again, as far as something needs it ----
+exits 0 cairn plan --run 1
+sed -i 's/echo second/echo  second/' w.yaml
+is "$(planned --run 1)" 'db second last' 'the service of an edited task, but not what is done'
+exits 0 cairn explain db --run 1
+says 'second, which needs it, runs'
+exits 0 cairn resume
+is "$(ran)" 'db 2 second db ends last ' 'the run agrees with the plan'
+sed -i 's/rm -f up$/rm -f up gone/' w.yaml
+is "$(planned --run 1)" '' 'an edit of a service makes nothing run'
+exits 0 cairn rerun last --only
+is "$(ran)" 'last ' 'it is not started for what does not need it'
+
+# ---- Failures ----
+exits 1 cairn run w.yaml --param how=never
+is "$(ran)" 'prepare db 1 ' 'what needs it does not start'
+says 'not ready within 0.5 s: not yet'
+says 'skipped first (db failed)'
+ok 'it was ended' gone
+exits 1 cairn run w.yaml --param how=early
+is "$(ran)" 'prepare db 1 ' 'one that ends has failed'
+says 'ended before it was ready'
+touch fail
+exits 1 cairn run w.yaml --fresh
+is "$(ran)" 'prepare db 1 first second db ends ' 'a task fails: the service is ended'
+rm fail
+is "$(planned)" 'db second' 'the plan of the resume'
+exits 0 cairn resume
+is "$(ran)" 'db 2 second db ends last ' 'the resume starts it again'
+
+# One that ends while tasks need it fails those that run with it.
+cat >dies.yaml <<'END'
+name: dies
+tasks:
+  db:
+    service: true
+    run: 'touch up; while test ! -e kill; do sleep 0.02; done; rm up kill; exit 4'
+    ready: {run: test -e up, every: 20ms}
+  uses: {needs: db, run: 'touch kill; exec sleep 61.5'}
+  later: {needs: [db, uses], run: 'echo later >>ran'}
+  once: {needs: db, once: true, run: 'exec sleep 61.5'}
+  other: {run: 'sleep 0.2; echo other >>ran'}
+END
+exits 8 cairn run dies.yaml -j 4
+is "$(ran)" 'other ' 'what does not need it goes on, the rest does not start'
+says 'the service db ended while it ran'
+says 'ended while tasks needed it'
+ok 'its users were ended' gone
+exits 0 cairn status --tasks
+matches 'unknown +once' 'what must not run twice is unknown'
+
+# ---- Restarts ----
+cat >again.yaml <<'END'
+name: again
+tasks:
+  db:
+    service: true
+    run: |
+      echo "db $CAIRN_ATTEMPT" >>ran
+      touch up
+      while test ! -e kill; do sleep 0.02; done
+      rm up kill
+    ready: {run: test -e up, every: 20ms}
+    restart: 2
+  uses: {needs: db, run: 'touch kill; while test -e kill; do sleep 0.02; done; sleep 0.1; echo uses >>ran'}
+  later: {needs: [db, uses], run: 'test -e up; echo later >>ran'}
+END
+exits 0 cairn run again.yaml
+is "$(ran)" 'db 1 db 2 uses later ' 'it is started again, and what needs it waits'
+sed -i 's/restart: 2/restart: 0/' again.yaml
+exits 1 cairn run again.yaml --fresh
+is "$(ran)" 'db 1 ' 'no restart is left'
+
+# ---- Stops and kills ----
+cat >long.yaml <<'END'
+name: long
+tasks:
+  db:
+    service: true
+    run: trap 'test ! -e busy; echo "db ends" >>ran; exit 0' TERM; echo db >>ran; touch up; sleep 61.5 & wait
+    ready: {run: test -e up, every: 20ms}
+  uses:
+    needs: db
+    run: |
+      trap 'rm busy; echo "uses ends" >>ran; exit 1' TERM
+      test -e up
+      touch busy
+      test ! -e free || { rm busy; exit 0; }
+      sleep 61.5 & wait
+  none: {run: 'true'}
+END
+rm -f up busy free
+cairn run long.yaml >out 2>err &
+pid=$!
+wait_for 10 test -e busy
+exits 0 cairn status --tasks
+matches 'running +db' 'it is running'
+kill -TERM $pid
+wait $pid
+is $? 7 'stopped'
+is "$(ran)" 'db uses ends db ends ' 'a stop ends the service behind its users'
+ok 'nothing is left after a stop' gone
+is "$(planned)" 'db uses' 'both go on'
+for at in up busy; do
+    rm -f up busy ran
+    cairn resume >out 2>err &
+    pid=$!
+    wait_for 10 test -e $at
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    wait_for 10 gone
+    ok "killed at $at: nothing of it lives on" gone
+    is "$(planned)" 'db uses' "killed at $at: both run again"
+done
+rm -f up busy ran
+touch free
+exits 0 cairn resume
+is "$(ran)" 'db db ends ' 'resumed'
+ok 'nothing is left after the resume' gone
+
+# The service is alive, and nothing that needs it is left, when cairn is killed.
+cat >slow.yaml <<'END'
+name: slow
+tasks:
+  db:
+    service: true
+    run: trap 'touch asked; sleep 61.5' TERM; echo db >>ran; touch up; sleep 61.5 & wait
+    ready: {run: test -e up, every: 20ms}
+    timeout: {grace: 10m}
+  uses: {needs: db, run: 'echo uses >>ran'}
+END
+rm -f up
+cairn run slow.yaml >out 2>err &
+pid=$!
+wait_for 10 test -e asked
+kill -KILL $pid
+wait $pid 2>/dev/null
+wait_for 10 gone
+is "$(planned)" '' 'nothing is left to run'
+exits 0 cairn resume
+is "$(ran)" 'db uses ' 'it is not started again'
+exits 0 cairn status --tasks
+says '2 completed' 'and it ends as in a run that was not killed'
+ok 'nothing of it is left' gone
+
+# ---- Who needs it ----
+cat >many.yaml <<'END'
+name: many
+on_failure: continue
+params: {without: "0", pg: "16"}
+tasks:
+  pg:
+    foreach: {v: ["15", "16", "17"]}
+    if: v != params.without
+    service: true
+    run: echo "pg $v" >>ran; touch "up$v"; exec sleep 61.5
+    ready: {run: 'test -e "up$v"', every: 20ms}
+  pool:
+    needs: "pg[v=16]"
+    service: true
+    exec: [sh, -c, 'echo pool >>ran; touch pool; exec sleep 61.5']
+    ready: {run: test -e pool, every: 20ms}
+  test:
+    foreach: {v: ["15", "16"]}
+    needs: "pg[v=${{ v }}]"
+    run: test -e "up$v"; echo "test $v" >>ran
+  all: {needs: pg, run: 'echo all >>ran'}
+  asks: {needs: pool, if: "params.pg == '17'", run: 'echo asks >>ran'}
+  gate: {needs: pool, run: 'true', check: 'test -e pool; echo gate >>ran'}
+END
+exits 0 cairn run many.yaml -j 1
+is "$(sort ran | tr '\n' ' ')" 'all gate pg 15 pg 16 pg 17 pool test 15 test 16 ' \
+    'groups of services, a service that needs one, a gate'
+ok 'all were ended' gone
+rm -f ran up1? pool
+exits 0 cairn run many.yaml --param without=16
+is "$(sort ran | tr '\n' ' ')" 'all pg 15 pg 17 test 15 ' \
+    'a member that its condition leaves out is not missed by the group'
+says 'skipped test[v=16]'
+rm -f ran up1? pool
+exits 0 cairn run many.yaml --fresh 'test[v=15]'
+is "$(sort ran | tr '\n' ' ')" 'pg 15 test 15 ' 'a part of the run starts what that part needs'
+rm -f ran up1? pool
+exits 0 cairn run many.yaml --fresh asks
+is "$(ran)" '' 'excluded: its services are not started'
+printf 'name: n\ntasks:\n  db: {service: true, run: "echo db >>ran; sleep 61.5", ready: "true"}\n  a: {run: "true"}\n' >n.yaml
+exits 0 cairn run n.yaml
+says 'no task needs the service `db`, so it never starts'
+is "$(ran)" '' 'nobody needs it: it does not start'
+
+# ---- What is reused, or stays behind a cut-off, starts no service ----
+cat >reuse.yaml <<'END'
+name: reuse
+tasks:
+  in: {run: 'echo in >>ran; echo same >in', outputs: in, cutoff: true, inputs: source}
+  db: {service: true, run: 'echo db >>ran; exec sleep 61.5', ready: 'true'}
+  uses: {needs: [in, db], reuse: true, run: 'echo uses >>ran; echo x >made', outputs: made}
+END
+echo 1 >source
+exits 0 cairn run reuse.yaml
+is "$(ran)" 'in db uses ' 'the first run'
+echo 2 >source
+exits 0 cairn resume
+is "$(ran)" 'in ' 'what comes out the same starts no service'
+sed -i '/^  in:/d; s/\[in, db\]/db/' reuse.yaml
+run cairn run reuse.yaml --fresh
+rm -f ran
+is "$(planned reuse.yaml)" '' 'the plan of a run that reuses all'
+exits 0 cairn run reuse.yaml
+is "$(ran)" '' 'which starts no service'
+exits 0 cairn status --tasks
+matches 'skipped +db|excluded +db' 'it was not needed'
+
+# ---- Adopted runs: what needs a service ends with cairn, and so does that ----
+rm -f up busy free
+sed 's/^name: long/name: adopts\non_crash: adopt/' long.yaml >adopts.yaml
+cairn run adopts.yaml >out 2>err &
+pid=$!
+wait_for 10 test -e busy
+kill -KILL $pid
+wait $pid 2>/dev/null
+wait_for 10 gone
+ok 'both ended with it' gone
+rm -f up busy ran
+touch free
+exits 0 cairn resume
+is "$(ran)" 'db db ends ' 'and both start again'
+
+# ---- What is refused ----
+refused() { # the task's fields, words of the error
+    printf 'name: r\ntasks:\n  db: {service: true, run: x, ready: "true"}\n  a: {%s}\n' "$1" >r.yaml
+    exits 3 cairn validate r.yaml
+    says "$2"
+}
+refused 'service: true, run: x' 'needs `ready`'
+refused 'run: x, ready: y' '`ready` is only for a service'
+refused 'run: x, restart: 3' 'or write `retries`'
+refused 'service: true, run: x, ready: y, retries: 3' 'write `restart`'
+refused 'service: true, run: x, ready: y, outputs: z' 'never done'
+refused 'service: true, run: x, ready: y, timeout: 5m' 'has no time limit'
+refused 'service: true, run: x, ready: {within: 5s}' '`ready` needs `run`'
+refused 'needs: db, external: x' 'cannot need the service'
+refused 'needs: db, run: x, when: always' 'cannot need the service'
+refused 'needs: db, run: x, env: {P: "${{ tasks.db.outputs.port }}"}' 'only for the order'
+printf 'name: r\ntasks: {a: {run: x}}\nfinally: {db: {service: true, run: x, ready: y}}\n' >r.yaml
+exits 3 cairn validate r.yaml
+says 'under `finally`'
+
+# ---- The example ----
+if python3 -c 'import socket; socket.AF_UNIX' 2>/dev/null; then
+    cp -r "$root/examples/services" example && cd example || exit 1
+    exits 0 cairn run
+    says 'store is ready after'
+    is "$(cat report.txt)" tested 'the tests have run'
+    run cairn log store
+    says 'asked for three' 'the log of the service'
+    sed -i 's/test "\$(python3/test  "$(python3/' cairn.yaml
+    is "$(planned --run "$(json_run)")" 'store test[word=one] test[word=two] test[word=three] report' \
+        'edited tests need it again'
+    exits 0 cairn resume
+    ok 'it has ended' sh -c '! python3 store.py get store.sock one 2>/dev/null'
+    cd ..
+else
+    skip 'the example' 'there is no python3'
+fi
+done_testing
