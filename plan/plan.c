@@ -523,6 +523,8 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                    ? describe_users(plan, task, arena)
                    : "completed and unchanged";
     case CAIRN_REASON_NEVER_RAN:
+        if (s->present.nearest && s->present.nearest[task])
+            return s->present.nearest[task];
         return s->recorded.exists && s->present.old_task[task] == NODE_NONE
                    ? "it is new in the workflow"
                    : "it never ran";

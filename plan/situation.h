@@ -85,6 +85,7 @@ struct present {
     struct reused *reused; /* attempts that have done tasks (CAIRN_REASON_REUSED) */
     uint32_t n_reused;
     size_t reused_room;
+    const char **nearest;      /* [n_tasks] why a task that can be reused is not */
     uint32_t *reused_at;       /* [n_tasks] in `reused`, from 1; NULL: there is none */
     struct output_index index; /* what was seen of outputs */
     char *index_path;          /* NULL: it is not used */

@@ -393,6 +393,20 @@ static bool is_cut_off(const struct reuse *r, uint32_t task, const uint16_t *fat
     return all;
 }
 
+/* Of a new run: an earlier decision says why a task of this one runs. */
+static int explain_miss(struct loader *l, uint32_t task)
+{
+    struct situation *s = l->s;
+    struct buf text = BUF_INIT;
+    if (s->recorded.exists || !l->nearest->run || s->present.nearest[task])
+        return 0;
+    int rc = nearest_describe(l->nearest, l->reuse, task, &text, l->error);
+    if (!rc && text.size)
+        s->present.nearest[task] = arena_text(&s->arena, buf_view(&text));
+    buf_release(&text);
+    return rc ? rc : s->arena.failed ? error_nomem(l->error) : 0;
+}
+
 static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t *fate,
                                     bool settled)
 {
@@ -413,6 +427,8 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     int rc = reuse_key(r, task, situation_attempts(l->s, task) + 1, &key, l->error);
     if (rc > 0)
         rc = reuse_find(r, task, &key, &found, l->error);
+    if (rc == 0)
+        rc = explain_miss(l, task);
     l->reuse_rc = rc < 0 ? rc : 0;
     if (rc <= 0)
         return SPARED_NO;
@@ -446,7 +462,8 @@ static int open_reuse(struct loader *l, struct reuse *reuse, uint32_t **attempts
     rc = reuse_open(reuse, &o, l->error);
     *attempts = malloc(o.graph->n_tasks * sizeof **attempts);
     s->present.reused_at = calloc(o.graph->n_tasks, sizeof *s->present.reused_at);
-    if (!rc && (!*attempts || !s->present.reused_at))
+    s->present.nearest = calloc(o.graph->n_tasks, sizeof *s->present.nearest);
+    if (!rc && (!*attempts || !s->present.reused_at || !s->present.nearest))
         rc = error_nomem(l->error);
     for (uint32_t task = 0; task < o.graph->n_tasks && !rc; task++)
         (*attempts)[task] = situation_attempts(s, task);
@@ -487,6 +504,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .context = l};
     struct choice choice;
     struct reuse reuse = {0};
+    struct nearest nearest = {.run = s->recorded.latest_run};
     uint32_t *attempts = NULL;
     int rc = choice_make(&choice, &l->w->graph, l->options, l->error);
     if (!rc && s->recorded.exists)
@@ -499,12 +517,14 @@ static int decide_anew(struct loader *l, const struct graph *old)
     /* Who wants tasks to run again wants that of what comes after them, too. */
     if (!rc && l->store && !l->options->again && reuse_is_wanted(&l->w->definition)) {
         rc = open_reuse(l, &reuse, &attempts);
+        l->nearest = &nearest;
         input.spared = look_for_attempt;
     }
     if (!rc)
         rc = decide_with_results(l, &input);
     choice_release(&choice);
     reuse_release(&reuse);
+    nearest_release(&nearest);
     l->reuse = NULL;
     free(attempts);
     if (!rc && l->no_memory)

@@ -3,6 +3,7 @@
 #ifndef PLAN_SITUATION_INT_H
 #define PLAN_SITUATION_INT_H
 
+#include "plan/nearest.h"
 #include "plan/situation.h"
 
 struct loader {
@@ -14,6 +15,7 @@ struct loader {
     bool no_memory;      /* for a condition, while deciding */
     struct reuse *reuse; /* while deciding; NULL: nothing can be reused */
     int reuse_rc;
+    struct nearest *nearest; /* with it */
     struct past_definition past;
     struct cairn_error *error;
 };

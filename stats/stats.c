@@ -42,6 +42,7 @@ static const char *attempt_end(const struct stat_row *row)
 {
     switch (row->key) {
     case END_OPEN:
+    case END_REUSED:
         return NULL;
     case END_TIMED_OUT:
         return "timed-out";
@@ -60,6 +61,11 @@ static const char *attempt_known_end(const struct stat_row *row)
 static const char *attempt_interrupted(const struct stat_row *row)
 {
     return row->key == END_INTERRUPTED ? "interrupted" : NULL;
+}
+
+static const char *attempt_reused(const struct stat_row *row)
+{
+    return row->key == END_REUSED ? "reused" : NULL;
 }
 
 static const char *attempt_open(const struct stat_row *row)
@@ -184,6 +190,11 @@ static const struct family families[] = {
      .rows = STAT_ATTEMPTS,
      .text_label = "workflow",
      .name = attempt_interrupted},
+    {.family = "tasks_reused",
+     .help = "tasks that were done by an earlier run",
+     .rows = STAT_ATTEMPTS,
+     .text_label = "workflow",
+     .name = attempt_reused},
     {.family = "attempt_seconds",
      .help = "attempts of tasks that have ended, by how long they took",
      .rows = STAT_ATTEMPTS,

@@ -29,7 +29,12 @@ enum store_stat {
     STORE_STATS
 };
 /* Instead of an outcome. */
-enum attempt_end { END_OPEN = -1, END_TIMED_OUT = -2, END_INTERRUPTED = -3 };
+enum attempt_end {
+    END_OPEN = -1,
+    END_TIMED_OUT = -2,
+    END_INTERRUPTED = -3,
+    END_REUSED = -4
+};
 
 /* The bounds of the histograms. */
 enum { STAT_TIMES = 10, STAT_SIZES = 7 };

@@ -762,7 +762,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_STAT_ATTEMPTS] =
         "SELECT w.name, CASE WHEN a.duration_ns IS NULL THEN -1 "
         "WHEN a.flags & 1 THEN -2 WHEN a.flags & 2 THEN -3 "
-        "ELSE ifnull(a.outcome, 0) END, " TIME_SUMS("a.duration_ns") ", " TOTAL(
+        "WHEN a.outcome = 1 AND a.wait_ns IS NULL AND a.text GLOB 'reused from run *' "
+        "THEN -4 ELSE ifnull(a.outcome, 0) END, " TIME_SUMS("a.duration_ns") ", " TOTAL(
             "a.cpu_us") ", " TOTAL("ifnull(a.out_bytes, 0) + ifnull(a.err_bytes, "
                                    "0)") " FROM attempt a JOIN run r ON r.run = "
                                          "a.run "

@@ -57,17 +57,32 @@ exits 0 cairn run flow.yaml
 matches '^ok +src .* reused from run 1$' 'the third run names the first one, which ran it'
 ran >/dev/null
 exits 0 cairn checkpoint verify
+run cairn plan flow.yaml
+matches '^run +test +run 3 did it, but it left neither outputs nor values$'
+run cairn stats
+grep -A 2 '^tasks_reused' out | tr '\n' ' ' >line
+matches_line() { grep -qE 'flow +12( |$)' line; }
+ok 'and stats count the tasks that were reused' matches_line
 
 # ---- What differs runs ----
 echo other >in.txt
 run cairn plan --all flow.yaml
-matches '^run +src '
+matches '^run +src +run 3 did it with another content of in.txt$'
+run cairn explain src flow.yaml
+says 'reason: run 3 did it with another content of in.txt'
+run cairn plan --all flow.yaml
 matches '^may +up +unless it can be reused once what it needs has ended'
 exits 0 cairn run flow.yaml
 is "$(ran)" "end join part1 part2 src test up value " 'another input: all run'
 is "$(cat all.txt)" "OTHER
 OTHER" 'with what it makes'
 echo x >>c.1
+run cairn plan --all flow.yaml
+matches '^run +part\[n=1\] +run 4 did it, but its output c.1 is another one by now$'
+mv c.1 c.away
+run cairn plan --all flow.yaml
+matches '^run +part\[n=1\] +run 4 did it, but its output c.1 is missing$'
+mv c.away c.1
 exits 0 cairn run flow.yaml
 is "$(ran)" "end part1 test " 'an output was changed: its task runs, and makes what was there before'
 is "$(cat all.txt)" "OTHER
@@ -76,6 +91,8 @@ echo hello >in.txt
 exits 0 cairn run flow.yaml
 is "$(ran)" "end join part1 part2 src test up " 'the older attempts are known: values are there, files are not'
 sed 's/made a/made A/' flow.yaml >f2 && mv f2 flow.yaml
+run cairn plan flow.yaml
+matches '^run +src +run 6 did it with another definition \(command\)$'
 exits 0 cairn run flow.yaml
 is "$(ran)" "end join part1 part2 src test up value " 'an edit reaches what comes after it'
 
@@ -120,6 +137,10 @@ tasks:
 END
 exits 0 cairn run given.yaml
 ran >/dev/null
+run cairn plan given.yaml
+matches '^run +number +run [0-9]+ did it, but was given something else$'
+run cairn plan given.yaml
+matches '^may +build ' 'what needs something that runs may turn out to be done'
 exits 0 cairn run given.yaml
 is "$(ran)" "build lint number redis " 'needs that leave nothing run, and what needs them not only for the order'
 echo more >>in.txt
@@ -207,6 +228,8 @@ TOKEN=first123456 run cairn run secret.yaml
 ran >/dev/null
 TOKEN=first123456 run cairn run secret.yaml
 is "$(ran)" "" 'the same secret'
+TOKEN=second123456 run cairn plan secret.yaml
+says 'did it with another value of TOKEN'
 TOKEN=second123456 run cairn run secret.yaml
 is "$(ran)" "a " 'another one'
 

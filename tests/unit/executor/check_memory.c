@@ -320,6 +320,57 @@ START_TEST(test_running)
 }
 END_TEST
 
+static enum cairn_outcome call_with_value(void *context, struct cairn_attempt *attempt)
+{
+    ++*(int *)context;
+    return cairn_attempt_set(attempt, "v", "1", NULL) ? CAIRN_FAILED : CAIRN_COMPLETED;
+}
+
+static struct cairn_workflow *reusing(int calls[2])
+{
+    static const char *const needs[] = {"a", NULL};
+    struct cairn_workflow *workflow;
+    struct cairn_task task = {
+        .id = "a", .call = call_with_value, .context = &calls[0], .reuse = true};
+    good(cairn_workflow_new(&workflow, "reusing", &error));
+    good(cairn_workflow_add(workflow, &task, &error));
+    task.id = "b";
+    task.context = &calls[1];
+    task.needs = needs;
+    good(cairn_workflow_add(workflow, &task, &error));
+    return workflow;
+}
+
+/* What an earlier run has done is used, or done again. */
+START_TEST(test_reusing)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_run_result result;
+    struct cairn_run_options fresh = {.start = CAIRN_START_FRESH}, options = {0};
+    bool came = true;
+    int calls[2] = {0, 0};
+    struct cairn_workflow *workflow = reusing(calls);
+    good(cairn_run(workflow, store, &fresh, &result, &error));
+    ck_assert(calls[0] == 1 && calls[1] == 1);
+    cairn_workflow_free(workflow);
+    for (long n = 1; came; n += 13) {
+        calls[0] = calls[1] = 0;
+        workflow = reusing(calls);
+        arm(n);
+        int code = cairn_run(workflow, store, &fresh, &result, &error);
+        came = disarm();
+        ck_assert_msg(code == CAIRN_ENOMEM || code == 0, "allocation %ld: code %d: %s",
+                      n, code, error.text);
+        if (code || result.exit_status)
+            good(cairn_run(workflow, store, &options, &result, &error));
+        ck_assert_int_eq(result.exit_status, 0);
+        ck_assert(came || (calls[0] == 0 && calls[1] == 0));
+        cairn_workflow_free(workflow);
+    }
+    cairn_store_close(store);
+}
+END_TEST
+
 static int count_row(void *context, const struct salvage_row *row)
 {
     (void)row;
@@ -600,6 +651,7 @@ int main(void)
     tcase_add_test(c, test_completing_from_outside);
     tcase_add_test(c, test_claiming);
     tcase_add_test(c, test_running);
+    tcase_add_test(c, test_reusing);
     tcase_add_test(c, test_salvaging);
     tcase_add_test(c, test_bases);
     tcase_add_test(c, test_checking_pages);

@@ -466,6 +466,29 @@ START_TEST(test_version_6)
 }
 END_TEST
 
+START_TEST(test_reuse)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ndefaults: {reuse: true}\n"
+               "tasks: {a: {run: x, cutoff: true}, b: {run: y, reuse: false},\n"
+               "  c: {run: z, once: true}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 6);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert(d.defs[0].reuse && d.defs[0].cutoff);
+    ck_assert(!d.defs[1].reuse && !d.defs[1].cutoff && !d.defs[2].reuse);
+    definition_release(&d);
+    bytes.data[DEFINITION_MAGIC_BYTES] = 5;
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[2].reuse = true; /* which no file says */
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_lost_claims)
 {
     struct buf bytes = BUF_INIT;
@@ -610,6 +633,7 @@ int main(void)
     tcase_add_test(tests, test_depfile);
     tcase_add_test(tests, test_columns);
     tcase_add_test(tests, test_version_6);
+    tcase_add_test(tests, test_reuse);
     tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);

@@ -369,7 +369,9 @@ START_TEST(test_later_fields)
                                .after = after,
                                .soft = odd,
                                .may_fail = true,
-                               .skip_exit = 77};
+                               .skip_exit = 77,
+                               .reuse = true,
+                               .cutoff = true};
     accept(&task);
     compile();
     const struct task_def *c = &workflow->definition.defs[2];
@@ -377,6 +379,7 @@ START_TEST(test_later_fields)
     ck_assert(c->needs[0].order && !c->needs[0].soft);
     ck_assert(!c->needs[1].order && c->needs[1].soft && c->needs[1].target == 1);
     ck_assert_uint_eq(c->skip_exit, 77);
+    ck_assert(c->reuse && c->cutoff);
     ck_assert(c->may_fail && !workflow->definition.defs[1].may_fail);
     const struct task_def *b = &workflow->definition.defs[1];
     ck_assert_uint_eq(b->n_needs, 1);

@@ -1,0 +1,170 @@
+# shellcheck shell=sh disable=SC2154,SC2016,SC2086,SC2094
+# Random workflows with `reuse` and `cutoff` through edits that go back and forth: of
+# inputs, commands and outputs, old outputs put back, kills, removed runs, reuse switched
+# off. After each run that completes every output must be what a plain shell script makes
+# from nothing, and what ran must be what the plan said. Tasks read the outputs of what
+# they need without declaring them as inputs, up to the nearest cut-off.
+set -u
+lives=10 steps=8
+if [ "$LEVEL" = full ]; then
+    lives=400 steps=25
+fi
+
+# The workflow of a life, and what it means as a shell script.
+cat >gen.awk <<'END'
+function chance(p) { return rand() < p }
+BEGIN {
+    srand(seed)
+    n = 4 + int(rand() * 6)
+    for (i = 0; i < n; i++) {
+        reuse[i] = chance(0.75); cutoff[i] = chance(0.3); input[i] = chance(0.5)
+        declared[i] = chance(0.4); r = rand()
+        type[i] = r < 0.7 ? "file" : r < 0.9 ? "value" : "none"
+        modulus[i] = chance(0.5) ? 3 : 1000000
+        for (j = 0; j < i; j++) {
+            if (!chance(0.45)) continue
+            order = chance(0.15)
+            needs[i] = needs[i] (needs[i] ? ", " : "") (order ? "{task: t" j ", order: true}" : "t" j)
+            if (order) continue
+            reads[i, j] = 1
+            for (k = 0; k < j && !cutoff[j]; k++) if (reads[j, k]) reads[i, k] = 1
+        }
+    }
+    for (i = 0; (getline line < "salts") > 0; i++) salt[i] = line
+    print "name: w\njobs: 2\ntasks:" >"w.yaml"
+    print "cd ref || exit 1" >"ref.sh"
+    for (i = 0; i < n; i++) {
+        text = "echo " salt[i] "; "; env = ""; inputs = ""
+        if (input[i]) { text = text "cat in." i "; "; inputs = "in." i }
+        for (j = 0; j < i; j++) {
+            if (!reads[i, j]) continue
+            if (type[j] == "file") {
+                text = text "cat o." j "; "
+                if (declared[i]) inputs = inputs (inputs ? ", " : "") "o." j
+            }
+            if (type[j] == "value") {
+                text = text "echo $v" j "; "
+                env = env (env ? ", " : "") "v" j ": \"${{ tasks.t" j ".outputs.v }}\""
+            }
+        }
+        sum = "{ " text "} | cksum | awk '{ print $1 % " modulus[i] " }'"
+        print "  t" i ":" >"w.yaml"
+        print "    run: |" >"w.yaml"
+        print "      echo t" i " >>ran.log" >"w.yaml"
+        print "      [ ! -e kill." i " ] || { rm kill." i "; kill -9 $PPID; sleep 9; }" >"w.yaml"
+        if (type[i] == "file") print "      " sum " >o." i "\n    outputs: [o." i "]" >"w.yaml"
+        if (type[i] == "value") print "      echo v=$(" sum ") >>\"$CAIRN_OUTPUT\"" >"w.yaml"
+        if (needs[i]) print "    needs: [" needs[i] "]" >"w.yaml"
+        if (inputs) print "    inputs: [" inputs "]" >"w.yaml"
+        if (env) print "    env: {" env "}" >"w.yaml"
+        if (reuse[i]) print "    reuse: true" >"w.yaml"
+        if (cutoff[i]) print "    cutoff: true" >"w.yaml"
+        gsub(/cat in/, "cat ../in", sum)
+        if (type[i] == "file") print sum " >o." i >"ref.sh"
+        if (type[i] == "value") print "v" i "=$(" sum ")" >"ref.sh"
+    }
+    print n
+}
+END
+
+bad=0 runs=0 reused=0 spared=0 kills=0
+fail() {
+    bad=$((bad + 1))
+    echo "# life $life (seed $seed), step $step ($op): $1"
+    [ $bad -gt 3 ] || sed 's/^/# /' w.yaml said
+}
+random() { # LESS-THAN
+    random_state=$(((random_state * 1103515245 + 12345) % 2147483648))
+    echo_random=$((random_state / 65536 % $1))
+}
+compare() {
+    rm -rf ref
+    mkdir ref
+    (sh ./ref.sh) 2>/dev/null
+    for wanted in ref/o.*; do
+        [ -e "$wanted" ] || continue
+        cmp -s "$wanted" "${wanted#ref/}" || fail "${wanted#ref/} is not what a run from nothing makes"
+    done
+}
+# The words of the plan, against what ran.
+check_plan() {
+    [ -e ran.log ] || : >ran.log
+    while read -r verdict task _; do
+        count=$(grep -cx "$task" ran.log)
+        case $verdict in
+        run) [ "$count" -eq 1 ] || fail "plan: $task runs; it ran $count times" ;;
+        keep) [ "$count" -eq 0 ] || fail "plan: $task is kept; it ran" ;;
+        may) [ "$count" -le 1 ] || fail "$task ran $count times" ;;
+        esac
+    done <plan
+}
+live() {
+    random_state=$seed
+    rm -rf .cairn in.* o.* kill.* old ran.log
+    mkdir old
+    i=0
+    : >salts
+    while [ $i -lt 12 ]; do
+        echo 0 >>salts
+        echo 0 >in.$i
+        i=$((i + 1))
+    done
+    step=0
+    while [ $step -lt $steps ]; do
+        n=$(awk -v seed="$seed" -f gen.awk)
+        random 10 && op=$echo_random
+        random "$n" && at=$echo_random
+        random 3 && value=$echo_random
+        set -- run w.yaml
+        case $op in
+        0 | 1 | 2) echo "$value" >in.$at ;;
+        3) awk -v at="$at" -v v="$value" 'NR - 1 == at { $0 = v % 2 } { print }' salts >s2 && mv s2 salts ;;
+        4) [ ! -e o.$at ] || echo x >>o.$at ;;
+        5) for file in old/"$value"/o.*; do [ ! -e "$file" ] || cp "$file" .; done ;;
+        6) : >kill.$at ;;
+        7) set -- run w.yaml --no-reuse ;;
+        8) [ $step -eq 0 ] || set -- resume ;;
+        9) [ $step -eq 0 ] || cairn gc --keep-runs 1 >/dev/null 2>&1 || fail 'gc' ;;
+        esac
+        awk -v seed="$seed" -f gen.awk >/dev/null
+        rm -f ran.log
+        case $1 in
+        run) cairn plan --all "$2" ${3+"$3"} >plan 2>said ;;
+        resume) cairn plan --all >plan 2>said ;;
+        esac
+        cairn "$@" >said 2>&1
+        status=$?
+        runs=$((runs + 1))
+        reused=$((reused + $(grep -c 'reused from run' said)))
+        spared=$((spared + $(grep -c 'came out the same' said)))
+        if [ $status -gt 128 ]; then
+            kills=$((kills + 1))
+            cairn resume >said 2>&1
+            status=$?
+        elif [ $status -eq 0 ]; then
+            check_plan
+        fi
+        rm -f kill.*
+        [ $status -eq 0 ] || fail "exit status $status"
+        compare
+        random 3
+        rm -rf old/$echo_random
+        mkdir old/$echo_random
+        for file in o.*; do [ ! -e "$file" ] || cp "$file" old/$echo_random; done
+        step=$((step + 1))
+    done
+    cairn checkpoint verify >said 2>&1 || fail 'checkpoint verify'
+}
+life=0
+while [ $life -lt $lives ]; do
+    seed=$((${SEED:?} + life))
+    live
+    life=$((life + 1))
+done
+if [ $reused -eq 0 ] || [ $spared -eq 0 ] || [ $kills -eq 0 ]; then
+    echo "# reused $reused, spared $spared, kills $kills: this tried nothing"
+    bad=$((bad + 1))
+fi
+printf 'figure|G8 G9 G14|random workflows that reuse and cut off, edited back and forth: outputs as from nothing, and as the plan says|%s runs, %s tasks reused, %s cut off, %s killed|0|0|0|%s\n' \
+    $runs $reused $spared $kills $bad
+[ $bad -eq 0 ]
