@@ -58,9 +58,10 @@ CHECK_LIBS = $(eval CHECK_LIBS := $$(shell pkg-config --libs check))$(CHECK_LIBS
 ROOMS := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms)
 LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
 SERVER_SOURCES := $(wildcard server/*.c)
-CLI_SOURCES := $(wildcard cli/*.c cli/*/*.c) $(SERVER_SOURCES)
+WEB_SOURCES := $(wildcard web/*.c)
+CLI_SOURCES := $(wildcard cli/*.c cli/*/*.c) $(WEB_SOURCES) $(SERVER_SOURCES)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o
-CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/base.o
+CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/web/assets.o $(BUILD)/base.o
 $(LIB_OBJECTS): VISIBILITY = -fno-semantic-interposition
 
 .PHONY: all
@@ -84,6 +85,11 @@ $(BUILD)/cairn-helper: $(HELPER_SOURCES) $(HELPER_SHARED) process/helper/roles.h
 $(BUILD)/process/helper_image.o: process/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
 	$(call say,AS,$<)$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
+
+# The style of the pages, carried as bytes.
+$(BUILD)/web/assets.o: web/assets.S web/page.css
+	@mkdir -p $(@D)
+	$(call say,AS,$<)$(CC) -c -o $@ $<
 
 # The library for programs has one object whose only global names are cairn_*.
 $(BUILD)/libcairn.a: $(LIB_OBJECTS)

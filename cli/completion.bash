@@ -174,6 +174,7 @@ _cairn_values()
     --on-change) printf '%s\n' rerun keep refuse ;;
     --output)
         [[ $1 == complete ]] && return 0
+        [[ $1 == report ]] && return 1
         printf '%s\n' failed group stream none
         ;;
     --check-outputs) printf '%s\n' changed content exist ;;
@@ -268,7 +269,11 @@ _cairn_operands()
         ;;
     log | explain | values) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
-        'checkpoint diff' | 'checkpoint restore' | 'checkpoint resume' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
+        'checkpoint diff' | 'checkpoint restore' | 'checkpoint resume' | 'checkpoint files' | 'checkpoint export') _cairn_checkpoints ;;
+    report)
+        _cairn_checkpoints
+        _cairn_runs
+        ;;
     'checkpoint log' | 'checkpoint blame-file') _cairn_files ;;
     'session show' | 'session size' | 'session switch' | 'session end' | 'session delete') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;

@@ -22,6 +22,13 @@ const char *run_state_text(const struct cairn_run_info *run)
     return cairn_run_state_name(run->state);
 }
 
+const char *task_state_word(const struct cairn_task_info *task)
+{
+    return task->running       ? "running"
+           : task->interrupted ? "interrupted"
+                               : cairn_outcome_name(task->outcome);
+}
+
 int run_exit_status(const struct cairn_run_info *run)
 {
     if (run->state == CAIRN_RUN_COMPLETED)

@@ -325,6 +325,9 @@ static const struct option option_table[OPT_NONE] = {
                      "lines around each change in a patch (default 3)", 0, 1000000, 0},
     [OPT_BOARD_ONLY] =
         FLAG("board-only", "restore the board, and leave the files as they are"),
+    [OPT_HTML] = FLAG("html", "write a page about a run, not a session"),
+    [OPT_PAGE_FILE] = {"output", 'o', OPTION_TEXT, "FILE",
+                       "write the page to FILE (default: stdout)", 0, 0, 0},
     [OPT_FILES_ONLY] = FLAG("files-only", "restore the files, not the board"),
     [OPT_MESSAGES_ONLY] = FLAG(
         "messages-only", "restore the end of the line of messages, and nothing else"),

@@ -134,6 +134,8 @@ enum option_id {
     OPT_STAT,
     OPT_UNIFIED,
     OPT_BOARD_ONLY,
+    OPT_HTML,
+    OPT_PAGE_FILE,
     OPT_FILES_ONLY,
     OPT_MESSAGES_ONLY,
     OPT_RESTORED_PATHS,

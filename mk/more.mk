@@ -112,7 +112,7 @@ fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
 	@FUZZ_SECONDS=0 $(RUN_FUZZ)
 
 # ---- Reading over the code ----------------------------------------------------
-SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server include examples tests bench
+SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server web include examples tests bench
 # What npm has installed is not ours.
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null))
 SH_FILES := bootstrap.sh .ci/run mk/needs.sh docs/man/pages.sh $(sort $(shell find tests examples bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))

@@ -91,6 +91,8 @@ int command_checkpoint_fork(struct settings *settings);
 int command_checkpoint_bisect(struct settings *settings);
 int command_checkpoint_recover(struct settings *settings);
 int command_report(struct settings *settings);
+/* The same with --html. */
+int report_page(struct settings *settings);
 
 int command_checkpoint_files(struct settings *settings);
 int command_checkpoint_cat(struct settings *settings);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn graph: a workflow as a picture. */
 #include "cli/commands/commands.h"
-#include "cli/commands/tasks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/picture.h"
 #include "cli/report.h"
 #include "cli/ui.h"
 
@@ -13,185 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct picture_node {
-    const char *name; /* id of the task, or of the group */
-    uint32_t tasks;   /* of a folded group; 1 of a task, 0 of a barrier */
-    uint8_t state; /* index of picture_states; of a group the one that matters most */
-    uint32_t *counts; /* [PICTURE_STATES] of a folded group, or NULL */
-    bool barrier;
-};
-
-enum { PICTURE_STATES = 10 };
-
-struct picture {
-    const struct cairn_workflow *workflow;
-    bool states; /* they are known */
-    uint32_t n;
-    struct picture_node *at;
-    uint32_t *node_of; /* [nodes] the picture's node of each node of the workflow, or
-                          UINT32_MAX: a barrier that is folded away without members */
-    uint32_t *counts;  /* of all groups */
-    uint32_t *stamp;   /* [n] */
-};
-
-enum { PENDING = 2, NOWHERE = UINT32_MAX };
-
-/* Words of task_state_word, by what of a group is to be seen first. */
-static const char *const picture_states[PICTURE_STATES] = {
-    "excluded",  "completed", "pending",     "skipped", "undone",
-    "cancelled", "running",   "interrupted", "unknown", "failed"};
-
-static const char *const picture_colours[PICTURE_STATES] = {
-    "#eeeeee", "#b7e4c7", "#ffffff", "#d9d9d9", "#e5d4f0",
-    "#f4d8b0", "#bfdbfe", "#fde68a", "#fbbf24", "#f8b4b4"};
-
-static uint8_t state_index(const char *word)
-{
-    uint8_t i = 0;
-    while (i < PICTURE_STATES && strcmp(picture_states[i], word) != 0)
-        i++;
-    return i < PICTURE_STATES ? i : PENDING;
-}
-
-static int no_memory(void)
-{
-    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
-}
-
-/* ---- Nodes ---- */
-
-static void add_task_node(struct picture *p, uint32_t node,
-                          const struct cairn_node_info *info)
-{
-    p->node_of[node] = p->n;
-    p->at[p->n++] = (struct picture_node){.name = info->id,
-                                          .tasks = !info->barrier,
-                                          .state = PENDING,
-                                          .barrier = info->barrier};
-}
-
-/* Members of a group stand side by side; its barriers come behind all tasks, and go
- * where their members are. */
-static void fold_node(struct picture *p, uint32_t node,
-                      const struct cairn_node_info *info)
-{
-    struct picture_node *last = p->n ? &p->at[p->n - 1] : NULL;
-    uint32_t member =
-        info->barrier && info->needs ? cairn_workflow_need(p->workflow, node, 0) : 0;
-    if (info->barrier) {
-        p->node_of[node] = info->needs ? p->node_of[member] : NOWHERE;
-        return;
-    }
-    if (!last || last->name != info->group) {
-        add_task_node(p, node, info);
-        p->at[p->n - 1].name = info->group;
-        return;
-    }
-    p->node_of[node] = p->n - 1;
-    last->tasks++;
-}
-
-static void make_nodes(struct picture *p, bool fold)
-{
-    uint32_t nodes = cairn_workflow_nodes(p->workflow);
-    struct cairn_node_info info = {0};
-    for (uint32_t node = 0; node < nodes; node++) {
-        p->node_of[node] = NOWHERE;
-        if (cairn_workflow_node(p->workflow, node, &info) != 0)
-            continue;
-        if (fold)
-            fold_node(p, node, &info);
-        else
-            add_task_node(p, node, &info);
-    }
-}
-
-/* ---- States ---- */
-
-static int note_state(void *context, const struct cairn_task_info *task)
-{
-    struct picture *p = context;
-    uint32_t node = cairn_workflow_find(p->workflow, task->id);
-    if (node == UINT32_MAX)
-        return 0; /* an edit has taken it out */
-    struct picture_node *at = &p->at[p->node_of[node]];
-    uint8_t state = state_index(task_state_word(task));
-    bool first = true;
-    for (uint32_t i = 0; at->counts && i < PICTURE_STATES; i++)
-        first &= at->counts[i] == 0;
-    if (first || state > at->state)
-        at->state = state;
-    if (at->counts)
-        at->counts[state]++;
-    return 0;
-}
-
-static int read_states(struct picture *p, struct cairn_store *store, uint64_t run)
-{
-    struct cairn_error error = {0};
-    p->states = true;
-    p->counts = calloc((size_t)p->n * PICTURE_STATES + 1, sizeof *p->counts);
-    for (uint32_t i = 0; p->counts && i < p->n; i++)
-        p->at[i].counts = p->counts + (size_t)i * PICTURE_STATES;
-    if (!p->counts)
-        return no_memory();
-    return cairn_run_tasks(store, run, note_state, p, &error) ? report_error(&error)
-                                                              : 0;
-}
-
-/* ---- Life, edges ---- */
-
-/* Exit status. `store` NULL: without states. The workflow must be compiled. */
-static int picture_make(struct picture *p, const struct cairn_workflow *workflow,
-                        bool fold, struct cairn_store *store, uint64_t run)
-{
-    size_t nodes = (size_t)cairn_workflow_nodes(workflow) + 1;
-    *p = (struct picture){.workflow = workflow,
-                          .at = calloc(nodes, sizeof *p->at),
-                          .node_of = calloc(nodes, sizeof *p->node_of),
-                          .stamp = calloc(nodes, sizeof *p->stamp)};
-    if (!p->at || !p->node_of || !p->stamp)
-        return no_memory();
-    make_nodes(p, fold);
-    return store ? read_states(p, store, run) : 0;
-}
-
-static void picture_release(struct picture *p)
-{
-    free(p->at);
-    free(p->node_of);
-    free(p->counts);
-    free(p->stamp);
-    *p = (struct picture){0};
-}
-
-/* Those of the members of a group come one after the other, so that a stamp tells which
- * were there. */
-static void picture_each_edge(struct picture *p,
-                              void (*each)(void *, uint32_t from, uint32_t to),
-                              void *context)
-{
-    uint32_t nodes = cairn_workflow_nodes(p->workflow);
-    struct cairn_node_info info = {0};
-    for (uint32_t node = 0; node < nodes && !ui_output_lost(); node++) {
-        uint32_t to = p->node_of[node];
-        if (to == NOWHERE || cairn_workflow_node(p->workflow, node, &info) != 0)
-            continue;
-        for (uint32_t k = 0; k < info.needs; k++) {
-            uint32_t from = p->node_of[cairn_workflow_need(p->workflow, node, k)];
-            if (from == NOWHERE || from == to || p->stamp[from] == to + 1)
-                continue;
-            p->stamp[from] = to + 1;
-            each(context, from, to);
-        }
-    }
-}
-
 /* cairn graph: tasks and barriers as nodes, an edge from what is needed to what needs
  * it; with --fold a node for each group. Nodes are named n0, n1, ... in dot and
  * Mermaid; their ids are labels. */
 
 enum format { FORMAT_DOT, FORMAT_MERMAID, FORMAT_JSON };
+
+static const char *const picture_colours[PICTURE_STATES] = {
+    "#eeeeee", "#b7e4c7", "#ffffff", "#d9d9d9", "#e5d4f0",
+    "#f4d8b0", "#bfdbfe", "#fde68a", "#fbbf24", "#f8b4b4"};
 
 static void print_bytes(const char *text, size_t n, const char *quote,
                         const char *backslash)
@@ -235,10 +65,11 @@ static void print_name(const struct picture *p, const struct picture_node *node,
     out(")");
 }
 
-static void print_dot_edge(void *context, uint32_t from, uint32_t to)
+static int print_dot_edge(void *context, uint32_t from, uint32_t to)
 {
     (void)context;
     out("  n%u -> n%u;\n", from, to);
+    return ui_output_lost();
 }
 
 static void print_dot(struct picture *p)
@@ -259,10 +90,11 @@ static void print_dot(struct picture *p)
     out("}\n");
 }
 
-static void print_mermaid_edge(void *context, uint32_t from, uint32_t to)
+static int print_mermaid_edge(void *context, uint32_t from, uint32_t to)
 {
     (void)context;
     out("  n%u --> n%u\n", from, to);
+    return ui_output_lost();
 }
 
 static void print_mermaid(struct picture *p)
@@ -328,16 +160,17 @@ static int print_picture(const struct settings *settings, enum format format,
                          const struct cairn_workflow *workflow,
                          struct cairn_store *store, uint64_t run)
 {
-    struct picture picture = {0};
+    struct cairn_error error = {0};
+    struct picture picture;
     bool states = settings->given[OPT_STATES];
-    int status = picture_make(&picture, workflow, settings->given[OPT_FOLD],
-                              states ? store : NULL, run);
-    if (status == 0 && format == FORMAT_MERMAID)
+    int rc = picture_make(&picture, workflow, settings->given[OPT_FOLD],
+                          states ? store : NULL, run, &error);
+    if (rc == 0 && format == FORMAT_MERMAID)
         print_mermaid(&picture);
-    else if (status == 0)
+    else if (rc == 0)
         print_dot(&picture);
     picture_release(&picture);
-    return status;
+    return rc == 0 ? 0 : report_error(&error);
 }
 
 static int check_options(const struct settings *settings, enum format format)

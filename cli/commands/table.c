@@ -317,8 +317,8 @@ static const struct command store_table[] = {
      {OPT_SESSION, OPT_NONE},
      command_checkpoint_recover},
     {"report",
-     "[CHECKPOINT [CHECKPOINT]]",
-     "write what happened in a session as Markdown",
+     "[CHECKPOINT [CHECKPOINT] | RUN]",
+     "write what happened in a session as Markdown, or a run as a page",
      "Writes a page of Markdown about what happened in a session: from its start until "
      "now, from a checkpoint until now, or between two checkpoints. It has what was "
      "confirmed or rejected and why, evidence, beliefs, gaps, notes, the checkpoints "
@@ -327,12 +327,18 @@ static const struct command store_table[] = {
      "are "
      "escaped: they make no headings, tables or links. (Sites that look for names such "
      "as "
-     "@kim and numbers such as #12 in pages find them all the same.)",
-     "  cairn report >report.md\n  cairn report debug:3-9f3ac1d20b7e 57",
+     "@kim and numbers such as #12 in pages find them all the same.) With --html one "
+     "file for a browser about a run (the newest, or RUN), which needs no server and "
+     "no "
+     "network: its graph, its attempts over time, a table of its tasks, and the ends "
+     "of "
+     "their logs.",
+     "  cairn report >report.md\n  cairn report debug:3-9f3ac1d20b7e 57\n"
+     "  cairn report --html -o run.html",
      "0 2 5 10 75",
      0,
      2,
-     {OPT_SESSION, OPT_NONE},
+     {OPT_SESSION, OPT_HTML, OPT_PAGE_FILE, OPT_NONE},
      command_report},
     {"mcp",
      "",

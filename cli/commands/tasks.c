@@ -3,6 +3,7 @@
 #include "cli/commands/tasks.h"
 
 #include "cli/commands/commands.h"
+#include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -209,13 +210,6 @@ void told_values_print(struct told_values *values, const char *task)
     for (size_t i = first_of(values, task);
          i < values->n && strcmp(values->at[i].task, task) == 0; i++)
         out("      %s = %s\n", values->at[i].name, values->at[i].value);
-}
-
-const char *task_state_word(const struct cairn_task_info *task)
-{
-    return task->running       ? "running"
-           : task->interrupted ? "interrupted"
-                               : cairn_outcome_name(task->outcome);
 }
 
 int64_t task_row_duration(const struct cairn_task_info *task)

@@ -91,8 +91,6 @@ struct task_rows {
     bool failed; /* out of memory */
 };
 
-/* running, interrupted, or the outcome: the word of --state and of JSON. */
-const char *task_state_word(const struct cairn_task_info *task);
 /* Those that --state selects, in the order of --sort. Returns an exit status; released
  * by task_rows_release, whatever it is. */
 int task_rows_read(struct task_rows *rows, const struct settings *settings,

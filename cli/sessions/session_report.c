@@ -444,6 +444,11 @@ static int make_page(struct page *page)
 int command_report(struct settings *settings)
 {
     struct page page = {0};
+    if (settings->given[OPT_HTML])
+        return report_page(settings);
+    if (settings->given[OPT_PAGE_FILE])
+        return report_usage(settings->command,
+                            "-o is for --html: `cairn report >FILE` writes Markdown");
     int status = session_store(settings, STORE_READ, &page.store);
     for (int i = 0; status == 0 && i < settings->n_operands; i++)
         status = checkpoint_operand(settings, page.store, i);

@@ -6,11 +6,11 @@ set -eu
 tops=$(sed -n 's/^\([a-z]*\)[/:].*/\1/p' tests/lint/rooms | sort -u | tr '\n' '|')
 
 missing=$(
-    for room in $(sed -n 's/^\([a-z/]*\):.*/\1/p' tests/lint/rooms) cli server process/helper; do
+    for room in $(sed -n 's/^\([a-z/]*\):.*/\1/p' tests/lint/rooms) cli server web process/helper; do
         [ -e "$room/README.md" ] || echo "$room: has no README.md: what it is for, what it may use, where to begin"
     done
     # shellcheck disable=SC2010,SC2046
-    grep -noE "\`(${tops}cli|server|include|tests|bench|examples)/[A-Za-z0-9_/*.-]+\.(c|h|sh|S|json)\`" \
+    grep -noE "\`(${tops}cli|server|web|include|tests|bench|examples)/[A-Za-z0-9_/*.-]+\.(c|h|sh|S|json)\`" \
         README.md docs/*.md $(ls ./*/README.md ./*/*/README.md | grep -v tests/) |
         while IFS=: read -r document line name; do
             path=$(printf '%s' "$name" | tr -d '`')

@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Every include of our files as "FILE:LINE NAME", of the system's as "FILE:LINE <NAME>".
 # shellcheck disable=SC2086
-grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli server |
+grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli server web |
     sed -E 's/^([^:]*):([0-9]+):[^"<]*"([^"]*)".*/\1:\2 \3/; s/^([^:]*):([0-9]+):[^<]*(<[^>]*>).*/\1:\2 \3/' >"$work/includes"
 
 # Reads the table into room[], may[FROM, TO], and below[FROM, TO] for what FROM reaches by
@@ -48,8 +48,13 @@ check_includes() {
             if (at ~ /^server\//) {
                 if ($2 !~ /^(server\/|base\/|cairn\/|cairn\.h$)/)
                     print $1 ": server/ may include only cairn.h, base/ and its own headers (\"server/...\"), not " $2
+            } else if (at ~ /^web\//) {
+                if ($2 !~ /^(web\/|base\/|cairn\/|cairn\.h$|cli\/(format|describe|picture)\.h$)/)
+                    print $1 ": web/ may include only cairn.h, base/, its own headers, and cli/format.h, describe.h and picture.h, not " $2
             } else if (at ~ /^cli\//) {
                 if ($2 == "server/serve.h" && at ~ /^cli\/commands\/mcp\.c:?/)
+                    ;
+                else if ($2 ~ /^web\// && at ~ /^cli\/commands\/page\.c:?/)
                     ;
                 else if ($2 !~ /^(cli\/|base\/|cairn\/|cairn\.h$)/)
                     print $1 ": cli/ may include only cairn.h, base/ and its own headers (\"cli/...\"), not " $2
@@ -68,7 +73,7 @@ check_includes() {
 
 # Every global name of an object: "D FILE NAME" defined, "U FILE NAME" used.
 objects=
-for room in $rooms cli cli/commands cli/sessions server; do
+for room in $rooms cli cli/commands cli/sessions server web; do
     for source in "$room"/*.c; do
         objects="$objects $BUILD/${source%.c}.o"
     done
@@ -117,6 +122,11 @@ check_servers_calls() {
     awk '$1 ~ /^server\// && $2 !~ /^(server|base)\// { print $1 ".c: server/ must not use " $3 " of " $2 ".c" }' "$work/calls"
 }
 
+# Pages call of the command only what puts things into words.
+check_pages_calls() {
+    awk '$1 ~ /^web\// && $2 !~ /^(web|base)\/|^cli\/(format|describe|picture)$/ && ($2 ~ /^(cli|server)\//) { print $1 ".c: web/ must not use " $3 " of " $2 ".c" }' "$work/calls"
+}
+
 # A struct clean is made by outside_take, of our own words, or of what was stored before:
 # in storage/; of lines that were checked whole (transfer); for names like one that there
 # is (restore, repair), and to find a label that is to be removed (annotate).
@@ -163,6 +173,8 @@ found=$(
     check_circles workflow
     check_circles cli
     check_servers_calls
+    check_pages_calls
+    check_circles web
     check_clean
     check_one_list
     check_circles process

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/picture.h"
+
+#include "base/error.h"
+#include "cli/describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PENDING = 2, NOWHERE = UINT32_MAX };
+
+const char *const picture_states[PICTURE_STATES] = {
+    "excluded",  "completed", "pending",     "skipped", "undone",
+    "cancelled", "running",   "interrupted", "unknown", "failed"};
+
+uint8_t picture_state(const char *word)
+{
+    uint8_t i = 0;
+    while (i < PICTURE_STATES && strcmp(picture_states[i], word) != 0)
+        i++;
+    return i < PICTURE_STATES ? i : PENDING;
+}
+
+/* ---- Nodes ---- */
+
+static void add_node(struct picture *p, uint32_t node,
+                     const struct cairn_node_info *info, uint32_t tasks, bool folded)
+{
+    p->at[p->n++] = (struct picture_node){.name = folded ? info->group : info->id,
+                                          .node = node,
+                                          .tasks = tasks,
+                                          .state = PENDING,
+                                          .barrier = info->barrier,
+                                          .folded = folded};
+}
+
+/* Members of a group stand side by side. */
+static uint32_t members_from(const struct picture *p, uint32_t node, const char *group)
+{
+    struct cairn_node_info info = {0};
+    uint32_t n = 1;
+    while (cairn_workflow_node(p->workflow, node + n, &info) == 0 && !info.barrier &&
+           info.group == group)
+        n++;
+    return n;
+}
+
+/* The barriers of groups come behind all tasks; that of one that is folded goes where
+ * its members are. */
+static void add_barrier(struct picture *p, uint32_t node,
+                        const struct cairn_node_info *info, uint32_t least)
+{
+    uint32_t member = info->needs ? cairn_workflow_need(p->workflow, node, 0) : NOWHERE;
+    uint32_t at = member == NOWHERE ? NOWHERE : p->node_of[member];
+    if (least > 0 && (at == NOWHERE || p->at[at].folded)) {
+        p->node_of[node] = at;
+        return;
+    }
+    p->node_of[node] = p->n;
+    add_node(p, node, info, 0, false);
+}
+
+static void make_nodes(struct picture *p, uint32_t least)
+{
+    uint32_t nodes = cairn_workflow_nodes(p->workflow), members = 1;
+    struct cairn_node_info info = {0};
+    for (uint32_t node = 0; node < nodes; node += members) {
+        members = 1;
+        p->node_of[node] = NOWHERE;
+        if (cairn_workflow_node(p->workflow, node, &info) != 0)
+            continue;
+        if (info.barrier) {
+            add_barrier(p, node, &info, least);
+            continue;
+        }
+        bool fold = least > 0 && (members = members_from(p, node, info.group)) >= least;
+        members = fold ? members : 1;
+        for (uint32_t i = 0; i < members; i++)
+            p->node_of[node + i] = p->n;
+        add_node(p, node, &info, members, fold);
+    }
+}
+
+/* ---- States ---- */
+
+static int note_state(void *context, const struct cairn_task_info *task)
+{
+    struct picture *p = context;
+    uint32_t node = cairn_workflow_find(p->workflow, task->id);
+    if (node == UINT32_MAX)
+        return 0; /* an edit has taken it out */
+    struct picture_node *at = &p->at[p->node_of[node]];
+    uint8_t state = picture_state(task_state_word(task));
+    bool first = true;
+    for (uint32_t i = 0; i < PICTURE_STATES; i++)
+        first &= at->counts[i] == 0;
+    if (first || state > at->state)
+        at->state = state;
+    at->counts[state]++;
+    return 0;
+}
+
+static int read_states(struct picture *p, struct cairn_store *store, uint64_t run,
+                       struct cairn_error *error)
+{
+    p->states = true;
+    p->counts = calloc((size_t)p->n * PICTURE_STATES + 1, sizeof *p->counts);
+    if (!p->counts)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < p->n; i++)
+        p->at[i].counts = p->counts + (size_t)i * PICTURE_STATES;
+    return cairn_run_tasks(store, run, note_state, p, error);
+}
+
+/* ---- Life, edges ---- */
+
+int picture_make(struct picture *p, const struct cairn_workflow *workflow,
+                 uint32_t least, struct cairn_store *store, uint64_t run,
+                 struct cairn_error *error)
+{
+    size_t nodes = (size_t)cairn_workflow_nodes(workflow) + 1;
+    *p = (struct picture){.workflow = workflow,
+                          .at = calloc(nodes, sizeof *p->at),
+                          .node_of = calloc(nodes, sizeof *p->node_of),
+                          .stamp = calloc(nodes, sizeof *p->stamp)};
+    if (!p->at || !p->node_of || !p->stamp)
+        return error_nomem(error);
+    make_nodes(p, least);
+    return store ? read_states(p, store, run, error) : 0;
+}
+
+void picture_release(struct picture *p)
+{
+    free(p->at);
+    free(p->node_of);
+    free(p->counts);
+    free(p->stamp);
+    *p = (struct picture){0};
+}
+
+/* Those of the members of a group come one after the other, so that a stamp tells which
+ * were there. */
+void picture_each_edge(struct picture *p,
+                       int (*each)(void *, uint32_t from, uint32_t to), void *context)
+{
+    uint32_t nodes = cairn_workflow_nodes(p->workflow);
+    struct cairn_node_info info = {0};
+    for (uint32_t node = 0; node < nodes; node++) {
+        uint32_t to = p->node_of[node];
+        if (to == NOWHERE || cairn_workflow_node(p->workflow, node, &info) != 0)
+            continue;
+        for (uint32_t k = 0; k < info.needs; k++) {
+            uint32_t from = p->node_of[cairn_workflow_need(p->workflow, node, k)];
+            if (from == NOWHERE || from == to || p->stamp[from] == to + 1)
+                continue;
+            p->stamp[from] = to + 1;
+            if (each(context, from, to) != 0)
+                return;
+        }
+    }
+}

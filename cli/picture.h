@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* A workflow as nodes and edges of a picture: a node for each task and barrier, or one
+ * for all members of a group, with the states of a run.
+ *
+ *     picture_make -> picture_each_edge, ... -> picture_release
+ */
+#ifndef CLI_PICTURE_H
+#define CLI_PICTURE_H
+
+#include "cairn.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PICTURE_STATES = 10 };
+
+/* Words of task_state_word, by what of a group is to be seen first. */
+extern const char *const picture_states[PICTURE_STATES];
+uint8_t picture_state(const char *word);
+
+struct picture_node {
+    const char *name; /* id of the task, or of the group; the workflow's */
+    uint32_t node;    /* of the workflow: the task, the first member, the barrier */
+    uint32_t tasks;   /* of a folded group; 1 of a task, 0 of a barrier */
+    uint8_t state; /* index of picture_states; of a group the one that matters most */
+    uint32_t *counts; /* [PICTURE_STATES]; NULL without states */
+    bool barrier;
+    bool folded;
+};
+
+struct picture {
+    const struct cairn_workflow *workflow;
+    bool states; /* they are known */
+    uint32_t n;
+    struct picture_node *at;
+    uint32_t *node_of; /* [nodes] the picture's node of each node of the workflow, or
+                          UINT32_MAX: a barrier that is folded away without members */
+    uint32_t *counts;  /* of all nodes */
+    uint32_t *stamp;   /* [n] */
+};
+
+/* Groups with at least so many members become one node (0: none). `store` NULL: without
+ * states. The workflow must be compiled, and outlive the picture. Returns a code of the
+ * library; picture_release is called in any case. */
+int picture_make(struct picture *p, const struct cairn_workflow *workflow,
+                 uint32_t least, struct cairn_store *store, uint64_t run,
+                 struct cairn_error *error);
+/* Each pair of nodes of which one needs the other, once; ended by what `each` returns,
+ * if that is not 0. */
+void picture_each_edge(struct picture *p,
+                       int (*each)(void *, uint32_t from, uint32_t to), void *context);
+void picture_release(struct picture *p);
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+#include "web/charts.h"
+
+#include "cli/format.h"
+#include "web/html.h"
+
+#include <stdlib.h>
+
+const char *const state_signs[PICTURE_STATES] = {
+    [0] = "&#x2298;", /* excluded */
+    [1] = "&#x2713;", /* completed */
+    [2] = "&#x25cb;", /* pending */
+    [3] = "&#x2212;", /* skipped */
+    [4] = "&#x21b6;", /* undone */
+    [5] = "&#x25a0;", /* cancelled */
+    [6] = "&#x25b6;", /* running */
+    [7] = "&#x26a1;", /* interrupted */
+    [8] = "?",        /* unknown */
+    [9] = "&#x2717;", /* failed */
+};
+
+void put_state(struct buf *out, uint8_t state)
+{
+    buf_format(out, "<span class=\"state %s\"><i aria-hidden=\"true\">%s</i> %s</span>",
+               picture_states[state], state_signs[state], picture_states[state]);
+}
+
+void put_counts(struct buf *out, const uint32_t counts[PICTURE_STATES])
+{
+    uint64_t all = 0;
+    double at = 0;
+    for (uint32_t i = 0; i < PICTURE_STATES; i++)
+        all += counts[i];
+    buf_text(out,
+             "<svg class=\"bar\" width=\"100%\" height=\"12\" aria-hidden=\"true\">");
+    for (uint32_t i = PICTURE_STATES; i-- > 0;) {
+        double part = all ? 100.0 * counts[i] / (double)all : 0;
+        if (counts[i])
+            buf_format(
+                out, "<rect class=\"%s\" x=\"%.2f%%\" width=\"%.2f%%\" height=\"12\"/>",
+                picture_states[i], at, part);
+        at += part;
+    }
+    buf_text(out, "</svg><ul class=\"counts\">");
+    for (uint32_t i = PICTURE_STATES; i-- > 0;)
+        if (counts[i]) {
+            buf_format(out, "<li><b>%u</b> ", counts[i]);
+            put_state(out, (uint8_t)i);
+            buf_text(out, "</li>");
+        }
+    buf_text(out, "</ul>");
+}
+
+/* ---- The graph ---- */
+
+enum {
+    BOX_WIDTH = 190,
+    BOX_HEIGHT = 42,
+    LAYER = 250,
+    ROW = 56,
+    MARGIN = 12,
+    LABEL = 24
+};
+
+static int x_of(uint32_t layer)
+{
+    return MARGIN + (int)layer * LAYER;
+}
+
+/* The middle of what stands there. */
+static int y_of(float row)
+{
+    return MARGIN + BOX_HEIGHT / 2 + (int)(row * ROW);
+}
+
+static void put_curve(struct buf *out, int x, int y, int to_x, int to_y)
+{
+    int half = (to_x - x) / 2;
+    if (y == to_y)
+        buf_format(out, "H%d", to_x);
+    else
+        buf_format(out, "C%d %d %d %d %d %d", x + half, y, to_x - half, to_y, to_x,
+                   to_y);
+}
+
+static void put_edge(struct buf *out, const struct layout *layout,
+                     const struct layout_edge *edge)
+{
+    const struct layout_place *from =
+        &layout->nodes[edge->back ? edge->to : edge->from];
+    const struct layout_place *to = &layout->nodes[edge->back ? edge->from : edge->to];
+    int x = x_of(from->layer) + BOX_WIDTH, y = y_of(from->row);
+    buf_format(out, "<path%s d=\"M%d %d", edge->back ? " class=\"back\"" : "", x, y);
+    for (uint32_t k = 0; k < edge->n_bends; k++) {
+        const struct layout_place *bend = &layout->bends[edge->bend + k];
+        put_curve(out, x, y, x_of(bend->layer), y_of(bend->row));
+        x = x_of(bend->layer) + BOX_WIDTH;
+        y = y_of(bend->row);
+        buf_format(out, "H%d", x);
+    }
+    put_curve(out, x, y, x_of(to->layer), y_of(to->row));
+    buf_text(out, "\"/>");
+}
+
+/* The middle of a long name is cut out: members of a group differ at its end. */
+static void put_label(struct buf *out, const char *name)
+{
+    size_t n = strlen(name);
+    if (n <= LABEL) {
+        html_text(out, name);
+        return;
+    }
+    struct str tail = {name + n - LABEL / 2, LABEL / 2};
+    while (tail.len > 0 && ((unsigned char)tail.ptr[0] & 0xc0) == 0x80)
+        tail = (struct str){tail.ptr + 1, tail.len - 1};
+    char end[LABEL];
+    memcpy(end, tail.ptr, tail.len);
+    end[tail.len] = '\0';
+    html_start(out, name, LABEL / 2 - 3);
+    html_text(out, end);
+}
+
+static void put_node_state(struct buf *out, const struct page_view *view,
+                           const struct picture_node *node)
+{
+    uint32_t shown = 0;
+    char took[FORMAT_MAX];
+    if (!node->folded) {
+        uint32_t task = map_get(&view->by_id, str_of(node->name));
+        int64_t ms = task == MAP_NONE ? -1 : view_task_ms(view, &view->tasks[task]);
+        buf_text(out, picture_states[node->state]);
+        if (ms >= 0)
+            buf_format(out, ", %s", format_duration(took, ms));
+        return;
+    }
+    for (uint32_t i = PICTURE_STATES; i-- > 0 && shown < 2;)
+        if (node->counts[i])
+            buf_format(out, "%s%u %s", shown++ ? ", " : "", node->counts[i],
+                       picture_states[i]);
+}
+
+static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
+{
+    const struct picture_node *node = &view->picture.at[i];
+    const struct layout_place *place = &view->layout.nodes[i];
+    int x = x_of(place->layer), y = y_of(place->row) - BOX_HEIGHT / 2;
+    if (node->barrier) {
+        buf_format(out, "<g class=\"barrier\"><title>all of ");
+        html_text(out, node->name);
+        buf_format(out,
+                   "</title><path d=\"M%d %dH%d\"/><circle cx=\"%d\" cy=\"%d\" "
+                   "r=\"5\"/></g>",
+                   x, y + BOX_HEIGHT / 2, x + BOX_WIDTH, x + BOX_WIDTH / 2,
+                   y + BOX_HEIGHT / 2);
+        return;
+    }
+    struct cairn_node_info info = {0};
+    uint32_t first = MAP_NONE;
+    if (cairn_workflow_node(view->workflow, node->node, &info) == 0)
+        first = map_get(&view->by_id, str_of(info.id));
+    buf_format(out, "<a class=\"node %s\"", picture_states[node->state]);
+    if (first != MAP_NONE)
+        buf_format(out, " href=\"#%c%u\"", node->folded ? 'g' : 't', first);
+    buf_text(out, "><title>");
+    html_text(out, node->name);
+    if (node->folded)
+        buf_format(out, ", %u tasks", node->tasks);
+    buf_text(out, ": ");
+    put_node_state(out, view, node);
+    buf_text(out, "</title>");
+    if (node->folded)
+        buf_format(out,
+                   "<rect class=\"under\" x=\"%d\" y=\"%d\" width=\"%d\" "
+                   "height=\"%d\" rx=\"4\"/>",
+                   x + 4, y + 4, BOX_WIDTH, BOX_HEIGHT);
+    buf_format(out,
+               "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+               "rx=\"4\"/><rect class=\"side\" x=\"%d\" y=\"%d\" width=\"6\" "
+               "height=\"%d\"/><text x=\"%d\" y=\"%d\">",
+               x, y, BOX_WIDTH, BOX_HEIGHT, x, y, BOX_HEIGHT, x + 14, y + 17);
+    put_label(out, node->name);
+    buf_format(out, "</text><text class=\"small\" x=\"%d\" y=\"%d\">%s ", x + 14,
+               y + 33, state_signs[node->state]);
+    put_node_state(out, view, node);
+    buf_text(out, "</text></a>");
+}
+
+void put_graph(struct buf *out, const struct page_view *view)
+{
+    const struct layout *layout = &view->layout;
+    int width = x_of(layout->layers ? layout->layers - 1 : 0) + BOX_WIDTH + MARGIN;
+    int height = y_of(layout->rows) + BOX_HEIGHT / 2 + MARGIN;
+    buf_format(out,
+               "<div class=\"wide graph\" tabindex=\"0\" role=\"region\" "
+               "aria-label=\"graph of the tasks\"><svg width=\"%d\" height=\"%d\" "
+               "viewBox=\"0 0 %d %d\"><g class=\"edges\">",
+               width, height, width, height);
+    for (uint32_t i = 0; i < layout->n_edges; i++)
+        put_edge(out, layout, &layout->edges[i]);
+    buf_text(out, "</g>");
+    for (uint32_t i = 0; i < layout->n; i++)
+        put_node(out, view, i);
+    buf_text(out, "</svg></div>");
+}
+
+/* ---- Attempts over time ---- */
+
+/* A time in which nothing ran, as between an interruption and the resume, takes little
+ * room: `spans` are the times in which something did. */
+struct span {
+    int64_t start_ns, end_ns;
+    double at, width; /* in percent */
+};
+
+struct scale {
+    struct span *at;
+    size_t n, capacity;
+};
+
+static bool find_spans(struct scale *scale, const struct page_view *view)
+{
+    for (size_t i = 0; i < view->n_bars; i++) {
+        const struct view_bar *bar = &view->bars[i];
+        struct span *last = scale->n ? &scale->at[scale->n - 1] : NULL;
+        if (last && bar->start_ns <= last->end_ns) {
+            if (bar->end_ns > last->end_ns)
+                last->end_ns = bar->end_ns;
+            continue;
+        }
+        struct span *at = array_room(scale->at, scale->n, &scale->capacity, sizeof *at);
+        if (!at)
+            return false;
+        scale->at = at;
+        at[scale->n++] =
+            (struct span){.start_ns = bar->start_ns, .end_ns = bar->end_ns};
+    }
+    return true;
+}
+
+static double work_of(const struct scale *scale)
+{
+    double work = 1;
+    for (size_t i = 0; i < scale->n; i++)
+        work += (double)(scale->at[i].end_ns - scale->at[i].start_ns);
+    return work;
+}
+
+/* The pause before a span takes at most a twentieth of the room of the work. */
+static bool is_cut(const struct scale *scale, size_t i, double work)
+{
+    return (double)(scale->at[i].start_ns - scale->at[i - 1].end_ns) > work / 20;
+}
+
+static double pause_of(const struct scale *scale, size_t i, double work)
+{
+    return is_cut(scale, i, work)
+               ? work / 20
+               : (double)(scale->at[i].start_ns - scale->at[i - 1].end_ns);
+}
+
+static void place_spans(struct scale *scale)
+{
+    double work = work_of(scale), all = work, at = 0;
+    for (size_t i = 1; i < scale->n; i++)
+        all += pause_of(scale, i, work);
+    for (size_t i = 0; i < scale->n; i++) {
+        struct span *span = &scale->at[i];
+        at += i > 0 ? pause_of(scale, i, work) : 0;
+        span->at = 100 * at / all;
+        span->width = 100 * (double)(span->end_ns - span->start_ns) / all;
+        at += (double)(span->end_ns - span->start_ns);
+    }
+}
+
+/* `from` is a span at or before that of the time. */
+static double percent(const struct scale *scale, int64_t time_ns, size_t *from)
+{
+    while (*from + 1 < scale->n && scale->at[*from + 1].start_ns <= time_ns)
+        ++*from;
+    const struct span *span = &scale->at[*from];
+    double length = (double)(span->end_ns - span->start_ns);
+    double part = length > 0 ? (double)(time_ns - span->start_ns) / length : 0;
+    return span->at + span->width * (part < 0 ? 0 : part > 1 ? 1 : part);
+}
+
+enum { LANE = 22, AXIS = 20 };
+/* Pixels that the chart has at least (page.css), and that a letter takes. */
+#define CHART_PIXELS 720.0
+#define LETTER_PIXELS 7.0
+
+static void put_axis(struct buf *out, const struct scale *scale, int height)
+{
+    int64_t begin = scale->at[0].start_ns;
+    char text[FORMAT_MAX];
+    double last = -20, work = work_of(scale);
+    for (size_t i = 0; i < scale->n; i++) {
+        const struct span *span = &scale->at[i];
+        if (i > 0 && is_cut(scale, i, work))
+            buf_format(
+                out,
+                "<g class=\"pause\"><title>nothing ran for %s</title><line "
+                "x1=\"%.2f%%\" x2=\"%.2f%%\" y2=\"%d\"/></g>",
+                format_duration(text, (span->start_ns - span[-1].end_ns) / 1000000),
+                span->at, span->at, height);
+        for (int k = 0; k < 4; k++) {
+            double at = span->at + span->width * k / 4;
+            int64_t time = span->start_ns + (span->end_ns - span->start_ns) / 4 * k;
+            if (at - last < 15 || at > 90)
+                continue;
+            last = at;
+            buf_format(out,
+                       "<line class=\"tick\" x1=\"%.2f%%\" x2=\"%.2f%%\" y2=\"%d\"/>"
+                       "<text class=\"small\" x=\"%.2f%%\" dx=\"3\" y=\"%d\">%s</text>",
+                       at, at, height, at, height - 5,
+                       format_duration(text, (time - begin) / 1000000));
+        }
+    }
+}
+
+static void put_bar(struct buf *out, const struct page_view *view,
+                    const struct scale *scale, const struct view_bar *bar, size_t *from)
+{
+    const struct view_task *task = &view->tasks[bar->task];
+    const char *name = task->info.id;
+    char took[FORMAT_MAX];
+    size_t to;
+    double at = percent(scale, bar->start_ns, from), end;
+    to = *from;
+    end = percent(scale, bar->end_ns, &to);
+    buf_format(out, "<a href=\"#t%u\" class=\"attempt %s%s\"><title>", bar->task,
+               picture_states[bar->state], bar->undo ? " undo" : "");
+    if (bar->undo)
+        buf_text(out, "undo of ");
+    html_text(out, name);
+    if (bar->attempt > 1)
+        buf_format(out, ", attempt %u", bar->attempt);
+    buf_format(out,
+               ": %s, %s</title><rect x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" "
+               "height=\"%d\" rx=\"2\"/>",
+               picture_states[bar->state],
+               format_duration(took, (bar->end_ns - bar->start_ns) / 1000000), at,
+               bar->lane * LANE + 2, end - at < 0.15 ? 0.15 : end - at, LANE - 4);
+    if ((end - at) / 100 * CHART_PIXELS > LETTER_PIXELS * (double)(strlen(name) + 3)) {
+        buf_format(out, "<text x=\"%.2f%%\" dx=\"4\" y=\"%u\">%s ", at,
+                   bar->lane * LANE + 15, state_signs[bar->state]);
+        html_text(out, name);
+        buf_text(out, "</text>");
+    }
+    buf_text(out, "</a>");
+}
+
+static void put_lanes(struct buf *out, const struct page_view *view,
+                      const struct scale *scale)
+{
+    int height = (int)view->lanes * LANE + AXIS;
+    size_t from = 0;
+    buf_format(out,
+               "<div class=\"wide\" tabindex=\"0\" role=\"region\" "
+               "aria-label=\"attempts over time\"><svg class=\"chart\" width=\"100%%\" "
+               "height=\"%d\">",
+               height);
+    put_axis(out, scale, height);
+    for (size_t i = 0; i < view->n_bars; i++)
+        put_bar(out, view, scale, &view->bars[i], &from);
+    buf_text(out, "</svg></div>");
+}
+
+static int by_time(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* 0: out of memory. The bars are sorted by their start. */
+static size_t most_at_once(const struct page_view *view)
+{
+    int64_t *ends = calloc(view->n_bars, sizeof *ends);
+    size_t ended = 0, most = 1;
+    if (!ends)
+        return 0;
+    for (size_t i = 0; i < view->n_bars; i++)
+        ends[i] = view->bars[i].end_ns;
+    qsort(ends, view->n_bars, sizeof *ends, by_time);
+    for (size_t i = 0; i < view->n_bars; i++) {
+        while (ended < view->n_bars && ends[ended] <= view->bars[i].start_ns)
+            ended++;
+        if (i + 1 > ended + most)
+            most = i + 1 - ended;
+    }
+    free(ends);
+    return most;
+}
+
+/* How many ran at once, on the average of each column. */
+static void put_load(struct buf *out, const struct page_view *view,
+                     const struct scale *scale)
+{
+    enum { COLUMNS = 600, HEIGHT = 120 };
+    double part[COLUMNS + 1] = {0}, whole[COLUMNS + 2] = {0}, running = 0;
+    size_t from = 0, most = most_at_once(view);
+    int at[COLUMNS];
+    out->failed |= most == 0;
+    for (size_t i = 0; i < view->n_bars; i++) {
+        double x = percent(scale, view->bars[i].start_ns, &from) / 100 * COLUMNS, end;
+        size_t to = from, first = (size_t)x, last;
+        end = percent(scale, view->bars[i].end_ns, &to) / 100 * COLUMNS;
+        last = (size_t)end;
+        part[first] += (double)first + 1 - x;
+        part[last] -= (double)last + 1 - end;
+        whole[first + 1]++;
+        whole[last + 1]--;
+    }
+    for (size_t i = 0; i < COLUMNS && most > 0; i++) {
+        running += whole[i];
+        at[i] = HEIGHT - (int)((running + part[i]) * (HEIGHT - 4) / (double)most + 0.5);
+    }
+    buf_format(
+        out,
+        "<p class=\"note\">%zu attempts: the chart shows how many ran at once, at "
+        "most %zu.</p><svg class=\"load\" width=\"100%%\" height=\"%d\" "
+        "viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+        "<path d=\"M0 %d",
+        view->n_bars, most, HEIGHT, COLUMNS, HEIGHT, HEIGHT);
+    for (int i = 0; i < COLUMNS && most > 0; i++)
+        if (i == 0 || at[i] != at[i - 1])
+            buf_format(out, "H%dV%d", i, at[i]);
+    buf_format(out, "H%dV%dZ\"/></svg>", COLUMNS, HEIGHT);
+}
+
+void put_attempts(struct buf *out, const struct page_view *view,
+                  struct cairn_error *error)
+{
+    struct scale scale = {0};
+    if (view->n_bars == 0) {
+        buf_text(out, "<p class=\"note\">Nothing has run yet.</p>");
+        return;
+    }
+    if (!find_spans(&scale, view)) {
+        out->failed = true;
+        (void)error_nomem(error);
+    } else {
+        place_spans(&scale);
+        if (view->lanes > 0)
+            put_lanes(out, view, &scale);
+        else
+            put_load(out, view, &scale);
+    }
+    free(scale.at);
+}

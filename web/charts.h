@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Pictures of a run as SVG: its graph, and its attempts over time. */
+#ifndef WEB_CHARTS_H
+#define WEB_CHARTS_H
+
+#include "web/page_view.h"
+
+/* A sign for each state, so that none is told by its colour alone. */
+extern const char *const state_signs[PICTURE_STATES];
+
+/* A word with its sign. */
+void put_state(struct buf *out, uint8_t state);
+/* "3 failed, 12 completed", as parts of one bar, and in words below it. */
+void put_counts(struct buf *out, const uint32_t counts[PICTURE_STATES]);
+/* Nodes lead to #t and the task's number, of groups to #g and the number of the first
+ * member. */
+void put_graph(struct buf *out, const struct page_view *view);
+void put_attempts(struct buf *out, const struct page_view *view,
+                  struct cairn_error *error);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+#include "web/page_view.h"
+
+#include "cli/describe.h"
+#include "cli/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *copy(struct page_view *view, const char *text)
+{
+    return text ? arena_text(&view->arena, str_of(text)) : NULL;
+}
+
+/* ---- Tasks ---- */
+
+static int add_task(void *context, const struct cairn_task_info *info)
+{
+    struct page_view *view = context;
+    struct view_task *tasks =
+        array_room(view->tasks, view->n, &view->capacity, sizeof *tasks);
+    if (!tasks)
+        return CAIRN_ENOMEM;
+    view->tasks = tasks;
+    struct view_task *task = &tasks[view->n++];
+    *task = (struct view_task){.info = *info,
+                               .state = picture_state(task_state_word(info))};
+    task->info.id = copy(view, info->id);
+    task->info.text = copy(view, info->text);
+    task->info.cause = copy(view, info->cause);
+    view->counts[task->state]++;
+    return view->arena.failed ? CAIRN_ENOMEM : 0;
+}
+
+static int read_tasks(struct page_view *view, struct cairn_store *store,
+                      struct cairn_error *error)
+{
+    int rc = cairn_run_tasks(store, view->run.run, add_task, view, error);
+    if (rc == CAIRN_ENOMEM || (rc == 0 && map_reserve(&view->by_id, view->n) != 0))
+        return error_nomem(error);
+    for (size_t i = 0; rc == 0 && i < view->n; i++)
+        (void)map_add(&view->by_id, str_of(view->tasks[i].info.id), (uint32_t)i, NULL);
+    return rc;
+}
+
+/* Whether the times are those of the state that is shown: a task that is pending or
+ * skipped now may have run before it was reset. */
+static bool has_own_times(const struct cairn_task_info *info)
+{
+    return info->running || info->interrupted ||
+           (info->outcome != CAIRN_PENDING && info->outcome != CAIRN_SKIPPED &&
+            info->outcome != CAIRN_EXCLUDED);
+}
+
+int64_t view_task_ms(const struct page_view *view, const struct view_task *task)
+{
+    const struct cairn_task_info *info = &task->info;
+    int64_t ms = info->attempts_ms;
+    if (!has_own_times(info))
+        return -1;
+    if (info->running && info->started_ns != 0)
+        ms = (ms > 0 ? ms : 0) + (view->now_ns - info->started_ns) / 1000000;
+    return ms;
+}
+
+/* ---- The graph ---- */
+
+static void give_groups(struct page_view *view)
+{
+    struct cairn_node_info info = {0};
+    for (size_t i = 0; i < view->n; i++) {
+        struct view_task *task = &view->tasks[i];
+        uint32_t node = cairn_workflow_find(view->workflow, task->info.id);
+        if (node != UINT32_MAX && cairn_workflow_node(view->workflow, node, &info) == 0)
+            task->group = info.group;
+        else
+            view->strangers++;
+    }
+}
+
+struct edges {
+    struct layout_edge *at;
+    size_t n, capacity;
+    bool failed;
+};
+
+static int add_edge(void *context, uint32_t from, uint32_t to)
+{
+    struct edges *edges = context;
+    struct layout_edge *at =
+        array_room(edges->at, edges->n, &edges->capacity, sizeof *at);
+    edges->failed = !at;
+    if (!at)
+        return 1;
+    edges->at = at;
+    at[edges->n++] = (struct layout_edge){.from = from, .to = to};
+    return edges->n > VIEW_EDGES;
+}
+
+static int draw(struct page_view *view, struct cairn_error *error)
+{
+    struct edges edges = {0};
+    if (view->picture.n <= VIEW_NODES)
+        picture_each_edge(&view->picture, add_edge, &edges);
+    if (edges.failed) {
+        free(edges.at);
+        return error_nomem(error);
+    }
+    if (view->picture.n > VIEW_NODES || edges.n > VIEW_EDGES) {
+        snprintf(view->no_graph, sizeof view->no_graph,
+                 "The graph has %u nodes, more than a page can show: the table has "
+                 "every task.",
+                 view->picture.n);
+        free(edges.at);
+        return 0;
+    }
+    return layout_make(&view->layout, view->picture.n, edges.at, (uint32_t)edges.n,
+                       error);
+}
+
+static int make_picture(struct page_view *view, struct cairn_store *store,
+                        struct cairn_error *error)
+{
+    int rc = picture_make(&view->picture, view->workflow, VIEW_MEMBERS, store,
+                          view->run.run, error);
+    if (rc == 0 && view->picture.n > VIEW_NODES_UNFOLDED) {
+        picture_release(&view->picture);
+        rc = picture_make(&view->picture, view->workflow, 2, store, view->run.run,
+                          error);
+    }
+    return rc;
+}
+
+/* A run whose file cannot be read any more has its other parts. */
+static int read_graph(struct page_view *view, struct cairn_store *store,
+                      struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    bool from_file = false;
+    int rc =
+        cairn_workflow_of_run(&view->workflow, store, view->run.run, &from_file, &why);
+    if (rc == 0)
+        rc = cairn_workflow_compile(view->workflow, &why);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    if (rc != 0) {
+        cairn_workflow_free(view->workflow);
+        view->workflow = NULL;
+        snprintf(view->no_graph, sizeof view->no_graph,
+                 "The workflow of this run cannot be loaded as it is now, so there is "
+                 "no graph: cairn validate says why.");
+        return 0;
+    }
+    give_groups(view);
+    rc = make_picture(view, store, error);
+    return rc == 0 ? draw(view, error) : rc;
+}
+
+/* ---- Attempts ---- */
+
+static bool add_bar(struct page_view *view, const struct view_bar *bar)
+{
+    struct view_bar *bars =
+        array_room(view->bars, view->n_bars, &view->bars_capacity, sizeof *bars);
+    if (!bars)
+        return false;
+    view->bars = bars;
+    bars[view->n_bars++] = *bar;
+    return true;
+}
+
+struct bar_reading {
+    struct page_view *view;
+    uint32_t task;
+    bool failed;
+};
+
+static int add_attempt(void *context, const struct cairn_attempt_info *attempt)
+{
+    struct bar_reading *reading = context;
+    struct page_view *view = reading->view;
+    const struct view_task *task = &view->tasks[reading->task];
+    struct view_bar bar = {.task = reading->task,
+                           .attempt = attempt->attempt,
+                           .start_ns = attempt->started_ns,
+                           .end_ns = attempt->ended_ns,
+                           .undo = attempt->undo};
+    if (attempt->started_ns == 0)
+        return 0;
+    if (attempt->open)
+        bar.end_ns = task->info.running ? view->now_ns : attempt->started_ns;
+    bar.state = picture_state(!attempt->open ? cairn_outcome_name(attempt->outcome)
+                              : task->info.running ? "running"
+                                                   : "interrupted");
+    reading->failed = !add_bar(view, &bar);
+    return reading->failed;
+}
+
+/* One that ran once is in its row already. */
+static int add_bars(struct page_view *view, struct cairn_store *store, uint32_t i,
+                    struct cairn_error *error)
+{
+    const struct view_task *task = &view->tasks[i];
+    const struct cairn_task_info *info = &task->info;
+    struct bar_reading reading = {.view = view, .task = i};
+    struct view_bar bar = {.task = i,
+                           .attempt = info->attempt,
+                           .start_ns = info->started_ns,
+                           .end_ns = info->ended_ns,
+                           .state = task->state};
+    if (info->attempt == 0)
+        return 0;
+    if (info->attempt > 1 || !has_own_times(info) || info->outcome == CAIRN_UNDONE) {
+        int rc = cairn_attempts(store, view->run.run, info->id, add_attempt, &reading,
+                                error);
+        return reading.failed ? error_nomem(error) : rc;
+    }
+    if (bar.start_ns == 0)
+        return 0;
+    if (bar.end_ns == 0)
+        bar.end_ns = info->running ? view->now_ns : bar.start_ns;
+    return add_bar(view, &bar) ? 0 : error_nomem(error);
+}
+
+static int by_start(const void *x, const void *y)
+{
+    const struct view_bar *a = x, *b = y;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return a->task != b->task ? (a->task > b->task) - (a->task < b->task)
+                              : (a->attempt > b->attempt) - (a->attempt < b->attempt);
+}
+
+/* Each into the first lane that is free then, as into a job slot. */
+static void find_lanes(struct page_view *view)
+{
+    int64_t ends[VIEW_LANES];
+    uint32_t lanes = 0;
+    for (size_t i = 0; i < view->n_bars; i++) {
+        struct view_bar *bar = &view->bars[i];
+        uint32_t lane = 0;
+        while (lane < lanes && ends[lane] > bar->start_ns)
+            lane++;
+        if (lane == VIEW_LANES)
+            return;
+        if (lane == lanes)
+            lanes++;
+        bar->lane = lane;
+        ends[lane] = bar->end_ns;
+    }
+    view->lanes = lanes;
+}
+
+static int read_bars(struct page_view *view, struct cairn_store *store,
+                     struct cairn_error *error)
+{
+    for (size_t i = 0; i < view->n; i++) {
+        int rc = add_bars(view, store, (uint32_t)i, error);
+        if (rc != 0)
+            return rc;
+    }
+    if (view->n_bars > 0)
+        qsort(view->bars, view->n_bars, sizeof *view->bars, by_start);
+    if (view->n_bars <= VIEW_BARS)
+        find_lanes(view);
+    return 0;
+}
+
+/* ---- Values, and what waits ---- */
+
+static int add_value(void *context, const struct cairn_value_info *info)
+{
+    struct page_view *view = context;
+    size_t bytes = strlen(info->name) + strlen(info->value) + 64;
+    uint32_t task = map_get(&view->by_id, str_of(info->task));
+    struct view_value *values;
+    if (task == MAP_NONE)
+        return 0;
+    if (view->value_bytes + bytes > VIEW_VALUES_BYTES) {
+        view->more_values++;
+        return 0;
+    }
+    values = array_room(view->values, view->n_values, &view->values_capacity,
+                        sizeof *values);
+    if (!values)
+        return CAIRN_ENOMEM;
+    view->values = values;
+    view->value_bytes += bytes;
+    values[view->n_values++] =
+        (struct view_value){task, copy(view, info->name), copy(view, info->value)};
+    return view->arena.failed ? CAIRN_ENOMEM : 0;
+}
+
+static int read_values(struct page_view *view, struct cairn_store *store,
+                       struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    int rc = cairn_values(store, view->run.run, NULL, add_value, view, &why);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    if (rc != 0)
+        snprintf(view->no_values, sizeof view->no_values, "%.280s", why.text);
+    return 0;
+}
+
+static int add_waiting(void *context, const struct cairn_waiting_info *info)
+{
+    struct page_view *view = context;
+    if (info->waits_for != CAIRN_WAITS_EXTERNAL &&
+        info->waits_for != CAIRN_WAITS_DECISION)
+        return 0;
+    if (view->n_waiting == VIEW_WAITING) {
+        view->more_waiting++;
+        return 0;
+    }
+    view->waiting[view->n_waiting++] =
+        (struct view_waiting){.task = copy(view, info->task),
+                              .text = copy(view, info->text),
+                              .holder = copy(view, info->holder),
+                              .waits_for = info->waits_for,
+                              .check = info->check};
+    return view->arena.failed ? CAIRN_ENOMEM : 0;
+}
+
+/* ---- The view ---- */
+
+int page_view_read(struct page_view *view, struct cairn_store *store, uint64_t run,
+                   struct cairn_error *error)
+{
+    *view = (struct page_view){.now_ns = wall_ns()};
+    int rc = cairn_run_get(store, run, &view->run, error);
+    if (rc == 0)
+        rc = read_tasks(view, store, error);
+    if (rc == 0)
+        rc = read_graph(view, store, error);
+    if (rc == 0)
+        rc = read_bars(view, store, error);
+    if (rc == 0)
+        rc = read_values(view, store, error);
+    if (rc == 0 && view->run.state != CAIRN_RUN_COMPLETED) {
+        rc = cairn_waiting(store, view->run.run, add_waiting, view, error);
+        if (rc == CAIRN_ENOMEM)
+            return error_nomem(error);
+    }
+    return rc;
+}
+
+void page_view_release(struct page_view *view)
+{
+    layout_release(&view->layout);
+    picture_release(&view->picture);
+    cairn_workflow_free(view->workflow);
+    free(view->tasks);
+    free(view->bars);
+    free(view->values);
+    map_release(&view->by_id);
+    arena_release(&view->arena);
+}

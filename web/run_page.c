@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+#include "web/run_page.h"
+
+#include "base/utf8.h"
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "web/charts.h"
+#include "web/html.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const char page_css[] __attribute__((visibility("hidden")));
+
+enum {
+    TAIL_LINES = 20,
+    TAIL_BYTES = 4 << 10,   /* of one log */
+    LOGS_BYTES = 400 << 10, /* of all together */
+    OPEN_DETAILS = 5,       /* that are open at once */
+    URGENT_ROWS = 500,      /* in a table of groups */
+    TEXT_SHOWN = 400,       /* bytes of a message or a value */
+    GROUPS_SHOWN = 2000,
+};
+
+struct page {
+    struct buf *out;
+    struct page_view view;
+    struct cairn_store *store;
+    const struct page_options *options;
+    struct buf details; /* of the tasks, in the order in which they were looked at */
+    bool *detailed;     /* [n] */
+    size_t log_bytes, urgent, open;
+    size_t value; /* the next one, while values are read in the order of tasks */
+    struct cairn_error *error;
+};
+
+static void put(struct page *page, const char *text)
+{
+    buf_text(page->out, text);
+}
+
+/* What somebody has to look at first. */
+static bool is_urgent(const struct view_task *task)
+{
+    return task->state >= picture_state("running");
+}
+
+/* ---- What it is ---- */
+
+static void put_fact(struct page *page, const char *name, const char *text)
+{
+    if (!text || text[0] == '\0')
+        return;
+    buf_format(page->out, "<dt>%s</dt><dd>", name);
+    html_start(page->out, text, 4 * TEXT_SHOWN);
+    put(page, "</dd>");
+}
+
+static void put_time_fact(struct page *page, const char *name, int64_t time_ns)
+{
+    if (time_ns == 0)
+        return;
+    buf_format(page->out, "<dt>%s</dt><dd>", name);
+    html_time(page->out, time_ns);
+    put(page, "</dd>");
+}
+
+static void put_facts(struct page *page)
+{
+    const struct cairn_run_info *run = &page->view.run;
+    int64_t end = run->ended_ns ? run->ended_ns : page->view.now_ns;
+    char text[FORMAT_MAX + 300];
+    put(page, "<dl class=\"facts\">");
+    put_fact(page, "File", run->file);
+    put_fact(page, "Parameters", run->params);
+    put_time_fact(page, "Started", run->started_ns);
+    put_time_fact(page, "Ended", run->ended_ns);
+    if (run->started_ns != 0 && (run->live || run->ended_ns != 0)) {
+        format_duration(text, (end - run->started_ns) / 1000000);
+        put_fact(page, "Took", text);
+    }
+    if (run->live) {
+        snprintf(text, sizeof text, "process %" PRId64 " on %s", run->owner_pid,
+                 run->owner_host);
+        put_fact(page, "Owner", text);
+    }
+    if (run->from_run != 0) {
+        snprintf(text, sizeof text, "run %" PRIu64 ", checkpoint %" PRIu64,
+                 run->from_run, run->from_seq);
+        put_fact(page, "Forked from", text);
+    }
+    if (run->parent_run != 0) {
+        snprintf(text, sizeof text, "task %.256s of run %" PRIu64, run->parent_task,
+                 run->parent_run);
+        put_fact(page, "Begun by", text);
+    }
+    if (run->damaged > 0) {
+        snprintf(text, sizeof text, "%u damaged checkpoints were skipped",
+                 run->damaged);
+        put_fact(page, "Damage", text);
+    }
+    put(page, "</dl>");
+}
+
+/* ---- What somebody is to do ---- */
+
+static void put_command(struct page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void put_command(struct page *page, const char *format, ...)
+{
+    char *text = NULL;
+    va_list list;
+    va_start(list, format);
+    int n = vasprintf(&text, format, list);
+    va_end(list);
+    if (n < 0) {
+        page->out->failed = true;
+        return;
+    }
+    put(page, "<code>");
+    html_text(page->out, text);
+    html_text(page->out, page->options->hint);
+    put(page, "</code>");
+    free(text);
+}
+
+static void put_waiting(struct page *page, const struct view_waiting *waiting)
+{
+    char *word = shell_word(waiting->task);
+    put(page, "<li><b>");
+    html_text(page->out, waiting->task);
+    if (waiting->waits_for == CAIRN_WAITS_EXTERNAL) {
+        put(page, waiting->holder ? "</b> is claimed by " : "</b> waits for somebody");
+        if (waiting->holder)
+            html_start(page->out, waiting->holder, TEXT_SHOWN);
+        if (waiting->text) {
+            put(page, ": ");
+            html_start(page->out, waiting->text, TEXT_SHOWN);
+        }
+        put(page, " ");
+        put_command(page, "cairn complete %" PRIu64 " %s", page->view.run.run,
+                    word ? word : "TASK");
+    } else if (waiting->check) {
+        put(page, "</b> is unknown: its check decides");
+    } else {
+        put(page, "</b> is unknown, and must not run twice: decide by ");
+        put_command(page, "cairn resolve %" PRIu64 " %s done|failed|rerun",
+                    page->view.run.run, word ? word : "TASK");
+    }
+    put(page, "</li>");
+    free(word);
+}
+
+static void put_next_steps(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    const struct cairn_run_info *run = &view->run;
+    struct cairn_error none = {0};
+    bool resume = !run->live && run->state != CAIRN_RUN_COMPLETED &&
+                  cairn_can_resume(page->store, run->run, &none) == 0;
+    if (view->n_waiting == 0 && !resume)
+        return;
+    put(page, "<section><h2>What is to be done</h2><ul>");
+    for (size_t i = 0; i < view->n_waiting; i++)
+        put_waiting(page, &view->waiting[i]);
+    if (view->more_waiting > 0)
+        buf_format(page->out, "<li>and %zu more</li>", view->more_waiting);
+    if (resume) {
+        put(page, "<li>continue with ");
+        put_command(page, "cairn resume %" PRIu64, run->run);
+        put(page, "</li>");
+    }
+    put(page, "</ul></section>");
+}
+
+/* ---- Logs ---- */
+
+/* The end of a log, in a ring. */
+struct tail {
+    char ring[TAIL_BYTES];
+    uint64_t bytes;
+};
+
+static int add_output(void *context, const char *bytes, size_t n, uint64_t gap_bytes)
+{
+    struct tail *tail = context;
+    (void)gap_bytes;
+    if (n > TAIL_BYTES) {
+        bytes += n - TAIL_BYTES;
+        tail->bytes += n - TAIL_BYTES;
+        n = TAIL_BYTES;
+    }
+    for (size_t i = 0; i < n; i++)
+        tail->ring[tail->bytes++ % TAIL_BYTES] = bytes[i];
+    return 0;
+}
+
+/* Its last lines, in order; whether something was left out before. */
+static bool take_lines(const struct tail *tail, char text[TAIL_BYTES], size_t *n)
+{
+    size_t have = tail->bytes < TAIL_BYTES ? (size_t)tail->bytes : TAIL_BYTES;
+    size_t begin, lines = 0, all = have;
+    for (size_t i = 0; i < have; i++)
+        text[i] = tail->ring[(tail->bytes - have + i) % TAIL_BYTES];
+    for (begin = have; begin > 0; begin--)
+        if (text[begin - 1] == '\n' && begin < have && ++lines == TAIL_LINES)
+            break;
+    if (begin == 0 &&
+        tail->bytes > have) /* the line is cut: a whole one begins later */
+        while (begin < have && begin < 4 && ((unsigned char)text[begin] & 0xc0) == 0x80)
+            begin++;
+    memmove(text, text + begin, have - begin);
+    *n = have - begin;
+    return begin > 0 || tail->bytes > all;
+}
+
+static void put_lines(struct page *page, const char *text, size_t n)
+{
+    char *line = malloc(TERMINAL_TEXT_ROOM(TAIL_BYTES));
+    if (!line) {
+        page->out->failed = true;
+        return;
+    }
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *end = memchr(text + at, '\n', n - at);
+        length = end ? (size_t)(end - (text + at)) : n - at;
+        html_lines(page->out, line,
+                   terminal_line(line, text + at, length, false, NULL));
+        put(page, "\n");
+    }
+    free(line);
+}
+
+static void put_log(struct page *page, const struct view_task *task, int stream)
+{
+    struct tail *tail = calloc(1, sizeof *tail);
+    struct cairn_error error = {0};
+    char text[TAIL_BYTES], size[FORMAT_MAX];
+    size_t n = 0;
+    if (!tail) {
+        page->out->failed = true;
+        return;
+    }
+    int rc = cairn_output(page->store, page->view.run.run, task->info.id, 0, stream,
+                          add_output, tail, &error);
+    if (rc == CAIRN_ENOMEM)
+        page->out->failed = true;
+    if (rc == CAIRN_EDAMAGED) {
+        put(page, "<p class=\"note\">");
+        html_text(page->out, error.text);
+        put(page, "</p>");
+    }
+    if (tail->bytes > 0) {
+        bool cut = take_lines(tail, text, &n);
+        char *word = shell_word(task->info.id);
+        if (cut) {
+            buf_format(page->out, "<p class=\"note\">The end of %s%s: ",
+                       format_bytes(size, tail->bytes),
+                       stream == 2 ? " of stderr" : "");
+            put_command(page, "cairn log %s --run %" PRIu64, word ? word : "TASK",
+                        page->view.run.run);
+            put(page, "</p>");
+        } else if (stream == 2) {
+            put(page, "<p class=\"note\">stderr:</p>");
+        }
+        put(page, "<pre>");
+        put_lines(page, text, n);
+        put(page, "</pre>");
+        page->log_bytes += n;
+        free(word);
+    }
+    free(tail);
+}
+
+/* ---- Details of tasks ---- */
+
+static int note_merged(void *context, const struct cairn_attempt_info *attempt)
+{
+    *(bool *)context = attempt->merged;
+    return 0;
+}
+
+static void put_values(struct page *page, uint32_t i)
+{
+    const struct page_view *view = &page->view;
+    bool any = false;
+    size_t low = 0, high = view->n_values;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->values[middle].task < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < view->n_values && view->values[low].task == i; low++) {
+        put(page, any ? "" : "<dl class=\"facts values\">");
+        any = true;
+        put(page, "<dt>");
+        html_text(page->out, view->values[low].name);
+        put(page, "</dt><dd>");
+        html_start(page->out, view->values[low].value, TEXT_SHOWN);
+        put(page, "</dd>");
+    }
+    put(page, any ? "</dl>" : "");
+}
+
+static void put_about(struct page *page, const struct view_task *task)
+{
+    uint32_t node = page->view.workflow
+                        ? cairn_workflow_find(page->view.workflow, task->info.id)
+                        : UINT32_MAX;
+    struct cairn_node_info info = {0};
+    const char *text = node == UINT32_MAX
+                           ? NULL
+                           : cairn_workflow_description(page->view.workflow, node);
+    char *command;
+    if (text) {
+        put(page, "<p>");
+        html_start(page->out, text, TEXT_SHOWN);
+        put(page, "</p>");
+    }
+    if (!is_urgent(task) || node == UINT32_MAX || page->urgent > URGENT_ROWS / 10 ||
+        cairn_workflow_node(page->view.workflow, node, &info) != 0 || !info.command ||
+        info.command[0] == '\0')
+        return;
+    command = page->options->masked(page->options->masked_context, info.command);
+    if (!command)
+        return;
+    put(page, "<pre class=\"command\">");
+    html_lines(page->out, command, utf8_fit(str_of(command), 4 * TEXT_SHOWN));
+    put(page, "</pre>");
+    free(command);
+}
+
+/* Those of which there is something to show have an entry, to which rows lead. */
+static void put_details(struct page *page, uint32_t i)
+{
+    const struct view_task *task = &page->view.tasks[i];
+    struct buf *out = page->out, body = BUF_INIT;
+    struct cairn_error none = {0};
+    bool merged = true;
+    page->urgent += is_urgent(task);
+    page->out = &body;
+    put_about(page, task);
+    put_values(page, i);
+    if (task->info.attempt > 0 && page->log_bytes < LOGS_BYTES) {
+        (void)cairn_attempts(page->store, page->view.run.run, task->info.id,
+                             note_merged, &merged, &none);
+        put_log(page, task, 1);
+        if (!merged)
+            put_log(page, task, 2);
+    }
+    page->out = out;
+    out->failed |= body.failed;
+    if (body.size > 0) {
+        bool open = is_urgent(task) && page->open < OPEN_DETAILS;
+        page->open += open;
+        page->detailed[i] = true;
+        buf_format(out, "<details%s><summary>", open ? " open" : "");
+        put_state(out, task->state);
+        put(page, " ");
+        html_text(out, task->info.id);
+        buf_format(out, "</summary><div id=\"d%u\">", i);
+        buf_str(out, buf_view(&body));
+        put(page, "</div></details>");
+    }
+    buf_release(&body);
+}
+
+/* Those that need it first have what the logs may take together. */
+static void make_details(struct page *page)
+{
+    struct page_view *view = &page->view;
+    struct buf *out = page->out;
+    bool all = view->n <= VIEW_ROWS;
+    page->out = &page->details;
+    for (size_t i = 0; i < view->n; i++)
+        if (is_urgent(&view->tasks[i]) && page->urgent < URGENT_ROWS)
+            put_details(page, (uint32_t)i);
+    for (size_t i = 0; all && i < view->n; i++)
+        if (!is_urgent(&view->tasks[i]))
+            put_details(page, (uint32_t)i);
+    page->out = out;
+    out->failed |= page->details.failed;
+}
+
+/* ---- The table ---- */
+
+static void put_row(struct page *page, uint32_t i, bool first_of_group)
+{
+    const struct view_task *task = &page->view.tasks[i];
+    const struct cairn_task_info *info = &task->info;
+    int64_t ms = view_task_ms(&page->view, task);
+    char text[FORMAT_MAX];
+    put(page, "<tr><td>");
+    put_state(page->out, task->state);
+    buf_format(page->out, "</td><th scope=\"row\" id=\"t%u\">", i);
+    if (first_of_group)
+        buf_format(page->out, "<span id=\"g%u\"></span>", i);
+    if (page->detailed[i])
+        buf_format(page->out, "<a href=\"#d%u\">", i);
+    html_text(page->out, info->id);
+    put(page, page->detailed[i] ? "</a></th><td>" : "</th><td>");
+    if (ms >= 0)
+        put(page, format_duration(text, ms));
+    buf_format(page->out, "</td><td>");
+    if (info->attempts > 0)
+        buf_format(page->out, "%u", info->attempts);
+    put(page, "</td><td>");
+    if (task->state == picture_state("failed"))
+        put(page, format_end(text, info->exit_code, info->signal, info->timed_out,
+                             info->text));
+    if (info->cause) {
+        put(page, "because of ");
+        html_text(page->out, info->cause);
+    }
+    if (info->text && (ms >= 0 || info->outcome == CAIRN_FAILED)) {
+        put(page, " ");
+        html_start(page->out, info->text, TEXT_SHOWN);
+    }
+    if (info->failed_undo > 0)
+        put(page, " its undo failed");
+    put(page, "</td></tr>");
+}
+
+static bool same_group(const struct view_task *a, const struct view_task *b)
+{
+    return a->group && a->group == b->group;
+}
+
+static size_t group_from(const struct page_view *view, size_t i)
+{
+    size_t n = 1;
+    while (i + n < view->n && same_group(&view->tasks[i], &view->tasks[i + n]))
+        n++;
+    return n;
+}
+
+static void put_group_row(struct page *page, size_t i, size_t n)
+{
+    const struct page_view *view = &page->view;
+    uint32_t counts[PICTURE_STATES] = {0};
+    bool any = false;
+    for (size_t k = i; k < i + n; k++)
+        counts[view->tasks[k].state]++;
+    buf_format(page->out, "<tr><td>%zu tasks</td><th scope=\"row\" id=\"g%zu\">", n, i);
+    html_text(page->out, view->tasks[i].group);
+    put(page, "</th><td></td><td></td><td>");
+    for (uint32_t state = PICTURE_STATES; state-- > 0;)
+        if (counts[state] > 0) {
+            buf_format(page->out, "%s%u %s", any ? ", " : "", counts[state],
+                       picture_states[state]);
+            any = true;
+        }
+    put(page, "</td></tr>");
+}
+
+/* Of a large run a row for each group, behind those that somebody has to look at. */
+static void put_folded_rows(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    size_t rows = 0, left_out = 0, groups = 0, hidden = 0;
+    for (size_t i = 0; i < view->n; i++) {
+        if (!is_urgent(&view->tasks[i]))
+            continue;
+        if (rows++ < URGENT_ROWS)
+            put_row(page, (uint32_t)i, false);
+        else
+            left_out++;
+    }
+    if (left_out > 0)
+        buf_format(
+            page->out,
+            "<tr><td></td><td colspan=\"4\">and %zu more that failed, run or are "
+            "unknown</td></tr>",
+            left_out);
+    for (size_t i = 0, n; i < view->n; i += n) {
+        n = group_from(view, i);
+        if (groups++ >= GROUPS_SHOWN)
+            hidden += n;
+        else if (n > 1)
+            put_group_row(page, i, n);
+        else if (!is_urgent(&view->tasks[i]))
+            put_row(page, (uint32_t)i, false);
+    }
+    if (hidden > 0)
+        buf_format(page->out,
+                   "<tr><td></td><td colspan=\"4\">and %zu more tasks</td></tr>",
+                   hidden);
+}
+
+static void put_table(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    bool all = view->n <= VIEW_ROWS;
+    put(page, "<section><h2>Tasks</h2>");
+    if (!all)
+        buf_format(
+            page->out,
+            "<p class=\"note\">%zu tasks: each group has one row, behind the tasks "
+            "that failed, run or are unknown.</p>",
+            view->n);
+    put(page, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"tasks\">"
+              "<table><thead><tr><th>State</th><th>Task</th><th>Took</th>"
+              "<th>Attempts</th><th>How it ended</th></tr></thead><tbody>");
+    for (size_t i = 0; all && i < view->n; i++)
+        put_row(page, (uint32_t)i,
+                i == 0 || !same_group(&view->tasks[i - 1], &view->tasks[i]));
+    if (!all)
+        put_folded_rows(page);
+    put(page, "</tbody></table></div></section>");
+}
+
+/* ---- The page ---- */
+
+static void put_title(struct page *page)
+{
+    const struct cairn_run_info *run = &page->view.run;
+    buf_format(page->out, "<title>%s: run %" PRIu64 " of ", run_state_text(run),
+               run->run);
+    html_text(page->out, run->workflow);
+    put(page, "</title>");
+}
+
+/* Nothing is loaded: even if a text got through as a tag, nothing would happen. */
+static void put_head(struct page *page)
+{
+    put(page,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+        "'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+        "<meta name=\"referrer\" content=\"no-referrer\">");
+    put_title(page);
+    put(page, "<style>");
+    put(page, page_css);
+    put(page, "</style></head>");
+}
+
+static void put_header(struct page *page)
+{
+    const struct cairn_run_info *run = &page->view.run;
+    put(page, "<header><h1>");
+    html_text(page->out, run->workflow);
+    buf_format(page->out, " <small>run %" PRIu64 "</small></h1>", run->run);
+    buf_format(page->out, "<p class=\"run %s\">%s, %u of %u tasks are done</p>",
+               run_state_text(run), run_state_text(run), run_done(run), run->total);
+    put_counts(page->out, page->view.counts);
+    put(page, "</header>");
+}
+
+static void put_pictures(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    put(page, "<section><h2>Graph</h2>");
+    if (view->no_graph[0] != '\0') {
+        put(page, "<p class=\"note\">");
+        html_text(page->out, view->no_graph);
+        put(page, "</p>");
+    } else {
+        if (view->strangers > 0)
+            buf_format(page->out,
+                       "<p class=\"note\">The graph is that of the file as it is now, "
+                       "which does not have %u of the tasks of this run any more.</p>",
+                       view->strangers);
+        put_graph(page->out, view);
+    }
+    put(page, "</section><section><h2>Attempts</h2>");
+    put_attempts(page->out, view, page->error);
+    put(page, "</section>");
+}
+
+static void put_body(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    put(page, "<body><main>");
+    put_header(page);
+    put_facts(page);
+    put_next_steps(page);
+    put_pictures(page);
+    make_details(page);
+    put_table(page);
+    if (page->details.size > 0) {
+        put(page, "<section class=\"details\"><h2>Logs and values</h2>");
+        if (page->log_bytes >= LOGS_BYTES)
+            put(page,
+                "<p class=\"note\">Only some logs are shown, so that the page stays "
+                "small: those of tasks that failed come first.</p>");
+        if (view->no_values[0] != '\0') {
+            put(page, "<p class=\"note\">");
+            html_text(page->out, view->no_values);
+            put(page, "</p>");
+        }
+        if (view->more_values > 0)
+            buf_format(page->out,
+                       "<p class=\"note\">%zu more values are not shown.</p>",
+                       view->more_values);
+        buf_str(page->out, buf_view(&page->details));
+        put(page, "</section>");
+    }
+    put(page, "</main><footer>cairn ");
+    html_text(page->out, page->options->version);
+    put(page, ", as of ");
+    html_time(page->out, view->now_ns);
+    put(page, "</footer></body></html>\n");
+}
+
+int run_report(struct buf *out, struct cairn_store *store, uint64_t run,
+               const struct page_options *options, struct cairn_error *error)
+{
+    struct page page = {.out = out, .store = store, .options = options, .error = error};
+    int rc = page_view_read(&page.view, store, run, error);
+    if (rc == 0) {
+        page.detailed = calloc(page.view.n + 1, sizeof *page.detailed);
+        if (!page.detailed)
+            rc = error_nomem(error);
+    }
+    if (rc == 0) {
+        put_head(&page);
+        put_body(&page);
+        rc = buf_check(out, error);
+    }
+    free(page.detailed);
+    buf_release(&page.details);
+    page_view_release(&page.view);
+    return rc;
+}
