@@ -80,6 +80,7 @@ _cairn_options()
     runs) printf '%s\n' --workflow --state --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --follow --timestamps --all --failed ;;
     values) printf '%s\n' --run ;;
+    whence) printf '%s\n' --all ;;
     events) printf '%s\n' --run --follow ;;
     shell) printf '%s\n' --run --attempt --print --secrets-fd ;;
     graph) printf '%s\n' --format --fold --states --param --run ;;
@@ -240,7 +241,7 @@ _cairn_values()
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
+    '') printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
@@ -254,7 +255,7 @@ _cairn_operands()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
-    help) printf '%s\n' run resume rerun plan explain status watch runs log values shell events graph init \
+    help) printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp ;;
     resume)

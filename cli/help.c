@@ -150,7 +150,7 @@ static const struct topic {
     {"Run a workflow", "init,run,resume,plan,rerun,undo,",
      "cancel,validate,resolve,clean,"},
     {"See what happens, and why", "status,log,explain,",
-     "watch,runs,events,values,graph,shell,stats,search,"},
+     "watch,runs,events,values,whence,graph,shell,stats,search,"},
     {"Steps that people or agents do", "next,complete,", "claim,renew,fail,"},
     {"Checkpoints, and the store", "checkpoint create,checkpoint restore,", ""},
 };

@@ -137,6 +137,7 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_TIMESTAMPS] = FLAG(
         "timestamps", "each line with the time at which it was there, to about 0.2 s"),
     [OPT_ALL_LOGS] = FLAG("all", "of every task that has started"),
+    [OPT_ALL_MAKERS] = FLAG("all", "every attempt that made it, newest runs first"),
     [OPT_FAILED] = FLAG("failed", "only of tasks that have failed"),
     [OPT_FOLLOW_RUN] =
         FLAG("follow",

@@ -56,6 +56,7 @@ enum option_id {
     OPT_FOLLOW,
     OPT_TIMESTAMPS,
     OPT_ALL_LOGS,
+    OPT_ALL_MAKERS,
     OPT_FAILED,
     OPT_FOLLOW_RUN,
     OPT_POSITION,

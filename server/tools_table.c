@@ -731,6 +731,17 @@ static const struct tool tools[] = {
                 TEXT("name", "Only this value"), RUN("The run (default: the newest)"),
                 DIRECTORY),
      .shape = "run:i values:a"},
+    {.name = "file_origin",
+     .title = "Which task made a file",
+     .about = "Names the run, task and attempt that made a file as a declared output, "
+              "with its command and what it read, by the file's place and content.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     CALLS("whence --all?{all} -- {path*}"),
+     PROPERTIES(TEXT("path", "The file"),
+                FLAG("all", "Every attempt that made it, newest runs first"),
+                DIRECTORY),
+     .shape = "path:s makers:a"},
     {.name = "run_resolve",
      .title = "Decide an unknown outcome",
      .about = "Decides what became of a task that must not run twice and was "

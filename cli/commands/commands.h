@@ -20,6 +20,7 @@ int command_runs(struct settings *settings);
 int command_log(struct settings *settings);
 int command_shell(struct settings *settings);
 int command_values(struct settings *settings);
+int command_whence(struct settings *settings);
 int command_events(struct settings *settings);
 int command_graph(struct settings *settings);
 int command_init(struct settings *settings);

@@ -740,6 +740,20 @@ static const struct command command_table[] = {
      2,
      {OPT_RUN, OPT_NONE},
      command_values},
+    {"whence",
+     "FILE",
+     "show which task made a file, and from what",
+     "Shows the run, task and attempt that made a file as a declared output, with the "
+     "command and what it read, and whether that is still the same. The file is known "
+     "by its place and by its content: one that was moved or copied is found, too; one "
+     "that was changed since, or is gone, is named as such. Every result in the store "
+     "is looked at.",
+     "  cairn whence report.pdf\n  cairn whence --all part.3 --json",
+     "0 2 5 10 75",
+     1,
+     1,
+     {OPT_ALL_MAKERS, OPT_NONE},
+     command_whence},
     {"shell",
      "[RUN] TASK [-- CMD...]",
      "open a shell, or run a command, as a task of a run",

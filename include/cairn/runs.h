@@ -118,6 +118,49 @@ CAIRN_API int cairn_values(struct cairn_store *store, uint64_t run, const char *
                            int (*each)(void *, const struct cairn_value_info *),
                            void *context, struct cairn_error *error);
 
+/* ---- Where a file comes from ---- */
+
+enum cairn_input_now { CAIRN_INPUT_SAME, CAIRN_INPUT_DIFFERS, CAIRN_INPUT_GONE };
+struct cairn_maker_input {
+    const char *name; /* relative to the task's directory, or absolute */
+    const char
+        *sha256;   /* of the content that the attempt read, in hex; NULL: not known */
+    uint64_t size; /* bytes */
+    bool directory;
+    enum cairn_input_now now; /* against what is there now */
+};
+
+/* An attempt that made a file, as an output that it declares. All texts are valid in
+ * the call alone. */
+struct cairn_maker {
+    uint64_t run;
+    const char *workflow;
+    const char *file; /* of the workflow, where it is now; "" or NULL: it has none */
+    const char *task; /* NULL: the definition is gone or damaged */
+    uint32_t attempt;
+    int64_t started_ns, ended_ns;
+    uint64_t reused_from; /* the run that really made it (`reuse: true`), 0: this one */
+    const char *output;   /* its name, relative to the task's directory, or absolute */
+    const char *path;     /* where it was made; NULL: that depends on a value */
+    const char *sha256;   /* of the content that was made, in hex */
+    uint64_t size;        /* of it, in bytes */
+    bool directory;
+    bool same;              /* the file has this content now */
+    bool here;              /* it was made in the place where the file is, or was */
+    const char *command;    /* of the task, as it was defined; NULL: none, not known */
+    const char *definition; /* SHA-256 of the workflow's definition, or NULL */
+    const struct cairn_maker_input *inputs; /* [n_inputs] what the attempt read */
+    uint32_t n_inputs;
+};
+
+/* Every completed attempt in the store that made the file at `path`, or a file of the
+ * same content (but for an empty one), newest runs first. There need not be a file. A
+ * non-zero return of `each` ends the search. Cost: each result in the store is read.
+ * CAIRN_ENOTFOUND: none. */
+CAIRN_API int cairn_whence(struct cairn_store *store, const char *path,
+                           int (*each)(void *, const struct cairn_maker *),
+                           void *context, struct cairn_error *error);
+
 struct cairn_attempt_info {
     uint32_t attempt;
     bool open; /* no end recorded: it runs, or was interrupted; ended_ns is 0 */

@@ -50,15 +50,15 @@ END_TEST
 
 START_TEST(test_delays_grow_to_a_day)
 {
-    struct backoff doubled = {1000, 2000, false}, same = {500, 1000, false};
+    struct backoff doubled = {1000, 2000, false, 0}, same = {500, 1000, false, 0};
     ck_assert_int_eq(backoff_delay_ms(&doubled, 1), 1000);
     ck_assert_int_eq(backoff_delay_ms(&doubled, 4), 8000);
     ck_assert_int_eq(backoff_delay_ms(&doubled, UINT32_MAX), 86400000);
     ck_assert_int_eq(backoff_delay_ms(&same, 9), 500);
-    struct backoff days = {3 * 86400000ll, 2000, false};
+    struct backoff days = {3 * 86400000ll, 2000, false, 0};
     ck_assert_int_eq(backoff_delay_ms(&days, 1), 3 * 86400000ll);
     ck_assert_int_eq(backoff_delay_ms(&days, 5), 3 * 86400000ll);
-    struct backoff random = {1000, 1000, true};
+    struct backoff random = {1000, 1000, true, 0};
     for (int i = 0; i < 1000; i++) {
         int64_t ms = backoff_delay_ms(&random, 1);
         ck_assert(ms >= 500 && ms < 1500);

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* Which attempts made a file: by where it is, and by what is in it, wherever it is now.
+ * Every result that the store has is looked at, the newest runs first. */
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/shell_word.h"
+#include "cairn/runs.h"
+#include "runs/lookup.h"
+#include "runs/marks.h"
+#include "runs/outputs.h"
+#include "runs/stored.h"
+#include "storage/rows_attempt.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An output of one attempt that is, or was, the file. */
+struct made_output {
+    struct digest result;
+    uint32_t gen, task, attempt, output;
+    int64_t started_ns, ended_ns;
+    uint64_t reused_from;
+    bool same, here;
+};
+
+struct whence {
+    struct cairn_store *store;
+    struct buf place;       /* where the file is: absolute, no links above it */
+    struct result_file now; /* kind 0: there is none */
+    struct run_row row;     /* the run that is looked at, its texts views */
+    uint32_t gen;
+    struct past_definition past;
+    struct buf root;        /* of the workflow of `past`, where it is now */
+    struct made_output *at; /* of that run */
+    size_t n, capacity;
+    bool found;
+    int (*each)(void *context, const struct cairn_maker *maker);
+    void *context;
+    struct cairn_error *error;
+};
+
+/* ---- Places ---- */
+
+static struct str last_part(struct str path)
+{
+    size_t at = path.len;
+    while (at && path.ptr[at - 1] != '/')
+        at--;
+    return (struct str){path.ptr + at, path.len - at};
+}
+
+/* Absolute, and without links and dots as far as the directory goes, which may be gone.
+ */
+static int find_place(struct str path, struct buf *out, struct cairn_error *error)
+{
+    char real[PATH_MAX];
+    struct str name = last_part(path);
+    struct buf above = BUF_INIT;
+    buf_str(&above, (struct str){path.ptr, path.len - name.len});
+    buf_text(&above, ".");
+    buf_byte(&above, 0);
+    buf_clear(out);
+    int rc = buf_check(&above, error);
+    if (!rc) {
+        buf_text(out, realpath(above.data, real) ? real : above.data);
+        buf_path(out, name);
+        rc = buf_check(out, error);
+    }
+    buf_release(&above);
+    return rc;
+}
+
+static int load_generation(struct whence *w, uint32_t gen)
+{
+    int rc = past_definition_load(&w->past, w->store, &w->row, gen, w->error);
+    buf_clear(&w->root);
+    if (!rc)
+        rc = moved_store_directory(w->store, &w->row, w->past.definition.root, &w->root,
+                                   w->error);
+    return rc;
+}
+
+/* Where the output lies, from the directory of the workflow as it is now. */
+static int place_output(struct whence *w, uint32_t task, struct str name,
+                        struct buf *place)
+{
+    struct states none = {0};
+    int rc = states_init(&none, w->past.graph.n_tasks, w->error);
+    struct lookup lookup = {.graph = &w->past.graph, .states = &none};
+    struct asker asker = {.lookup = &lookup, .task = task};
+    struct buf inside = BUF_INIT, path = BUF_INIT;
+    if (!rc) {
+        struct scope scope = lookup_scope(&asker);
+        rc = task_file_place(&scope, name, &inside, w->error);
+    }
+    if (!rc && inside.size && inside.data[0] != '/')
+        buf_str(&path, buf_view(&w->root));
+    if (!rc) {
+        buf_path(&path, buf_view(&inside));
+        rc = buf_check(&path, w->error);
+    }
+    if (!rc)
+        rc = find_place(buf_view(&path), place, w->error);
+    buf_release(&inside);
+    buf_release(&path);
+    lookup_release(&lookup);
+    states_release(&none);
+    return rc;
+}
+
+/* ---- Looking ---- */
+
+static int is_here(struct whence *w, uint32_t task, struct str name, bool *here)
+{
+    struct buf place = BUF_INIT;
+    *here = str_equal(last_part(name), last_part(buf_view(&w->place)));
+    int rc = *here ? load_generation(w, w->gen) : 0;
+    if (!rc && *here && task < w->past.graph.n_tasks)
+        rc = place_output(w, task, name, &place);
+    if (!rc && *here)
+        *here = str_equal(buf_view(&place), buf_view(&w->place));
+    buf_release(&place);
+    if (rc && rc != CAIRN_ENOMEM) { /* the definition is gone, or the place depends on
+                                       a value: by the content alone */
+        *here = false;
+        rc = 0;
+    }
+    return rc;
+}
+
+/* An empty file tells nothing of who made it. */
+static bool is_same(const struct result_file *now, const struct result_file *made)
+{
+    return now->kind && now->kind == made->kind && now->size == made->size &&
+           !digest_is_none(&made->digest) && digest_equal(&now->digest, &made->digest);
+}
+
+static int look_at_output(struct whence *w, const struct attempt_row *row,
+                          const struct digest *result, const struct result_file *made,
+                          uint32_t output)
+{
+    struct made_output found = {.result = *result,
+                                .gen = w->gen,
+                                .task = row->task,
+                                .attempt = row->number,
+                                .output = output,
+                                .started_ns = row->started_ns,
+                                .ended_ns = row->ended_ns,
+                                .reused_from = attempt_reused_from(row),
+                                .same = is_same(&w->now, made)};
+    int rc = is_here(w, row->task, made->name, &found.here);
+    if (rc || (!found.here && !(found.same && (made->size || made->kind == 'd'))))
+        return rc;
+    struct made_output *at = array_room(w->at, w->n, &w->capacity, sizeof *at);
+    if (!at)
+        return error_nomem(w->error);
+    w->at = at;
+    at[w->n++] = found;
+    return 0;
+}
+
+static int look_at_attempt(void *context, const struct attempt_row *row)
+{
+    struct whence *w = context;
+    struct arena arena = ARENA_INIT;
+    struct result result = {0};
+    struct digest digest;
+    struct cairn_error unreadable = {0};
+    if (row->outputs.len != DIGEST_SIZE || row->outcome != CAIRN_COMPLETED ||
+        row->flags & ATTEMPT_UNDO)
+        return 0;
+    memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
+    int rc = result_load(w->store, &digest, &arena, &result, &unreadable);
+    if (rc == CAIRN_ENOMEM)
+        error_nomem(w->error);
+    else
+        rc = 0;
+    for (uint32_t i = 0; i < result.n_outputs && !rc; i++)
+        rc = look_at_output(w, row, &digest, &result.outputs[i], i);
+    arena_release(&arena);
+    return rc;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct made_output *x = a, *y = b;
+    return (x->ended_ns < y->ended_ns) - (x->ended_ns > y->ended_ns);
+}
+
+/* ---- Telling ---- */
+
+static int list_inputs(struct whence *w, const struct scope *scope,
+                       const struct result *result, struct arena *arena,
+                       struct cairn_maker *maker)
+{
+    struct buf directory = BUF_INIT;
+    int rc = task_directory(scope, &directory, w->error);
+    struct file_view view = {
+        .directory = buf_view(&directory), .content = true, .trust_times = true};
+    struct cairn_maker_input *inputs =
+        arena_take(arena, result->n_inputs, sizeof *inputs);
+    for (uint32_t i = 0; i < result->n_inputs && !rc && inputs; i++) {
+        const struct result_file *file = &result->inputs[i];
+        struct result_file now;
+        enum file_state state = FILE_DIFFERS;
+        char hex[DIGEST_HEX_SIZE];
+        rc = file_compare(&view, file, &state, &now, w->error);
+        digest_hex(&file->digest, hex);
+        inputs[i] = (struct cairn_maker_input){
+            .name = arena_text(arena, file->name),
+            .sha256 =
+                digest_is_none(&file->digest) ? NULL : arena_text(arena, str_of(hex)),
+            .size = file->size,
+            .directory = file->kind == 'd',
+            .now = state == FILE_SAME      ? CAIRN_INPUT_SAME
+                   : state == FILE_MISSING ? CAIRN_INPUT_GONE
+                                           : CAIRN_INPUT_DIFFERS};
+    }
+    maker->inputs = inputs;
+    maker->n_inputs = result->n_inputs;
+    buf_release(&directory);
+    return rc ? rc : arena->failed ? error_nomem(w->error) : 0;
+}
+
+static const char *command_text(const struct task_def *def, struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    buf_str(&text, def->run);
+    for (uint32_t i = 0; i < def->n_argv; i++) {
+        if (i)
+            buf_byte(&text, ' ');
+        buf_shell_word(&text, def->argv[i]);
+    }
+    const char *copy = text.size ? arena_text(arena, buf_view(&text)) : NULL;
+    arena->failed |= text.failed;
+    buf_release(&text);
+    return copy;
+}
+
+/* What the task was, as far as that is still known. */
+static int describe_task(struct whence *w, const struct made_output *made,
+                         const struct result *result, struct arena *arena,
+                         struct cairn_maker *maker)
+{
+    const struct graph *g = &w->past.graph;
+    const struct result_file *output = &result->outputs[made->output];
+    struct states none = {0};
+    struct buf place = BUF_INIT;
+    struct digest graph;
+    char hex[DIGEST_HEX_SIZE];
+    if (load_generation(w, made->gen) || made->task >= g->n_tasks)
+        return 0;
+    const struct task_def *def = graph_def(g, made->task);
+    maker->task = arena_text(arena, str_of(g->id[made->task]));
+    maker->command = command_text(def, arena);
+    if (run_graph(w->store, &w->row, made->gen, &graph, w->error) == 0) {
+        digest_hex(&graph, hex);
+        maker->definition = arena_text(arena, str_of(hex));
+    }
+    if (place_output(w, made->task, output->name, &place) == 0)
+        maker->path = arena_text(arena, buf_view(&place));
+    buf_release(&place);
+    int rc = states_init(&none, g->n_tasks, w->error);
+    struct lookup lookup = {.graph = g, .states = &none};
+    struct asker asker = {.lookup = &lookup, .task = made->task};
+    w->past.definition.root = arena_str(&w->past.definition.arena, buf_view(&w->root));
+    if (!rc) {
+        struct scope scope = lookup_scope(&asker);
+        rc = list_inputs(w, &scope, result, arena, maker);
+    }
+    lookup_release(&lookup);
+    states_release(&none);
+    return rc;
+}
+
+static int report(struct whence *w, const struct made_output *made)
+{
+    struct arena arena = ARENA_INIT;
+    struct result result = {0};
+    struct buf file = BUF_INIT;
+    char hex[DIGEST_HEX_SIZE];
+    int rc = result_load(w->store, &made->result, &arena, &result, w->error);
+    if (!rc && made->output < result.n_outputs) {
+        const struct result_file *output = &result.outputs[made->output];
+        int there = moved_store_find(w->store, &w->row, &file, NULL);
+        digest_hex(&output->digest, hex);
+        struct cairn_maker maker = {
+            .run = w->row.run,
+            .workflow = arena_text(&arena, w->row.workflow_name),
+            .file = there >= 0 ? arena_text(&arena, buf_view(&file)) : NULL,
+            .attempt = made->attempt,
+            .started_ns = made->started_ns,
+            .ended_ns = made->ended_ns,
+            .reused_from = made->reused_from,
+            .output = arena_text(&arena, output->name),
+            .sha256 = hex,
+            .size = output->size,
+            .directory = output->kind == 'd',
+            .same = made->same,
+            .here = made->here};
+        rc = describe_task(w, made, &result, &arena, &maker);
+        if (!rc && arena.failed)
+            rc = error_nomem(w->error);
+        if (!rc) {
+            w->found = true;
+            rc = w->each(w->context, &maker) ? 1 : 0;
+        }
+    }
+    buf_release(&file);
+    arena_release(&arena);
+    return rc;
+}
+
+static int look_at_run(void *context, const struct run_row *row)
+{
+    struct whence *w = context;
+    int rc = 0;
+    w->row = *row;
+    w->n = 0;
+    past_definition_release(&w->past);
+    w->past = (struct past_definition){0};
+    for (w->gen = row->gen; w->gen > 0 && rc == 0; w->gen--)
+        rc = store_each_run_attempt(w->store, row->run, w->gen, false, look_at_attempt,
+                                    w, w->error);
+    if (w->n)
+        qsort(w->at, w->n, sizeof *w->at, newest_first);
+    for (size_t i = 0; i < w->n && !rc; i++)
+        rc = report(w, &w->at[i]);
+    return rc;
+}
+
+static int look_at_file(struct whence *w, const char *path)
+{
+    struct file_reader reader = {0};
+    return os_is_there(AT_FDCWD, path) ? file_take(path, &reader, &w->now, w->error)
+                                       : 0;
+}
+
+int cairn_whence(struct cairn_store *store, const char *path,
+                 int (*each)(void *, const struct cairn_maker *), void *context,
+                 struct cairn_error *error)
+{
+    struct whence w = {
+        .store = store, .each = each, .context = context, .error = error};
+    const struct run_filter all = {0};
+    int rc = find_place(str_of(path), &w.place, error);
+    if (!rc)
+        rc = look_at_file(&w, path);
+    bool there = w.now.kind;
+    if (!rc)
+        rc = store_each_run(store, &all, look_at_run, &w, error);
+    if (!rc && !w.found)
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       there ? "no task that this store knows made %.200s, and none "
+                               "made a file with its content"
+                             : "there is no file %.200s, and no task that this store "
+                               "knows made one there",
+                       path);
+    past_definition_release(&w.past);
+    buf_release(&w.place);
+    buf_release(&w.root);
+    free(w.at);
+    return rc > 0 ? 0 : rc;
+}
