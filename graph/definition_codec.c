@@ -241,9 +241,27 @@ static void put_task(struct buf *out, const struct task_def *def, unsigned versi
             put_field(out, def, field);
 }
 
+/* A list that is not a value, or not that of a single task. */
+static bool has_new_list(const struct definition *definition,
+                         const struct task_def *def)
+{
+    struct list_spec spec;
+    bool is_new = false;
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        if (!foreach_is_made(&def->foreach[k]) ||
+            !list_spec_read(def->foreach[k].spec, &spec))
+            continue;
+        uint32_t maker = map_get(&definition->by_id, spec.task);
+        is_new |= spec.form != LIST_VALUE ||
+                  (maker != MAP_NONE && definition->defs[maker].n_foreach);
+    }
+    return is_new;
+}
+
 /* The least one that has all of it: the bytes of a definition do not change with a
  * version that brings what it does not use. */
-static unsigned version_of_task(const struct task_def *def)
+static unsigned version_of_task(const struct definition *definition,
+                                const struct task_def *def)
 {
     bool sheet = false, open = false, soft = false;
     for (uint32_t k = 0; k < def->n_foreach; k++)
@@ -253,7 +271,8 @@ static unsigned version_of_task(const struct task_def *def)
         soft |= def->needs[j].soft;
     }
     if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
-        def->reuse || def->cutoff || task_def_is_service(def))
+        def->reuse || def->cutoff || task_def_is_service(def) ||
+        has_new_list(definition, def))
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)
@@ -269,7 +288,7 @@ static unsigned version_for(const struct definition *definition)
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
     unsigned version = definition->description.len ? 5 : groups ? 4 : 2;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
-        unsigned least = version_of_task(&definition->defs[i]);
+        unsigned least = version_of_task(definition, &definition->defs[i]);
         version = least > version ? least : version;
     }
     return version;
@@ -449,6 +468,7 @@ static void get_foreach(struct decoder *d, struct task_def *def)
         struct list_spec list;
         if (!has_failed(d) && foreach_is_made(&keys[k]))
             fail_unless(d, list_spec_read(keys[k].spec, &list) &&
+                               (d->version >= 6 || list.form == LIST_VALUE) &&
                                (keys[k].source == FOREACH_GIVEN || keys[k].n == 1));
         if (!has_failed(d))
             fail_unless(d, values_match(&keys[k]));

@@ -25,6 +25,24 @@ bool task_def_is_unlisted(const struct task_def *def)
     return false;
 }
 
+void definition_mark_makers(const struct definition *d, bool *makes, bool *in_files)
+{
+    struct list_spec spec;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach; k++) {
+            if (!foreach_is_made(&d->defs[i].foreach[k]) ||
+                !list_spec_read(d->defs[i].foreach[k].spec, &spec))
+                continue;
+            uint32_t maker = map_get(&d->by_id, spec.task);
+            if (maker == MAP_NONE)
+                continue;
+            if (makes)
+                makes[maker] = true;
+            if (in_files && spec.form != LIST_VALUE)
+                in_files[maker] = true;
+        }
+}
+
 bool definition_has_lists(const struct definition *d)
 {
     for (uint32_t i = 0; i < d->n_defs; i++)
@@ -35,11 +53,21 @@ bool definition_has_lists(const struct definition *d)
 
 /* ---- The spec ---- */
 
+static const struct str form_words[] = {
+    [LIST_LINES] = {"@lines", 6}, [LIST_GLOB] = {"@glob", 5}};
+enum { FORMS = sizeof form_words / sizeof form_words[0] };
+
 void list_spec_write(const struct list_spec *spec, struct buf *out)
 {
-    buf_format(out, "%.*s %.*s %u%s", (int)spec->task.len, spec->task.ptr,
-               (int)spec->value.len, spec->value.ptr, spec->max,
-               spec->allow_empty ? " empty" : "");
+    buf_str(out, spec->task);
+    buf_byte(out, ' ');
+    buf_str(out, spec->form == LIST_VALUE ? spec->value : form_words[spec->form]);
+    buf_format(out, " %u", spec->max);
+    if (spec->form != LIST_VALUE) {
+        buf_text(out, spec->allow_empty ? " empty " : " - ");
+        buf_str(out, spec->value);
+    } else if (spec->allow_empty)
+        buf_text(out, " empty");
 }
 
 /* Up to the next blank, which is passed over. */
@@ -57,49 +85,71 @@ bool list_spec_read(struct str text, struct list_spec *out)
     uint64_t max = 0;
     out->task = next_word(&text);
     out->value = next_word(&text);
+    out->form = LIST_VALUE;
+    for (int form = LIST_LINES; form < FORMS; form++)
+        if (str_equal(out->value, form_words[form]))
+            out->form = (enum list_form)form;
     struct str number = next_word(&text);
-    bool good = task_id_is_good(out->task) && str_is_env_name(out->value) &&
-                str_to_u64(number, &max) && max > 0 && max <= LIMIT_TASKS;
+    bool good = task_id_is_good(out->task) && str_to_u64(number, &max) && max > 0 &&
+                max <= LIMIT_TASKS;
+    struct str word = out->form == LIST_VALUE ? text : next_word(&text);
     out->max = (uint32_t)max;
-    out->allow_empty = text.len > 0;
-    return good && (!text.len || str_equal(text, STR("empty")));
+    out->allow_empty = str_equal(word, STR("empty"));
+    if (out->form == LIST_VALUE)
+        return good && str_is_env_name(out->value) && (!word.len || out->allow_empty);
+    out->value = text;
+    return good && text.len && (out->allow_empty || str_equal(word, STR("-")));
+}
+
+void list_spec_key(const struct list_spec *spec, struct buf *out)
+{
+    if (spec->form != LIST_VALUE) {
+        buf_str(out, form_words[spec->form]);
+        buf_byte(out, ' ');
+    }
+    buf_str(out, spec->value);
 }
 
 /* ---- Its values ---- */
 
-struct reading {
-    const struct list_spec *spec;
-    struct arena *arena;
-    struct buf values; /* of struct str */
-    uint32_t n;
-    struct cairn_error *error;
-};
+enum { WHAT_BYTES = 600 };
 
-static int add_value(struct reading *r, struct str value)
+/* As it is called in messages. */
+static const char *describe(const struct list_reader *r, char what[WHAT_BYTES])
 {
+    static const char *const formats[] = {[LIST_VALUE] = "the value `%.*s` of %.*s",
+                                          [LIST_LINES] = "the list %.*s of %.*s",
+                                          [LIST_GLOB] = "the list of %.*s of %.*s"};
     const struct list_spec *spec = r->spec;
+    snprintf(what, WHAT_BYTES, formats[spec->form],
+             spec->value.len < 300 ? (int)spec->value.len : 300, spec->value.ptr,
+             r->maker.len < 250 ? (int)r->maker.len : 250, r->maker.ptr);
+    return what;
+}
+
+static int add_value(struct list_reader *r, struct str value)
+{
+    char what[WHAT_BYTES];
     struct str copy = arena_str(r->arena, value);
-    if (++r->n > spec->max)
+    const char *wrong = !value.len                        ? "is empty"
+                        : memchr(value.ptr, 0, value.len) ? "has a NUL byte"
+                        : value.len > LIMIT_ENV_STRING - LIMIT_NAME_BYTES - 1
+                            ? "is too long"
+                            : NULL;
+    if (++r->n > r->spec->max)
         return error_set(r->error, CAIRN_EWORKFLOW,
-                         "the value `%.*s` of %.*s has more than %u entries (`max`)",
-                         (int)spec->value.len, spec->value.ptr, (int)spec->task.len,
-                         spec->task.ptr, spec->max);
-    if (!value.len || memchr(value.ptr, 0, value.len))
-        return error_set(r->error, CAIRN_EWORKFLOW,
-                         "entry %u of the value `%.*s` of %.*s %s", r->n,
-                         (int)spec->value.len, spec->value.ptr, (int)spec->task.len,
-                         spec->task.ptr, value.len ? "has a NUL byte" : "is empty");
-    if (value.len > LIMIT_ENV_STRING - LIMIT_NAME_BYTES - 1)
-        return error_set(r->error, CAIRN_EWORKFLOW,
-                         "entry %u of the value `%.*s` of %.*s is too long", r->n,
-                         (int)spec->value.len, spec->value.ptr, (int)spec->task.len,
-                         spec->task.ptr);
+                         "%s has more than %u entries (`max`)", describe(r, what),
+                         r->spec->max);
+    if (wrong)
+        return error_set(r->error, CAIRN_EWORKFLOW, "entry %u of %s %s", r->n,
+                         describe(r, what), wrong);
     buf_add(&r->values, &copy, sizeof copy);
     return r->arena->failed || r->values.failed ? error_nomem(r->error) : 0;
 }
 
-static int read_json(struct reading *r, struct str text)
+static int read_json(struct list_reader *r, struct str text)
 {
+    char what[WHAT_BYTES];
     struct json_scan in = json_scan_of(text);
     struct buf value = BUF_INIT;
     enum json_token token = json_next(&in);
@@ -116,22 +166,22 @@ static int read_json(struct reading *r, struct str text)
     if (rc || (token == JSON_ARRAY_END && json_next(&in) == JSON_END))
         return rc;
     return error_set(r->error, CAIRN_EWORKFLOW,
-                     "the value `%.*s` of %.*s begins with [ but is not a JSON list of "
-                     "texts or numbers, as in [\"a\", \"b\"] (entry %u)",
-                     (int)r->spec->value.len, r->spec->value.ptr,
-                     (int)r->spec->task.len, r->spec->task.ptr, r->n + 1);
+                     "%s begins with [ but is not a JSON list of texts or numbers, as "
+                     "in [\"a\", \"b\"] (entry %u)",
+                     describe(r, what), r->n + 1);
 }
 
-static int read_lines(struct reading *r, struct str text)
+static int read_lines(struct list_reader *r, struct str text)
 {
     int rc = 0;
+    text = str_without_mark(text);
     while (text.len && !rc) {
         const char *stop = memchr(text.ptr, '\n', text.len);
         size_t len = stop ? (size_t)(stop - text.ptr) : text.len;
         struct str line = {text.ptr, len};
         text = (struct str){text.ptr + len + (stop != NULL),
                             text.len - len - (stop != NULL)};
-        if (line.len && line.ptr[line.len - 1] == '\r')
+        while (line.len && line.ptr[line.len - 1] == '\r')
             line.len--;
         if (line.len)
             rc = add_value(r, line);
@@ -139,31 +189,32 @@ static int read_lines(struct reading *r, struct str text)
     return rc;
 }
 
-int list_parse(struct str text, const struct list_spec *spec, struct arena *arena,
-               struct str **values, uint32_t *n, struct cairn_error *error)
+int list_read(struct list_reader *r, struct str maker, struct str text)
 {
-    struct reading r = {
-        .spec = spec, .arena = arena, .values = BUF_INIT, .error = error};
     struct str rest = text;
+    r->maker = maker;
     while (rest.len && strchr(" \t\r\n", rest.ptr[0])) {
         rest.ptr++;
         rest.len--;
     }
-    int rc =
-        rest.len && rest.ptr[0] == '[' ? read_json(&r, rest) : read_lines(&r, text);
-    if (!rc && r.n == 0 && !spec->allow_empty)
-        rc = error_set(error, CAIRN_EWORKFLOW,
-                       "the value `%.*s` of %.*s is empty; write allow_empty: true if "
-                       "it may be",
-                       (int)spec->value.len, spec->value.ptr, (int)spec->task.len,
-                       spec->task.ptr);
-    *n = r.n;
-    *values = rc ? NULL : arena_take(arena, (size_t)r.n + 1, sizeof **values);
-    if (!rc && arena->failed)
-        rc = error_nomem(error);
-    if (!rc && r.n)
-        memcpy(*values, r.values.data, r.values.size);
-    buf_release(&r.values);
+    bool json = r->spec->form != LIST_LINES && rest.len && rest.ptr[0] == '[';
+    return json ? read_json(r, rest) : read_lines(r, text);
+}
+
+int list_end(struct list_reader *r, int rc, struct str **values, uint32_t *n)
+{
+    char what[WHAT_BYTES];
+    if (!rc && r->n == 0 && !r->spec->allow_empty)
+        rc = error_set(r->error, CAIRN_EWORKFLOW,
+                       "%s is empty; write allow_empty: true if it may be",
+                       describe(r, what));
+    *n = r->n;
+    *values = rc ? NULL : arena_take(r->arena, (size_t)r->n + 1, sizeof **values);
+    if (!rc && r->arena->failed)
+        rc = error_nomem(r->error);
+    if (!rc && r->n)
+        memcpy(*values, r->values.data, r->values.size);
+    buf_release(&r->values);
     return rc;
 }
 

@@ -10,9 +10,15 @@
 
 enum { LIST_MOST = 10000 }; /* values, unless `max` says another number */
 
-/* What the spec of such a key says: "split parts 10000", and " empty" if it may be. */
+/* Where the list is when the task has completed: a value of it; the lines of a file, or
+ * the names of files, that it has left. */
+enum list_form { LIST_VALUE, LIST_LINES, LIST_GLOB };
+/* What the spec of such a key says: "split parts 10000", and " empty" if it may be; of
+ * the other forms (version 6) "split @lines 10000 - parts.txt", "empty" in place of "-".
+ * The task may be a group: then the lists of its members, in order. */
 struct list_spec {
-    struct str task, value;
+    struct str task, value; /* value: its name; the file or pattern, from the root */
+    enum list_form form;
     uint32_t max;
     bool allow_empty;
 };
@@ -25,6 +31,9 @@ static inline bool foreach_is_made(const struct foreach_key *key)
 const struct foreach_key *task_def_made_key(const struct task_def *def);
 /* A list of it is not known yet. */
 bool task_def_is_unlisted(const struct task_def *def);
+/* Marks ([n_defs], or NULL) what makes the list of another one, and does it in files. */
+void definition_mark_makers(const struct definition *definition, bool *makes,
+                            bool *in_files);
 /* Does any task have such a key? */
 bool definition_has_lists(const struct definition *definition);
 
@@ -32,10 +41,24 @@ void list_spec_write(const struct list_spec *spec, struct buf *out);
 /* False: it is none. */
 bool list_spec_read(struct str text, struct list_spec *out);
 
-/* The values of a list: a JSON list of texts if it begins with [, else its lines that
- * are not empty. In the arena. CAIRN_EWORKFLOW with what is wrong. */
-int list_parse(struct str text, const struct list_spec *spec, struct arena *arena,
-               struct str **values, uint32_t *n, struct cairn_error *error);
+/* The name under which the result of the task has the list: no other form's can be that
+ * of a value. */
+void list_spec_key(const struct list_spec *spec, struct buf *out);
+
+/* The values of a list: a JSON list of texts or numbers if it begins with [, else its
+ * lines that are not empty; a file has lines. list_read once for each task that has a
+ * part of it, then list_end; in the arena. CAIRN_EWORKFLOW with what is wrong. */
+struct list_reader {
+    const struct list_spec *spec;
+    struct arena *arena;
+    struct buf values; /* of struct str */
+    uint32_t n;
+    struct str maker;
+    struct cairn_error *error;
+};
+int list_read(struct list_reader *reader, struct str maker, struct str text);
+/* Releases the reader, whatever it returns. rc: of list_read. */
+int list_end(struct list_reader *reader, int rc, struct str **values, uint32_t *n);
 /* A new key gets the placeholder. Before foreach_key_finish. */
 int definition_put_placeholder(struct definition *definition, struct foreach_key *key,
                                struct cairn_error *error);

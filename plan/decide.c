@@ -464,7 +464,7 @@ static bool lists_may_change(const struct judge *j, uint32_t task)
         return false;
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++)
         for (uint32_t k = 0; k < def->n_foreach && !may; k++)
-            may = j->out->fate[g->needs[e]] & FATE_ANEW &&
+            may = j->out->fate[g->needs[e]] & (FATE_ANEW | FATE_LISTED) &&
                   foreach_is_made(&def->foreach[k]) &&
                   list_spec_read(def->foreach[k].spec, &spec) &&
                   str_equal(spec.task, graph_def(g, g->needs[e])->id);

@@ -78,9 +78,12 @@ int reuse_open(struct reuse *r, const struct reuse_options *o,
         .fingerprints = malloc(g->n_tasks * sizeof *r->fingerprints),
         .traces = malloc(g->n_nodes * sizeof *r->traces),
         .known = calloc(g->n_nodes, 1),
-        .behind_cutoff = calloc(g->definition->n_defs, sizeof *r->behind_cutoff)};
-    if (!r->sha || !r->fingerprints || !r->traces || !r->known || !r->behind_cutoff)
+        .behind_cutoff = calloc(g->definition->n_defs, sizeof *r->behind_cutoff),
+        .leaves_list = calloc(g->definition->n_defs, sizeof *r->leaves_list)};
+    if (!r->sha || !r->fingerprints || !r->traces || !r->known || !r->behind_cutoff ||
+        !r->leaves_list)
         return error_nomem(error);
+    definition_mark_makers(g->definition, NULL, r->leaves_list);
     find_behind_cutoff(r);
     set_place(r);
     int rc = graph_fingerprints(g, r->fingerprints, error);
@@ -97,6 +100,7 @@ void reuse_release(struct reuse *r)
     free(r->traces);
     free(r->known);
     free(r->behind_cutoff);
+    free(r->leaves_list);
     *r = (struct reuse){0};
 }
 
@@ -319,7 +323,8 @@ int reuse_saw(struct reuse *r, uint32_t task, struct str encoded,
 static bool may_reuse(const struct reuse *r, uint32_t task)
 {
     const struct task_def *def = graph_def(r->graph, task);
-    return def->reuse && task_def_may_reuse(def) && !task_def_is_unlisted(def);
+    return def->reuse && task_def_may_reuse(def) && !task_def_is_unlisted(def) &&
+           !r->leaves_list[r->graph->def_of[task]];
 }
 
 bool reuse_has_key(const struct reuse *r, uint32_t task)

@@ -36,6 +36,7 @@ struct reuse {
     struct digest *fingerprints; /* [n_tasks] */
     struct digest *traces;       /* [n_nodes] of those that are known */
     uint8_t *known;              /* [n_nodes] enum trace */
+    bool *leaves_list;           /* [n_defs] which others want: it has to be made */
     bool *behind_cutoff;         /* [n_defs] something that it needs is `cutoff` */
     struct node_range last;      /* the last whole group that texts asked for, ... */
     struct digest last_trace;    /* ... and its trace */

@@ -16,6 +16,7 @@
 #include "graph/graph.h"
 #include "graph/lists.h"
 #include "graph/match.h"
+#include "graph/members.h"
 #include "runs/marks.h"
 #include "runs/stored.h"
 #include "runs/values.h"
@@ -612,33 +613,68 @@ static void keep_rule(struct loader *l)
 
 /* ---- Lists that tasks have made ---- */
 
-/* What the task has passed on, if it has completed. 1 there is a value, 0 it has not
- * completed, <0 error; CAIRN_EWORKFLOW: it has, and passed on no such value. */
-static int find_list(struct loader *l, const struct list_spec *spec,
-                     struct arena *arena, struct str *text, struct cairn_error *error)
+static int say_no_list(const struct list_reader *reader, struct str maker)
+{
+    static const char *const formats[] = {
+        [LIST_VALUE] = "%.*s has not written a value `%.*s` to $CAIRN_OUTPUT",
+        [LIST_LINES] =
+            "%.*s has completed, and there was no file %.*s that can be read",
+        [LIST_GLOB] =
+            "%.*s has completed, and what matches %.*s was not to be found out"};
+    const struct list_spec *spec = reader->spec;
+    char text[600];
+    snprintf(text, sizeof text, formats[spec->form],
+             maker.len < 250 ? (int)maker.len : 250, maker.ptr,
+             spec->value.len < 250 ? (int)spec->value.len : 250, spec->value.ptr);
+    return error_set(reader->error, CAIRN_EWORKFLOW, "%s", text);
+}
+
+/* What one task has passed on: as find_list. */
+static int find_part(struct loader *l, struct list_reader *reader, struct str maker)
 {
     const struct recorded *r = &l->s->recorded;
+    struct buf key = BUF_INIT;
     struct result result = {0};
-    uint32_t index = map_get(&r->definition.by_id, spec->task);
-    uint32_t task = index == MAP_NONE ? NODE_NONE : r->graph.first[index];
-    if (task == NODE_NONE || r->definition.defs[index].n_foreach ||
-        r->states.outcome[task] != CAIRN_COMPLETED)
+    uint32_t task = graph_find(&r->graph, maker);
+    uint8_t outcome = task == NODE_NONE ? CAIRN_PENDING : r->states.outcome[task];
+    if (outcome == CAIRN_EXCLUDED)
+        return 1;
+    if (outcome != CAIRN_COMPLETED)
         return 0;
     bool any = r->states.outputs && !digest_is_none(&r->states.outputs[task]);
-    int rc =
-        any ? result_load(l->store, &r->states.outputs[task], arena, &result, error)
-            : 0;
+    int rc = any ? result_load(l->store, &r->states.outputs[task], reader->arena,
+                               &result, reader->error)
+                 : 0;
     if (rc)
         return rc == CAIRN_ENOMEM ? rc : 0; /* it runs again: RESULT_LOST */
+    list_spec_key(reader->spec, &key);
     const struct key_value *found =
-        values_find(result.values, result.n_values, spec->value);
-    if (!found)
-        return error_set(error, CAIRN_EWORKFLOW,
-                         "%.*s has not written a value `%.*s` to $CAIRN_OUTPUT",
-                         (int)spec->task.len, spec->task.ptr, (int)spec->value.len,
-                         spec->value.ptr);
-    *text = found->value;
-    return 1;
+        key.failed ? NULL : values_find(result.values, result.n_values, buf_view(&key));
+    rc = key.failed ? CAIRN_ENOMEM
+         : found    ? list_read(reader, maker, found->value)
+                    : say_no_list(reader, maker);
+    buf_release(&key);
+    return rc ? rc : 1;
+}
+
+/* What the task, or each member of the group, has passed on, if all have completed. 1
+ * the reader has it, 0 one has not completed, <0 error; CAIRN_EWORKFLOW: it has, and
+ * passed on no such list. */
+static int find_list(struct loader *l, struct list_reader *reader)
+{
+    const struct definition *d = &l->w->definition;
+    uint32_t index = map_get(&d->by_id, reader->spec->task);
+    const struct task_def *maker = index == MAP_NONE ? NULL : &d->defs[index];
+    struct buf id = BUF_INIT;
+    int rc = maker && !task_def_is_unlisted(maker);
+    for (uint32_t m = 0; rc == 1 && m < maker->members; m++) {
+        buf_clear(&id);
+        member_id(maker, m, &id);
+        struct str name = arena_str(reader->arena, buf_view(&id));
+        rc = id.failed || !name.ptr ? CAIRN_ENOMEM : find_part(l, reader, name);
+    }
+    buf_release(&id);
+    return rc;
 }
 
 /* The list that the run has now, where its task has not completed. */
@@ -660,15 +696,19 @@ static int give_list(struct loader *l, struct task_def *def, struct foreach_key 
     struct arena arena = ARENA_INIT;
     struct cairn_error why = {0};
     struct list_spec spec;
-    struct str text, *values = NULL;
+    struct list_reader reader = {
+        .spec = &spec, .arena = &arena, .values = BUF_INIT, .error = &why};
+    struct str *values = NULL;
     uint32_t n = 0;
     if (!list_spec_read(key->spec, &spec))
         return 0;
-    int rc = find_list(l, &spec, &arena, &text, &why);
+    int rc = find_list(l, &reader);
     const struct foreach_key *old =
         rc ? NULL : recorded_list(&l->s->recorded, def, key);
     if (rc == 1)
-        rc = list_parse(text, &spec, &arena, &values, &n, &why);
+        rc = list_end(&reader, 0, &values, &n);
+    else
+        buf_release(&reader.values);
     if (old) {
         values = old->values;
         n = old->n;
@@ -682,16 +722,43 @@ static int give_list(struct loader *l, struct task_def *def, struct foreach_key 
     return rc;
 }
 
+/* Is what makes the list of the def known, as far as it is a group itself? */
+static bool knows_makers(const struct definition *d, const struct task_def *def,
+                         const bool *given)
+{
+    struct list_spec spec;
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        uint32_t maker = MAP_NONE;
+        if (foreach_is_made(&def->foreach[k]) &&
+            list_spec_read(def->foreach[k].spec, &spec))
+            maker = map_get(&d->by_id, spec.task);
+        if (maker != MAP_NONE && !given[maker] && task_def_made_key(&d->defs[maker]))
+            return false;
+    }
+    return true;
+}
+
 /* The members of each group are those of the list as it was passed on: by a pure
- * function of what is recorded, so that a plan, a run and one that goes on agree. */
+ * function of what is recorded, so that a plan, a run and one that goes on agree. The
+ * members of a group that makes lists come first. */
 static int give_lists(struct loader *l)
 {
     struct definition *d = &l->w->definition;
-    int rc = 0;
-    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
-        for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
-            if (foreach_is_made(&d->defs[i].foreach[k]))
-                rc = give_list(l, &d->defs[i], &d->defs[i].foreach[k]);
+    bool *given = calloc((size_t)d->n_defs + 1, sizeof *given), more = true;
+    int rc = given ? 0 : error_nomem(l->error);
+    while (more && !rc) {
+        more = false;
+        for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
+            if (given[i] || !task_def_made_key(&d->defs[i]) ||
+                !knows_makers(d, &d->defs[i], given))
+                continue;
+            for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
+                if (foreach_is_made(&d->defs[i].foreach[k]))
+                    rc = give_list(l, &d->defs[i], &d->defs[i].foreach[k]);
+            given[i] = more = true;
+        }
+    }
+    free(given);
     return rc ? rc : workflow_rebuild(l->w, l->error);
 }
 

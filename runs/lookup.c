@@ -106,13 +106,15 @@ static struct str name_values(struct lookup *l, uint32_t task,
 {
     enum { NAMED = 8 };
     struct buf text = BUF_INIT;
+    uint32_t lists = result_lists(result), n = result->n_values - lists;
+    const struct key_value *values = lists ? result->values + lists : result->values;
     buf_str(&text, str_of(l->graph->id[task]));
-    buf_text(&text, result->n_values ? " set " : " set no value in $CAIRN_OUTPUT");
-    for (uint32_t i = 0; i < result->n_values && i < NAMED; i++)
-        buf_format(&text, "%s%.*s", i ? ", " : "", (int)result->values[i].key.len,
-                   result->values[i].key.ptr);
-    if (result->n_values > NAMED)
-        buf_format(&text, " and %u more", result->n_values - NAMED);
+    buf_text(&text, n ? " set " : " set no value in $CAIRN_OUTPUT");
+    for (uint32_t i = 0; i < n && i < NAMED; i++)
+        buf_format(&text, "%s%.*s", i ? ", " : "", (int)values[i].key.len,
+                   values[i].key.ptr);
+    if (n > NAMED)
+        buf_format(&text, " and %u more", n - NAMED);
     struct str copy = text.failed ? STR("") : arena_str(&l->arena, buf_view(&text));
     buf_release(&text);
     return copy.ptr ? copy : STR("");

@@ -65,6 +65,15 @@ struct result {
     bool checked, warned;
     double confidence;
 };
+/* How many of the first values are no values of $CAIRN_OUTPUT, but lists that the task
+ * left in files (graph/lists.h): '@' comes before every letter. */
+static inline uint32_t result_lists(const struct result *result)
+{
+    uint32_t n = 0;
+    while (n < result->n_values && result->values[n].key.ptr[0] == '@')
+        n++;
+    return n;
+}
 
 /* Appends the object's bytes; nothing if the result says nothing. */
 int result_encode(const struct result *result, struct buf *out,

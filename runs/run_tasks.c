@@ -641,7 +641,8 @@ static int list_task(struct value_lister *l, uint32_t task, struct cairn_error *
     if (rc)
         rc = note_damage(l, task, rc, &why, error);
     else
-        for (uint32_t i = 0; i < result.n_values && !l->ended && !rc; i++) {
+        for (uint32_t i = result_lists(&result);
+             i < result.n_values && !l->ended && !rc; i++) {
             struct cairn_value_info info = {
                 .task = l->graph->id[task],
                 .node = task,

@@ -421,6 +421,9 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "`reuse: true` that holds in a new run, too"
 #define SHARD "for four parts write `foreach: {part: {range: [1, 4]}}`"
 #define SHEET "a task for each row of a sheet is `foreach: {csv: FILE, key: COLUMN}`"
+#define LISTS                                                                      \
+    "a task for each entry of a list that another task makes is `foreach: {item: " \
+    "{from: TASK, value: NAME}}`"
 #define LOOP "write `foreach: {item: [a, b]}`; `run` has it as \"$item\""
 
 #define MAY_FAIL                                                                       \
@@ -500,6 +503,12 @@ static const char *other_way(struct str word, bool task)
         {NAME("samples"), SHEET, SHEET},
         {NAME("samplesheet"), SHEET, SHEET},
         {NAME("sample_sheet"), SHEET, SHEET},
+        {NAME("expand"), LISTS, NULL},
+        {NAME("scatter"), LISTS, NULL},
+        {NAME("withParam"), LISTS, NULL},
+        {NAME("checkpoint"), LISTS, NULL},
+        {NAME("dynamic"), LISTS, NULL},
+        {NAME("splitCsv"), LISTS, NULL},
         {NAME("loop"), LOOP, NULL},
         {NAME("with_items"), LOOP, NULL},
         {NAME("for"), LOOP, NULL},

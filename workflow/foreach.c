@@ -921,31 +921,55 @@ static int read_range(struct foreach_reading *r, const struct node *node)
 
 /* ---- A key ---- */
 
-/* {from: TASK, value: NAME}: until the list is known a placeholder. */
-static int read_from(struct foreach_reading *r, const struct node *from,
-                     const struct node *value, const struct node *max)
+/* What a `from` has beside it. */
+struct list_nodes {
+    const struct node *from, *value, *lines, *glob, *max;
+};
+
+static int read_place(struct foreach_reading *r, const struct list_nodes *nodes,
+                      struct list_spec *spec)
+{
+    const struct node *file = nodes->lines ? nodes->lines : nodes->glob;
+    struct cairn_error inner = {0};
+    if (!nodes->value + !nodes->lines + !nodes->glob != 2)
+        return diagnose(&r->p->diagnostic, nodes->from->at,
+                        "`from` needs one of `value`, the name under which the task "
+                        "writes the list to $CAIRN_OUTPUT, `lines`, a file that it "
+                        "leaves, and `glob`, the names of files that it leaves");
+    if (file) {
+        spec->form = nodes->lines ? LIST_LINES : LIST_GLOB;
+        int rc = read_expanded(r->p, file, nodes->lines ? "`lines`" : "`glob`", r->def,
+                               &spec->value);
+        if (!rc && !spec->value.len)
+            rc = diagnose(&r->p->diagnostic, file->at, "the name is empty");
+        if (!rc && nodes->glob && glob_check(spec->value, &inner))
+            rc = diagnose(&r->p->diagnostic, file->at, "%s", inner.text);
+        return rc;
+    }
+    int rc = expect_key(r->p, nodes->value, "`value`", &spec->value);
+    if (!rc && !str_is_env_name(spec->value))
+        rc = diagnose(&r->p->diagnostic, nodes->value->at,
+                      "`%.*s` cannot be the name of a value: A-Z, a-z, 0-9 and _, not "
+                      "beginning with a digit",
+                      SHOWN(spec->value));
+    return rc;
+}
+
+/* {from: TASK, value: NAME} and the like: until the list is known a placeholder. */
+static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
 {
     struct list_spec spec = {.max = LIST_MOST, .allow_empty = r->allow_empty};
     struct bounds bounds = {1, LIMIT_TASKS};
     struct buf text = BUF_INIT;
     int64_t most = LIST_MOST;
-    int rc = expect_key(r->p, from, "`from`", &spec.task);
-    if (!rc && !value)
-        rc = diagnose(&r->p->diagnostic, from->at,
-                      "`from` needs `value`: the name under which the task writes the "
-                      "list to $CAIRN_OUTPUT");
+    int rc = expect_key(r->p, nodes->from, "`from`", &spec.task);
     if (!rc)
-        rc = expect_key(r->p, value, "`value`", &spec.value);
-    if (!rc && !str_is_env_name(spec.value))
-        rc = diagnose(&r->p->diagnostic, value->at,
-                      "`%.*s` cannot be the name of a value: A-Z, a-z, 0-9 and _, not "
-                      "beginning with a digit",
-                      SHOWN(spec.value));
+        rc = read_place(r, nodes, &spec);
     if (!rc && !str_is_id(spec.task))
-        rc = diagnose(&r->p->diagnostic, from->at,
+        rc = diagnose(&r->p->diagnostic, nodes->from->at,
                       "`from` is the id of the task that makes the list");
-    if (!rc && max)
-        rc = expect_integer(r->p, max, "`max`", bounds, &most);
+    if (!rc && nodes->max)
+        rc = expect_integer(r->p, nodes->max, "`max`", bounds, &most);
     if (rc)
         return rc;
     spec.max = (uint32_t)most;
@@ -1031,10 +1055,13 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
             source = i;
             sources++;
         }
-    if (!rc && found[FROM] && sources > 1)
-        rc = diagnose(&r->p->diagnostic, found[FROM]->at,
-                      "a list that a task makes is a value of it: {from: TASK, value: "
-                      "NAME}");
+    for (size_t i = 0; i < FROM && !rc && found[FROM]; i++)
+        if (found[i] && i != LINES && i != GLOB)
+            rc = diagnose(&r->p->diagnostic, found[i]->at,
+                          "a list that a task makes is a value of it, or `lines` or "
+                          "`glob`: {from: TASK, value: NAME}");
+    if (found[FROM])
+        sources = 1;
     const struct node *lone = found[VALUE] ? found[VALUE] : found[MAX];
     if (!rc && !found[FROM] && lone)
         rc = diagnose(&r->p->diagnostic, lone->at,
@@ -1056,8 +1083,11 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
     if (rc)
         return rc;
     if (source == FROM)
-        return read_from(r, found[FROM]->next, value_of(found[VALUE]),
-                         value_of(found[MAX]));
+        return read_from(r, &(struct list_nodes){.from = value_of(found[FROM]),
+                                                 .value = value_of(found[VALUE]),
+                                                 .lines = value_of(found[LINES]),
+                                                 .glob = value_of(found[GLOB]),
+                                                 .max = value_of(found[MAX])});
     if (source == RANGE)
         return read_range(r, found[RANGE]->next);
     if (source == GLOB)

@@ -580,13 +580,13 @@ static int look_for_doubtful(struct parser *p)
 
 /* ---- Lists that tasks make ---- */
 
-/* The whole task, which has no foreach. One that is needed already stays as it is,
+/* The whole task. One that is needed already stays as it is,
  * unless that was for less. */
 static int add_need(struct parser *p, struct task_def *def, uint32_t target, bool order,
                     bool soft)
 {
     for (uint32_t j = 0; j < def->n_needs; j++)
-        if (def->needs[j].target == target) {
+        if (def->needs[j].target == target && !def->needs[j].n_bindings) {
             def->needs[j].order &= order;
             def->needs[j].soft &= soft;
             return 0;
@@ -606,10 +606,11 @@ static int add_need(struct parser *p, struct task_def *def, uint32_t target, boo
     return 0;
 }
 
-static int check_maker(struct parser *p, uint32_t index, struct str name,
+static int check_maker(struct parser *p, uint32_t index, const struct list_spec *spec,
                        uint32_t *target)
 {
     const struct task_def *def = &p->out->defs[index];
+    struct str name = spec->task;
     *target = map_get(&p->out->by_id, name);
     if (*target == MAP_NONE) {
         const struct node node = {.at = def->at};
@@ -620,11 +621,13 @@ static int check_maker(struct parser *p, uint32_t index, struct str name,
     const char *wrong =
         *target == index                 ? "it makes its own list"
         : maker->finally || def->finally ? "`finally` cannot have lists that tasks make"
-        : maker->n_foreach ? "the task that makes a list cannot be a group"
         : def->kind == TASK_EXTERNAL
             ? "an external task cannot have a list that a task makes"
-        : def->when != WHEN_SUCCESS ? "it has to run after success (`when`)"
-                                    : NULL;
+        : maker->kind == TASK_EXTERNAL && spec->form != LIST_VALUE
+            ? "an external task passes a list on as a value (`value`)"
+        : task_def_is_service(maker) ? "a service makes no list, since it does not end"
+        : def->when != WHEN_SUCCESS  ? "it has to run after success (`when`)"
+                                     : NULL;
     return wrong ? diagnose(&p->diagnostic, def->at, "task `%.*s` from `%.*s`: %s",
                             SHOWN(def->id), SHOWN(name), wrong)
                  : 0;
@@ -706,7 +709,7 @@ static int add_needs_of_lists(struct parser *p)
             const struct foreach_key *key = &d->defs[i].foreach[k];
             if (!foreach_is_made(key) || !list_spec_read(key->spec, &spec))
                 continue;
-            rc = check_maker(p, i, spec.task, &target);
+            rc = check_maker(p, i, &spec, &target);
             if (!rc)
                 rc = add_need(p, &d->defs[i], target, true, false);
         }

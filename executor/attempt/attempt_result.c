@@ -8,13 +8,17 @@
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
+#include "base/json_scan.h"
+#include "base/limits.h"
 #include "base/os.h"
 #include "base/utf8.h"
+#include "graph/lists.h"
 #include "runs/outputs.h"
 #include "runs/stored.h"
 #include "runs/values.h"
 #include "secrets/outside.h"
 #include "storage/rows_attempt.h"
+#include "workflow/glob.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -318,20 +322,102 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
         error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is not valid: %s",
                   why.text);
         error->sys = why.sys;
-        return rc;
     }
-    redact_values(e, job);
-    return job->arena.failed ? error_nomem(error) : 0;
+    return rc;
 }
 
-/* Those that a callback has set are there. */
-static int clean_values(struct engine *e, struct job *job, struct cairn_error *error)
+/* ---- Lists in files ---- */
+
+/* What a list is made of, as its text in the result. CAIRN_EWORKFLOW, CAIRN_EIO or
+ * another reason why there is none. */
+static int read_list(const struct engine *e, const struct list_spec *spec,
+                     struct buf *text, struct cairn_error *error)
 {
-    int rc = check_values(e, &job->result, error);
-    if (rc)
-        return rc;
-    redact_values(e, job);
-    return job->arena.failed ? error_nomem(error) : 0;
+    struct buf root = BUF_INIT;
+    struct arena names = ARENA_INIT;
+    struct glob_names found = {NULL, 0};
+    buf_str(&root, e->request.graph->definition->root);
+    if (spec->form == LIST_LINES && spec->value.ptr[0] == '/')
+        buf_clear(&root);
+    else if (spec->form == LIST_LINES)
+        buf_byte(&root, '/');
+    if (spec->form == LIST_LINES)
+        buf_str(&root, spec->value);
+    int rc = buf_check(&root, error);
+    if (!rc && spec->form == LIST_LINES)
+        rc = os_read_regular(root.data, LIMIT_FILE_BYTES, text, error);
+    else if (!rc)
+        rc = glob_expand(root.size ? root.data : "/", spec->value, &names, &found,
+                         error);
+    if (!rc && spec->form == LIST_LINES && text->size &&
+        memchr(text->data, 0, text->size))
+        rc = error_set(error, CAIRN_EWORKFLOW, "%s has a NUL byte", root.data);
+    if (!rc && spec->form == LIST_GLOB)
+        buf_byte(text, '[');
+    for (uint32_t i = 0; !rc && i < found.n; i++) {
+        buf_text(text, i ? ",\"" : "\"");
+        json_escape(found.names[i], text);
+        buf_byte(text, '"');
+    }
+    if (!rc && spec->form == LIST_GLOB)
+        buf_byte(text, ']');
+    arena_release(&names);
+    buf_release(&root);
+    return rc ? rc : buf_check(text, error);
+}
+
+/* Without it the group fails that wanted it, and the task has done its work. */
+static int add_list(struct engine *e, struct job *job, const struct list_spec *spec,
+                    struct cairn_error *error)
+{
+    struct result *r = &job->result;
+    struct buf name = BUF_INIT, text = BUF_INIT;
+    struct cairn_error why = {0};
+    list_spec_key(spec, &name);
+    struct str key = arena_str(&job->arena, buf_view(&name));
+    int rc = read_list(e, spec, &text, &why);
+    if (rc && rc != CAIRN_ENOMEM) {
+        char notice[1400];
+        snprintf(notice, sizeof notice, "%s leaves no list: %.1000s",
+                 e->request.graph->id[job->intent.task], why.text);
+        report(e, CAIRN_EVENT_NOTICE, notice);
+    } else if (!rc && !values_find(r->values, r->n_values, key)) {
+        struct key_value *values =
+            arena_take(&job->arena, (size_t)r->n_values + 1, sizeof *values);
+        uint32_t at = 0;
+        while (at < r->n_values && str_compare(r->values[at].key, key) < 0)
+            at++;
+        if (values) {
+            memcpy(values, r->values, at * sizeof *values);
+            memcpy(values + at + 1, r->values + at,
+                   (r->n_values - at) * sizeof *values);
+            values[at] =
+                (struct key_value){key, arena_str(&job->arena, buf_view(&text))};
+            r->values = values;
+            r->n_values++;
+        }
+    }
+    buf_release(&name);
+    buf_release(&text);
+    return rc == CAIRN_ENOMEM || job->arena.failed ? error_nomem(error) : 0;
+}
+
+/* The lists that other tasks take from files which it has left: as they are now. */
+static int read_lists(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    const struct definition *d = e->request.graph->definition;
+    uint32_t index = e->request.graph->def_of[job->intent.task];
+    struct list_spec spec;
+    int rc = 0;
+    if (!e->progress.makes_list || !e->progress.makes_list[index])
+        return 0;
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
+            if (foreach_is_made(&d->defs[i].foreach[k]) &&
+                list_spec_read(d->defs[i].foreach[k].spec, &spec) &&
+                spec.form != LIST_VALUE && str_equal(spec.task, d->defs[index].id))
+                rc = add_list(e, job, &spec, error);
+    return rc;
 }
 
 /* What a failed attempt wanted to pass on. */
@@ -383,10 +469,16 @@ int result_finish(struct engine *e, struct job *job, struct ending *ending, int 
         drop_values(e, job, ending);
         return 0;
     }
-    if (!rc)
+    if (!rc) /* those that a callback has set are there */
         rc = graph_def(e->request.graph, job->intent.task)->kind == TASK_CALL
-                 ? clean_values(e, job, why)
+                 ? check_values(e, &job->result, why)
                  : read_values(e, job, ending, why);
+    if (!rc)
+        rc = read_lists(e, job, why);
+    if (!rc)
+        redact_values(e, job);
+    if (!rc && job->arena.failed)
+        rc = error_nomem(why);
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
     if (!rc)

@@ -141,9 +141,10 @@ static int find_needs(struct engine *e, uint32_t task, struct arena *scratch,
             needs = arena_take(scratch, end - first, sizeof *needs);
         if (!needs)
             return error_nomem(error);
-        if (result->n_values)
-            needs[n++] =
-                (struct call_need){g->id[need], result->values, result->n_values};
+        uint32_t lists = result_lists(result);
+        if (result->n_values > lists)
+            needs[n++] = (struct call_need){g->id[need], result->values + lists,
+                                            result->n_values - lists};
     }
     order->needs = needs;
     order->n_needs = n;

@@ -128,20 +128,12 @@ void progress_saw_outputs(struct engine *e, const struct digest *digest,
 static int note_makers(struct engine *e, struct cairn_error *error)
 {
     const struct definition *d = e->request.graph->definition;
-    struct list_spec spec;
     if (!definition_has_lists(d))
         return 0;
     e->progress.makes_list = calloc(d->n_defs, sizeof *e->progress.makes_list);
     if (!e->progress.makes_list)
         return error_nomem(error);
-    for (uint32_t i = 0; i < d->n_defs; i++)
-        for (uint32_t k = 0; k < d->defs[i].n_foreach; k++)
-            if (foreach_is_made(&d->defs[i].foreach[k]) &&
-                list_spec_read(d->defs[i].foreach[k].spec, &spec)) {
-                uint32_t maker = map_get(&d->by_id, spec.task);
-                if (maker != MAP_NONE)
-                    e->progress.makes_list[maker] = true;
-            }
+    definition_mark_makers(d, e->progress.makes_list, NULL);
     return 0;
 }
 
@@ -356,6 +348,21 @@ static void apply_change(struct engine *e, struct ending *ending)
         engine_break(e);
 }
 
+/* A list is whole when all that make it have ended; members of a group that were left
+ * out make none. */
+static void note_list(struct engine *e, uint32_t task, uint8_t outcome)
+{
+    struct progress *p = &e->progress;
+    uint32_t def = e->request.graph->def_of[task];
+    uint32_t barrier = e->request.graph->barrier[def];
+    bool left_out =
+        outcome == CAIRN_EXCLUDED && graph_def(e->request.graph, task)->n_foreach;
+    if ((outcome == CAIRN_COMPLETED || left_out) && p->makes_list &&
+        p->makes_list[def] &&
+        (barrier == NODE_NONE || p->sched.state[barrier] == ENDED))
+        p->list_made = true;
+}
+
 static void settle_for_good(struct engine *e, struct ending *ending)
 {
     struct skipping skipping = {e, &ending->skipped};
@@ -372,9 +379,7 @@ static void settle_for_good(struct engine *e, struct ending *ending)
               note_skip, &skipping);
     if (ending->skipped.n)
         audit_skips(e, &ending->skipped);
-    if (ending->change.outcome == CAIRN_COMPLETED && e->progress.makes_list &&
-        e->progress.makes_list[e->request.graph->def_of[ending->change.task]])
-        e->progress.list_made = true;
+    note_list(e, ending->change.task, ending->change.outcome);
 }
 
 void settle_ending(struct engine *e, struct ending *ending)

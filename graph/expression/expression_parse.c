@@ -282,7 +282,7 @@ static size_t skip_blanks(struct str text, size_t at)
 }
 
 /* The functions that GitHub Actions has for the outcome of earlier steps. */
-static const char *meant_by_status(struct str word)
+static const char *meant_elsewhere(struct str word)
 {
     if (str_equal(word, STR("always")))
         return "a task that runs also after failures has `when: always`";
@@ -292,6 +292,9 @@ static const char *meant_by_status(struct str word)
         return "`when: success` is what tasks have anyway";
     if (str_equal(word, STR("cancelled")))
         return "tasks for the end of every run are under `finally`";
+    if (str_equal(word, STR("fromJSON")) || str_equal(word, STR("fromJson")))
+        return "a task for each entry of a JSON list is `foreach: {item: {from: TASK, "
+               "value: NAME}}`";
     return NULL;
 }
 
@@ -327,7 +330,7 @@ static const struct function *function_named(struct str word)
 static int no_function(const struct expression_parser *p, struct str word)
 {
     struct shown name = expression_shown(word);
-    const char *meant = meant_by_status(word);
+    const char *meant = meant_elsewhere(word);
     if (meant)
         return expression_fail(p->error, p->at, word.len,
                                "there is no function `%s`: %s", name.text, meant);

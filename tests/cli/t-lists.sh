@@ -178,13 +178,68 @@ wrong() { # TASKS, what is said
 }
 wrong 'a: {foreach: {v: {from: x, value: l}}, run: ":"}' 'needs `x`, which does not exist'
 wrong 'a: {foreach: {v: {from: a, value: l}}, run: ":"}' 'its own list'
-wrong 'a: {foreach: {v: {from: g, value: l}}, run: ":"}' 'cannot be a group'
-wrong 'a: {foreach: {v: {from: s}}, run: ":"}' 'needs `value`'
+wrong 'a: {foreach: {v: {from: s}}, run: ":"}' 'needs one of `value`'
+wrong 'a: {foreach: {v: {from: s, value: l, lines: f}}, run: ":"}' 'needs one of `value`'
+wrong 'a: {foreach: {v: {from: s, glob: "**"}}, run: ":"}' '**'
+wrong 'a: {foreach: {v: {from: s, csv: f}}, run: ":"}' 'is a value of it, or'
+wrong 'e: {external: do}, a: {foreach: {v: {from: e, lines: f}}, run: ":"}' 'as a value'
 wrong 'a: {foreach: {v: {value: l}}, run: ":"}' 'belongs to `from`'
-wrong 'a: {foreach: {v: {from: s, value: l, glob: "*"}}, run: ":"}' 'is a value of it'
 wrong 'a: {foreach: {v: {from: s, value: l}}, external: do}' 'external task'
 wrong 'a: {foreach: {v: {from: s, value: l}}, run: ":"}, b: {needs: ["a[v=1]"], run: ":"}' 'no member'
 wrong 'a: {foreach: {v: {from: s, value: l}}, run: ":"}, b: {foreach: {v: {from: s, value: k}}, needs: ["a[v=${{ v }}]"], run: ":"}' 'the same list'
+
+# ---- Lists in files, and those of a group ----
+mkdir files && cd files || exit 1
+store=$CAIRN_STORE
+CAIRN_STORE=$PWD/.cairn
+cat >f.yaml <<'END'
+name: f
+params: {list: names}
+tasks:
+  split:
+    inputs: ../all.txt
+    cwd: in
+    run: |
+      rm -f x*; : >../names
+      while read -r n; do echo "$n" >"x$n"; printf '%s\r\n\n' "x$n" >>../names; done <../all.txt
+  each:
+    foreach: {n: {from: split, lines: '${{ params.list }}'}}
+    run: 'echo "$n" >>ran; echo "m=[\"$n.a\",\"$n.b\"]" >>"$CAIRN_OUTPUT"'
+    if: n != 'x9'
+  file: {foreach: {n: {from: split, glob: 'in/x*', allow_empty: true}}, run: 'echo "$n" >>ran'}
+  part: {foreach: {p: {from: each, value: m}}, run: 'echo "p$p" >>ran'}
+  end: {needs: part, run: 'echo end >>ran'}
+END
+mkdir in
+printf '1\n2\n9\n' >all.txt
+exits 0 cairn run f.yaml
+is "$(ran)" 'end in/x1 in/x2 in/x9 px1.a px1.b px2.a px2.b x1 x2 ' 'lines, names and the lists of members'
+run cairn values
+ok 'they are not among the values' sh -c '! grep -q names out'
+is "$(planned --run 1)" '' 'nothing is left to do'
+: >ran
+printf '1\n3\n9\n' >all.txt
+exits 0 cairn resume
+is "$(ran)" 'end in/x3 px3.a px3.b x3 ' 'only what is new, and the join'
+rm in/x1 names
+is "$(planned --run 1)" '' 'they are recorded'
+printf '9\n' >all.txt
+: >ran
+exits 0 cairn resume
+is "$(ran)" '' 'all were left out: their group makes no list'
+exits 0 cairn plan --run 1
+ok 'and has none any more' sh -c '! grep -q px out err'
+sed 's/rm -f x/exit 0; rm -f x/' f.yaml >g.yaml
+sed -i 's/^name: f/name: g/' g.yaml
+rm names
+exits 1 cairn run g.yaml
+says 'split leaves no list: cannot open' 'why there is none'
+says 'there was no file names that can be read' 'and what fails'
+printf 'a\0b\n' >names
+exits 1 cairn run g.yaml --fresh
+says 'has a NUL byte' 'what is no list of lines'
+cd .. || exit 1
+CAIRN_STORE=$store
 
 # ---- Files of members are not gone while the list is not known ----
 exits 0 cairn plan w.yaml --fresh

@@ -252,6 +252,9 @@ before_script: x|write these lines first
 shard: 4|`foreach: {part: {range: [1, 4]}}`
 only: master|`if: params.NAME
 loop: [1]|`foreach: {item: [a, b]}`
+expand: x|`foreach: {item: {from: TASK, value: NAME}}`
+checkpoint: x|`foreach: {item: {from: TASK, value: NAME}}`
+if: "fromJSON(params.x)"|`foreach: {item: {from: TASK, value: NAME}}`
 samplesheet: x.csv|`foreach: {csv: FILE, key: COLUMN}`
 foreach: {a: {csv: x, header: [a]}}|did you mean `columns`?
 foreach: {csv: x, key: a, filter: b}|did you mean `where`?

@@ -326,6 +326,13 @@ key foreach_key.from 'go -j 1' \
 key foreach_key.value 'go -j 1' \
     'exit 0 p' "tasks: {$m, a: {foreach: {v: {from: m, value: l}}, run: 'echo \$v >>log'}}" \
     'exit 0 q' "tasks: {$m, a: {foreach: {v: {from: m, value: k}}, run: 'echo \$v >>log'}}"
+m='m: {run: "echo p >f; echo q >g; echo r >1.x; echo s >1.y"}'
+key foreach_key.lines 'go -j 1' \
+    'exit 0 p' "tasks: {$m, a: {foreach: {v: {from: m, lines: f}}, run: 'echo \$v >>log'}}" \
+    'exit 0 q' "tasks: {$m, a: {foreach: {v: {from: m, lines: g}}, run: 'echo \$v >>log'}}"
+key foreach_key.glob 'go -j 1' \
+    'exit 0 1.x' "tasks: {$m, a: {foreach: {v: {from: m, glob: '*.x'}}, run: 'echo \$v >>log'}}" \
+    'exit 0 1.y' "tasks: {$m, a: {foreach: {v: {from: m, glob: '*.y'}}, run: 'echo \$v >>log'}}"
 m='m: {run: "for w in l\\<\\<E p q E; do echo $w; done >>$CAIRN_OUTPUT"}'
 key foreach_key.max 'go -j 1' \
     'exit 1' "tasks: {$m, a: {foreach: {v: {from: m, value: l, max: 1}}, run: 'echo \$v >>log'}}" \

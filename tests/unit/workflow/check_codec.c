@@ -489,6 +489,41 @@ START_TEST(test_reuse)
 }
 END_TEST
 
+START_TEST(test_lists)
+{
+    static const struct {
+        const char *from, *spec;
+        int version;
+    } lists[] = {
+        {"from: s, value: v", "s v 10000", 5},
+        {"from: s, value: v, max: 7, allow_empty: true", "s v 7 empty", 5},
+        {"from: s, lines: a b", "s @lines 10000 - a b", 6},
+        {"from: s, glob: '*.x', allow_empty: true", "s @glob 10000 empty *.x", 6},
+        {"from: g, value: v", "g v 10000", 6},
+    };
+    struct buf bytes = BUF_INIT;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        char text[400];
+        struct definition d;
+        snprintf(text, sizeof text,
+                 "name: n\ntasks: {s: {exec: [x]}, g: {foreach: {k: [1]}, exec: [x]},\n"
+                 "  a: {foreach: {k: {%s}}, exec: [y]}}\n",
+                 lists[i].from);
+        help_parse(text);
+        buf_clear(&bytes);
+        encode(&help_definition, &bytes);
+        ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], lists[i].version);
+        ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+        ck_assert(str_equal(d.defs[2].foreach[0].spec, str_of(lists[i].spec)));
+        definition_release(&d);
+        bytes.data[DEFINITION_MAGIC_BYTES] = 5;
+        if (strchr(lists[i].spec, '@'))
+            ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    }
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_lost_claims)
 {
     struct buf bytes = BUF_INIT;
@@ -634,6 +669,7 @@ int main(void)
     tcase_add_test(tests, test_columns);
     tcase_add_test(tests, test_version_6);
     tcase_add_test(tests, test_reuse);
+    tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
