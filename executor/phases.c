@@ -16,6 +16,7 @@
 #include "storage/store.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 
 /* With the values that it was decided by. */
 static void append_condition(struct engine *e, uint32_t task, struct buf *text)
@@ -194,12 +195,51 @@ static int plan_intents(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+static int take_and_plan(struct engine *e, const uint32_t *tasks, uint32_t n,
+                         struct cairn_error *error)
+{
+    int rc = 0;
+    sched_take_tasks(&e->progress.sched, tasks, n);
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = plan_task(e, tasks[i], error);
+    return rc;
+}
+
+/* What is known to be done is settled first, whatever there is room for, so that
+ * nothing has run since its files were looked at. */
+static int plan_spared(struct engine *e, struct cairn_error *error)
+{
+    const struct graph *g = e->request.graph;
+    const struct sched *s = &e->progress.sched;
+    uint32_t *batch = malloc(g->n_tasks * sizeof *batch), n = 0;
+    int rc = batch ? 0 : error_nomem(error);
+    for (uint32_t i = 0; i < g->n_nodes && !rc && can_plan(e); i++) {
+        uint32_t task = g->order[i];
+        if (graph_is_barrier(g, task) || !situation_reused(&e->run.situation, task))
+            continue;
+        if (s->state[task] != READY && n) { /* it may need one of them */
+            rc = take_and_plan(e, batch, n, error);
+            n = 0;
+        }
+        if (!rc && s->state[task] == READY)
+            batch[n++] = task;
+    }
+    if (!rc && n)
+        rc = take_and_plan(e, batch, n, error);
+    free(batch);
+    return rc;
+}
+
 /* What has done tasks before is looked up in one transaction. */
 int engine_plan_intents(struct engine *e, struct cairn_error *error)
 {
     bool reading = e->spared && e->progress.sched.ready.n &&
                    store_begin_read(e->request.store, NULL) == 0;
-    int rc = plan_intents(e, error);
+    bool first = e->spared && !e->spared_planned && e->run.situation.present.n_reused;
+    e->spared_planned = true;
+    int rc = first ? plan_spared(e, error) : 0;
+    if (!rc)
+        rc = plan_intents(e, error);
     if (reading)
         store_end_read(e->request.store);
     return rc;

@@ -909,6 +909,19 @@ static bool has_finally(const struct definition *d)
     return d->n_defs && d->defs[d->n_defs - 1].finally;
 }
 
+/* What may turn out to be done already may run; what comes after it was judged by the
+ * end that it has in any case. */
+static void doubt_spared(struct judge *j)
+{
+    struct decisions *out = j->out;
+    for (uint32_t task = 0; task < out->n; task++)
+        if (out->fate[task] & FATE_SPARED && out->fate[task] & FATE_WILL) {
+            out->fate[task] ^= FATE_WILL | FATE_MAY;
+            out->will--;
+            out->may++;
+        }
+}
+
 static int judge_all(struct judge *j)
 {
     const struct graph *g = j->in->graph;
@@ -919,16 +932,11 @@ static int judge_all(struct judge *j)
     set_aside_others(j, false);
     if (apply_stop_on_failure(j))
         return CAIRN_ENOMEM;
+    doubt_spared(j);
     settle_services(j, true);
     if (has_finally(g->definition))
         judge_nodes(j, true);
     set_aside_others(j, true);
-    for (uint32_t task = 0; task < g->n_tasks; task++)
-        if (j->out->fate[task] & FATE_SPARED && j->out->fate[task] & FATE_WILL) {
-            j->out->fate[task] ^= FATE_WILL | FATE_MAY;
-            j->out->will--;
-            j->out->may++;
-        }
     if (has_made_list(g->definition))
         mark_listed(j);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)

@@ -44,6 +44,14 @@ static void set_place(struct reuse *r)
     sha256_end(r->sha, &r->place);
 }
 
+/* Of what is needed for the order alone, as services are, it does not matter what it
+ * does. */
+static bool is_followed(const struct graph *g, uint32_t node, uint32_t edge)
+{
+    return !graph_need_is_order(g, node, edge) &&
+           !task_def_is_service(graph_def(g, g->needs[edge]));
+}
+
 /* In the order of the nodes, so that what a task needs is known before it. */
 static void find_behind_cutoff(struct reuse *r)
 {
@@ -53,9 +61,9 @@ static void find_behind_cutoff(struct reuse *r)
         bool *behind = &r->behind_cutoff[g->def_of[node]];
         for (uint32_t e = g->need_start[node];
              !*behind && !graph_is_barrier(g, node) && e < g->need_start[node + 1]; e++)
-            *behind = !graph_need_is_order(g, node, e) &&
-                      (graph_def(g, g->needs[e])->cutoff ||
-                       r->behind_cutoff[g->def_of[g->needs[e]]]);
+            *behind =
+                is_followed(g, node, e) && (graph_def(g, g->needs[e])->cutoff ||
+                                            r->behind_cutoff[g->def_of[g->needs[e]]]);
     }
 }
 
@@ -183,7 +191,7 @@ static bool add_needs(struct reuse *r, uint32_t node)
 {
     const struct graph *g = r->graph;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
-        if (graph_need_is_order(g, node, e))
+        if (!is_followed(g, node, e))
             continue;
         if (r->known[g->needs[e]] != TRACE_KNOWN)
             return false;
@@ -253,7 +261,7 @@ static uint32_t next_unknown(const struct reuse *r, struct visit *v)
 {
     const struct graph *g = r->graph;
     for (; v->follows && v->next < g->need_start[v->node + 1]; v->next++)
-        if (!graph_need_is_order(g, v->node, v->next) &&
+        if (is_followed(g, v->node, v->next) &&
             r->known[g->needs[v->next]] == TRACE_NOT_SOUGHT)
             return g->needs[v->next];
     return NODE_NONE;
@@ -309,8 +317,7 @@ int reuse_saw(struct reuse *r, uint32_t task, struct str encoded,
     bool follows = has_content(&result) && !graph_def(g, task)->cutoff;
     for (uint32_t e = g->need_start[task];
          follows && e < g->need_start[task + 1] && !rc; e++)
-        if (!graph_need_is_order(g, task, e) &&
-            r->known[g->needs[e]] == TRACE_NOT_SOUGHT)
+        if (is_followed(g, task, e) && r->known[g->needs[e]] == TRACE_NOT_SOUGHT)
             rc = find_trace(r, g->needs[e], error);
     if (!rc)
         rc = make_trace(r, task, follows, &result, error);
@@ -331,8 +338,8 @@ bool reuse_has_key(const struct reuse *r, uint32_t task)
 {
     const struct task_def *def = graph_def(r->graph, task);
     bool stays = def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
-                 def->when == WHEN_SUCCESS && !task_def_is_unlisted(def) &&
-                 r->behind_cutoff[r->graph->def_of[task]];
+                 !task_def_is_service(def) && def->when == WHEN_SUCCESS &&
+                 !task_def_is_unlisted(def) && r->behind_cutoff[r->graph->def_of[task]];
     return stays || may_reuse(r, task);
 }
 
@@ -453,7 +460,7 @@ static int add_traces(struct reuse *r, uint32_t task, struct buf *key,
     int rc = 1;
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && rc > 0; e++) {
         struct digest trace;
-        if (graph_need_is_order(g, task, e))
+        if (!is_followed(g, task, e))
             continue;
         rc = trace_of(r, g->needs[e], &trace, error);
         buf_add(key, trace.bytes, DIGEST_SIZE);

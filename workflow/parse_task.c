@@ -498,8 +498,9 @@ static int settle_reuse(const struct parser *p, struct task_def *def,
                : diagnose(&p->diagnostic, key->at,
                           "`reuse` has no meaning for task `%.*s`, which %s",
                           SHOWN(def->id),
-                          def->once      ? "is `once`"
-                          : def->finally ? "is under `finally`"
+                          def->once        ? "is `once`"
+                          : def->ready.len ? "is a service"
+                          : def->finally   ? "is under `finally`"
                           : def->undo.len
                               ? "has an `undo`: what another run did is not undone"
                               : "runs only with `when: failed` or `always`");

@@ -156,6 +156,47 @@ echo more >>in.txt
 exits 0 cairn run given.yaml
 is "$(ran)" "build gen lint number redis " 'behind a cut-off only outputs and values count'
 
+# ---- Beside others ----
+cat >beside.yaml <<'END'
+name: beside
+jobs: 1
+tasks:
+  split: {run: 'echo split >>ran.log; echo "parts=[1, 2]" >>"$CAIRN_OUTPUT"', reuse: true}
+  part: {foreach: {n: {from: split, value: parts}}, run: 'echo part >>ran.log; echo "$n" >"n.$n"', outputs: ['n.${{ n }}'], reuse: true}
+  join: {needs: part, run: 'echo join >>ran.log; cat n.* >j.out', inputs: '${{ tasks.part.files }}', outputs: [j.out], reuse: true}
+  many:
+    foreach: {n: {range: [1, 9]}}
+    run: 'if [ "$n" -lt 5 ] || [ -e slow ]; then echo "m$n" >>ran.log; fi; echo "$n" >"m.$n"'
+    outputs: ['m.${{ n }}']
+    params: []
+    reuse: true
+END
+exits 0 cairn run beside.yaml
+is "$(ran)" "join m1 m2 m3 m4 part part split " 'a list that a task makes, a join'
+exits 0 cairn run beside.yaml
+is "$(ran)" "" 'nothing runs again'
+rm m.2
+is "$(planned beside.yaml)" "many[n=2]" 'one of them is to be made'
+exits 0 cairn run beside.yaml
+is "$(ran)" "m2 " 'and is'
+# What was looked at is settled before anything runs: a task that empties a file meanwhile
+# does not come between.
+rm m.1
+exits 0 cairn run beside.yaml
+ok 'what is done is settled first' test "$(grep -n '^ok *many.n=1' err | cut -d: -f1)" -gt "$(grep -n '^ok *many.n=9' err | cut -d: -f1)"
+
+ran >/dev/null
+cat >service.yaml <<'END'
+name: service
+tasks:
+  redis: {run: 'echo redis >>ran.log; touch up; exec sleep 60', service: true, ready: test -e up}
+  uses: {needs: redis, run: 'echo uses >>ran.log; echo u >u.out', outputs: [u.out], reuse: true}
+END
+exits 0 cairn run service.yaml
+is "$(ran)" "redis uses " 'a task and its service'
+exits 0 cairn run service.yaml
+is "$(ran)" "" 'what needs it is reused, so it is not started'
+
 # ---- Early cut-off in a run that goes on ----
 cat >cut.yaml <<'END'
 name: cut
@@ -192,7 +233,7 @@ is "$(ran)" "gen out " 'an output that was changed is made again all the same'
 exits 0 cairn checkpoint verify
 
 # ---- What can be reused ----
-for key in 'once: true' 'undo: "true"' 'when: always'; do
+for key in 'once: true' 'undo: "true"' 'when: always' 'service: true, ready: "true"'; do
     cat >bad.yaml <<END
 name: bad
 tasks:

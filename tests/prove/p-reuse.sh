@@ -25,6 +25,7 @@ BEGIN {
             if (!chance(0.45)) continue
             order = chance(0.15)
             needs[i] = needs[i] (needs[i] ? ", " : "") (order ? "{task: t" j ", order: true}" : "t" j)
+            ordered[i, j] = order
             if (order) continue
             reads[i, j] = 1
             for (k = 0; k < j && !cutoff[j]; k++) if (reads[j, k]) reads[i, k] = 1
@@ -42,7 +43,7 @@ BEGIN {
                 text = text "cat o." j "; "
                 if (declared[i]) inputs = inputs (inputs ? ", " : "") "o." j
             }
-            if (type[j] == "value") {
+            if (type[j] == "value" && !ordered[i, j]) {
                 text = text "echo $v" j "; "
                 env = env (env ? ", " : "") "v" j ": \"${{ tasks.t" j ".outputs.v }}\""
             }
