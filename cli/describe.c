@@ -587,6 +587,8 @@ static const char *type_name(enum cairn_event_kind kind)
         return "task_reading";
     case CAIRN_EVENT_TASK_RETRY:
         return "task_retry";
+    case CAIRN_EVENT_TASK_ROUND:
+        return "task_round";
     case CAIRN_EVENT_TASK_FINISHED:
         return "task_finished";
     case CAIRN_EVENT_DEGRADED:
@@ -636,7 +638,8 @@ static void put_task(struct doc *doc, const struct cairn_event *event)
         event->kind == CAIRN_EVENT_TASK_WAITING)
         return;
     put_end(doc, event);
-    if (event->kind == CAIRN_EVENT_TASK_RETRY) {
+    if (event->kind == CAIRN_EVENT_TASK_RETRY ||
+        event->kind == CAIRN_EVENT_TASK_ROUND) {
         doc_number(doc, "next_ms", event->next_ms);
     } else {
         doc_text(doc, "outcome", cairn_outcome_name(event->outcome));

@@ -615,19 +615,23 @@ static void print_undo(struct display *display, const struct cairn_event *event)
                   format_duration(took, event->duration_ms));
 }
 
+/* An attempt that another one follows. */
 static void print_retry(const struct display *display, const struct cairn_event *event)
 {
+    bool round = event->kind == CAIRN_EVENT_TASK_ROUND;
     char how[FORMAT_MAX], delay[FORMAT_MAX];
     if (display->quiet)
         return;
     if (display->output == SHOW_STREAM)
         print_streamed(event);
-    describe_end(how, event);
+    how[0] = '\0';
+    if (!round)
+        describe_end(how, event);
     format_duration(delay, event->next_ms);
-    say_label(YELLOW, "retry", "%s %s%s (attempt %u: %s%s%s)", event->task,
-              event->next_ms > 0 ? "in " : "at once", event->next_ms > 0 ? delay : "",
-              event->attempt, how, how[0] && event->text ? "; " : "",
-              event->text ? event->text : "");
+    say_label(YELLOW, round ? "again" : "retry", "%s %s%s (attempt %u: %s%s%s)",
+              event->task, event->next_ms > 0 ? "in " : "at once",
+              event->next_ms > 0 ? delay : "", event->attempt, how,
+              how[0] && event->text ? "; " : "", event->text ? event->text : "");
     if (display->output == SHOW_GROUP)
         print_written(display, event);
 }
@@ -754,6 +758,7 @@ static void track_tasks(struct display *display, const struct cairn_event *event
         put_reading(display, event);
         break;
     case CAIRN_EVENT_TASK_RETRY:
+    case CAIRN_EVENT_TASK_ROUND:
         put_task(display, event, LIVE_RETRIES);
         break;
     case CAIRN_EVENT_TASK_WAITING:
@@ -817,6 +822,7 @@ static void print_line(struct display *display, const struct cairn_event *event)
             say("%s", text);
         break;
     case CAIRN_EVENT_TASK_RETRY:
+    case CAIRN_EVENT_TASK_ROUND:
         print_retry(display, event);
         break;
     case CAIRN_EVENT_TASK_FINISHED:

@@ -53,7 +53,9 @@ static int complete_externally(struct engine *e, const struct command_row *row,
                                struct ending *ending, struct str data,
                                struct cairn_error *error)
 {
-    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = ending->row.task,
+                          .attempt = ending->row.number};
     struct scope scope = lookup_scope(&asker);
     struct arena arena = ARENA_INIT;
     struct result result = {0};
@@ -186,7 +188,9 @@ static bool end_external(struct engine *e, const struct command_row *row, uint32
 /* What it read tells later whether it would fail again. */
 static int accept_as_failed(struct engine *e, struct ending *ending)
 {
-    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = ending->row.task,
+                          .attempt = ending->row.number};
     ending->row.outcome = CAIRN_FAILED;
     return ending_keep_inputs_now(e, &asker, ending, NULL);
 }

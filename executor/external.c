@@ -242,8 +242,9 @@ struct offer_list {
 static int add_offer(struct offer_list *list, struct run_view *v, uint32_t task,
                      const struct claim *claim, struct cairn_error *error)
 {
-    struct asker asker = {&v->lookup, task,
-                          situation_attempts(&v->situation, task) + 1};
+    struct asker asker = {.lookup = &v->lookup,
+                          .task = task,
+                          .attempt = situation_attempts(&v->situation, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     bool claimed = claim->left_ms > 0;

@@ -21,10 +21,12 @@
 /* With the values that it was decided by. */
 static void append_condition(struct engine *e, uint32_t task, struct buf *text)
 {
-    struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = task,
+                          .attempt = e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf values = BUF_INIT;
-    if (condition_values(&scope, &values, NULL))
+    if (condition_values(&scope, scope.def->condition, &values, NULL))
         values.failed = true;
     buf_format(text,
                values.size ? "its condition is not met: %.*s (%.*s)"
@@ -67,13 +69,15 @@ static int fail_before_start(struct engine *e, uint32_t task, const char *what,
 /* 1: it may go on, 0: it has ended, <0 error. */
 static int check_condition(struct engine *e, uint32_t task, struct cairn_error *error)
 {
-    struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = task,
+                          .attempt = e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     bool holds = true;
     if (!scope.def->condition.len)
         return 1;
-    int rc = condition_holds(&scope, &holds, &why);
+    int rc = condition_holds(&scope, scope.def->condition, &holds, &why);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     if (rc)
@@ -91,7 +95,9 @@ static int check_condition(struct engine *e, uint32_t task, struct cairn_error *
 
 static int offer_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
-    struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = task,
+                          .attempt = e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     struct buf text = BUF_INIT;

@@ -66,6 +66,14 @@ enum retry_kind {
     RETRY_KINDS = 15
 };
 
+/* A task that runs in rounds: each is an attempt that ended well, and another one follows
+ * as long as the expression does not hold. */
+struct repeat_policy {
+    struct str until; /* without ${{ }}; "": it does not repeat */
+    uint32_t max;     /* rounds; without the expression by then it has failed */
+    int64_t delay_ms; /* before each further one */
+};
+
 struct retry_policy {
     uint32_t max;             /* further attempts after the first */
     int64_t delay_ms;         /* before the first of them */
@@ -156,6 +164,7 @@ struct task_def {
     uint32_t n_needs;
     int64_t timeout_ms, grace_ms; /* timeout 0: none */
     struct retry_policy retry;
+    struct repeat_policy repeat;
     uint32_t pool; /* index into definition.pools, UINT32_MAX: none */
     int32_t priority;
     /* TASK_CALL */

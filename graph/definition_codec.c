@@ -272,7 +272,7 @@ static unsigned version_of_task(const struct definition *definition,
     }
     if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
         def->reuse || def->cutoff || task_def_is_service(def) ||
-        has_new_list(definition, def))
+        def->repeat.until.len || has_new_list(definition, def))
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)
@@ -672,10 +672,10 @@ static bool check_service(const struct task_def *def)
 {
     return (def->kind == TASK_RUN || def->kind == TASK_EXEC) && !def->finally &&
            !def->once && !def->may_fail && !def->skip_exit && !def->reuse &&
-           !def->cutoff && !def->check.len && !def->undo.len && !def->n_inputs &&
-           !def->n_outputs && !def->depfile.len && def->when == WHEN_SUCCESS &&
-           !def->timeout_ms && def->pool == UINT32_MAX && def->ready_within_ms &&
-           def->ready_every_ms;
+           !def->cutoff && !def->repeat.max && !def->check.len && !def->undo.len &&
+           !def->n_inputs && !def->n_outputs && !def->depfile.len &&
+           def->when == WHEN_SUCCESS && !def->timeout_ms && def->pool == UINT32_MAX &&
+           def->ready_within_ms && def->ready_every_ms;
 }
 
 /* What the fields must be like together. */
@@ -696,6 +696,9 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, d->version >= 6 || !def->may_fail);
     fail_unless(d, d->version >= 6 || (!def->reuse && !def->cutoff));
     fail_unless(d, !def->reuse || task_def_may_reuse(def));
+    fail_unless(d, (def->repeat.until.len > 0) == (def->repeat.max > 0));
+    fail_unless(d, def->repeat.max > 0 || def->repeat.delay_ms == 0);
+    fail_unless(d, def->repeat.max == 0 || def->kind != TASK_EXTERNAL);
 }
 
 /* A text that the task does not have is empty, not NULL. */

@@ -76,6 +76,9 @@ enum {
     READY,
     READY_WITHIN,
     READY_EVERY,
+    UNTIL,
+    ROUNDS,
+    ROUND_DELAY,
     END
 };
 
@@ -143,6 +146,9 @@ const struct task_field task_fields[] = {
     [READY] = {TEXT(ready), EVERY(6), .name = "ready"},
     [READY_WITHIN] = {TIME(ready_within_ms), EVERY(6)},
     [READY_EVERY] = {TIME(ready_every_ms), EVERY(6)},
+    [UNTIL] = {TEXT(repeat.until), EVERY(6), .name = "until"},
+    [ROUNDS] = {NUMBER(repeat.max), EVERY(6), .most = LIMIT_RETRIES},
+    [ROUND_DELAY] = {TIME(repeat.delay_ms), EVERY(6)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},
@@ -160,14 +166,15 @@ const struct task_flag task_flags[] = {{1, AT(once, bool)},
 /* `needs` counts, too, but as the nodes that it leads to. The side's shell counts in
  * the row of the shell. */
 const struct task_field *const fingerprint_fields[] = {
-    F(KIND),  F(RUN),       F(SHELL),   F(ARGV),    F(VERSION),   F(EXTERNAL),  F(ENV),
-    F(CWD),   F(OUTPUTS),   F(INPUTS),  F(PARAMS),  F(FOREACH),   F(CONDITION), F(WHEN),
-    F(CHECK), F(CHECK_MIN), F(SECRETS), F(DEPFILE), F(SKIP_EXIT), F(READY),     NULL};
+    F(KIND),      F(RUN),   F(SHELL),   F(ARGV),      F(VERSION), F(EXTERNAL),
+    F(ENV),       F(CWD),   F(OUTPUTS), F(INPUTS),    F(PARAMS),  F(FOREACH),
+    F(CONDITION), F(WHEN),  F(CHECK),   F(CHECK_MIN), F(SECRETS), F(DEPFILE),
+    F(SKIP_EXIT), F(READY), F(UNTIL),   NULL};
 
 const struct task_field *const difference_fields[] = {
     F(RUN),     F(EXTERNAL), F(SHELL),     F(VERSION), F(ENV),       F(CWD),  F(INPUTS),
     F(OUTPUTS), F(PARAMS),   F(FOREACH),   F(NEEDS),   F(CONDITION), F(WHEN), F(CHECK),
-    F(SECRETS), F(DEPFILE),  F(SKIP_EXIT), F(READY),   NULL};
+    F(SECRETS), F(DEPFILE),  F(SKIP_EXIT), F(READY),   F(UNTIL),     NULL};
 
 const struct task_field *const reference_fields[] = {
     F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), F(DEPFILE), NULL};

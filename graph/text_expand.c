@@ -150,6 +150,8 @@ static int prepare_one(struct definition *definition, struct str text, bool cond
 static int prepare_task(struct definition *definition, const struct task_def *def)
 {
     int rc = prepare_one(definition, def->condition, true);
+    if (!rc)
+        rc = prepare_one(definition, def->repeat.until, true);
     for (const struct task_field *const *field = reference_fields; *field; field++)
         for (uint32_t i = 0; i < count_texts(*field, def) && !rc; i++)
             rc = prepare_one(definition, text_at(*field, def, i), false);
@@ -218,6 +220,8 @@ static int note_text(struct referred *r, struct str text, bool condition)
 static int note_texts_of(struct referred *r, const struct task_def *def)
 {
     int rc = note_text(r, def->condition, true);
+    if (!rc)
+        rc = note_text(r, def->repeat.until, true);
     for (const struct task_field *const *field = reference_fields; *field; field++)
         for (uint32_t i = 0; i < count_texts(*field, def) && !rc; i++)
             rc = note_text(r, text_at(*field, def, i), false);
@@ -385,6 +389,9 @@ static int not_known_yet(const struct name *name, struct cairn_error *error)
         return error_set(error, CAIRN_EWORKFLOW,
                          "tasks.%s.files is only known while the workflow runs",
                          task.text);
+    case NAME_OWN_OUTPUT:
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "outputs.%s is only known when the task has ended", task.text);
     default:
         return error_set(error, CAIRN_EWORKFLOW,
                          "run.%s is only known while the workflow runs",
@@ -432,6 +439,7 @@ static int look_up(void *context, const struct name *name, struct value *out,
     case NAME_TASK_OUTPUT:
     case NAME_TASK_STATUS:
     case NAME_TASK_FILES:
+    case NAME_OWN_OUTPUT:
     case NAME_RUN_ID:
     case NAME_RUN_ATTEMPT:
     case NAME_RUN_STATUS:
@@ -600,10 +608,10 @@ static int evaluate_condition(struct expansion *x, const struct expression *expr
     return rc;
 }
 
-int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error)
+int condition_holds(const struct scope *scope, struct str condition, bool *holds,
+                    struct cairn_error *error)
 {
     struct expansion x = {scope, ARENA_INIT, false};
-    struct str condition = scope->def->condition;
     struct text_template template;
     struct expression_error at;
     if (!condition.len) {
@@ -657,9 +665,8 @@ static bool seen_before(const struct expression *expression, uint32_t i,
 }
 
 static void append_values(struct expansion *x, const struct expression *expression,
-                          struct buf *out)
+                          struct str condition, struct buf *out)
 {
-    struct str condition = x->scope->def->condition;
     const char *between = "";
     for (uint32_t i = 0; i < expression_names(expression); i++) {
         const struct name *name = expression_name(expression, i);
@@ -671,18 +678,17 @@ static void append_values(struct expansion *x, const struct expression *expressi
     }
 }
 
-int condition_values(const struct scope *scope, struct buf *out,
+int condition_values(const struct scope *scope, struct str condition, struct buf *out,
                      struct cairn_error *error)
 {
     struct expansion x = {scope, ARENA_INIT, false};
     struct text_template template;
     struct expression_error at;
-    struct str condition = scope->def->condition;
     int rc = condition.len ? definition_parsed_text(scope->definition, condition, true,
                                                     &x.arena, &template, &at)
                            : CAIRN_EWORKFLOW;
     if (!rc)
-        append_values(&x, template.pieces[0].expression, out);
+        append_values(&x, template.pieces[0].expression, condition, out);
     arena_release(&x.arena);
     return rc == CAIRN_ENOMEM ? error_nomem(error) : buf_check(out, error);
 }

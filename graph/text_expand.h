@@ -65,12 +65,13 @@ void text_expand_fixed(const struct definition *definition, const struct task_de
                        uint32_t member, struct str text, struct buf *out);
 /* True if the text can be expanded without `lookup`. */
 bool text_is_fixed(const struct definition *definition, struct str text);
-/* Evaluates the condition of scope->def: *holds. */
-int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error);
-/* Appends, for people, the names in the condition of scope->def with what they are now:
+/* Evaluates a condition (`if`, `until`) of scope->def; an empty one holds. */
+int condition_holds(const struct scope *scope, struct str condition, bool *holds,
+                    struct cairn_error *error);
+/* Appends, for people, the names in such a condition with what they are now:
  * "tasks.review.outputs.verdict is 'no', params.env is 'test'"; nothing if it has none.
  * Only memory can fail. */
-int condition_values(const struct scope *scope, struct buf *out,
+int condition_values(const struct scope *scope, struct str condition, struct buf *out,
                      struct cairn_error *error);
 /* The scope's task's working directory: root / cwd. "" where neither is set (the
  * caller's). */

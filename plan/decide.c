@@ -672,6 +672,9 @@ static void judge_task(struct judge *j, uint32_t task)
         settle_as(j, task, CAIRN_REASON_UNKNOWN, FATE_OPEN, NODE_NONE);
         return;
     }
+    if (j->in->rounds &&
+        (v.anew || is_asked(j, task) || (v.changed && j->in->on_change != CAIRN_KEEP)))
+        j->in->rounds[task] = 0;
     enum cairn_reason reason = recorded_reason(j, &v);
     if (task_def_is_service(v.def))
         reason = reason_of_service(&v, reason);

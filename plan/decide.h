@@ -133,6 +133,8 @@ struct decide_input {
     const uint8_t *new_marks;    /* of tasks that old has not, or NULL */
     const uint8_t *evidence;     /* [graph->n_tasks] enum evidence, or NULL */
     const uint32_t *first_maker, *makers; /* plan/situation.h; NULL: none */
+    uint32_t *rounds;      /* [graph->n_tasks] done so far, or NULL; set to 0 where the
+                              task begins anew */
     const uint8_t *chosen; /* [graph->n_nodes] with all that they need; NULL: all */
     const uint8_t *again;  /* [graph->n_nodes] what is recorded of them counts no more;
                               NULL: none */

@@ -647,6 +647,13 @@ static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
 {
     const char *reason = describe_reason(plan, task, arena);
     struct buf text = BUF_INIT;
+    const struct situation *s = &plan->situation;
+    uint32_t done = s->present.rounds ? s->present.rounds[task] : 0;
+    if (done && s->decisions.fate[task] & (FATE_WILL | FATE_MAY)) {
+        buf_format(&text, "%u of at most %u rounds are done, and it goes on", done,
+                   graph_def(&plan->workflow->graph, task)->repeat.max);
+        reason = keep_text(arena, &text, reason);
+    }
     if (!(plan->situation.decisions.fate[task] & (FATE_MAY | FATE_LISTED)))
         return reason;
     buf_format(&text, "%s; %s", describe_doubt(plan, task, arena), reason);

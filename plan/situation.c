@@ -981,6 +981,7 @@ void situation_release(struct situation *s)
     free(s->present.new_marks);
     free(s->present.put_back);
     free(s->recorded.last_attempt);
+    free(s->present.rounds);
     free(s->present.evidence);
     free(s->present.first_maker);
     buf_release(&s->present.makers);

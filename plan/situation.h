@@ -72,9 +72,12 @@ struct present {
                              lost generation of the run had */
     struct put_back *put_back; /* [n_tasks] of `once` tasks that had completed and were
                                   taken out or skipped by an edit; NULL: none */
-    struct states states;      /* the recorded ones */
-    struct lookup lookup;      /* of `states` */
-    uint8_t *evidence;  /* [n_tasks] enum evidence; NULL: nothing was looked at */
+    uint32_t
+        *rounds; /* [n_tasks] of tasks with `repeat`: so many are done, and the next
+                         one follows; NULL: none are */
+    struct states states; /* the recorded ones */
+    struct lookup lookup; /* of `states` */
+    uint8_t *evidence;    /* [n_tasks] enum evidence; NULL: nothing was looked at */
     const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
     const char **writer; /* [n_tasks] who wrote that output since; NULL: not known */
     uint32_t

@@ -195,7 +195,7 @@ static enum condition look_at_condition(void *context, uint32_t task,
     if (scope.def->finally)
         return CONDITION_OPEN;
     bool settled = is_condition_settled(l, task, fate, &aside);
-    int rc = settled ? condition_holds(&scope, &holds, NULL) : 0;
+    int rc = settled ? condition_holds(&scope, scope.def->condition, &holds, NULL) : 0;
     put_back(l, &aside);
     buf_release(&aside);
     l->no_memory |= rc == CAIRN_ENOMEM;
@@ -216,7 +216,7 @@ int situation_show_condition(struct situation *s, const struct cairn_workflow *w
         return 0;
     if (!scope.def->finally)
         (void)is_condition_settled(&l, task, s->decisions.fate, &aside);
-    int rc = condition_values(&scope, &values, error);
+    int rc = condition_values(&scope, condition, &values, error);
     put_back(&l, &aside);
     buf_release(&aside);
     buf_format(out, values.size ? "%.*s (%.*s)" : "%.*s", (int)condition.len,
@@ -497,7 +497,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .states = &s->recorded.states,
                                  .marks = s->recorded.marks,
                                  .new_marks = s->present.new_marks,
-                                 .evidence = s->present.evidence,
+                                 .rounds = s->present.rounds,
                                  .on_failure = l->options->on_failure,
                                  .on_change = l->options->on_change,
                                  .condition = look_at_condition,
@@ -559,6 +559,8 @@ int situation_decide(struct loader *l)
                          s->recorded.states.n, old->n_tasks);
     map_tasks(g, old, s->present.old_task);
     int rc = s->recorded.exists ? situation_load_marks(l) : load_earlier(l);
+    if (!rc)
+        rc = situation_load_rounds(l);
     if (!rc)
         rc = map_states(l);
     if (!rc)

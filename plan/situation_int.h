@@ -29,6 +29,8 @@ int situation_find_begun_before(struct loader *l, const struct digest *params);
 /* Once run, states, definition and old_task are loaded. */
 int situation_load_marks(struct loader *l);
 int situation_allocate_marks(struct loader *l);
+/* Behind them: present.rounds (rounds.c). */
+int situation_load_rounds(struct loader *l);
 /* For a run that begins inside a task which had begun another: the marks of `once`
  * tasks, which are allocated. */
 int situation_load_earlier(struct loader *l);

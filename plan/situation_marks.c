@@ -81,7 +81,9 @@ static uint8_t put_back_mark(const struct attempt_row *row, uint8_t before)
         return MARK_INTERRUPTED;
     if (row->flags & ATTEMPT_UNDO)
         return row->outcome == CAIRN_COMPLETED ? 0 : before;
-    return row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED : 0;
+    return row->outcome == CAIRN_COMPLETED && !(row->flags & ATTEMPT_RETRY)
+               ? MARK_DAMAGED
+               : 0;
 }
 
 /* What it had passed on is for whoever decides that this counts. */
@@ -377,7 +379,7 @@ static int mark_attempt(void *context, const struct attempt_row *row)
         row->gen == r->row.gen && !row->ended_ns && !(row->flags & ATTEMPT_UNDO);
     kept->moved = kept->newest && row->flags & ATTEMPT_ADOPTED;
     kept->completed = row->outcome == CAIRN_COMPLETED && row->ended_ns &&
-                      !(row->flags & ATTEMPT_UNDO);
+                      !(row->flags & (ATTEMPT_UNDO | ATTEMPT_RETRY));
     return 0;
 }
 
@@ -428,9 +430,10 @@ static int mark_lost(void *context, const struct attempt_row *row)
     if (now == NODE_NONE || row->flags & ATTEMPT_UNDO)
         return 0;
     uint8_t *mark = &lost->s->present.new_marks[now];
-    *mark = attempt_is_open(row)              ? MARK_INTERRUPTED
-            : row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED
-                                              : 0;
+    *mark = attempt_is_open(row) ? MARK_INTERRUPTED
+            : row->outcome == CAIRN_COMPLETED && !(row->flags & ATTEMPT_RETRY)
+                ? MARK_DAMAGED
+                : 0;
     return 0;
 }
 
@@ -817,7 +820,8 @@ static int check_files(struct collecting *c, uint32_t task, const struct end_not
     struct loader *l = c->l;
     struct buf why = BUF_INIT;
     uint32_t now = map_task(situation_old(l->s, l->w), task, &l->w->graph);
-    struct asker asker = {&l->s->present.lookup, now, note->attempt};
+    struct asker asker = {
+        .lookup = &l->s->present.lookup, .task = now, .attempt = note->attempt};
     *count = true;
     if (now == NODE_NONE)
         return 0;

@@ -375,7 +375,7 @@ static int find_uses(struct search *search)
     for (uint32_t i = 0; i < list->n; i++)
         uses.directories |= list->at[i].row.kind == MADE_DIRECTORY;
     for (uint32_t task = 0; task < g->n_tasks && !rc; task++) {
-        struct asker asker = {search->scene->lookup, task, 0};
+        struct asker asker = {.lookup = search->scene->lookup, .task = task};
         struct scope scope = lookup_scope(&asker);
         uses.skipped = search->scene->skipped[task];
         rc = use_names(&uses, &scope, task, true);

@@ -208,15 +208,18 @@ int run_view_find(const struct run_view *v, const char *id, uint32_t *task,
 int run_view_offers(struct run_view *v, uint32_t task, bool *offered,
                     struct cairn_error *error)
 {
-    struct asker asker = {&v->lookup, task,
-                          situation_attempts(&v->situation, task) + 1};
+    struct asker asker = {.lookup = &v->lookup,
+                          .task = task,
+                          .attempt = situation_attempts(&v->situation, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     bool holds = true;
     *offered = false;
     if (scope.def->kind != TASK_EXTERNAL || v->sched.state[task] != READY)
         return 0;
-    int rc = scope.def->condition.len ? condition_holds(&scope, &holds, &why) : 0;
+    int rc = scope.def->condition.len
+                 ? condition_holds(&scope, scope.def->condition, &holds, &why)
+                 : 0;
     if (rc && rc != CAIRN_EWORKFLOW && rc != CAIRN_EDAMAGED)
         return error_set(error, rc, "%s", why.text);
     *offered = !rc && holds; /* else the run's owner will make it fail */
@@ -279,7 +282,9 @@ int run_view_put_command(const struct run_view *v, const struct command_row *giv
 
 int run_view_check_outputs(struct run_view *v, uint32_t task, struct cairn_error *error)
 {
-    struct asker asker = {&v->lookup, task, situation_attempts(&v->situation, task)};
+    struct asker asker = {.lookup = &v->lookup,
+                          .task = task,
+                          .attempt = situation_attempts(&v->situation, task)};
     struct scope scope = lookup_scope(&asker);
     struct files files;
     struct stat st;
@@ -413,8 +418,9 @@ static bool has_outlived(const struct run_view *v, uint32_t task)
 static const char *external_text(struct waiting_tasks *w, uint32_t task)
 {
     struct run_view *v = &w->view;
-    struct asker asker = {&v->lookup, task,
-                          situation_attempts(&v->situation, task) + 1};
+    struct asker asker = {.lookup = &v->lookup,
+                          .task = task,
+                          .attempt = situation_attempts(&v->situation, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     const char *copy = NULL;

@@ -272,6 +272,10 @@ static int show_end(struct event_display *t, const struct attempt_row *row)
         describe_not_finished(t, row);
     } else if (row->flags & ATTEMPT_UNDO) {
         describe_undo(t, row);
+    } else if (row->flags & ATTEMPT_RETRY && row->outcome == CAIRN_COMPLETED) {
+        set_words(t, "task_round", "attempt %u completed, another round follows",
+                  row->number);
+        add_end(t, row);
     } else if (row->flags & ATTEMPT_RETRY) {
         set_words(t, "task_retry", "attempt %u failed, another follows", row->number);
         add_end(t, row);

@@ -201,7 +201,7 @@ static int add_files(const struct asker *a, uint32_t task, struct buf *out,
                      struct cairn_error *error)
 {
     struct lookup *l = a->lookup;
-    struct asker maker = {l, task, 0};
+    struct asker maker = {.lookup = l, .task = task};
     struct scope scope = lookup_scope(&maker);
     struct buf directory = BUF_INIT;
     const struct result *result;
@@ -253,6 +253,18 @@ static int find_files(const struct asker *a, struct node_range range, struct val
     return rc ? rc : out->text.ptr ? 0 : error_nomem(error);
 }
 
+/* What the attempt itself has passed on. */
+static void find_own_output(const struct asker *a, struct str key, struct value *out)
+{
+    const struct result *own = a->own;
+    *out = (struct value){.type = VALUE_MISSING, .text = STR("")};
+    for (uint32_t i = 0; own && i < own->n_values; i++)
+        if (str_equal(own->values[i].key, key))
+            *out = (struct value){.type = VALUE_TEXT, .text = own->values[i].value};
+    if (own && out->type == VALUE_MISSING)
+        out->text = name_values(a->lookup, a->task, own);
+}
+
 static int ask_task(const struct asker *a, const struct name *name, struct value *out,
                     struct cairn_error *error)
 {
@@ -280,6 +292,9 @@ int lookup_name(void *context, const struct name *name, struct value *out,
     case NAME_TASK_STATUS:
     case NAME_TASK_FILES:
         return ask_task(a, name, out, error);
+    case NAME_OWN_OUTPUT:
+        find_own_output(a, name->first, out);
+        return 0;
     case NAME_RUN_ID:
         *out = (struct value){.type = VALUE_NUMBER, .number = (double)a->lookup->run};
         return 0;

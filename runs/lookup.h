@@ -42,7 +42,8 @@ void lookup_forget(struct lookup *lookup, uint32_t task);
 /* Whose expression it is; the context of lookup_name. */
 struct asker {
     struct lookup *lookup;
-    uint32_t task, attempt; /* attempt 0: none yet */
+    uint32_t task, attempt;   /* attempt 0: none yet */
+    const struct result *own; /* of that attempt, once it has ended well; else NULL */
 };
 int lookup_name(void *asker, const struct name *name, struct value *out,
                 struct cairn_error *error);

@@ -42,6 +42,8 @@ uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recov
 {
     if (attempt_is_open(row))
         return MARK_INTERRUPTED;
+    if (row->flags & ATTEMPT_RETRY) /* another was to follow: it decided nothing */
+        return row->started_ns ? MARK_RESET : 0;
     if (row->outcome == CAIRN_COMPLETED && recovery_may_lack(recovery, row->checkpoint))
         return MARK_DAMAGED;
     return row->started_ns || row->outcome == CAIRN_COMPLETED ? MARK_RESET : 0;

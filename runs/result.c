@@ -21,6 +21,7 @@ enum section {
     SECTION_SECRETS,
     SECTION_UNDO,
     SECTION_CHECK,
+    SECTION_ROUND,
     SECTIONS_END
 };
 /* The least that one item takes, to bound counts. */
@@ -114,6 +115,8 @@ static void add_content(struct buf *out, const struct result *result,
         add_undo(out, &result->undo);
     else if (section == SECTION_CHECK && result->checked)
         add_check(out, result);
+    else if (section == SECTION_ROUND && result->round)
+        buf_varint(out, result->round);
 }
 
 static int check_limits(const struct result *result, struct cairn_error *error)
@@ -296,6 +299,14 @@ static void get_check(struct decoding *d, struct result *result)
     result->warned = flags == WARNED;
 }
 
+static void get_round(struct decoding *d, struct result *result)
+{
+    uint64_t round = read_varint(&d->in);
+    if (!round || round > LIMIT_RETRIES)
+        d->in.failed = true;
+    result->round = d->in.failed ? 0 : (uint32_t)round;
+}
+
 static void get_content(struct decoding *d, uint8_t section, struct result *result)
 {
     switch (section) {
@@ -316,6 +327,9 @@ static void get_content(struct decoding *d, uint8_t section, struct result *resu
         break;
     case SECTION_CHECK:
         get_check(d, result);
+        break;
+    case SECTION_ROUND:
+        get_round(d, result);
         break;
     default:
         d->in.failed = true;

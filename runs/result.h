@@ -6,6 +6,7 @@
  *   0x00, version 1, then sections, each: kind (1 byte), varint length, bytes
  *     1  outputs  files   3  values  pairs    5  undo
  *     2  inputs   files   4  secrets keyed    6  check: 8 bytes of a double, flags
+ *     7  round: a number from 1
  *
  * Sections that say nothing are left out; a result with none is no object at all
  * (digest zero). docs/format.md has the tables. Older stores hold a bare list of
@@ -64,6 +65,7 @@ struct result {
     struct undo_action undo;
     bool checked, warned;
     double confidence;
+    uint32_t round; /* of a task with `repeat`: which one this was; 0: none */
 };
 /* How many of the first values are no values of $CAIRN_OUTPUT, but lists that the task
  * left in files (graph/lists.h): '@' comes before every letter. */

@@ -9,8 +9,8 @@
 
 /* UNDO: the attempt ran the task's `undo`. EXTERNAL: somebody else did it. CHECK: the
  * task itself had ended well, its check decided. ADOPTED: its end was recorded by a
- * later process than the one that started it. RETRY: it failed, and another was to
- * follow. MERGED: `out` is both streams, in the order in which they were written, and
+ * later process than the one that started it. RETRY: it failed, or was
+ * a round of a task with `repeat` (then it completed), and another was to follow. MERGED: `out` is both streams, in the order in which they were written, and
  * `err`, if it is there, when it grew (base/log_times.h). UNDO, EXTERNAL, CHECK and
  * MERGED are known with the intent; the others are not. */
 enum attempt_flag {

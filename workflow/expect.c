@@ -345,6 +345,14 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("deps"), NAME("needs")},
                  {NAME("retry"), NAME("retries")},
                  {NAME("retrys"), NAME("retries")},
+                 {NAME("rounds"), NAME("max")},
+                 {NAME("limit"), NAME("max")},
+                 {NAME("max_rounds"), NAME("max")},
+                 {NAME("interval"), NAME("delay")},
+                 {NAME("interval_sec"), NAME("delay")},
+                 {NAME("condition"), NAME("until")},
+                 {NAME("repeat_policy"), NAME("repeat")},
+                 {NAME("repeatPolicy"), NAME("repeat")},
                  {NAME("runs_after"), NAME("needs")},
                  {NAME("command"), NAME("run")},
                  {NAME("cmd"), NAME("run")},
@@ -424,6 +432,8 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
 #define LISTS                                                                      \
     "a task for each entry of a list that another task makes is `foreach: {item: " \
     "{from: TASK, value: NAME}}`"
+#define ROUNDS \
+    "a task that runs in rounds has `repeat: {until: EXPR, max: 10, delay: 5s}`"
 #define LOOP "write `foreach: {item: [a, b]}`; `run` has it as \"$item\""
 
 #define MAY_FAIL                                                                       \
@@ -509,6 +519,9 @@ static const char *other_way(struct str word, bool task)
         {NAME("checkpoint"), LISTS, NULL},
         {NAME("dynamic"), LISTS, NULL},
         {NAME("splitCsv"), LISTS, NULL},
+        {NAME("until"), ROUNDS, NULL},
+        {NAME("while"), ROUNDS, NULL},
+        {NAME("retry_until"), ROUNDS, NULL},
         {NAME("loop"), LOOP, NULL},
         {NAME("with_items"), LOOP, NULL},
         {NAME("for"), LOOP, NULL},

@@ -10,13 +10,14 @@
 
 /* The key that a text belongs to decides what it may refer to. */
 enum place {
-    IN_WORKFLOW, /* env of the workflow: params */
-    IN_FOREACH,  /* the same */
-    IN_NEED,     /* brackets: params, foreach keys */
-    IN_WHERE,    /* the same */
-    IN_ENV,      /* of a task: everything but env */
-    IN_TASK,     /* everything */
-    IN_CONDITION /* everything but the number of the attempt */
+    IN_WORKFLOW,  /* env of the workflow: params */
+    IN_FOREACH,   /* the same */
+    IN_NEED,      /* brackets: params, foreach keys */
+    IN_WHERE,     /* the same */
+    IN_ENV,       /* of a task: everything but env */
+    IN_TASK,      /* everything */
+    IN_CONDITION, /* everything but the number of the attempt */
+    IN_UNTIL      /* everything, and outputs.NAME */
 };
 
 /* ---- parse_common.c ---- */
@@ -64,6 +65,8 @@ int read_expanded(struct parser *p, const struct node *node, const char *what,
 int check_inherited(struct parser *p, const struct node *node,
                     const struct task_def *def, struct str text);
 int read_condition(struct parser *p, struct task_def *def, const struct node *node);
+/* Of `repeat`. */
+int read_until(struct parser *p, struct task_def *def, const struct node *node);
 /* `where` of foreach: an expression over its keys, their columns, and params. */
 int read_where(struct parser *p, const struct task_def *def, const struct node *node,
                const struct expression **out);

@@ -64,6 +64,8 @@ static const char *place_name(const struct checking *c)
         return "`where`";
     case IN_CONDITION:
         return "`if`";
+    case IN_UNTIL:
+        return "`until`";
     case IN_ENV:
     case IN_TASK:
         break;
@@ -196,6 +198,18 @@ static int check_run(const struct checking *c)
     return 0;
 }
 
+static int check_own_output(const struct checking *c)
+{
+    if (c->place == IN_UNTIL)
+        return 0;
+    return diagnose(
+        &c->p->diagnostic, position_of_name(c),
+        "`%.*s` is only known in `until` of `repeat`; a task that needs this "
+        "one writes tasks.%.*s.outputs.%.*s",
+        SHOWN(word_of(c)), SHOWN(c->def ? c->def->id : STR("X")),
+        SHOWN(c->name->first));
+}
+
 static int check_task(const struct checking *c)
 {
     struct pending pending = {
@@ -222,6 +236,8 @@ static int check_name(struct checking *c)
     case NAME_TASK_STATUS:
     case NAME_TASK_FILES:
         return check_task(c);
+    case NAME_OWN_OUTPUT:
+        return check_own_output(c);
     case NAME_RUN_ID:
     case NAME_RUN_ATTEMPT:
     case NAME_RUN_STATUS:
@@ -512,35 +528,43 @@ static int unwrap_condition(const struct parser *p, const struct node *node,
     return 0;
 }
 
-int read_condition(struct parser *p, struct task_def *def, const struct node *node)
+/* `text` of a key of a task, to be kept. */
+static int keep_condition(struct parser *p, const struct task_def *def,
+                          const struct node *node, enum place place, struct str text,
+                          struct str *out)
 {
+    const char *key = place == IN_UNTIL ? "until" : "if";
     const struct text_template *template;
     struct expression_error wrong = {0};
-    struct str text;
-    bool plain_truth =
-        node->kind == NODE_TEXT && node->plain &&
-        (str_equal(node->text, STR("true")) || str_equal(node->text, STR("false")));
-    int rc = 0;
-    if (plain_truth)
-        text = node->text;
-    else
-        rc = expect_filled(p, node, "`if`", &text);
-    if (!rc)
-        rc = unwrap_condition(p, node, "if", &text);
+    int rc = unwrap_condition(p, node, key, &text);
     if (rc)
         return rc;
-    def->condition = arena_str(&p->out->arena, text);
-    if (!def->condition.ptr)
+    *out = arena_str(&p->out->arena, text);
+    if (!out->ptr)
         return out_of_memory(p);
-    struct checking c = {.p = p,
-                         .node = node,
-                         .text = def->condition,
-                         .def = def,
-                         .place = IN_CONDITION};
-    rc = definition_text(p->out, def->condition, true, &template, &wrong);
+    struct checking c = {
+        .p = p, .node = node, .text = *out, .def = def, .place = place};
+    rc = definition_text(p->out, *out, true, &template, &wrong);
     if (rc)
         return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
     return check_names(&c, template->pieces[0].expression, 0);
+}
+
+int read_condition(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct str text = node->text;
+    bool plain_truth =
+        node->kind == NODE_TEXT && node->plain &&
+        (str_equal(node->text, STR("true")) || str_equal(node->text, STR("false")));
+    int rc = plain_truth ? 0 : expect_filled(p, node, "`if`", &text);
+    return rc ? rc : keep_condition(p, def, node, IN_CONDITION, text, &def->condition);
+}
+
+int read_until(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct str text;
+    int rc = expect_filled(p, node, "`until`", &text);
+    return rc ? rc : keep_condition(p, def, node, IN_UNTIL, text, &def->repeat.until);
 }
 
 int read_where(struct parser *p, const struct task_def *def, const struct node *node,
@@ -913,8 +937,11 @@ static int check_reference(struct reach *r, size_t i)
     if (r->target == own)
         return diagnose(&r->p->diagnostic, position_of_pending(r),
                         "task `%.*s` refers to itself; its outcome is not known before "
-                        "it has ended",
-                        SHOWN(r->def->id));
+                        "it has ended%s",
+                        SHOWN(r->def->id),
+                        r->def->repeat.until.len
+                            ? " (in `until`, what the round wrote is outputs.NAME)"
+                            : "");
     struct direct_need direct = needed_directly(r->needed, own, r->target);
     if (direct.members == 1)
         return check_kind(r); /* that one, or that part, is meant */

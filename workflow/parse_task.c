@@ -529,6 +529,32 @@ static int read_task_retries(struct parser *p, struct task_def *def,
     return read_retries(p, node, "`retries`", &def->retry);
 }
 
+/* `{until: EXPR, max: 10, delay: 5s}`; the first two are required. */
+static int read_repeat(struct parser *p, struct task_def *def, const struct node *node)
+{
+    enum { UNTIL, MAX, DELAY, COUNT };
+    static const struct str names[COUNT] = {NAME("until"), NAME("max"), NAME("delay")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"in `repeat`", {NULL, 0}};
+    struct bounds bounds = {1, LIMIT_RETRIES};
+    int64_t max = 0;
+    int rc =
+        node->kind == NODE_MAP ? expect_keys(p, node, where, names, found, COUNT) : 0;
+    if (!rc && (!found[UNTIL] || !found[MAX]))
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`repeat` needs `until` and `max`, as in {until: outputs.left == "
+                      "0, max: 10, delay: 5s}");
+    if (!rc)
+        rc = read_until(p, def, found[UNTIL]->next);
+    if (!rc)
+        rc = expect_integer(p, found[MAX]->next, "`max`", bounds, &max);
+    if (!rc && found[DELAY])
+        rc =
+            expect_duration(p, found[DELAY]->next, "`delay`", 0, &def->repeat.delay_ms);
+    def->repeat.max = (uint32_t)max;
+    return rc;
+}
+
 static int read_pool(struct parser *p, struct task_def *def, const struct node *node)
 {
     return read_pool_name(p, node, &def->pool);
@@ -604,6 +630,7 @@ enum {
     UNDO,
     TIMEOUT,
     RETRIES,
+    REPEAT,
     POOL,
     PRIORITY,
     LOST_CLAIMS,
@@ -652,6 +679,7 @@ static const struct {
     [UNDO] = {NAME("undo"), ALL, read_undo},
     [TIMEOUT] = {NAME("timeout"), RUN_BY_US, read_task_timeout},
     [RETRIES] = {NAME("retries"), RUN_BY_US, read_task_retries},
+    [REPEAT] = {NAME("repeat"), RUN_BY_US, read_repeat},
     [POOL] = {NAME("pool"), RUN_BY_US, read_pool},
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, read_lost_claims},
@@ -717,6 +745,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         {CHECK, "`ready` asks whether it can be used"},
         {UNDO, "it is never done; give `undo` to the tasks that need it"},
         {RETRIES, "write `restart`"},
+        {REPEAT, "it is never done"},
         {POOL, "it would hold its place while the tasks that need it wait for one"},
     };
     bool service = false;
@@ -794,7 +823,7 @@ static void begin_task(struct parser *p, struct task_def *def,
 {
     def->run = def->version = def->external = STR("");
     def->condition = def->check = def->undo = def->depfile = def->ready = STR("");
-    def->description = STR("");
+    def->description = def->repeat.until = STR("");
     def->cwd = p->cwd;
     def->env = p->env;
     def->n_env = p->n_env;

@@ -402,6 +402,7 @@ static void copy_command(struct definition *d, struct task_def *def,
     static const char *const shell[] = {"sh", "-eu", "-c", NULL};
     def->run = def->cwd = def->version = def->external = def->depfile = STR("");
     def->condition = def->check = def->undo = def->description = def->ready = STR("");
+    def->repeat.until = STR("");
     if (task->run) {
         def->kind = TASK_RUN;
         def->run = arena_str(&d->arena, str_of(task->run));
@@ -447,6 +448,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
               : task->skip_exit                 ? "skip_exit"
               : task->reuse                     ? "reuse"
               : task->cutoff                    ? "cutoff"
+              : task->until                     ? "until"
               : task->call                      ? "call"
               : !task->ready[0]                 ? "ready without a command"
                                                 : NULL;
@@ -478,6 +480,28 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
                      task->id, key);
 }
 
+static int check_rounds(const struct cairn_task *task, struct cairn_error *error)
+{
+    const struct expression *expression;
+    struct expression_error wrong = {0};
+    struct arena scratch = ARENA_INIT;
+    if (!task->until && !task->rounds && !task->round_delay_ms)
+        return 0;
+    if (!task->until || !*task->until || !task->rounds ||
+        task->rounds > LIMIT_RETRIES || task->round_delay_ms < 0)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: `until` goes with 1 to %d `rounds`, and the delay "
+                         "must not be negative",
+                         task->id, LIMIT_RETRIES);
+    int rc = expression_parse(&scratch, str_of(task->until), &expression, &wrong);
+    arena_release(&scratch);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    return rc ? error_set(error, CAIRN_EWORKFLOW, "task `%s`: `until`, byte %zu: %s",
+                          task->id, wrong.at + 1, wrong.text)
+              : 0;
+}
+
 static int check_task(const struct definition *d, const struct cairn_task *task,
                       struct cairn_error *error)
 {
@@ -497,6 +521,8 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "task `%s`: times must not be negative, retries at most %d",
                          task->id, LIMIT_RETRIES);
     int rc = check_service(task, error);
+    if (!rc)
+        rc = check_rounds(task, error);
     return rc ? rc : check_kind(task, error);
 }
 
@@ -547,6 +573,9 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
     if (task->description)
         def->description = arena_str(&d->arena, str_of(task->description));
+    if (task->until)
+        def->repeat = (struct repeat_policy){arena_str(&d->arena, str_of(task->until)),
+                                             task->rounds, task->round_delay_ms};
     if (task->depfile)
         def->depfile = arena_str(&d->arena, str_of(task->depfile));
     rc = copy_env(&d->arena, def, task->env, error);

@@ -370,7 +370,9 @@ static int check_ended(struct engine *e, struct orphan *orphan,
 {
     struct keeper *keeper = &orphan->keeper;
     struct buf why = BUF_INIT, text = BUF_INIT;
-    struct asker asker = {&e->progress.lookup, orphan->task, orphan->row.number};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = orphan->task,
+                          .attempt = orphan->row.number};
     if (!orphan->wanted || keeper->fate != KEEPER_ENDED)
         return 0;
     struct end_note end = ended_note_of(keeper, orphan->task);

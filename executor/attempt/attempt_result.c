@@ -186,7 +186,8 @@ void ending_keep_inputs(struct engine *e, const struct result *known,
     const struct result inputs = {.inputs = known->inputs,
                                   .n_inputs = known->n_inputs,
                                   .secrets = known->secrets,
-                                  .n_secrets = known->n_secrets};
+                                  .n_secrets = known->n_secrets,
+                                  .round = known->round};
     if (encode_result(ending, &inputs, NULL))
         engine_break(e);
 }
@@ -497,6 +498,7 @@ int result_begin(struct engine *e, struct job *job, struct ending *ending,
                  struct cairn_error *error)
 {
     struct cairn_error why = {0};
+    job->result.round = progress_round(e, ending->row.task);
     if (ending->row.outcome != CAIRN_COMPLETED) {
         drop_values(e, job, ending);
         return 0;

@@ -5,6 +5,7 @@
 
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/ending.h"
+#include "executor/attempt/round.h"
 #include "executor/state/before.h"
 #include "executor/state/report.h"
 
@@ -61,8 +62,7 @@ static int settle_call(struct engine *e, struct job *job,
         rc = result_begin(e, job, ending, error);
     if (rc)
         return rc == LOOK_WAITS ? 0 : rc;
-    jobs_free(e, job);
-    settle_ending(e, ending);
+    end_or_repeat(e, job, ending);
     failure_check_settled(e);
     return 0;
 }
@@ -73,8 +73,7 @@ int call_looked(struct engine *e, struct job *job, struct ending *ending, int rc
     rc = result_finish(e, job, ending, rc, why);
     if (rc)
         return rc;
-    jobs_free(e, job);
-    settle_ending(e, ending);
+    end_or_repeat(e, job, ending);
     return 0;
 }
 

@@ -120,7 +120,8 @@ static bool put_file(struct made_files *made, struct str path,
 static void put_outputs(struct engine *e, struct made_files *made, uint32_t task,
                         uint32_t attempt, const struct result *result)
 {
-    struct asker asker = {&e->progress.lookup, task, attempt};
+    struct asker asker = {
+        .lookup = &e->progress.lookup, .task = task, .attempt = attempt};
     struct scope scope = lookup_scope(&asker);
     struct files f;
     int more = files_begin(&f, &scope, false, NULL);

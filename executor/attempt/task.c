@@ -5,6 +5,7 @@
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/launch.h"
 #include "executor/attempt/service.h"
+#include "executor/attempt/round.h"
 #include "executor/state/report.h"
 
 #include "base/limits.h"
@@ -79,10 +80,7 @@ static void check_or_settle(struct engine *e, struct job *job, struct ending *en
         graph_def(e->request.graph, job->intent.task)->check.len &&
         check_start(e, job, ending))
         return;
-    if (ending->row.outcome == CAIRN_FAILED || ending->row.outcome == CAIRN_EXCLUDED)
-        ending_keep_inputs(e, &job->result, ending);
-    jobs_free(e, job);
-    settle_ending(e, ending);
+    end_or_repeat(e, job, ending);
 }
 
 int task_ended(struct engine *e, struct job *job, const struct process_end *end,
@@ -315,10 +313,7 @@ int check_looked(struct engine *e, struct job *job, struct ending *ending, int r
         return rc;
     if (ending->row.outcome != CAIRN_COMPLETED)
         ending_drop_result(ending);
-    if (ending->row.outcome == CAIRN_FAILED)
-        ending_keep_inputs(e, &job->result, ending);
-    jobs_free(e, job);
-    settle_ending(e, ending);
+    end_or_repeat(e, job, ending);
     return 0;
 }
 

@@ -294,15 +294,17 @@ static int add_arguments(struct strings *s, const struct scope *scope,
 static int add_told(struct strings *s)
 {
     const struct told *told = &s->of->told;
-    char run[24], attempt[16];
+    char run[24], attempt[16], round[16];
     snprintf(run, sizeof run, "%llu", (unsigned long long)told->run);
     snprintf(attempt, sizeof attempt, "%u", told->attempt);
+    snprintf(round, sizeof round, "%u", told->round);
     const struct {
         struct str name;
         const char *value;
     } variables[] = {{STR("CAIRN_TASK"), told->task},
                      {STR("CAIRN_RUN"), run},
                      {STR("CAIRN_ATTEMPT"), attempt},
+                     {STR("CAIRN_ROUND"), told->round ? round : NULL},
                      {STR("CAIRN_TOKEN"), told->token},
                      {STR("CAIRN_OUTPUT"), told->output},
                      {STR("CAIRN_RUN_STATUS"), told->run_status}};

@@ -26,6 +26,7 @@ struct attempt_view {
     struct stored_run run;        /* without its graph */
     uint32_t gen, task, attempt;  /* attempt 0: it has not started yet */
     uint64_t start_turn;          /* 0: not known */
+    uint32_t round;               /* of a task with `repeat` */
     struct definition definition; /* of that generation; its root is where it is now */
     struct graph graph;
     struct states states; /* in the numbers of that graph */
@@ -171,18 +172,43 @@ void shell_script_write(const struct cairn_shell *shell, const char *const *comm
 struct attempt_finder {
     struct attempt_view *view;
     struct task_place place;
-    uint32_t wanted; /* 0: the newest */
+    uint32_t wanted;            /* 0: the newest */
+    uint32_t round, next_round; /* of a task with `repeat` */
     bool found, undo;
     uint64_t checkpoint;
     struct cairn_error *error;
 };
 
+/* The round of an attempt stands in its result. One that was cut off has none: it was
+ * the round that came next. */
+static int note_round(struct attempt_finder *f, const struct attempt_row *row)
+{
+    struct arena arena = ARENA_INIT;
+    struct digest digest;
+    struct result result = {0};
+    int rc = 0;
+    if (row->outputs.len == DIGEST_SIZE) {
+        memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
+        rc = result_load(f->view->store, &digest, &arena, &result, NULL);
+    }
+    arena_release(&arena);
+    f->round = !rc && result.round ? result.round : f->next_round;
+    bool done = row->outcome == CAIRN_COMPLETED || row->outcome == CAIRN_FAILED;
+    if (row->flags & ATTEMPT_RETRY)
+        f->next_round = f->round + (row->outcome == CAIRN_COMPLETED);
+    else
+        f->next_round = done ? 1 : f->round;
+    return rc == CAIRN_ENOMEM ? error_nomem(f->error) : 0;
+}
+
 static int note_attempt(void *context, const struct attempt_row *row)
 {
     struct attempt_finder *f = context;
     bool undo = row->flags & ATTEMPT_UNDO;
-    if (attempt_never_started(row) || (f->wanted ? row->number != f->wanted : undo))
-        return 0;
+    int rc = undo || attempt_never_started(row) ? 0 : note_round(f, row);
+    if (rc || attempt_never_started(row) ||
+        (f->wanted ? row->number != f->wanted : undo))
+        return rc;
     f->found = true;
     f->undo = undo;
     f->view->gen = f->place.gen;
@@ -190,6 +216,7 @@ static int note_attempt(void *context, const struct attempt_row *row)
     f->view->attempt = row->number;
     f->view->start_turn = row->start_turn;
     f->checkpoint = row->checkpoint;
+    f->view->round = f->round;
     return 0;
 }
 
@@ -357,7 +384,8 @@ static int follow_root(struct attempt_view *v, struct cairn_error *error)
 static int load_view(struct attempt_view *v, const char *task, uint32_t attempt,
                      struct cairn_error *error)
 {
-    struct attempt_finder finder = {.view = v, .wanted = attempt, .error = error};
+    struct attempt_finder finder = {
+        .view = v, .wanted = attempt, .round = 1, .next_round = 1, .error = error};
     struct digest graph;
     /* What it says is going to be executed. */
     int rc = store_check_keyed(v->store, v->run.row.run, v->run.row.keyed, error);
@@ -381,7 +409,8 @@ static int load_view(struct attempt_view *v, const char *task, uint32_t attempt,
     if (!rc)
         rc = load_status(v, error);
     v->lookup.run_status = v->run_status[0] ? v->run_status : NULL;
-    v->asker = (struct asker){&v->lookup, v->task, v->attempt};
+    v->asker =
+        (struct asker){.lookup = &v->lookup, .task = v->task, .attempt = v->attempt};
     return rc ? rc : follow_root(v, error);
 }
 
@@ -647,6 +676,7 @@ static int make_invocation(struct maker *m, struct environments *environments)
         .told = {.task = v->graph.id[v->task],
                  .run = v->run.row.run,
                  .attempt = v->attempt,
+                 .round = m->scope.def->repeat.max ? v->round : 0,
                  .token = make_token(m),
                  .output = m->options->output,
                  .run_status = v->lookup.run_status},

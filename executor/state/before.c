@@ -135,7 +135,8 @@ void before_look(struct engine *e, uint32_t task, uint32_t attempt)
     struct before *before = open_before(e);
     if (!before || before->looked[task])
         return;
-    struct asker asker = {&e->progress.lookup, task, attempt};
+    struct asker asker = {
+        .lookup = &e->progress.lookup, .task = task, .attempt = attempt};
     struct scope scope = lookup_scope(&asker);
     struct buf place = BUF_INIT;
     struct files f;

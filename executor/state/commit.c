@@ -156,7 +156,9 @@ static int put_made_file(struct engine *e, const struct scope *scope, uint32_t t
 static int put_made(struct engine *e, const struct ending *ending,
                     struct cairn_error *error)
 {
-    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = ending->row.task,
+                          .attempt = ending->row.number};
     struct scope scope = lookup_scope(&asker);
     struct arena arena = ARENA_INIT;
     struct result result = {0};
@@ -459,7 +461,9 @@ static int find_left(struct files *files, const struct result *known,
 static int look_at_left(struct engine *e, struct ending *ending,
                         struct cairn_error *error)
 {
-    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
+    struct asker asker = {.lookup = &e->progress.lookup,
+                          .task = ending->row.task,
+                          .attempt = ending->row.number};
     struct scope scope = lookup_scope(&asker);
     struct arena arena = ARENA_INIT;
     struct result known = {0}, left = {0};

@@ -85,7 +85,9 @@ struct engine {
 /* Whose texts are expanded: those of the job's attempt. */
 static inline struct asker job_asker(struct engine *e, const struct job *job)
 {
-    return (struct asker){&e->progress.lookup, job->intent.task, job->intent.attempt};
+    return (struct asker){.lookup = &e->progress.lookup,
+                          .task = job->intent.task,
+                          .attempt = job->intent.attempt};
 }
 
 static inline enum on_failure failure_policy(const struct engine *e)

@@ -159,6 +159,24 @@ static int note_referred(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+/* Where the rounds of tasks with `repeat` go on. */
+static int note_rounds(struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->request.graph->definition;
+    const uint32_t *done = e->run.situation.present.rounds;
+    uint32_t n = e->request.graph->n_tasks, i = 0;
+    while (i < d->n_defs && !d->defs[i].repeat.max)
+        i++;
+    if (i == d->n_defs)
+        return 0;
+    e->progress.rounds = calloc(n, sizeof *done);
+    if (!e->progress.rounds)
+        return error_nomem(error);
+    if (done)
+        memcpy(e->progress.rounds, done, n * sizeof *done);
+    return 0;
+}
+
 static int open_scheduling(struct engine *e, struct skip_list *early,
                            struct cairn_error *error)
 {
@@ -175,6 +193,13 @@ static int open_scheduling(struct engine *e, struct skip_list *early,
     return rc;
 }
 
+/* It failed in this call, or waits for its next attempt or round. */
+static bool is_to_be_kept(const struct progress *p, uint32_t task)
+{
+    return p->states.outcome[task] == CAIRN_PENDING &&
+           (p->failures[task] || p->sched.state[task] == HELD);
+}
+
 int progress_keep_retries(const struct engine *e, struct retries *out,
                           struct cairn_error *error)
 {
@@ -184,10 +209,10 @@ int progress_keep_retries(const struct engine *e, struct retries *out,
     arena_release(&out->arena);
     *out = (struct retries){.arena = ARENA_INIT};
     for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
-        n += p->failures[task] && p->states.outcome[task] == CAIRN_PENDING;
+        n += is_to_be_kept(p, task);
     out->at = arena_take(&out->arena, n, sizeof *out->at);
     for (uint32_t task = 0; task < e->request.graph->n_tasks && out->at; task++) {
-        if (!p->failures[task] || p->states.outcome[task] != CAIRN_PENDING)
+        if (!is_to_be_kept(p, task))
             continue;
         struct retry_left *left = &out->at[out->n++];
         left->id = arena_str(&out->arena, str_of(e->request.graph->id[task]));
@@ -245,6 +270,8 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
         rc = note_makers(e, error);
     if (!rc && e->request.retries)
         rc = take_retries(e, e->request.retries, error);
+    if (!rc)
+        rc = note_rounds(e, error);
     p->lookup = (struct lookup){.graph = e->request.graph,
                                 .states = &p->states,
                                 .store = e->request.store,
@@ -263,6 +290,7 @@ void progress_release(struct engine *e)
     struct progress *p = &e->progress;
     free(p->referred);
     free(p->makes_list);
+    free(p->rounds);
     output_index_release(&p->seen);
     lookup_release(&p->lookup);
     free(p->failures);
@@ -282,6 +310,12 @@ void progress_set_status(struct engine *e, const char *status)
 }
 
 /* ---- Attempts ---- */
+
+uint32_t progress_round(const struct engine *e, uint32_t task)
+{
+    return graph_def(e->request.graph, task)->repeat.max ? e->progress.rounds[task] + 1
+                                                         : 0;
+}
 
 void progress_no_retry(struct engine *e, uint32_t task)
 {
@@ -329,16 +363,29 @@ static bool retry_applies(const struct engine *e, struct ending *ending)
     return worth;
 }
 
+/* Until the next attempt may start. What may not start now waits as if it had never
+ * begun: for the next run. */
+static void hold_for(struct engine *e, struct ending *ending, int64_t delay_ms)
+{
+    uint32_t task = ending->row.task;
+    enum sched_kind kind = sched_kind_of(graph_def(e->request.graph, task));
+    ending->row.flags |= ATTEMPT_RETRY;
+    if (!(e->progress.sched.allowed & kind)) {
+        sched_return(&e->progress.sched, task);
+        return;
+    }
+    ending->next_ms = delay_ms;
+    sched_hold(&e->progress.sched, task);
+    loop_set_timer(e, TIMER_RETRY, delay_ms * 1000000, task, 0);
+}
+
 static void hold_for_retry(struct engine *e, struct ending *ending)
 {
     uint32_t task = ending->row.task;
     const struct retry_policy *retry = &graph_def(e->request.graph, task)->retry;
     struct backoff backoff = {retry->delay_ms, retry->factor_permille, retry->jitter,
                               retry->cap_ms};
-    ending->next_ms = backoff_delay_ms(&backoff, e->progress.failures[task]);
-    ending->row.flags |= ATTEMPT_RETRY;
-    sched_hold(&e->progress.sched, task);
-    loop_set_timer(e, TIMER_RETRY, ending->next_ms * 1000000, task, 0);
+    hold_for(e, ending, backoff_delay_ms(&backoff, e->progress.failures[task]));
 }
 
 static void apply_change(struct engine *e, struct ending *ending)
@@ -397,6 +444,16 @@ void settle_ending(struct engine *e, struct ending *ending)
                        ending->text.size ? "; " : "");
     }
     settle_for_good(e, ending);
+}
+
+void settle_round(struct engine *e, struct ending *ending)
+{
+    uint32_t task = ending->row.task;
+    turn_add_ending(e, ending);
+    redact_buf(e, &ending->text);
+    e->progress.failures[task] = 0;
+    e->progress.rounds[task]++;
+    hold_for(e, ending, graph_def(e->request.graph, task)->repeat.delay_ms);
 }
 
 void settle_unknown(struct engine *e, struct ending *ending)

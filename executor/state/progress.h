@@ -26,7 +26,9 @@ struct retries {
 
 struct progress {
     struct states states; /* what the next record says: includes all endings */
-    uint32_t *failures;   /* [n_tasks] failed attempts of this call, for retries */
+    uint32_t *failures;   /* [n_tasks] failed attempts of this call, for retries: of a
+                             task with `repeat`, since its last round */
+    uint32_t *rounds;     /* [n_tasks] rounds that are done; NULL: no task repeats */
     int64_t *due_ns;      /* [n_tasks] none starts before that; NULL: any may */
     struct sched sched;
     struct lookup lookup;     /* of `states` */
@@ -56,8 +58,12 @@ void progress_no_retry(struct engine *e, uint32_t task);
 /* The outputs of an attempt that has just completed with this result. */
 void progress_saw_outputs(struct engine *e, const struct digest *digest,
                           const struct result *result);
+/* Which round of a task with `repeat` runs, or comes next, from 1; 0: it has none. */
+uint32_t progress_round(const struct engine *e, uint32_t task);
 /* Each of these adds the draft to the turn. */
 void settle_ending(struct engine *e, struct ending *ending);
+/* A round has ended, and another one is to follow. */
+void settle_round(struct engine *e, struct ending *ending);
 /* It was interrupted, and must not run twice. */
 void settle_unknown(struct engine *e, struct ending *ending);
 void settle_undone(struct engine *e, struct ending *ending);

@@ -274,8 +274,11 @@ void report_ending(struct engine *e, const struct ending *ending)
     }
     if (ending->final)
         count_outcome(e, ending->change.outcome, 1);
-    struct cairn_event event = ending_event(
-        e, ending, ending->final ? CAIRN_EVENT_TASK_FINISHED : CAIRN_EVENT_TASK_RETRY);
+    enum cairn_event_kind kind = ending->final ? CAIRN_EVENT_TASK_FINISHED
+                                 : ending->row.outcome == CAIRN_COMPLETED
+                                     ? CAIRN_EVENT_TASK_ROUND
+                                     : CAIRN_EVENT_TASK_RETRY;
+    struct cairn_event event = ending_event(e, ending, kind);
     if (ending->final)
         event.outcome = ending->change.outcome;
     notify_observer(e, &event);

@@ -15,6 +15,7 @@
  *              a text with a line for each element, the empty text has none
  *   number     -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)?, at most 100 bytes
  *   name       params.P | env.E | KEY (foreach) | run.id | run.attempt | run.status |
+ *              outputs.K (only in `until`) |
  *              tasks.X.status | tasks.X.outputs.K | tasks.X.files    (X: letters,
  * digits, _ and -; a task whose id has a dot in it is written tasks['a.b'].status)
  *
@@ -48,6 +49,7 @@ enum name_kind {
     NAME_TASK_OUTPUT, /* first: the task, second: the key */
     NAME_TASK_STATUS, /* first: the task */
     NAME_TASK_FILES,  /* the same: the names of its declared outputs, a line for each */
+    NAME_OWN_OUTPUT,  /* first: the key; of the attempt that asks, which has ended */
     NAME_RUN_ID,
     NAME_RUN_ATTEMPT,
     NAME_RUN_STATUS

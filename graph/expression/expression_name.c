@@ -159,7 +159,8 @@ static int read_member(struct name_reading *r, enum name_kind kind, struct name 
     out->kind = kind;
     if (read_part(r, &out->first))
         return 0;
-    return fail_name(r, "needs a name after it, such as params.day or env.HOME");
+    return fail_name(
+        r, "needs a name after it, such as params.day, env.HOME or outputs.done");
 }
 
 /* A word alone is a foreach key, whatever it is. */
@@ -176,6 +177,8 @@ static int read_name(struct name_reading *r, struct name *out)
         return read_member(r, NAME_ENV, out);
     if (more && str_equal(word, STR("run")))
         return read_run(r, out);
+    if (more && str_equal(word, STR("outputs")))
+        return read_member(r, NAME_OWN_OUTPUT, out);
     out->kind = NAME_KEY;
     out->first = word;
     return 0;

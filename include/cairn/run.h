@@ -68,15 +68,17 @@ enum cairn_event_kind {
     CAIRN_EVENT_TASK_UNDO,    /* the `undo` of a task ended; outcome UNDONE or FAILED */
     CAIRN_EVENT_TASK_OUTPUT,  /* with `stream_output`: whole lines of a running task, in
                                  output[0] or output[1] */
-    CAIRN_EVENT_DISK_FULL,   /* a process failed, and the disk that it works on is full,
+    CAIRN_EVENT_DISK_FULL, /* a process failed, and the disk that it works on is full,
                                or that of the store where it wrote its output; once
                                per run, text: which */
-    CAIRN_EVENT_TASK_LINE,   /* with `last_lines`: the log of a running task has grown;
+    CAIRN_EVENT_TASK_LINE, /* with `last_lines`: the log of a running task has grown;
                                    its last bytes, at most 1 KiB, in output[0] or
                                    output[1] */
-    CAIRN_EVENT_TASK_READING /* declared files of a task, too large to be read at once,
+    CAIRN_EVENT_TASK_READING, /* declared files of a task, too large to be read at once,
                                 are read now, before it starts (inputs) or after it has
                                 ended (outputs); text: the first of them */
+    CAIRN_EVENT_TASK_ROUND /* an attempt of a task with `repeat` completed, and another
+                                 follows; text: why, next_ms: the delay */
 };
 
 struct cairn_event_output { /* bytes that a task wrote; n 0: none, or not kept */

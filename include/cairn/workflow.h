@@ -108,6 +108,10 @@ struct cairn_task {           /* zero unused fields; everything is copied */
                           again if it ends by itself */
     int64_t ready_within_ms; /* after that long it has failed; 0: 30,000 */
     int64_t ready_every_ms;  /* between two answers that it is not; 0: 200 */
+    const char *until; /* it runs in rounds until this expression holds, as in the file
+                          (`repeat`): "outputs.left == 0"; NULL: it does not */
+    uint32_t rounds;   /* at most; given with `until`, and only then */
+    int64_t round_delay_ms; /* before each further one */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

@@ -251,6 +251,12 @@ resources: {mem: 4}|`pool: NAME`
 before_script: x|write these lines first
 shard: 4|`foreach: {part: {range: [1, 4]}}`
 only: master|`if: params.NAME
+until: x|`repeat: {until: EXPR
+while: x|`repeat: {until: EXPR
+repeat_policy: {max: 2}|did you mean `repeat`?
+repeat: {condition: x, max: 2}|did you mean `until`?
+repeat: {until: outputs.x, limit: 2}|did you mean `max`?
+repeat: {until: outputs.x, max: 2, interval: 2s}|did you mean `delay`?
 loop: [1]|`foreach: {item: [a, b]}`
 expand: x|`foreach: {item: {from: TASK, value: NAME}}`
 checkpoint: x|`foreach: {item: {from: TASK, value: NAME}}`

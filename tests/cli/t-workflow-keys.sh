@@ -477,6 +477,23 @@ reads='echo "o: f" >f.d; echo "o: g" >g.d; echo 1 >f; echo 1 >g; go; echo 2 >f; 
 key task.depfile "$reads" \
     'exit 1 a 2' 'tasks: {a: {run: "touch *.d; echo a >>log", depfile: f.d}, z: {needs: a, run: exit 1}}' \
     'exit 1 a 1' 'tasks: {a: {run: "touch *.d; echo a >>log", depfile: g.d}, z: {needs: a, run: exit 1}}'
+rounds='echo "n=$CAIRN_ROUND" >>$CAIRN_OUTPUT; echo $CAIRN_ROUND >>log'
+key task.repeat go \
+    'exit 0 1 2' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3}}}" \
+    'exit 0 1' "tasks: {a: {run: 'CAIRN_ROUND=1; $rounds'}}"
+key task.repeat.until go \
+    'exit 0 1 2' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3}}}" \
+    'exit 0 1 2 3' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 3, max: 3}}}"
+key task.repeat.max go \
+    'exit 0 1 2' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3}}}" \
+    'exit 1 1' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 1}}}"
+between='go; events next_ms'
+key task.repeat.delay "$between" \
+    'exit 0 1 2 20' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3, delay: 20ms}}}" \
+    'exit 0 1 2 30' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3, delay: 30ms}}}"
+default task.repeat.delay "$between" \
+    'exit 0 1 2 0' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3}}}" \
+    'exit 0 1 2 10' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3, delay: 10ms}}}"
 key task.timeout go \
     'exit 1' 'tasks: {a: {timeout: 50ms, run: sleep 0.5}}' \
     'exit 0' 'tasks: {a: {timeout: 1h, run: sleep 0.5}}'

@@ -58,7 +58,7 @@ static void look_at_task(const struct graph *graph, uint32_t task)
     expand(&scope, def->cwd);
     expand(&scope, def->external);
     if (def->condition.len) {
-        int code = condition_holds(&scope, &holds, &error);
+        int code = condition_holds(&scope, scope.def->condition, &holds, &error);
         if (code)
             EXPLAINED(code, error);
     }

@@ -212,7 +212,7 @@ static void holds(const char *condition, bool expected)
     struct scope scope = scope_of(1);
     bool yes = !expected;
     task->condition = str_of(condition);
-    int result = condition_holds(&scope, &yes, &error);
+    int result = condition_holds(&scope, scope.def->condition, &yes, &error);
     ck_assert_msg(result == 0, "%s: %s", condition, error.text);
     ck_assert_msg(yes == expected, "%s", condition);
 }
@@ -222,7 +222,8 @@ static void condition_fails(const char *condition, const char *words)
     struct scope scope = scope_of(1);
     bool yes;
     task->condition = str_of(condition);
-    ck_assert_int_eq(condition_holds(&scope, &yes, &error), CAIRN_EWORKFLOW);
+    ck_assert_int_eq(condition_holds(&scope, scope.def->condition, &yes, &error),
+                     CAIRN_EWORKFLOW);
     ck_assert_msg(strstr(error.text, words) != NULL, "%s: %s", condition, error.text);
 }
 
@@ -245,7 +246,8 @@ START_TEST(test_conditions)
     task->condition = STR("tasks.fetch.outputs.rows > 3");
     struct scope early = {.definition = &definition, .def = task};
     bool yes;
-    ck_assert_int_eq(condition_holds(&early, &yes, &error), CAIRN_EWORKFLOW);
+    ck_assert_int_eq(condition_holds(&early, early.def->condition, &yes, &error),
+                     CAIRN_EWORKFLOW);
 }
 END_TEST
 

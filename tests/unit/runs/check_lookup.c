@@ -39,7 +39,7 @@ static uint32_t task(const char *id)
 
 static struct value ask(const char *asking, uint32_t attempt, const struct name *name)
 {
-    struct asker asker = {&lookup, task(asking), attempt};
+    struct asker asker = {.lookup = &lookup, .task = task(asking), .attempt = attempt};
     struct value value;
     ck_assert_int_eq(lookup_name(&asker, name, &value, &failure), 0);
     return value;

@@ -654,6 +654,33 @@ START_TEST(test_version_1_is_old)
 }
 END_TEST
 
+/* What version 6 brings for tasks with rounds. */
+START_TEST(test_rounds)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x, repeat: {until: outputs.n == 3, max: 5, "
+               "delay: 2s}}, b: {run: x}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[8], 6);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_text(d.defs[0].repeat.until, "outputs.n == 3");
+    ck_assert_uint_eq(d.defs[0].repeat.max, 5);
+    ck_assert_int_eq(d.defs[0].repeat.delay_ms, 2000);
+    ck_text(d.defs[1].repeat.until, "");
+    definition_release(&d);
+    help_definition.defs[0].repeat.max = 0;
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[0].repeat.max = 5;
+    help_definition.defs[1].repeat.delay_ms = 1;
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[1].repeat.delay_ms = 0;
+    buf_release(&bytes);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("codec");
@@ -666,6 +693,7 @@ int main(void)
     tcase_add_loop_test(tests, test_damage, 0,
                         (int)(sizeof damages / sizeof damages[0]));
     tcase_add_test(tests, test_depfile);
+    tcase_add_test(tests, test_rounds);
     tcase_add_test(tests, test_columns);
     tcase_add_test(tests, test_version_6);
     tcase_add_test(tests, test_reuse);

@@ -423,6 +423,31 @@ START_TEST(test_services)
 }
 END_TEST
 
+START_TEST(test_rounds)
+{
+    struct cairn_task task = {.id = "a", .argv = true_argv, .rounds = 3};
+    static const char both[] = "task `a`: `until` goes with 1 to 1000000 `rounds`";
+    refuse(&task, CAIRN_EWORKFLOW, both);
+    task.until = "";
+    refuse(&task, CAIRN_EWORKFLOW, both);
+    task.until = "outputs.left ==";
+    refuse(&task, CAIRN_EWORKFLOW, "task `a`: `until`, byte");
+    task.until = "outputs.left == 0";
+    task.rounds = 0;
+    refuse(&task, CAIRN_EWORKFLOW, both);
+    task.rounds = 3;
+    task.round_delay_ms = -1;
+    refuse(&task, CAIRN_EWORKFLOW, both);
+    task.round_delay_ms = 20;
+    accept(&task);
+    compile();
+    const struct repeat_policy *repeat = &workflow->definition.defs[0].repeat;
+    ck_assert_str_eq(repeat->until.ptr, "outputs.left == 0");
+    ck_assert_uint_eq(repeat->max, 3);
+    ck_assert_int_eq(repeat->delay_ms, 20);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workflow api");
@@ -443,6 +468,7 @@ int main(void)
     tcase_add_test(c, test_nodes);
     tcase_add_test(c, test_later_fields);
     tcase_add_test(c, test_services);
+    tcase_add_test(c, test_rounds);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
