@@ -115,6 +115,7 @@ static struct result result_from(struct arena *arena, uint64_t *seed)
     r.checked = next(seed) % 2;
     r.warned = r.checked && next(seed) % 2;
     r.confidence = r.checked ? (double)(next(seed) % 1001) / 1000 : 0;
+    r.round = next(seed) % 2 ? (uint32_t)(next(seed) % 1000) : 0;
     return r;
 }
 
@@ -166,6 +167,7 @@ static void expect_equal(const struct result *a, const struct result *b)
     ck_assert_uint_eq(a->undo.n_secrets, b->undo.n_secrets);
     expect_strs(a->undo.secrets, b->undo.secrets, a->undo.n_secrets);
     ck_assert(a->checked == b->checked && a->warned == b->warned);
+    ck_assert_uint_eq(a->round, b->round);
     ck_assert(a->confidence == b->confidence);
 }
 
