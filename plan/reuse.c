@@ -471,7 +471,8 @@ static int add_traces(struct reuse *r, uint32_t task, struct buf *key,
 int reuse_key(struct reuse *r, uint32_t task, uint32_t attempt, struct digest *key,
               struct cairn_error *error)
 {
-    struct asker asker = {r->evidence.lookup, task, attempt};
+    struct asker asker = {
+        .lookup = r->evidence.lookup, .task = task, .attempt = attempt};
     struct scope scope = lookup_scope(&asker);
     struct buf all = BUF_INIT;
     buf_lstr(&all, STR("cairn-reuse 1"));
