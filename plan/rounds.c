@@ -99,7 +99,7 @@ static int take_rounds(struct loader *l, const struct round_search *r, uint8_t *
         rc = past_task(&l->past, l->store, &l->s->recorded.row, r->at[i].gen,
                        r->at[i].task, situation_old(l->s, l->w), &old, l->error);
         if (!rc && old != NODE_NONE)
-            now = situation_task_now(l->s, l->w, old);
+            now = map_task(situation_old(l->s, l->w), old, &l->w->graph);
         if (now == NODE_NONE || !wanted[now])
             continue;
         wanted[now] = 0;

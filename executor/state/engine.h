@@ -90,6 +90,14 @@ static inline struct asker job_asker(struct engine *e, const struct job *job)
                           .attempt = job->intent.attempt};
 }
 
+/* Which round of a task with `repeat` runs, or comes next, from 1; 0: it has none. */
+static inline uint32_t round_of(const struct engine *e, uint32_t task)
+{
+    return e->progress.rounds && graph_def(e->request.graph, task)->repeat.max
+               ? e->progress.rounds[task] + 1
+               : 0;
+}
+
 static inline enum on_failure failure_policy(const struct engine *e)
 {
     return choice_on_failure(e->request.graph->definition,

@@ -311,12 +311,6 @@ void progress_set_status(struct engine *e, const char *status)
 
 /* ---- Attempts ---- */
 
-uint32_t progress_round(const struct engine *e, uint32_t task)
-{
-    return graph_def(e->request.graph, task)->repeat.max ? e->progress.rounds[task] + 1
-                                                         : 0;
-}
-
 void progress_no_retry(struct engine *e, uint32_t task)
 {
     e->progress.failures[task] = graph_def(e->request.graph, task)->retry.max;

@@ -58,8 +58,6 @@ void progress_no_retry(struct engine *e, uint32_t task);
 /* The outputs of an attempt that has just completed with this result. */
 void progress_saw_outputs(struct engine *e, const struct digest *digest,
                           const struct result *result);
-/* Which round of a task with `repeat` runs, or comes next, from 1; 0: it has none. */
-uint32_t progress_round(const struct engine *e, uint32_t task);
 /* Each of these adds the draft to the turn. */
 void settle_ending(struct engine *e, struct ending *ending);
 /* A round has ended, and another one is to follow. */
