@@ -4,8 +4,8 @@
 
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/launch.h"
-#include "executor/attempt/service.h"
 #include "executor/attempt/round.h"
+#include "executor/attempt/service.h"
 #include "executor/state/report.h"
 
 #include "base/limits.h"
