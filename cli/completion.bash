@@ -243,7 +243,7 @@ _cairn_operands()
     case $1 in
     '') printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
-        evidence belief gap note branch exec command check report mcp help version ;;
+        evidence belief gap note branch exec command check report mcp web help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
     session) printf '%s\n' start list show size switch end delete config undo log message watch hook install-hooks export import ;;
@@ -257,7 +257,7 @@ _cairn_operands()
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
-        evidence belief gap note branch exec command check report mcp ;;
+        evidence belief gap note branch exec command check report mcp web ;;
     resume)
         _cairn_runs
         _cairn_choices

@@ -458,6 +458,12 @@ static const struct option option_table[OPT_NONE] = {
         TEXT("listen", "HOST:PORT",
              "serve clients over HTTP there instead, such as 127.0.0.1:0 (any "
              "free port)"),
+    [OPT_WEB_LISTEN] = TEXT("listen", "HOST:PORT",
+                            "serve there (default: 127.0.0.1:0, any free port)"),
+    [OPT_OPEN] = FLAG("open", "open it in $BROWSER, or by xdg-open"),
+    [OPT_IDLE] = {"idle", 0, OPTION_TIME, "TIME",
+                  "end when no page was asked for so long (default: never)", 1000,
+                  OPTION_TIME_LIMIT, 0},
     [OPT_TOKEN_FILE] = TEXT("token-file", "FILE",
                             "the token of clients over HTTP; made if it is missing "
                             "(default: mcp.token in the store)"),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/gate.h"
 
+#include "server/site.h"
+
 #include "server/server.h"
 
 #include <errno.h>
@@ -224,8 +226,8 @@ static unsigned check_post(const struct knock *knock, const char **why)
     return is_too_long(knock->content_length) ? 413 : 0;
 }
 
-unsigned gate_check(const struct gate *gate, const struct knock *knock,
-                    const char **why)
+static unsigned check_place(const struct gate *gate, const struct knock *knock,
+                            const char **why)
 {
     /* Who reads another one of two than somebody before us would let it pass. */
     *why = "a header occurs twice that may occur once";
@@ -236,8 +238,15 @@ unsigned gate_check(const struct gate *gate, const struct knock *knock,
         (!is_allowed(gate, knock->host) && !is_ours(gate, knock, knock->host)))
         return 403;
     *why = "a page of another origin may not ask";
-    if (knock->origin && !is_our_origin(gate, knock))
-        return 403;
+    return knock->origin && !is_our_origin(gate, knock) ? 403 : 0;
+}
+
+unsigned gate_check(const struct gate *gate, const struct knock *knock,
+                    const char **why)
+{
+    unsigned status = check_place(gate, knock, why);
+    if (status != 0)
+        return status;
     *why = "the token is required: Authorization: Bearer TOKEN";
     if (!has_token(gate, knock->authorization))
         return 401;
@@ -254,6 +263,27 @@ unsigned gate_check(const struct gate *gate, const struct knock *knock,
         return knock->accept && accepts(knock->accept, "text/event-stream") ? 0 : 406;
     *why = "the methods are POST, GET and DELETE";
     return strcmp(knock->method, "DELETE") == 0 ? 0 : 405;
+}
+
+unsigned gate_page(const struct gate *gate, const struct site *site,
+                   const struct knock *knock, const char **why)
+{
+    bool head = strcmp(knock->method, "HEAD") == 0;
+    unsigned status = check_place(gate, knock, why);
+    if (status != 0)
+        return status;
+    *why = "the method is GET";
+    if (strcmp(knock->method, "GET") != 0 && !head)
+        return 405;
+    *why = "no address here has a %, and no request a body";
+    if (strchr(knock->path, '%') ||
+        (knock->content_length && strcmp(knock->content_length, "0") != 0))
+        return 400;
+    *why = "open the address that cairn web has printed last: it counts once, for one "
+           "browser";
+    if (strncmp(knock->path, "/open/", 6) == 0 && !head)
+        return 0;
+    return site_has_cookie(site, knock->cookie) ? 0 : 401;
 }
 
 /* ---- The token ---- */

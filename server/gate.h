@@ -25,10 +25,12 @@ struct gate {
     bool loopback; /* it listens there only */
 };
 
+struct site;
+
 /* Headers that are not there are NULL. The path is as it was sent, not decoded. */
 struct knock {
     const char *method, *path, *host, *origin, *authorization;
-    const char *content_type, *content_length, *accept;
+    const char *content_type, *content_length, *accept, *cookie;
     const char *twice;   /* one that is there more than once, and may not be */
     const char *address; /* at which the connection arrived, as in a URL */
 };
@@ -36,6 +38,9 @@ struct knock {
 /* 0, or the status of HTTP with which it is refused and why. */
 unsigned gate_check(const struct gate *gate, const struct knock *knock,
                     const char **why);
+/* The same for pages (server/site.h); the address with the token has no cookie yet. */
+unsigned gate_page(const struct gate *gate, const struct site *site,
+                   const struct knock *knock, const char **why);
 /* The token in a file of this user that nobody else can read; makes the file where
  * there is none. The caller frees it. NULL: `why` says what is wrong. */
 char *gate_token(const char *path, char why[512]);

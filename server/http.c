@@ -5,6 +5,7 @@
 #include "server/gate.h"
 #include "server/listen.h"
 #include "server/microhttpd.h"
+#include "server/site.h"
 #include "server/web.h"
 
 #include <errno.h>
@@ -326,7 +327,8 @@ struct exchange {
 };
 
 struct http {
-    struct web *web;
+    struct web *web;   /* NULL: ... */
+    struct site *site; /* ... pages are served */
     const struct gate *gate;
     struct MHD_Daemon *daemon;
     int gone; /* a descriptor for the ends of suspended ones */
@@ -455,10 +457,17 @@ struct single {
 static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind,
                                     const char *name, const char *value)
 {
-    static const char *const names[] = {
-        "Host",           "Origin",        "Authorization",        "Content-Type",
-        "Content-Length", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Session-Id",
-        "Mcp-Method",     "Mcp-Name"};
+    static const char *const names[] = {"Host",
+                                        "Origin",
+                                        "Authorization",
+                                        "Content-Type",
+                                        "Content-Length",
+                                        "Last-Event-ID",
+                                        "MCP-Protocol-Version",
+                                        "Mcp-Session-Id",
+                                        "Mcp-Method",
+                                        "Mcp-Name",
+                                        "Cookie"};
     struct single *single = context;
     (void)kind;
     (void)value;
@@ -481,6 +490,25 @@ static size_t keep_escapes(void *context, struct MHD_Connection *handle, char *t
     return strlen(text);
 }
 
+/* Nothing but our own style: no script, no form, no frame around it; and no page of
+ * others can open, embed or load one of ours. */
+static void add_page_headers(struct MHD_Response *response,
+                             const struct response *wanted)
+{
+    static const char *const headers[][2] = {
+        {"Content-Security-Policy",
+         "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
+         "frame-ancestors 'none'"},
+        {"X-Frame-Options", "DENY"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cross-Origin-Opener-Policy", "same-origin"}};
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        mhd->add_response_header(response, headers[i][0], headers[i][1]);
+    if (wanted->cookie)
+        mhd->add_response_header(response, "Set-Cookie", wanted->cookie);
+}
+
 static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *response,
                              const struct response *wanted)
 {
@@ -489,11 +517,15 @@ static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *res
         return MHD_NO;
     if (wanted->type)
         mhd->add_response_header(response, "Content-Type", wanted->type);
-    mhd->add_response_header(response, "Cache-Control", "no-store");
+    mhd->add_response_header(response, "Cache-Control",
+                             wanted->fixed ? "private, max-age=31536000, immutable"
+                                           : "no-store");
     mhd->add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (exchange->http->site)
+        add_page_headers(response, wanted);
     if (wanted->session)
         mhd->add_response_header(response, "Mcp-Session-Id", wanted->session);
-    if (wanted->status == 401)
+    if (wanted->status == 401 && !exchange->http->site)
         mhd->add_response_header(response, "WWW-Authenticate", "Bearer");
     if (wanted->status == 405)
         mhd->add_response_header(response, "Allow", wanted->allow);
@@ -542,11 +574,21 @@ static enum MHD_Result respond(struct exchange *exchange, struct response *respo
     return queued;
 }
 
+static void put_plain(struct response *response, const char *why)
+{
+    response->type = "text/plain; charset=utf-8";
+    response->allow = "GET, HEAD";
+    buf_format(&response->body, "cairn: %s\n", why);
+}
+
 static enum MHD_Result refuse(struct exchange *exchange, unsigned status,
                               const char *why)
 {
     struct response response = {.status = status};
-    response_error(&response, status, why);
+    if (exchange->http->site)
+        put_plain(&response, why);
+    else
+        response_error(&response, status, why);
     exchange->refused = true;
     return respond(exchange, &response);
 }
@@ -559,6 +601,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
     struct exchange *exchange = calloc(1, sizeof *exchange);
     struct single single = {0, NULL};
     char address[64];
+    struct knock knock;
     const char *why;
     unsigned status;
     if (!exchange)
@@ -575,19 +618,21 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
     arm(handle, REQUEST_MS);
     listen_local_address(exchange->fd, address);
     (void)mhd->get_connection_values(handle, MHD_HEADER_KIND, count_header, &single);
-    status =
-        gate_check(http->gate,
-                   &(struct knock){.method = method,
-                                   .path = path,
-                                   .host = header(handle, "Host"),
-                                   .origin = header(handle, "Origin"),
-                                   .authorization = header(handle, "Authorization"),
-                                   .content_type = header(handle, "Content-Type"),
-                                   .content_length = header(handle, "Content-Length"),
-                                   .accept = header(handle, "Accept"),
-                                   .twice = single.twice,
-                                   .address = address},
-                   &why);
+    knock = (struct knock){.method = method,
+                           .path = path,
+                           .host = header(handle, "Host"),
+                           .origin = header(handle, "Origin"),
+                           .authorization = header(handle, "Authorization"),
+                           .content_type = header(handle, "Content-Type"),
+                           .content_length = header(handle, "Content-Length"),
+                           .accept = header(handle, "Accept"),
+                           .cookie = header(handle, "Cookie"),
+                           .twice = single.twice,
+                           .address = address};
+    if (http->site && header(handle, "Transfer-Encoding"))
+        knock.content_length = "chunked";
+    status = http->site ? gate_page(http->gate, http->site, &knock, &why)
+                        : gate_check(http->gate, &knock, &why);
     if (status == 0)
         trust(handle);
     if (status == 0 && http->bodies > BODIES_BYTES) {
@@ -638,6 +683,45 @@ static enum MHD_Result finish(struct exchange *exchange, const char *method)
     return respond(exchange, &response);
 }
 
+static const char *query_value(void *request, const char *name)
+{
+    return mhd->lookup_connection_value(request, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* The address with the token leads to the first page, with a cookie: by a page of ours
+ * and not by a status, since a browser that came by a link of another site would not
+ * show the cookie behind that. */
+static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
+{
+    struct site *site = exchange->http->site;
+    struct response response = {.status = 200};
+    struct site_answer answer = {.status = 200};
+    struct site_ask ask = {path, exchange->handle, query_value};
+    char cookie[160];
+    site->used_ms = clock_ms();
+    if (strncmp(path, "/open/", 6) == 0) {
+        if (!site_open(site, path))
+            return refuse(exchange, 401,
+                          "this address does not count any more: cairn web has printed "
+                          "a new one");
+        snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict",
+                 site->cookie, site->secret);
+        response.type = "text/html; charset=utf-8";
+        buf_text(&response.body,
+                 "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
+                 "http-equiv=\"refresh\" content=\"0;url=/\"><title>cairn</title><a "
+                 "href=\"/\">cairn</a>\n");
+        response.cookie = cookie;
+        return respond(exchange, &response);
+    }
+    site->options->answer(site->options->context, &ask, &answer);
+    response.status = answer.body.failed ? 503 : answer.status;
+    response.type = answer.type;
+    response.fixed = answer.fixed;
+    response.body = answer.body;
+    return respond(exchange, &response);
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
                                   const char *path, const char *method,
                                   const char *version, const char *bytes, size_t *n,
@@ -650,6 +734,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
         return begin(context, handle, path, method, own);
     if (*n == 0)
         return exchange->refused || exchange->stream ? MHD_YES
+               : exchange->http->site                ? finish_page(exchange, path)
                                                      : finish(exchange, method);
     taken = take_body(exchange, bytes, *n);
     *n = 0;
@@ -688,8 +773,8 @@ static unsigned connections_max(void)
     return CONNECTIONS_MAX;
 }
 
-struct http *http_start(struct web *web, const struct gate *gate, int listening,
-                        char why[512])
+struct http *http_start(struct web *web, struct site *site, const struct gate *gate,
+                        int listening, char why[512])
 {
     mhd = microhttpd_load(why);
     struct http *http = mhd ? calloc(1, sizeof *http) : NULL;
@@ -698,6 +783,7 @@ struct http *http_start(struct web *web, const struct gate *gate, int listening,
     if (!http)
         return NULL;
     http->web = web;
+    http->site = site;
     http->gate = gate;
     http->gone = epoll_create1(EPOLL_CLOEXEC);
     http->most = connections_max();
@@ -742,7 +828,8 @@ size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
     }
     if (mhd->get_timeout(http->daemon, &ms) == MHD_YES && now + (int64_t)ms < until)
         until = now + (int64_t)ms;
-    if ((http->connections || http->web->streams || http->web->sessions) &&
+    if ((http->connections ||
+         (http->web && (http->web->streams || http->web->sessions))) &&
         http->swept_ms + SWEEP_MS < until)
         until = http->swept_ms + SWEEP_MS;
     if (until < *until_ms)
@@ -789,7 +876,8 @@ bool http_turn(struct http *http, const struct pollfd *fds, size_t n)
     http->swept_ms = now;
     connections_cut_off(http->connections, now);
     keep_alive(http, now);
-    web_sweep(http->web, now);
+    if (http->web)
+        web_sweep(http->web, now);
     return true;
 }
 

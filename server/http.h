@@ -25,6 +25,8 @@ struct ask {
 struct response {
     unsigned status;
     const char *type, *session, *allow; /* headers, or NULL; as long as the session */
+    const char *cookie;                 /* likewise */
+    bool fixed;                         /* it may be kept */
     struct buf body;                    /* the reader of `response` frees it */
     struct stream *stream;              /* instead of a body */
 };
@@ -36,9 +38,12 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 
 struct http;
 
-/* Takes the listening socket. NULL: it could not be started. */
-struct http *http_start(struct web *web, const struct gate *gate, int listening,
-                        char why[512]);
+struct site;
+
+/* Takes the listening socket. Of `web` and `site` one is not NULL: what is served. NULL:
+ * it could not be started. */
+struct http *http_start(struct web *web, struct site *site, const struct gate *gate,
+                        int listening, char why[512]);
 size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms);
 /* With the same descriptors, after poll. False: it failed. */
 bool http_turn(struct http *http, const struct pollfd *fds, size_t n);

@@ -5,6 +5,7 @@
 #include "server/http.h"
 #include "server/listen.h"
 #include "server/server.h"
+#include "server/site.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -83,7 +84,7 @@ static enum serve_end serve_at(const struct serve_options *options,
     server_init(&server, options);
     server.calls.shared = true;
     web_init(&web, &server);
-    http = http_start(&web, &gate, place->fd, why);
+    http = http_start(&web, NULL, &gate, place->fd, why);
     if (!http)
         return SERVE_SYSTEM;
     options->listening(options, place->url);
@@ -113,6 +114,50 @@ enum serve_end serve_http(const struct serve_options *options, char why[512])
     if (!token)
         close(place.fd);
     free(token);
+    return end;
+}
+
+/* ---- Pages ---- */
+
+static enum serve_end run_site(struct site *site, struct http *http)
+{
+    int64_t idle_ms = site->options->idle_ms;
+    site->used_ms = clock_ms();
+    while (!stop_wanted() && !site->failed) {
+        struct pollfd fds[HTTP_FDS];
+        int64_t until = idle_ms > 0 ? site->used_ms + idle_ms : INT64_MAX;
+        size_t n = http_poll(http, fds, &until);
+        if (!stop_poll(fds, n, until) || !http_turn(http, fds, n))
+            return SERVE_SYSTEM;
+        if (idle_ms > 0 && clock_ms() - site->used_ms >= idle_ms)
+            return SERVE_DONE;
+    }
+    return site->failed ? SERVE_SYSTEM : SERVE_DONE;
+}
+
+enum serve_end serve_site(const struct site_options *options, char why[512])
+{
+    struct place place;
+    struct site site = {.options = options};
+    struct http *http;
+    enum serve_end end;
+    char url[200];
+    stop_catch();
+    if (!listen_at(&place, options->listen, options->remote, why))
+        return SERVE_SYSTEM;
+    struct gate gate = {"", options->hosts, place.port, place.loopback};
+    site.url = place.url;
+    snprintf(site.cookie, sizeof site.cookie, "cairn-%u", place.port);
+    http = http_start(NULL, &site, &gate, place.fd, why);
+    if (!http)
+        return SERVE_SYSTEM;
+    site.failed = !site_new_token(&site);
+    snprintf(url, sizeof url, "%s/open/%s", place.url, site.token);
+    if (!site.failed)
+        options->address(options->context, url, true);
+    end = run_site(&site, http);
+    snprintf(why, 512, "the server has ended: no memory, or the network failed");
+    http_stop(http);
     return end;
 }
 

@@ -6,19 +6,18 @@
 #include "cli/format.h"
 #include "web/charts.h"
 #include "web/html.h"
+#include "web/page_view.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-extern const char page_css[] __attribute__((visibility("hidden")));
 
 enum {
     TAIL_LINES = 20,
     TAIL_BYTES = 4 << 10,   /* of one log */
     LOGS_BYTES = 400 << 10, /* of all together */
     OPEN_DETAILS = 5,       /* that are open at once */
+    SERVED_LOGS = 20,       /* tasks with the end of their log in a served page */
     URGENT_ROWS = 500,      /* in a table of groups */
     TEXT_SHOWN = 400,       /* bytes of a message or a value */
     GROUPS_SHOWN = 2000,
@@ -67,6 +66,15 @@ static void put_time_fact(struct page *page, const char *name, int64_t time_ns)
     put(page, "</dd>");
 }
 
+static void put_run_link(struct page *page, uint64_t run)
+{
+    if (page->options->style)
+        buf_format(page->out, "<a href=\"/runs/%" PRIu64 "\">run %" PRIu64 "</a>", run,
+                   run);
+    else
+        buf_format(page->out, "run %" PRIu64, run);
+}
+
 static void put_facts(struct page *page)
 {
     const struct cairn_run_info *run = &page->view.run;
@@ -87,14 +95,16 @@ static void put_facts(struct page *page)
         put_fact(page, "Owner", text);
     }
     if (run->from_run != 0) {
-        snprintf(text, sizeof text, "run %" PRIu64 ", checkpoint %" PRIu64,
-                 run->from_run, run->from_seq);
-        put_fact(page, "Forked from", text);
+        put(page, "<dt>Forked from</dt><dd>");
+        put_run_link(page, run->from_run);
+        buf_format(page->out, ", checkpoint %" PRIu64 "</dd>", run->from_seq);
     }
     if (run->parent_run != 0) {
-        snprintf(text, sizeof text, "task %.256s of run %" PRIu64, run->parent_task,
-                 run->parent_run);
-        put_fact(page, "Begun by", text);
+        put(page, "<dt>Begun by</dt><dd>task ");
+        html_text(page->out, run->parent_task);
+        put(page, " of ");
+        put_run_link(page, run->parent_run);
+        put(page, "</dd>");
     }
     if (run->damaged > 0) {
         snprintf(text, sizeof text, "%u damaged checkpoints were skipped",
@@ -105,26 +115,6 @@ static void put_facts(struct page *page)
 }
 
 /* ---- What somebody is to do ---- */
-
-static void put_command(struct page *page, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void put_command(struct page *page, const char *format, ...)
-{
-    char *text = NULL;
-    va_list list;
-    va_start(list, format);
-    int n = vasprintf(&text, format, list);
-    va_end(list);
-    if (n < 0) {
-        page->out->failed = true;
-        return;
-    }
-    put(page, "<code>");
-    html_text(page->out, text);
-    html_text(page->out, page->options->hint);
-    put(page, "</code>");
-    free(text);
-}
 
 static void put_waiting(struct page *page, const struct view_waiting *waiting)
 {
@@ -140,13 +130,14 @@ static void put_waiting(struct page *page, const struct view_waiting *waiting)
             html_start(page->out, waiting->text, TEXT_SHOWN);
         }
         put(page, " ");
-        put_command(page, "cairn complete %" PRIu64 " %s", page->view.run.run,
-                    word ? word : "TASK");
+        put_command(page->out, page->options, "cairn complete %" PRIu64 " %s",
+                    page->view.run.run, word ? word : "TASK");
     } else if (waiting->check) {
         put(page, "</b> is unknown: its check decides");
     } else {
         put(page, "</b> is unknown, and must not run twice: decide by ");
-        put_command(page, "cairn resolve %" PRIu64 " %s done|failed|rerun",
+        put_command(page->out, page->options,
+                    "cairn resolve %" PRIu64 " %s done|failed|rerun",
                     page->view.run.run, word ? word : "TASK");
     }
     put(page, "</li>");
@@ -169,7 +160,7 @@ static void put_next_steps(struct page *page)
         buf_format(page->out, "<li>and %zu more</li>", view->more_waiting);
     if (resume) {
         put(page, "<li>continue with ");
-        put_command(page, "cairn resume %" PRIu64, run->run);
+        put_command(page->out, page->options, "cairn resume %" PRIu64, run->run);
         put(page, "</li>");
     }
     put(page, "</ul></section>");
@@ -233,6 +224,15 @@ static void put_lines(struct page *page, const char *text, size_t n)
     free(line);
 }
 
+/* The page of its whole log. */
+static void put_log_link(struct page *page, const struct view_task *task,
+                         const char *words)
+{
+    buf_format(page->out, "<a href=\"/runs/%" PRIu64 "/log?task=", page->view.run.run);
+    html_address(page->out, task->info.id);
+    buf_format(page->out, "\">%s</a>", words);
+}
+
 static void put_log(struct page *page, const struct view_task *task, int stream)
 {
     struct tail *tail = calloc(1, sizeof *tail);
@@ -259,8 +259,8 @@ static void put_log(struct page *page, const struct view_task *task, int stream)
             buf_format(page->out, "<p class=\"note\">The end of %s%s: ",
                        format_bytes(size, tail->bytes),
                        stream == 2 ? " of stderr" : "");
-            put_command(page, "cairn log %s --run %" PRIu64, word ? word : "TASK",
-                        page->view.run.run);
+            put_command(page->out, page->options, "cairn log %s --run %" PRIu64,
+                        word ? word : "TASK", page->view.run.run);
             put(page, "</p>");
         } else if (stream == 2) {
             put(page, "<p class=\"note\">stderr:</p>");
@@ -345,12 +345,18 @@ static void put_details(struct page *page, uint32_t i)
     page->out = &body;
     put_about(page, task);
     put_values(page, i);
-    if (task->info.attempt > 0 && page->log_bytes < LOGS_BYTES) {
+    if (task->info.attempt > 0 && page->log_bytes < LOGS_BYTES &&
+        (!page->options->style || (is_urgent(task) && page->urgent <= SERVED_LOGS))) {
         (void)cairn_attempts(page->store, page->view.run.run, task->info.id,
                              note_merged, &merged, &none);
         put_log(page, task, 1);
         if (!merged)
             put_log(page, task, 2);
+        if (page->options->style) {
+            put(page, "<p>");
+            put_log_link(page, task, "the whole log");
+            put(page, "</p>");
+        }
     }
     page->out = out;
     out->failed |= body.failed;
@@ -422,6 +428,10 @@ static void put_row(struct page *page, uint32_t i, bool first_of_group)
     }
     if (info->failed_undo > 0)
         put(page, " its undo failed");
+    if (page->options->style && info->attempt > 0) {
+        put(page, " ");
+        put_log_link(page, task, "log");
+    }
     put(page, "</td></tr>");
 }
 
@@ -518,25 +528,8 @@ static void put_table(struct page *page)
 static void put_title(struct page *page)
 {
     const struct cairn_run_info *run = &page->view.run;
-    buf_format(page->out, "<title>%s: run %" PRIu64 " of ", run_state_text(run),
-               run->run);
+    buf_format(page->out, "%s: run %" PRIu64 " of ", run_state_text(run), run->run);
     html_text(page->out, run->workflow);
-    put(page, "</title>");
-}
-
-/* Nothing is loaded: even if a text got through as a tag, nothing would happen. */
-static void put_head(struct page *page)
-{
-    put(page,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-        "'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-        "<meta name=\"referrer\" content=\"no-referrer\">");
-    put_title(page);
-    put(page, "<style>");
-    put(page, page_css);
-    put(page, "</style></head>");
 }
 
 static void put_header(struct page *page)
@@ -575,7 +568,6 @@ static void put_pictures(struct page *page)
 static void put_body(struct page *page)
 {
     const struct page_view *view = &page->view;
-    put(page, "<body><main>");
     put_header(page);
     put_facts(page);
     put_next_steps(page);
@@ -600,15 +592,10 @@ static void put_body(struct page *page)
         buf_str(page->out, buf_view(&page->details));
         put(page, "</section>");
     }
-    put(page, "</main><footer>cairn ");
-    html_text(page->out, page->options->version);
-    put(page, ", as of ");
-    html_time(page->out, view->now_ns);
-    put(page, "</footer></body></html>\n");
 }
 
-int run_report(struct buf *out, struct cairn_store *store, uint64_t run,
-               const struct page_options *options, struct cairn_error *error)
+int run_page(struct buf *out, struct cairn_store *store, uint64_t run,
+             const struct page_options *options, struct cairn_error *error)
 {
     struct page page = {.out = out, .store = store, .options = options, .error = error};
     int rc = page_view_read(&page.view, store, run, error);
@@ -618,8 +605,11 @@ int run_report(struct buf *out, struct cairn_store *store, uint64_t run,
             rc = error_nomem(error);
     }
     if (rc == 0) {
-        put_head(&page);
+        frame_begin(out, options);
+        put_title(&page);
+        frame_body(out, options);
         put_body(&page);
+        frame_end(out, options, page.view.now_ns);
         rc = buf_check(out, error);
     }
     free(page.detailed);

@@ -4,20 +4,10 @@
 #ifndef WEB_RUN_PAGE_H
 #define WEB_RUN_PAGE_H
 
-#include "web/page_view.h"
-
-struct page_options {
-    const char *version; /* of cairn */
-    /* " --store DIR" or "", behind commands */
-    const char *hint;
-    /* A text that was never stored, such as a command of the file, without secrets;
-     * heap, or NULL: it is left out. */
-    char *(*masked)(void *context, const char *text);
-    void *masked_context;
-};
+#include "web/frame.h"
 
 /* Appends the whole page. A code of the library. */
-int run_report(struct buf *out, struct cairn_store *store, uint64_t run,
-               const struct page_options *options, struct cairn_error *error);
+int run_page(struct buf *out, struct cairn_store *store, uint64_t run,
+             const struct page_options *options, struct cairn_error *error);
 
 #endif

@@ -48,6 +48,18 @@ int command_checkpoint_head(struct settings *settings);
 int command_checkpoint_delete(struct settings *settings);
 int command_checkpoint_prune(struct settings *settings);
 int command_mcp(struct settings *settings);
+int command_web(struct settings *settings);
+
+/* Those of --allow-host. */
+enum { HOSTS_MAX = 16 };
+struct host_names {
+    char *text; /* heap, in which they lie */
+    const char *names[HOSTS_MAX + 1];
+};
+
+/* Returns an exit status; released in any case. */
+int host_names_read(const struct settings *settings, struct host_names *hosts);
+void host_names_release(struct host_names *hosts);
 int command_help(struct settings *settings);
 int command_version(struct settings *settings);
 

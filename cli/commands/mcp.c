@@ -105,19 +105,17 @@ static int token_in_store(struct settings *settings, char **out)
                                  "out of memory");
 }
 
-/* "a,b" in pieces: `names` has room for HOSTS_MAX and NULL. They lie in `*text`. */
-#define HOSTS_MAX 16
-static int take_hosts(const struct settings *settings, char **text, const char **names)
+int host_names_read(const struct settings *settings, struct host_names *hosts)
 {
     size_t n = 0;
     char *at;
     if (!settings->given[OPT_ALLOW_HOST])
         return 0;
-    *text = strdup(settings->text[OPT_ALLOW_HOST]);
-    if (!*text)
+    hosts->text = strdup(settings->text[OPT_ALLOW_HOST]);
+    if (!hosts->text)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "out of memory");
-    for (at = *text; at; n++) {
+    for (at = hosts->text; at; n++) {
         char *comma = strchr(at, ',');
         size_t length = comma ? (size_t)(comma - at) : strlen(at);
         if (n == HOSTS_MAX || length == 0 || strcspn(at, ":/ ") < length)
@@ -125,13 +123,18 @@ static int take_hosts(const struct settings *settings, char **text, const char *
                                 "--allow-host takes up to %d names without ports, "
                                 "separated by commas",
                                 HOSTS_MAX);
-        names[n] = at;
+        hosts->names[n] = at;
         at = comma ? comma + 1 : NULL;
         if (comma)
             *comma = '\0';
     }
-    names[n] = NULL;
     return 0;
+}
+
+void host_names_release(struct host_names *hosts)
+{
+    free(hosts->text);
+    *hosts = (struct host_names){0};
 }
 
 static void say_listening(const struct serve_options *options, const char *url)
@@ -145,12 +148,12 @@ static void say_listening(const struct serve_options *options, const char *url)
 
 static int serve_clients(struct settings *settings, struct serve_options *options)
 {
-    const char *names[HOSTS_MAX + 1] = {NULL};
-    char *hosts = NULL, *token = NULL, why[512];
-    int status = take_hosts(settings, &hosts, names);
+    struct host_names hosts = {0};
+    char *token = NULL, why[512];
+    int status = host_names_read(settings, &hosts);
     options->listen = settings->text[OPT_LISTEN];
     options->remote = settings->given[OPT_ALLOW_REMOTE];
-    options->hosts = names;
+    options->hosts = hosts.names;
     options->listening = say_listening;
     if (status == 0 && !serve_may_listen(options, why))
         status = report_usage(settings->command, "%s", why);
@@ -163,7 +166,7 @@ static int serve_clients(struct settings *settings, struct serve_options *option
         status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
     options->hosts = NULL;
     options->token_file = NULL;
-    free(hosts);
+    host_names_release(&hosts);
     free(token);
     return status;
 }

@@ -66,7 +66,7 @@ int report_page(struct settings *settings)
                                        .hint = run_hint(settings, &run),
                                        .masked = mask,
                                        .masked_context = store};
-        if (run_report(&page, store, run.run, &options, &error) != 0)
+        if (run_page(&page, store, run.run, &options, &error) != 0)
             status = report_error(&error);
     }
     if (status == 0)

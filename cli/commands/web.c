@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn web: the pages of a store (web/), served to a browser (server/site.h). */
+#include "cli/commands/commands.h"
+#include "cli/exit_status.h"
+#include "cli/open.h"
+#include "cli/report.h"
+#include "cli/suggest.h"
+#include "cli/ui.h"
+#include "server/site.h"
+#include "web/pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+struct serving {
+    struct settings *settings;
+    struct cairn_store *store; /* NULL: it could not be opened again */
+    struct page_options pages;
+    char style[40];
+    pid_t browser; /* 0: none was opened */
+};
+
+/* ---- The browser ---- */
+
+static void open_browser(struct serving *serving, const char *url)
+{
+    const char *program = getenv("BROWSER");
+    char *argv[] = {strdup(program && program[0] ? program : "xdg-open"), strdup(url),
+                    NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int failed;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setpgroup(&attributes, 0); /* Ctrl-C ends us, and no browser */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    failed = argv[0] && argv[1] ? posix_spawnp(&serving->browser, argv[0], &actions,
+                                               &attributes, argv, environ)
+                                : ENOMEM;
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (failed != 0) {
+        serving->browser = 0;
+        ui_warn("no browser was opened: %s: %s", argv[0] ? argv[0] : "",
+                strerror(failed));
+    }
+    free(argv[0]);
+    free(argv[1]);
+}
+
+/* ---- Serving ---- */
+
+static void say_address(void *context, const char *url, bool first)
+{
+    struct serving *serving = context;
+    const struct settings *settings = serving->settings;
+    if (!first) {
+        say("cairn: a browser has opened it; for another one: %s", url);
+        return;
+    }
+    printf("%s\n", url);
+    fflush(stdout);
+    say("cairn: the address opens one browser, once; Ctrl-C ends this");
+    if (settings->given[OPT_ALLOW_REMOTE])
+        say("cairn: warning: other machines can connect, and nothing is encrypted");
+    if (settings->given[OPT_OPEN])
+        open_browser(serving, url);
+}
+
+/* A store that was replaced (by a repair) or removed is opened again by its path. */
+static int current_store(struct serving *serving, struct cairn_error *error)
+{
+    struct cairn_store_options options = {.read_only = true,
+                                          .key_file = key_path(serving->settings)};
+    struct cairn_store *again = NULL;
+    if (cairn_store_is_current(serving->store))
+        return 0;
+    options.path = cairn_store_path(serving->store);
+    int rc = cairn_store_open(&again, &options, error);
+    if (rc == 0) {
+        cairn_store_close(serving->store);
+        serving->store = again;
+        serving->pages.masked_context = again;
+    }
+    return rc;
+}
+
+static char *mask(void *store, const char *text)
+{
+    struct cairn_error none = {0};
+    char *masked = NULL;
+    return cairn_masked(store, text, &masked, &none) == 0 ? masked : NULL;
+}
+
+static void answer_page(void *context, const struct site_ask *ask,
+                        struct site_answer *answer)
+{
+    struct serving *serving = context;
+    struct page_ask page_ask = {ask->path, ask->request, ask->query};
+    struct page_answer page = {.status = 200};
+    struct cairn_error error = {0};
+    if (serving->browser > 0 && waitpid(serving->browser, NULL, WNOHANG) != 0)
+        serving->browser = 0;
+    if (current_store(serving, &error) != 0)
+        pages_problem(&serving->pages, 500, error.text, &page);
+    else
+        pages_answer(serving->store, &serving->pages, &page_ask, &page);
+    *answer = (struct site_answer){page.status, page.type, page.fixed, page.body};
+}
+
+int command_web(struct settings *settings)
+{
+    struct serving serving = {.settings = settings};
+    struct host_names hosts = {0};
+    struct site_options options = {.listen = settings->given[OPT_WEB_LISTEN]
+                                                 ? settings->text[OPT_WEB_LISTEN]
+                                                 : "127.0.0.1:0",
+                                   .remote = settings->given[OPT_ALLOW_REMOTE],
+                                   .hosts = hosts.names,
+                                   .idle_ms = (int64_t)settings->number[OPT_IDLE],
+                                   .context = &serving,
+                                   .answer = answer_page,
+                                   .address = say_address};
+    char why[512];
+    int status = ui_json() ? report_usage(settings->command, "there is no --json: "
+                                                             "pages are for people")
+                           : host_names_read(settings, &hosts);
+    if (status == 0 && !site_may_listen(&options, why))
+        status = report_usage(settings->command, "%s", why);
+    if (status == 0)
+        status = store_for_reading(settings, &serving.store);
+    if (status == 0) {
+        style_address(serving.style);
+        serving.pages = (struct page_options){.version = cairn_version(),
+                                              .hint = store_hint(settings),
+                                              .masked = mask,
+                                              .masked_context = serving.store,
+                                              .style = serving.style};
+        if (serve_site(&options, why) != SERVE_DONE)
+            status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
+    }
+    cairn_store_close(serving.store);
+    host_names_release(&hosts);
+    return status;
+}

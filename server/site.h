@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages for browsers, over the same HTTP as `cairn mcp --listen`: GET only, from this
+ * machine only unless told otherwise. What the pages are is not known here.
+ *
+ * Who comes first shows the token of the address that was printed, which counts once,
+ * and gets a cookie for all that follows; then there is a new address. */
+#ifndef SERVER_SITE_H
+#define SERVER_SITE_H
+
+#include "server/serve.h"
+
+#define SITE_SECRET 65 /* 256 bits in hexadecimal digits, and a NUL */
+
+struct site_ask {
+    const char *path; /* without a % */
+    void *request;
+    /* A value of the query as it was sent, with its percent signs; NULL: not there. */
+    const char *(*query)(void *request, const char *name);
+};
+
+struct site_answer {
+    unsigned status;
+    const char *type;
+    bool fixed;      /* what stands at this address never changes */
+    struct buf body; /* freed by the reader */
+};
+
+struct site_options {
+    const char *listen;
+    const char *const *hosts; /* as in serve_options */
+    bool remote;
+    int64_t idle_ms; /* ends when nothing was asked for so long; 0: never */
+    void *context;
+    /* `answer` begins with nothing but the status 200. */
+    void (*answer)(void *context, const struct site_ask *ask,
+                   struct site_answer *answer);
+    /* When clients can come, and after each address that was used. */
+    void (*address)(void *context, const char *url, bool first);
+};
+
+/* Whether it may listen there, before anything is done; else `why` says why not. */
+bool site_may_listen(const struct site_options *options, char why[512]);
+/* Serves until a signal asks for the end, or nobody comes. What is not SERVE_DONE has
+ * its reason in `why`. */
+enum serve_end serve_site(const struct site_options *options, char why[512]);
+
+struct site {
+    const struct site_options *options;
+    const char *url;
+    char token[SITE_SECRET], secret[SITE_SECRET];
+    char cookie[32]; /* its name, which has the port in it: cookies ignore ports */
+    int64_t used_ms;
+    bool failed; /* no random numbers */
+};
+
+/* False: there are no random numbers. */
+bool site_new_token(struct site *site);
+/* "cairn-8080=..." of a header with many cookies. */
+bool site_has_cookie(const struct site *site, const char *header);
+/* Whether the path is the address that counts now; then it counts no more. */
+bool site_open(struct site *site, const char *path);
+
+#endif

@@ -1,0 +1,52 @@
+# shellcheck shell=sh
+# Pages of web/, held against what they may have; sourced behind tap.sh. And what somebody
+# wrote to be seen by a browser as something else.
+
+# Every tag of the page as a line "name attribute=value ...", and what is not closed.
+tags() {
+    awk 'BEGIN { RS = "<" } NR > 1 {
+        end = index($0, ">"); tag = substr($0, 1, end - 1)
+        if (end == 0) { print "UNCLOSED " $0; next }
+        if (style && tag != "/style") next
+        name = tag; sub(/[ \t\n].*/, "", name); style = name == "style"
+        print tag
+        if (name ~ /^\//) { if (open[depth--] != substr(name, 2)) print "MISPLACED " tag }
+        else if (name !~ /^(!doctype|meta|link)$/ && tag !~ /\/$/) open[++depth] = name
+    } END { if (depth) print "LEFT OPEN " open[depth] }' "$1"
+}
+known='!doctype|nav|link|html|head|meta|title|style|body|main|header|h1|h2|small|p|dl|dt|dd|time|section|ul|li|b|i|code|span|div|svg|g|a|path|rect|circle|line|text|table|thead|tbody|tr|th|td|pre|details|summary|footer'
+shapes='class|rel|aria-current|id|href|width|height|viewBox|preserveAspectRatio|x|y|x1|x2|y2|dx|rx|cx|cy|r|d|tabindex|role|aria-label|aria-hidden|scope|colspan|open|datetime|lang|charset|name|content|http-equiv|html'
+# inert FILE [ERE]: only these tags and attributes; addresses within the page, which are
+# there, and those that fit the ERE.
+inert() {
+    tags "$1" >tags
+    ! grep -E '^(UNCLOSED|MISPLACED|LEFT OPEN)' tags &&
+        ! grep -vE "^/?($known)([ /]|\$)" tags &&
+        ! sed -E 's/^[^ ]* ?//; s/="[^"]*"//g' tags | sed 's:[ /]:\n:g' |
+            grep -vE "^($shapes)?\$" &&
+        ! grep -oE 'href="[^"]*"' tags | grep -vE "^href=\"(#|${2-none:})" &&
+        grep -oE 'href="#[^"]*"' tags | sed 's/href="#//; s/"//' | sort -u >addresses &&
+        grep -oE ' id="[^"]*"' tags | sed 's/ id="//; s/"//' | sort >ids &&
+        [ -z "$(uniq -d ids)" ] && [ -z "$(comm -23 addresses ids)" ] &&
+        ! LC_ALL=C grep -nP '[\x00-\x08\x0b-\x1f\x7f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]' "$1"
+}
+
+# A text a line; the last one is not UTF-8.
+plant() {
+    cat <<'END'
+<script>alert(1)</script>
+</style><script>alert(1)</script>
+</title><script>alert(1)</script>
+</pre></div></details><b onclick=alert(1)>
+"><img src=x onerror=alert(1)>
+'><svg/onload=alert(1)>
+" onmouseover="alert(1)
+javascript:alert(1)
+<!-- --><![CDATA[<a href=javascript:alert(1)>x</a>]]>
+&lt;script&gt;alert(1)&#60;/script&#62;&#x3c;b&#x3e;
+<style>@import 'http://example.com/'</style><base href=//example.com>
+<meta http-equiv=refresh content=0;url=http://example.com>
+<iframe srcdoc='<script>alert(1)</script>'></iframe><math><mtext></mtext>
+END
+    printf 'rtl \342\200\256 \342\201\246 zero \342\200\213 line \342\200\250 esc \033[31m\033]0;x\007 c1 \302\205 bad \377 <\300\274b>\n'
+}

@@ -1,0 +1,229 @@
+# cairn web: who may come in, by which address, and what the pages have.
+. "$TESTS/cli/tap.sh"
+. "$TESTS/cli/page.sh"
+unset CAIRN_SESSION
+
+serve() { # OPTION...
+    : >url
+    cairn web "$@" >url 2>web.err &
+    server=$!
+    ok 'it says where it is' wait_for 10 test -s url
+    opened=$(cat url)
+    port=${opened#http://127.0.0.1:}
+    port=${port%%/*}
+    opened=/open/${opened##*/open/}
+}
+stop() {
+    kill "$server"
+    wait "$server"
+    status=$?
+}
+newest() { sed -n 's/.*for another one: .*\(\/open\/[0-9a-f]*\)$/\1/p' web.err | tail -n 1; }
+# ask METHOD PATH [HEADER...]: with the cookie, unless a header of that name is given;
+# `Name:` alone leaves it out. Files answer and body, $code.
+build() {
+    request="$1 $2 HTTP/1.1"
+    shift 2
+    {
+        printf '%s\r\n' "$request"
+        for usual in "Host: 127.0.0.1:$port" "Cookie: $cookie" 'Connection: close'; do
+            case "
+$*" in *"${usual%%:*}:"*) ;; *) printf '%s\r\n' "$usual" ;; esac
+        done
+        for header; do
+            case $header in *:) ;; *) printf '%s\r\n' "$header" ;; esac
+        done
+        printf '\r\n'
+    } >request
+}
+ask() {
+    build "$@"
+    "$BUILD/tests/tools/http" "$port" <request >answer
+    code=$(sed -n '1s/^HTTP.1.1 \([0-9]*\).*/\1/p' answer)
+    sed '1,/^.$/d' answer >body
+}
+page() { # CODE PATH NAME: asks, and holds the page against what it may have
+    ask GET "$2"
+    is "$code" "$1" "$3"
+    ok "$3: whole and inert" inert body '/(runs/[1-9][0-9]*(/log[?]task=[A-Za-z0-9_.~%-]*(&amp;[a-z]+=[0-9]+)*)?|[?](offset|workflow)=[A-Za-z0-9_.~%&;=-]*|page-[0-9a-f]{16}[.]css)?"'
+}
+has() { ok "${2-it has: $1}" grep -qF -e "$1" body; }
+
+exits 10 cairn web
+exits 2 cairn web --json
+exits 2 cairn web --listen 0.0.0.0:0
+says 'would let other machines in'
+exits 2 cairn web --listen nowhere
+exits 2 cairn web --allow-host a:80
+
+plant >planted
+yaml=$(sed '$d' planted | sed "s/'/''/g; s/.*/'&'/" | paste -sd, -)
+cat >cairn.yaml <<END
+name: planted
+on_failure: continue
+params: {p: {default: none}}
+tasks:
+  long: {run: 'seq 1 40000'}
+  each: {foreach: {text: [$yaml]}, env: {TEXT: '\${{ text }}'}, run: 'printf "%s\n" "\$TEXT"; cat planted; exit 1'}
+  ask: {external: $(sed -n 7p planted | sed "s/.*/'&'/")}
+END
+run cairn run --no-wait --param "p=$(sed -n 2p planted)"
+run cairn claim 1 ask --holder "$(sed -n 4p planted)"
+run cairn session start "$(sed -n 6p planted)"
+printf 'name: fine\ntasks: {a: {run: "true"}}\n' >fine.yaml
+exits 0 cairn run fine.yaml
+
+# ---- Who may come in ----
+cookie=none=
+serve
+ask GET /
+is "$code" 401 'nobody without the address'
+ok 'which says what to do' grep -q 'open the address that cairn web has printed' body
+ask GET /open/
+is "$code" 401 'not without a token'
+ask GET "/open/$(echo "${opened#/open/}" | tr 0-9a-f 1-9a-f0)"
+is "$code" 401 'nor with another one'
+ask HEAD "$opened"
+is "$code" 401 'a HEAD does not use it up'
+build GET "$opened"
+"$BUILD/tests/tools/http" -n 8 "$port" <request >many
+is "$(grep -c ' 200 ' many)/$(grep -c ' 401 ' many)" 1/7 'the address opens one of eight that come at once'
+opened=$(newest)
+ask GET "$opened"
+is "$code" 200 'the next one is printed'
+ok 'leads to the first page' grep -q 'content="0;url=/"' body
+ok 'by a cookie' grep -qE "^Set-Cookie: cairn-$port=[0-9a-f]{64}; Path=/; HttpOnly; SameSite=Strict.\$" answer
+cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' answer)
+for wrong in "$opened" "${opened}0" "/open/$(newest | cut -c 7-30)"; do
+    ask GET "$wrong"
+    is "$code" 401 'an address counts once, and whole'
+done
+ask GET /
+is "$code" 200 'with the cookie'
+for header in "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" \
+    'X-Content-Type-Options: nosniff' 'Cache-Control: no-store' 'X-Frame-Options: DENY' \
+    'Referrer-Policy: no-referrer' 'Cross-Origin-Resource-Policy: same-origin'; do
+    ok "the header $header" grep -qF "$header" answer
+done
+ok 'nobody else may read it' sh -c '! grep -qi Access-Control answer'
+secret=${cookie#*=}
+n=0
+for wrong in "cairn=$secret" "xcairn-$port=$secret" "cairn-$port=" "cairn-$port=${secret}0" \
+    "cairn-$port=0${secret#?}" "cairn-$port$secret" "cairn-$((port + 1))=$secret" "a=cairn-$port=$secret" \
+    "cairn-$port=\"$secret\"" "CAIRN-$port=$secret"; do
+    ask GET / "Cookie: $wrong"
+    [ "$code" = 401 ] || { n=$((n + 1)) && echo "# $wrong: $code"; }
+done
+is "$n" 0 'no other cookie'
+ask GET / "Cookie: a=b; $cookie; c=d"
+is "$code" 200 'among others'
+for wrong in "Host: evil.example" "Host: evil.example:$port" "Host: 127.0.0.1" "Host: 127.0.0.1.evil.example:$port" \
+    "Host: localhost:$((port + 1))" 'Host:'; do
+    ask GET / "$wrong"
+    case $code in 400 | 403) ;; *) n=$((n + 1)) && echo "# $wrong: $code" ;; esac
+done
+is "$n" 0 'by no other name'
+ask GET / "Host: localhost:$port"
+is "$code" 200 'but by localhost'
+for wrong in http://evil.example "http://127.0.0.1:$((port + 1))" null file:// "https://127.0.0.1:$port"; do
+    ask GET / "Origin: $wrong"
+    [ "$code" = 403 ] || { n=$((n + 1)) && echo "# $wrong: $code"; }
+done
+is "$n" 0 'from no other origin'
+ask GET / "Origin: http://127.0.0.1:$port"
+is "$code" 200 'but from its own'
+for method in POST PUT DELETE OPTIONS PATCH TRACE; do
+    ask $method /
+    [ "$code" = 405 ] || [ "$code" = 501 ] || { n=$((n + 1)) && echo "# $method: $code"; }
+done
+is "$n" 0 'nothing but GET and HEAD'
+ask GET / 'Content-Length: 5'
+is "$code" 400 'no body'
+ask GET / 'Transfer-Encoding: chunked'
+is "$code" 400 'of any kind'
+ask GET / "Cookie: $cookie" "Cookie: $cookie"
+is "$code" 400 'no header twice'
+for wrong in /x /runs /runs/ /runs/0 /runs/01 /runs/1/ /runs/-1 /runs/99999999999999999999 /runs/1/log/x \
+    /../etc/passwd /%2e%2e/etc/passwd //evil.example /page-0000000000000000.css /runs/77 /runs/1/log \
+    '/runs/1/log?task=none' '/runs/1/log?task=%00long' '/runs/1/log?task=%' '/runs/1/log?task=long&attempt=7' /favicon.ico; do
+    ask GET "$wrong"
+    [ "$code" = 404 ] || [ "$code" = 400 ] || { n=$((n + 1)) && echo "# $wrong: $code"; }
+done
+is "$n" 0 'nothing else is there'
+
+# ---- The pages ----
+page 200 / 'the first page'
+has 'ask is claimed by ' 'what needs somebody'
+has '<a href="/runs/2">run 2</a>'
+has '2 runs'
+ask GET "$(grep -o '/page-[0-9a-f]*.css' body | head -n 1)"
+is "$code" 200 'the style'
+ok 'may be kept' grep -q 'Cache-Control: private, max-age=31536000, immutable' answer
+ok 'is one' grep -q 'Content-Type: text/css' answer
+page 200 '/?workflow=fine' 'the runs of one workflow'
+has '1 run of fine'
+page 404 '/?workflow=%3Cscript%3Ealert(1)%3C/script%3E&offset=1' 'of one that is not there'
+page 200 /runs/1 'a run'
+has 'class="run waiting">waiting, '
+has '/runs/1/log?task=long'
+page 200 /runs/2 'another run'
+page 404 /runs/3 'one that is not there'
+page 200 '/runs/1/log?task=long' 'the end of a log'
+is "$(grep -cx 40000 body)$(grep -cx 1 body)" 10 'its last lines'
+is "$(wc -l <body | awk '{ print $1 < 12000 }')" 1 'not all of them'
+page 200 '/runs/1/log?task=long&from=0' 'its beginning'
+is "$(grep -cx 40000 body)$(grep -cx 100 body)" 01 'and its first lines'
+next=$(grep -o '/runs/1/log?task=long[^"]*from=65536' body | head -n 1 | sed 's/&amp;/\&/g')
+page 200 "$next" 'what follows'
+is "$(sed -n 's/.*bytes \([0-9]*\) to .*/\1/p' body)" 65536 'from where the first part ends'
+page 200 '/runs/1/log?task=long&from=99999999' 'behind its end'
+has 'There is nothing here.'
+first=$(sed -n 1p planted)
+id=$(cairn status --tasks --all --run 1 2>/dev/null | grep -o 'each\[[^ ]*' | head -n 1)
+page 200 "/runs/1/log?task=$(printf '%s' "$id" | sed 's/%/%25/g; s/\[/%5B/; s/\]/%5D/; s/=/%3D/g')" 'a log with planted texts'
+ok "$first is text" grep -qF '&lt;script&gt;alert(1)&lt;/script&gt;' body
+
+# ---- Many, slow, and the end ----
+build GET /runs/1
+"$BUILD/tests/tools/http" -n 200 "$port" <request >many
+is "$(grep -c '^HTTP/1.1 200' many)" 200 '200 clients at once'
+build GET / 'Cookie:'
+"$BUILD/tests/tools/http" -n 200 "$port" <request >many
+is "$(grep -c '^HTTP/1.1 401' many)" 200 'and 200 strangers'
+head -c 20 request >half
+"$BUILD/tests/tools/http" -t 2 -n 200 "$port" <half >many &
+strangers=$!
+"$BUILD/tests/tools/http" -t 2 -r 100 "$port" <request >/dev/null &
+slow=$!
+ask GET /
+is "$code" 200 'beside 200 that say half of something, and one that does not read'
+wait $strangers $slow
+printf 'GET / HTTP/1.1\r\nHost: a\r\nCookie: %s\r\n\r\n' "$(head -c 60000 /dev/zero | tr '\0' a)" >request
+"$BUILD/tests/tools/http" "$port" <request >answer
+ok 'headers have a bound' grep -qE '^HTTP/1.1 4' answer
+mv .cairn away
+ask GET /
+is "$code" 500 'the store is gone'
+mv away .cairn
+ask GET /
+is "$code" 200 'and is back'
+before=$(cairn events 1 | wc -l)
+stop
+is "$status" 0 'SIGTERM ends it in order'
+is "$(cairn events 1 | wc -l)" "$before" 'nothing was written'
+
+serve --idle 1s
+wait "$server"
+is "$?" 0 'nobody came: it ends'
+serve --allow-host proxy.example
+cookie=$(build GET "$opened" && "$BUILD/tests/tools/http" "$port" <request | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
+ask GET / 'Host: proxy.example'
+is "$code" 200 'by the name that --allow-host gives'
+stop
+printf '#!/bin/sh\nprintf "%%s" "$1" >browsed\n' >browser
+chmod +x browser
+BROWSER=$PWD/browser serve --open
+ok 'the browser is started' wait_for 10 test -s browsed
+is "$(cat browsed)" "$(cat url)" 'with the address'
+stop
+done_testing

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+#include "web/pages.h"
+
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "web/charts.h"
+#include "web/html.h"
+#include "web/run_page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    RUNS_SHOWN = 50,
+    SESSIONS_SHOWN = 10,
+    UNFINISHED_SHOWN = 20,
+    LOG_PART = 64 << 10, /* bytes of a log on one page */
+    TEXT_SHOWN = 300,
+};
+
+struct place {
+    struct buf *out;
+    struct cairn_store *store;
+    const struct page_options *options;
+    const struct page_ask *ask;
+    struct cairn_error *error;
+};
+
+/* ---- Queries ---- */
+
+static int hex_of(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* What a value of the query stands for; heap. NULL: it is not there, or is no text. */
+static char *query_text(const struct page_ask *ask, const char *name)
+{
+    const char *at = ask->query(ask->request, name);
+    char *text = at ? malloc(strlen(at) + 1) : NULL, *to = text;
+    while (text && *at) {
+        int high = *at == '%' ? hex_of(at[1]) : 0;
+        int low = *at == '%' && high >= 0 ? hex_of(at[2]) : 0;
+        if (high < 0 || low < 0 || (*at == '%' && high == 0 && low == 0)) {
+            free(text);
+            return NULL;
+        }
+        *to++ = *at == '%' ? (char)(high * 16 + low) : *at == '+' ? ' ' : *at;
+        at += *at == '%' ? 3 : 1;
+    }
+    if (text)
+        *to = '\0';
+    return text;
+}
+
+/* 0 where there is no number. */
+static uint64_t query_number(const struct page_ask *ask, const char *name)
+{
+    const char *text = ask->query(ask->request, name);
+    size_t n = text ? strspn(text, "0123456789") : 0;
+    return n > 0 && n < 19 && text[n] == '\0' ? strtoull(text, NULL, 10) : 0;
+}
+
+/* ---- The first page ---- */
+
+static void put_run_cells(struct place *place, const struct cairn_run_info *run)
+{
+    char took[FORMAT_MAX];
+    uint32_t waits = run->total - run->completed - run->failed - run->skipped -
+                     run->cancelled - run->undone - run->unknown;
+    const struct {
+        const char *word;
+        uint32_t n;
+    } counts[] = {{"failed", run->failed},      {"unknown", run->unknown},
+                  {"running", run->running},    {"cancelled", run->cancelled},
+                  {"undone", run->undone},      {"skipped", run->skipped},
+                  {"completed", run->completed}};
+    bool any = false;
+    int64_t end = run->ended_ns ? run->ended_ns : run->live ? wall_ns() : 0;
+    buf_format(place->out, "<td><span class=\"state %s\">%s</span></td>",
+               run_state_text(run), run_state_text(run));
+    buf_format(place->out,
+               "<th scope=\"row\"><a href=\"/runs/%" PRIu64 "\">run %" PRIu64
+               "</a></th><td>",
+               run->run, run->run);
+    html_start(place->out, run->workflow, TEXT_SHOWN);
+    if (run->params[0] != '\0') {
+        buf_text(place->out, " <span class=\"note\">");
+        html_start(place->out, run->params, TEXT_SHOWN);
+        buf_text(place->out, "</span>");
+    }
+    buf_text(place->out, "</td><td>");
+    if (end > run->started_ns)
+        buf_text(place->out, format_duration(took, (end - run->started_ns) / 1000000));
+    buf_text(place->out, "</td><td>");
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (counts[i].n > 0) {
+            buf_format(place->out, "%s%u %s", any ? ", " : "", counts[i].n,
+                       counts[i].word);
+            any = true;
+        }
+    if (waits > run->running && waits <= run->total)
+        buf_format(place->out, "%s%u left", any ? ", " : "", waits - run->running);
+    buf_text(place->out, "</td><td>");
+    html_time(place->out, run->started_ns);
+    buf_text(place->out, "</td>");
+}
+
+static int put_run(void *context, const struct cairn_run_info *run)
+{
+    struct place *place = context;
+    buf_text(place->out, "<tr>");
+    put_run_cells(place, run);
+    buf_text(place->out, "</tr>");
+    return 0;
+}
+
+static void table_begin(struct place *place, const char *label)
+{
+    buf_format(place->out,
+               "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
+               "<table class=\"runs\">"
+               "<thead><tr><th>State</th><th>Run</th><th>Workflow</th><th>Took</th>"
+               "<th>Tasks</th><th>Started</th></tr></thead><tbody>",
+               label);
+}
+
+struct unfinished {
+    struct place *place;
+    struct cairn_run_info *runs; /* [n] */
+    size_t n;
+};
+
+static int add_unfinished(void *context, const struct cairn_run_info *run)
+{
+    struct unfinished *unfinished = context;
+    if (unfinished->n == UNFINISHED_SHOWN)
+        return 0;
+    unfinished->runs[unfinished->n++] = *run;
+    return 0;
+}
+
+struct waiting {
+    struct place *place;
+    const struct cairn_run_info *run;
+    size_t n;
+};
+
+static int put_waiting(void *context, const struct cairn_waiting_info *info)
+{
+    struct waiting *waiting = context;
+    struct buf *out = waiting->place->out;
+    if (info->waits_for != CAIRN_WAITS_EXTERNAL &&
+        info->waits_for != CAIRN_WAITS_DECISION)
+        return 0;
+    if (waiting->n++ >= 5)
+        return 0;
+    buf_format(out, "<li><a href=\"/runs/%" PRIu64 "\">run %" PRIu64 "</a>: ",
+               waiting->run->run, waiting->run->run);
+    html_text(out, info->task);
+    buf_text(out, info->waits_for == CAIRN_WAITS_DECISION ? " is unknown: it must be "
+                                                            "decided"
+                  : info->holder                          ? " is claimed by "
+                                                          : " waits for somebody");
+    if (info->holder)
+        html_start(out, info->holder, TEXT_SHOWN);
+    if (info->text) {
+        buf_text(out, ": ");
+        html_start(out, info->text, TEXT_SHOWN);
+    }
+    buf_text(out, "</li>");
+    return 0;
+}
+
+/* What waits for somebody, and of each workflow and params the run that is not done. */
+static int put_unfinished(struct place *place)
+{
+    struct unfinished unfinished = {.place = place};
+    uint64_t total = 0;
+    struct cairn_error none = {0};
+    unfinished.runs = calloc(UNFINISHED_SHOWN, sizeof *unfinished.runs);
+    if (!unfinished.runs)
+        return error_nomem(place->error);
+    int rc = cairn_unfinished(place->store, add_unfinished, &unfinished, &total,
+                              place->error);
+    if (rc == 0 && total > 0) {
+        buf_text(place->out, "<section><h2>What needs somebody</h2><ul>");
+        for (size_t i = 0; i < unfinished.n; i++) {
+            struct waiting waiting = {place, &unfinished.runs[i], 0};
+            (void)cairn_waiting(place->store, unfinished.runs[i].run, put_waiting,
+                                &waiting, &none);
+            if (waiting.n > 5)
+                buf_format(place->out, "<li>and %zu more of run %" PRIu64 "</li>",
+                           waiting.n - 5, unfinished.runs[i].run);
+        }
+        buf_text(place->out, "</ul>");
+        table_begin(place, "runs that are not done");
+        for (size_t i = 0; i < unfinished.n; i++)
+            put_run(place, &unfinished.runs[i]);
+        buf_text(place->out, "</tbody></table></div>");
+        if (total > unfinished.n)
+            buf_format(place->out, "<p class=\"note\">and %" PRIu64 " more</p>",
+                       total - unfinished.n);
+        buf_text(place->out, "</section>");
+    }
+    free(unfinished.runs);
+    return rc;
+}
+
+static void put_page_links(struct place *place, const char *workflow, uint64_t offset,
+                           uint64_t shown, uint64_t total)
+{
+    const uint64_t to[] = {offset > RUNS_SHOWN ? offset - RUNS_SHOWN : 0,
+                           offset + shown};
+    const bool there[] = {offset > 0, offset + shown < total};
+    static const char *const words[] = {"newer runs", "older runs"};
+    buf_text(place->out, "<p>");
+    for (int i = 0; i < 2; i++) {
+        if (!there[i])
+            continue;
+        buf_format(place->out, "<a href=\"/?offset=%" PRIu64, to[i]);
+        if (workflow) {
+            buf_text(place->out, "&amp;workflow=");
+            html_address(place->out, workflow);
+        }
+        buf_format(place->out, "\">%s</a> ", words[i]);
+    }
+    buf_text(place->out, "</p>");
+}
+
+static int put_runs(struct place *place)
+{
+    char *workflow = query_text(place->ask, "workflow");
+    struct cairn_page page = {.limit = RUNS_SHOWN,
+                              .offset = query_number(place->ask, "offset")};
+    uint64_t total = 0;
+    buf_text(place->out, "<section><h2>Runs</h2>");
+    table_begin(place, "runs");
+    int rc =
+        cairn_runs(place->store, workflow, &page, put_run, place, &total, place->error);
+    buf_text(place->out, "</tbody></table></div>");
+    uint64_t left = total > page.offset ? total - page.offset : 0;
+    buf_format(place->out, "<p class=\"note\">%" PRIu64 " run%s", total, plural(total));
+    if (workflow) {
+        buf_text(place->out, " of ");
+        html_text(place->out, workflow);
+    }
+    buf_text(place->out, "</p>");
+    put_page_links(place, workflow, page.offset, left < RUNS_SHOWN ? left : RUNS_SHOWN,
+                   total);
+    buf_text(place->out, "</section>");
+    free(workflow);
+    return rc;
+}
+
+static int put_session(void *context, const struct cairn_session_info *session)
+{
+    struct place *place = context;
+    char spent[FORMAT_MAX];
+    buf_format(place->out, "<tr><td>%s</td><th scope=\"row\">",
+               session->ended_ns  ? "ended"
+               : session->current ? "current"
+                                  : "open");
+    html_text(place->out, session->name);
+    buf_format(place->out,
+               "</th><td>%" PRIu64 " checkpoints, %" PRIu64 " branches</td><td>%s</td>"
+               "<td>%" PRIu64 " items, %" PRIu64 " messages</td><td>",
+               session->checkpoints, session->branches,
+               format_duration(spent, session->spent_ms), session->items,
+               session->messages_stored);
+    html_time(place->out, session->started_ns);
+    buf_text(place->out, "</td></tr>");
+    return 0;
+}
+
+static int put_sessions(struct place *place)
+{
+    struct cairn_page page = {.limit = SESSIONS_SHOWN};
+    struct buf *out = place->out, rows = BUF_INIT;
+    uint64_t total = 0;
+    place->out = &rows;
+    int rc = cairn_session_list(place->store, &page, put_session, place, &total,
+                                place->error);
+    place->out = out;
+    if (rc == 0 && total > 0) {
+        buf_format(out,
+                   "<section><h2>Debugging sessions</h2><p class=\"note\">%" PRIu64
+                   ", the newest first</p><div class=\"wide\" tabindex=\"0\" "
+                   "role=\"region\" aria-label=\"sessions\"><table class=\"runs\">"
+                   "<thead><tr><th>State</th>"
+                   "<th>Session</th><th>History</th><th>Time</th><th>Board</th>"
+                   "<th>Started</th></tr></thead><tbody>",
+                   total);
+        buf_str(out, buf_view(&rows));
+        buf_text(out, "</tbody></table></div></section>");
+    }
+    out->failed |= rows.failed;
+    buf_release(&rows);
+    return rc;
+}
+
+static int put_home(struct place *place)
+{
+    frame_begin(place->out, place->options);
+    buf_text(place->out, "cairn: ");
+    html_text(place->out, cairn_store_path(place->store));
+    frame_body(place->out, place->options);
+    buf_text(place->out, "<header><h1>Runs and sessions</h1><p class=\"note\">");
+    html_text(place->out, cairn_store_path(place->store));
+    buf_text(place->out, "</p></header>");
+    int rc = put_unfinished(place);
+    if (rc == 0)
+        rc = put_runs(place);
+    if (rc == 0)
+        rc = put_sessions(place);
+    frame_end(place->out, place->options, wall_ns());
+    return rc;
+}
+
+/* ---- A part of a log ---- */
+
+struct part {
+    uint64_t from, at; /* of the log as it is kept */
+    bool last, more;   /* last: the end is wanted, whose place is not known before */
+    struct buf bytes;
+};
+
+/* Of the end twice the room is kept, so that each byte is moved once. */
+static int add_bytes(void *context, const char *bytes, size_t n, uint64_t gap_bytes)
+{
+    struct part *part = context;
+    uint64_t skip = part->from > part->at ? part->from - part->at : 0;
+    (void)gap_bytes;
+    if (!part->last && skip >= n) {
+        part->at += n;
+        return 0;
+    }
+    if (part->last && n > LOG_PART) {
+        part->at += n - LOG_PART;
+        bytes += n - LOG_PART;
+        n = LOG_PART;
+    }
+    part->at += n;
+    if (!part->last) {
+        bytes += skip;
+        n -= (size_t)skip;
+    }
+    buf_add(&part->bytes, bytes, n);
+    if (part->bytes.failed)
+        return CAIRN_ENOMEM;
+    if (part->last && part->bytes.size > 2 * LOG_PART) {
+        memmove(part->bytes.data, part->bytes.data + part->bytes.size - LOG_PART,
+                LOG_PART);
+        part->bytes.size = LOG_PART;
+    }
+    part->more = !part->last && part->bytes.size > LOG_PART;
+    return part->more;
+}
+
+/* Exactly what is shown: of the end whole lines, else all up to the part's size. */
+static struct str cut_part(struct part *part)
+{
+    struct str text = buf_view(&part->bytes);
+    if (!part->last) {
+        text.len = text.len > LOG_PART ? LOG_PART : text.len;
+        return text;
+    }
+    size_t skip = text.len > LOG_PART ? text.len - LOG_PART : 0;
+    if (part->at > text.len - skip) {
+        const char *line = memchr(text.ptr + skip, '\n', text.len - skip);
+        if (line && line + 1 < text.ptr + text.len)
+            skip = (size_t)(line + 1 - text.ptr);
+    }
+    part->from = part->at - (text.len - skip);
+    return (struct str){text.ptr + skip, text.len - skip};
+}
+
+static void put_log_lines(struct buf *out, struct str text)
+{
+    char *line = malloc(TERMINAL_TEXT_ROOM(LOG_PART));
+    if (!line) {
+        out->failed = true;
+        return;
+    }
+    buf_text(out, "<pre class=\"log\">");
+    for (size_t at = 0, length; at < text.len; at += length + 1) {
+        const char *end = memchr(text.ptr + at, '\n', text.len - at);
+        length = end ? (size_t)(end - (text.ptr + at)) : text.len - at;
+        html_lines(out, line, terminal_line(line, text.ptr + at, length, false, NULL));
+        buf_byte(out, '\n');
+    }
+    buf_text(out, "</pre>");
+    free(line);
+}
+
+struct log_place {
+    uint64_t run;
+    const char *task;
+    uint32_t attempt, newest;
+    int stream;
+    bool merged, found;
+};
+
+static void put_log_address(struct buf *out, const struct log_place *log,
+                            uint32_t attempt, int stream, const char *from)
+{
+    buf_format(out, "<a href=\"/runs/%" PRIu64 "/log?task=", log->run);
+    html_address(out, log->task);
+    if (attempt > 0)
+        buf_format(out, "&amp;attempt=%u", attempt);
+    if (stream == 2)
+        buf_text(out, "&amp;stream=2");
+    if (from)
+        buf_format(out, "&amp;from=%s", from);
+    buf_text(out, "\">");
+}
+
+struct attempts {
+    struct place *place;
+    struct log_place *log;
+};
+
+static int put_attempt(void *context, const struct cairn_attempt_info *attempt)
+{
+    struct attempts *attempts = context;
+    struct log_place *log = attempts->log;
+    struct buf *out = attempts->place->out;
+    char took[FORMAT_MAX], size[FORMAT_MAX];
+    bool here = attempt->attempt == log->attempt;
+    if (here)
+        log->merged = attempt->merged;
+    log->found |= here;
+    buf_text(out, here ? "<li aria-current=\"true\"><b>" : "<li>");
+    put_log_address(out, log, attempt->attempt, 1, NULL);
+    buf_format(out, "attempt %u</a>%s: %s", attempt->attempt, here ? "</b>" : "",
+               attempt->undo ? "undo, " : "");
+    if (attempt->open)
+        buf_text(out, "not ended");
+    else
+        buf_format(
+            out, "%s, %s", cairn_outcome_name(attempt->outcome),
+            format_duration(took, (attempt->ended_ns - attempt->started_ns) / 1000000));
+    buf_format(out, ", %s",
+               format_bytes(size, attempt->stdout_bytes + attempt->stderr_bytes));
+    if (!attempt->merged && attempt->stderr_bytes > 0) {
+        buf_text(out, ", ");
+        put_log_address(out, log, attempt->attempt, 2, NULL);
+        buf_text(out, "stderr</a>");
+    }
+    if (attempt->text) {
+        buf_text(out, ": ");
+        html_start(out, attempt->text, TEXT_SHOWN);
+    }
+    buf_text(out, "</li>");
+    return 0;
+}
+
+static int find_newest(void *context, const struct cairn_attempt_info *attempt)
+{
+    ((struct log_place *)context)->newest = attempt->attempt;
+    return 0;
+}
+
+static void put_part_links(struct buf *out, const struct log_place *log,
+                           const struct part *part, size_t shown)
+{
+    char number[24];
+    uint64_t before = part->from > LOG_PART ? part->from - LOG_PART : 0;
+    buf_text(out, "<p class=\"parts\">");
+    if (part->from > 0) {
+        put_log_address(out, log, log->attempt, log->stream, "0");
+        buf_text(out, "beginning</a> ");
+        snprintf(number, sizeof number, "%" PRIu64, before);
+        put_log_address(out, log, log->attempt, log->stream, number);
+        buf_text(out, "before</a> ");
+    }
+    buf_format(out, "bytes %" PRIu64 " to %" PRIu64 " ", part->from,
+               part->from + shown);
+    if (part->more) {
+        snprintf(number, sizeof number, "%" PRIu64, part->from + shown);
+        put_log_address(out, log, log->attempt, log->stream, number);
+        buf_text(out, "after</a> ");
+        put_log_address(out, log, log->attempt, log->stream, NULL);
+        buf_text(out, "end</a>");
+    }
+    buf_text(out, "</p>");
+}
+
+static int put_log_part(struct place *place, struct log_place *log)
+{
+    struct part part = {.from = query_number(place->ask, "from"),
+                        .last = !place->ask->query(place->ask->request, "from")};
+    int rc = cairn_output(place->store, log->run, log->task, log->attempt, log->stream,
+                          add_bytes, &part, place->error);
+    if (part.bytes.failed)
+        rc = error_nomem(place->error);
+    if (part.more) /* its callback has ended it */
+        rc = 0;
+    if (rc == 0 && part.bytes.size > 0) {
+        struct str text = cut_part(&part);
+        put_part_links(place->out, log, &part, text.len);
+        put_log_lines(place->out, text);
+    } else if (rc == 0) {
+        buf_text(place->out, "<p class=\"note\">There is nothing here.</p>");
+    }
+    buf_release(&part.bytes);
+    return rc;
+}
+
+static int put_log(struct place *place, uint64_t run)
+{
+    char *task = query_text(place->ask, "task");
+    struct log_place log = {.run = run,
+                            .task = task ? task : "",
+                            .attempt = (uint32_t)query_number(place->ask, "attempt"),
+                            .stream = query_number(place->ask, "stream") == 2 ? 2 : 1};
+    struct attempts attempts = {place, &log};
+    char *word = shell_word(log.task);
+    int rc =
+        cairn_attempts(place->store, run, log.task, find_newest, &log, place->error);
+    if (log.attempt == 0)
+        log.attempt = log.newest;
+    if (rc == 0) {
+        frame_begin(place->out, place->options);
+        buf_text(place->out, "log of ");
+        html_text(place->out, log.task);
+        frame_body(place->out, place->options);
+        buf_text(place->out, "<header><h1>");
+        html_text(place->out, log.task);
+        buf_format(place->out,
+                   " <small><a href=\"/runs/%" PRIu64 "\">run %" PRIu64
+                   "</a></small></h1></header><ul>",
+                   run, run);
+        rc = cairn_attempts(place->store, run, log.task, put_attempt, &attempts,
+                            place->error);
+        buf_text(place->out, "</ul><p>");
+        put_command(place->out, place->options, "cairn log %s --run %" PRIu64,
+                    word ? word : "TASK", run);
+        buf_text(place->out, "</p>");
+    }
+    if (rc == 0 && log.newest > 0)
+        rc = put_log_part(place, &log);
+    if (rc == 0)
+        frame_end(place->out, place->options, wall_ns());
+    free(word);
+    free(task);
+    return rc;
+}
+
+/* ---- Addresses ---- */
+
+void pages_problem(const struct page_options *options, unsigned status,
+                   const char *text, struct page_answer *answer)
+{
+    buf_clear(&answer->body);
+    answer->status = status;
+    answer->type = "text/html; charset=utf-8";
+    frame_begin(&answer->body, options);
+    buf_text(&answer->body, "cairn");
+    frame_body(&answer->body, options);
+    buf_text(&answer->body, "<h1>This page cannot be shown</h1><pre>");
+    html_lines(&answer->body, text, strlen(text));
+    buf_text(&answer->body, "</pre>");
+    frame_end(&answer->body, options, wall_ns());
+}
+
+/* The number of "/runs/12", and what stands behind it; 0: it is another address. */
+static uint64_t run_of(const char *path, const char **rest)
+{
+    static const char runs[] = "/runs/";
+    size_t n;
+    if (strncmp(path, runs, sizeof runs - 1) != 0)
+        return 0;
+    path += sizeof runs - 1;
+    n = strspn(path, "0123456789");
+    *rest = path + n;
+    return n > 0 && n < 19 && path[0] != '0' ? strtoull(path, NULL, 10) : 0;
+}
+
+static int put_page(struct place *place, bool *found)
+{
+    const char *path = place->ask->path, *rest = "";
+    uint64_t run = run_of(path, &rest);
+    *found = true;
+    if (strcmp(path, "/") == 0)
+        return put_home(place);
+    if (run != 0 && rest[0] == '\0')
+        return run_page(place->out, place->store, run, place->options, place->error);
+    if (run != 0 && strcmp(rest, "/log") == 0)
+        return put_log(place, run);
+    *found = false;
+    return 0;
+}
+
+void pages_answer(struct cairn_store *store, const struct page_options *options,
+                  const struct page_ask *ask, struct page_answer *answer)
+{
+    struct cairn_error error = {0};
+    struct place place = {&answer->body, store, options, ask, &error};
+    bool found;
+    answer->type = "text/html; charset=utf-8";
+    if (strcmp(ask->path, options->style) == 0) {
+        answer->type = "text/css; charset=utf-8";
+        answer->fixed = true;
+        buf_text(&answer->body, style_text());
+        return;
+    }
+    int rc = put_page(&place, &found);
+    if (rc != 0)
+        pages_problem(options, rc == CAIRN_ENOTFOUND ? 404 : 500, error.text, answer);
+    else if (!found)
+        pages_problem(options, 404, "There is no such page.", answer);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The pages of a store by their addresses:
+ *
+ *     /               what needs somebody, runs, sessions   ?workflow= &offset=
+ *     /runs/3         a run
+ *     /runs/3/log     of a task, a part of it               ?task= &attempt= &stream= &from=
+ *
+ * and the style. Everything is read anew for each, and nothing is changed. */
+#ifndef WEB_PAGES_H
+#define WEB_PAGES_H
+
+#include "web/frame.h"
+
+struct page_ask {
+    const char *path; /* without a % */
+    void *request;
+    /* A value of the query as it was sent, or NULL. */
+    const char *(*query)(void *request, const char *name);
+};
+
+struct page_answer {
+    unsigned status; /* of HTTP */
+    const char *type;
+    bool fixed; /* what stands at this address never changes */
+    struct buf body;
+};
+
+/* `options->style` is style_address. */
+void pages_answer(struct cairn_store *store, const struct page_options *options,
+                  const struct page_ask *ask, struct page_answer *answer);
+/* A page that says what is wrong. */
+void pages_problem(const struct page_options *options, unsigned status,
+                   const char *text, struct page_answer *answer);
+
+#endif
