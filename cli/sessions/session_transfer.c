@@ -2,6 +2,7 @@
 /* cairn session export and import: sessions in a file. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
+#include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +32,7 @@ struct transfer {
         char was[CAIRN_ID_MAX], id[CAIRN_ID_MAX];
     } * renumbered; /* checkpoints of the session that is being imported; heap */
     size_t n_renumbered;
+    char last[CAIRN_SESSION_NAME_MAX]; /* name of the last session of an import */
     struct cairn_transfer result;
 };
 
@@ -114,6 +117,7 @@ static void note_session(void *context, uint64_t number, const char *from,
             add_numbers(t);
         doc_end(t->doc);
     } else if (t->import) {
+        snprintf(t->last, sizeof t->last, "%s", name);
         out("%s\n", name);
         out_flush();
         say_numbers(t, name);
@@ -128,6 +132,18 @@ static void note_changed(void *context, const char *here, const char *name)
         "%s was changed here since it was imported, or is damaged, and stays as it is: "
         "what is new is in %s, which continues from it",
         here, name);
+}
+
+/* An import does not choose a session, so that nobody writes in that of another by
+ * accident; the first one leaves none that commands without --session could mean. */
+static void say_none_is_current(const struct transfer *t)
+{
+    struct cairn_session_info info;
+    char *name = t->last[0] ? shell_word(t->last) : NULL;
+    if (name && cairn_session_get(t->store, NULL, &info, NULL) == CAIRN_ENOTFOUND)
+        say("no session is current; to continue in one: `cairn session switch %s`",
+            name);
+    free(name);
 }
 
 static int end_document(struct transfer *t)
@@ -171,6 +187,7 @@ static int report_end(struct transfer *t, int rc, const struct cairn_error *erro
     if (t->result.skipped > 0)
         say("skipped: %" PRIu64 " that are here already, or were deleted here",
             t->result.skipped);
+    say_none_is_current(t);
     if (rc == 0)
         return status;
     ui_error(error->text);

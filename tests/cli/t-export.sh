@@ -62,6 +62,7 @@ mkdir new
 exits 0 at new cairn session import "$PWD/all.cairn"
 is "$(cat out)" "it's *slow*
 other" 'both sessions are made, under their names'
+says 'no session is current; to continue in one: `cairn session switch other' 'with what comes next'
 exits 0 at new cairn checkpoint verify
 exits 0 at new cairn doctor
 board --session 1 >want
@@ -404,4 +405,11 @@ tap_last='cairn session export --all - | head -n 1'
 } | head -n 1 >out
 is "$(cat ended) $(grep -c 'cairn: ' err)" '0 0' 'export ends well where its reader goes away'
 
+# ---- Which one is current ----
+mkdir chosen
+exits 0 at chosen cairn session import "$PWD/all.cairn"
+says 'no session is current' 'an import chooses none'
+exits 0 at chosen cairn session switch other
+exits 0 at chosen cairn session import "$PWD/all.cairn"
+is "$(grep -c 'is current' err)" 0 'said only where none is'
 done_testing
