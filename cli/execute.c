@@ -227,8 +227,10 @@ static void display_result(struct display *display,
         ui_warn("damaged checkpoints were skipped; `cairn checkpoint verify` names "
                 "them");
     if (result->unsaved > 0)
-        ui_warn("%u outcome%s could not be saved: those tasks will run again",
-                result->unsaved, plural(result->unsaved));
+        ui_warn(
+            "%u outcome%s could not be saved: the next run takes over what is noted "
+            "of them beside the database, and runs the other tasks again",
+            result->unsaved, plural(result->unsaved));
     if (result->lost_outputs > 0)
         ui_warn("the output of %u attempt%s could not be kept", result->lost_outputs,
                 plural(result->lost_outputs));
