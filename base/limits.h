@@ -26,6 +26,7 @@ enum {
     LIMIT_ENV_STRING = 128 * 1024 - 1, /* the kernel's MAX_ARG_STRLEN, less the NUL */
     LIMIT_JOBS = 4096,
     LIMIT_POOLS = 1000,
+    LIMIT_TASK_POOLS = 16, /* in which one task is */
     LIMIT_RETRIES = 1000000,
     LIMIT_PAYLOAD_BYTES = 256 << 20, /* of one record */
     LIMIT_OBJECT_BYTES = 1 << 30,    /* one object of the content pool */

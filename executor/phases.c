@@ -172,7 +172,18 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
 static bool has_room(const struct engine *e, uint32_t ahead)
 {
     uint32_t queued = e->turn.unacted_intents + starts_count(&e->starts);
-    return queued + jobs_counted(&e->jobs) < e->jobs.limit + ahead;
+    return queued + jobs_counted(&e->jobs) < e->jobs.limit + ahead &&
+           (!e->jobs.weighted ||
+            e->progress.sched.taken_slots < (uint64_t)e->jobs.limit + ahead);
+}
+
+/* The task has just been taken: can it start before any other one ends? */
+static bool can_start_now(const struct engine *e, uint32_t task)
+{
+    uint64_t slots = task_def_slots(graph_def(e->request.graph, task));
+    uint64_t others = e->progress.sched.taken_slots - slots;
+    slots = slots < e->jobs.limit ? slots : e->jobs.limit;
+    return has_room(e, 0) || (e->jobs.weighted && others + slots <= e->jobs.limit);
 }
 
 static bool can_plan(const struct engine *e)
@@ -192,7 +203,7 @@ static int plan_intents(struct engine *e, struct cairn_error *error)
         /* No intents ahead for `once`: after a crash it would be unknown whether the
          * task had started. */
         if (e->request.mode != MODE_SETTLE && graph_def(e->request.graph, task)->once &&
-            !has_room(e, 0)) {
+            !can_start_now(e, task)) {
             sched_return(&e->progress.sched, task);
             break;
         }

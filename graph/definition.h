@@ -106,6 +106,12 @@ struct need {
  * they are looked at. No plain name of a workflow file begins so. */
 #define INPUT_GLOB ":(glob)"
 
+/* What a task takes of a pool while it runs. */
+struct pool_use {
+    uint32_t pool;   /* index into definition.pools */
+    uint32_t places; /* at least 1, at most its limit */
+};
+
 struct task_def {
     struct str id;          /* the task's name in the file */
     struct str description; /* for people; "": none */
@@ -165,7 +171,9 @@ struct task_def {
     int64_t timeout_ms, grace_ms; /* timeout 0: none */
     struct retry_policy retry;
     struct repeat_policy repeat;
-    uint32_t pool; /* index into definition.pools, UINT32_MAX: none */
+    struct pool_use *pools; /* [n_pools] by index, none twice */
+    uint32_t n_pools;
+    uint32_t slots; /* of `jobs`, all if there are fewer; 0: one */
     int32_t priority;
     /* TASK_CALL */
     enum cairn_outcome (*call)(void *, struct cairn_attempt *);
@@ -246,6 +254,10 @@ static inline bool task_def_needs_all(const struct definition *definition,
 bool names_have(const struct str *sorted, uint32_t n, struct str name);
 /* Whether a task lists the secret. */
 bool definition_gives_secret(const struct definition *definition, struct str name);
+static inline uint32_t task_def_slots(const struct task_def *def)
+{
+    return def->slots ? def->slots : 1;
+}
 /* What it has read is recorded, and looked at when it is decided. */
 static inline bool task_def_has_inputs(const struct task_def *def)
 {

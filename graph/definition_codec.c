@@ -147,6 +147,22 @@ static void put_codes(struct buf *out, const uint16_t *codes, uint32_t n)
         buf_varint(out, codes[i]);
 }
 
+/* As every version has it: in one pool, with one place. */
+static bool is_in_one_pool(const struct task_def *def)
+{
+    return def->n_pools == 1 && def->pools[0].places == 1;
+}
+
+static void put_pools(struct buf *out, const struct task_def *def)
+{
+    uint32_t n = is_in_one_pool(def) ? 0 : def->n_pools;
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_varint(out, def->pools[i].pool);
+        buf_varint(out, def->pools[i].places);
+    }
+}
+
 static bool has_flag(const struct task_def *def, const struct task_flag *flag)
 {
     return *(const bool *)((const char *)def + flag->at);
@@ -205,8 +221,11 @@ static void put_field(struct buf *out, const struct task_def *def,
         put_codes(out, *(const uint16_t *const *)field_at(field, def),
                   field_n(field, def));
         break;
-    case FIELD_INDEX: /* index + 1 */
-        buf_varint(out, (uint32_t)(field_number(field, def) + 1));
+    case FIELD_POOL: /* index + 1 */
+        buf_varint(out, is_in_one_pool(def) ? def->pools[0].pool + 1 : 0);
+        break;
+    case FIELD_POOLS:
+        put_pools(out, def);
         break;
     case FIELD_SIGNED:
         buf_varint(out, zigzag_encoded(*(const int32_t *)field_at(field, def)));
@@ -272,7 +291,8 @@ static unsigned version_of_task(const struct definition *definition,
     }
     if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
         def->reuse || def->cutoff || task_def_is_service(def) ||
-        def->repeat.until.len || has_new_list(definition, def))
+        def->repeat.until.len || has_new_list(definition, def) || def->slots ||
+        (def->n_pools && !is_in_one_pool(def)))
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)
@@ -567,6 +587,39 @@ static int32_t get_signed(struct decoder *d)
     return (int32_t)(number % 2 ? -half - 1 : half);
 }
 
+/* index + 1; 0: none, or as get_pools reads it. */
+static void get_pool(struct decoder *d, struct task_def *def)
+{
+    uint32_t pool = (uint32_t)get_number(d, d->out->n_pools);
+    if (has_failed(d) || !pool)
+        return;
+    def->pools = arena_take(&d->out->arena, 1, sizeof *def->pools);
+    def->n_pools = def->pools ? 1 : 0;
+    if (def->pools)
+        def->pools[0] = (struct pool_use){pool - 1, 1};
+}
+
+static void get_pools(struct decoder *d, struct task_def *def)
+{
+    uint32_t n;
+    const struct definition *out = d->out;
+    struct pool_use *uses = get_list(d, 2, sizeof *uses, &n);
+    fail_unless(d, n <= LIMIT_TASK_POOLS && (!n || !def->n_pools));
+    for (uint32_t i = 0; i < n && !has_failed(d); i++) {
+        uses[i].pool = (uint32_t)get_number(d, UINT32_MAX);
+        uses[i].places = (uint32_t)get_number(d, UINT32_MAX);
+        fail_unless(d, uses[i].pool < out->n_pools && uses[i].places > 0 &&
+                           (!i || uses[i - 1].pool < uses[i].pool));
+        if (!has_failed(d))
+            fail_unless(d, uses[i].places <= out->pools[uses[i].pool].limit);
+    }
+    if (!n || has_failed(d))
+        return;
+    def->pools = uses;
+    def->n_pools = n;
+    fail_unless(d, !is_in_one_pool(def));
+}
+
 static void get_flags(struct decoder *d, struct task_def *def)
 {
     uint8_t bits = read_byte(&d->reader), known = 0;
@@ -638,8 +691,11 @@ static void get_field(struct decoder *d, struct task_def *def,
     case FIELD_CODES:
         *(uint16_t **)at = get_codes(d, field->most, n);
         break;
-    case FIELD_INDEX: /* index + 1; 0 wraps round to UINT32_MAX: none */
-        *(uint32_t *)at = (uint32_t)get_number(d, d->out->n_pools) - 1;
+    case FIELD_POOL:
+        get_pool(d, def);
+        break;
+    case FIELD_POOLS:
+        get_pools(d, def);
         break;
     case FIELD_SIGNED:
         *(int32_t *)at = get_signed(d);
@@ -674,8 +730,8 @@ static bool check_service(const struct task_def *def)
            !def->once && !def->may_fail && !def->skip_exit && !def->reuse &&
            !def->cutoff && !def->repeat.max && !def->check.len && !def->undo.len &&
            !def->n_inputs && !def->n_outputs && !def->depfile.len &&
-           def->when == WHEN_SUCCESS && !def->timeout_ms && def->pool == UINT32_MAX &&
-           def->ready_within_ms && def->ready_every_ms;
+           def->when == WHEN_SUCCESS && !def->timeout_ms && !def->n_pools &&
+           !def->slots && def->ready_within_ms && def->ready_every_ms;
 }
 
 /* What the fields must be like together. */
@@ -699,6 +755,7 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, (def->repeat.until.len > 0) == (def->repeat.max > 0));
     fail_unless(d, def->repeat.max > 0 || def->repeat.delay_ms == 0);
     fail_unless(d, def->repeat.max == 0 || def->kind != TASK_EXTERNAL);
+    fail_unless(d, def->slots != 1); /* which is written as 0 */
 }
 
 /* A text that the task does not have is empty, not NULL. */

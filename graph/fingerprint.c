@@ -11,7 +11,7 @@
  *              whole group, or of the ids of a part of one; then the ids of the
  *              members whose files or values it is given, in their order
  *
- * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
+ * The shell is that of `run`, or of the check. Timeouts, retries, pools, slots, priority,
  * once, undo, finally, needs_all, may_fail, needs that are only for the order, whether a
  * need is soft, what a check warns of, and the order of needs do not
  * count; nor does that of foreach values, but for whom they put files in order.
@@ -127,7 +127,8 @@ static void encode_field(const struct definition *d, const struct task_def *def,
     case FIELD_NUMBER:
     case FIELD_TIME:
     case FIELD_CODES:
-    case FIELD_INDEX:
+    case FIELD_POOL:
+    case FIELD_POOLS:
     case FIELD_SIGNED:
     case FIELD_END:
         assert(false && "a field of this shape does not count");

@@ -79,6 +79,8 @@ enum {
     UNTIL,
     ROUNDS,
     ROUND_DELAY,
+    POOLS,
+    SLOTS,
     END
 };
 
@@ -109,7 +111,7 @@ const struct task_field task_fields[] = {
                        .n_at = AT(retry.n_on_exit, uint32_t),
                        EVERY(1),
                        .most = 255},
-    [POOL] = {.shape = FIELD_INDEX, .at = AT(pool, uint32_t), EVERY(1)},
+    [POOL] = {LIST(FIELD_POOL, pools, struct pool_use *), EVERY(1)},
     [PRIORITY] = {.shape = FIELD_SIGNED, .at = AT(priority, int32_t), EVERY(1)},
     [INPUTS] = {TEXTS(FIELD_TEXTS, inputs), EVERY(2), .name = "inputs"},
     [CONDITION] = {TEXT(condition), EVERY(2), .name = "if"},
@@ -141,6 +143,8 @@ const struct task_field task_fields[] = {
                      .most = LIMIT_LOST_CLAIMS},
     [DESCRIPTION] = {TEXT(description), EVERY(5)},
     [RETRY_CAP] = {TIME(retry.cap_ms), EVERY(6)},
+    [POOLS] = {LIST(FIELD_POOLS, pools, struct pool_use *), EVERY(6)},
+    [SLOTS] = {NUMBER(slots), EVERY(6), .most = LIMIT_JOBS},
     [SKIP_EXIT] = {BYTE(skip_exit), EVERY(6), .most = 255, .name = "skip_exit"},
     [RETRY_ON] = {BYTE(retry.on), EVERY(6), .most = RETRY_KINDS},
     [READY] = {TEXT(ready), EVERY(6), .name = "ready"},

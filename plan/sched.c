@@ -34,11 +34,6 @@ static bool starts_before(struct heap_entry a, struct heap_entry b)
     return a.task < b.task;
 }
 
-static uint32_t pool_of(const struct sched *s, uint32_t task)
-{
-    return graph_def(s->graph, task)->pool;
-}
-
 static bool is_allowed(const struct sched *s, uint32_t task)
 {
     return s->allowed & sched_kind_of(graph_def(s->graph, task)) &&
@@ -59,10 +54,10 @@ static void check_transition(const struct sched *s)
 
 HEAP_OF(entries, struct heap_entry, starts_before)
 
-static void heap_add(struct heap *heap, const struct graph *g, uint32_t task)
+static struct heap_entry entry_of(const struct sched *s, uint32_t task)
 {
-    struct heap_entry entry = {graph_def(g, task)->priority, g->height[task], task};
-    entries_push(heap->at, &heap->n, entry);
+    const struct graph *g = s->graph;
+    return (struct heap_entry){graph_def(g, task)->priority, g->height[task], task};
 }
 
 static uint32_t heap_pop(struct heap *heap)
@@ -72,10 +67,58 @@ static uint32_t heap_pop(struct heap *heap)
 
 /* ---- Pools ---- */
 
-static bool pool_full(const struct sched *s, uint32_t pool)
+/* A task that cannot have all its places waits in the queue of each of its pools, and
+ * holds none. It goes on once there is room in all of them and nobody stands before it
+ * in any: so nobody overtakes it, however much it needs, and the best of all who wait
+ * only waits for tasks that run. */
+
+static bool has_room(const struct sched *s, const struct task_def *def)
 {
-    return pool != UINT32_MAX &&
-           s->pool_used[pool] >= s->graph->definition->pools[pool].limit;
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        const struct pool_use *use = &def->pools[i];
+        if ((uint64_t)s->pool_used[use->pool] + use->places >
+            s->graph->definition->pools[use->pool].limit)
+            return false;
+    }
+    return true;
+}
+
+static bool comes_first(const struct sched *s, const struct task_def *def,
+                        struct heap_entry entry)
+{
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        const struct heap *queue = &s->parked[def->pools[i].pool];
+        if (queue->n && starts_before(queue->at[0], entry))
+            return false;
+    }
+    return true;
+}
+
+/* Has it what it needs of its pools, if it asks now? */
+static bool may_have_places(const struct sched *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(s->graph, task);
+    return has_room(s, def) && comes_first(s, def, entry_of(s, task));
+}
+
+static void take_places(struct sched *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(s->graph, task);
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        s->pool_used[def->pools[i].pool] += def->pools[i].places;
+    s->state[task] = TAKEN;
+    s->taken++;
+    s->taken_slots += task_def_slots(def);
+}
+
+static void park(struct sched *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(s->graph, task);
+    s->state[task] = PARKED;
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        struct heap *queue = &s->parked[def->pools[i].pool];
+        entries_push(queue->at, &queue->n, entry_of(s, task));
+    }
 }
 
 enum sched_kind sched_kind_of(const struct task_def *def)
@@ -196,7 +239,28 @@ static void sched_make_ready(struct sched *s, uint32_t task)
         return;
     }
     s->state[task] = READY;
-    heap_add(&s->ready, s->graph, task);
+    entries_push(s->ready.at, &s->ready.n, entry_of(s, task));
+}
+
+/* In a pool of the task there may be room, or another first one: if that one can go on,
+ * it gets ready (and may find its place lost to a better one, and is parked again). The
+ * next one is looked at when that one is taken. */
+static void wake_parked(struct sched *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(s->graph, task);
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        const struct heap *queue = &s->parked[def->pools[i].pool];
+        uint32_t first = queue->n ? queue->at[0].task : NODE_NONE;
+        if (first == NODE_NONE || !may_have_places(s, first))
+            continue;
+        const struct task_def *its = graph_def(s->graph, first);
+        for (uint32_t k = 0; k < its->n_pools; k++) {
+            uint32_t popped = heap_pop(&s->parked[its->pools[k].pool]);
+            assert(popped == first);
+            (void)popped;
+        }
+        sched_make_ready(s, first);
+    }
 }
 
 static void end_hold(struct sched *s, uint32_t task)
@@ -228,33 +292,17 @@ void sched_set_aside(struct sched *s, const uint8_t *aside)
     sched_allow(s, s->allowed);
 }
 
-/* A place in the pool is free again: the best parked task gets ready. */
-static void leave_pool(struct sched *s, uint32_t task)
-{
-    uint32_t pool = pool_of(s, task);
-    if (pool == UINT32_MAX)
-        return;
-    assert(s->pool_used[pool] > 0);
-    s->pool_used[pool]--;
-    if (s->parked[pool].n)
-        sched_make_ready(s, heap_pop(&s->parked[pool]));
-}
-
 uint32_t sched_take(struct sched *s)
 {
     while (s->ready.n) {
         uint32_t task = heap_pop(&s->ready);
-        uint32_t pool = pool_of(s, task);
         assert(s->state[task] == READY);
-        if (pool_full(s, pool)) {
-            s->state[task] = PARKED;
-            heap_add(&s->parked[pool], s->graph, task);
+        if (!may_have_places(s, task)) {
+            park(s, task);
             continue;
         }
-        if (pool != UINT32_MAX)
-            s->pool_used[pool]++;
-        s->state[task] = TAKEN;
-        s->taken++;
+        take_places(s, task);
+        wake_parked(s, task);
         check_transition(s);
         return task;
     }
@@ -275,28 +323,32 @@ static void rebuild_queue(const struct sched *s, struct heap *heap,
 void sched_take_tasks(struct sched *s, const uint32_t *tasks, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t pool = pool_of(s, tasks[i]);
         assert(s->state[tasks[i]] == READY);
-        if (pool != UINT32_MAX)
-            s->pool_used[pool]++;
-        s->state[tasks[i]] = TAKEN;
-        s->taken++;
+        take_places(s, tasks[i]);
     }
     if (n)
         rebuild_queue(s, &s->ready, READY);
+    for (uint32_t i = 0; i < n; i++)
+        wake_parked(s, tasks[i]);
     check_transition(s);
 }
 
-/* It is taken no more: what it held of its pool goes to others. */
+/* It is taken no more: what it held of its pools goes to others. */
 static void sched_undo_take(struct sched *s, uint32_t task)
 {
+    const struct task_def *def = graph_def(s->graph, task);
     if (s->state[task] == UP) {
         s->up--;
         return;
     }
     assert(s->state[task] == TAKEN && s->taken > 0);
     s->taken--;
-    leave_pool(s, task);
+    s->taken_slots -= task_def_slots(def);
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        assert(s->pool_used[def->pools[i].pool] >= def->pools[i].places);
+        s->pool_used[def->pools[i].pool] -= def->pools[i].places;
+    }
+    wake_parked(s, task);
 }
 
 void sched_await(struct sched *s, uint32_t task)
@@ -369,24 +421,44 @@ static bool queue_consistent(const struct sched *s, const struct heap *heap,
     return true;
 }
 
-/* Taken tasks hold the places, and for each free place a parked task was made ready
- * (which may find it lost to a better one, and is parked again). */
+static uint32_t places_in(const struct task_def *def, uint32_t pool)
+{
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        if (def->pools[i].pool == pool)
+            return def->pools[i].places;
+    return 0;
+}
+
+/* A ready task shares a pool with it: what becomes of that one wakes this one. */
+static bool is_to_be_woken(const struct sched *s, uint32_t parked)
+{
+    const struct task_def *def = graph_def(s->graph, parked);
+    bool shared = false;
+    for (uint32_t i = 0; i < s->graph->n_tasks && !shared; i++)
+        for (uint32_t k = 0; k < def->n_pools && s->state[i] == READY && !shared; k++)
+            shared = places_in(graph_def(s->graph, i), def->pools[k].pool);
+    return shared;
+}
+
+/* Taken tasks hold the places, and nobody waits without a reason. */
 static bool pool_consistent(const struct sched *s, uint32_t pool)
 {
-    uint32_t taken = 0, ready = 0, limit = s->graph->definition->pools[pool].limit;
-    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
-        taken += pool_of(s, i) == pool && s->state[i] == TAKEN;
-        ready += pool_of(s, i) == pool && s->state[i] == READY;
-    }
+    const struct heap *queue = &s->parked[pool];
+    uint64_t taken = 0;
+    for (uint32_t i = 0; i < s->graph->n_tasks; i++)
+        if (s->state[i] == TAKEN)
+            taken += places_in(graph_def(s->graph, i), pool);
     if (taken != s->pool_used[pool]) /* more than the limit: sched_take_tasks */
         return false;
-    return (!s->parked[pool].n || taken + ready >= limit) &&
-           queue_consistent(s, &s->parked[pool], PARKED);
+    return (!queue->n || !may_have_places(s, queue->at[0].task) ||
+            is_to_be_woken(s, queue->at[0].task)) &&
+           queue_consistent(s, queue, PARKED);
 }
 
 bool sched_consistent(const struct sched *s)
 {
-    uint32_t count[UP + 1] = {0}, parked = 0;
+    uint32_t count[UP + 1] = {0};
+    uint64_t parked = 0; /* of each in all its queues */
     for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
         count[s->state[i]]++;
         if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
@@ -395,9 +467,11 @@ bool sched_consistent(const struct sched *s)
             return false;
         if (s->state[i] == AWAITING && sched_is_served(s, i))
             return false;
+        if (s->state[i] == PARKED)
+            parked += graph_def(s->graph, i)->n_pools;
     }
     for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
-        parked += s->parked[p].n;
+        parked -= s->parked[p].n;
         if (!pool_consistent(s, p))
             return false;
     }
@@ -405,7 +479,7 @@ bool sched_consistent(const struct sched *s)
            s->graph->n_tasks - count[ENDED] == s->open && count[READY] == s->ready.n &&
            count[TAKEN] == s->taken && count[HELD] == s->held &&
            count[OFFERED] == s->offered && count[SHELVED] == s->shelved &&
-           count[PARKED] == parked && count[UP] == s->up;
+           count[UP] == s->up && parked == 0;
 }
 
 /* What follows from the end of a task, and from how all of them stand at the beginning.
@@ -581,7 +655,7 @@ static void drop_task(struct propagation *r, uint32_t task, enum cairn_outcome o
 {
     struct sched *s = r->s;
     uint8_t state = s->state[task];
-    uint32_t pool = pool_of(s, task);
+    const struct task_def *def = graph_def(s->graph, task);
     if (state == TAKEN || state == UP || state == OFFERED || state == ENDED)
         return;
     s->shelved -= state == SHELVED;
@@ -589,8 +663,10 @@ static void drop_task(struct propagation *r, uint32_t task, enum cairn_outcome o
     skip_task(r, task, outcome);
     if (state == READY)
         rebuild_queue(s, &s->ready, READY);
-    else if (state == PARKED)
-        rebuild_queue(s, &s->parked[pool], PARKED);
+    for (uint32_t i = 0; i < def->n_pools && state == PARKED; i++)
+        rebuild_queue(s, &s->parked[def->pools[i].pool], PARKED);
+    if (state == READY || state == PARKED)
+        wake_parked(s, task); /* it stands before nobody any more */
 }
 
 /* Among the members of a group of services that one which was left out is missed only if
@@ -855,7 +931,7 @@ static int allocate_arrays(struct sched *s, struct cairn_error *error)
     for (uint32_t p = 0; p < pools; p++) {
         size_t members = 0;
         for (uint32_t i = 0; i < g->definition->n_defs; i++)
-            if (g->definition->defs[i].pool == p)
+            if (places_in(&g->definition->defs[i], p))
                 members += g->definition->defs[i].members;
         s->parked[p].at = malloc((members ? members : 1) * sizeof *s->parked[p].at);
         if (!s->parked[p].at)

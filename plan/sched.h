@@ -18,8 +18,9 @@
  * skipped. Members that their own condition excluded are left out, unless all of them
  * were, or the task that needs the group needs all of it (task_def_needs_all): then
  * they count as skipped. Ready tasks are ordered by priority, then critical path, then
- * file order. A taken task holds its place in its pool until it is held, offered or
- * ends.
+ * file order. A taken task holds its places in its pools until it is held, offered
+ * or ends; one that waits for a place holds none, and none of those behind it overtakes
+ * it in any of its pools.
  *
  * Services are not waited for as other needs are. A task for which only they are missing
  * is AWAITING, and wants them; a service is IDLE until it is wanted. TAKEN and ready it
@@ -96,12 +97,13 @@ struct sched {
     const uint8_t *aside; /* [n_tasks] these are not allowed, whatever their kind;
                              borrowed, NULL: none */
     struct heap ready;
-    struct heap *parked; /* [n_pools] */
-    uint32_t *pool_used; /* [n_pools] */
-    uint32_t *work;      /* worklist of ended nodes */
-    uint32_t *left;      /* [n_nodes] of a service: users that have not ended, or OPEN;
+    struct heap *parked;  /* [n_pools] who waits for a place */
+    uint32_t *pool_used;  /* [n_pools] places */
+    uint64_t taken_slots; /* of the tasks that are taken */
+    uint32_t *work;       /* worklist of ended nodes */
+    uint32_t *left;       /* [n_nodes] of a service: users that have not ended, or OPEN;
                             NULL: there are no services */
-    uint32_t open;       /* tasks not ENDED */
+    uint32_t open;        /* tasks not ENDED */
     uint32_t taken, held, offered, shelved, up;
 };
 

@@ -403,9 +403,9 @@ static void count_pools(struct waiting_tasks *w)
 {
     const struct graph *g = &w->view.workflow->graph;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
-        uint32_t pool = graph_def(g, task)->pool;
-        if (w->running[task] && pool != UINT32_MAX)
-            w->pool_used[pool]++;
+        const struct task_def *def = graph_def(g, task);
+        for (uint32_t i = 0; i < def->n_pools && w->running[task]; i++)
+            w->pool_used[def->pools[i].pool] += def->pools[i].places;
     }
 }
 
@@ -432,11 +432,23 @@ static const char *external_text(struct waiting_tasks *w, uint32_t task)
     return copy;
 }
 
+/* The first of the task's pools that has no room for it, or NULL. */
+static const struct pool *full_pool(const struct waiting_tasks *w, uint32_t task)
+{
+    const struct definition *d = &w->view.workflow->definition;
+    const struct task_def *def = graph_def(&w->view.workflow->graph, task);
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        const struct pool_use *use = &def->pools[i];
+        if ((uint64_t)w->pool_used[use->pool] + use->places > d->pools[use->pool].limit)
+            return &d->pools[use->pool];
+    }
+    return NULL;
+}
+
 static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
                            struct cairn_waiting_info *info)
 {
-    const struct definition *d = &w->view.workflow->definition;
-    uint32_t pool = graph_def(&w->view.workflow->graph, task)->pool;
+    const struct pool *pool = offered ? NULL : full_pool(w, task);
     info->waits_for = CAIRN_WAITS_SLOT;
     if (offered) {
         info->waits_for = CAIRN_WAITS_EXTERNAL;
@@ -448,9 +460,9 @@ static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
             info->holder = arena_text(&w->arena, claim->holder);
             info->lease_left_ms = claim->left_ms;
         }
-    } else if (pool != UINT32_MAX && w->pool_used[pool] >= d->pools[pool].limit) {
+    } else if (pool) {
         info->waits_for = CAIRN_WAITS_POOL;
-        info->text = arena_text(&w->arena, d->pools[pool].name);
+        info->text = arena_text(&w->arena, pool->name);
     }
 }
 

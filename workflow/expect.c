@@ -443,9 +443,13 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
 #define SCHEDULE \
     "cairn starts nothing by itself: call `cairn run FILE` from cron or a timer"
 
-#define RESOURCES                                                                  \
-    "nothing is reserved: for at most two tasks at once write `pool: NAME`, with " \
-    "`pools: {NAME: 2}` at the top"
+#define RESOURCES                                                             \
+    "write `pool: {NAME: 1}` for one of two, with `pools: {NAME: 2}` at the " \
+    "top, or `slots: 4` for four of `jobs`"
+
+#define MEMORY                                                                  \
+    "the memory of tasks is not bounded; so that they do not need too much at " \
+    "once write `pool: {gib: 4}`, with `pools: {gib: 16}` at the top"
 
 #define BEFORE \
     "write these lines first under `run: |`, or make a task of them with `needs`"
@@ -530,8 +534,10 @@ static const char *other_way(struct str word, bool task)
         {NAME("triggers"), SCHEDULE, SCHEDULE},
         {NAME("threads"), RESOURCES, RESOURCES},
         {NAME("cpus"), RESOURCES, RESOURCES},
-        {NAME("memory"), RESOURCES, RESOURCES},
-        {NAME("mem"), RESOURCES, RESOURCES},
+        {NAME("cores"), RESOURCES, "write `jobs: 4`"},
+        {NAME("weight"), RESOURCES, NULL},
+        {NAME("memory"), MEMORY, MEMORY},
+        {NAME("mem"), MEMORY, MEMORY},
         {NAME("gpus"), RESOURCES, RESOURCES},
         {NAME("resources"), RESOURCES, RESOURCES},
         {NAME("concurrency"), "write `pool: NAME`, with `pools: {NAME: 1}` at the top",

@@ -43,6 +43,10 @@ struct task_nodes {
 
 /* The mappings that have a key: bits. */
 enum { KEY_OF_TOP = 1, KEY_OF_TASK = 2, KEY_OF_DEFAULTS = 4 };
+struct pool_uses {
+    struct pool_use *at; /* as in task_def */
+    uint32_t n;
+};
 
 struct parser {
     const struct parse_options *options;
@@ -59,7 +63,7 @@ struct parser {
     uint32_t n_env;
     struct command_shell shell; /* of a task that gives none; so are the next ones */
     struct str cwd;
-    uint32_t pool; /* as in task_def */
+    struct pool_uses pools; /* of a task that gives none */
     int64_t timeout_ms, grace_ms;
     struct retry_policy retry;
     struct thresholds check;

@@ -151,7 +151,7 @@ static int read_defaults(struct parser *p, const struct node *map)
     if (!rc && found[CWD])
         rc = read_directory(p, found[CWD]->next, NULL, IN_WORKFLOW, &p->cwd);
     if (!rc && found[POOL])
-        rc = read_pool_name(p, found[POOL]->next, &p->pool);
+        rc = read_pool_uses(p, found[POOL]->next, &p->pools);
     if (!rc && found[REUSE])
         rc = expect_bool(p, found[REUSE]->next, "`reuse`", &p->reuse);
     return rc;
@@ -331,7 +331,6 @@ int definition_parse(struct str text, const struct parse_options *options,
                        .out = out,
                        .grace_ms = GRACE_MS,
                        .cwd = STR(""),
-                       .pool = UINT32_MAX,
                        .retry = {.factor_permille = 1000},
                        .check = {CHECK_MIN, CHECK_WARN}};
     const struct node *root = NULL;

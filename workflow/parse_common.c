@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "graph/members.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -320,27 +321,82 @@ int read_directory(struct parser *p, const struct node *node,
     return rc ? rc : check_text(p, node, *out, def, place, NULL);
 }
 
-int read_pool_name(struct parser *p, const struct node *node, uint32_t *pool)
+static int find_pool(const struct parser *p, const struct node *node, uint32_t *pool)
 {
     struct definition *out = p->out;
     struct str name;
     int rc = expect_filled(p, node, "`pool`", &name);
-    if (rc)
-        return rc;
-    struct str *names = arena_take(&p->scratch, out->n_pools, sizeof *names);
-    if (!names)
-        return out_of_memory(p);
-    for (uint32_t i = 0; i < out->n_pools; i++) {
-        names[i] = out->pools[i].name;
-        if (str_equal(names[i], name)) {
+    for (uint32_t i = 0; i < out->n_pools && !rc; i++)
+        if (str_equal(out->pools[i].name, name)) {
             *pool = i;
-            p->pool_used[i] = true;
             return 0;
         }
-    }
+    if (rc)
+        return rc;
+    struct str *names = arena_take(&p->out->arena, out->n_pools, sizeof *names);
+    if (!names)
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < out->n_pools; i++)
+        names[i] = out->pools[i].name;
     struct hint hint = hint_nearest(name, names, out->n_pools);
     return diagnose(&p->diagnostic, node->at, "there is no pool `%.*s`%s", SHOWN(name),
                     hint.text[0] ? hint.text : "; declare it under `pools`");
+}
+
+/* `value`: of a mapping, how many places; else NULL. In the order of the pools. */
+static int read_pool_use(struct parser *p, const struct node *name,
+                         const struct node *value, struct pool_uses *out)
+{
+    int64_t places = 1;
+    uint32_t pool = 0, at = out->n;
+    int rc = find_pool(p, name, &pool);
+    if (rc)
+        return rc;
+    const struct pool *limited = &p->out->pools[pool];
+    struct bounds bounds = {1, UINT32_MAX};
+    if (value)
+        rc = expect_integer(p, value, "the places in a pool", bounds, &places);
+    if (!rc && places > limited->limit)
+        rc = diagnose(&p->diagnostic, value->at,
+                      "pool `%.*s` has %u place%s in all: a task cannot have %" PRId64,
+                      SHOWN(limited->name), limited->limit,
+                      limited->limit == 1 ? "" : "s", places);
+    if (rc)
+        return rc;
+    for (; at > 0 && out->at[at - 1].pool > pool; at--)
+        out->at[at] = out->at[at - 1];
+    if (at > 0 && out->at[at - 1].pool == pool)
+        return diagnose(&p->diagnostic, name->at, "pool `%.*s` is here twice",
+                        SHOWN(limited->name));
+    out->at[at] = (struct pool_use){pool, (uint32_t)places};
+    out->n++;
+    p->pool_used[pool] = true;
+    return 0;
+}
+
+int read_pool_uses(struct parser *p, const struct node *node, struct pool_uses *out)
+{
+    struct pool_uses uses = {NULL, 0};
+    bool map = node->kind == NODE_MAP, list = node->kind == NODE_LIST;
+    uint32_t n = map || list ? node->n : 1;
+    int rc = 0;
+    if (n == 0)
+        return diagnose(&p->diagnostic, node->at,
+                        "`pool` is empty; a task that is in none has no `pool`");
+    if (n > LIMIT_TASK_POOLS)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
+                           "a task can be in %d pools at most", LIMIT_TASK_POOLS);
+    uses.at = arena_take(&p->out->arena, n, sizeof *uses.at);
+    if (!uses.at)
+        return out_of_memory(p);
+    if (!map && !list)
+        rc = read_pool_use(p, node, NULL, &uses);
+    for (const struct node *item = map || list ? node->first : NULL; item && !rc;
+         item = map ? item->next->next : item->next)
+        rc = read_pool_use(p, item, map ? item->next : NULL, &uses);
+    if (!rc)
+        *out = uses;
+    return rc;
 }
 
 /* ---- Thresholds of checks ---- */

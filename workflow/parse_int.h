@@ -37,7 +37,8 @@ int read_retries(const struct parser *p, const struct node *node, const char *ke
 int read_description(const struct parser *p, const struct node *node, struct str *out);
 int read_directory(struct parser *p, const struct node *node,
                    const struct task_def *def, enum place place, struct str *out);
-int read_pool_name(struct parser *p, const struct node *node, uint32_t *pool);
+/* NAME, [NAME, ...] or {NAME: PLACES, ...} */
+int read_pool_uses(struct parser *p, const struct node *node, struct pool_uses *out);
 /* Keys, values or NULL. A threshold that is not given keeps its value, but `warn` is
  * never below a given `min`. */
 int read_thresholds(const struct parser *p, const struct node *min,

@@ -557,7 +557,22 @@ static int read_repeat(struct parser *p, struct task_def *def, const struct node
 
 static int read_pool(struct parser *p, struct task_def *def, const struct node *node)
 {
-    return read_pool_name(p, node, &def->pool);
+    struct pool_uses uses;
+    int rc = read_pool_uses(p, node, &uses);
+    if (rc)
+        return rc;
+    def->pools = uses.at;
+    def->n_pools = uses.n;
+    return 0;
+}
+
+static int read_slots(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct bounds bounds = {1, LIMIT_JOBS};
+    int64_t slots = 1;
+    int rc = expect_integer(p, node, "`slots`", bounds, &slots);
+    def->slots = slots > 1 ? (uint32_t)slots : 0;
+    return rc;
 }
 
 static int read_task_description(struct parser *p, struct task_def *def,
@@ -632,6 +647,7 @@ enum {
     RETRIES,
     REPEAT,
     POOL,
+    SLOTS,
     PRIORITY,
     LOST_CLAIMS,
     STDERR,
@@ -681,6 +697,7 @@ static const struct {
     [RETRIES] = {NAME("retries"), RUN_BY_US, read_task_retries},
     [REPEAT] = {NAME("repeat"), RUN_BY_US, read_repeat},
     [POOL] = {NAME("pool"), RUN_BY_US, read_pool},
+    [SLOTS] = {NAME("slots"), RUN_BY_US, read_slots},
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, read_lost_claims},
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
@@ -746,6 +763,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         {UNDO, "it is never done; give `undo` to the tasks that need it"},
         {RETRIES, "write `restart`"},
         {REPEAT, "it is never done"},
+        {SLOTS, "it is not one of `jobs`"},
         {POOL, "it would hold its place while the tasks that need it wait for one"},
     };
     bool service = false;
@@ -835,10 +853,10 @@ static void begin_task(struct parser *p, struct task_def *def,
         def->timeout_ms = p->timeout_ms;
         def->retry = p->retry;
     }
-    def->pool = def->kind == TASK_EXTERNAL || found[POOL] || found[READY] ? UINT32_MAX
-                                                                          : p->pool;
-    if (def->pool != UINT32_MAX)
-        p->pool_used[def->pool] = true;
+    if (def->kind != TASK_EXTERNAL && !found[POOL] && !found[READY]) {
+        def->pools = p->pools.at;
+        def->n_pools = p->pools.n;
+    }
 }
 
 static int read_key(struct parser *p, struct task_def *def, const struct node *key,

@@ -449,6 +449,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
               : task->reuse                     ? "reuse"
               : task->cutoff                    ? "cutoff"
               : task->until                     ? "until"
+              : task->slots > 1                 ? "slots"
               : task->call                      ? "call"
               : !task->ready[0]                 ? "ready without a command"
                                                 : NULL;
@@ -520,6 +521,9 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: times must not be negative, retries at most %d",
                          task->id, LIMIT_RETRIES);
+    if (task->slots > LIMIT_JOBS)
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: slots at most %d",
+                         task->id, LIMIT_JOBS);
     int rc = check_service(task, error);
     if (!rc)
         rc = check_rounds(task, error);
@@ -563,7 +567,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     *def = (struct task_def){.timeout_ms = task->timeout_ms,
                              .grace_ms = task->grace_ms ? task->grace_ms : GRACE_MS,
                              .retry = {.max = task->retries, .factor_permille = 1000},
-                             .pool = UINT32_MAX,
+                             .slots = task->slots > 1 ? task->slots : 0,
                              .priority = task->priority,
                              .may_fail = task->may_fail,
                              .skip_exit = task->skip_exit,

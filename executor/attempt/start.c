@@ -78,11 +78,11 @@ static bool waits_for_saving(const struct engine *e)
 /* While as many are alive as may be: can it wait in the runner, which starts it as
  * soon as one of them ends? Not what must not run twice, and not what we have to look
  * at just before it starts, and nothing if nothing may start once a commit has failed.
- * The runner's limit does not count callbacks and adopted tasks. */
+ * The runner's limit does not count callbacks and adopted tasks, nor what tasks weigh. */
 static bool may_wait(const struct engine *e, const struct intent *intent)
 {
     const struct task_def *def = graph_def(e->request.graph, intent->task);
-    return e->request.options->saving == CAIRN_BEST_EFFORT &&
+    return e->request.options->saving == CAIRN_BEST_EFFORT && !e->jobs.weighted &&
            intent->role == ROLE_TASK && !e->jobs.n_outside && def->kind != TASK_CALL &&
            !def->once && !def->n_inputs && !e->progress.sched.left &&
            !task_was_interrupted(e, intent->task) && !task_wants_keeper(e, def);
@@ -95,8 +95,8 @@ static struct start_queue *next_start(struct engine *e)
     struct start_queue *queue = starts_next(&e->starts, busy);
     if (!queue || !e->jobs.n_free || waits_for_saving(e))
         return NULL;
-    bool may =
-        jobs_counted(&e->jobs) < e->jobs.limit || may_wait(e, start_queue_first(queue));
+    bool may = jobs_have_room(e, start_queue_first(queue)->task) ||
+               may_wait(e, start_queue_first(queue));
     return may ? queue : NULL;
 }
 

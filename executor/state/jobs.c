@@ -69,6 +69,9 @@ int jobs_open(struct engine *e, struct cairn_error *error)
     uint32_t noted = e->run.situation.recorded.n_noted;
     assert(noted <= outlived);
     uint32_t ahead = 0, beside = count_beside(e);
+    const struct definition *d = e->request.graph->definition;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        jobs->weighted |= d->defs[i].slots > 1;
     jobs->wanted = jobs->limit = count_jobs(e);
     if (jobs_need_processes(e))
         bound_by_descriptors(e, beside, &ahead);
@@ -191,6 +194,18 @@ static void forget_beside(struct engine *e, struct job *job)
         e->jobs.service[i] = e->jobs.service[--e->jobs.n_services];
 }
 
+/* Of a task that wants more than there are: all. */
+static uint32_t slots_of(const struct engine *e, uint32_t task)
+{
+    uint32_t slots = task_def_slots(graph_def(e->request.graph, task));
+    return slots < e->jobs.limit ? slots : e->jobs.limit;
+}
+
+bool jobs_have_room(const struct engine *e, uint32_t task)
+{
+    return e->jobs.used + slots_of(e, task) <= e->jobs.limit || !e->jobs.used;
+}
+
 struct job *jobs_take(struct engine *e, const struct intent *intent)
 {
     assert(e->jobs.n_free);
@@ -210,6 +225,8 @@ struct job *jobs_take(struct engine *e, const struct intent *intent)
     job->probe = job->bereft = 0;
     buf_clear(&job->said);
     note_beside(e, job);
+    job->slots = job->beside ? 0 : slots_of(e, intent->task);
+    e->jobs.used += job->slots;
     job->told[0] = job->told[1] = 0;
     job->seen[0] = job->seen[1] = 0;
     log_times_clear(&job->log_times);
@@ -245,6 +262,7 @@ void jobs_free(struct engine *e, struct job *job)
     forget_beside(e, job);
     e->jobs.free[e->jobs.n_free++] = index;
     e->jobs.running--;
+    e->jobs.used -= job->slots;
 }
 
 void jobs_told_leftovers(struct engine *e)
@@ -391,4 +409,5 @@ void jobs_abandon(struct engine *e, struct job *job)
     forget_beside(e, job);
     job->state = JOB_FREE;
     e->jobs.running--;
+    e->jobs.used -= job->slots;
 }

@@ -40,6 +40,7 @@ struct job { /* one slot */
     enum job_state state;
     bool used; /* it may have files */
     enum job_role role;
+    uint32_t slots;       /* of the limit */
     struct intent intent; /* whose attempt it is */
     uint64_t stamp;       /* new with every process, for timers and pipes */
     struct capture capture;
@@ -94,13 +95,15 @@ struct job { /* one slot */
 
 struct jobs {
     struct job *at;
-    uint32_t n, running; /* running: slots in use */
-    uint32_t limit;      /* processes and calls alive at once */
-    uint32_t wanted;     /* what it would be with more descriptors */
-    uint32_t waiting;    /* of `running`: handed to the runner, not yet started */
-    bool submitted;      /* some of them since the last wait */
-    uint32_t n_outside;  /* of `running`: calls and adopted tasks */
-    uint32_t n_beside; /* of `running`: services, and what asks whether one is ready */
+    uint32_t n, running; /* running: jobs in use */
+    uint32_t used;    /* of `limit`, by them: heavy tasks take several, services none */
+    bool weighted;    /* there are such tasks */
+    uint32_t limit;   /* processes and calls alive at once */
+    uint32_t wanted;  /* what it would be with more descriptors */
+    uint32_t waiting; /* of `running`: handed to the runner, not yet started */
+    bool submitted;   /* some of them since the last wait */
+    uint32_t n_outside; /* of `running`: calls and adopted tasks */
+    uint32_t n_beside;  /* of `running`: services, and what asks whether one is ready */
     uint32_t n_services;              /* of them ... */
     uint32_t service[LIMIT_SERVICES]; /* [n_services] ... the slots of services */
     uint32_t *free, n_free;
@@ -152,6 +155,8 @@ bool task_wants_keeper(const struct engine *e, const struct task_def *def);
 /* A free slot, for the attempt of the intent. */
 struct job *jobs_take(struct engine *e, const struct intent *intent);
 void jobs_free(struct engine *e, struct job *job);
+/* Is there room for it now, beside all that runs? */
+bool jobs_have_room(const struct engine *e, uint32_t task);
 /* Hands the slot's request to the runner. */
 void jobs_submit(struct engine *e, struct job *job);
 /* The request has come back with a process, or without one: then the job is over. */

@@ -112,6 +112,7 @@ struct cairn_task {           /* zero unused fields; everything is copied */
                           (`repeat`): "outputs.left == 0"; NULL: it does not */
     uint32_t rounds;   /* at most; given with `until`, and only then */
     int64_t round_delay_ms; /* before each further one */
+    uint32_t slots; /* of the run's `jobs`, which it takes while it runs; 0: one */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

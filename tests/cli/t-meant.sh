@@ -246,8 +246,8 @@ cache: {paths: [x]}|`inputs` and `outputs`
 container: alpine|`run: docker run ...`
 image: alpine|`run: docker run ...`
 schedule: daily|from cron or a timer
-threads: 4|`pool: NAME`
-resources: {mem: 4}|`pool: NAME`
+threads: 4|`pool: {NAME: 1}`
+resources: {mem: 4}|`pool: {NAME: 1}`
 before_script: x|write these lines first
 shard: 4|`foreach: {part: {range: [1, 4]}}`
 only: master|`if: params.NAME

@@ -449,6 +449,16 @@ default task.needs_all go \
 key task.if go \
     'exit 0 a' 'tasks: {a: {if: 1 < 2, run: echo a >>log}}' \
     'exit 0' 'tasks: {a: {if: 2 < 1, run: echo a >>log}}'
+key task.slots go \
+    'exit 0 alone alone' 'jobs: 2
+tasks: {a: {run: "sh ./meet a b", slots: 2}, b: {run: "sh ./meet b a"}}' \
+    'exit 0 together together' 'jobs: 2
+tasks: {a: {run: "sh ./meet a b", slots: 1}, b: {run: "sh ./meet b a"}}'
+default task.slots go \
+    'exit 0 together together' 'jobs: 2
+tasks: {a: {run: "sh ./meet a b"}, b: {run: "sh ./meet b a"}}' \
+    'exit 0 alone alone' 'jobs: 2
+tasks: {a: {run: "sh ./meet a b", slots: 2}, b: {run: "sh ./meet b a"}}'
 key task.pool go \
     'exit 0 alone alone' 'jobs: 2
 pools: {p: 1, q: 1}

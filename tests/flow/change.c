@@ -82,6 +82,8 @@ static const struct kind {
     {"timeout", change_timeout, EFFECT_TUNING, NULL},
     {"retries", change_retries, EFFECT_TUNING, NULL},
     {"pool", change_pool, EFFECT_TUNING, NULL},
+    {"places in pools", change_places, EFFECT_TUNING, NULL},
+    {"slots", change_slots, EFFECT_TUNING, NULL},
     {"pool limit", change_pool_limit, EFFECT_TUNING, NULL},
     {"priority", change_priority, EFFECT_TUNING, NULL},
     {"jobs", change_jobs, EFFECT_TUNING, NULL},

@@ -59,6 +59,8 @@ void change_secret(struct making *m);
 void change_timeout(struct making *m);
 void change_retries(struct making *m);
 void change_pool(struct making *m);
+void change_places(struct making *m);
+void change_slots(struct making *m);
 void change_pool_limit(struct making *m);
 void change_priority(struct making *m);
 void change_jobs(struct making *m);

@@ -133,7 +133,20 @@ void change_retries(struct making *m)
 void change_pool(struct making *m)
 {
     struct def *def = picked(m, NULL);
-    def->pool = (def->pool + 1) % (POOLS + 1);
+    def->pool = (def->pool + 1) % (POOLS + 2);
+}
+
+void change_places(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    def->pool = POOLS + 1;
+    def->places = 3 - def->places;
+}
+
+void change_slots(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    def->slots = (def->slots + 2) % 6;
 }
 
 void change_pool_limit(struct making *m)

@@ -80,6 +80,8 @@ struct def {
     bool skips, skip_exit; /* ends with an exit code; which means that it is skipped */
     uint32_t flaky, retries; /* fails so many times first */
     uint32_t timeout_s, pool, sleep_ms;
+    uint32_t places,
+        slots; /* of the pool, or of both if more than POOLS; of the jobs */
     int32_t priority;
 };
 struct workflow {

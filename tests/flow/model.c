@@ -119,6 +119,10 @@ void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
     def->retries = rng_one_in(rng, 6) ? 1 : 0;
     def->timeout_s = rng_one_in(rng, 6) ? 300 : 0;
     def->pool = rng_one_in(rng, 6) ? 1 + rng_below(rng, POOLS) : 0;
+    def->places = 1 + rng_below(rng, 2);
+    if (def->pool && rng_one_in(rng, 3))
+        def->pool = POOLS + 1; /* both */
+    def->slots = rng_one_in(rng, 6) ? 2 + rng_below(rng, 3) : 0;
     def->priority = rng_one_in(rng, 6) ? 3 - (int32_t)rng_below(rng, 7) : 0;
     if (!w->plain)
         def_make_uncertain(w, def, rng);

@@ -208,13 +208,19 @@ void field_text(const struct workflow *w, uint32_t index, enum field field,
 
 /* ---- The file ---- */
 
-static void write_tuning(FILE *file, const struct def *def)
+static void write_tuning(FILE *file, const struct workflow *w, const struct def *def)
 {
     if (def->timeout_s)
         fprintf(file, "    timeout: %us\n", def->timeout_s);
     if (def->retries)
         fprintf(file, "    retries: {max: %u}\n", def->retries);
-    if (def->pool)
+    if (def->slots)
+        fprintf(file, "    slots: %u\n", def->slots);
+    if (def->pool > POOLS)
+        fprintf(file, "    pool: {pool1: %u, pool0: %u}\n",
+                def->places < w->pool_limit[1] ? def->places : w->pool_limit[1],
+                def->places < w->pool_limit[0] ? def->places : w->pool_limit[0]);
+    else if (def->pool)
         fprintf(file, "    pool: pool%u\n", def->pool - 1);
     if (def->may_fail)
         fprintf(file, "    may_fail: true\n");
@@ -293,7 +299,7 @@ static void write_def(FILE *file, const struct workflow *w, uint32_t index)
     }
     if (def->needs_all && def_wants_group(w, def))
         fprintf(file, "    needs_all: true\n");
-    write_tuning(file, def);
+    write_tuning(file, w, def);
 }
 
 static void write_top(FILE *file, const struct workflow *w)

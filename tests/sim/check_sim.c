@@ -79,25 +79,6 @@ static void sim_end(struct sim *s)
     free(s->pool_used);
 }
 
-static uint32_t pool_of(const struct sim *s, uint32_t task)
-{
-    return graph_def(&s->w->graph, task)->pool;
-}
-
-/* From the world's side, not the scheduler's: may the task start now? */
-static bool may_start(const struct sim *s, uint32_t task)
-{
-    const struct task_def *def = graph_def(&s->w->graph, task);
-    uint32_t pool = pool_of(s, task);
-    if (s->outcome[task] != CAIRN_PENDING || s->active[task] || s->held[task] ||
-        s->offered[task] || !(s->kinds & sched_kind_of(def)))
-        return false;
-    if (pool != UINT32_MAX && s->pool_used[pool] >= s->w->definition.pools[pool].limit)
-        return false;
-    struct needs_seen needs = see_needs(&s->w->graph, s->outcome, task);
-    return !needs.open && outcome_by_needs(def->when, needs) == CAIRN_PENDING;
-}
-
 static bool is_better(const struct sim *s, uint32_t a, uint32_t b)
 {
     const struct graph *g = &s->w->graph;
@@ -105,6 +86,46 @@ static bool is_better(const struct sim *s, uint32_t a, uint32_t b)
     if (x != y)
         return x > y;
     return g->height[a] != g->height[b] ? g->height[a] > g->height[b] : a < b;
+}
+
+/* From the world's side, not the scheduler's: may the task start now, but for its
+ * pools? */
+static bool is_ready(const struct sim *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(&s->w->graph, task);
+    if (s->outcome[task] != CAIRN_PENDING || s->active[task] || s->held[task] ||
+        s->offered[task] || !(s->kinds & sched_kind_of(def)))
+        return false;
+    struct needs_seen needs = see_needs(&s->w->graph, s->outcome, task);
+    return !needs.open && outcome_by_needs(def->when, needs) == CAIRN_PENDING;
+}
+
+static bool shares_pool(const struct sim *s, uint32_t a, uint32_t b)
+{
+    const struct task_def *x = graph_def(&s->w->graph, a);
+    const struct task_def *y = graph_def(&s->w->graph, b);
+    for (uint32_t i = 0; i < x->n_pools; i++)
+        for (uint32_t k = 0; k < y->n_pools; k++)
+            if (x->pools[i].pool == y->pools[k].pool)
+                return true;
+    return false;
+}
+
+/* It has room in all its pools, and overtakes nobody in any. */
+static bool may_start(const struct sim *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(&s->w->graph, task);
+    if (!is_ready(s, task))
+        return false;
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        if (s->pool_used[def->pools[i].pool] + def->pools[i].places >
+            s->w->definition.pools[def->pools[i].pool].limit)
+            return false;
+    for (uint32_t t = 0; t < s->w->graph.n_tasks; t++)
+        if (t != task && shares_pool(s, task, t) && is_better(s, t, task) &&
+            is_ready(s, t))
+            return false;
+    return true;
 }
 
 static uint32_t best_task(const struct sim *s)
@@ -135,12 +156,12 @@ static void add_timer(struct sim *s, uint32_t kind, uint32_t task, int64_t after
 
 static void start(struct sim *s, uint32_t task)
 {
-    uint32_t pool = pool_of(s, task);
+    const struct task_def *def = graph_def(&s->w->graph, task);
     s->active[task] = true;
     s->running++;
     s->attempts[task]++;
-    if (pool != UINT32_MAX)
-        s->pool_used[pool]++;
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        s->pool_used[def->pools[i].pool] += def->pools[i].places;
     add_timer(s, TIMER_TIMEOUT, task, attempt_duration(s->w, task, s->attempts[task]));
 }
 
@@ -186,11 +207,11 @@ static void start_ready(struct sim *s)
 
 static void leave(struct sim *s, uint32_t task)
 {
-    uint32_t pool = pool_of(s, task);
+    const struct task_def *def = graph_def(&s->w->graph, task);
     s->active[task] = false;
     s->running--;
-    if (pool != UINT32_MAX)
-        s->pool_used[pool]--;
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        s->pool_used[def->pools[i].pool] -= def->pools[i].places;
 }
 
 static void attempt_ended(struct sim *s, uint32_t task)
@@ -286,12 +307,18 @@ static enum condition ask(void *context, uint32_t task, const uint16_t *fate)
     const struct sim *s = context;
     const struct graph *g = &s->w->graph;
     uint32_t need = asked_of(g, task);
+    uint8_t was = need == NODE_NONE ? 0 : s->outcome[need];
     if (graph_def(g, task)->finally)
         return CONDITION_OPEN;
     if (need != NODE_NONE && fate[need] & FATE_UNSETTLED)
         return CONDITION_OPEN;
-    return condition_is_met(s->w, s->outcome, task, false) ? CONDITION_YES
-                                                           : CONDITION_NO;
+    /* One that does not run is asked as it ends now. */
+    if (need != NODE_NONE && fate[need] & FATE_BAD)
+        s->outcome[need] = CAIRN_SKIPPED;
+    bool met = condition_is_met(s->w, s->outcome, task, false);
+    if (need != NODE_NONE)
+        s->outcome[need] = was;
+    return met ? CONDITION_YES : CONDITION_NO;
 }
 
 /* As cairn does: decide says whose outcome counts. Attempts are counted anew, so that

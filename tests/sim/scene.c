@@ -99,13 +99,24 @@ static void expect_delay(struct scene *s, uint32_t task)
            "tried again before its delay", task);
 }
 
+/* Of the jobs: all, if it wants more. */
+static uint32_t slots_of(const struct scene *s, uint32_t task)
+{
+    uint32_t slots = task_def_slots(def_of(s, task));
+    return slots < s->jobs ? slots : s->jobs;
+}
+
 static void expect_room(struct scene *s, uint32_t task)
 {
-    uint32_t pool = def_of(s, task)->pool;
-    expect(s, ++s->alive <= s->jobs, "started beyond the limit of jobs", task);
-    if (pool != UINT32_MAX)
-        expect(s, ++s->pool_alive[pool] <= s->world.definition.pools[pool].limit,
+    const struct task_def *def = def_of(s, task);
+    s->alive += slots_of(s, task);
+    expect(s, s->alive <= s->jobs, "started beyond the limit of jobs", task);
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        uint32_t *alive = &s->pool_alive[def->pools[i].pool];
+        *alive += def->pools[i].places;
+        expect(s, *alive <= s->world.definition.pools[def->pools[i].pool].limit,
                "started beyond the limit of its pool", task);
+    }
 }
 
 /* What the spawner had begun may still come. */
@@ -171,7 +182,8 @@ static bool fails_for_good(const struct scene *s, const struct job *job)
 
 static void job_ends(struct scene *s, const struct job *job, bool started)
 {
-    uint32_t task = job->intent.task, pool = def_of(s, task)->pool;
+    uint32_t task = job->intent.task;
+    const struct task_def *def = def_of(s, task);
     s->seen[task].attempts += job->role == ROLE_TASK && !started;
     s->seen[task].alive = false;
     s->seen[task].ended_ns = s->last_end_ns = s->fake.now_ns;
@@ -179,9 +191,9 @@ static void job_ends(struct scene *s, const struct job *job, bool started)
         s->failed_ns = s->fake.now_ns;
     if (!started)
         return;
-    s->alive--;
-    if (pool != UINT32_MAX)
-        s->pool_alive[pool]--;
+    s->alive -= slots_of(s, task);
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        s->pool_alive[def->pools[i].pool] -= def->pools[i].places;
 }
 
 static void watch(void *context, enum fake_event event,

@@ -68,7 +68,10 @@ static inline bool condition_is_met(const struct world *w, const uint8_t *outcom
 {
     const struct task_def *def = graph_def(&w->graph, task);
     uint32_t need = asked_of(&w->graph, task);
-    uint32_t answer = def->finally ? run_failed : need == NODE_NONE ? 0 : outcome[need];
+    uint8_t ended = need == NODE_NONE ? 0 : outcome[need];
+    if (ended == CAIRN_EXCLUDED) /* to a condition both are skipped */
+        ended = CAIRN_SKIPPED;
+    uint32_t answer = def->finally ? run_failed : ended;
     return !def->condition.len || mix(w, task, 1000 + answer) % 4;
 }
 

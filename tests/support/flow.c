@@ -62,8 +62,12 @@ void flow_task(struct definition *d, const struct flow_taste *taste, bool finall
         flow_members(d, def, seed);
     def->finally = finally;
     def->priority = (int32_t)help_below(seed, 5) - 2;
-    if (d->n_pools && help_below(seed, 2))
-        def->pool = help_below(seed, d->n_pools);
+    for (uint32_t i = d->n_pools ? help_below(seed, 4) : 0; i > 0; i--) {
+        uint32_t pool = help_below(seed, d->n_pools);
+        help_use(d, def, pool, 1 + help_below(seed, d->pools[pool].limit));
+    }
+    if (help_below(seed, 6) == 0)
+        def->slots = 2 + help_below(seed, 5);
     if (flow_one_of(seed, taste->when))
         def->when = (uint8_t)(1 + help_below(seed, 2));
     if (flow_one_of(seed, taste->condition))

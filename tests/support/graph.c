@@ -32,7 +32,6 @@ struct task_def *help_task(struct definition *d, const char *id)
                              .cwd = STR(""),
                              .version = STR(""),
                              .members = 1,
-                             .pool = UINT32_MAX,
                              .retry = {.factor_permille = 1000},
                              .at = {d->n_defs + 1, 1}};
     ck_assert_int_eq(map_add(&d->by_id, def->id, d->n_defs, NULL), 1);
@@ -86,9 +85,10 @@ void help_finish(struct definition *d)
     ck_assert(!d->arena.failed);
 }
 
+enum { POOLS = 16 };
+
 uint32_t help_pool(struct definition *d, const char *name)
 {
-    enum { POOLS = 16 };
     uint32_t p = 0;
     if (!d->pools)
         d->pools = arena_take(&d->arena, POOLS, sizeof *d->pools);
@@ -97,6 +97,21 @@ uint32_t help_pool(struct definition *d, const char *name)
     if (p == d->n_pools)
         d->pools[d->n_pools++] = (struct pool){help_str(d, name), 1};
     return p;
+}
+
+void help_use(struct definition *d, struct task_def *def, uint32_t pool,
+              uint32_t places)
+{
+    uint32_t at = def->n_pools;
+    if (!def->pools)
+        def->pools = arena_take(&d->arena, POOLS, sizeof *def->pools);
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        if (def->pools[i].pool == pool)
+            return;
+    for (; at > 0 && def->pools[at - 1].pool > pool; at--)
+        def->pools[at] = def->pools[at - 1];
+    def->pools[at] = (struct pool_use){pool, places};
+    def->n_pools++;
 }
 
 char *help_part(char **text, const char *separators)
@@ -112,8 +127,17 @@ void help_property(struct definition *d, struct task_def *def, char *word)
     char *value = strchr(word, '=');
     ck_assert_ptr_nonnull(value);
     *value++ = 0;
-    if (strcmp(word, "@pool") == 0)
-        def->pool = help_pool(d, value);
+    char *places = strchr(value, ':');
+    if (strcmp(word, "@pool") == 0) {
+        if (places)
+            *places++ = 0;
+        uint32_t pool = help_pool(d, value);
+        uint32_t n = places ? (uint32_t)strtoul(places, NULL, 10) : 1;
+        if (d->pools[pool].limit < n)
+            d->pools[pool].limit = n;
+        help_use(d, def, pool, n);
+    } else if (strcmp(word, "@slots") == 0)
+        def->slots = (uint32_t)strtoul(value, NULL, 10);
     else if (strcmp(word, "@priority") == 0)
         def->priority = (int32_t)strtol(value, NULL, 10);
     else {

@@ -35,6 +35,9 @@ void help_finish(struct definition *d);
 /* ---- Lines ---- */
 
 uint32_t help_pool(struct definition *d, const char *name);
+/* The task has so many places of the pool, unless it has some. */
+void help_use(struct definition *d, struct task_def *def, uint32_t pool,
+              uint32_t places);
 /* The parts between commas, one at a time; `text` is cut up. */
 char *help_part(char **text, const char *separators);
 void help_property(struct definition *d, struct task_def *def, char *word);

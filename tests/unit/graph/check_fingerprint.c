@@ -138,7 +138,11 @@ START_TEST(test_tuning_does_not_count)
     def->timeout_ms = 5;
     def->grace_ms = 6;
     def->retry = (struct retry_policy){.max = 7, .delay_ms = 8, .jitter = true};
-    def->pool = 0;
+    static struct pool_use use = {0, 1};
+    def->pools = &use;
+    def->n_pools = 1;
+    def->slots = 3;
+    def->may_fail = true;
     def->priority = -3;
     def->needs_all = true;
     other_definition.all_need_all = true;
@@ -180,7 +184,6 @@ START_TEST(test_order_does_not_count)
                                  .foreach = def->foreach,
                                  .n_foreach = def->n_foreach,
                                  .members = def->members,
-                                 .pool = UINT32_MAX,
                                  .kind = d->defs[0].kind,
                                  .run = d->defs[0].run,
                                  .cwd = d->defs[0].cwd,

@@ -161,6 +161,42 @@ START_TEST(test_pools)
 }
 END_TEST
 
+/* What needs more than there is now is overtaken by nobody in its pools, and holds
+ * nothing. */
+START_TEST(test_weights)
+{
+    begin("a @pool=p:2 @priority=9\n"
+          "b @pool=q @priority=9\n"
+          "heavy @pool=p:3 @pool=q:2 @priority=5\n"
+          "c @pool=p\n"
+          "d @pool=q\n"
+          "e @pool=r\n",
+          "");
+    take("a");
+    take("b");
+    take("e"); /* c and d would have room */
+    take(NULL);
+    ended("a", CAIRN_COMPLETED, "");
+    take(NULL); /* b has a place that it needs */
+    ended("b", CAIRN_COMPLETED, "");
+    take("heavy");
+    take(NULL);
+    sched_hold(&sched, node("heavy")); /* to be tried again: it holds no place */
+    take("c");
+    take("d");
+    sched_again(&sched, node("heavy"));
+    take(NULL);
+    ended("d", CAIRN_COMPLETED, "");
+    take(NULL);
+    ck_assert(sched_consistent(&sched));
+    ended("c", CAIRN_COMPLETED, "");
+    take("heavy");
+    ended("heavy", CAIRN_COMPLETED, "");
+    ended("e", CAIRN_COMPLETED, "");
+    over();
+}
+END_TEST
+
 /* An attempt that is taken over, or must be, has its place whatever the pool says. */
 START_TEST(test_take_task)
 {
@@ -720,6 +756,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_test(c, test_order);
     tcase_add_test(c, test_pools);
+    tcase_add_test(c, test_weights);
     tcase_add_test(c, test_take_task);
     tcase_add_test(c, test_take_task_beyond_the_pool);
     tcase_add_test(c, test_when);

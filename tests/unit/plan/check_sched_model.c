@@ -152,26 +152,38 @@ static bool is_allowed(const struct model *m, uint32_t task)
     return m->allowed & sched_kind_of(graph_def(&m->graph, task));
 }
 
-static uint32_t used_of(const struct model *m, uint32_t pool)
-{
-    uint32_t used = 0;
-    for (uint32_t t = 0; t < m->graph.n_tasks; t++)
-        used += m->fact[t] == IS_TAKEN && graph_def(&m->graph, t)->pool == pool;
-    return used;
-}
-
-static bool has_place(const struct model *m, uint32_t task)
-{
-    uint32_t pool = graph_def(&m->graph, task)->pool;
-    return pool == UINT32_MAX || used_of(m, pool) < m->definition.pools[pool].limit;
-}
-
 static bool is_better(const struct graph *g, uint32_t a, uint32_t b)
 {
     int32_t x = graph_def(g, a)->priority, y = graph_def(g, b)->priority;
     if (x != y)
         return x > y;
     return g->height[a] != g->height[b] ? g->height[a] > g->height[b] : a < b;
+}
+
+static uint32_t places_of(const struct model *m, uint32_t task, uint32_t pool)
+{
+    const struct task_def *def = graph_def(&m->graph, task);
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        if (def->pools[i].pool == pool)
+            return def->pools[i].places;
+    return 0;
+}
+
+/* There is room in all its pools, and nobody who is better waits for one of them. */
+static bool has_place(const struct model *m, uint32_t task)
+{
+    for (uint32_t p = 0; p < m->definition.n_pools; p++) {
+        uint32_t used = places_of(m, task, p);
+        for (uint32_t t = 0; t < m->graph.n_tasks && places_of(m, task, p); t++) {
+            bool waits = t != task && is_ready(m, t) && is_allowed(m, t);
+            used += m->fact[t] == IS_TAKEN ? places_of(m, t, p) : 0;
+            if (waits && places_of(m, t, p) && is_better(&m->graph, t, task))
+                return false;
+        }
+        if (places_of(m, task, p) && used > m->definition.pools[p].limit)
+            return false;
+    }
+    return true;
 }
 
 static uint32_t best_task(const struct model *m)

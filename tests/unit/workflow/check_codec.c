@@ -423,7 +423,7 @@ START_TEST(test_columns)
 }
 END_TEST
 
-/* Version 6 says which failures are retried or allowed; what does not is written as
+/* Version 6 says which failures are retried or allowed, and weights; what does not is written as
  * before. */
 START_TEST(test_version_6)
 {
@@ -455,6 +455,33 @@ START_TEST(test_version_6)
     bytes.data[DEFINITION_MAGIC_BYTES] = 5;
     ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
     help_definition.defs[2].when = WHEN_ALWAYS; /* which no file says */
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    static const char *const weights[] = {
+        "{run: x, slots: 3}", "{run: x, pool: {q: 2}}", "{run: x, pool: [p, q]}"};
+    for (size_t i = 0; i < 3; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "name: n\npools: {p: 1, q: 2}\ntasks: {a: %s, b: {run: y, pool: q}}\n",
+                 weights[i]);
+        help_parse(text);
+        buf_clear(&bytes);
+        encode(&help_definition, &bytes);
+        ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 6);
+        ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+        ck_assert_uint_eq(d.defs[0].slots, i == 0 ? 3 : 0);
+        ck_assert_uint_eq(d.defs[0].n_pools, i);
+        if (i)
+            ck_assert_uint_eq(d.defs[0].pools[i - 1].places, i == 1 ? 2 : 1);
+        ck_assert_uint_eq(d.defs[1].pools[0].pool, 1);
+        definition_release(&d);
+    }
+    help_definition.defs[0].pools[1].places = 3; /* more than there are */
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[0].pools[1] = help_definition.defs[0].pools[0];
     buf_clear(&bytes);
     encode(&help_definition, &bytes);
     ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);

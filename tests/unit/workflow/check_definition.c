@@ -196,8 +196,8 @@ START_TEST(test_round_trip)
     ck_assert_int_eq(index->priority, INT32_MAX);
     ck_assert_int_eq(d.defs[0].timeout_ms, 3600000);
     ck_assert_int_eq(d.defs[0].grace_ms, 1000);
-    ck_assert_uint_eq(d.defs[0].pool, 0);
-    ck_assert_uint_eq(convert->pool, UINT32_MAX);
+    ck_assert_uint_eq(d.defs[0].pools[0].pool, 0);
+    ck_assert_uint_eq(convert->n_pools, 0);
     ck_assert(convert->retry.jitter);
     ck_assert_uint_eq(convert->retry.on_exit[1], 255);
     ck_text(index->needs[0].bindings[1].key, "kind");
@@ -216,11 +216,8 @@ START_TEST(test_callbacks)
 {
     struct definition d, decoded;
     struct buf bytes = BUF_INIT;
-    struct task_def def = {.id = STR("c"),
-                           .kind = TASK_CALL,
-                           .version = STR("v7"),
-                           .pool = UINT32_MAX,
-                           .members = 1};
+    struct task_def def = {
+        .id = STR("c"), .kind = TASK_CALL, .version = STR("v7"), .members = 1};
     definition_init(&d);
     d.name = STR("n");
     d.file = d.root = STR("");

@@ -229,7 +229,7 @@ START_TEST(test_everything)
     ck_text(fetch->env[0].value, "");
     ck_text(fetch->env[1].value, "de");
     ck_text(fetch->env[2].value, "${{ params.day }}");
-    ck_assert_uint_eq(fetch->pool, UINT32_MAX);
+    ck_assert_uint_eq(fetch->n_pools, 0);
     ck_assert_uint_eq(fetch->members, 1);
     ck_assert_uint_eq(fetch->at.line, 9);
     ck_assert_int_eq(send->kind, TASK_EXEC);
@@ -238,7 +238,7 @@ START_TEST(test_everything)
     ck_assert_int_eq(send->timeout_ms, 93600000);
     ck_assert_int_eq(send->grace_ms, 3000);
     ck_assert_uint_eq(send->retry.max, 0);
-    ck_assert_uint_eq(send->pool, 1);
+    ck_assert_uint_eq(send->pools[0].pool, 1);
     ck_assert_int_eq(send->priority, -7);
     ck_text(send->cwd, "sub");
     ck_assert_uint_eq(send->n_env, 2);

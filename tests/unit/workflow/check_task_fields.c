@@ -348,11 +348,11 @@ START_TEST(test_table)
         ck_assert_msg(f->kinds && f->since >= 1 && f->since <= DEFINITION_VERSION,
                       "row %td", f - task_fields);
         for (const struct task_field *g = task_fields; g < f; g++)
-            ck_assert_msg(g->at != f->at || g->shape == FIELD_FLAGS ||
-                              f->shape == FIELD_FLAGS || f->shape == FIELD_OPEN_KEYS ||
-                              f->shape == FIELD_ORDER || f->shape == FIELD_COLUMNS,
-                          "rows %td and %td are of one member", g - task_fields,
-                          f - task_fields);
+            ck_assert_msg(
+                g->at != f->at || g->shape == FIELD_FLAGS || f->shape == FIELD_FLAGS ||
+                    f->shape == FIELD_OPEN_KEYS || f->shape == FIELD_ORDER ||
+                    f->shape == FIELD_POOLS || f->shape == FIELD_COLUMNS,
+                "rows %td and %td are of one member", g - task_fields, f - task_fields);
     }
 }
 END_TEST

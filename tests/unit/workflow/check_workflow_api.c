@@ -371,7 +371,10 @@ START_TEST(test_later_fields)
                                .may_fail = true,
                                .skip_exit = 77,
                                .reuse = true,
-                               .cutoff = true};
+                               .cutoff = true,
+                               .slots = LIMIT_JOBS + 1};
+    refuse(&task, CAIRN_EWORKFLOW, "slots at most 4096");
+    task.slots = 4;
     accept(&task);
     compile();
     const struct task_def *c = &workflow->definition.defs[2];
@@ -380,6 +383,7 @@ START_TEST(test_later_fields)
     ck_assert(!c->needs[1].order && c->needs[1].soft && c->needs[1].target == 1);
     ck_assert_uint_eq(c->skip_exit, 77);
     ck_assert(c->reuse && c->cutoff);
+    ck_assert_uint_eq(c->slots, 4);
     ck_assert(c->may_fail && !workflow->definition.defs[1].may_fail);
     const struct task_def *b = &workflow->definition.defs[1];
     ck_assert_uint_eq(b->n_needs, 1);
