@@ -123,7 +123,9 @@ static bool read_string(struct json_scan *in)
         in->at += n;
     }
     in->raw = (struct str){start, (size_t)(in->at - start)};
-    return in->at++ < in->end;
+    bool closed = in->at < in->end;
+    in->at += closed;
+    return closed;
 }
 
 static bool skip_digits(struct json_scan *in)

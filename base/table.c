@@ -347,7 +347,8 @@ static int read_object(struct table_reading *r, enum json_token *token)
         if (rc || (*token = next_token(r)) == JSON_BAD)
             return rc;
         rc = read_json_value(r, *token, &value);
-        cells[column] = value;
+        if (!rc)
+            cells[column] = value;
     }
     return rc || *token == JSON_BAD ? rc : check_object(r, cells, line);
 }

@@ -453,22 +453,22 @@ static uint32_t blocking_need(const struct judge *j, uint32_t task)
                                                           : need;
 }
 
-/* It is a member of a list that is not known, or may be another one then. */
-static bool lists_may_change(const struct judge *j, uint32_t task)
+/* It is a member of a list that is made again. */
+static bool is_listed_again(const struct judge *j, uint32_t task)
 {
     const struct graph *g = j->in->graph;
     const struct task_def *def = graph_def(g, task);
     struct list_spec spec;
-    bool may = task_def_is_unlisted(def);
+    bool again = false;
     if (!task_def_made_key(def))
         return false;
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++)
-        for (uint32_t k = 0; k < def->n_foreach && !may; k++)
-            may = j->out->fate[g->needs[e]] & (FATE_ANEW | FATE_LISTED) &&
-                  foreach_is_made(&def->foreach[k]) &&
-                  list_spec_read(def->foreach[k].spec, &spec) &&
-                  str_equal(spec.task, graph_def(g, g->needs[e])->id);
-    return may;
+        for (uint32_t k = 0; k < def->n_foreach && !again; k++)
+            again = j->out->fate[g->needs[e]] & (FATE_ANEW | FATE_LISTED) &&
+                    foreach_is_made(&def->foreach[k]) &&
+                    list_spec_read(def->foreach[k].spec, &spec) &&
+                    str_equal(spec.task, graph_def(g, g->needs[e])->id);
+    return again;
 }
 
 /* Whether it does not matter who does its work: not what was asked for, nor what was
@@ -512,7 +512,7 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
                   blocking_need(j, task));
         return;
     }
-    if (lists_may_change(j, v->task))
+    if (task_def_is_unlisted(v->def) || is_listed_again(j, v->task))
         go = GO_PERHAPS;
     if (v->def->condition.len && !task_def_is_unlisted(v->def)) {
         enum condition c = j->in->condition(j->in->context, task, j->out->fate);
@@ -886,7 +886,7 @@ static void mark_listed(struct judge *j)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t node = g->order[i];
         bool barrier = graph_is_barrier(g, node);
-        bool own = !barrier && lists_may_change(j, node), listed = own;
+        bool own = !barrier && is_listed_again(j, node), listed = own;
         bool open = !barrier && out->fate[node] & FATE_UNSETTLED;
         for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1] && !listed;
              e++)

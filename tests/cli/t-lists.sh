@@ -66,6 +66,18 @@ is "$(planned --run 2)" 'split end' 'it needs the task that makes the list for m
 two 'two, {task: split, order: true}'
 is "$(planned --run 2)" 'split end' 'also if it says otherwise of that task'
 
+# ---- A list that was never made, since what makes it was left out ----
+cat >never.yaml <<'END'
+name: never
+tasks:
+  split: {run: ':', if: 1 == 2}
+  each: {foreach: {v: {from: split, value: l}}, run: 'echo never >>ran'}
+  end: {needs: each, run: 'echo never >>ran'}
+END
+exits 0 cairn run never.yaml
+exits 0 cairn plan --run 3
+ok 'nothing may run' sh -c '! grep -q "^may" out'
+
 # ---- A failure behind the list ----
 : >ran
 printf 'a\nb\n' >list.txt

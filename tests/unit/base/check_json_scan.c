@@ -12,6 +12,7 @@ static bool is_json(struct str text)
     while ((token = json_next(&in)) != JSON_END && token != JSON_BAD)
         ck_assert_uint_le(in.depth, JSON_DEPTH_MOST);
     ck_assert_int_eq(json_next(&in), token); /* it stays so */
+    ck_assert(in.at <= in.end);
     return token == JSON_END;
 }
 
