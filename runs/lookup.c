@@ -9,6 +9,7 @@
 void lookup_release(struct lookup *l)
 {
     free(l->results);
+    free(l->answers);
     file_digests_release(&l->digests);
     arena_release(&l->arena);
     *l = (struct lookup){0};
@@ -21,8 +22,8 @@ static int make_room(struct lookup *l, struct cairn_error *error)
     return l->results ? 0 : error_nomem(error);
 }
 
-int lookup_put(struct lookup *l, uint32_t task, struct str encoded,
-               struct cairn_error *error)
+static int keep_result(struct lookup *l, uint32_t task, struct str encoded,
+                       struct cairn_error *error)
 {
     struct result *result = arena_take(&l->arena, 1, sizeof *result);
     int rc = result ? make_room(l, error) : error_nomem(error);
@@ -31,6 +32,23 @@ int lookup_put(struct lookup *l, uint32_t task, struct str encoded,
     if (!rc)
         l->results[task] = result;
     return rc;
+}
+
+enum { ANSWERS = 8 };
+
+/* A member of the group has another result by now. */
+static void forget_answers(struct lookup *l, uint32_t task)
+{
+    for (uint32_t i = 0; i < l->n_answers && i < ANSWERS; i++)
+        if (l->answers[i].def == l->graph->def_of[task])
+            l->answers[i].def = NODE_NONE;
+}
+
+int lookup_put(struct lookup *l, uint32_t task, struct str encoded,
+               struct cairn_error *error)
+{
+    forget_answers(l, task);
+    return keep_result(l, task, encoded, error);
 }
 
 /* Appends the encoded result that the task's checkpoint names. One that is gone is
@@ -57,7 +75,7 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
     if (!l->results[task]) {
         rc = load_result(l, task, &bytes, error);
         if (!rc)
-            rc = lookup_put(l, task, buf_view(&bytes), error);
+            rc = keep_result(l, task, buf_view(&bytes), error);
         buf_release(&bytes);
     }
     if (!rc)
@@ -67,6 +85,7 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
 
 void lookup_forget(struct lookup *l, uint32_t task)
 {
+    forget_answers(l, task);
     if (l->results)
         l->results[task] = NULL;
 }
@@ -265,6 +284,61 @@ static void find_own_output(const struct asker *a, struct str key, struct value 
         out->text = name_values(a->lookup, a->task, own);
 }
 
+static int ask_group(const struct asker *a, const struct name *name,
+                     struct node_range range, struct value *out,
+                     struct cairn_error *error)
+{
+    return name->kind == NAME_TASK_FILES
+               ? find_files(a, range, out, error)
+               : find_output_list(a->lookup, range, name->second, out, error);
+}
+
+static bool is_answer_to(const struct lookup *l, const struct group_answer *answer,
+                         const struct group_answer *wanted)
+{
+    const struct node_range *of = &wanted->of;
+    bool is = answer->def == wanted->def && answer->asker == wanted->asker &&
+              answer->of.at == of->at && answer->of.first == of->first &&
+              answer->of.n == of->n && str_equal(answer->key, wanted->key);
+    for (uint32_t i = 0; is && of->at && i < of->n; i++)
+        is = answer->outcomes[i] == l->states->outcome[of->at[i]];
+    return is && (of->at || !of->n ||
+                  memcmp(answer->outcomes, l->states->outcome + of->first, of->n) == 0);
+}
+
+/* A member of a large group that asks for another one's values costs a look at the
+ * outcomes, and not all of its results again. */
+static int ask_group_once(const struct asker *a, const struct name *name,
+                          struct node_range range, struct value *out,
+                          struct cairn_error *error)
+{
+    struct lookup *l = a->lookup;
+    bool files = name->kind == NAME_TASK_FILES;
+    struct group_answer new = {.def =
+                                   map_get(&l->graph->definition->by_id, name->first),
+                               .asker = files ? l->graph->def_of[a->task] : NODE_NONE,
+                               .key = files ? STR("") : name->second,
+                               .of = range};
+    if (!l->answers)
+        l->answers = calloc(ANSWERS, sizeof *l->answers);
+    for (uint32_t i = 0; l->answers && i < l->n_answers && i < ANSWERS; i++)
+        if (is_answer_to(l, &l->answers[i], &new)) {
+            *out = l->answers[i].value;
+            return 0;
+        }
+    int rc = ask_group(a, name, range, out, error);
+    new.value = *out;
+    new.key = arena_str(&l->arena, new.key);
+    new.outcomes = arena_take(&l->arena, range.n, 1);
+    for (uint32_t i = 0; new.outcomes &&i < range.n; i++)
+        new.outcomes[i] = l->states->outcome[node_at(range, i)];
+    if (!rc && (!l->answers || !new.outcomes || l->arena.failed))
+        return error_nomem(error);
+    if (!rc)
+        l->answers[l->n_answers++ % ANSWERS] = new;
+    return rc;
+}
+
 static int ask_task(const struct asker *a, const struct name *name, struct value *out,
                     struct cairn_error *error)
 {
@@ -274,11 +348,11 @@ static int ask_task(const struct asker *a, const struct name *name, struct value
         return error_set(error, CAIRN_EWORKFLOW, "there is no task `%.*s`",
                          (int)name->first.len, name->first.ptr);
     struct node_range range = graph_referred(l->graph, a->task, def);
-    if (name->kind == NAME_TASK_OUTPUT)
-        return range.one ? find_output(l, node_at(range, 0), name->second, out, error)
-                         : find_output_list(l, range, name->second, out, error);
-    if (name->kind == NAME_TASK_FILES)
-        return find_files(a, range, out, error);
+    if (name->kind == NAME_TASK_OUTPUT && range.one)
+        return find_output(l, node_at(range, 0), name->second, out, error);
+    if (name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_FILES)
+        return range.n > 1 ? ask_group_once(a, name, range, out, error)
+                           : ask_group(a, name, range, out, error);
     *out = (struct value){.type = VALUE_TEXT, .text = status_name(status_of(l, range))};
     return 0;
 }

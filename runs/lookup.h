@@ -15,12 +15,24 @@
 
 #include <stdatomic.h>
 
+/* What a group was found to have passed on, for the next of many tasks that ask. */
+struct group_answer {
+    uint32_t def;         /* of the group */
+    uint32_t asker;       /* whose directory counts: its def; outputs: NODE_NONE */
+    struct str key;       /* of outputs */
+    struct node_range of; /* its members that were asked for */
+    uint8_t *outcomes;    /* [of.n] theirs then */
+    struct value value;
+};
+
 struct lookup {
     const struct graph *graph;
     const struct states *states; /* of that graph: outcomes and result digests */
     struct cairn_store *store;   /* NULL: everything is in memory */
     struct arena arena;
     const struct result **results; /* [n_tasks] known ones; made when first needed */
+    struct group_answer *answers;  /* the last few; made when first needed */
+    uint32_t n_answers;            /* that were ever made */
     uint64_t run;
     const char *run_status;       /* in `finally`, else NULL */
     struct file_digests digests;  /* of files that were read */

@@ -127,6 +127,37 @@ START_TEST(test_values)
 }
 END_TEST
 
+static void expect_list(const char *asking, const char *key, const char *list)
+{
+    struct value value = output(asking, "g", key);
+    ck_assert_msg(str_equal(value.text, str_of(list)), "%.*s, not %s",
+                  (int)value.text.len, value.text.ptr, list);
+}
+
+/* One list for all who ask, for as long as it is that of the group. */
+START_TEST(test_values_of_a_group)
+{
+    complete("g[part=1]", "n", "a");
+    complete("g[part=2]", "n", "b");
+    expect_list("all", "n", "[\"a\", \"b\"]");
+    ck_assert_ptr_eq(output("all", "g", "n").text.ptr,
+                     output("both", "g", "n").text.ptr);
+    complete("g[part=3]", "n", "c");
+    expect_list("both", "n", "[\"a\", \"b\", \"c\"]");
+    complete("g[part=3]", "n", "d"); /* another result */
+    expect_list("all", "n", "[\"a\", \"b\", \"d\"]");
+    states.outcome[task("g[part=1]")] = CAIRN_FAILED; /* without a word to the lookup */
+    expect_list("all", "n", "[\"b\", \"d\"]");
+    complete("single", "n", "z"); /* of no member */
+    expect_list("all", "n", "[\"b\", \"d\"]");
+    ck_assert_int_eq(output("all", "g", "m").type, VALUE_MISSING);
+    for (char key[] = "c"; key[0] < 'z'; key[0]++) /* more than are kept */
+        ck_assert_int_eq(output("all", "g", key).type,
+                         key[0] == 'n' ? VALUE_TEXT : VALUE_MISSING);
+    expect_list("both", "n", "[\"b\", \"d\"]");
+}
+END_TEST
+
 START_TEST(test_run)
 {
     const struct name id = {.kind = NAME_RUN_ID}, attempt = {.kind = NAME_RUN_ATTEMPT},
@@ -148,6 +179,7 @@ int main(void)
     tcase_add_test(c, test_which_tasks_are_meant);
     tcase_add_test(c, test_status_of_a_group);
     tcase_add_test(c, test_values);
+    tcase_add_test(c, test_values_of_a_group);
     tcase_add_test(c, test_run);
     suite_add_tcase(suite, c);
     return help_run(suite);
