@@ -28,6 +28,12 @@ bool nested_prepare(struct world *w, struct session *s, struct session *inner)
         return false;
     file_path(w, "out.inner", path, sizeof path);
     unlink(path);
+    file_path(w, "veto", path, sizeof path);
+    w->veto = one_in(w, 3);
+    if (w->veto)
+        file_put(path, "no\n");
+    else
+        unlink(path);
     *inner = (struct session){.flow = INNER_FLOW,
                               .param = s->param,
                               .run = begun_inside(w, s->run),

@@ -449,7 +449,7 @@ static void settle_both(struct world *w, struct session *s, struct session *inne
     if (inner) {
         inner->loose = s->loose;
         nested_settle(w, s, inner);
-        s->nested = inner->status;
+        s->nested = inner->status ? inner->status : w->veto;
     }
     session_settle(w, s);
     if (s->reader > 0)

@@ -2,7 +2,8 @@
 /* What the tasks execute.
  *
  *   user task FLOW TASK PARAM SALT MS -i INPUT... -o OUTPUT...   -O: in place
- *   user nest FLOW TASK PARAM SALT MS      runs inner.yaml within it */
+ *   user nest FLOW TASK PARAM SALT MS      runs inner.yaml within it; then fails if
+ *                                          there is a file `veto` */
 #include "tests/prove/user/user.h"
 #include "tests/support/program.h"
 
@@ -105,6 +106,8 @@ int nest_main(int argc, char **argv)
     if (!WIFEXITED(status))
         return 6;
     pause_us((uint32_t)strtoul(argv[MS], NULL, 10) * 1000);
+    if (WEXITSTATUS(status) == 0 && access("veto", F_OK) == 0)
+        return 9;
     if (WEXITSTATUS(status) == 0)
         note(argv, "end");
     return WEXITSTATUS(status);

@@ -109,6 +109,7 @@ struct world {
     uint64_t changes; /* of files */
     unsigned ghosts;  /* bits: of a workflow and param, a run without a known number */
     bool nested, trace, ghosts_inside;
+    bool veto;     /* the middle task fails, though the run inside it completes */
     bool in_place; /* tasks write their outputs in place, and no two runs at once */
     uint32_t n_flows, n_runs;
     struct flow flow[FLOWS];
@@ -189,7 +190,7 @@ struct session {
     long log_at;
     bool loose;                      /* another one ran beside it */
     bool middle_done, middle_failed; /* of an inner one: the task that runs it */
-    int nested;                      /* exit status of the inner one */
+    int nested; /* not 0: the middle task fails, if it comes to its end */
     pid_t reader;
     bool by_file; /* `cairn run FILE` */
 };
