@@ -15,10 +15,13 @@ enum {
     LIMIT_TASKS = 10000000, /* of a workflow, members counted */
     LIMIT_EDGES = 100000000,
 #endif
-    LIMIT_FILE_BYTES = 1 << 30, /* a workflow file */
-    LIMIT_DEPTH = 32,           /* nesting in a workflow file */
-    LIMIT_ALIASED = 100000,     /* nodes that aliases and `<<` add to it, and */
-    LIMIT_ALIASED_FACTOR = 10,  /* as many more for each node that is written out */
+    LIMIT_FILE_BYTES = 1 << 30,      /* a workflow file */
+    LIMIT_INCLUDED = 100,            /* files that a workflow includes, */
+    LIMIT_INCLUDED_DEPTH = 8,        /* one inside another, */
+    LIMIT_INCLUDED_BYTES = 64 << 20, /* all of them */
+    LIMIT_DEPTH = 32,                /* nesting in a workflow file */
+    LIMIT_ALIASED = 100000,          /* nodes that aliases and `<<` add to it, and */
+    LIMIT_ALIASED_FACTOR = 10, /* as many more for each node that is written out */
     LIMIT_FOREACH_KEYS = 8,
     LIMIT_FOREACH_BYTES = 1 << 30, /* of all values of a workflow */
     LIMIT_COLUMNS = 1000,          /* of sheets, that one task names */

@@ -30,12 +30,35 @@ void definition_release(struct definition *definition)
     definition_init(definition);
 }
 
-uint32_t definition_param(const struct definition *definition, struct str name)
+struct str name_scope(struct str name)
+{
+    const char *slash = name.len ? memrchr(name.ptr, '/', name.len) : NULL;
+    return (struct str){name.ptr, slash ? (size_t)(slash - name.ptr) + 1 : 0};
+}
+
+struct str name_in_scope(struct str name)
+{
+    size_t n = name_scope(name).len;
+    return (struct str){name.ptr + n, name.len - n};
+}
+
+/* The order of a text and another one that is in two parts. */
+static int compare_parts(struct str text, struct str first, struct str rest)
+{
+    struct str start = {text.ptr, text.len < first.len ? text.len : first.len};
+    int order = str_compare(start, first);
+    return order ? order
+                 : str_compare((struct str){text.ptr + first.len, text.len - first.len},
+                               rest);
+}
+
+uint32_t definition_param(const struct definition *definition, struct str scope,
+                          struct str name)
 {
     uint32_t low = 0, high = definition->n_params;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = str_compare(definition->params[middle].key, name);
+        int order = compare_parts(definition->params[middle].key, scope, name);
         if (order == 0)
             return middle;
         if (order < 0)
@@ -46,12 +69,33 @@ uint32_t definition_param(const struct definition *definition, struct str name)
     return UINT32_MAX;
 }
 
+uint32_t definition_task(const struct definition *definition, struct str scope,
+                         struct str name)
+{
+    char id[LIMIT_ID_BYTES];
+    if (!scope.len)
+        return map_get(&definition->by_id, name);
+    if (scope.len + name.len > sizeof id)
+        return MAP_NONE;
+    memcpy(id, scope.ptr, scope.len);
+    memcpy(id + scope.len, name.ptr, name.len);
+    return map_get(&definition->by_id, (struct str){id, scope.len + name.len});
+}
+
 bool task_id_is_good(struct str id)
 {
-    struct str rest = id;
-    while (rest.len && (rest.ptr[0] == '.' || rest.ptr[0] == '-'))
-        rest = (struct str){rest.ptr + 1, rest.len - 1};
-    return id.len > 0 && id.len <= LIMIT_ID_BYTES && (!rest.len || str_is_id(rest));
+    bool good = id.len > 0 && id.len <= LIMIT_ID_BYTES;
+    for (size_t at = 0; good && at <= id.len;) {
+        const char *slash = memchr(id.ptr + at, '/', id.len - at);
+        size_t end = slash ? (size_t)(slash - id.ptr) : id.len;
+        size_t from = at;
+        while (from < end && (id.ptr[from] == '.' || id.ptr[from] == '-'))
+            from++;
+        good = end > at &&
+               (from == end || str_is_id((struct str){id.ptr + from, end - from}));
+        at = end + 1;
+    }
+    return good;
 }
 
 bool task_def_wants_group(const struct definition *d, const struct task_def *def)
@@ -107,7 +151,8 @@ bool names_have(const struct str *sorted, uint32_t n, struct str name)
 
 bool task_def_takes_param(const struct task_def *def, struct str name)
 {
-    return !def->own_params || names_have(def->params, def->n_params, name);
+    return str_equal(name_scope(name), name_scope(def->id)) &&
+           (!def->own_params || names_have(def->params, def->n_params, name));
 }
 
 uint32_t task_def_key(const struct task_def *def, struct str name)
@@ -136,6 +181,8 @@ void definition_put_fresh(const struct definition *d, struct buf *out)
         buf_text(out, "FILE");
     for (uint32_t i = 0; i < d->n_params; i++) {
         struct buf text = BUF_INIT;
+        if (name_scope(d->params[i].key).len)
+            continue;
         buf_str(&text, d->params[i].key);
         buf_byte(&text, '=');
         buf_str(&text, d->params[i].value);
@@ -151,10 +198,11 @@ int definition_params(const struct definition *definition, struct buf *text,
                       struct digest *digest, struct cairn_error *error)
 {
     buf_clear(text);
-    for (uint32_t i = 0; i < definition->n_params; i++) {
-        buf_lstr(text, definition->params[i].key);
-        buf_lstr(text, definition->params[i].value);
-    }
+    for (uint32_t i = 0; i < definition->n_params; i++)
+        if (!name_scope(definition->params[i].key).len) {
+            buf_lstr(text, definition->params[i].key);
+            buf_lstr(text, definition->params[i].value);
+        }
     int rc = buf_check(text, error);
     return rc ? rc : sha256_of(text->data, text->size, digest, error);
 }

@@ -180,6 +180,7 @@ struct task_def {
     void *context;
     struct str version;
     struct position at;
+    uint32_t file; /* index into definition.files */
 };
 
 enum on_failure { ON_FAILURE_STOP = 0, ON_FAILURE_CONTINUE = 1, ON_FAILURE_UNDO = 2 };
@@ -196,10 +197,14 @@ struct pool {
 struct definition {
     struct arena arena;
     struct str name, description;
-    struct str file; /* absolute path, "" if built in memory */
-    struct str root; /* absolute directory that cwd and outputs are relative to:
+    struct str file;   /* absolute path, "" if built in memory */
+    struct str root;   /* absolute directory that cwd and outputs are relative to:
                         the file's directory */
-    struct key_value *params; /* sorted by key; overrides applied; values as text */
+    struct str *files; /* [n_files] for messages: `file` and those that it includes;
+                          not stored, then n_files is 0 */
+    uint32_t n_files;
+    struct key_value *params; /* sorted by key; overrides applied; values as text; of
+                                 included files, too, with their scope in the key */
     uint32_t n_params;
     uint32_t jobs; /* 0: number of processors */
     struct pool *pools;
@@ -229,12 +234,22 @@ struct definition {
 void definition_init(struct definition *definition);
 /* Frees all that the definition holds, and leaves it as after definition_init. */
 void definition_release(struct definition *definition);
-/* Index of a param, UINT32_MAX if there is none. */
-uint32_t definition_param(const struct definition *definition, struct str name);
+/* The scope of a task or param: its name up to the last `/`, with it ("lint/" of
+ * "lint/test"); empty in the workflow's own file. It is the included file that the task
+ * stands in, and names in its texts are names of that file: those of the same scope. */
+struct str name_scope(struct str name);
+/* The name without it: as it is written in its file, and a param in the environment. */
+struct str name_in_scope(struct str name);
+/* Index of the param of that scope, UINT32_MAX if there is none. */
+uint32_t definition_param(const struct definition *definition, struct str scope,
+                          struct str name);
+/* Index of the task_def that `name` means in that scope, or MAP_NONE. */
+uint32_t definition_task(const struct definition *definition, struct str scope,
+                         struct str name);
 /* Index into def->foreach, UINT32_MAX if there is none. */
 uint32_t task_def_key(const struct task_def *def, struct str name);
-/* True if it can be the id of a task: 1 to LIMIT_ID_BYTES of A-Z a-z 0-9 _ . and -.
- * That of a workflow file is more narrow: str_is_id. */
+/* True if it can be the id of a task: 1 to LIMIT_ID_BYTES of A-Z a-z 0-9 _ . and -, and
+ * / between two of them. That of a workflow file is more narrow: str_is_id. */
 bool task_id_is_good(struct str id);
 /* True if members that their condition excluded may make a difference to the task: it
  * wants success of a group, or of a part of one. */
@@ -285,8 +300,8 @@ static inline bool task_def_may_reuse(const struct task_def *def)
     return def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
            def->when == WHEN_SUCCESS && !def->undo.len && !def->ready.len;
 }
-/* True if a param of the workflow reaches the task: its texts, its environment and its
- * fingerprint. */
+/* True if a param of the definition reaches the task: its texts, its environment and
+ * its fingerprint. `name` is whole, with its scope. */
 bool task_def_takes_param(const struct task_def *def, struct str name);
 /* Appends the command that begins a new run of it with the same params, as it can be
  * typed anywhere: "cairn run '/a b/c.yaml' --param day=1 --fresh". */

@@ -292,7 +292,7 @@ static unsigned version_of_task(const struct definition *definition,
     if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
         def->reuse || def->cutoff || task_def_is_service(def) ||
         def->repeat.until.len || has_new_list(definition, def) || def->slots ||
-        (def->n_pools && !is_in_one_pool(def)))
+        (def->n_pools && !is_in_one_pool(def)) || name_scope(def->id).len)
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)
@@ -644,7 +644,8 @@ static struct str *get_params(struct decoder *d, uint32_t *n)
 {
     struct str *names = get_names(d, n);
     for (uint32_t i = 0; i < *n && !has_failed(d); i++)
-        fail_unless(d, definition_param(d->out, names[i]) != UINT32_MAX);
+        fail_unless(d, definition_param(d->out, name_scope(names[i]),
+                                        name_in_scope(names[i])) != UINT32_MAX);
     return names;
 }
 
@@ -775,6 +776,7 @@ static int get_task(struct decoder *d, uint32_t index)
     struct task_def *def = &d->out->defs[index];
     get_fields(d, def);
     fail_unless(d, task_id_is_good(def->id));
+    fail_unless(d, d->version >= 6 || !name_scope(def->id).len);
     if (index > 0) /* those of `finally` are the last ones */
         fail_unless(d, def->finally || !d->out->defs[index - 1].finally);
     if (has_failed(d))

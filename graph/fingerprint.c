@@ -68,12 +68,18 @@ static struct words fingerprint_shell(const struct task_def *def)
 static void add_params(struct buf *out, const struct definition *d,
                        const struct task_def *def)
 {
-    if (!def->own_params)
-        add_pairs(out, d->params, d->n_params);
-    else
-        buf_varint(out, def->n_params);
+    struct str scope = name_scope(def->id);
+    uint32_t n = def->n_params;
+    for (uint32_t i = 0; !def->own_params && i < d->n_params; i++)
+        n += task_def_takes_param(def, d->params[i].key);
+    buf_varint(out, n);
+    for (uint32_t i = 0; !def->own_params && i < d->n_params; i++)
+        if (task_def_takes_param(def, d->params[i].key)) {
+            buf_lstr(out, d->params[i].key);
+            buf_lstr(out, d->params[i].value);
+        }
     for (uint32_t i = 0; def->own_params && i < def->n_params; i++) {
-        uint32_t index = definition_param(d, def->params[i]);
+        uint32_t index = definition_param(d, scope, name_in_scope(def->params[i]));
         buf_lstr(out, def->params[i]);
         buf_lstr(out, index == UINT32_MAX ? STR("") : d->params[index].value);
     }
@@ -484,7 +490,7 @@ static void compare_pairs(struct changes *c, const struct task_field *field)
 static const struct str *param_of(const struct definition *in,
                                   const struct task_def *def, struct str name)
 {
-    uint32_t index = definition_param(in, name);
+    uint32_t index = definition_param(in, name_scope(name), name_in_scope(name));
     return task_def_takes_param(def, name) && index != UINT32_MAX
                ? &in->params[index].value
                : NULL;
@@ -497,13 +503,14 @@ static void compare_params(struct changes *c, const struct task_field *field)
         const struct str *old = param_of(c->old_in, c->old, name);
         const struct str *now = param_of(c->now_in, c->now, name);
         if (old || now)
-            compare_pair(c, field->name, name, old, now);
+            compare_pair(c, field->name, name_in_scope(name), old, now);
     }
     for (uint32_t i = 0; c->now_in->params && i < c->now_in->n_params; i++) {
         struct str name = c->now_in->params[i].key;
         const struct str *now = param_of(c->now_in, c->now, name);
-        if (now && definition_param(c->old_in, name) == UINT32_MAX)
-            compare_pair(c, field->name, name, NULL, now);
+        if (now && definition_param(c->old_in, name_scope(name), name_in_scope(name)) ==
+                       UINT32_MAX)
+            compare_pair(c, field->name, name_in_scope(name), NULL, now);
     }
 }
 

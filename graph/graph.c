@@ -286,13 +286,14 @@ static int missing_member(const struct building *b, const struct need *need,
 {
     const struct definition *d = b->graph->definition;
     const struct task_def *target = &d->defs[need->target];
+    struct str file = def->file < d->n_files ? d->files[def->file] : d->file;
     struct buf id = BUF_INIT;
     member_id(def, member, &id);
     int rc = error_set(b->error, CAIRN_EWORKFLOW,
                        "%.*s:%u:%u: `%s` needs `%.*s`, but `%.*s` has no such member\n"
                        "give both tasks the same foreach values, or need the whole "
                        "group with `%.*s`",
-                       (int)d->file.len, d->file.ptr, need->at.line, need->at.column,
+                       (int)file.len, file.ptr, need->at.line, need->at.column,
                        id.failed ? "" : id.data, (int)need->text.len, need->text.ptr,
                        (int)target->id.len, target->id.ptr, (int)target->id.len,
                        target->id.ptr);

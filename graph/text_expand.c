@@ -173,15 +173,16 @@ int definition_prepare(struct definition *definition, struct cairn_error *error)
 
 struct referred {
     const struct definition *definition;
+    struct str scope; /* of the task whose texts they are */
     bool values_only; /* not those whose status alone is asked for */
     struct map seen;  /* index of the task's id in the definition */
     struct buf tasks; /* of uint32_t */
     struct arena spare;
 };
 
-static int note_task(struct referred *r, struct str id)
+static int note_task(struct referred *r, struct str name)
 {
-    uint32_t index = map_get(&r->definition->by_id, id), before;
+    uint32_t index = definition_task(r->definition, r->scope, name), before;
     if (index == MAP_NONE)
         return 0;
     int added = map_add(&r->seen, r->definition->defs[index].id, index, &before);
@@ -249,7 +250,8 @@ static int collect_referred(const struct definition *definition,
                             const struct task_def *def, bool condition,
                             struct arena *arena, uint32_t **defs)
 {
-    struct referred r = {definition, !condition, MAP_INIT, BUF_INIT, ARENA_INIT};
+    struct referred r = {definition, name_scope(def->id), !condition, MAP_INIT,
+                         BUF_INIT,   ARENA_INIT};
     int (*note)(struct referred *, const struct task_def *) =
         condition ? note_condition_of : note_texts_of;
     int rc = definition->by_id.count ? note(&r, def) : 0;
@@ -302,13 +304,19 @@ static const struct key_value *env_entry(const struct task_def *def, struct str 
     return NULL;
 }
 
+static uint32_t find_param(const struct scope *scope, struct str name)
+{
+    struct str of = scope->def ? name_scope(scope->def->id) : STR("");
+    return definition_param(scope->definition, of, name);
+}
+
 /* False for a key, param or env entry that there is not. */
 static bool is_known(const struct scope *scope, const struct name *name)
 {
     if (name->kind == NAME_KEY)
         return scope->def && task_def_name(scope->def, name->first) != UINT32_MAX;
     if (name->kind == NAME_PARAM)
-        return definition_param(scope->definition, name->first) != UINT32_MAX;
+        return find_param(scope, name->first) != UINT32_MAX;
     return name->kind != NAME_ENV || env_entry(scope->def, name->first);
 }
 
@@ -352,8 +360,9 @@ static int env_value(struct expansion *x, const struct name *name, struct str *o
 static int param_value(const struct scope *scope, const struct name *name,
                        struct str *out, struct cairn_error *error)
 {
-    uint32_t i = definition_param(scope->definition, name->first);
-    if (scope->def && !task_def_takes_param(scope->def, name->first))
+    uint32_t i = find_param(scope, name->first);
+    struct str key = scope->definition->params[i].key;
+    if (scope->def && !task_def_takes_param(scope->def, key))
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%.*s` does not get the param `%s`: it is not in its "
                          "`params`",

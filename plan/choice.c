@@ -60,10 +60,18 @@ static bool is_part(const char *name, const char *id)
     }
 }
 
+/* The tasks of an included file: `lint` means lint/test and lint/docs/links. */
+static bool is_inside(const char *name, const char *id)
+{
+    size_t n = strlen(name);
+    return n && n < strcspn(id, "[") && id[n] == '/' && memcmp(name, id, n) == 0;
+}
+
 bool cairn_name_matches(const char *name, const char *id)
 {
     return matches(name, str_of(id)) ||
-           matches(name, (struct str){id, strcspn(id, "[")}) || is_part(name, id);
+           matches(name, (struct str){id, strcspn(id, "[")}) || is_part(name, id) ||
+           is_inside(name, id);
 }
 
 struct naming { /* one name, looked for in all tasks */
@@ -103,7 +111,7 @@ static void find_name(struct naming *n, const char *name)
         note_group(n, def);
     else if (task != NODE_NONE && task < n->graph->n_tasks)
         note(n, task);
-    else if (name[strcspn(name, "*?[")])
+    else
         find_pattern(n, name);
 }
 

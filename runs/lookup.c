@@ -343,7 +343,8 @@ static int ask_task(const struct asker *a, const struct name *name, struct value
                     struct cairn_error *error)
 {
     struct lookup *l = a->lookup;
-    uint32_t def = map_get(&l->graph->definition->by_id, name->first);
+    struct str scope = name_scope(graph_def(l->graph, a->task)->id);
+    uint32_t def = definition_task(l->graph->definition, scope, name->first);
     if (def == MAP_NONE)
         return error_set(error, CAIRN_EWORKFLOW, "there is no task `%.*s`",
                          (int)name->first.len, name->first.ptr);

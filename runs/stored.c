@@ -492,7 +492,7 @@ static int parse_cache_find(struct cairn_workflow *w, struct cairn_store *store,
 
 static bool is_cacheable(const struct definition *d)
 {
-    bool all = d->n_warnings == 0;
+    bool all = d->n_warnings == 0 && d->n_files <= 1;
     for (uint32_t i = 0; i < d->n_defs && all; i++)
         for (uint32_t k = 0; k < d->defs[i].n_foreach && all; k++) {
             uint8_t source = d->defs[i].foreach[k].source;

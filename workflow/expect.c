@@ -24,7 +24,8 @@ int parse_go_on(const struct parser *p, int rc)
     bool of_file = rc == CAIRN_EWORKFLOW || rc == CAIRN_EUSAGE || rc == CAIRN_ELIMIT;
     if (!mistakes || !of_file || mistakes->n == MISTAKES)
         return rc;
-    mistakes->list[mistakes->n++] = (struct mistake){p->place, *p->diagnostic.error};
+    mistakes->list[mistakes->n++] =
+        (struct mistake){p->in->index, p->place, *p->diagnostic.error};
     return mistakes->n < MISTAKES ? 0 : rc;
 }
 
@@ -401,6 +402,14 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("dependency_file"), NAME("depfile")},
                  {NAME("DEPFILE"), NAME("depfile")},
                  {NAME("job"), NAME("task")},
+                 {NAME("includes"), NAME("include")},
+                 {NAME("import"), NAME("include")},
+                 {NAME("imports"), NAME("include")},
+                 {NAME("subworkflows"), NAME("include")},
+                 {NAME("taskfile"), NAME("file")},
+                 {NAME("path"), NAME("file")},
+                 {NAME("namespace"), NAME("as")},
+                 {NAME("with"), NAME("params")},
                  {NAME("desc"), NAME("description")},
                  {NAME("title"), NAME("description")},
                  {NAME("summary"), NAME("description")},
@@ -558,7 +567,6 @@ static const char *other_way(struct str word, bool task)
         {NAME("working-directory"), "write `cwd`", NULL},
         {NAME("on"), NULL, "cairn starts nothing by itself; leave it out"},
         {NAME("version"), NULL, "there is only one; leave it out"},
-        {NAME("include"), NULL, "a workflow is one file; leave it out"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         if (str_equal(word, ways[i].word))

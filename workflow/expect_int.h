@@ -48,18 +48,32 @@ struct pool_uses {
     uint32_t n;
 };
 
-struct parser {
-    const struct parse_options *options;
-    unsigned (*places_of)(struct str key); /* KEY_OF_... */
+/* What an included file is given for one of its params. */
+struct given_param {
+    const struct node *key;
+    struct str value;
+};
+
+/* A file that the workflow is read from: its own one, the first, or an included one.
+ * Names and paths in it are its own. */
+struct workflow_file {
     struct source source;
-    struct diagnostic diagnostic;
-    struct position place; /* of the last error */
-    struct definition *out;
-    struct arena scratch;
-    struct buf warnings, notes; /* of struct str */
-    struct buf pending;         /* of struct pending */
-    struct buf sheets;          /* of struct str: those whose columns were told of */
-    struct key_value *env;      /* of the workflow, sorted */
+    struct str scope;    /* of its tasks and params (name_scope) */
+    const char *root;    /* its directory, absolute */
+    struct str cwd_root; /* the same as a `cwd`: "" for the workflow's own */
+    const char *real;    /* resolved path; "" if there is none */
+    uint32_t index, depth;
+    struct workflow_file *parent; /* NULL: the workflow's own; */
+    const struct node *include;   /* else where it is included, */
+    struct given_param *given;    /* [n_given] and with what */
+    uint32_t n_given;
+    const struct node *tasks, *finally, *secrets_list, *pools_map; /* or NULL */
+    struct str *secrets; /* [n_secrets] sorted: those that it declares */
+    uint32_t n_secrets;
+    uint32_t *targets; /* [n_targets] its tasks and those that it includes; made when
+                          first asked for */
+    uint32_t n_targets;
+    struct key_value *env; /* of its top level, sorted */
     uint32_t n_env;
     struct command_shell shell; /* of a task that gives none; so are the next ones */
     struct str cwd;
@@ -68,12 +82,40 @@ struct parser {
     struct retry_policy retry;
     struct thresholds check;
     bool reuse;
-    uint32_t other_forms;                      /* warnings of {{ }} */
+};
+
+struct parser {
+    const struct parse_options *options;
+    unsigned (*places_of)(struct str key); /* KEY_OF_... */
+    struct workflow_file *in;              /* the file that is read; `source` is its */
+    struct workflow_file **files;
+    uint32_t n_files;
+    struct source source;
+    struct diagnostic diagnostic;
+    struct position place; /* of the last error */
+    struct definition *out;
+    struct arena scratch;
+    struct buf warnings, notes; /* of struct str */
+    struct buf pending;         /* of struct pending */
+    struct buf sheets;          /* of struct str: those whose columns were told of */
+    uint32_t other_forms;       /* warnings of {{ }} */
     uint64_t n_values, value_bytes, n_members; /* of all foreach so far */
     bool *pool_used;
     const struct node *exclude, *include; /* of the task that is read, or NULL */
     struct task_nodes *nodes;             /* [n_defs] */
 };
+
+/* What follows is read, or said, of that file, or of the file of a task. */
+static inline void parse_enter(struct parser *p, struct workflow_file *file)
+{
+    p->in = file;
+    p->source = file->source;
+}
+
+static inline void parse_enter_task(struct parser *p, uint32_t index)
+{
+    parse_enter(p, p->files[p->out->defs[index].file]);
+}
 
 /* Reports it and returns CAIRN_ENOMEM. */
 static inline int out_of_memory(const struct parser *p)

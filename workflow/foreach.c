@@ -46,7 +46,7 @@ static int foreach_check_name(const struct parser *p, const struct node *node,
                         "the foreach key `%.*s` must be named with a-z, 0-9 and _, not "
                         "beginning with a digit",
                         SHOWN(name));
-    if (definition_param(p->out, name) != UINT32_MAX)
+    if (find_param(p, name) != UINT32_MAX)
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s` is the name of a param already", SHOWN(name));
     if (foreach_in_env(p, name))
@@ -223,7 +223,7 @@ static int foreach_note_changes(const struct foreach_reading *r)
     struct arena arena = ARENA_INIT;
     int rc;
     if (r->key->source == FOREACH_GLOB)
-        rc = glob_expand(r->p->options->root, r->key->spec, &arena, &now, &inner);
+        rc = glob_expand(r->p->in->root, r->key->spec, &arena, &now, &inner);
     else
         rc = lines_now(r, &arena, &now, &inner);
     if (!rc)
@@ -278,8 +278,7 @@ static int foreach_read_glob(struct foreach_reading *r, const struct node *node)
     const struct foreach_key *recorded = recorded_key(r);
     if (recorded)
         return use_recorded(r, recorded);
-    rc = glob_expand(r->p->options->root, r->key->spec, &r->p->out->arena, &found,
-                     &inner);
+    rc = glob_expand(r->p->in->root, r->key->spec, &r->p->out->arena, &found, &inner);
     if (rc)
         return diagnose_as(&r->p->diagnostic, rc, node->at, "%s", inner.text);
     r->key->values = found.names;
@@ -944,7 +943,11 @@ static int read_place(struct foreach_reading *r, const struct list_nodes *nodes,
             rc = diagnose(&r->p->diagnostic, file->at, "the name is empty");
         if (!rc && nodes->glob && glob_check(spec->value, &inner))
             rc = diagnose(&r->p->diagnostic, file->at, "%s", inner.text);
-        return rc;
+        if (!rc && nodes->glob && r->p->in->cwd_root.len)
+            rc = diagnose(&r->p->diagnostic, file->at,
+                          "`from` with `glob` cannot be in an included file of another "
+                          "directory: write the names to a file, and take its `lines`");
+        return rc ? rc : put_below(r->p, file, &spec->value);
     }
     int rc = expect_key(r->p, nodes->value, "`value`", &spec->value);
     if (!rc && !str_is_env_name(spec->value))
@@ -960,12 +963,12 @@ static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
 {
     struct list_spec spec = {.max = LIST_MOST, .allow_empty = r->allow_empty};
     struct bounds bounds = {1, LIMIT_TASKS};
-    struct buf text = BUF_INIT;
+    struct buf text = BUF_INIT, maker = BUF_INIT;
     int64_t most = LIST_MOST;
     int rc = expect_key(r->p, nodes->from, "`from`", &spec.task);
     if (!rc)
         rc = read_place(r, nodes, &spec);
-    if (!rc && !str_is_id(spec.task))
+    if (!rc && !task_id_is_good(spec.task))
         rc = diagnose(&r->p->diagnostic, nodes->from->at,
                       "`from` is the id of the task that makes the list");
     if (!rc && nodes->max)
@@ -973,10 +976,17 @@ static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
     if (rc)
         return rc;
     spec.max = (uint32_t)most;
+    buf_str(&maker, r->p->in->scope);
+    buf_str(&maker, spec.task);
+    spec.task = arena_str(&r->p->scratch, buf_view(&maker));
+    bool failed = maker.failed || !spec.task.ptr;
+    buf_release(&maker);
+    if (failed)
+        return out_of_memory(r->p);
     list_spec_write(&spec, &text);
     r->key->source = FOREACH_FROM;
     r->key->spec = arena_str(&r->p->out->arena, buf_view(&text));
-    bool failed = text.failed;
+    failed = text.failed;
     buf_release(&text);
     struct cairn_error inner = {0};
     return failed || !r->key->spec.ptr ||

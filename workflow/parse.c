@@ -44,21 +44,42 @@ static int read_one_pool(const struct parser *p, const struct node *key,
     return rc;
 }
 
+/* One that another file has already: it is the same pool, and the limit of the file
+ * that includes counts. */
+static bool has_pool(const struct definition *d, struct str name)
+{
+    for (uint32_t i = 0; i < d->n_pools; i++)
+        if (str_equal(d->pools[i].name, name))
+            return true;
+    return false;
+}
+
 static int read_pools(struct parser *p, const struct node *map)
 {
     struct definition *out = p->out;
     int rc = expect_map(p, map, "`pools`");
     if (rc)
         return rc;
-    if (map->n > LIMIT_POOLS)
+    size_t n = (size_t)out->n_pools + map->n;
+    if (n > LIMIT_POOLS)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, map->at, "more than %d pools",
                            LIMIT_POOLS);
-    out->pools = arena_take(&out->arena, map->n, sizeof *out->pools);
-    p->pool_used = arena_take(&p->scratch, map->n, sizeof *p->pool_used);
-    if (!out->pools || !p->pool_used)
+    struct pool *pools = arena_take(&out->arena, n, sizeof *pools);
+    bool *used = arena_take(&p->scratch, n, sizeof *used);
+    if (!pools || !used)
         return out_of_memory(p);
-    for (const struct node *key = map->first; key && !rc; key = key->next->next)
-        rc = read_one_pool(p, key, &out->pools[out->n_pools++]);
+    if (out->n_pools) {
+        memcpy(pools, out->pools, out->n_pools * sizeof *pools);
+        memcpy(used, p->pool_used, out->n_pools * sizeof *used);
+    }
+    out->pools = pools;
+    p->pool_used = used;
+    for (const struct node *key = map->first; key && !rc; key = key->next->next) {
+        struct pool pool = {STR(""), 0};
+        rc = read_one_pool(p, key, &pool);
+        if (!rc && !has_pool(out, pool.name))
+            pools[out->n_pools++] = pool;
+    }
     return rc;
 }
 
@@ -107,11 +128,12 @@ static int read_on_crash(struct parser *p, const struct node *node)
 static int use_default_shell(struct parser *p)
 {
     static const struct str words[] = {NAME("sh"), NAME("-eu"), NAME("-c")};
-    p->shell.n = sizeof words / sizeof words[0];
-    p->shell.words = arena_take(&p->out->arena, p->shell.n, sizeof *p->shell.words);
-    if (!p->shell.words)
+    p->in->shell.n = sizeof words / sizeof words[0];
+    p->in->shell.words =
+        arena_take(&p->out->arena, p->in->shell.n, sizeof *p->in->shell.words);
+    if (!p->in->shell.words)
         return out_of_memory(p);
-    memcpy(p->shell.words, words, sizeof words);
+    memcpy(p->in->shell.words, words, sizeof words);
     return 0;
 }
 
@@ -124,7 +146,7 @@ static int read_default_check(struct parser *p, const struct node *map)
     int rc = expect_map(p, map, "`check`");
     if (!rc)
         rc = expect_keys(p, map, where, names, found, COUNT);
-    return rc ? rc : read_thresholds(p, found[MIN], found[WARN], &p->check);
+    return rc ? rc : read_thresholds(p, found[MIN], found[WARN], &p->in->check);
 }
 
 /* In the order of the keys of `defaults`. */
@@ -141,19 +163,20 @@ static int read_defaults(struct parser *p, const struct node *map)
     if (!rc)
         rc = expect_keys(p, map, where, default_keys, found, DEFAULT_KEYS);
     if (!rc && found[TIMEOUT])
-        rc = read_timeout(p, found[TIMEOUT]->next, &p->timeout_ms, &p->grace_ms);
+        rc =
+            read_timeout(p, found[TIMEOUT]->next, &p->in->timeout_ms, &p->in->grace_ms);
     if (!rc && found[RETRIES])
-        rc = read_retries(p, found[RETRIES]->next, "`retries`", &p->retry);
+        rc = read_retries(p, found[RETRIES]->next, "`retries`", &p->in->retry);
     if (!rc && found[SHELL])
-        rc = read_shell(p, found[SHELL]->next, &p->shell);
+        rc = read_shell(p, found[SHELL]->next, &p->in->shell);
     if (!rc && found[CHECK])
         rc = read_default_check(p, found[CHECK]->next);
     if (!rc && found[CWD])
-        rc = read_directory(p, found[CWD]->next, NULL, IN_WORKFLOW, &p->cwd);
+        rc = read_directory(p, found[CWD]->next, NULL, IN_WORKFLOW, &p->in->cwd);
     if (!rc && found[POOL])
-        rc = read_pool_uses(p, found[POOL]->next, &p->pools);
+        rc = read_pool_uses(p, found[POOL]->next, &p->in->pools);
     if (!rc && found[REUSE])
-        rc = expect_bool(p, found[REUSE]->next, "`reuse`", &p->reuse);
+        rc = expect_bool(p, found[REUSE]->next, "`reuse`", &p->in->reuse);
     return rc;
 }
 
@@ -186,7 +209,7 @@ static int read_top_description(struct parser *p, const struct node *node)
 
 static int read_top_env(struct parser *p, const struct node *node)
 {
-    return read_env(p, node, NULL, &p->env, &p->n_env);
+    return read_env(p, node, NULL, &p->in->env, &p->in->n_env);
 }
 
 static int read_deadline(struct parser *p, const struct node *node)
@@ -204,6 +227,7 @@ enum {
     ENV,
     POOLS,
     DEFAULTS,
+    INCLUDE,
     JOBS,
     DEADLINE,
     ON_FAILURE,
@@ -225,6 +249,7 @@ static const struct {
     [ENV] = {NAME("env"), read_top_env},
     [POOLS] = {NAME("pools"), read_pools},
     [DEFAULTS] = {NAME("defaults"), read_defaults},
+    [INCLUDE] = {NAME("include"), read_include},
     [JOBS] = {NAME("jobs"), read_jobs},
     [DEADLINE] = {NAME("deadline"), read_deadline},
     [ON_FAILURE] = {NAME("on_failure"), read_on_failure},
@@ -248,8 +273,36 @@ static const struct node *value_of(const struct node *key)
     return key ? key->next : NULL;
 }
 
+/* Of an included file: what holds for a run as a whole is the workflow's own. It is
+ * checked all the same, for the file may be run alone. */
+static int keep_own(struct parser *p, const struct definition *own,
+                    const struct node *const found[])
+{
+    struct definition *out = p->out;
+    bool other = (found[DEADLINE] && out->deadline_ms != own->deadline_ms) ||
+                 (found[ON_CRASH] && out->on_crash != own->on_crash) ||
+                 (found[ON_FAILURE] && (out->on_failure != own->on_failure ||
+                                        out->undo_scope != own->undo_scope));
+    const struct node *key = found[DEADLINE]     ? found[DEADLINE]
+                             : found[ON_FAILURE] ? found[ON_FAILURE]
+                                                 : found[ON_CRASH];
+    if (other)
+        parse_warn(p, key->at,
+                   "`deadline`, `on_failure` and `on_crash` of an included file do not "
+                   "count: those of the file that includes it do");
+    out->name = own->name;
+    out->description = own->description;
+    out->jobs = own->jobs;
+    out->deadline_ms = own->deadline_ms;
+    out->on_failure = own->on_failure;
+    out->undo_scope = own->undo_scope;
+    out->on_crash = own->on_crash;
+    return 0;
+}
+
 static int read_keys(struct parser *p, const struct node *const found[])
 {
+    struct definition own = *p->out; /* only its numbers and texts are used */
     int rc = use_default_shell(p);
     for (size_t i = 0; i < TOP_KEYS && !rc; i++)
         if (top_keys[i].read && (found[i] || i == PARAMS)) {
@@ -258,14 +311,12 @@ static int read_keys(struct parser *p, const struct node *const found[])
                 p->options->mistakes->names_unknown = true;
             rc = parse_go_on(p, rc);
         }
-    if (!rc && p->options->mistakes && p->options->mistakes->names_unknown)
-        return 0;
-    if (!rc)
-        rc = read_tasks(p, value_of(found[TASKS]), value_of(found[FINALLY]));
-    if (!rc && found[POOLS])
-        warn_of_unused_pools(p, value_of(found[POOLS]));
-    if (!rc && found[SECRETS])
-        warn_of_unlisted_secrets(p, value_of(found[SECRETS]));
+    if (!rc && p->in->parent)
+        keep_own(p, &own, found);
+    p->in->tasks = value_of(found[TASKS]);
+    p->in->finally = value_of(found[FINALLY]);
+    p->in->secrets_list = value_of(found[SECRETS]);
+    p->in->pools_map = value_of(found[POOLS]);
     return rc;
 }
 
@@ -293,7 +344,7 @@ static int read_top(struct parser *p, const struct node *root)
         rc = expect_keys(p, root, where, names, found, TOP_KEYS);
     if (rc)
         return rc;
-    if (!found[TOP_NAME])
+    if (!found[TOP_NAME] && !p->in->parent)
         rc = parse_go_on(p,
                          diagnose(&p->diagnostic, root->at,
                                   "the workflow has no `name`; it is what its runs are "
@@ -310,43 +361,87 @@ static int read_top(struct parser *p, const struct node *root)
 
 /* ---- The whole ---- */
 
-static int begin_parsing(struct parser *p, struct str text)
+static int begin_parsing(struct parser *p, struct workflow_file *own, struct str text)
 {
+    *own = (struct workflow_file){.source = {p->options->name, str_without_mark(text)},
+                                  .scope = STR(""),
+                                  .root = p->options->root,
+                                  .cwd_root = STR(""),
+                                  .real = p->options->file};
+    p->files = arena_take(&p->scratch, 1 + LIMIT_INCLUDED, sizeof *p->files);
+    if (!p->files)
+        return out_of_memory(p);
+    p->files[p->n_files++] = own;
+    parse_enter(p, own);
     if (text.len > LIMIT_FILE_BYTES)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, (struct position){0, 0},
                            "the file is larger than %d bytes", LIMIT_FILE_BYTES);
     p->out->description = STR("");
-    p->source.text = str_without_mark(text);
     p->out->file = arena_str(&p->out->arena, str_of(p->options->file));
     p->out->root = arena_str(&p->out->arena, str_of(p->options->root));
     return p->out->arena.failed ? out_of_memory(p) : 0;
 }
 
+/* All but tasks, of the file that is in turn. Those that it includes come behind the
+ * others. */
+static int read_file(struct parser *p, struct workflow_file *file)
+{
+    const struct node *root = NULL;
+    file->grace_ms = GRACE_MS;
+    file->retry = (struct retry_policy){.factor_permille = 1000};
+    file->check = (struct thresholds){CHECK_MIN, CHECK_WARN};
+    file->cwd = file->cwd_root;
+    parse_enter(p, file);
+    int rc = yaml_read(&p->diagnostic, &p->scratch, &root);
+    return rc ? rc : read_top(p, root);
+}
+
+static int read_files(struct parser *p)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < p->n_files && !rc; i++)
+        rc = read_file(p, p->files[i]);
+    if (!rc && !(p->options->mistakes && p->options->mistakes->names_unknown))
+        rc = read_tasks(p);
+    for (uint32_t i = 0; i < p->n_files && !rc && parse_is_good(p); i++) {
+        parse_enter(p, p->files[i]);
+        if (i == 0 && p->in->pools_map)
+            warn_of_unused_pools(p, p->in->pools_map);
+        if (p->in->secrets_list)
+            warn_of_unlisted_secrets(p, p->in->secrets_list);
+    }
+    return rc;
+}
+
+static int keep_files(struct parser *p)
+{
+    struct definition *out = p->out;
+    out->files = arena_take(&out->arena, p->n_files, sizeof *out->files);
+    for (uint32_t i = 0; out->files && i < p->n_files; i++)
+        out->files[i] =
+            i ? arena_str(&out->arena, str_of(p->files[i]->source.name)) : out->file;
+    out->n_files = out->files ? p->n_files : 0;
+    return out->arena.failed ? out_of_memory(p) : 0;
+}
+
 int definition_parse(struct str text, const struct parse_options *options,
                      struct definition *out, struct cairn_error *error)
 {
-    struct parser p = {.options = options,
-                       .places_of = places_of,
-                       .source = {options->name, {"", 0}},
-                       .out = out,
-                       .grace_ms = GRACE_MS,
-                       .cwd = STR(""),
-                       .retry = {.factor_permille = 1000},
-                       .check = {CHECK_MIN, CHECK_WARN}};
-    const struct node *root = NULL;
+    struct workflow_file own;
+    struct parser p = {.options = options, .places_of = places_of, .out = out};
     p.diagnostic = (struct diagnostic){&p.source, error, &p.place};
     definition_init(out);
-    int rc = begin_parsing(&p, text);
+    int rc = begin_parsing(&p, &own, text);
     if (!rc)
-        rc = yaml_read(&p.diagnostic, &p.scratch, &root);
-    if (!rc)
-        rc = read_top(&p, root);
+        rc = read_files(&p);
     if (!rc && !parse_is_good(&p))
         rc = CAIRN_EWORKFLOW;
     else if (rc && options->mistakes && options->mistakes->n < MISTAKES)
         parse_go_on(&p, rc);
     if (!rc)
         rc = keep_messages(&p);
+    if (!rc)
+        rc = keep_files(&p);
     if (!rc)
         rc = definition_prepare(out, error);
     buf_release(&p.warnings);

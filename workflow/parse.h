@@ -11,6 +11,7 @@ enum { MISTAKES = 20 };
 
 struct mistakes {
     struct mistake {
+        uint32_t file;      /* 0: the workflow's own, else an included one */
         struct position at; /* line 0: the file as a whole */
         struct cairn_error error;
     } list[MISTAKES];
@@ -18,6 +19,18 @@ struct mistakes {
     /* What others refer to could not be read: what follows from that is no mistake. */
     bool names_unknown;
 };
+
+/* The files that a workflow includes, each read once: parsed again, it takes the same
+ * bytes. */
+struct included {
+    struct included_file {
+        char *path, *real; /* as it was opened; resolved */
+        struct buf text;
+    } * files;
+    size_t n, capacity, bytes;
+};
+
+void included_release(struct included *included);
 
 struct parse_options {
     const char *name; /* of the file, for messages */
@@ -33,6 +46,7 @@ struct parse_options {
      * the run began: were_given [n_params]. */
     uint64_t edited_run;
     const bool *were_given;
+    struct included *included; /* NULL: no file can be included */
     /* Not NULL: gets what is wrong in the file, as far as one mistake does not follow
      * from another. */
     struct mistakes *mistakes;

@@ -34,7 +34,7 @@ static int check_env_name(const struct parser *p, const struct node *key,
         return diagnose(&p->diagnostic, key->at,
                         "`%.*s`: names beginning with CAIRN_ are set by cairn itself",
                         SHOWN(name));
-    if (definition_param(p->out, name) != UINT32_MAX)
+    if (find_param(p, name) != UINT32_MAX)
         return diagnose(&p->diagnostic, key->at,
                         "`%.*s` is the name of a param, which is in the environment "
                         "already",
@@ -312,13 +312,34 @@ int read_description(const struct parser *p, const struct node *node, struct str
     return rc;
 }
 
+int put_below(struct parser *p, const struct node *node, struct str *path)
+{
+    struct buf text = BUF_INIT;
+    if (!p->in->cwd_root.len || path->ptr[0] == '/')
+        return 0;
+    if (path->len > 3 && memcmp(path->ptr, "${{", 3) == 0)
+        return diagnose(&p->diagnostic, node->at,
+                        "in an included file of another directory a `cwd` begins with "
+                        "./ or /: it could be either one, so write \"./%.*s\"",
+                        SHOWN(*path));
+    buf_str(&text, p->in->cwd_root);
+    buf_byte(&text, '/');
+    buf_str(&text, *path);
+    *path = arena_str(&p->out->arena, buf_view(&text));
+    bool failed = text.failed || !path->ptr;
+    buf_release(&text);
+    return failed ? out_of_memory(p) : 0;
+}
+
 int read_directory(struct parser *p, const struct node *node,
                    const struct task_def *def, enum place place, struct str *out)
 {
     int rc = expect_filled(p, node, "`cwd`", out);
     if (!rc)
         warn_of_path(p, node, "cwd", *out);
-    return rc ? rc : check_text(p, node, *out, def, place, NULL);
+    if (!rc)
+        rc = check_text(p, node, *out, def, place, NULL);
+    return rc ? rc : put_below(p, node, out);
 }
 
 static int find_pool(const struct parser *p, const struct node *node, uint32_t *pool)

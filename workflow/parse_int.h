@@ -11,6 +11,7 @@
 /* The key that a text belongs to decides what it may refer to. */
 enum place {
     IN_WORKFLOW,  /* env of the workflow: params */
+    IN_INCLUDE,   /* the same */
     IN_FOREACH,   /* the same */
     IN_NEED,      /* brackets: params, foreach keys */
     IN_WHERE,     /* the same */
@@ -37,6 +38,8 @@ int read_retries(const struct parser *p, const struct node *node, const char *ke
 int read_description(const struct parser *p, const struct node *node, struct str *out);
 int read_directory(struct parser *p, const struct node *node,
                    const struct task_def *def, enum place place, struct str *out);
+/* A path of an included file that lies in another directory: from the workflow's own. */
+int put_below(struct parser *p, const struct node *node, struct str *path);
 /* NAME, [NAME, ...] or {NAME: PLACES, ...} */
 int read_pool_uses(struct parser *p, const struct node *node, struct pool_uses *out);
 /* Keys, values or NULL. A threshold that is not given keeps its value, but `warn` is
@@ -58,7 +61,7 @@ int check_string(struct parser *p, const struct node *node, struct str key,
  * is; `instead` is what to write. */
 void warn_of_other_form(struct parser *p, const struct node *node, struct str text,
                         const char *instead);
-/* Text of a foreach key with params put in. */
+/* Text of a foreach key, or of what an included file is given, with params put in. */
 int read_expanded(struct parser *p, const struct node *node, const char *what,
                   const struct task_def *def, struct str *out);
 /* Does a text of the workflow's env only need params that the task takes? `node` is
@@ -142,6 +145,12 @@ void warn_of_bash(struct parser *p, const struct node *node, struct str text,
 /* ---- parse_names.c ---- */
 
 bool is_secret(const struct parser *p, struct str name);
+/* Index of a param that the file has which is read, or UINT32_MAX. */
+uint32_t find_param(const struct parser *p, struct str name);
+/* The included file whose tasks `name` stands for in `needs`, or NULL. */
+struct workflow_file *included_as(const struct parser *p, struct str name);
+/* Names by which tasks can be named in the file that is read: [*n], NULL: no memory. */
+struct str *names_of_tasks(struct parser *p, uint32_t *n);
 /* The names that a task takes. */
 int read_task_secrets(struct parser *p, struct task_def *def, const struct node *node);
 bool is_task_key(struct str name);
@@ -150,10 +159,18 @@ int read_task_params(struct parser *p, struct task_def *def, const struct node *
 int read_params(struct parser *p, const struct node *map);
 int read_secrets(struct parser *p, const struct node *node);
 
+/* ---- include.c ---- */
+
+/* `include` of the top level: the files come behind the others in p->files. */
+int read_include(struct parser *p, const struct node *list);
+/* Its tasks, and those of the files that it includes, without `finally` and services
+ * (unless there is nothing else). */
+int included_tasks(struct parser *p, struct workflow_file *file);
+
 /* ---- parse_tasks.c ---- */
 
-/* `finally` may be NULL. */
-int read_tasks(struct parser *p, const struct node *map, const struct node *finally);
+/* Of all files. */
+int read_tasks(struct parser *p);
 /* Those of the list of `secrets`, when all tasks are there. */
 void warn_of_unlisted_secrets(struct parser *p, const struct node *list);
 

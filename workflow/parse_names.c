@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of names: the workflow's secrets, and what a task takes of its secrets and
- * params. All are kept sorted. */
+/* Names: of tasks, as they are known in a file; lists of the workflow's secrets, and
+ * what a task takes of its secrets and params, which are kept sorted; params. */
 #include "workflow/parse_int.h"
 
 #include "base/identifier.h"
@@ -19,6 +19,47 @@ bool is_secret(const struct parser *p, struct str name)
 {
     return names_have(p->out->secrets, p->out->n_secrets, name);
 }
+
+uint32_t find_param(const struct parser *p, struct str name)
+{
+    return definition_param(p->out, p->in->scope, name);
+}
+
+/* ---- Tasks ---- */
+
+struct workflow_file *included_as(const struct parser *p, struct str name)
+{
+    struct str scope = p->in->scope;
+    for (uint32_t i = 1; i < p->n_files; i++) {
+        struct str of = p->files[i]->scope;
+        if (of.len == scope.len + name.len + 1 &&
+            memcmp(of.ptr, scope.ptr, scope.len) == 0 &&
+            memcmp(of.ptr + scope.len, name.ptr, name.len) == 0)
+            return p->files[i];
+    }
+    return NULL;
+}
+
+struct str *names_of_tasks(struct parser *p, uint32_t *n)
+{
+    const struct definition *out = p->out;
+    struct str scope = p->in->scope, *ids;
+    ids = arena_take(&p->scratch, (size_t)out->n_defs + p->n_files, sizeof *ids);
+    *n = 0;
+    for (uint32_t i = 0; ids && i < out->n_defs; i++) {
+        struct str id = out->defs[i].id;
+        if (id.len > scope.len && memcmp(id.ptr, scope.ptr, scope.len) == 0)
+            ids[(*n)++] = (struct str){id.ptr + scope.len, id.len - scope.len};
+    }
+    for (uint32_t i = 1; ids && i < p->n_files; i++) {
+        struct str of = p->files[i]->scope;
+        if (p->files[i]->parent == p->in)
+            ids[(*n)++] = (struct str){of.ptr + scope.len, of.len - scope.len - 1};
+    }
+    return ids;
+}
+
+/* ---- Lists ---- */
 
 struct names {
     struct str *names;
@@ -74,6 +115,15 @@ static bool begins_with(struct str text, const char *start)
     return text.len >= n && memcmp(text.ptr, start, n) == 0;
 }
 
+/* A secret is one in all files of the workflow. */
+static bool is_param_anywhere(const struct parser *p, struct str name)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < p->out->n_params && !found; i++)
+        found = str_equal(name_in_scope(p->out->params[i].key), name);
+    return found;
+}
+
 static int check_secret(const struct parser *p, const struct node *node)
 {
     struct str name = node->text;
@@ -92,11 +142,32 @@ static int check_secret(const struct parser *p, const struct node *node)
                         "`%.*s` decides how programs are found and started; a secret "
                         "needs another name",
                         SHOWN(name));
-    if (definition_param(p->out, name) != UINT32_MAX)
+    if (is_param_anywhere(p, name))
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s` is the name of a param already, and the values of "
                         "params are no secret",
                         SHOWN(name));
+    return 0;
+}
+
+/* To those that other files have. */
+static int add_secrets(struct parser *p, const struct names *names)
+{
+    struct definition *out = p->out;
+    uint32_t n = out->n_secrets + names->n, i = 0, j = 0;
+    struct str *all = arena_take(&out->arena, n, sizeof *all);
+    if (!all)
+        return out_of_memory(p);
+    for (n = 0; i < out->n_secrets || j < names->n; n++) {
+        int order = i == out->n_secrets ? 1
+                    : j == names->n     ? -1
+                                        : str_compare(out->secrets[i], names->names[j]);
+        all[n] = order < 0 ? out->secrets[i] : names->names[j];
+        i += order <= 0;
+        j += order >= 0;
+    }
+    out->secrets = all;
+    out->n_secrets = n;
     return 0;
 }
 
@@ -109,18 +180,19 @@ int read_secrets(struct parser *p, const struct node *node)
     int rc = read_names(p, node, "`secrets`", check_secret, &names);
     if (rc)
         return rc;
-    p->out->secrets = names.names;
-    p->out->n_secrets = names.n;
-    return 0;
+    p->in->secrets = names.names;
+    p->in->n_secrets = names.n;
+    return add_secrets(p, &names);
 }
 
 /* ---- What a task takes ---- */
 
 static int check_declared(const struct parser *p, const struct node *node)
 {
-    if (is_secret(p, node->text))
+    const struct workflow_file *in = p->in;
+    if (names_have(in->secrets, in->n_secrets, node->text))
         return 0;
-    struct hint hint = hint_nearest(node->text, p->out->secrets, p->out->n_secrets);
+    struct hint hint = hint_nearest(node->text, in->secrets, in->n_secrets);
     return diagnose(&p->diagnostic, node->at, "the workflow has no secret `%.*s`%s",
                     SHOWN(node->text),
                     hint.text[0] ? hint.text
@@ -140,11 +212,12 @@ static int check_param(const struct parser *p, const struct node *node)
 {
     enum { MOST = 256 };
     struct str names[MOST];
-    uint32_t n = p->out->n_params < MOST ? p->out->n_params : MOST;
-    if (definition_param(p->out, node->text) != UINT32_MAX)
+    uint32_t n = 0;
+    if (find_param(p, node->text) != UINT32_MAX)
         return 0;
-    for (uint32_t i = 0; i < n; i++)
-        names[i] = p->out->params[i].key;
+    for (uint32_t i = 0; i < p->out->n_params && n < MOST; i++)
+        if (str_equal(name_scope(p->out->params[i].key), p->in->scope))
+            names[n++] = name_in_scope(p->out->params[i].key);
     struct hint hint = hint_nearest(node->text, names, n);
     return diagnose(&p->diagnostic, node->at, "the workflow has no param `%.*s`%s",
                     SHOWN(node->text), hint.text);
@@ -154,6 +227,8 @@ int read_task_params(struct parser *p, struct task_def *def, const struct node *
 {
     struct names names = {NULL, 0};
     int rc = read_names(p, node, "`params`", check_param, &names);
+    for (uint32_t i = 0; i < names.n && !rc; i++)
+        names.names[i] = p->out->params[find_param(p, names.names[i])].key;
     def->params = names.names;
     def->n_params = rc ? 0 : names.n;
     def->own_params = true;
@@ -350,18 +425,19 @@ static int no_such_param(const struct parser *p, struct str name)
                        "the workflow has no param `%.*s`%s", SHOWN(name), hint.text);
 }
 
+/* At line 0 for `cairn run --param`, else where an including file gives it. */
 static int check_given(const struct parser *p, const struct param *param,
-                       struct str value)
+                       struct str value, struct position at)
 {
     struct str name = param->pair.key;
-    struct position none = {0, 0};
+    int code = at.line ? CAIRN_EWORKFLOW : CAIRN_EUSAGE;
     if (name.len + 1 + value.len > LIMIT_ENV_STRING)
-        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, none,
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, at,
                            "the value given for the param `%.*s` is longer than %d "
                            "bytes, the most the kernel passes in one string",
                            SHOWN(name), LIMIT_ENV_STRING);
     if (!fits_type(param->type, value))
-        return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
+        return diagnose_as(&p->diagnostic, code, at,
                            "the value given for the param `%.*s` must be %s (its type "
                            "is %s), not `%.*s`",
                            SHOWN(name), type_forms[param->type],
@@ -371,7 +447,7 @@ static int check_given(const struct parser *p, const struct param *param,
     char all[200];
     join_words(all, sizeof all, param->choices, param->n_choices);
     struct hint hint = hint_nearest(value, param->choices, param->n_choices);
-    return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
+    return diagnose_as(&p->diagnostic, code, at,
                        "the param `%.*s` must be %s, not `%.*s`%s", SHOWN(name), all,
                        SHOWN(value), hint.text);
 }
@@ -400,13 +476,13 @@ static int use_given(struct parser *p, struct param *params, size_t i)
     const struct parse_options *options = p->options;
     const struct cairn_param *given = &options->params[i];
     struct str value = str_of(given->value);
-    uint32_t index = definition_param(p->out, str_of(given->name));
+    uint32_t index = find_param(p, str_of(given->name));
     if (index == UINT32_MAX)
         return no_such_param(p, str_of(given->name));
     struct str usual = p->out->params[index].value;
     bool differs = params[index].given && !str_equal(usual, value);
     params[index].given = true;
-    int rc = check_given(p, &params[index], value);
+    int rc = check_given(p, &params[index], value, (struct position){0, 0});
     if (!rc && differs && options->edited_run && !options->were_given[i])
         rc = note_default(p, str_of(given->name), value, usual);
     if (rc)
@@ -446,22 +522,100 @@ static int check_required(const struct parser *p, const struct param *params)
     return rc;
 }
 
+/* Of struct key_value, and of struct param, which begins with one. */
 static int by_name(const void *a, const void *b)
 {
-    return str_compare(((const struct param *)a)->pair.key,
-                       ((const struct param *)b)->pair.key);
+    return str_compare(((const struct key_value *)a)->key,
+                       ((const struct key_value *)b)->key);
+}
+
+/* ---- Given by a file that includes this one ---- */
+
+static struct param *param_named(struct param *params, uint32_t n, struct str name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (str_equal(params[i].pair.key, name))
+            return &params[i];
+    return NULL;
+}
+
+static int no_such_given(const struct parser *p, const struct param *params, uint32_t n,
+                         const struct given_param *given)
+{
+    struct str *names = arena_take(&p->out->arena, n, sizeof *names);
+    if (!names)
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = params[i].pair.key;
+    struct hint hint = hint_nearest(given->key->text, names, n);
+    return diagnose(&p->diagnostic, given->key->at,
+                    "the included file has no param `%.*s`%s", SHOWN(given->key->text),
+                    hint.text);
+}
+
+/* What is wrong with what is given is told of the file that gives it. */
+static int use_given_by_file(struct parser *p, struct param *params, uint32_t n)
+{
+    struct workflow_file *in = p->in;
+    int rc = 0;
+    parse_enter(p, in->parent);
+    for (uint32_t i = 0; i < in->n_given && !rc; i++) {
+        const struct given_param *given = &in->given[i];
+        struct param *param = param_named(params, n, given->key->text);
+        rc = param ? check_given(p, param, given->value, given->key->next->at)
+                   : no_such_given(p, params, n, given);
+        if (!rc) {
+            param->pair.value = given->value;
+            param->given = true;
+        }
+    }
+    for (uint32_t i = 0; i < n && !rc; i++)
+        if (!params[i].given)
+            rc = diagnose(&p->diagnostic, in->include->at,
+                          "the param `%.*s` of the included file has no default: give "
+                          "it a value under `params`",
+                          SHOWN(params[i].pair.key));
+    parse_enter(p, in);
+    return rc;
+}
+
+/* Those of the file to those of the others, each with its scope. */
+static int add_params(struct parser *p, const struct param *params, uint32_t n)
+{
+    struct definition *out = p->out;
+    struct key_value *all =
+        arena_take(&out->arena, (size_t)out->n_params + n, sizeof *all);
+    if (!all)
+        return out_of_memory(p);
+    if (out->n_params)
+        memcpy(all, out->params, out->n_params * sizeof *all);
+    for (uint32_t i = 0; i < n; i++) {
+        struct key_value *pair = &all[out->n_params++];
+        *pair = params[i].pair;
+        if (!p->in->scope.len)
+            continue;
+        struct buf key = BUF_INIT;
+        buf_str(&key, p->in->scope);
+        buf_str(&key, pair->key);
+        pair->key = arena_str(&out->arena, buf_view(&key));
+        out->arena.failed |= key.failed;
+        buf_release(&key);
+        if (out->arena.failed)
+            return out_of_memory(p);
+    }
+    out->params = all;
+    qsort(all, out->n_params, sizeof *all, by_name);
+    return 0;
 }
 
 int read_params(struct parser *p, const struct node *map)
 {
-    struct definition *out = p->out;
     uint32_t n = 0, count = map && map->kind == NODE_MAP ? map->n : 0;
     int rc = map ? expect_map(p, map, "`params`") : 0;
     if (rc)
         return rc;
     struct param *params = arena_take(&p->scratch, count, sizeof *params);
-    out->params = arena_take(&out->arena, count, sizeof *out->params);
-    if (!params || !out->params)
+    if (!params)
         return out_of_memory(p);
     bool known = true;
     for (const struct node *key = map ? map->first : NULL; key && !rc;
@@ -478,9 +632,11 @@ int read_params(struct parser *p, const struct node *map)
     if (rc || !known)
         return rc;
     qsort(params, n, sizeof *params, by_name);
-    for (uint32_t i = 0; i < n; i++)
-        out->params[i] = params[i].pair;
-    out->n_params = n;
+    if (p->in->parent) {
+        rc = use_given_by_file(p, params, n);
+        return rc ? rc : add_params(p, params, n);
+    }
+    rc = add_params(p, params, n); /* the first, so both have the same indices */
     for (size_t i = 0; i < p->options->n_params && !rc; i++)
         rc = parse_go_on(p, use_given(p, params, i));
     return rc ? rc : check_required(p, params);

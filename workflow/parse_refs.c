@@ -56,6 +56,8 @@ static const char *place_name(const struct checking *c)
     switch (c->place) {
     case IN_WORKFLOW:
         return "the workflow's `env` or `defaults`";
+    case IN_INCLUDE:
+        return "`include`";
     case IN_FOREACH:
         return "`foreach`";
     case IN_NEED:
@@ -76,8 +78,8 @@ static const char *place_name(const struct checking *c)
 /* Read before anything runs. */
 static bool is_early(const struct checking *c)
 {
-    return c->place == IN_WORKFLOW || c->place == IN_FOREACH || c->place == IN_NEED ||
-           c->place == IN_WHERE;
+    return c->place == IN_WORKFLOW || c->place == IN_INCLUDE ||
+           c->place == IN_FOREACH || c->place == IN_NEED || c->place == IN_WHERE;
 }
 
 /* ---- Names ---- */
@@ -104,10 +106,12 @@ static struct hint nearest_name(const struct checking *c, struct str word)
         for (uint32_t i = 0; i < c->def->foreach[k].n_columns; i++)
             if (n < LIMIT_FOREACH_KEYS + MOST)
                 candidates[n++] = c->def->foreach[k].columns[i];
-    for (uint32_t i = 0; i < out->n_params && i < MOST; i++, made++) {
-        struct str key = out->params[i].key;
+    for (uint32_t i = 0; i < out->n_params && made < MOST; i++) {
+        struct str key = name_in_scope(out->params[i].key);
+        if (!str_equal(name_scope(out->params[i].key), c->p->in->scope))
+            continue;
         snprintf(texts[made], sizeof texts[made], "params.%.*s", (int)key.len, key.ptr);
-        candidates[n++] = str_of(texts[made]);
+        candidates[n++] = str_of(texts[made++]);
     }
     for (uint32_t i = 0; c->def && i < c->def->n_env && i < MOST; i++, made++) {
         struct str key = c->def->env[i].key;
@@ -121,7 +125,7 @@ static int unknown_name(const struct checking *c)
 {
     struct str bare = c->name->first;
     struct hint hint = nearest_name(c, word_of(c));
-    if (definition_param(c->p->out, bare) != UINT32_MAX)
+    if (find_param(c->p, bare) != UINT32_MAX)
         snprintf(hint.text, sizeof hint.text, "; a param is written params.%.*s",
                  SHOWN(bare));
     else if (c->def && has_env(c->def, bare))
@@ -161,9 +165,10 @@ static int check_key(const struct checking *c)
 
 static int check_param(const struct checking *c)
 {
-    if (definition_param(c->p->out, c->name->first) == UINT32_MAX)
+    uint32_t index = find_param(c->p, c->name->first);
+    if (index == UINT32_MAX)
         return unknown_name(c);
-    if (!c->def || task_def_takes_param(c->def, c->name->first))
+    if (!c->def || task_def_takes_param(c->def, c->p->out->params[index].key))
         return 0;
     return diagnose(&c->p->diagnostic, position_of_name(c),
                     "task `%.*s` lists the params that it takes, and `%.*s` is not "
@@ -346,11 +351,11 @@ static int refuse_wrong(const struct checking *c, const struct expression_error 
 static int known_value(void *context, const struct name *name, struct value *out,
                        struct cairn_error *error)
 {
-    const struct definition *definition = context;
+    const struct parser *p = context;
     (void)error;
     *out = (struct value){.type = VALUE_TEXT, .text = STR("")};
     if (name->kind == NAME_PARAM)
-        out->text = definition->params[definition_param(definition, name->first)].value;
+        out->text = p->out->params[find_param(p, name->first)].value;
     return 0;
 }
 
@@ -361,7 +366,7 @@ static int measure_text(const struct checking *c, const struct text_template *te
 {
     struct buf text = BUF_INIT;
     struct cairn_error inner = {0};
-    int rc = template_expand(template, known_value, c->p->out, &text, &inner);
+    int rc = template_expand(template, known_value, c->p, &text, &inner);
     *size = text.size;
     buf_release(&text);
     if (rc == CAIRN_ENOMEM)
@@ -452,12 +457,12 @@ int read_expanded(struct parser *p, const struct node *node, const char *what,
     int rc = expect_text(p, node, what, out);
     if (rc || !template_has(*out))
         return rc;
-    rc = check_text(p, node, *out, def, IN_FOREACH, NULL);
+    rc = check_text(p, node, *out, def, def ? IN_FOREACH : IN_INCLUDE, NULL);
     if (rc)
         return rc;
     rc = definition_text(p->out, *out, false, &template, NULL);
     if (!rc)
-        rc = template_expand(template, known_value, p->out, &text, NULL);
+        rc = template_expand(template, known_value, p, &text, NULL);
     if (!rc)
         *out = arena_str(&p->out->arena, buf_view(&text));
     buf_release(&text);
@@ -477,7 +482,8 @@ int check_inherited(struct parser *p, const struct node *node,
         const struct expression *e = template->pieces[i].expression;
         for (uint32_t k = 0; e && k < expression_names(e); k++) {
             struct str name = expression_name(e, k)->first;
-            if (!task_def_takes_param(def, name))
+            uint32_t index = find_param(p, name);
+            if (!task_def_takes_param(def, p->out->params[index].key))
                 return diagnose(
                     &p->diagnostic, node->at,
                     "the workflow's `env` or `defaults` refers to params.%.*s, which "
@@ -835,14 +841,17 @@ static struct position position_of_pending(const struct reach *r)
 
 static int unknown_task(const struct reach *r)
 {
-    const struct definition *out = r->p->out;
     struct str name = r->pending->name->first;
-    struct str *ids = arena_take(&r->p->scratch, out->n_defs, sizeof *ids);
+    uint32_t n;
+    struct str *ids = names_of_tasks(r->p, &n);
     if (!ids)
         return out_of_memory(r->p);
-    for (uint32_t i = 0; i < out->n_defs; i++)
-        ids[i] = out->defs[i].id;
-    struct hint hint = hint_nearest(name, ids, out->n_defs);
+    struct hint hint = hint_nearest(name, ids, n);
+    if (included_as(r->p, name))
+        snprintf(hint.text, sizeof hint.text,
+                 ": it is an included file, which has no values of its own; one of its "
+                 "tasks is tasks['%.*s/TASK']",
+                 SHOWN(name));
     return diagnose(&r->p->diagnostic, position_of_pending(r),
                     "there is no task `%.*s`%s", SHOWN(name), hint.text);
 }
@@ -898,7 +907,8 @@ static void look_at(struct reach *r, size_t i)
 {
     r->pending = pending_at(r, i);
     r->def = &r->p->out->defs[r->pending->def];
-    r->target = map_get(&r->p->out->by_id, r->pending->name->first);
+    parse_enter_task(r->p, r->pending->def);
+    r->target = definition_task(r->p->out, r->p->in->scope, r->pending->name->first);
 }
 
 static int check_waiting(struct reach *r)

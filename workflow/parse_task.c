@@ -196,7 +196,7 @@ static int read_check(struct parser *p, struct task_def *def, const struct node 
     static const struct str names[COUNT] = {NAME("run"), NAME("min"), NAME("warn")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `check`", {NULL, 0}};
-    struct thresholds thresholds = p->check;
+    struct thresholds thresholds = p->in->check;
     int rc = 0;
     if (node->kind != NODE_MAP)
         rc = read_shell_text(p, node, "check", &def->check);
@@ -276,14 +276,15 @@ static int merge_env(const struct parser *p, struct task_def *def,
                      const struct key_value *own, uint32_t n_own)
 {
     uint32_t i = 0, j = 0, n = 0;
-    def->env = arena_take(&p->out->arena, (size_t)p->n_env + n_own, sizeof *def->env);
+    def->env =
+        arena_take(&p->out->arena, (size_t)p->in->n_env + n_own, sizeof *def->env);
     if (!def->env)
         return out_of_memory(p);
-    while (i < p->n_env || j < n_own) {
-        int order = i == p->n_env ? 1
-                    : j == n_own  ? -1
-                                  : str_compare(p->env[i].key, own[j].key);
-        def->env[n++] = order < 0 ? p->env[i] : own[j];
+    while (i < p->in->n_env || j < n_own) {
+        int order = i == p->in->n_env ? 1
+                    : j == n_own      ? -1
+                                      : str_compare(p->in->env[i].key, own[j].key);
+        def->env[n++] = order < 0 ? p->in->env[i] : own[j];
         i += order <= 0;
         j += order >= 0;
     }
@@ -305,10 +306,10 @@ static int check_inherited_env(struct parser *p, const struct task_def *def,
                                const struct node *params)
 {
     int rc = 0;
-    for (uint32_t i = 0; i < p->n_env && !rc; i++)
+    for (uint32_t i = 0; i < p->in->n_env && !rc; i++)
         for (uint32_t j = 0; j < def->n_env && !rc; j++)
-            if (def->env[j].value.ptr == p->env[i].value.ptr)
-                rc = check_inherited(p, params, def, p->env[i].value);
+            if (def->env[j].value.ptr == p->in->env[i].value.ptr)
+                rc = check_inherited(p, params, def, p->in->env[i].value);
     return rc;
 }
 
@@ -489,7 +490,7 @@ static int settle_reuse(const struct parser *p, struct task_def *def,
                         const struct node *key)
 {
     if (!key)
-        def->reuse = p->reuse;
+        def->reuse = p->in->reuse;
     if (!def->reuse || task_def_may_reuse(def))
         return 0;
     def->reuse = false;
@@ -842,20 +843,21 @@ static void begin_task(struct parser *p, struct task_def *def,
     def->run = def->version = def->external = STR("");
     def->condition = def->check = def->undo = def->depfile = def->ready = STR("");
     def->description = def->repeat.until = STR("");
-    def->cwd = p->cwd;
-    def->env = p->env;
-    def->n_env = p->n_env;
-    set_shell(def, &p->shell, found[RUN], found[CHECK] || found[UNDO] || found[READY]);
+    def->cwd = p->in->cwd;
+    def->env = p->in->env;
+    def->n_env = p->in->n_env;
+    set_shell(def, &p->in->shell, found[RUN],
+              found[CHECK] || found[UNDO] || found[READY]);
     def->members = 1;
-    def->grace_ms = p->grace_ms;
+    def->grace_ms = p->in->grace_ms;
     def->retry = (struct retry_policy){.factor_permille = 1000};
     if (def->kind != TASK_EXTERNAL && !found[READY]) {
-        def->timeout_ms = p->timeout_ms;
-        def->retry = p->retry;
+        def->timeout_ms = p->in->timeout_ms;
+        def->retry = p->in->retry;
     }
     if (def->kind != TASK_EXTERNAL && !found[POOL] && !found[READY]) {
-        def->pools = p->pools.at;
-        def->n_pools = p->pools.n;
+        def->pools = p->in->pools.at;
+        def->n_pools = p->in->pools.n;
     }
 }
 
@@ -903,7 +905,7 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     if (!rc && found[PARAMS])
         rc = check_inherited_env(p, def, found[PARAMS]);
     if (!rc && found[PARAMS] && !found[CWD])
-        rc = check_inherited(p, found[PARAMS], def, p->cwd);
+        rc = check_inherited(p, found[PARAMS], def, p->in->cwd);
     if (!rc)
         rc = read_keys(p, def, found, CWD, NEEDS);
     if (!rc)

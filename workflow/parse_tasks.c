@@ -30,13 +30,11 @@ static struct position position_of(const struct need_reading *r, struct str part
 
 static int unknown_task(const struct need_reading *r, struct str name)
 {
-    const struct definition *out = r->p->out;
-    struct str *ids = arena_take(&r->p->scratch, out->n_defs, sizeof *ids);
+    uint32_t n;
+    struct str *ids = names_of_tasks(r->p, &n);
     if (!ids)
         return out_of_memory(r->p);
-    for (uint32_t i = 0; i < out->n_defs; i++)
-        ids[i] = out->defs[i].id;
-    struct hint hint = hint_nearest(name, ids, out->n_defs);
+    struct hint hint = hint_nearest(name, ids, n);
     if (memchr(name.ptr, ',', name.len) || memchr(name.ptr, ' ', name.len))
         snprintf(hint.text, sizeof hint.text, "; several are a list, as in [a, b]");
     return diagnose(&r->p->diagnostic, r->node->at,
@@ -44,14 +42,11 @@ static int unknown_task(const struct need_reading *r, struct str name)
                     SHOWN(r->def->id), SHOWN(name), hint.text);
 }
 
-static int find_target(struct need_reading *r, struct str name)
+static int set_target(struct need_reading *r, uint32_t target)
 {
-    uint32_t target = map_get(&r->p->out->by_id, name);
-    if (target == MAP_NONE)
-        return unknown_task(r, name);
     if (target == r->index)
         return diagnose(&r->p->diagnostic, r->node->at, "task `%.*s` needs itself",
-                        SHOWN(name));
+                        SHOWN(r->def->id));
     r->need->target = target;
     r->target = &r->p->out->defs[target];
     if (r->target->finally == r->def->finally)
@@ -64,7 +59,40 @@ static int find_target(struct need_reading *r, struct str name)
     return diagnose(&r->p->diagnostic, r->node->at,
                     "task `%.*s` cannot need `%.*s`, which is under `finally` and "
                     "runs after everything else",
-                    SHOWN(r->def->id), SHOWN(name));
+                    SHOWN(r->def->id), SHOWN(r->target->id));
+}
+
+static int find_target(struct need_reading *r, struct str name)
+{
+    uint32_t target = definition_task(r->p->out, r->p->in->scope, name);
+    return target == MAP_NONE ? unknown_task(r, name) : set_target(r, target);
+}
+
+/* The included file that a need names, or NULL. */
+static struct workflow_file *file_of_need(const struct parser *p,
+                                          const struct node *node)
+{
+    const struct node *key = node->kind == NODE_MAP ? node->first : NULL;
+    while (key && !str_equal(key->text, STR("task")))
+        key = key->next->next;
+    node = key ? key->next : node;
+    return node->kind == NODE_TEXT ? included_as(p, node->text) : NULL;
+}
+
+/* An included file stands for all its tasks: a need of each, as this one is. */
+static int spread_need(struct need_reading *r, struct workflow_file *file, uint32_t *n)
+{
+    struct need like = *r->need;
+    int rc = 0;
+    for (uint32_t i = 0; i < file->n_targets && !rc; i++) {
+        r->need[i] = like;
+        r->need[i].text = r->p->out->defs[file->targets[i]].id;
+        struct need_reading one = *r;
+        one.need = &r->need[i];
+        rc = set_target(&one, file->targets[i]);
+    }
+    *n = file->n_targets;
+    return rc;
 }
 
 /* ---- Bindings ---- */
@@ -216,8 +244,12 @@ static int read_need_map(struct need_reading *r)
     return rc;
 }
 
-static int read_need(struct need_reading *r)
+/* *n: how many needs it is. */
+static int read_need(struct need_reading *r, uint32_t *n)
 {
+    struct workflow_file *file = file_of_need(r->p, r->node);
+    *n = 1;
+
     int rc = r->node->kind == NODE_MAP ? read_need_map(r) : 0;
     if (!rc)
         rc = expect_filled(r->p, r->node, "a need", &r->text);
@@ -227,6 +259,8 @@ static int read_need(struct need_reading *r)
     size_t name_len = bracket ? (size_t)(bracket - r->text.ptr) : r->text.len;
     r->need->text = r->text;
     r->need->at = r->node->at;
+    if (file)
+        return spread_need(r, file, n);
     rc = find_target(r, (struct str){r->text.ptr, name_len});
     if (rc || !bracket)
         return rc;
@@ -306,16 +340,27 @@ static int read_needs(struct parser *p, uint32_t index, const struct node *node)
     int rc = single ? 0 : expect_list(p, node, "`needs`");
     if (rc)
         return rc;
-    uint32_t n = single ? 1 : node->n;
-    def->needs = arena_take(&p->out->arena, n, sizeof *def->needs);
+    const struct node *first = single ? node : node->first;
+    size_t n = 0;
+    for (const struct node *item = first; item && !rc;
+         item = single ? NULL : item->next) {
+        struct workflow_file *file = file_of_need(p, item);
+        rc = file ? included_tasks(p, file) : 0;
+        n += file ? file->n_targets : 1;
+    }
+    def->needs = rc ? NULL : arena_take(&p->out->arena, n, sizeof *def->needs);
     if (!def->needs)
         return out_of_memory(p);
-    const struct node *item = single ? node : node->first;
-    for (uint32_t i = 0; i < n && !rc; i++, item = item->next) {
-        struct need_reading r = {
-            .p = p, .index = index, .def = def, .node = item, .need = &def->needs[i]};
-        rc = parse_go_on(p, read_need(&r));
-        def->n_needs = i + 1;
+    for (const struct node *item = first; item && !rc;
+         item = single ? NULL : item->next) {
+        uint32_t taken = 0;
+        struct need_reading r = {.p = p,
+                                 .index = index,
+                                 .def = def,
+                                 .node = item,
+                                 .need = &def->needs[def->n_needs]};
+        rc = parse_go_on(p, read_need(&r, &taken));
+        def->n_needs += taken;
     }
     return !rc && n > 1 && parse_is_good(p) ? check_duplicates(p, def) : rc;
 }
@@ -337,6 +382,7 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
 {
     struct definition *out = p->out;
     struct task_def *def = &out->defs[out->n_defs];
+    struct buf id = BUF_INIT;
     int rc = expect_filled(p, key, "the id of a task", &def->id);
     if (rc)
         return rc;
@@ -345,10 +391,20 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
                         "the task id `%.*s` must be made of A-Z, a-z, 0-9, _, - and "
                         ". and not begin with - or .",
                         SHOWN(def->id));
+    if (p->in->scope.len) {
+        buf_str(&id, p->in->scope);
+        buf_str(&id, def->id);
+        def->id = arena_str(&out->arena, buf_view(&id));
+        bool failed = id.failed || !def->id.ptr;
+        buf_release(&id);
+        if (failed)
+            return out_of_memory(p);
+    }
     if (def->id.len > LIMIT_ID_BYTES)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, key->at,
                            "the task id is longer than %d bytes", LIMIT_ID_BYTES);
     def->at = key->at;
+    def->file = p->in->index;
     def->finally = finally;
     int added = map_add(&out->by_id, def->id, out->n_defs, NULL);
     if (added == 0)
@@ -357,24 +413,48 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
     return added < 0 ? out_of_memory(p) : 0;
 }
 
-static int add_ids(struct parser *p, const struct node *map, const struct node *finally)
+/* A need must not be able to mean both. */
+static int check_included_name(struct parser *p, const struct workflow_file *file)
+{
+    struct str name = {file->scope.ptr, file->scope.len - 1};
+    uint32_t task = map_get(&p->out->by_id, name);
+    if (task == MAP_NONE)
+        return 0;
+    parse_enter(p, file->parent);
+    return diagnose(&p->diagnostic, p->out->defs[task].at,
+                    "`%.*s` is the name of an included file, too; give one of them "
+                    "another name",
+                    SHOWN(name_in_scope(name)));
+}
+
+/* Those of `tasks` of all files, then those of `finally`. */
+static int add_ids(struct parser *p)
 {
     struct definition *out = p->out;
-    size_t n = (size_t)map->n + (finally ? finally->n : 0);
+    size_t n = 0;
     int rc = 0;
+    for (uint32_t i = 0; i < p->n_files; i++) {
+        const struct node *finally = p->files[i]->finally;
+        n += p->files[i]->tasks->n + (finally ? finally->n : 0);
+    }
     if (n > LIMIT_TASKS)
-        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, map->at, "more than %d tasks",
-                           LIMIT_TASKS);
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, p->in->tasks->at,
+                           "more than %d tasks", LIMIT_TASKS);
     out->defs = arena_take(&out->arena, n, sizeof *out->defs);
     p->nodes = arena_take(&p->scratch, n, sizeof *p->nodes);
     if (!out->defs || !p->nodes || map_reserve(&out->by_id, n))
         return out_of_memory(p);
     out->defs_capacity = (uint32_t)n;
-    for (const struct node *key = map->first; key && !rc; key = key->next->next)
-        rc = add_id(p, key, false);
-    for (const struct node *key = finally ? finally->first : NULL; key && !rc;
-         key = key->next->next)
-        rc = add_id(p, key, true);
+    for (uint32_t k = 0; k < 2 * p->n_files && !rc; k++) {
+        bool finally = k >= p->n_files;
+        parse_enter(p, p->files[finally ? k - p->n_files : k]);
+        const struct node *map = finally ? p->in->finally : p->in->tasks;
+        for (const struct node *key = map ? map->first : NULL; key && !rc;
+             key = key->next->next)
+            rc = add_id(p, key, finally);
+    }
+    for (uint32_t i = 1; i < p->n_files && !rc; i++)
+        rc = check_included_name(p, p->files[i]);
     return rc;
 }
 
@@ -382,6 +462,7 @@ static void warn_of_unreachable(struct parser *p)
 {
     for (uint32_t i = 0; i < p->out->n_defs; i++) {
         const struct task_def *def = &p->out->defs[i];
+        parse_enter_task(p, i);
         if (def->when == WHEN_FAILED && def->n_needs == 0)
             parse_warn(p, p->nodes[i].when->at,
                        "task `%.*s` never runs: it waits for a failure, but needs "
@@ -427,6 +508,7 @@ static bool may_both_run(const struct task_def *a, const struct task_def *b)
 static int look_at_outputs(struct parser *p, struct map *makers, uint32_t index)
 {
     const struct task_def *def = &p->out->defs[index];
+    parse_enter_task(p, index);
     for (uint32_t i = 0; i < def->n_outputs; i++) {
         uint32_t other = index;
         if (template_has(def->outputs[i]) || template_has(def->cwd))
@@ -570,6 +652,7 @@ static int look_for_doubtful(struct parser *p)
     int rc = warn_of_same_outputs(p);
     for (uint32_t i = 0; i < p->out->n_defs && !rc; i++) {
         const struct task_def *def = &p->out->defs[i];
+        parse_enter_task(p, i);
         if (def->when == WHEN_SUCCESS)
             warn_of_needs(p, def);
         for (uint32_t k = 0; k < def->n_foreach && def->n_needs && !rc; k++)
@@ -615,7 +698,7 @@ static int check_maker(struct parser *p, uint32_t index, const struct list_spec 
     if (*target == MAP_NONE) {
         const struct node node = {.at = def->at};
         struct need_reading r = {.p = p, .index = index, .def = def, .node = &node};
-        return unknown_task(&r, name);
+        return unknown_task(&r, name_in_scope(name));
     }
     const struct task_def *maker = &p->out->defs[*target];
     const char *wrong =
@@ -709,12 +792,15 @@ static int add_needs_of_lists(struct parser *p)
             const struct foreach_key *key = &d->defs[i].foreach[k];
             if (!foreach_is_made(key) || !list_spec_read(key->spec, &spec))
                 continue;
+            parse_enter_task(p, i);
             rc = check_maker(p, i, &spec, &target);
             if (!rc)
                 rc = add_need(p, &d->defs[i], target, true, false);
         }
-    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
+        parse_enter_task(p, i);
         rc = add_makers(p, &d->defs[i]);
+    }
     return rc;
 }
 
@@ -759,9 +845,11 @@ static int check_services(struct parser *p)
             if (!task_def_is_service(&d->defs[need->target]))
                 continue;
             need->order = needed[need->target] = true;
+            parse_enter_task(p, i);
             rc = parse_go_on(p, check_service_need(p, &d->defs[i], need));
         }
-    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
+        parse_enter_task(p, i);
         if (task_def_is_service(&d->defs[i]) && task_def_made_key(&d->defs[i]))
             rc = parse_go_on(p, diagnose(&p->diagnostic, d->defs[i].at,
                                          "the service `%.*s` cannot have a list that a "
@@ -771,6 +859,7 @@ static int check_services(struct parser *p)
             parse_warn(p, d->defs[i].at,
                        "no task needs the service `%.*s`, so it never starts",
                        SHOWN(d->defs[i].id));
+    }
     return rc;
 }
 
@@ -780,35 +869,51 @@ static int read_all_needs(struct parser *p)
 {
     int rc = 0;
     for (uint32_t i = 0; i < p->out->n_defs && !rc; i++)
-        if (p->nodes[i].needs)
+        if (p->nodes[i].needs) {
+            parse_enter_task(p, i);
             rc = parse_go_on(p, read_needs(p, i, p->nodes[i].needs));
+        }
     if (!rc && parse_is_good(p))
         rc = add_needs_of_lists(p);
     if (!rc && parse_is_good(p))
         rc = check_services(p);
     for (uint32_t i = 0; i < p->out->n_defs && !rc && parse_is_good(p); i++)
-        if (p->nodes[i].needs_all)
+        if (p->nodes[i].needs_all) {
+            parse_enter_task(p, i);
             rc = parse_go_on(
                 p, check_needs_all(p, &p->out->defs[i], p->nodes[i].needs_all));
+        }
     return rc;
 }
 
-int read_tasks(struct parser *p, const struct node *map, const struct node *finally)
+static int check_maps(struct parser *p)
 {
-    uint32_t i = 0;
+    const struct node *map = p->in->tasks;
     if (node_is_null(map) || (map->kind == NODE_MAP && map->n == 0))
         return diagnose(&p->diagnostic, map->at,
                         "no tasks; a task is written as `id: {run: ...}`");
     int rc = expect_map(p, map, "`tasks`");
-    if (!rc && finally)
-        rc = expect_map(p, finally, "`finally`");
+    return !rc && p->in->finally ? expect_map(p, p->in->finally, "`finally`") : rc;
+}
+
+int read_tasks(struct parser *p)
+{
+    uint32_t i = 0;
+    int rc = 0;
+    for (uint32_t k = 0; k < p->n_files && !rc; k++) {
+        parse_enter(p, p->files[k]);
+        rc = check_maps(p);
+    }
     if (!rc)
-        rc = add_ids(p, map, finally);
-    for (const struct node *key = map->first; key && !rc; key = key->next->next)
-        rc = parse_go_on(p, read_task(p, i++, key->next));
-    for (const struct node *key = finally ? finally->first : NULL; key && !rc;
-         key = key->next->next)
-        rc = parse_go_on(p, read_task(p, i++, key->next));
+        rc = add_ids(p);
+    for (uint32_t k = 0; k < 2 * p->n_files && !rc; k++) {
+        bool finally = k >= p->n_files;
+        parse_enter(p, p->files[finally ? k - p->n_files : k]);
+        const struct node *map = finally ? p->in->finally : p->in->tasks;
+        for (const struct node *key = map ? map->first : NULL; key && !rc;
+             key = key->next->next)
+            rc = parse_go_on(p, read_task(p, i++, key->next));
+    }
     if (!rc && !(p->options->mistakes && p->options->mistakes->names_unknown))
         rc = read_all_needs(p);
     if (!rc && parse_is_good(p))

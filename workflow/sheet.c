@@ -61,7 +61,7 @@ int foreach_load_file(const struct foreach_reading *r, struct buf *content,
     struct buf path = BUF_INIT;
     struct str file = r->key->spec;
     if (file.ptr[0] != '/') {
-        buf_text(&path, r->p->options->root);
+        buf_text(&path, r->p->in->root);
         buf_byte(&path, '/');
     }
     buf_str(&path, file);
@@ -77,8 +77,8 @@ int foreach_load_file(const struct foreach_reading *r, struct buf *content,
 
 bool foreach_in_env(const struct parser *p, struct str name)
 {
-    for (uint32_t i = 0; i < p->n_env; i++)
-        if (str_equal(p->env[i].key, name))
+    for (uint32_t i = 0; i < p->in->n_env; i++)
+        if (str_equal(p->in->env[i].key, name))
             return true;
     return false;
 }
@@ -92,7 +92,7 @@ int foreach_check_found(const struct foreach_reading *r, const struct node *node
                     "%s (in %.200s); values are read before anything runs: a list that "
                     "a task makes is {from: TASK, value: NAME}; write "
                     "allow_empty: true if there may be none",
-                    what, r->p->options->root);
+                    what, r->p->in->root);
 }
 
 struct where_place {
@@ -109,7 +109,7 @@ static int where_value(void *context, const struct name *name, struct value *out
     (void)error;
     *out = (struct value){.type = VALUE_TEXT};
     if (name->kind == NAME_PARAM) {
-        out->text = d->params[definition_param(d, name->first)].value;
+        out->text = d->params[find_param(w->p, name->first)].value;
         return 0;
     }
     for (uint32_t k = 0; k < w->def->n_foreach; k++) {
@@ -202,7 +202,7 @@ static int check_column(const struct sheet_reading *s, uint32_t column)
 {
     const struct parser *p = s->r->p;
     struct str name = s->names[column];
-    if (definition_param(p->out, name) != UINT32_MAX)
+    if (find_param(p, name) != UINT32_MAX)
         return refuse_column(s, column, "is the name of the param `%.*s`, too", name);
     if (foreach_in_env(p, name))
         return refuse_column(s, column,

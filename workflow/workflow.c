@@ -22,12 +22,15 @@ struct cairn_workflow *workflow_make(void)
 {
     struct cairn_workflow *w = calloc(1, sizeof *w);
     struct command_cache *commands = calloc(1, sizeof *commands);
-    if (w && commands) {
+    struct included *included = calloc(1, sizeof *included);
+    if (w && commands && included) {
         w->commands = commands;
+        w->included = included;
         return w;
     }
     free(w);
     free(commands);
+    free(included);
     return NULL;
 }
 
@@ -46,6 +49,8 @@ void cairn_workflow_free(struct cairn_workflow *w)
     graph_release(&w->graph);
     definition_release(&w->definition);
     buf_release(&w->source);
+    included_release(w->included);
+    free(w->included);
     free(w->name);
     free(w->file);
     free(w->root);
@@ -84,6 +89,7 @@ static int parse_source(const struct cairn_workflow *w,
                                     .params = w->params,
                                     .n_params = w->n_params,
                                     .recorded = recorded,
+                                    .included = w->included,
                                     .edited_run = w->edited_run,
                                     .were_given = w->were_given};
     return definition_parse(buf_view(&w->source), &options, out, error);
@@ -206,8 +212,10 @@ int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t l
 
 static int by_place(const void *a, const void *b)
 {
-    const struct position *x = &((const struct mistake *)a)->at;
-    const struct position *y = &((const struct mistake *)b)->at;
+    const struct mistake *left = a, *right = b;
+    const struct position *x = &left->at, *y = &right->at;
+    if (left->file != right->file)
+        return left->file < right->file ? -1 : 1;
     if (x->line != y->line)
         return x->line < y->line ? -1 : 1;
     return x->column < y->column ? -1 : x->column > y->column;
@@ -222,6 +230,7 @@ static int find_mistakes(struct cairn_workflow *w, struct mistakes *mistakes,
                                     .root = w->root,
                                     .params = w->params,
                                     .n_params = w->n_params,
+                                    .included = w->included,
                                     .mistakes = mistakes};
     int rc = definition_parse(buf_view(&w->source), &options, &w->definition, error);
     return rc ? rc : cairn_workflow_compile(w, error);
@@ -509,7 +518,8 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
     int commands = !!task->argv + !!task->run + !!task->call;
     if (!task->id || !task_id_is_good(str_of(task->id)))
         return error_set(error, CAIRN_EWORKFLOW,
-                         "task id `%s` is not 1 to %d of A-Z a-z 0-9 _ . -",
+                         "task id `%s` is not 1 to %d of A-Z a-z 0-9 _ . -, with / "
+                         "between",
                          task->id ? task->id : "", LIMIT_ID_BYTES);
     if (commands != 1 || (task->argv && !task->argv[0]))
         return error_set(error, CAIRN_EWORKFLOW,

@@ -21,6 +21,7 @@ struct cairn_workflow {
                                        one thread at a time */
     /* Kept so that the file can be read again with recorded foreach members. */
     struct buf source;
+    struct included *included;
     char *name, *file, *root; /* parse_options; NULL if built in memory */
     struct cairn_param *params;
     size_t n_params;

@@ -27,7 +27,9 @@ static bool is_file(const char *word)
     struct stat st;
     /* The value of a member may be a path. */
     bool member = strchr(word, '[') && ends_with(word, "]");
-    if (!member && (strchr(word, '/') || ends_with(word, ".yaml") ||
+    /* lint/test may be a task of an included file. */
+    bool path = word[0] == '/' || word[0] == '.';
+    if (!member && ((path && strchr(word, '/')) || ends_with(word, ".yaml") ||
                     ends_with(word, ".yml") || ends_with(word, ".json")))
         return true;
     return stat(word, &st) == 0 && !S_ISDIR(st.st_mode);

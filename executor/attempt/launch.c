@@ -58,7 +58,8 @@ static int copy_variables(const struct scope *scope, struct arena *arena,
     int rc = env ? 0 : error_nomem(error);
     for (uint32_t i = 0; i < d->n_params && !rc; i++)
         if (task_def_takes_param(def, d->params[i].key))
-            env[n++] = d->params[i];
+            env[n++] =
+                (struct key_value){name_in_scope(d->params[i].key), d->params[i].value};
     for (uint32_t i = 0; i < task_def_names(def) && !rc; i++)
         env[n++] = member_named(def, scope->member, i);
     for (uint32_t i = 0; i < def->n_env && !rc; i++) {

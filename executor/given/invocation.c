@@ -56,7 +56,8 @@ static bool task_overrides(const struct definition *d, const struct task_def *de
 {
     bool found = names_have(d->secrets, d->n_secrets, name);
     for (uint32_t i = 0; i < d->n_params && !found; i++)
-        found = str_equal(d->params[i].key, name) && task_def_takes_param(def, name);
+        found = str_equal(name_in_scope(d->params[i].key), name) &&
+                task_def_takes_param(def, d->params[i].key);
     found |= task_def_name(def, name) != UINT32_MAX;
     for (uint32_t i = 0; i < def->n_env && !found; i++)
         found = str_equal(def->env[i].key, name);
@@ -334,7 +335,7 @@ static int add_variables(struct strings *s, struct cairn_error *error)
     int rc = 0;
     for (uint32_t i = 0; i < d->n_params && !rc; i++)
         if (task_def_takes_param(def, d->params[i].key))
-            rc = add_variable(s, d->params[i].key, d->params[i].value);
+            rc = add_variable(s, name_in_scope(d->params[i].key), d->params[i].value);
     for (uint32_t i = 0; i < task_def_names(def) && !rc; i++) {
         struct key_value named = member_named(def, scope->member, i);
         rc = add_variable(s, named.key, named.value);

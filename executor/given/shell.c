@@ -511,7 +511,9 @@ static int ask(void *context, const struct name *name, struct value *out,
     bool of_task = name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_STATUS ||
                    name->kind == NAME_TASK_FILES;
     uint32_t def = of_task && !v->exact && v->start_turn
-                       ? map_get(&v->definition.by_id, name->first)
+                       ? definition_task(&v->definition,
+                                         name_scope(graph_def(&v->graph, v->task)->id),
+                                         name->first)
                        : MAP_NONE;
     int rc = 0;
     if (def != MAP_NONE) {

@@ -68,7 +68,9 @@ typedef enum cairn_outcome cairn_task_fn(void *context, struct cairn_attempt *at
 
 struct cairn_task {           /* zero unused fields; everything is copied */
     size_t size;              /* of this struct, or 0 */
-    const char *id;           /* [A-Za-z0-9_.-]+, at most 200 bytes */
+    const char *id;           /* [A-Za-z0-9_.-]+, at most 200 bytes; `/` between two of
+                                 these: ${{ tasks.X }} in its texts then is the X with
+                                 the same beginning, as in an included file */
     const char *const *argv;  /* NULL-terminated; exactly one of argv, run, */
     const char *run;          /* text for `sh -eu -c`, and */
     cairn_task_fn *call;      /* callback is given */
@@ -167,8 +169,9 @@ CAIRN_API const char *cairn_workflow_secret(const struct cairn_workflow *workflo
 CAIRN_API uint32_t cairn_workflow_find(const struct cairn_workflow *workflow,
                                        const char *id);
 /* Is it the id of a task, that of its group, a part of the group that has the task
- * (`a[w=3]`, as in `needs`), or a pattern of id or group: `*` stands for any bytes, `?`
- * for one, all else for itself? As in cairn_run_options.tasks. */
+ * (`a[w=3]`, as in `needs`), the name of an included file that the task is in (`lint` of
+ * `lint/test`), or a pattern of id or group: `*` stands for any bytes, `?` for one, all
+ * else for itself? As in cairn_run_options.tasks. */
 CAIRN_API bool cairn_name_matches(const char *name, const char *id);
 /* The i-th warning (file:line:column: text), NULL past the end. */
 CAIRN_API const char *cairn_workflow_warning(const struct cairn_workflow *workflow,

@@ -241,6 +241,26 @@ tasks: {a: {run: "true"}}'
 key task.description "$described" \
     'exit 0 see this   description: see this' 'tasks: {a: {run: "true", description: see this}}' \
     'exit 0 see that   description: see that' 'tasks: {a: {run: "true", description: see that}}'
+part='printf "params: {p: z}\ntasks: {b: {run: echo b-\$p >>log}}" >p.yaml; sed s/b-/c-/ p.yaml >q.yaml; go; cairn status --tasks | grep -o "[a-z]*/b"'
+key include "$part" \
+    'exit 0 a' 'tasks: {a: {run: echo a >>log}}' \
+    'exit 0 b-z a m/b' 'include: [{file: p.yaml, as: m}]
+tasks: {a: {run: echo a >>log, needs: m}}'
+key included.file "$part" \
+    'exit 0 b-z a m/b' 'include: [{file: p.yaml, as: m}]
+tasks: {a: {run: echo a >>log, needs: m}}' \
+    'exit 0 c-z a m/b' 'include: [{file: q.yaml, as: m}]
+tasks: {a: {run: echo a >>log, needs: m}}'
+key included.as "$part" \
+    'exit 0 b-z a n/b' 'include: [{file: p.yaml, as: n}]
+tasks: {a: {run: echo a >>log, needs: n}}' \
+    'exit 0 b-z a o/b' 'include: [{file: p.yaml, as: o}]
+tasks: {a: {run: echo a >>log, needs: o}}'
+key included.params "$part" \
+    'exit 0 b-1 a m/b' 'include: [{file: p.yaml, as: m, params: {p: 1}}]
+tasks: {a: {run: echo a >>log, needs: m}}' \
+    'exit 0 b-y a m/b' 'include: [{file: p.yaml, as: m, params: {p: y}}]
+tasks: {a: {run: echo a >>log, needs: m}}'
 key defaults.cwd 'mkdir d e; go; ls d e' \
     'exit 0 d: f  e:' 'defaults: {cwd: d}
 tasks: {a: {run: touch f}}' \
@@ -688,7 +708,7 @@ cut -f 1 schema.flat | grep -v '\.allOf\[' |
             echo "$path"
             case $path in *.*) path=${path%.*} ;; *) path= ;; esac
         done
-    done | grep -vx 'task\|param\|timeout\|service_timeout\|retries\|foreach_key\|input_glob\|need_order' | sort -u >keys.known
+    done | grep -vx 'task\|param\|timeout\|service_timeout\|retries\|foreach_key\|input_glob\|need_order\|included' | sort -u >keys.known
 sort -u keys.tried >keys.seen
 is "$(comm -23 keys.known keys.seen | tr '\n' ' ')" '' 'every key of the schema has been tried'
 is "$(comm -13 keys.known keys.seen | tr '\n' ' ')" '' 'and every key that was tried is in it'

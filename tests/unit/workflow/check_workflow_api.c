@@ -6,6 +6,7 @@
 #include "cairn.h"
 
 #include "graph/definition_codec.h"
+#include "graph/text_expand.h"
 #include "tests/support/graph.h"
 #include "workflow/workflow.h"
 
@@ -82,7 +83,8 @@ END_TEST
 
 START_TEST(test_ids)
 {
-    static const char *const bad[] = {"", "a b", "a/b", "a[x=1]", "\xc3\xa4", "a\n"};
+    static const char *const bad[] = {"",     "a b",    "/a",       "a/",
+                                      "a//b", "a[x=1]", "\xc3\xa4", "a\n"};
     struct cairn_task task = {.argv = true_argv};
     refuse(&task, CAIRN_EWORKFLOW, "task id ``");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -105,11 +107,32 @@ START_TEST(test_ids)
 }
 END_TEST
 
+/* Names in texts are those of the same scope. */
+START_TEST(test_scopes)
+{
+    static const char *const needs[] = {"lint/a", NULL};
+    static const char *const argv[] = {"echo", "${{ tasks.a.status }}", NULL};
+    struct cairn_task task = {.id = "lint/b", .argv = argv, .needs = needs};
+    struct arena arena = ARENA_INIT;
+    uint32_t *defs;
+    add_named("a", NULL);
+    add_named("lint/a", NULL);
+    accept(&task);
+    compile();
+    const struct definition *d = &workflow->definition;
+    ck_assert_int_eq(definition_values_of(d, &d->defs[2], &arena, &defs), 0);
+    ck_assert_uint_eq(definition_task(d, name_scope(d->defs[2].id), STR("a")), 1);
+    ck_assert_uint_eq(definition_task(d, name_scope(d->defs[0].id), STR("lint/a")), 1);
+    ck_assert_uint_eq(definition_task(d, STR("lint/"), STR("lint/a")), MAP_NONE);
+    arena_release(&arena);
+}
+END_TEST
+
 /* What is accepted must be readable again, or no run of it could be resumed. */
 START_TEST(test_odd_ids_can_be_stored)
 {
-    static const char *const odd[] = {".",  "-",  "..", "-.-", ".a",
-                                      "-a", "a.", "9",  "_"};
+    static const char *const odd[] = {".",  "-", "..", "-.-", ".a",    "-a",
+                                      "a.", "9", "_",  "a/b", "../a/b"};
     struct definition decoded;
     struct buf bytes = BUF_INIT;
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
@@ -459,6 +482,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_workflow_names);
     tcase_add_test(c, test_ids);
+    tcase_add_test(c, test_scopes);
     tcase_add_test(c, test_odd_ids_can_be_stored);
     tcase_add_test(c, test_commands);
     tcase_add_test(c, test_numbers);
