@@ -183,7 +183,13 @@ struct task_def {
     uint32_t file; /* index into definition.files */
 };
 
-enum on_failure { ON_FAILURE_STOP = 0, ON_FAILURE_CONTINUE = 1, ON_FAILURE_UNDO = 2 };
+/* CANCEL: as STOP, and tasks that run are ended. */
+enum on_failure {
+    ON_FAILURE_STOP = 0,
+    ON_FAILURE_CONTINUE = 1,
+    ON_FAILURE_UNDO = 2,
+    ON_FAILURE_CANCEL = 3
+};
 
 enum undo_scope { UNDO_FAILED = 0, UNDO_ANCESTORS = 1, UNDO_ALL = 2 };
 

@@ -10,7 +10,7 @@
  *   name, file, root
  *   params      list of key, value; sorted by key, no key twice
  *   jobs
- *   on_failure  1 byte: 0 stop, 1 continue, 2 undo [2]
+ *   on_failure  1 byte: 0 stop, 1 continue, 2 undo [2], 3 cancel [6]
  *   pools       list of name, limit
  *   undo_scope  1 byte [2]
  *   on_crash    1 byte [2]
@@ -306,7 +306,10 @@ static unsigned version_for(const struct definition *definition)
 {
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
-    unsigned version = definition->description.len ? 5 : groups ? 4 : 2;
+    unsigned version = definition->on_failure == ON_FAILURE_CANCEL ? 6
+                       : definition->description.len               ? 5
+                       : groups                                    ? 4
+                                                                   : 2;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
         unsigned least = version_of_task(definition, &definition->defs[i]);
         version = least > version ? least : version;
@@ -872,8 +875,9 @@ static int get_definition(struct decoder *d)
     out->params = get_pairs(d, true, &out->n_params);
     out->jobs = (uint32_t)get_number(d, LIMIT_JOBS);
     out->on_failure = read_byte(&d->reader);
-    fail_unless(d, out->on_failure <=
-                       (d->version < 2 ? ON_FAILURE_CONTINUE : ON_FAILURE_UNDO));
+    fail_unless(d, out->on_failure <= (d->version < 2   ? ON_FAILURE_CONTINUE
+                                       : d->version < 6 ? ON_FAILURE_UNDO
+                                                        : ON_FAILURE_CANCEL));
     out->pools = get_list(d, 2, sizeof *out->pools, &out->n_pools);
     for (uint32_t i = 0; i < out->n_pools && !has_failed(d); i++) {
         out->pools[i].name = get_text(d);

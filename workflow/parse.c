@@ -111,10 +111,11 @@ static int read_undo_scope(const struct parser *p, const struct node *map)
 
 static int read_on_failure(struct parser *p, const struct node *node)
 {
-    static const struct str words[] = {NAME("stop"), NAME("continue"), NAME("undo")};
+    static const struct str words[] = {NAME("stop"), NAME("continue"), NAME("undo"),
+                                       NAME("cancel")};
     if (node->kind == NODE_MAP)
         return read_undo_scope(p, node);
-    return expect_choice(p, node, "`on_failure`", words, 3, &p->out->on_failure);
+    return expect_choice(p, node, "`on_failure`", words, 4, &p->out->on_failure);
 }
 
 static int read_on_crash(struct parser *p, const struct node *node)

@@ -51,7 +51,7 @@ static const char body[] =
     "#jobs: 4                      # tasks at a time; default: the processors\n"
     "#pools: {net: 2}              # at most 2 tasks of the pool `net` at a time\n"
     "#deadline: 6h                 # for the whole run\n"
-    "#on_failure: continue         # stop (the default), continue or undo\n"
+    "#on_failure: continue         # stop (the default), cancel, continue or undo\n"
     "#on_crash: adopt              # running tasks outlive cairn; default: kill\n"
     "\n"
     "tasks:\n"

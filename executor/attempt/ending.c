@@ -219,8 +219,9 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
     if (role_ops[job->role].started)
         role_ops[job->role].started(e, job);
     int rc = job_pipes_watch(e, job, error);
-    if (e->halting.level >= HALT_STOP &&
-        (e->phase == PHASE_MAIN || e->halting.level == HALT_KILL))
+    if (halt_cancels(e, job) ||
+        (e->halting.level >= HALT_STOP &&
+         (e->phase == PHASE_MAIN || e->halting.level == HALT_KILL)))
         halt_job(e, job);
     uint32_t lost = sched_lost_service(&e->progress.sched, job->intent.task);
     if (lost != NODE_NONE && job->role == ROLE_TASK)

@@ -113,6 +113,37 @@ static void stop_unwanted_looks(struct engine *e)
     }
 }
 
+/* Because of another failure: a task that would not start any more. What must not run
+ * twice is not ended half-way, nor is a service before those that need it. */
+bool halt_cancels(const struct engine *e, const struct job *job)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    return e->halting.level == HALT_FAILURE && e->phase == PHASE_MAIN &&
+           failure_policy(e) == ON_FAILURE_CANCEL && !job->beside && !def->once &&
+           (job->role == ROLE_TASK || job->role == ROLE_CHECK) &&
+           sched_kind_of(def) == SCHED_ORDINARY;
+}
+
+static void cancel_others(struct engine *e)
+{
+    uint32_t n = 0;
+    char text[sizeof e->halting.why + 64];
+    for (uint32_t i = 0; i < e->jobs.n; i++)
+        n += e->jobs.at[i].state == JOB_RUNNING && halt_cancels(e, &e->jobs.at[i]);
+    snprintf(text, sizeof text, "%s: ending %u other task%s (`on_failure: cancel`)",
+             e->halting.why, n, n == 1 ? "" : "s");
+    if (n)
+        report(e, CAIRN_EVENT_NOTICE, text);
+    for (uint32_t i = 0; i < e->jobs.n; i++) {
+        if (!halt_cancels(e, &e->jobs.at[i]))
+            continue;
+        if (e->jobs.at[i].state == JOB_RUNNING)
+            halt_job(e, &e->jobs.at[i]);
+        else if (e->jobs.at[i].state == JOB_CALLED)
+            halt_call(e, &e->jobs.at[i]);
+    }
+}
+
 /* A first wish to stop lets the undoing and `finally` finish. */
 static bool lets_running_finish(const struct engine *e, enum halt halt)
 {
@@ -135,8 +166,10 @@ void halt_run(struct engine *e, enum halt halt, const char *why)
     if (e->jobs.runner_open)
         e->request.runner->ops->recall(e->request.runner);
     stop_unwanted_looks(e);
-    if (halt < HALT_STOP)
+    if (halt < HALT_STOP) {
+        cancel_others(e);
         return;
+    }
     report(e, CAIRN_EVENT_STOPPING, e->halting.why);
     for (uint32_t i = 0; !lets_running_finish(e, halt) && i < e->jobs.n; i++) {
         if (e->jobs.at[i].beside && halt != HALT_KILL)

@@ -24,6 +24,8 @@ void halt_run(struct engine *e, enum halt level, const char *why);
 void halt_asked(struct engine *e);
 void halt_cancelled(struct engine *e); /* by `cairn cancel` */
 void halt_job(struct engine *e, struct job *job);
+/* Is it to end because another task failed (on_failure: cancel)? */
+bool halt_cancels(const struct engine *e, const struct job *job);
 /* A service that nothing needs any more. */
 void halt_dismiss(struct engine *e, struct job *job);
 /* A task that runs, and whose service is over. */

@@ -96,4 +96,34 @@ is "$status" 0 'the watched run ends'
 wait $watcher
 is "$?" 0 'and so does watch, with its exit status'
 
+# `on_failure: cancel`: a failure ends the other tasks.
+cat >siblings.yaml <<'END'
+name: siblings
+on_failure: cancel
+jobs: 9
+tasks:
+  bad: {run: 'until [ -e at-a ] && [ -e at-c ] && [ -e at-once ] && [ -e at-handler ]; do sleep 0.02; done; rm -f at-*; exit 1'}
+  fine: {run: 'touch at-handler', may_fail: true}
+  a: {run: 'touch at-a; while [ ! -e go ]; do sleep 0.02; done; echo a >>slog', timeout: {after: 10m, grace: 50ms}}
+  b: {needs: a, run: 'echo b >>slog'}
+  c: {run: "trap '' TERM; touch at-c; while [ ! -e go ]; do sleep 0.02; done; echo c >>slog", timeout: {after: 10m, grace: 50ms}}
+  retried: {run: 'exit 1', retries: {max: 1, delay: 1h}, may_fail: true}
+  once: {once: true, run: 'touch at-once; sleep 0.5; echo once >>slog'}
+  handler: {needs: fine, when: always, run: 'sleep 0.5; echo handler >>slog'}
+finally:
+  last: {run: 'echo "$CAIRN_RUN_STATUS" >>slog'}
+END
+rm -f slog go at-*
+exits 1 cairn run siblings.yaml
+is "$(sort slog | tr '\n' ' ')" 'failed handler once ' 'what runs is ended, but for what must not run twice, and handlers'
+says 'bad failed: ending 2 other tasks (`on_failure: cancel`)' 'which is told'
+says '2 cancelled' 'they are cancelled'
+exits 0 cairn events
+says 'a: cancelled' 'and the events say so'
+touch go
+sed -i 's/bad: .*/bad: {run: "true"}/; s/delay: 1h/delay: 1ms/' siblings.yaml
+: >slog
+exits 0 cairn resume siblings.yaml
+is "$(sort slog | tr '\n' ' ')" 'a b c completed ' 'and the resumed run completes'
+
 done_testing

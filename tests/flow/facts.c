@@ -5,6 +5,7 @@
  *   again, and one that failed last time is tried again when the run continues;
  * - for the same reason, all events of a task but the newest of each kind; and of
  * kinds, those that tell of starts, retries, interruptions and resets;
+ * - that what stood for the members of a list was skipped before the list was known;
  * - which of several needs that did not complete a task was skipped because of: the
  * first to end. That it did not complete is looked at;
  * - that an end was seen by a helper, "while no cairn watched": the end is the same;
@@ -127,7 +128,7 @@ static bool add_event(struct facts *facts, const json_t *event,
     const char *kind = text_of(event, "type"), *task = text_of(event, "task");
     const char *reason = text_of(event, "reason");
     char head[ID_SIZE + 64], text[TEXT_SIZE];
-    if (!counts(kind))
+    if (!counts(kind) || strstr(task, "=…"))
         return true;
     snprintf(head, sizeof head, "event %s %s: ", task, kind);
     snprintf(text, sizeof text, "%s", text_of(event, "text"));

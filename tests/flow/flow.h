@@ -46,7 +46,14 @@ bool rng_one_in(struct rng *rng, uint32_t n);
 enum condition { COND_NONE, COND_PARAM, COND_MEMBER, COND_VALUE, COND_STATUS };
 enum when { WHEN_SUCCESS, WHEN_FAILED, WHEN_ALWAYS };
 enum gate { GATE_NONE, GATE_EXIT, GATE_GOOD, GATE_WARN, GATE_BAD };
-enum policy { ON_STOP, ON_CONTINUE, ON_UNDO_FAILED, ON_UNDO_ANCESTORS, ON_UNDO_ALL };
+enum policy {
+    ON_STOP,
+    ON_CONTINUE,
+    ON_UNDO_FAILED,
+    ON_UNDO_ANCESTORS,
+    ON_UNDO_ALL,
+    ON_CANCEL
+};
 
 struct def {
     char id[NAME_SIZE];

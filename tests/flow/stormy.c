@@ -96,8 +96,8 @@ static void make_stopping(struct workflow *w, struct rng *rng)
 void workflow_make_stormy(struct workflow *w, struct rng *rng)
 {
     static const enum policy policies[] = {
-        ON_CONTINUE,    ON_CONTINUE,       ON_CONTINUE, ON_STOP,
-        ON_UNDO_FAILED, ON_UNDO_ANCESTORS, ON_UNDO_ALL};
+        ON_CONTINUE, ON_CONTINUE,    ON_CONTINUE,       ON_STOP,
+        ON_CANCEL,   ON_UNDO_FAILED, ON_UNDO_ANCESTORS, ON_UNDO_ALL};
     uint32_t defs = 4 + rng_below(rng, 12);
     memset(w, 0, sizeof *w);
     w->report = true;

@@ -104,8 +104,8 @@ static void compare(struct storm *s, const struct facts *a, const struct facts *
 static void one_workflow(const struct setup *setup, uint32_t index)
 {
     static struct storm s;
-    static const char *const policies[] = {"stop", "continue", "undo failed",
-                                           "undo ancestors", "undo all"};
+    static const char *const policies[] = {"stop",           "continue", "undo failed",
+                                           "undo ancestors", "undo all", "cancel"};
     struct facts serial = {0}, parallel = {0}, killed = {0};
     uint64_t seed = setup->seed + index;
     char name[64], detail[160];

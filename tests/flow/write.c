@@ -304,8 +304,9 @@ static void write_def(FILE *file, const struct workflow *w, uint32_t index)
 
 static void write_top(FILE *file, const struct workflow *w)
 {
-    static const char *const policies[] = {"stop", "continue", "{undo: failed}",
-                                           "{undo: ancestors}", "{undo: all}"};
+    static const char *const policies[] = {"stop",           "continue",
+                                           "{undo: failed}", "{undo: ancestors}",
+                                           "{undo: all}",    "cancel"};
     fprintf(file, "name: flow\non_failure: %s\njobs: %u\nparams:\n",
             policies[w->policy], w->jobs);
     for (uint32_t i = 0; i < w->n_params; i++)

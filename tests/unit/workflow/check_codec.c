@@ -454,6 +454,13 @@ START_TEST(test_version_6)
     definition_release(&d);
     bytes.data[DEFINITION_MAGIC_BYTES] = 5;
     ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[2].when = WHEN_SUCCESS;
+    help_definition.on_failure = ON_FAILURE_CANCEL;
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert_int_eq(d.on_failure, ON_FAILURE_CANCEL);
+    definition_release(&d);
     help_definition.defs[2].when = WHEN_ALWAYS; /* which no file says */
     buf_clear(&bytes);
     encode(&help_definition, &bytes);

@@ -86,7 +86,7 @@ static const struct refusal refusals[] = {
     {"2:7", "must be a whole number such as 8", "name: n\njobs: 1.5\n" TASK},
     {"2:6", "`jobs` has no value", "name: n\njobs:\n" TASK},
     {"2:7", "`jobs` must lie", "name: n\njobs: 99999999999999999999\n" TASK},
-    {"2:13", "`on_failure` must be stop, continue or undo, not `retry`",
+    {"2:13", "`on_failure` must be stop, continue, undo or cancel, not `retry`",
      "name: n\non_failure: retry\n" TASK},
     {"2:13", "did you mean `stop`?", "name: n\non_failure: stopp\n" TASK},
     {"2:12", "the limit of pool `p` must lie between 1",
