@@ -260,7 +260,13 @@ static void put_task(struct buf *out, const struct task_def *def, unsigned versi
             put_field(out, def, field);
 }
 
-/* A list that is not a value, or not that of a single task. */
+/* It is not known any more, and has kept the members that it had. */
+static bool list_has_former(const struct foreach_key *key)
+{
+    return key->source == FOREACH_FROM && key->n > 1;
+}
+
+/* A list that is not a value, not that of a single task, or has kept members. */
 static bool has_new_list(const struct definition *definition,
                          const struct task_def *def)
 {
@@ -271,7 +277,7 @@ static bool has_new_list(const struct definition *definition,
             !list_spec_read(def->foreach[k].spec, &spec))
             continue;
         uint32_t maker = map_get(&definition->by_id, spec.task);
-        is_new |= spec.form != LIST_VALUE ||
+        is_new |= spec.form != LIST_VALUE || list_has_former(&def->foreach[k]) ||
                   (maker != MAP_NONE && definition->defs[maker].n_foreach);
     }
     return is_new;
@@ -492,7 +498,8 @@ static void get_foreach(struct decoder *d, struct task_def *def)
         if (!has_failed(d) && foreach_is_made(&keys[k]))
             fail_unless(d, list_spec_read(keys[k].spec, &list) &&
                                (d->version >= 6 || list.form == LIST_VALUE) &&
-                               (keys[k].source == FOREACH_GIVEN || keys[k].n == 1));
+                               (d->version >= 6 || !list_has_former(&keys[k])) &&
+                               (keys[k].source == FOREACH_GIVEN || keys[k].n));
         if (!has_failed(d))
             fail_unless(d, values_match(&keys[k]));
         def->n_foreach = k + 1;

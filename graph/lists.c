@@ -7,6 +7,8 @@
 #include "base/limits.h"
 #include "graph/members.h"
 
+#include <stdlib.h>
+
 static const struct str placeholder = {"\xe2\x80\xa6", 3}; /* an ellipsis */
 
 const struct foreach_key *task_def_made_key(const struct task_def *def)
@@ -244,18 +246,43 @@ static int try_values(struct definition *d, struct task_def *def,
     return d->arena.failed ? error_nomem(error) : task_def_finish(d, def, error);
 }
 
+struct list_values list_values_of(const struct foreach_key *key)
+{
+    uint32_t from = key->source == FOREACH_FROM;
+    return (struct list_values){key->n > from ? key->values + from : NULL,
+                                key->n - from};
+}
+
+/* The placeholder, and what is kept beside it. */
+static int put_none(struct definition *d, struct task_def *def, struct foreach_key *key,
+                    struct list_values former, struct cairn_error *error)
+{
+    struct cairn_error bad = {0};
+    struct str *values = former.n ? malloc((former.n + 1) * sizeof *values) : NULL;
+    int rc = former.n && values ? 0 : CAIRN_EWORKFLOW;
+    key->source = FOREACH_FROM;
+    if (!rc) {
+        values[0] = placeholder;
+        memcpy(values + 1, former.at, former.n * sizeof *values);
+        rc = try_values(d, def, key, values, former.n + 1, &bad);
+    }
+    free(values);
+    return rc ? try_values(d, def, key, &placeholder, 1, error) : 0;
+}
+
 int definition_put_list(struct definition *d, struct task_def *def,
-                        struct foreach_key *key, const struct str *values, uint32_t n,
-                        struct str why, struct cairn_error *error)
+                        struct foreach_key *key, struct list_values list,
+                        struct list_values former, struct str why,
+                        struct cairn_error *error)
 {
     struct cairn_error bad = {0};
     key->why = arena_str(&d->arena, why);
-    key->source = values ? FOREACH_GIVEN : FOREACH_FROM;
-    int rc = values ? try_values(d, def, key, values, n, &bad) : CAIRN_EWORKFLOW;
-    if (values && rc == CAIRN_EWORKFLOW)
-        key->why = arena_str(&d->arena, str_of(bad.text));
-    if (rc != CAIRN_EWORKFLOW)
+    if (!list.at)
+        return put_none(d, def, key, former, error);
+    key->source = FOREACH_GIVEN;
+    int rc = try_values(d, def, key, list.at, list.n, &bad);
+    if (rc != CAIRN_EWORKFLOW && rc != CAIRN_ELIMIT)
         return rc ? error_set(error, rc, "%s", bad.text) : 0;
-    key->source = FOREACH_FROM;
-    return try_values(d, def, key, &placeholder, 1, error);
+    key->why = arena_str(&d->arena, str_of(bad.text));
+    return put_none(d, def, key, former, error);
 }

@@ -2,7 +2,8 @@
 /* Lists that a task makes: foreach: {part: {from: split, value: parts}}. A key has the
  * source FOREACH_FROM, and one value, the placeholder, until what `split` has passed on
  * is known; then FOREACH_GIVEN, and the values of the list. The one member that a
- * placeholder stands for is never started. */
+ * placeholder stands for is never started. Where a list is made again and is no good, the key is
+ * FOREACH_FROM again, with the former values behind the placeholder (version 6). */
 #ifndef GRAPH_LISTS_H
 #define GRAPH_LISTS_H
 
@@ -62,11 +63,18 @@ int list_end(struct list_reader *reader, int rc, struct str **values, uint32_t *
 /* A new key gets the placeholder. Before foreach_key_finish. */
 int definition_put_placeholder(struct definition *definition, struct foreach_key *key,
                                struct cairn_error *error);
-/* Gives the key of a def other values; NULL: the placeholder, because of `why` (may be
- * empty). Graphs of the definition have to be built anew. CAIRN_ELIMIT,
- * CAIRN_EWORKFLOW. */
+/* Gives the key of a def other values. No list: the placeholder, because of `why` (may
+ * be empty), and behind it the former values, whose members stay what they are until
+ * there is a list again. Graphs of the definition have to be built anew. */
+struct list_values {
+    const struct str *at; /* [n]; NULL: no list */
+    uint32_t n;
+};
 int definition_put_list(struct definition *definition, struct task_def *def,
-                        struct foreach_key *key, const struct str *values, uint32_t n,
-                        struct str why, struct cairn_error *error);
+                        struct foreach_key *key, struct list_values list,
+                        struct list_values former, struct str why,
+                        struct cairn_error *error);
+/* Those that the key has beside the placeholder. */
+struct list_values list_values_of(const struct foreach_key *key);
 
 #endif

@@ -677,18 +677,47 @@ static int find_list(struct loader *l, struct list_reader *reader)
     return rc;
 }
 
-/* The list that the run has now, where its task has not completed. */
-static const struct foreach_key *recorded_list(const struct recorded *r,
-                                               const struct task_def *def,
-                                               const struct foreach_key *key)
+/* Of two keys the one that has a list, or has had one. */
+static const struct foreach_key *better_list(const struct foreach_key *a,
+                                             const struct foreach_key *b)
 {
-    uint32_t index = map_get(&r->definition.by_id, def->id);
-    if (index == MAP_NONE)
-        return NULL;
-    const struct task_def *old = &r->definition.defs[index];
-    uint32_t k = task_def_key(old, key->name);
-    return k != UINT32_MAX && old->foreach[k].source == FOREACH_GIVEN ? &old->foreach[k]
-                                                                      : NULL;
+    if (!b || !foreach_is_made(b))
+        return a;
+    bool more = !a || (a->source == FOREACH_FROM &&
+                       (b->source == FOREACH_GIVEN || (a->n == 1 && b->n > 1)));
+    return more ? b : a;
+}
+
+/* The same list, however long it may be. */
+static bool is_of_list(const struct foreach_key *key, const struct list_spec *wanted)
+{
+    struct list_spec spec;
+    return foreach_is_made(key) && list_spec_read(key->spec, &spec) &&
+           spec.form == wanted->form && str_equal(spec.task, wanted->task) &&
+           str_equal(spec.value, wanted->value);
+}
+
+/* The list that the run has now, or NULL: of any group, since groups of one list have
+ * the same members; of an edited `from`, what these groups had. */
+static const struct foreach_key *recorded_list(const struct loader *l,
+                                               const struct list_spec *spec)
+{
+    const struct definition *old = &l->s->recorded.definition, *now = &l->w->definition;
+    const struct foreach_key *found = NULL;
+    for (uint32_t i = 0; i < old->n_defs; i++)
+        for (uint32_t k = 0; k < old->defs[i].n_foreach; k++)
+            if (is_of_list(&old->defs[i].foreach[k], spec))
+                found = better_list(found, &old->defs[i].foreach[k]);
+    for (uint32_t i = 0; !found && i < now->n_defs; i++)
+        for (uint32_t k = 0; k < now->defs[i].n_foreach; k++) {
+            uint32_t then = map_get(&old->by_id, now->defs[i].id);
+            if (then == MAP_NONE || !is_of_list(&now->defs[i].foreach[k], spec))
+                continue;
+            uint32_t at = task_def_key(&old->defs[then], now->defs[i].foreach[k].name);
+            if (at != UINT32_MAX)
+                found = better_list(found, &old->defs[then].foreach[at]);
+        }
+    return found;
 }
 
 static int give_list(struct loader *l, struct task_def *def, struct foreach_key *key)
@@ -703,20 +732,21 @@ static int give_list(struct loader *l, struct task_def *def, struct foreach_key 
     if (!list_spec_read(key->spec, &spec))
         return 0;
     int rc = find_list(l, &reader);
-    const struct foreach_key *old =
-        rc ? NULL : recorded_list(&l->s->recorded, def, key);
+    const struct foreach_key *old = recorded_list(l, &spec);
+    struct list_values former = {NULL, 0}, list = {NULL, 0};
+    if (old)
+        former = list_values_of(old);
+    bool stays = !rc && old && old->source == FOREACH_GIVEN;
     if (rc == 1)
         rc = list_end(&reader, 0, &values, &n);
     else
         buf_release(&reader.values);
-    if (old) {
-        values = old->values;
-        n = old->n;
-    }
+    list = stays ? (struct list_values){old->values, old->n}
+                 : (struct list_values){values, n};
     if (rc == CAIRN_ENOMEM)
         rc = error_nomem(l->error);
     else
-        rc = definition_put_list(&l->w->definition, def, key, values, n,
+        rc = definition_put_list(&l->w->definition, def, key, list, former,
                                  str_of(why.text), l->error);
     arena_release(&arena);
     return rc;
@@ -766,14 +796,17 @@ static int give_lists(struct loader *l)
 static int forget_lists(struct loader *l)
 {
     struct definition *d = &l->w->definition;
+    const struct list_values none = {NULL, 0};
     bool any = false;
     int rc = 0;
     for (uint32_t i = 0; i < d->n_defs && !rc; i++)
         for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
-            if (d->defs[i].foreach[k].source == FOREACH_GIVEN) {
+            if (foreach_is_made(&d->defs[i].foreach[k]) &&
+                (d->defs[i].foreach[k].source == FOREACH_GIVEN ||
+                 d->defs[i].foreach[k].n > 1)) {
                 any = true;
-                rc = definition_put_list(d, &d->defs[i], &d->defs[i].foreach[k], NULL,
-                                         0, STR(""), l->error);
+                rc = definition_put_list(d, &d->defs[i], &d->defs[i].foreach[k], none,
+                                         none, STR(""), l->error);
             }
     return !rc && any ? workflow_rebuild(l->w, l->error) : rc;
 }

@@ -119,6 +119,40 @@ exits 0 cairn plan
 ok 'nothing may run when nothing is to do' sh -c '! grep -q "^may" out'
 cd .. || exit 1
 
+# ---- A list that is no good, or not made: members stay what they are until there is one ----
+cat >kept.yaml <<'END'
+name: kept
+tasks:
+  split: {run: 'cat given >>"$CAIRN_OUTPUT"; ! grep -q FAIL given', inputs: given}
+  each: {foreach: {v: {from: split, value: l, max: 4}}, run: 'echo $v >>ran; test ! -e fail.$v'}
+  join: {needs: each, run: 'echo join >>ran'}
+END
+kept() { # EXIT, text of the list
+    echo "l=$2" >given
+    : >ran
+    exits "$1" cairn resume
+}
+echo 'l=["a","b","c"]' >given
+touch fail.c
+exits 1 cairn run kept.yaml -k
+rm fail.c
+for list in '["a", {}]' '["a","b","c","d","e"]' '["a","b","b"]' '[]'; do
+    kept 1 "$list"
+    is "$(ran)" '' "nothing runs: $list"
+done
+run cairn status --tasks
+matches 'completed *each\[v=b\]' 'a member keeps what it has done'
+kept 0 '["d","a","c"]'
+is "$(ran)" 'c d join ' 'with a list again, what is new or not done runs'
+kept 1 '["FAIL"]'
+is "$(ran)" '' 'what makes the list fails'
+sed -i 's/^  each:.*/  pre: {foreach: {v: {from: split, value: l, max: 5}}, run: "echo p$v >>ran"}\
+  each: {foreach: {v: {from: split, value: l, max: 5}}, needs: ["pre[v=${{ v }}]"], run: "echo $v >>ran; test ! -e fail.$v"}/' kept.yaml
+exits 0 cairn plan kept.yaml
+says 'pre[v=d]' 'a group of that list that is new gets its members'
+kept 0 '["d"]'
+is "$(ran)" 'd join pd ' 'and all goes on'
+
 # ---- One that failed before the list was made stays so in this call ----
 cat >k.yaml <<'END'
 name: k

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "graph/definition_codec.h"
+#include "graph/lists.h"
 #include "tests/support/suite.h"
 
 static const char workflow[] =
@@ -554,6 +555,25 @@ START_TEST(test_lists)
         if (strchr(lists[i].spec, '@'))
             ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
     }
+    /* Of a list that is no good any more the members stay. */
+    struct cairn_error error = {0};
+    struct str values[] = {STR("x"), STR("y")};
+    struct list_values none = {NULL, 0}, former = {values, 2};
+    struct task_def *def = &help_definition.defs[2];
+    struct definition back;
+    ck_assert_int_eq(definition_put_list(&help_definition, def, def->foreach, none,
+                                         former, STR("why"), &error),
+                     0);
+    ck_assert_uint_eq(def->members, 3);
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 6);
+    ck_assert_int_eq(decode(buf_view(&bytes), &back), 0);
+    ck_assert(task_def_is_unlisted(&back.defs[2]));
+    former = list_values_of(back.defs[2].foreach);
+    ck_assert_uint_eq(former.n, 2);
+    ck_assert(str_equal(former.at[1], STR("y")));
+    definition_release(&back);
     buf_release(&bytes);
 }
 END_TEST
