@@ -86,8 +86,8 @@ $(BUILD)/process/helper_image.o: process/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
 	$(call say,AS,$<)$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
 
-# The style of the pages, carried as bytes.
-$(BUILD)/web/assets.o: web/assets.S web/page.css
+# The style and the script of the pages, carried as bytes.
+$(BUILD)/web/assets.o: web/assets.S web/page.css web/page.js
 	@mkdir -p $(@D)
 	$(call say,AS,$<)$(CC) -c -o $@ $<
 

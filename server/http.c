@@ -311,6 +311,7 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define IDLE_MS 60000    /* between requests */
 #define ALIVE_MS 20000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
+#define LIVE_MAX 64              /* pages that are renewed at once */
 #define OWN_FDS (CALLS_FDS + 32) /* of calls and files */
 
 static const struct microhttpd *mhd; /* from http_start on */
@@ -324,6 +325,10 @@ struct exchange {
     int fd;
     bool suspended, gone, too_large, refused;
     int64_t alive_ms; /* when it last sent something */
+    void *live;       /* of the site; NULL: it is no stream of events of a page */
+    struct buf text;  /* of these, what is to be sent ... */
+    size_t sent;      /* ... and was */
+    int64_t due_ms;   /* when to ask for more */
 };
 
 struct http {
@@ -430,6 +435,75 @@ static ssize_t read_exchange(void *reader, uint64_t at, char *bytes, size_t max)
     return 0;
 }
 
+/* ---- Streams of pages ---- */
+
+static size_t count_live(const struct http *http)
+{
+    size_t n = 0;
+    for (const struct exchange *at = http->exchanges; at; at = at->next)
+        n += at->live != NULL;
+    return n;
+}
+
+/* Who does not read gets the newest state when there is room again, and nothing of what
+ * was before. */
+static ssize_t read_live(void *reader, uint64_t at, char *bytes, size_t max)
+{
+    static const char alive[] = ": alive\n\n";
+    struct exchange *exchange = reader;
+    int64_t now = clock_ms();
+    size_t n = exchange->text.size - exchange->sent;
+    (void)at;
+    if (exchange->gone || exchange->text.failed)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    n = n < max ? n : max;
+    if (n > 0) {
+        memcpy(bytes, exchange->text.data + exchange->sent, n);
+        exchange->sent += n;
+        if (exchange->sent == exchange->text.size) {
+            buf_release(&exchange->text);
+            exchange->sent = 0;
+        }
+    } else if (exchange->http->ending) {
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    } else if (now - exchange->alive_ms >= ALIVE_MS && max >= sizeof alive) {
+        n = sizeof alive - 1;
+        memcpy(bytes, alive, n);
+    }
+    if (n > 0) {
+        exchange->alive_ms = now;
+        return (ssize_t)n;
+    }
+    exchange->suspended = true;
+    watch(exchange, true);
+    mhd->suspend_connection(exchange->handle);
+    return 0;
+}
+
+/* Asks for what is new where it is time; until when nobody has to be asked. */
+static void tick_all(struct http *http)
+{
+    const struct site_options *options = http->site->options;
+    for (struct exchange *at = http->exchanges; at; at = at->next) {
+        if (!at->live || !at->suspended || at->due_ms > clock_ms())
+            continue;
+        http->site->used_ms = clock_ms();
+        int64_t ms = options->tick(options->context, at->live, &at->text);
+        at->due_ms = clock_ms() + ms;
+        if (at->text.size > 0 || at->text.failed)
+            wake_exchange(at);
+    }
+}
+
+static int64_t next_tick(const struct http *http)
+{
+    int64_t until = INT64_MAX;
+    for (const struct exchange *at = http->exchanges; at; at = at->next)
+        if (at->live && at->suspended && at->due_ms < until)
+            until = at->due_ms;
+    return until;
+}
+
 static void take_gone(struct http *http)
 {
     struct epoll_event events[16];
@@ -490,15 +564,15 @@ static size_t keep_escapes(void *context, struct MHD_Connection *handle, char *t
     return strlen(text);
 }
 
-/* Nothing but our own style: no script, no form, no frame around it; and no page of
+/* Nothing but our own style and script: no form, no frame around it; and no page of
  * others can open, embed or load one of ours. */
 static void add_page_headers(struct MHD_Response *response,
                              const struct response *wanted)
 {
     static const char *const headers[][2] = {
         {"Content-Security-Policy",
-         "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
-         "frame-ancestors 'none'"},
+         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
         {"X-Frame-Options", "DENY"},
         {"Referrer-Policy", "no-referrer"},
         {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -714,6 +788,17 @@ static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
         response.cookie = cookie;
         return respond(exchange, &response);
     }
+    exchange->live = site->options->live(site->options->context, &ask,
+                                         header(exchange->handle, "Last-Event-ID"));
+    if (exchange->live && count_live(exchange->http) > LIVE_MAX)
+        return refuse(exchange, 503, "too many pages are renewed at once");
+    if (exchange->live) {
+        response.type = "text/event-stream";
+        return queue(exchange,
+                     mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384,
+                                                        read_live, exchange, NULL),
+                     &response);
+    }
     site->options->answer(site->options->context, &ask, &answer);
     response.status = answer.body.failed ? 503 : answer.status;
     response.type = answer.type;
@@ -733,9 +818,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
     if (!exchange)
         return begin(context, handle, path, method, own);
     if (*n == 0)
-        return exchange->refused || exchange->stream ? MHD_YES
-               : exchange->http->site                ? finish_page(exchange, path)
-                                                     : finish(exchange, method);
+        return exchange->refused || exchange->stream || exchange->live ? MHD_YES
+               : exchange->http->site ? finish_page(exchange, path)
+                                      : finish(exchange, method);
     taken = take_body(exchange, bytes, *n);
     *n = 0;
     return taken;
@@ -755,6 +840,9 @@ static void on_completed(void *context, struct MHD_Connection *handle, void **ow
         watch(exchange, false);
     if (exchange->stream)
         stream_leave(exchange->stream, exchange);
+    if (exchange->live)
+        exchange->http->site->options->live_end(exchange->live);
+    buf_release(&exchange->text);
     drop_body(exchange);
     *exchange->link = exchange->next;
     if (exchange->next)
@@ -832,6 +920,8 @@ size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
          (http->web && (http->web->streams || http->web->sessions))) &&
         http->swept_ms + SWEEP_MS < until)
         until = http->swept_ms + SWEEP_MS;
+    if (http->site && next_tick(http) < until)
+        until = next_tick(http);
     if (until < *until_ms)
         *until_ms = until;
     return n;
@@ -858,7 +948,7 @@ static void keep_alive(struct http *http, int64_t now)
          exchange = next) {
         next = exchange->next;
         if (exchange->suspended && now - exchange->alive_ms >= ALIVE_MS &&
-            exchange->stream->form == STREAM_EVENTS)
+            (exchange->live || exchange->stream->form == STREAM_EVENTS))
             wake_exchange(exchange);
     }
 }
@@ -870,6 +960,8 @@ bool http_turn(struct http *http, const struct pollfd *fds, size_t n)
     if (!run_library(http, fds, n))
         return false;
     take_gone(http);
+    if (http->site)
+        tick_all(http);
     now = clock_ms();
     if (now - http->swept_ms < SWEEP_MS)
         return true;

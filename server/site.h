@@ -34,6 +34,12 @@ struct site_options {
     /* `answer` begins with nothing but the status 200. */
     void (*answer)(void *context, const struct site_ask *ask,
                    struct site_answer *answer);
+    /* A stream of events, if the address is one of those: what it needs, for `tick` and
+     * then `live_end`; else NULL. */
+    void *(*live)(void *context, const struct site_ask *ask, const char *last_event);
+    /* Appends what is to be sent. In how many milliseconds it is called again. */
+    int64_t (*tick)(void *context, void *live, struct buf *out);
+    void (*live_end)(void *live);
     /* When clients can come, and after each address that was used. */
     void (*address)(void *context, const char *url, bool first);
 };

@@ -158,7 +158,7 @@ static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
     uint32_t first = MAP_NONE;
     if (cairn_workflow_node(view->workflow, node->node, &info) == 0)
         first = map_get(&view->by_id, str_of(info.id));
-    buf_format(out, "<a class=\"node %s\"", picture_states[node->state]);
+    buf_format(out, "<a id=\"n%u\" class=\"node %s\"", i, picture_states[node->state]);
     if (first != MAP_NONE)
         buf_format(out, " href=\"#%c%u\"", node->folded ? 'g' : 't', first);
     buf_text(out, "><title>");
@@ -185,7 +185,8 @@ static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
     buf_text(out, "</text></a>");
 }
 
-void put_graph(struct buf *out, const struct page_view *view)
+void put_graph(struct buf *out, const struct page_view *view,
+               const struct page_options *options)
 {
     const struct layout *layout = &view->layout;
     int width = x_of(layout->layers ? layout->layers - 1 : 0) + BOX_WIDTH + MARGIN;
@@ -198,8 +199,14 @@ void put_graph(struct buf *out, const struct page_view *view)
     for (uint32_t i = 0; i < layout->n_edges; i++)
         put_edge(out, layout, &layout->edges[i]);
     buf_text(out, "</g>");
-    for (uint32_t i = 0; i < layout->n; i++)
+    for (uint32_t i = 0; i < layout->n; i++) {
+        bool part = !view->picture.at[i].barrier;
+        if (part)
+            part_begin(options, out, "n", i);
         put_node(out, view, i);
+        if (part)
+            part_end(options, out);
+    }
     buf_text(out, "</svg></div>");
 }
 

@@ -3,6 +3,7 @@
 #ifndef WEB_CHARTS_H
 #define WEB_CHARTS_H
 
+#include "web/frame.h"
 #include "web/page_view.h"
 
 /* A sign for each state, so that none is told by its colour alone. */
@@ -14,7 +15,8 @@ void put_state(struct buf *out, uint8_t state);
 void put_counts(struct buf *out, const uint32_t counts[PICTURE_STATES]);
 /* Nodes lead to #t and the task's number, of groups to #g and the number of the first
  * member. */
-void put_graph(struct buf *out, const struct page_view *view);
+void put_graph(struct buf *out, const struct page_view *view,
+               const struct page_options *options);
 void put_attempts(struct buf *out, const struct page_view *view,
                   struct cairn_error *error);
 

@@ -1,27 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 #include "web/frame.h"
 
+#include "base/memory.h"
 #include "base/sha256.h"
 #include "web/html.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 extern const char page_css[] __attribute__((visibility("hidden")));
 
+extern const char page_js[] __attribute__((visibility("hidden")));
+
 const char *style_text(void)
 {
     return page_css;
 }
 
-void style_address(char out[40])
+const char *script_text(void)
+{
+    return page_js;
+}
+
+static void address_of(char out[40], const char *text, const char *ending)
 {
     struct digest digest = {{0}};
     char hex[DIGEST_HEX_SIZE];
-    (void)sha256_of(page_css, strlen(page_css), &digest, NULL);
+    (void)sha256_of(text, strlen(text), &digest, NULL);
     digest_hex(&digest, hex);
-    snprintf(out, 40, "/page-%.16s.css", hex);
+    snprintf(out, 40, "/page-%.16s%s", hex, ending);
+}
+
+void style_address(char out[40])
+{
+    address_of(out, page_css, ".css");
+}
+
+void script_address(char out[40])
+{
+    address_of(out, page_js, ".js");
+}
+
+void part_begin(const struct page_options *options, const struct buf *out,
+                const char *name, uint32_t number)
+{
+    struct page_parts *parts = options->parts;
+    struct part_mark *at =
+        parts ? array_room(parts->at, parts->n, &parts->capacity, sizeof *at) : NULL;
+    if (!parts || parts->failed)
+        return;
+    parts->failed = !at;
+    if (!at)
+        return;
+    parts->at = at;
+    at += parts->n++;
+    *at = (struct part_mark){.start = out->size};
+    if (number == NO_NUMBER)
+        snprintf(at->id, sizeof at->id, "%s", name);
+    else
+        snprintf(at->id, sizeof at->id, "%s%u", name, number);
+}
+
+void part_end(const struct page_options *options, const struct buf *out)
+{
+    if (options->parts && options->parts->n > 0)
+        options->parts->at[options->parts->n - 1].end = out->size;
 }
 
 /* Nothing is loaded in a file: even if a text got through as a tag, nothing would
@@ -38,25 +83,33 @@ void frame_begin(struct buf *out, const struct page_options *options)
                   "<title>");
 }
 
-void frame_body(struct buf *out, const struct page_options *options)
+void frame_body(struct buf *out, const struct page_options *options, bool live)
 {
     buf_text(out, "</title>");
-    if (options->style)
-        buf_format(out,
-                   "<link rel=\"stylesheet\" href=\"%s\"></head><body><nav>"
-                   "<a href=\"/\">cairn</a></nav><main>",
-                   options->style);
-    else
+    if (!options->style) {
         buf_format(out, "<style>%s</style></head><body><main>", page_css);
+        return;
+    }
+    buf_format(out, "<link rel=\"stylesheet\" href=\"%s\">", options->style);
+    if (live)
+        buf_format(out, "<script src=\"%s\" defer></script>", options->script);
+    buf_text(out, "</head><body><nav><a href=\"/\">cairn</a></nav><main");
+    if (live)
+        buf_format(out, " data-turn=\"%" PRIu64 "\"", options->turn);
+    buf_text(out, ">");
 }
 
 void frame_end(struct buf *out, const struct page_options *options, int64_t now_ns)
 {
-    buf_text(out, "</main><footer>cairn ");
+    buf_text(out, "</main>");
+    part_begin(options, out, "foot", NO_NUMBER);
+    buf_text(out, "<footer id=\"foot\">cairn ");
     html_text(out, options->version);
     buf_text(out, ", as of ");
     html_time(out, now_ns);
-    buf_text(out, "</footer></body></html>\n");
+    buf_text(out, "</footer>");
+    part_end(options, out);
+    buf_text(out, "</body></html>\n");
 }
 
 void put_command(struct buf *out, const struct page_options *options,

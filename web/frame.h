@@ -8,6 +8,20 @@
 #include "cairn.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Elements with an id, and where they stand in the page that was written. */
+struct part_mark {
+    char id[16];
+    size_t start, end;
+};
+
+struct page_parts {
+    struct part_mark *at; /* heap */
+    size_t n, capacity;
+    bool failed; /* out of memory */
+    bool moves;  /* the page shows something that runs, and for how long */
+};
 
 struct page_options {
     const char *version; /* of cairn */
@@ -16,17 +30,30 @@ struct page_options {
      * heap, or NULL: it is left out. */
     char *(*masked)(void *context, const char *text);
     void *masked_context;
-    /* NULL: a file that refers to nothing outside. Else the address of the style, and
-     * pages lead to each other. */
-    const char *style;
+    /* NULL: a file that refers to nothing outside. Else the addresses of the style and
+     * of the script, and pages lead to each other. */
+    const char *style, *script;
+    struct page_parts *parts; /* NULL: nobody wants to know */
+    /* Of a served page: another one whenever something was committed to the store, or
+     * the store was opened again. Taken before anything is read. */
+    uint64_t turn;
 };
 
 /* "/page-0123456789abcdef.css": another one whenever the style is another one. */
 void style_address(char out[40]);
 const char *style_text(void);
+/* Likewise; it renews the parts of a page (web/live.h). */
+void script_address(char out[40]);
+const char *script_text(void);
+/* Between these two one part is written, whose id is "n12" or, without a number, "n". */
+enum { NO_NUMBER = UINT32_MAX };
+void part_begin(const struct page_options *options, const struct buf *out,
+                const char *name, uint32_t number);
+void part_end(const struct page_options *options, const struct buf *out);
 /* Up to the title's text; then up to the page's. */
 void frame_begin(struct buf *out, const struct page_options *options);
-void frame_body(struct buf *out, const struct page_options *options);
+/* `live`: it is renewed. */
+void frame_body(struct buf *out, const struct page_options *options, bool live);
 void frame_end(struct buf *out, const struct page_options *options, int64_t now_ns);
 /* <code> of a command with the hint behind it. */
 void put_command(struct buf *out, const struct page_options *options,

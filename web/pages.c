@@ -113,6 +113,8 @@ static void put_run_cells(struct place *place, const struct cairn_run_info *run)
 static int put_run(void *context, const struct cairn_run_info *run)
 {
     struct place *place = context;
+    if (place->options->parts)
+        place->options->parts->moves |= run->live;
     buf_text(place->out, "<tr>");
     put_run_cells(place, run);
     buf_text(place->out, "</tr>");
@@ -188,7 +190,7 @@ static int put_unfinished(struct place *place)
     int rc = cairn_unfinished(place->store, add_unfinished, &unfinished, &total,
                               place->error);
     if (rc == 0 && total > 0) {
-        buf_text(place->out, "<section><h2>What needs somebody</h2><ul>");
+        buf_text(place->out, "<h2>What needs somebody</h2><ul>");
         for (size_t i = 0; i < unfinished.n; i++) {
             struct waiting waiting = {place, &unfinished.runs[i], 0};
             (void)cairn_waiting(place->store, unfinished.runs[i].run, put_waiting,
@@ -205,7 +207,6 @@ static int put_unfinished(struct place *place)
         if (total > unfinished.n)
             buf_format(place->out, "<p class=\"note\">and %" PRIu64 " more</p>",
                        total - unfinished.n);
-        buf_text(place->out, "</section>");
     }
     free(unfinished.runs);
     return rc;
@@ -238,7 +239,7 @@ static int put_runs(struct place *place)
     struct cairn_page page = {.limit = RUNS_SHOWN,
                               .offset = query_number(place->ask, "offset")};
     uint64_t total = 0;
-    buf_text(place->out, "<section><h2>Runs</h2>");
+    buf_text(place->out, "<h2>Runs</h2>");
     table_begin(place, "runs");
     int rc =
         cairn_runs(place->store, workflow, &page, put_run, place, &total, place->error);
@@ -252,7 +253,6 @@ static int put_runs(struct place *place)
     buf_text(place->out, "</p>");
     put_page_links(place, workflow, page.offset, left < RUNS_SHOWN ? left : RUNS_SHOWN,
                    total);
-    buf_text(place->out, "</section>");
     free(workflow);
     return rc;
 }
@@ -288,7 +288,7 @@ static int put_sessions(struct place *place)
     place->out = out;
     if (rc == 0 && total > 0) {
         buf_format(out,
-                   "<section><h2>Debugging sessions</h2><p class=\"note\">%" PRIu64
+                   "<h2>Debugging sessions</h2><p class=\"note\">%" PRIu64
                    ", the newest first</p><div class=\"wide\" tabindex=\"0\" "
                    "role=\"region\" aria-label=\"sessions\"><table class=\"runs\">"
                    "<thead><tr><th>State</th>"
@@ -296,7 +296,7 @@ static int put_sessions(struct place *place)
                    "<th>Started</th></tr></thead><tbody>",
                    total);
         buf_str(out, buf_view(&rows));
-        buf_text(out, "</tbody></table></div></section>");
+        buf_text(out, "</tbody></table></div>");
     }
     out->failed |= rows.failed;
     buf_release(&rows);
@@ -308,15 +308,23 @@ static int put_home(struct place *place)
     frame_begin(place->out, place->options);
     buf_text(place->out, "cairn: ");
     html_text(place->out, cairn_store_path(place->store));
-    frame_body(place->out, place->options);
+    frame_body(place->out, place->options, true);
     buf_text(place->out, "<header><h1>Runs and sessions</h1><p class=\"note\">");
     html_text(place->out, cairn_store_path(place->store));
     buf_text(place->out, "</p></header>");
-    int rc = put_unfinished(place);
-    if (rc == 0)
-        rc = put_runs(place);
-    if (rc == 0)
-        rc = put_sessions(place);
+    static const struct {
+        const char *id;
+        int (*put)(struct place *place);
+    } sections[] = {
+        {"needs", put_unfinished}, {"runs", put_runs}, {"sessions", put_sessions}};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof sections / sizeof sections[0]; i++) {
+        part_begin(place->options, place->out, sections[i].id, NO_NUMBER);
+        buf_format(place->out, "<section id=\"%s\">", sections[i].id);
+        rc = sections[i].put(place);
+        buf_text(place->out, "</section>");
+        part_end(place->options, place->out);
+    }
     frame_end(place->out, place->options, wall_ns());
     return rc;
 }
@@ -528,7 +536,7 @@ static int put_log(struct place *place, uint64_t run)
         frame_begin(place->out, place->options);
         buf_text(place->out, "log of ");
         html_text(place->out, log.task);
-        frame_body(place->out, place->options);
+        frame_body(place->out, place->options, false);
         buf_text(place->out, "<header><h1>");
         html_text(place->out, log.task);
         buf_format(place->out,
@@ -561,7 +569,7 @@ void pages_problem(const struct page_options *options, unsigned status,
     answer->type = "text/html; charset=utf-8";
     frame_begin(&answer->body, options);
     buf_text(&answer->body, "cairn");
-    frame_body(&answer->body, options);
+    frame_body(&answer->body, options, false);
     buf_text(&answer->body, "<h1>This page cannot be shown</h1><pre>");
     html_lines(&answer->body, text, strlen(text));
     buf_text(&answer->body, "</pre>");
@@ -579,6 +587,12 @@ static uint64_t run_of(const char *path, const char **rest)
     n = strspn(path, "0123456789");
     *rest = path + n;
     return n > 0 && n < 19 && path[0] != '0' ? strtoull(path, NULL, 10) : 0;
+}
+
+bool pages_are_live(const char *path)
+{
+    const char *rest = "";
+    return strcmp(path, "/") == 0 || (run_of(path, &rest) != 0 && rest[0] == '\0');
 }
 
 static int put_page(struct place *place, bool *found)
@@ -607,6 +621,12 @@ void pages_answer(struct cairn_store *store, const struct page_options *options,
         answer->type = "text/css; charset=utf-8";
         answer->fixed = true;
         buf_text(&answer->body, style_text());
+        return;
+    }
+    if (strcmp(ask->path, options->script) == 0) {
+        answer->type = "text/javascript; charset=utf-8";
+        answer->fixed = true;
+        buf_text(&answer->body, script_text());
         return;
     }
     int rc = put_page(&place, &found);

@@ -28,6 +28,8 @@ struct page_answer {
 /* `options->style` is style_address. */
 void pages_answer(struct cairn_store *store, const struct page_options *options,
                   const struct page_ask *ask, struct page_answer *answer);
+/* Whether there can be a page of this address that web/live.h renews. */
+bool pages_are_live(const char *path);
 /* A page that says what is wrong. */
 void pages_problem(const struct page_options *options, unsigned status,
                    const char *text, struct page_answer *answer);

@@ -31,7 +31,6 @@ struct page {
     struct buf details; /* of the tasks, in the order in which they were looked at */
     bool *detailed;     /* [n] */
     size_t log_bytes, urgent, open;
-    size_t value; /* the next one, while values are read in the order of tasks */
     struct cairn_error *error;
 };
 
@@ -80,7 +79,8 @@ static void put_facts(struct page *page)
     const struct cairn_run_info *run = &page->view.run;
     int64_t end = run->ended_ns ? run->ended_ns : page->view.now_ns;
     char text[FORMAT_MAX + 300];
-    put(page, "<dl class=\"facts\">");
+    part_begin(page->options, page->out, "facts", NO_NUMBER);
+    put(page, "<dl class=\"facts\" id=\"facts\">");
     put_fact(page, "File", run->file);
     put_fact(page, "Parameters", run->params);
     put_time_fact(page, "Started", run->started_ns);
@@ -112,6 +112,7 @@ static void put_facts(struct page *page)
         put_fact(page, "Damage", text);
     }
     put(page, "</dl>");
+    part_end(page->options, page->out);
 }
 
 /* ---- What somebody is to do ---- */
@@ -151,9 +152,10 @@ static void put_next_steps(struct page *page)
     struct cairn_error none = {0};
     bool resume = !run->live && run->state != CAIRN_RUN_COMPLETED &&
                   cairn_can_resume(page->store, run->run, &none) == 0;
-    if (view->n_waiting == 0 && !resume)
-        return;
-    put(page, "<section><h2>What is to be done</h2><ul>");
+    part_begin(page->options, page->out, "todo", NO_NUMBER);
+    put(page, "<section id=\"todo\">");
+    if (view->n_waiting > 0 || resume)
+        put(page, "<h2>What is to be done</h2><ul>");
     for (size_t i = 0; i < view->n_waiting; i++)
         put_waiting(page, &view->waiting[i]);
     if (view->more_waiting > 0)
@@ -163,7 +165,8 @@ static void put_next_steps(struct page *page)
         put_command(page->out, page->options, "cairn resume %" PRIu64, run->run);
         put(page, "</li>");
     }
-    put(page, "</ul></section>");
+    put(page, view->n_waiting > 0 || resume ? "</ul></section>" : "</section>");
+    part_end(page->options, page->out);
 }
 
 /* ---- Logs ---- */
@@ -364,7 +367,7 @@ static void put_details(struct page *page, uint32_t i)
         bool open = is_urgent(task) && page->open < OPEN_DETAILS;
         page->open += open;
         page->detailed[i] = true;
-        buf_format(out, "<details%s><summary>", open ? " open" : "");
+        buf_format(out, "<details%s id=\"o%u\"><summary>", open ? " open" : "", i);
         put_state(out, task->state);
         put(page, " ");
         html_text(out, task->info.id);
@@ -400,7 +403,8 @@ static void put_row(struct page *page, uint32_t i, bool first_of_group)
     const struct cairn_task_info *info = &task->info;
     int64_t ms = view_task_ms(&page->view, task);
     char text[FORMAT_MAX];
-    put(page, "<tr><td>");
+    part_begin(page->options, page->out, "r", i);
+    buf_format(page->out, "<tr id=\"r%u\"><td>", i);
     put_state(page->out, task->state);
     buf_format(page->out, "</td><th scope=\"row\" id=\"t%u\">", i);
     if (first_of_group)
@@ -433,6 +437,7 @@ static void put_row(struct page *page, uint32_t i, bool first_of_group)
         put_log_link(page, task, "log");
     }
     put(page, "</td></tr>");
+    part_end(page->options, page->out);
 }
 
 static bool same_group(const struct view_task *a, const struct view_task *b)
@@ -455,7 +460,10 @@ static void put_group_row(struct page *page, size_t i, size_t n)
     bool any = false;
     for (size_t k = i; k < i + n; k++)
         counts[view->tasks[k].state]++;
-    buf_format(page->out, "<tr><td>%zu tasks</td><th scope=\"row\" id=\"g%zu\">", n, i);
+    part_begin(page->options, page->out, "s", (uint32_t)i);
+    buf_format(page->out,
+               "<tr id=\"s%zu\"><td>%zu tasks</td><th scope=\"row\" id=\"g%zu\">", i, n,
+               i);
     html_text(page->out, view->tasks[i].group);
     put(page, "</th><td></td><td></td><td>");
     for (uint32_t state = PICTURE_STATES; state-- > 0;)
@@ -465,6 +473,7 @@ static void put_group_row(struct page *page, size_t i, size_t n)
             any = true;
         }
     put(page, "</td></tr>");
+    part_end(page->options, page->out);
 }
 
 /* Of a large run a row for each group, behind those that somebody has to look at. */
@@ -535,13 +544,15 @@ static void put_title(struct page *page)
 static void put_header(struct page *page)
 {
     const struct cairn_run_info *run = &page->view.run;
-    put(page, "<header><h1>");
+    part_begin(page->options, page->out, "head", NO_NUMBER);
+    put(page, "<header id=\"head\"><h1>");
     html_text(page->out, run->workflow);
     buf_format(page->out, " <small>run %" PRIu64 "</small></h1>", run->run);
     buf_format(page->out, "<p class=\"run %s\">%s, %u of %u tasks are done</p>",
                run_state_text(run), run_state_text(run), run_done(run), run->total);
     put_counts(page->out, page->view.counts);
     put(page, "</header>");
+    part_end(page->options, page->out);
 }
 
 static void put_pictures(struct page *page)
@@ -558,11 +569,14 @@ static void put_pictures(struct page *page)
                        "<p class=\"note\">The graph is that of the file as it is now, "
                        "which does not have %u of the tasks of this run any more.</p>",
                        view->strangers);
-        put_graph(page->out, view);
+        put_graph(page->out, view, page->options);
     }
-    put(page, "</section><section><h2>Attempts</h2>");
+    put(page, "</section>");
+    part_begin(page->options, page->out, "chart", NO_NUMBER);
+    put(page, "<section id=\"chart\"><h2>Attempts</h2>");
     put_attempts(page->out, view, page->error);
     put(page, "</section>");
+    part_end(page->options, page->out);
 }
 
 static void put_body(struct page *page)
@@ -574,8 +588,10 @@ static void put_body(struct page *page)
     put_pictures(page);
     make_details(page);
     put_table(page);
+    part_begin(page->options, page->out, "details", NO_NUMBER);
+    put(page, "<section class=\"details\" id=\"details\">");
     if (page->details.size > 0) {
-        put(page, "<section class=\"details\"><h2>Logs and values</h2>");
+        put(page, "<h2>Logs and values</h2>");
         if (page->log_bytes >= LOGS_BYTES)
             put(page,
                 "<p class=\"note\">Only some logs are shown, so that the page stays "
@@ -590,8 +606,9 @@ static void put_body(struct page *page)
                        "<p class=\"note\">%zu more values are not shown.</p>",
                        view->more_values);
         buf_str(page->out, buf_view(&page->details));
-        put(page, "</section>");
     }
+    put(page, "</section>");
+    part_end(page->options, page->out);
 }
 
 int run_page(struct buf *out, struct cairn_store *store, uint64_t run,
@@ -607,7 +624,9 @@ int run_page(struct buf *out, struct cairn_store *store, uint64_t run,
     if (rc == 0) {
         frame_begin(out, options);
         put_title(&page);
-        frame_body(out, options);
+        frame_body(out, options, true);
+        if (options->parts)
+            options->parts->moves = page.view.run.live;
         put_body(&page);
         frame_end(out, options, page.view.now_ns);
         rc = buf_check(out, error);

@@ -365,7 +365,7 @@ static const struct command store_table[] = {
      "show runs and logs in a browser",
      "Serves pages to a browser on this machine: what needs somebody, runs and "
      "sessions, each run with its graph, its attempts over time, its tasks and their "
-     "logs. They are as `cairn report --html` writes them, read anew for each request, "
+     "logs. They show what happens while they are open, "
      "and change nothing. It prints an address that opens one browser, once, and ends "
      "with Ctrl-C. Over ssh forward a port of the same number, or name the host that "
      "the browser uses by --allow-host.",

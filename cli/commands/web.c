@@ -7,6 +7,7 @@
 #include "cli/suggest.h"
 #include "cli/ui.h"
 #include "server/site.h"
+#include "web/live.h"
 #include "web/pages.h"
 
 #include <errno.h>
@@ -21,9 +22,10 @@ extern char **environ;
 
 struct serving {
     struct settings *settings;
-    struct cairn_store *store; /* NULL: it could not be opened again */
+    struct cairn_store *store;
+    uint32_t opened; /* how often it was opened again */
     struct page_options pages;
-    char style[40];
+    char style[40], script[40];
     pid_t browser; /* 0: none was opened */
 };
 
@@ -86,14 +88,20 @@ static int current_store(struct serving *serving, struct cairn_error *error)
     struct cairn_store_options options = {.read_only = true,
                                           .key_file = key_path(serving->settings)};
     struct cairn_store *again = NULL;
-    if (cairn_store_is_current(serving->store))
+    if (cairn_store_is_current(serving->store)) {
+        serving->pages.turn =
+            (uint64_t)serving->opened << 32 | cairn_store_changes(serving->store);
         return 0;
+    }
     options.path = cairn_store_path(serving->store);
     int rc = cairn_store_open(&again, &options, error);
     if (rc == 0) {
         cairn_store_close(serving->store);
         serving->store = again;
         serving->pages.masked_context = again;
+        serving->opened++;
+        serving->pages.turn =
+            (uint64_t)serving->opened << 32 | cairn_store_changes(again);
     }
     return rc;
 }
@@ -121,6 +129,45 @@ static void answer_page(void *context, const struct site_ask *ask,
     *answer = (struct site_answer){page.status, page.type, page.fixed, page.body};
 }
 
+static const char *query_of(void *request, const char *name)
+{
+    const struct site_ask *ask = request;
+    return ask->query(ask->request, name);
+}
+
+/* "/events" of the first page, "/runs/3/events" of a run. */
+static void *begin_live(void *context, const struct site_ask *ask,
+                        const char *last_event)
+{
+    static const char ending[] = "/events";
+    size_t n = strlen(ask->path), end = sizeof ending - 1;
+    char path[64] = "/";
+    (void)context;
+    if (n < end || n - end >= sizeof path || strcmp(ask->path + n - end, ending) != 0)
+        return NULL;
+    if (n > end)
+        snprintf(path, sizeof path, "%.*s", (int)(n - end), ask->path);
+    if (!pages_are_live(path))
+        return NULL;
+    struct site_ask copy = *ask;
+    struct page_ask page_ask = {path, &copy, query_of};
+    return live_new(&page_ask, last_event ? last_event : query_of(&copy, "turn"));
+}
+
+static int64_t tick(void *context, void *live, struct buf *out)
+{
+    struct serving *serving = context;
+    struct cairn_error error = {0};
+    if (current_store(serving, &error) != 0)
+        return 1000;
+    return live_tick(live, serving->store, &serving->pages, out);
+}
+
+static void end_live(void *live)
+{
+    live_free(live);
+}
+
 int command_web(struct settings *settings)
 {
     struct serving serving = {.settings = settings};
@@ -133,6 +180,9 @@ int command_web(struct settings *settings)
                                    .idle_ms = (int64_t)settings->number[OPT_IDLE],
                                    .context = &serving,
                                    .answer = answer_page,
+                                   .live = begin_live,
+                                   .tick = tick,
+                                   .live_end = end_live,
                                    .address = say_address};
     char why[512];
     int status = ui_json() ? report_usage(settings->command, "there is no --json: "
@@ -144,11 +194,13 @@ int command_web(struct settings *settings)
         status = store_for_reading(settings, &serving.store);
     if (status == 0) {
         style_address(serving.style);
+        script_address(serving.script);
         serving.pages = (struct page_options){.version = cairn_version(),
                                               .hint = store_hint(settings),
                                               .masked = mask,
                                               .masked_context = serving.store,
-                                              .style = serving.style};
+                                              .style = serving.style,
+                                              .script = serving.script};
         if (serve_site(&options, why) != SERVE_DONE)
             status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
     }

@@ -15,11 +15,12 @@ tags() {
     } END { if (depth) print "LEFT OPEN " open[depth] }' "$1"
 }
 known='!doctype|nav|link|html|head|meta|title|style|body|main|header|h1|h2|small|p|dl|dt|dd|time|section|ul|li|b|i|code|span|div|svg|g|a|path|rect|circle|line|text|table|thead|tbody|tr|th|td|pre|details|summary|footer'
-shapes='class|rel|aria-current|id|href|width|height|viewBox|preserveAspectRatio|x|y|x1|x2|y2|dx|rx|cx|cy|r|d|tabindex|role|aria-label|aria-hidden|scope|colspan|open|datetime|lang|charset|name|content|http-equiv|html'
+shapes='class|data-turn|rel|aria-current|id|href|width|height|viewBox|preserveAspectRatio|x|y|x1|x2|y2|dx|rx|cx|cy|r|d|tabindex|role|aria-label|aria-hidden|scope|colspan|open|datetime|lang|charset|name|content|http-equiv|html'
 # inert FILE [ERE]: only these tags and attributes; addresses within the page, which are
-# there, and those that fit the ERE.
+# there. With the ERE also addresses that fit it, and our own script.
 inert() {
     tags "$1" >tags
+    [ -z "${2-}" ] || sed -i -E '\:^script src="/page-[0-9a-f]{16}\.js" defer$:,\:^/script$:d' tags
     ! grep -E '^(UNCLOSED|MISPLACED|LEFT OPEN)' tags &&
         ! grep -vE "^/?($known)([ /]|\$)" tags &&
         ! sed -E 's/^[^ ]* ?//; s/="[^"]*"//g' tags | sed 's:[ /]:\n:g' |

@@ -100,7 +100,7 @@ for wrong in "$opened" "${opened}0" "/open/$(newest | cut -c 7-30)"; do
 done
 ask GET /
 is "$code" 200 'with the cookie'
-for header in "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" \
+for header in "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" \
     'X-Content-Type-Options: nosniff' 'Cache-Control: no-store' 'X-Frame-Options: DENY' \
     'Referrer-Policy: no-referrer' 'Cross-Origin-Resource-Policy: same-origin'; do
     ok "the header $header" grep -qF "$header" answer
@@ -156,10 +156,14 @@ page 200 / 'the first page'
 has 'ask is claimed by ' 'what needs somebody'
 has '<a href="/runs/2">run 2</a>'
 has '2 runs'
+js=$(grep -o '/page-[0-9a-f]*.js' body)
 ask GET "$(grep -o '/page-[0-9a-f]*.css' body | head -n 1)"
 is "$code" 200 'the style'
 ok 'may be kept' grep -q 'Cache-Control: private, max-age=31536000, immutable' answer
 ok 'is one' grep -q 'Content-Type: text/css' answer
+ask GET "$js"
+is "$code" 200 'the script'
+ok 'is one, too' grep -q 'Content-Type: text/javascript' answer
 page 200 '/?workflow=fine' 'the runs of one workflow'
 has '1 run of fine'
 page 404 '/?workflow=%3Cscript%3Ealert(1)%3C/script%3E&offset=1' 'of one that is not there'
@@ -182,6 +186,73 @@ first=$(sed -n 1p planted)
 id=$(cairn status --tasks --all --run 1 2>/dev/null | grep -o 'each\[[^ ]*' | head -n 1)
 page 200 "/runs/1/log?task=$(printf '%s' "$id" | sed 's/%/%25/g; s/\[/%5B/; s/\]/%5D/; s/=/%3D/g')" 'a log with planted texts'
 ok "$first is text" grep -qF '&lt;script&gt;alert(1)&lt;/script&gt;' body
+
+# ---- What changes meanwhile ----
+follow() { # SECONDS PATH [-u TEXT]: what is sent about a page
+    build GET "$2" Connection:
+    seconds=$1
+    shift 2
+    "$BUILD/tests/tools/http" -t "$seconds" "$@" "$port" <request | tr -d '\r' >events
+}
+turn() { grep -o 'data-turn="[0-9]*"' body | tr -dc 0-9; }
+cat >slow.yaml <<'END'
+name: slow
+tasks:
+  a: {run: 'until [ -e go ]; do sleep 0.05; done'}
+  b: {needs: [a], run: 'echo "<script>alert(1)</script>"'}
+END
+cairn run -q slow.yaml &
+slow=$!
+ok 'it has begun' wait_for 10 sh -c 'cairn status 3 2>/dev/null | grep -q running'
+ask GET /runs/3
+follow 20 "/runs/3/events?turn=$(turn)" -u 'data: foot' # its time goes on
+is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | head -n 1)" facts 'only what has changed is sent'
+ok 'as events' grep -q '^Content-Type: text/event-stream$' events
+ask GET /runs/3
+old=$(turn)
+(follow 20 "/runs/3/events?turn=$old" -u 'completed, 2 of 2 tasks are done') &
+sleep 0.3
+: >go
+wait $!
+ok 'the end is seen' grep -q '^data: <header id="head">.*completed, 2 of 2 tasks are done' events
+ok 'the row of a task' sh -c "grep -A1 '^data: r1\$' events | grep -q '^data: <tr id=\"r1\">.*completed'"
+wait $slow
+ask GET /runs/3
+follow 1 "/runs/3/events?turn=$(turn)"
+is "$(grep -c '^event' events)" 0 'nothing is sent while nothing happens'
+follow 1 "/runs/3/events?turn=$old"
+is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'head facts todo n0 n1 chart r0 r1 details foot ' 'who has an older page gets all of it'
+is "$(grep -c '<script>' events)" 0 'as texts'
+follow 1 "/events"
+is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'needs runs sessions foot ' 'the first page'
+cookie_kept=$cookie
+cookie=none=
+ask GET /runs/3/events
+is "$code" 401 'not without the cookie'
+cookie=$cookie_kept
+for wrong in /runs/3/log/events /x/events /events/events /runs/03/events; do
+    ask GET "$wrong"
+    is "$code" 404 "no events of $wrong"
+done
+build GET "/runs/3/events" Connection:
+"$BUILD/tests/tools/http" -t 2 -n 80 "$port" <request >many
+is "$(grep -c ' 200 ' many)/$(grep -c ' 503 ' many)" 64/16 'at most 64 are followed'
+printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b: {needs: [a], run: "exit 3"}}\n' >seen.yaml
+if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
+    exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
+        'document.title.startsWith("cairn: /")' '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
+        '/4 runs/.test(document.body.innerText)' 'location.href = "/runs/4"; true' \
+        'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks are done"' \
+        'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
+        'document.querySelector("#head .run").textContent === "failed, 2 of 2 tasks are done"' \
+        'window.kept && document.activeElement.id === "n0"' \
+        '[...document.querySelectorAll("a.node")].map((a) => a.getAttribute("class")).join() === "node completed,node failed"' \
+        '/exit 3/.test(document.querySelector("#r1").innerText)' 'location.href = "/runs/1"; true' \
+        'document.title.includes("planted")' 'document.scripts.length === 1 && !document.querySelector("img, iframe, base")' \
+        'document.documentElement.scrollWidth <= innerWidth'
+else
+    skip 'a browser shows what happens' 'there is no chromium, or no node with WebSocket'
+fi
 
 # ---- Many, slow, and the end ----
 build GET /runs/1

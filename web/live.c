@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "web/live.h"
+
+#include "cli/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TICK_MS = 100, CLOCK_MS = 1000, SHARE = 20 };
+
+struct live {
+    char *path, *workflow, *offset; /* of what is watched; heap */
+    uint64_t turn;                  /* of the store, that the reader has */
+    bool begun;
+    bool moves;       /* something runs: the page looks otherwise with the time */
+    uint64_t *hashes; /* [n] of the parts that the reader has */
+    size_t n;
+    int64_t shown_ms; /* when the page was written last */
+};
+
+static char *copy_of(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+struct live *live_new(const struct page_ask *ask, const char *turn)
+{
+    struct live *live = calloc(1, sizeof *live);
+    const char *workflow = ask->query(ask->request, "workflow");
+    const char *offset = ask->query(ask->request, "offset");
+    size_t digits = turn ? strspn(turn, "0123456789") : 0;
+    if (!live)
+        return NULL;
+    live->path = strdup(ask->path);
+    live->workflow = copy_of(workflow);
+    live->offset = copy_of(offset);
+    live->turn = digits > 0 && digits < 19 && turn[digits] == '\0'
+                     ? strtoull(turn, NULL, 10)
+                     : UINT64_MAX;
+    if (!live->path || (workflow && !live->workflow) || (offset && !live->offset)) {
+        live_free(live);
+        return NULL;
+    }
+    return live;
+}
+
+void live_free(struct live *live)
+{
+    if (!live)
+        return;
+    free(live->path);
+    free(live->workflow);
+    free(live->offset);
+    free(live->hashes);
+    free(live);
+}
+
+static const char *query_of(void *request, const char *name)
+{
+    const struct live *live = request;
+    return strcmp(name, "workflow") == 0 ? live->workflow
+           : strcmp(name, "offset") == 0 ? live->offset
+                                         : NULL;
+}
+
+/* FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static uint64_t hash_of(const char *bytes, size_t n)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
+    return hash;
+}
+
+/* "data: " before each line, since a line feed ends one. */
+static void put_event(struct buf *out, const struct part_mark *mark, const char *html,
+                      uint64_t turn)
+{
+    size_t n = mark->end - mark->start;
+    buf_format(out, "event: part\nid: %" PRIu64 "\ndata: %s\ndata: ", turn, mark->id);
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(html + at, '\n', n - at);
+        size_t length = end ? (size_t)(end - (html + at)) : n - at;
+        buf_add(out, html + at, length);
+        buf_text(out, end ? "\ndata: " : "");
+        at += length + (end ? 1 : 0);
+    }
+    buf_text(out, "\n\n");
+}
+
+/* What differs from what the reader has; the first time only if that is older. */
+static bool compare(struct live *live, const struct page_parts *parts, uint64_t turn,
+                    const char *html, struct buf *out)
+{
+    bool same = !live->begun && live->turn == turn;
+    uint64_t *hashes = calloc(parts->n + 1, sizeof *hashes);
+    if (!hashes)
+        return false;
+    if (live->begun && parts->n != live->n)
+        buf_text(out, "event: reload\ndata: \n\n");
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct part_mark *mark = &parts->at[i];
+        hashes[i] = hash_of(html + mark->start, mark->end - mark->start);
+        if (!same &&
+            (!live->begun || (parts->n == live->n && hashes[i] != live->hashes[i])))
+            put_event(out, mark, html + mark->start, turn);
+    }
+    free(live->hashes);
+    live->hashes = hashes;
+    live->n = parts->n;
+    live->begun = true;
+    return true;
+}
+
+int64_t live_tick(struct live *live, struct cairn_store *store,
+                  const struct page_options *given, struct buf *out)
+{
+    struct page_options options = *given;
+    struct page_parts parts = {0};
+    struct page_ask ask = {live->path, live, query_of};
+    struct page_answer answer = {.status = 200};
+    int64_t begin = now_ms(), took;
+    if (live->begun && given->turn == live->turn &&
+        (!live->moves || begin - live->shown_ms < CLOCK_MS))
+        return TICK_MS;
+    options.parts = &parts;
+    pages_answer(store, &options, &ask, &answer);
+    bool ok = answer.status == 200 && !answer.body.failed && !parts.failed &&
+              compare(live, &parts, given->turn, answer.body.data, out);
+    live->turn = given->turn;
+    live->moves = parts.moves;
+    if (answer.status != 200 && live->begun)
+        buf_text(out, "event: reload\ndata: \n\n");
+    out->failed |= !ok && answer.status == 200;
+    buf_release(&answer.body);
+    free(parts.at);
+    live->shown_ms = now_ms();
+    took = live->shown_ms - begin;
+    return took * SHARE > TICK_MS ? took * SHARE : TICK_MS;
+}

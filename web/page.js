@@ -1,0 +1,60 @@
+// Renews the parts of a page when the store changes (web/live.h): what comes is the HTML
+// of one element, which takes the place of the one with its id. Without this script the
+// page is the same, as of when it was loaded.
+'use strict';
+{
+  const main = document.querySelector('main');
+  let turn = main.dataset.turn;
+  let source = null;
+
+  // Rows and nodes of the graph are only read inside of what they stand in.
+  const around = (id) =>
+    /^[rs][0-9]+$/.test(id) ? ['<table><tbody>', '</tbody></table>'] : /^n[0-9]+$/.test(id) ? ['<svg>', '</svg>'] : ['', ''];
+
+  // Where the reader was in the part: the same element is found by its id or address.
+  const find = (part, element) =>
+    (element.id && part.querySelector('#' + CSS.escape(element.id))) ||
+    (element.getAttribute('href') && part.querySelector(`a[href="${CSS.escape(element.getAttribute('href'))}"]`));
+
+  const renew = (id, html) => {
+    const old = document.getElementById(id);
+    const [before, behind] = around(id);
+    const fresh = new DOMParser().parseFromString(before + html + behind, 'text/html').getElementById(id);
+    if (!old || !fresh) return;
+    const focus = old.contains(document.activeElement) ? document.activeElement : null;
+    const boxes = [...old.querySelectorAll('.wide')].map((box) => [box.scrollLeft, box.scrollTop]);
+    for (const details of old.querySelectorAll('details[id]')) {
+      const other = fresh.querySelector('#' + CSS.escape(details.id));
+      if (other) other.open = details.open;
+    }
+    old.replaceWith(document.adoptNode(fresh));
+    fresh.querySelectorAll('.wide').forEach((box, i) => {
+      if (boxes[i]) [box.scrollLeft, box.scrollTop] = boxes[i];
+    });
+    if (focus) (focus === old ? fresh : find(fresh, focus))?.focus({ preventScroll: true });
+  };
+
+  const open = () => {
+    const query = new URLSearchParams(location.search);
+    if (turn !== undefined) query.set('turn', turn);
+    source = new EventSource((location.pathname === '/' ? '' : location.pathname) + '/events?' + query);
+    source.addEventListener('part', (event) => {
+      const end = event.data.indexOf('\n');
+      if (event.lastEventId) turn = event.lastEventId;
+      renew(event.data.slice(0, end), event.data.slice(end + 1));
+    });
+    source.addEventListener('reload', () => location.reload());
+  };
+
+  // A page that nobody sees takes none of the browser's few connections.
+  const follow = () => {
+    if (document.hidden) {
+      source?.close();
+      source = null;
+    } else if (!source) {
+      open();
+    }
+  };
+  document.addEventListener('visibilitychange', follow);
+  follow();
+}
