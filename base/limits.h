@@ -31,6 +31,8 @@ enum {
     LIMIT_POOLS = 1000,
     LIMIT_TASK_POOLS = 16, /* in which one task is */
     LIMIT_RETRIES = 1000000,
+    LIMIT_ADDITIONS = 10000,         /* of tasks to a run, and */
+    LIMIT_ADDED_BYTES = 16 << 20,    /* their texts together */
     LIMIT_PAYLOAD_BYTES = 256 << 20, /* of one record */
     LIMIT_OBJECT_BYTES = 1 << 30,    /* one object of the content pool */
     LIMIT_OBJECT_BASES = 16,         /* of one object, one below the other */

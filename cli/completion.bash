@@ -92,6 +92,7 @@ _cairn_options()
     renew) printf '%s\n' --run --token --lease ;;
     complete) printf '%s\n' --run --token --output ;;
     fail) printf '%s\n' --run --token --message ;;
+    add) printf '%s\n' --run --by ;;
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
     doctor) printf '%s\n' --repair ;;
     clean) printf '%s\n' --stale --dry-run --yes --param ;;
@@ -229,7 +230,7 @@ _cairn_values()
         esac
         ;;
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
-        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --token | \
+        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --by | --token | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
         --summary | --description | --context | --tokens | --threshold | \
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
@@ -242,7 +243,7 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp web help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
@@ -256,14 +257,14 @@ _cairn_operands()
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
-        validate cancel resolve undo next claim renew complete fail doctor clean gc stats search checkpoint session hypothesis \
+        validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp web ;;
     resume)
         _cairn_runs
         _cairn_choices
         ;;
     rerun) _cairn_choices ;;
-    status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
+    status | watch | cancel | events | next | add | 'checkpoint head') _cairn_runs ;;
     shell | resolve | undo | claim | renew | complete | fail)
         _cairn_runs
         _cairn_tasks

@@ -181,6 +181,7 @@ static const struct option option_table[OPT_NONE] = {
         "the lease while it runs, and complete the task with the JSON object that it "
         "prints, or fail it by its exit status"),
     [OPT_HOLDER] = TEXT("holder", "NAME", "a name for people (default: user@host)"),
+    [OPT_BY] = TEXT("by", "NAME", "who adds them (default: user@host)"),
     [OPT_TOKEN] = TEXT(
         "token", "TOKEN",
         "what `cairn claim` printed; not needed for a task that was never claimed"),

@@ -77,6 +77,7 @@ enum option_id {
     OPT_WAIT,
     OPT_CLAIM_EXEC,
     OPT_HOLDER,
+    OPT_BY,
     OPT_TOKEN,
     OPT_VALUE,
     OPT_MESSAGE,

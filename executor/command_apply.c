@@ -8,6 +8,7 @@
 #include "executor/attempt/launch.h"
 #include "executor/state/report.h"
 
+#include "runs/additions.h"
 #include "runs/outputs.h"
 #include "runs/values.h"
 #include "storage/rows_attempt.h"
@@ -237,13 +238,37 @@ static bool resolve_unknown(struct engine *e, const struct command_row *row,
     return true;
 }
 
+/* ---- Added tasks ---- */
+
+/* They belong to the run already. Its owner opens it again to have them, unless it did
+ * so for a later command. */
+static void take_addition(struct engine *e, const struct command_row *row)
+{
+    struct cairn_workflow *w = e->request.workflow;
+    struct str by, text;
+    struct buf said = BUF_INIT;
+    bool good = addition_decode(row->data, &by, &text);
+    buf_format(&said, "by %.*s", good ? (int)by.len : 0, good ? by.ptr : "");
+    if (said.failed)
+        engine_break(e);
+    else
+        log_command(e, row, UINT32_MAX, said.data);
+    buf_release(&said);
+    if (e->request.mode != MODE_RUN || row->id <= additions_up_to(w, e->run.row.run))
+        return;
+    w->grows = e->progress.list_made = true;
+    if (!awaits_list(e))
+        report(e, CAIRN_EVENT_NOTICE,
+               "tasks were added, but the run ends: they run when it is resumed");
+}
+
 /* ---- All of them ---- */
 
 /* False: it stays queued, because it waits for a look at outputs, or for the next
  * owner. */
 static bool apply_command(struct engine *e, const struct command_row *row)
 {
-    uint32_t task = row->verb == COMMAND_CANCEL ? NODE_NONE : find_task(e, row);
+    uint32_t task = row->task == UINT32_MAX ? NODE_NONE : find_task(e, row);
     bool taken = true;
     switch ((enum command_verb)row->verb) {
     case COMMAND_CANCEL:
@@ -256,6 +281,9 @@ static bool apply_command(struct engine *e, const struct command_row *row)
         break;
     case COMMAND_RESOLVE:
         taken = resolve_unknown(e, row, task);
+        break;
+    case COMMAND_ADD:
+        take_addition(e, row);
         break;
     }
     failure_check_settled(e);

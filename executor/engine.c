@@ -199,7 +199,8 @@ static void report_begin(struct engine *e)
         snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undoing.n,
                  e->undoing.n == 1 ? "" : "s", (unsigned long long)e->run.row.run);
     else if (r->recovered && e->request.workflow->going_on)
-        snprintf(text, sizeof text, "the list is made: run %llu continues with %s",
+        snprintf(text, sizeof text, "%s: run %llu continues with %s",
+                 e->request.workflow->grows ? "tasks were added" : "the list is made",
                  (unsigned long long)e->run.row.run, count_to_run(d, count));
     else if (r->recovered)
         snprintf(text, sizeof text, "continuing run %llu: %s",
@@ -253,6 +254,7 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
     if (rc)
         return rc;
     report_begin(e);
+    e->request.workflow->grows = false;
     if (e->request.mode == MODE_UNDO)
         phases_begin_undo(e);
     rc = run_loop(e, error);

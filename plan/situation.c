@@ -17,6 +17,7 @@
 #include "graph/lists.h"
 #include "graph/match.h"
 #include "graph/members.h"
+#include "runs/additions.h"
 #include "runs/marks.h"
 #include "runs/stored.h"
 #include "runs/values.h"
@@ -811,22 +812,59 @@ static int forget_lists(struct loader *l)
     return !rc && any ? workflow_rebuild(l->w, l->error) : rc;
 }
 
+/* ---- Tasks that were added to the run ---- */
+
+/* Those of another run, or of this one by its last call. */
+static int forget_additions(struct loader *l)
+{
+    bool same =
+        l->options->start == CAIRN_START_RESUME && l->options->run == l->w->added_run;
+    if (!l->w->n_additions || same)
+        return 0;
+    workflow_take_additions(l->w, 0, NULL, 0);
+    return workflow_reparse(l->w, NULL, l->error);
+}
+
+/* *grown: the workflow was parsed without all that belongs to the run. A program's own
+ * workflow has no file that they could be behind. */
+static int take_additions(struct loader *l, bool *grown)
+{
+    uint64_t run = l->s->recorded.row.run;
+    struct addition *all = NULL;
+    size_t n = 0;
+    *grown = false;
+    if (l->as_is || !l->s->recorded.recovered || !l->w->name)
+        return 0;
+    int rc = additions_load(l->store, run, &all, &n, l->error);
+    if (rc)
+        return rc;
+    *grown = n && (l->w->added_run != run || n != l->w->n_additions);
+    if (*grown)
+        workflow_take_additions(l->w, run, all, n);
+    else
+        additions_free(all, n);
+    return 0;
+}
+
 /* Loads the recorded definition if it is not the present one; foreach members found on
  * disk are taken as they were recorded, which may make the two the same after all. */
 static int load_old_graph(struct loader *l, const struct digest *recorded)
 {
     struct situation *s = l->s;
+    bool grown = false;
+    int rc = take_additions(l, &grown);
     bool lists = !l->as_is && definition_has_lists(&l->w->definition);
-    s->recorded.same_graph = digest_equal(recorded, &s->present.digest);
-    if (s->recorded.same_graph && !lists)
-        return 0;
-    int rc = states_graph_load(l->store, s->recorded.row.run, recorded,
-                               &s->recorded.definition, &s->recorded.graph, l->error);
+    s->recorded.same_graph = !grown && digest_equal(recorded, &s->present.digest);
+    if (rc || (s->recorded.same_graph && !lists))
+        return rc;
+    rc = states_graph_load(l->store, s->recorded.row.run, recorded,
+                           &s->recorded.definition, &s->recorded.graph, l->error);
     if (rc)
         return rc;
     s->recorded.graph_loaded = true;
     if (!s->recorded.same_graph)
         rc = workflow_reparse(l->w, &s->recorded.definition, l->error);
+    lists = !l->as_is && definition_has_lists(&l->w->definition);
     if (!rc && lists)
         rc = give_lists(l);
     if (!rc) {
@@ -843,7 +881,9 @@ static int load_all(struct loader *l)
     struct digest graph;
     if (l->w->name) /* what comes from a file: keep_rule may have set it before */
         l->w->definition.all_need_all = false;
-    int rc = l->as_is ? 0 : forget_lists(l);
+    int rc = l->as_is ? 0 : forget_additions(l);
+    if (!rc && !l->as_is)
+        rc = forget_lists(l);
     if (!rc)
         rc = encode_definition(l);
     if (rc || !l->store)

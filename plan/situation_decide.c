@@ -233,6 +233,7 @@ static int refuse_change(struct loader *l)
 {
     const struct decisions *d = &l->s->decisions;
     if (l->options->on_change != CAIRN_REFUSE || !l->s->recorded.exists ||
+        l->w->going_on || /* with a list, or added tasks */
         !(d->changed + d->added + d->removed))
         return 0;
     return error_set(

@@ -2,6 +2,8 @@
 /* What the store keeps of a run: its row, and the definitions that it has had. */
 #include "runs/stored.h"
 
+#include "runs/additions.h"
+
 #include "base/shell_word.h"
 #include "base/str.h"
 #include "cairn/runs.h"
@@ -640,7 +642,13 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
         return rc;
     if (is_newer(path, row))
         rc = look_for_edits(w, store, row, error);
+    struct addition *added = NULL;
+    size_t n_added = 0;
     if (!rc)
+        rc = additions_load(store, row->run, &added, &n_added, error);
+    if (!rc)
+        workflow_take_additions(w, row->run, added, n_added);
+    if (!rc && !n_added)
         rc = parse_cache_find(w, store, row, error);
     if (!rc)
         rc = parse_for_run(w, store, row, error);

@@ -27,7 +27,7 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     struct row_sum sum;
     int64_t id;
     store_assert_writing(store);
-    assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_RESOLVE);
+    assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_ADD);
     int rc = sum_check_keyed(store, put.run, error);
     if (!rc)
         rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
@@ -125,6 +125,29 @@ int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
                 VALUES(value_u64(run), value_u64(after)), error);
     if (query_step(&query))
         query.rc = read_command(store, &query, row, data, error);
+    return query_end(&query);
+}
+
+int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn *each,
+                        void *context, struct cairn_error *error)
+{
+    struct buf data = BUF_INIT;
+    struct query query;
+    store_assert_open(store);
+    query_start(&query, store->db, SQL_EACH_ADDITION,
+                VALUES(value_u64(run), value_int(COMMAND_ADD)), error);
+    while (query_step(&query)) {
+        struct command_row row;
+        buf_clear(&data);
+        query.rc = read_command(store, &query, &row, &data, error);
+        if (query.rc == CAIRN_EDAMAGED)
+            error_set(error, CAIRN_EDAMAGED,
+                      "the record of tasks that were added to run %llu is damaged",
+                      (unsigned long long)run);
+        if (!query.rc)
+            query.rc = each(context, &row);
+    }
+    buf_release(&data);
     return query_end(&query);
 }
 

@@ -13,7 +13,9 @@ enum command_verb {
     COMMAND_CANCEL = 1,
     COMMAND_COMPLETE, /* an external task; data: canonical values (buf_lstr pairs) */
     COMMAND_FAIL,     /* the same; data: the message */
-    COMMAND_RESOLVE   /* an unknown task; argument: enum cairn_resolution */
+    COMMAND_RESOLVE,  /* an unknown task; argument: enum cairn_resolution */
+    COMMAND_ADD       /* tasks, which belong to the run from then on, whether its owner
+                         has taken the command or not; data: runs/additions.h */
 };
 struct command_row {
     uint64_t id, run;
@@ -33,6 +35,10 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
 int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
                        struct command_row *row, struct buf *data,
                        struct cairn_error *error);
+typedef int command_row_fn(void *context, const struct command_row *row);
+/* Those that added tasks to the run, in their order. CAIRN_EDAMAGED. */
+int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn *each,
+                        void *context, struct cairn_error *error);
 /* Marks all up to this id as taken. Needs a write transaction. */
 int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
                         struct cairn_error *error);

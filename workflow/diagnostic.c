@@ -18,8 +18,17 @@ static size_t line_break(const char *at, const char *end)
     return at + 1 < end && at[1] == '\n' ? 2 : 1;
 }
 
+const struct source *source_of_line(const struct source *source, uint32_t line)
+{
+    while (source->more && line > source->more->before)
+        source = source->more;
+    return source;
+}
+
 struct str source_line(const struct source *source, uint32_t line)
 {
+    source = source_of_line(source, line);
+    line -= line > source->before ? source->before : 0;
     const char *at = source->text.ptr, *end = at + source->text.len;
     uint32_t now = 1;
     while (at < end && now < line) {
@@ -39,7 +48,7 @@ struct position source_position(const struct source *source, size_t offset)
 {
     const char *at = source->text.ptr, *end = at + source->text.len;
     const char *target = at + offset;
-    struct position position = {1, 1};
+    struct position position = {source->before + 1, 1};
     while (at < target) {
         size_t length = line_break(at, end);
         if (length) {
@@ -85,6 +94,7 @@ struct position source_inside(const struct source *source, struct position start
     if (length == 0 || start.line == 0)
         return start;
     size_t skip = count_before(content, needle, offset);
+    source = source_of_line(source, start.line);
     for (size_t i = offset_of(source, start); i + length <= source->text.len; i++)
         if (memcmp(source->text.ptr + i, needle.ptr, length) == 0 && skip-- == 0)
             return source_position(source, i);
@@ -122,7 +132,7 @@ static void clean_line(char *text)
 
 static uint32_t count_columns(struct str line)
 {
-    struct source one = {NULL, line};
+    struct source one = {.text = line};
     return source_position(&one, line.len).column;
 }
 
@@ -179,7 +189,9 @@ static int fill_error(const struct diagnostic *diagnostic, int code, struct posi
         message[utf8_fit(whole, MESSAGE_BYTES)] = 0;
     }
     clean_line(message);
-    const char *name = diagnostic->source->name;
+    const struct source *source = source_of_line(diagnostic->source, at.line);
+    struct str line = source_line(source, at.line);
+    const char *name = source->name;
     if (strlen(name) > NAME_MAX_BYTES)
         name += strlen(name) - NAME_MAX_BYTES;
     error->code = code;
@@ -188,9 +200,9 @@ static int fill_error(const struct diagnostic *diagnostic, int code, struct posi
         snprintf(error->text, sizeof error->text, "%s: %s", name, message);
         return code;
     }
+    at.line -= source->before;
     snprintf(error->text, sizeof error->text, "%s:%u:%u: %s", name, at.line, at.column,
              message);
-    struct str line = source_line(diagnostic->source, at.line);
     size_t used = strlen(error->text);
     if (line.ptr)
         add_snippet(error->text + used, sizeof error->text - used, line, at);

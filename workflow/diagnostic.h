@@ -14,10 +14,18 @@
 
 #include "graph/definition.h"
 
+/* Several texts that are read as one file (tasks that were added to a run): each counts
+ * its lines on from the one before it. Messages have the name and the line of the text
+ * itself. */
 struct source {
     const char *name; /* for messages */
     struct str text;
+    uint32_t before;           /* lines of the texts before it */
+    const struct source *more; /* the next text, or NULL */
 };
+
+/* The text that has the line; NULL is never returned. */
+const struct source *source_of_line(const struct source *source, uint32_t line);
 
 /* A line (from 1) without its line break; ptr is NULL past the last one. A line ends
  * with LF, CR LF or CR. */

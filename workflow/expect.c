@@ -42,7 +42,9 @@ void parse_warn(struct parser *p, struct position at, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    buf_format(&line, "%s:%u:%u: %s", p->source.name, at.line, at.column, message);
+    const struct source *source = source_of_line(&p->source, at.line);
+    buf_format(&line, "%s:%u:%u: %s", source->name, at.line - source->before, at.column,
+               message);
     add_line(p, &p->warnings, &line);
     buf_release(&line);
 }

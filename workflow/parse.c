@@ -333,6 +333,68 @@ static int refuse_github_jobs(const struct parser *p, const struct node *key)
                     SHOWN(name));
 }
 
+/* The mapping of the tasks of one addition. */
+static int read_addition(struct parser *p, const struct source *source,
+                         const struct node **tasks)
+{
+    static const struct str names[1] = {NAME("tasks")};
+    const struct diagnostic own = {source, p->diagnostic.error, &p->place};
+    const struct node *root = NULL, *found[1] = {NULL};
+    struct where where = {"among added tasks", {NULL, 0}};
+    int rc = yaml_read(&own, &p->scratch, &root);
+    if (!rc)
+        rc = expect_map(p, root, "an addition");
+    if (!rc)
+        rc = expect_keys(p, root, where, names, found, 1);
+    if (!rc && !found[0])
+        rc = diagnose(&p->diagnostic, root->at,
+                      "added tasks stand under `tasks`, as in {tasks: {NAME: {run: "
+                      "CMD}}}");
+    if (!rc)
+        rc = expect_map(p, value_of(found[0]), "`tasks`");
+    if (!rc && !value_of(found[0])->n)
+        rc = diagnose(&p->diagnostic, value_of(found[0])->at, "no tasks are added");
+    if (!rc)
+        *tasks = value_of(found[0]);
+    return rc;
+}
+
+/* Those that were added to the run stand behind those of the file. The nodes are ours
+ * alone. */
+static int add_tasks(struct parser *p, const struct node *tasks)
+{
+    struct node *map = (struct node *)(uintptr_t)tasks;
+    struct source *last = &p->in->source;
+    struct node **end = &map->first;
+    size_t n = p->options->n_additions;
+    int rc = 0;
+    if (!n || p->in->parent || map->kind != NODE_MAP)
+        return 0;
+    struct source *sources = arena_take(&p->scratch, n, sizeof *sources);
+    if (!sources)
+        return out_of_memory(p);
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct addition *addition = &p->options->additions[i];
+        const struct node *more = NULL;
+        struct str text = {addition->text, addition->length};
+        sources[i] =
+            (struct source){.name = addition->name,
+                            .text = str_without_mark(text),
+                            .before = source_position(last, last->text.len).line};
+        last->more = &sources[i];
+        last = &sources[i];
+        p->source = p->in->source;
+        rc = read_addition(p, last, &more);
+        while (*end)
+            end = &(*end)->next;
+        if (!rc) {
+            *end = more->first;
+            map->n += more->n;
+        }
+    }
+    return rc;
+}
+
 static int read_top(struct parser *p, const struct node *root)
 {
     struct str names[TOP_KEYS];
@@ -357,18 +419,20 @@ static int read_top(struct parser *p, const struct node *root)
     if (!found[TASKS])
         return diagnose(&p->diagnostic, root->at,
                         "the workflow has no tasks; write them under `tasks`");
-    return read_keys(p, found);
+    rc = add_tasks(p, found[TASKS]->next);
+    return rc ? rc : read_keys(p, found);
 }
 
 /* ---- The whole ---- */
 
 static int begin_parsing(struct parser *p, struct workflow_file *own, struct str text)
 {
-    *own = (struct workflow_file){.source = {p->options->name, str_without_mark(text)},
-                                  .scope = STR(""),
-                                  .root = p->options->root,
-                                  .cwd_root = STR(""),
-                                  .real = p->options->file};
+    *own = (struct workflow_file){
+        .source = {.name = p->options->name, .text = str_without_mark(text)},
+        .scope = STR(""),
+        .root = p->options->root,
+        .cwd_root = STR(""),
+        .real = p->options->file};
     p->files = arena_take(&p->scratch, 1 + LIMIT_INCLUDED, sizeof *p->files);
     if (!p->files)
         return out_of_memory(p);

@@ -32,6 +32,14 @@ struct included {
 
 void included_release(struct included *included);
 
+/* Tasks that were added to a run: a text as that of a file, with nothing but `tasks`. */
+struct addition {
+    char *name; /* for messages */
+    char *text;
+    size_t length;
+    uint64_t id; /* of the command that stored it; 0: none has */
+};
+
 struct parse_options {
     const char *name; /* of the file, for messages */
     const char *file; /* absolute path or "" */
@@ -46,7 +54,10 @@ struct parse_options {
      * the run began: were_given [n_params]. */
     uint64_t edited_run;
     const bool *were_given;
-    struct included *included; /* NULL: no file can be included */
+    struct included *included;        /* NULL: no file can be included */
+    const struct addition *additions; /* [n_additions] to the file's own tasks, in this
+                                         order */
+    size_t n_additions;
     /* Not NULL: gets what is wrong in the file, as far as one mistake does not follow
      * from another. */
     struct mistakes *mistakes;

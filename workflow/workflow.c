@@ -60,6 +60,7 @@ void cairn_workflow_free(struct cairn_workflow *w)
     }
     free(w->params);
     free(w->were_given);
+    additions_free(w->additions, w->n_additions);
     free(w);
 }
 
@@ -91,7 +92,9 @@ static int parse_source(const struct cairn_workflow *w,
                                     .recorded = recorded,
                                     .included = w->included,
                                     .edited_run = w->edited_run,
-                                    .were_given = w->were_given};
+                                    .were_given = w->were_given,
+                                    .additions = w->additions,
+                                    .n_additions = w->n_additions};
     return definition_parse(buf_view(&w->source), &options, out, error);
 }
 
@@ -287,6 +290,24 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     w->graph.definition = &w->definition;
     forget_commands(w->commands);
     return 0;
+}
+
+void additions_free(struct addition *additions, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(additions[i].name);
+        free(additions[i].text);
+    }
+    free(additions);
+}
+
+void workflow_take_additions(struct cairn_workflow *w, uint64_t run,
+                             struct addition *additions, size_t n)
+{
+    additions_free(w->additions, w->n_additions);
+    w->additions = additions;
+    w->n_additions = n;
+    w->added_run = run;
 }
 
 int workflow_rebuild(struct cairn_workflow *w, struct cairn_error *error)

@@ -25,9 +25,13 @@ struct cairn_workflow {
     char *name, *file, *root; /* parse_options; NULL if built in memory */
     struct cairn_param *params;
     size_t n_params;
-    uint64_t edited_run; /* parse_options */
-    bool *were_given;    /* parse_options */
-    bool digested;       /* the digest of the definition is known (runs/stored.c) */
+    uint64_t edited_run;        /* parse_options */
+    bool *were_given;           /* parse_options */
+    struct addition *additions; /* parse_options; of run `added_run` */
+    size_t n_additions;
+    uint64_t added_run;
+    bool grows;    /* tasks are added to the run that is at work (executor/) */
+    bool digested; /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
     bool going_on; /* the call that runs it goes on behind a list (executor/engine.c) */
 };
@@ -46,6 +50,10 @@ int workflow_parse_source(struct cairn_workflow *workflow,
  * for a workflow without a source. The workflow is unchanged on failure. */
 int workflow_reparse(struct cairn_workflow *workflow, const struct definition *recorded,
                      struct cairn_error *error);
+/* Takes the list of what was added to a run: for the next parsing. */
+void workflow_take_additions(struct cairn_workflow *workflow, uint64_t run,
+                             struct addition *additions, size_t n);
+void additions_free(struct addition *additions, size_t n);
 /* The graph anew, after lists of the definition have changed (graph/lists.h). */
 int workflow_rebuild(struct cairn_workflow *workflow, struct cairn_error *error);
 

@@ -293,10 +293,11 @@ struct node_builder {
 
 static struct position position_of(const struct node_builder *builder, yaml_mark_t mark)
 {
-    if (mark.line >= builder->last.line) /* libyaml sees one more line break */
+    size_t line = builder->diagnostic->source->before + mark.line;
+    if (line >= builder->last.line) /* libyaml sees one more line break */
         return builder->last;
     uint32_t column = yaml_text_column(&builder->text, mark.index, mark.column);
-    return (struct position){(uint32_t)mark.line + 1, column + 1};
+    return (struct position){(uint32_t)line + 1, column + 1};
 }
 
 /* ---- What libyaml itself refuses ---- */

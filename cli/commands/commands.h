@@ -33,6 +33,7 @@ int command_renew(struct settings *settings);
 int command_claim(struct settings *settings);
 int command_complete(struct settings *settings);
 int command_fail(struct settings *settings);
+int command_add(struct settings *settings);
 
 extern const struct command_part external_commands;
 

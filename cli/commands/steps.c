@@ -17,7 +17,12 @@
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What the commands that name a task of a run have in common. */
 
@@ -174,6 +179,84 @@ int command_resolve(struct settings *settings)
         status = missing_task(store, run, task, &error);
     else if (status == 0)
         status = step_report(settings, store, run, results[resolution]);
+    cairn_store_close(store);
+    return status;
+}
+
+/* cairn add: adds tasks to a run. */
+
+static int read_tasks(const char *path, struct buf *text)
+{
+    enum { MOST_BYTES = 17 << 20, PIECE = 65536 }; /* more than a run takes */
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    char piece[PIECE];
+    ssize_t n = fd < 0 ? -1 : 1;
+    while (n > 0 && text->size < MOST_BYTES && !text->failed) {
+        do
+            n = read(fd, piece, sizeof piece);
+        while (n < 0 && errno == EINTR);
+        if (n > 0)
+            buf_add(text, piece, (size_t)n);
+    }
+    int sys = errno;
+    if (fd >= 0 && !is_stdin)
+        close(fd);
+    if (text->failed)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    return n < 0 ? report_failure(
+                       sys == ENOENT ? EXIT_NOT_FOUND : EXIT_SYSTEM,
+                       cairn_code_name(sys == ENOENT ? CAIRN_ENOTFOUND : CAIRN_EIO),
+                       "cannot read %s: %s", is_stdin ? "stdin" : path, strerror(sys))
+                 : 0;
+}
+
+static int report_added(const struct settings *settings,
+                        const struct cairn_added *added)
+{
+    struct doc doc;
+    unsigned long long run = added->run;
+    if (!ui_json() && added->same) {
+        say("nothing to add: they are in run %llu", run);
+        return 0;
+    }
+    if (!ui_json()) {
+        say("%u task%s added to run %llu%s", added->tasks, added->tasks == 1 ? "" : "s",
+            run, added->taken ? ", which goes on with them" : "");
+        if (!added->taken)
+            say("run them with: cairn resume %llu%s", run, store_hint(settings));
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_count(&doc, "run", added->run);
+    doc_count(&doc, "tasks", added->tasks);
+    doc_bool(&doc, "live", added->live);
+    doc_bool(&doc, "taken", added->taken);
+    doc_bool(&doc, "same", added->same);
+    return doc_print(&doc);
+}
+
+int command_add(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    struct cairn_added added;
+    struct buf text = BUF_INIT;
+    const char *path = settings->operands[1];
+    uint64_t run = 0;
+    int status = run_and_store(settings, &store, &run);
+    if (status == 0)
+        status = read_tasks(path, &text);
+    const struct cairn_addition addition = {.text = text.data,
+                                            .length = text.size,
+                                            .name = strcmp(path, "-") ? path : "stdin",
+                                            .by = settings->text[OPT_BY]};
+    if (status == 0)
+        status = cairn_add(store, run, &addition, &added, &error) != 0
+                     ? report_error(&error)
+                     : report_added(settings, &added);
+    buf_release(&text);
     cairn_store_close(store);
     return status;
 }

@@ -314,6 +314,31 @@ CAIRN_API int cairn_fail(struct cairn_store *store, uint64_t run, const char *ta
                          const char *token, const char *message,
                          struct cairn_error *error);
 
+/* Tasks for a run, beside those of its file: a text like that of a workflow file (YAML or
+ * JSON) with nothing but `tasks`. They may need the tasks that the run has. */
+struct cairn_addition {
+    size_t size; /* of this struct, or 0 */
+    const char *text;
+    size_t length;
+    const char *name; /* of the text, for messages; NULL: "addition" */
+    const char *by;   /* who adds them; NULL: user@host */
+};
+struct cairn_added {
+    uint64_t run;
+    uint32_t tasks; /* how many, members of groups counted */
+    bool live;      /* the run has an owner, ... */
+    bool taken;     /* which goes on with them; else they run when the run goes on */
+    bool same;      /* this very text was added before: nothing is done */
+};
+/* Adds all of them to a run (0: as for cairn_run_get), or none: CAIRN_EWORKFLOW with the
+ * place, if they are not right behind the run's file and all that was added before.
+ * The file stays as it is; the run remembers them: cairn_plan and cairn_run take them
+ * with its file, also after an edit of that, for this run alone. CAIRN_ELIMIT,
+ * CAIRN_ENOTFOUND; CAIRN_EUSAGE: the run has no file. `added` may be NULL. */
+CAIRN_API int cairn_add(struct cairn_store *store, uint64_t run,
+                        const struct cairn_addition *addition,
+                        struct cairn_added *added, struct cairn_error *error);
+
 /* ---- A run whose tasks another program carries out ----
  *
  * The checkpoint service on its own, for programs that run tasks themselves. */

@@ -1,0 +1,157 @@
+# Tasks that are added to a run.
+# shellcheck disable=SC2016
+. "$TESTS/cli/tap.sh"
+ran() { sort ran | tr '\n' ' '; }
+cat >w.yaml <<'END'
+name: w
+params: {day: monday}
+tasks:
+  build: {run: 'echo build >>ran; echo "v=7" >>$CAIRN_OUTPUT'}
+  test: {needs: build, run: 'echo test >>ran'}
+finally:
+  last: {run: 'echo last >>ran'}
+END
+
+# ---- To a run that rests ----
+exits 0 cairn run w.yaml
+cat >more.yaml <<'END'
+tasks:
+  more: {needs: build, env: {V: "${{ tasks.build.outputs.v }}"}, run: 'echo "more $V $day" >>ran'}
+  each: {foreach: {n: [1, 2]}, needs: more, run: 'echo "each $n" >>ran'}
+END
+cksum w.yaml >sum
+exits 0 cairn add 1 more.yaml
+says '3 tasks added to run 1' 'members are counted'
+is "$(planned --run 1)" 'more each[n=1] each[n=2] last' 'the plan of the run has them'
+exits 0 cairn explain more --run 1
+says 'it is new in the workflow' 'and explain'
+exits 0 cairn events --run 1
+: >ran
+exits 0 cairn resume 1
+is "$(ran)" 'each 1 each 2 last more 7 monday ' 'a resume runs them, and nothing else'
+is "$(planned --run 1)" '' 'and then they are done'
+run cairn status 1 --tasks
+says 'each[n=2]' 'status has them'
+cksum w.yaml >sum.now
+ok 'the file is as it was' cmp sum sum.now
+: >ran
+exits 0 cairn run w.yaml --fresh
+is "$(ran)" 'build last test ' 'a new run has none of them'
+
+# ---- An edited file keeps them ----
+sed -i 's/echo test/echo test2/' w.yaml
+is "$(planned --run 1)" 'test last' 'after an edit of the file'
+: >ran
+exits 0 cairn resume 1
+is "$(ran)" 'last test2 ' 'only that runs'
+exits 0 cairn rerun more --only --run 1
+is "$(tail -n 1 ran)" 'more 7 monday' 'an added task can be asked to run again'
+ok 'it ran' grep -q 'more 7' ran
+sed -i '/^  test:/d' w.yaml
+exits 0 cairn resume 1
+sed -i 's/^  build:/  built:/' w.yaml
+exits 3 cairn resume 1
+says 'addition 1 to run 1:2:' 'a file that they do not fit is refused, with the place'
+says 'needs `build`, which does not exist' 'and the reason'
+exits 0 cairn run w.yaml --fresh
+sed -i 's/^  built:/  build:/' w.yaml
+
+# ---- All or nothing ----
+exits 0 cairn run w.yaml --fresh
+run_n=$(sed -n 's/^run \([0-9]*\) completed.*/\1/p' err)
+bad() { # TEXT, what is said
+    printf '%s\n' "$1" >bad.yaml
+    exits 3 cairn add "$run_n" bad.yaml
+    says "$2" "said: $2"
+}
+bad 'tasks: {a: {run: x}, b: {needs: nowhere, run: x}}' 'bad.yaml:1:'
+bad 'tasks: {a: {run: x}, build: {run: x}}' 'build'
+bad 'tasks: {a: {needs: b, run: x}, b: {needs: a, run: x}}' 'a'
+bad 'a: {run: x}' 'among added tasks'
+bad 'tasks: {}' 'no tasks are added'
+bad 'tasks: [a]' '`tasks`'
+bad 'name: x' 'among added tasks'
+bad 'tasks: {a: {run: x, colour: red}}' 'bad.yaml:1:21'
+bad '# nothing' 'the file is empty'
+exits 10 cairn add 99 more.yaml
+exits 10 cairn add "$run_n" missing.yaml
+is "$(planned --run "$run_n")" '' 'nothing of it was added'
+echo '{"tasks": {"j": {"needs": "build", "run": "echo json >>ran"}}}' >json
+tap_last='cairn add -'
+ok 'JSON on stdin' sh -c "cairn add $run_n - --by ada <json >out 2>err"
+is "$(planned --run "$run_n")" 'j last' 'it is there'
+echo '{"tasks": {"k": {"needs": "j", "run": "echo k >>ran"}}}' >json
+ok 'one that needs an added one' sh -c "cairn add $run_n - --json <json >out 2>err"
+json_ok 'the answer as JSON'
+is "$(json_get .tasks) $(json_get .live)" '1 false' 'what it says'
+echo '{"tasks": {"k": {"run": "true"}}}' >json
+exits 3 cairn add "$run_n" json
+exits 0 cairn add "$run_n" more.yaml
+exits 0 cairn add "$run_n" more.yaml
+says 'they are in run' 'the same text again adds nothing'
+: >ran
+exits 0 cairn resume "$run_n"
+is "$(ran)" 'each 1 each 2 json k last more 7 monday ' 'all of them run'
+exits 0 cairn events --run "$run_n"
+says 'asked to add: by ada' 'who added is recorded'
+
+# ---- To a run that is live; from a task of it ----
+cat >l.yaml <<'END'
+name: l
+tasks:
+  slow: {run: 'touch started; while [ ! -e go ]; do sleep 0.02; done; echo slow >>ran'}
+  after: {needs: slow, run: 'echo after >>ran'}
+END
+rm -f ran
+cairn run l.yaml >log 2>&1 &
+pid=$!
+ok 'it runs' wait_for 10 test -e started
+live=$(sed -n 's/^run \([0-9]*\) of l.*/\1/p' log)
+echo 'tasks: {new: {run: echo new >>ran}, late: {needs: [new, after], run: echo late >>ran}}' >live.yaml
+exits 0 cairn add "$live" live.yaml
+says "2 tasks added to run $live, which goes on with them" 'the owner has taken them'
+touch go
+wait $pid
+is "$?" 0 'it completes'
+is "$(ran)" 'after late new slow ' 'with all of them, each once'
+ok 'it says why' grep -q "tasks were added: run $live continues" log
+cat >t.yaml <<'END'
+name: t
+tasks:
+  split:
+    run: |
+      for i in 1 2 3; do
+        echo "{\"tasks\": {\"part$i\": {\"needs\": \"split\", \"run\": \"echo part$i >>ran\"}}}" | cairn add "$CAIRN_RUN" -
+      done
+      echo split >>ran
+END
+rm -f ran
+exits 0 cairn run t.yaml
+is "$(ran)" 'part1 part2 part3 split ' 'a task adds to its own run'
+
+# ---- Killed anywhere: what was added is there ----
+for ms in 5 15 25 40 60; do
+    rm -f ran
+    cairn run t.yaml --fresh -j 1 >killed 2>&1 &
+    pid=$!
+    sleep "0.0$(printf %02d $ms)"
+    kill -9 $pid 2>/dev/null
+    wait $pid
+    n=$(sed -n 's/^run \([0-9]*\) of t.*/\1/p' killed)
+    if [ -n "$n" ]; then
+        run cairn resume "$n"
+        is "$status $(sort -u ran | tr '\n' ' ')" '0 part1 part2 part3 split ' "killed after $ms ms: all of it in the end"
+    fi
+done
+rm -f ran
+printf 'name: s\nsecrets: [TOKEN]\ntasks: {a: {run: "true", secrets: [TOKEN]}}\n' >s.yaml
+TOKEN=abcdefgh exits 0 cairn run s.yaml
+n=$(sed -n 's/^run \([0-9]*\) completed.*/\1/p' err)
+echo 'tasks: {b: {run: echo abcdefgh}}' >secret.yaml
+TOKEN=abcdefgh run cairn add "$n" secret.yaml
+ok 'a value of a secret is refused' test "$status" -ne 0
+ok 'and not stored' sh -c '! grep -q abcdefgh .cairn/cairn.db .cairn/cairn.db-wal 2>/dev/null'
+rm w.yaml
+exits 2 cairn add 1 more.yaml
+says 'is gone' 'without the file nothing can be added'
+done_testing
