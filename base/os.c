@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -500,4 +502,21 @@ uint64_t os_free_descriptors(void)
     if (directory)
         closedir(directory);
     return limit.rlim_cur > open_now ? limit.rlim_cur - open_now : 0;
+}
+
+int os_free_port(uint16_t *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno;
+    int sys = bind(fd, (struct sockaddr *)&at, size) ||
+                      getsockname(fd, (struct sockaddr *)&at, &size)
+                  ? errno
+                  : 0;
+    close(fd);
+    *port = sys ? 0 : ntohs(at.sin_port);
+    return sys;
 }

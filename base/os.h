@@ -75,4 +75,7 @@ uint64_t os_pid_namespace(void);
 /* Of all processes of the machine: each can be seen from it. */
 bool os_is_first_pid_namespace(uint64_t pid_namespace);
 
+/* A TCP port of 127.0.0.1 that nothing uses now: an errno, or 0. */
+int os_free_port(uint16_t *port);
+
 #endif

@@ -117,6 +117,44 @@ bool task_def_uses_services(const struct definition *d, const struct task_def *d
     return uses;
 }
 
+void service_port_name(const struct task_def *service, struct buf *out)
+{
+    buf_text(out, "CAIRN_PORT_");
+    for (size_t i = 0; i < service->id.len; i++) {
+        char c = service->id.ptr[i];
+        bool upper = c >= 'a' && c <= 'z';
+        bool other = c == '-' || c == '.' || c == '/';
+        buf_byte(out, (uint8_t)(upper ? c - 'a' + 'A' : other ? '_' : c));
+    }
+}
+
+int task_def_port_clash(const struct definition *d, const struct task_def *def,
+                        uint32_t *need)
+{
+    struct buf names = BUF_INIT, name = BUF_INIT;
+    uint32_t i = 0;
+    for (; i < def->n_needs; i++) {
+        const struct task_def *service = &d->defs[def->needs[i].target];
+        bool one =
+            !service->n_foreach || (def->needs[i].n_bindings && !def->needs[i].open);
+        if (!service->port)
+            continue;
+        buf_clear(&name);
+        buf_byte(&name, '\n');
+        service_port_name(service, &name);
+        buf_byte(&name, '\n');
+        if (!one || name.failed ||
+            (names.size && memmem(names.data, names.size, name.data, name.size)))
+            break;
+        buf_str(&names, buf_view(&name));
+    }
+    bool failed = names.failed || name.failed;
+    buf_release(&names);
+    buf_release(&name);
+    *need = i;
+    return failed ? CAIRN_ENOMEM : 0;
+}
+
 uint32_t definition_services(const struct definition *d)
 {
     uint32_t n = 0;

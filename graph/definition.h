@@ -151,6 +151,7 @@ struct task_def {
     struct str ready; /* text for `side_shell`: it is a service, and this command
                                asks whether it is ready; "": it is none */
     int64_t ready_within_ms, ready_every_ms; /* of a service */
+    bool port; /* of a service: each start gets a free port (service_port_name) */
     struct str *side_shell; /* [n_side_shell] for check, undo and ready */
     uint32_t n_side_shell;
     struct str *secrets; /* [n_secrets] sorted names */
@@ -292,6 +293,12 @@ static inline bool task_def_is_service(const struct task_def *def)
 /* It runs only while services are ready. */
 bool task_def_uses_services(const struct definition *definition,
                             const struct task_def *def);
+/* CAIRN_PORT_DB of `db`: how tasks that need it are given its port. */
+void service_port_name(const struct task_def *service, struct buf *out);
+/* The first need of a task whose port would have a name that another one has, or that
+ * is of several members of a group, which have one name; or n_needs. CAIRN_ENOMEM. */
+int task_def_port_clash(const struct definition *definition, const struct task_def *def,
+                        uint32_t *need);
 /* How many there are, each member of a group counted. */
 uint32_t definition_services(const struct definition *definition);
 /* There is something to be looked at when an attempt has ended well. */

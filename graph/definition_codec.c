@@ -757,7 +757,7 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
     fail_unless(d, (def->n_side_shell > 0) ==
                        (def->check.len + def->undo.len + def->ready.len > 0));
-    fail_unless(d, !task_def_is_service(def) || check_service(def));
+    fail_unless(d, task_def_is_service(def) ? check_service(def) : !def->port);
     fail_unless(d, def->own_params || def->n_params == 0);
     fail_unless(d, d->version >= 4 || (!def->needs_all && !def->apart));
     fail_unless(d, d->version >= 6 || !def->may_fail);

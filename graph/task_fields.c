@@ -81,6 +81,7 @@ enum {
     ROUND_DELAY,
     POOLS,
     SLOTS,
+    PORT,
     END
 };
 
@@ -153,6 +154,7 @@ const struct task_field task_fields[] = {
     [UNTIL] = {TEXT(repeat.until), EVERY(6), .name = "until"},
     [ROUNDS] = {NUMBER(repeat.max), EVERY(6), .most = LIMIT_RETRIES},
     [ROUND_DELAY] = {TIME(repeat.delay_ms), EVERY(6)},
+    [PORT] = {.shape = FIELD_BOOL, .at = AT(port, bool), EVERY(6)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, AT(once, bool)},

@@ -247,6 +247,16 @@ static int read_ready(struct parser *p, struct task_def *def, const struct node 
     return rc ? rc : read_shell_text(p, found[RUN]->next, "run", &def->ready);
 }
 
+static int read_port(struct parser *p, struct task_def *def, const struct node *node)
+{
+    if (node->kind == NODE_TEXT && node->text.len && node->text.ptr[0] >= '0' &&
+        node->text.ptr[0] <= '9')
+        return diagnose(&p->diagnostic, node->at,
+                        "`port: true` asks for a free port; a fixed one is written in "
+                        "the command");
+    return expect_bool(p, node, "`port`", &def->port);
+}
+
 static int read_restart(struct parser *p, struct task_def *def, const struct node *node)
 {
     return read_retries(p, node, "`restart`", &def->retry);
@@ -636,6 +646,7 @@ enum {
     SERVICE,
     READY,
     RESTART,
+    PORT,
     INPUTS,
     OUTPUTS,
     DEPFILE,
@@ -686,6 +697,7 @@ static const struct {
     [SERVICE] = {NAME("service"), RUN_BY_US, read_service},
     [READY] = {NAME("ready"), RUN_BY_US, read_ready},
     [RESTART] = {NAME("restart"), RUN_BY_US, read_restart},
+    [PORT] = {NAME("port"), RUN_BY_US, read_port},
     [INPUTS] = {NAME("inputs"), RUN_BY_US, read_inputs},
     [OUTPUTS] = {NAME("outputs"), ALL, read_outputs},
     [DEPFILE] = {NAME("depfile"), RUN_BY_US, read_depfile},
@@ -773,14 +785,14 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
                  : 0;
     if (rc)
         return rc;
-    for (size_t i = READY; i <= RESTART && !service; i++)
+    static const char *const instead[] = {", or write `check`", ", or write `retries`",
+                                          ""};
+    for (size_t i = READY; i <= PORT && !service; i++)
         if (found[i])
             return diagnose(&p->diagnostic, found[i]->at,
                             "`%s` is only for a service: add `service: true` to task "
                             "`%.*s`%s",
-                            keys[i].name.ptr, SHOWN(def->id),
-                            i == RESTART ? ", or write `retries`"
-                                         : ", or write `check`");
+                            keys[i].name.ptr, SHOWN(def->id), instead[i - READY]);
     if (!service)
         return 0;
     if (!found[READY])

@@ -830,6 +830,27 @@ static int check_service_need(struct parser *p, const struct task_def *def,
     return 0;
 }
 
+static int check_ports(struct parser *p, const struct task_def *def)
+{
+    uint32_t at = 0;
+    if (task_def_port_clash(p->out, def, &at))
+        return out_of_memory(p);
+    if (at == def->n_needs)
+        return 0;
+    const struct task_def *service = &p->out->defs[def->needs[at].target];
+    struct buf name = BUF_INIT;
+    service_port_name(service, &name);
+    int rc = name.failed ? out_of_memory(p)
+                         : diagnose(&p->diagnostic, def->needs[at].at,
+                                    "task `%.*s` would be given several ports as "
+                                    "$%.*s: let it need one member of `%.*s`, or give "
+                                    "the services other names",
+                                    SHOWN(def->id), (int)name.size, name.data,
+                                    SHOWN(service->id));
+    buf_release(&name);
+    return rc;
+}
+
 static int check_services(struct parser *p)
 {
     struct definition *d = p->out;
@@ -848,6 +869,10 @@ static int check_services(struct parser *p)
             parse_enter_task(p, i);
             rc = parse_go_on(p, check_service_need(p, &d->defs[i], need));
         }
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
+        parse_enter_task(p, i);
+        rc = parse_go_on(p, check_ports(p, &d->defs[i]));
+    }
     for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
         parse_enter_task(p, i);
         if (task_def_is_service(&d->defs[i]) && task_def_made_key(&d->defs[i]))

@@ -423,6 +423,15 @@ static int copy_needs(struct definition *d, struct task_def *def,
                              (int)def->id.len, def->id.ptr, id);
     }
     def->n_needs = n;
+    uint32_t clash = n;
+    if (task_def_port_clash(d, def, &clash))
+        return error_nomem(error);
+    if (clash < n)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%.*s` needs two services whose ports would have one "
+                         "name; the second one is `%s`",
+                         (int)def->id.len, def->id.ptr,
+                         d->defs[def->needs[clash].target].id.ptr);
     return 0;
 }
 
@@ -447,6 +456,7 @@ static void copy_command(struct definition *d, struct task_def *def,
         def->parallel = task->parallel;
         def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
     }
+    def->port = task->port;
     if (task->ready) {
         enum { WITHIN_MS = 30000, EVERY_MS = 200 };
         def->ready = arena_str(&d->arena, str_of(task->ready));
@@ -469,6 +479,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
     if (!task->ready)
         key = task->ready_within_ms  ? "ready_within_ms"
               : task->ready_every_ms ? "ready_every_ms"
+              : task->port           ? "port"
                                      : NULL;
     else
         key = task->outputs && task->outputs[0] ? "outputs"

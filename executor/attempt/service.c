@@ -74,6 +74,14 @@ static void ask_if_ready(struct engine *e, struct job *job)
     buf_release(&why);
 }
 
+int service_pick_port(struct engine *e, uint32_t task, struct buf *why)
+{
+    int sys = graph_def(e->request.graph, task)->port ? jobs_pick_port(e, task) : 0;
+    if (sys)
+        buf_format(why, "there is no free port for it: %s", strerrordesc_np(sys));
+    return sys ? CAIRN_EIO : 0;
+}
+
 void service_started(struct engine *e, struct job *job)
 {
     ask_if_ready(e, job);
@@ -222,11 +230,18 @@ int service_ended(struct engine *e, struct job *job, const struct process_end *e
         buf_clear(&ending->text);
     job_capture(e, job, ending);
     stop_probe(e, job);
+    if (!is_up(e, job)) /* somebody else may have taken it */
+        jobs_forget_port(e, service);
     jobs_free(e, job);
     settle_ending(e, ending);
+    service_settled(e, service);
+    return 0;
+}
+
+void service_settled(struct engine *e, uint32_t service)
+{
     if (e->progress.sched.state[service] == ENDED)
         end_users(e, service);
-    return 0;
 }
 
 /* What needs it runs, or may still start. */

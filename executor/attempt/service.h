@@ -6,6 +6,8 @@
 
 #include "executor/state/engine.h"
 
+/* Before it is launched; nothing for other tasks. The reason of a failure is in `why`. */
+int service_pick_port(struct engine *e, uint32_t task, struct buf *why);
 /* Its process is there. */
 void service_started(struct engine *e, struct job *job);
 /* Asks whether it is ready; the timer is of its slot. */
@@ -16,6 +18,8 @@ int ready_ended(struct engine *e, struct job *job, const struct process_end *end
 /* Its process has ended; `ending` is its draft. */
 int service_ended(struct engine *e, struct job *job, const struct process_end *end,
                   struct ending *ending);
+/* An attempt of it was settled: if it was the last one, what runs with it is ended. */
+void service_settled(struct engine *e, uint32_t service);
 /* Ends those that nothing needs any more. Each turn. */
 void services_tend(struct engine *e);
 /* Ends all: nothing that needs one can run now. */

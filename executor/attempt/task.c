@@ -69,6 +69,8 @@ int task_not_started(struct engine *e, const struct intent *intent,
     if (read)
         ending_keep_inputs(e, read, ending);
     settle_ending(e, ending);
+    if (task_def_is_service(graph_def(e->request.graph, intent->task)))
+        service_settled(e, intent->task);
     return 0;
 }
 

@@ -313,6 +313,8 @@ static int add_told(struct strings *s)
     for (size_t i = 0; i < sizeof variables / sizeof variables[0] && !rc; i++)
         if (variables[i].value)
             rc = add_variable(s, variables[i].name, str_of(variables[i].value));
+    for (uint32_t i = 0; i < told->n_ports && !rc; i++)
+        rc = add_variable(s, told->ports[i].key, told->ports[i].value);
     return rc;
 }
 

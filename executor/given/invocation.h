@@ -41,10 +41,12 @@ struct environment *environment_of(struct environments *environments,
 struct told {
     const char *task;
     uint64_t run;
-    uint32_t attempt, round; /* round 0: the task has no `repeat` */
-    const char *token;       /* CAIRN_TOKEN */
-    const char *output;      /* CAIRN_OUTPUT */
-    const char *run_status;  /* CAIRN_RUN_STATUS */
+    uint32_t attempt, round;       /* round 0: the task has no `repeat` */
+    const char *token;             /* CAIRN_TOKEN */
+    const char *output;            /* CAIRN_OUTPUT */
+    const char *run_status;        /* CAIRN_RUN_STATUS */
+    const struct key_value *ports; /* [n_ports] CAIRN_PORT..., of services */
+    uint32_t n_ports;
 };
 
 struct invocation_of { /* all borrowed */

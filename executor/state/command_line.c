@@ -123,6 +123,46 @@ static void name_token(struct engine *e, struct job *job)
              job->intent.task, job->intent.attempt);
 }
 
+static void add_port(struct engine *e, struct job *job, struct str name,
+                     uint32_t service, struct key_value *out)
+{
+    char text[8];
+    snprintf(text, sizeof text, "%u", e->jobs.port[service]);
+    *out = (struct key_value){arena_str(&job->arena, name),
+                              arena_str(&job->arena, str_of(text))};
+}
+
+/* Of a service, and of those that a task needs. What is undone needs none. */
+static int tell_ports(struct engine *e, struct job *job, struct told *told,
+                      struct buf *why)
+{
+    const struct graph *g = e->request.graph;
+    uint32_t task = job->intent.task, n = 0;
+    uint32_t first = g->need_start[task], end = g->need_start[task + 1];
+    struct buf name = BUF_INIT;
+    if (!e->jobs.port || job->role == ROLE_UNDO)
+        return 0;
+    struct key_value *ports =
+        arena_take(&job->arena, (size_t)(end - first) + 2, sizeof *ports);
+    if (ports && graph_def(g, task)->port)
+        add_port(e, job, STR("CAIRN_PORT"), task, &ports[n++]);
+    for (uint32_t i = first; ports && i <= end; i++) {
+        uint32_t service = i < end ? g->needs[i] : task; /* by its name, too */
+        if (graph_is_barrier(g, service) || !e->jobs.port[service])
+            continue;
+        buf_clear(&name);
+        service_port_name(graph_def(g, service), &name);
+        add_port(e, job, buf_view(&name), service, &ports[n++]);
+    }
+    told->ports = ports;
+    told->n_ports = n;
+    bool failed = name.failed || job->arena.failed;
+    buf_release(&name);
+    if (failed)
+        buf_text(why, "out of memory");
+    return failed ? CAIRN_ENOMEM : 0;
+}
+
 /* `output`: room for the path of the file with its values. */
 static struct invocation_of prepare(struct engine *e, struct job *job, char *output,
                                     size_t size)
@@ -164,7 +204,9 @@ int command_line_make(struct engine *e, struct job *job, struct buf *why)
     struct scope scope = lookup_scope(&asker);
     struct invocation_of of = prepare(e, job, output, sizeof output);
     of.scope = &scope;
-    int rc = invocation_make(&job->given, &of, why);
+    int rc = tell_ports(e, job, &of.told, why);
+    if (!rc)
+        rc = invocation_make(&job->given, &of, why);
     if (!rc)
         fill_request(job);
     return rc;
@@ -175,7 +217,9 @@ int command_line_make_action(struct engine *e, struct job *job,
 {
     char output[LIVE_PATH];
     struct invocation_of of = prepare(e, job, output, sizeof output);
-    int rc = invocation_make_action(&job->given, &of, action, why);
+    int rc = tell_ports(e, job, &of.told, why);
+    if (!rc)
+        rc = invocation_make_action(&job->given, &of, action, why);
     if (!rc)
         fill_request(job);
     return rc;

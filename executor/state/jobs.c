@@ -62,6 +62,42 @@ static uint32_t count_beside(const struct engine *e)
     return 2 * definition_services(e->request.graph->definition);
 }
 
+int jobs_pick_port(struct engine *e, uint32_t service)
+{
+    enum { TRIES = 100 };
+    uint16_t *port = e->jobs.port, picked = 0;
+    bool taken = true;
+    int sys = 0;
+    if (port[service])
+        return 0;
+    /* One that was picked for another service may not be in use yet. */
+    for (int i = 0; taken && i < TRIES && !sys; i++) {
+        sys = os_free_port(&picked);
+        taken = false;
+        for (uint32_t task = 0; task < e->request.graph->n_tasks && !taken; task++)
+            taken = port[task] == picked;
+    }
+    port[service] = picked;
+    return sys;
+}
+
+void jobs_forget_port(struct engine *e, uint32_t service)
+{
+    if (e->jobs.port)
+        e->jobs.port[service] = 0;
+}
+
+static int open_ports(struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->request.graph->definition;
+    bool any = false;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        any |= d->defs[i].port;
+    if (any)
+        e->jobs.port = calloc(e->request.graph->n_tasks, sizeof *e->jobs.port);
+    return any && !e->jobs.port ? error_nomem(error) : 0;
+}
+
 int jobs_open(struct engine *e, struct cairn_error *error)
 {
     struct jobs *jobs = &e->jobs;
@@ -88,7 +124,7 @@ int jobs_open(struct engine *e, struct cairn_error *error)
         job->capture.fd[0] = job->capture.fd[1] = -1;
         jobs->free[jobs->n_free++] = i;
     }
-    return 0;
+    return open_ports(e, error);
 }
 
 int jobs_open_runner(struct engine *e, struct cairn_error *error)
@@ -151,6 +187,7 @@ void jobs_close(struct engine *e)
         close_job(e, &e->jobs.at[i]);
     free(e->jobs.at);
     free(e->jobs.free);
+    free(e->jobs.port);
     if (e->jobs.slots.slots)
         slots_close(&e->jobs.slots, !e->run.lost);
 }

@@ -115,6 +115,10 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     uint32_t rounds;   /* at most; given with `until`, and only then */
     int64_t round_delay_ms; /* before each further one */
     uint32_t slots; /* of the run's `jobs`, which it takes while it runs; 0: one */
+    bool
+        port; /* of a service: a free TCP port of 127.0.0.1 is picked for its start, and
+                  given to it as CAIRN_PORT, and to it and the processes that need it as
+                  CAIRN_PORT_ID, with its id in capitals, and _ for - . and / */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

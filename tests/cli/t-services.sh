@@ -263,6 +263,42 @@ is "$(ran)" '' 'which starts no service'
 exits 0 cairn status --tasks
 matches 'skipped +db|excluded +db' 'it was not needed'
 
+# ---- Ports ----
+cat >ports.yaml <<'END'
+name: ports
+tasks:
+  my-db:
+    foreach: {v: [a, b]}
+    service: true
+    port: true
+    restart: 1
+    run: |
+      echo "start $v $CAIRN_PORT" >>ports
+      test "$CAIRN_PORT" = "$CAIRN_PORT_MY_DB"
+      test -e "early$v" || { touch "early$v"; exit 1; }
+      echo "$CAIRN_PORT" >"up$v"
+      while test ! -e "kill$v" -o -e "killed$v"; do sleep 0.02; done
+      touch "killed$v"
+    ready: {run: 'test "$(cat "up$v")" = "$CAIRN_PORT"', every: 20ms}
+  uses:
+    foreach: {v: [a, b]}
+    needs: ["my-db[v=${{ v }}]"]
+    run: test "$(cat "up$v")" = "$CAIRN_PORT_MY_DB"; echo "uses $v $CAIRN_PORT_MY_DB" >>ports
+    check: test "$(cat "up$v")" = "$CAIRN_PORT_MY_DB"
+  none: {needs: uses, run: 'test -z "${CAIRN_PORT_MY_DB-}${CAIRN_PORT-}"'}
+END
+exits 0 env CAIRN_PORT=1 CAIRN_PORT_MY_DB=2 cairn run ports.yaml -j 4
+is "$(awk '$1 == "uses"' ports | wc -l)" 2 'each has the port of its service'
+is "$(awk '{ print $3 }' ports | grep -cvx '[1-9][0-9]*')" 0 'ports are numbers'
+is "$(awk '$1 == "uses" { print $3 }' ports | sort -u | wc -l)" 2 'two services have two ports'
+is "$(awk '$1 == "start" && $2 == "a"' ports | wc -l)" 2 'one that ended before it was ready was started again'
+ok 'and got another port' test "$(awk '$1 == "start" && $2 == "a" { print $3 }' ports | sort -u | wc -l)" = 2
+sed 's/restart: 1/restart: 2/; s/; echo "uses/; touch "kill$v"; while test ! -e "killed$v"; do sleep 0.02; done; sleep 0.1; echo "uses/' ports.yaml >kept.yaml
+rm -f ports up? early?
+touch earlya earlyb
+exits 0 cairn run kept.yaml --fresh 'uses[v=a]'
+is "$(awk '{ print $3 }' ports | sort -u | wc -l)" 1 'one that had been ready keeps its port'
+
 # ---- Adopted runs: what needs a service ends with cairn, and so does that ----
 rm -f up busy free
 sed 's/^name: long/name: adopts\non_crash: adopt/' long.yaml >adopts.yaml
@@ -291,6 +327,8 @@ refused 'service: true, run: x, ready: y, retries: 3' 'write `restart`'
 refused 'service: true, run: x, ready: y, outputs: z' 'never done'
 refused 'service: true, run: x, ready: y, timeout: 5m' 'has no time limit'
 refused 'service: true, run: x, ready: {within: 5s}' '`ready` needs `run`'
+refused 'service: true, run: x, ready: y, port: 8080' '`port: true` asks for a free port'
+refused 'run: x, port: true' '`port` is only for a service'
 refused 'needs: db, external: x' 'cannot need the service'
 refused 'needs: db, run: x, when: always' 'cannot need the service'
 refused 'needs: db, run: x, env: {P: "${{ tasks.db.outputs.port }}"}' 'only for the order'

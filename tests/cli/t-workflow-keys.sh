@@ -689,6 +689,13 @@ default task.ready.every go \
 key task.restart go \
     'exit 0 b' 'tasks: {a: {service: true, restart: 1, ready: test -e up, run: "test -e n || { touch n; exit 1; }; touch up; sleep 30"}, b: {run: echo b >>log, needs: a}}' \
     'exit 1' 'tasks: {a: {service: true, restart: 0, ready: test -e up, run: "test -e n || { touch n; exit 1; }; touch up; sleep 30"}, b: {run: echo b >>log, needs: a}}'
+ported='go >seen; sed -n "s/^p[1-9][0-9]*$/a port/p; s/^exit 1/none/p" seen'
+key task.port "$ported" \
+    'a port' 'tasks: {a: {service: true, port: true, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}' \
+    'none' 'tasks: {a: {service: true, port: false, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}'
+default task.port "$ported" \
+    'none' 'tasks: {a: {service: true, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}' \
+    'a port' 'tasks: {a: {service: true, port: true, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}'
 slowly() { # FIELDS
     printf 'tasks: {a: {service: true, ready: test -e up, run: "trap '"'sleep 0.3; echo in time >>log; exit'"' TERM; touch up; sleep 30 & wait", %s}, b: {run: echo b >>log, needs: a}}' "$1"
 }
