@@ -939,9 +939,9 @@ int engine_open(struct engine *e, struct cairn_error *error)
     if (rc)
         return rc;
     progress_set_run(e, e->run.row.run);
-    rc = open_rest(e, error);
+    rc = spared_open(e, error);
     if (!rc)
-        rc = spared_open(e, error);
+        rc = open_rest(e, error);
     if (!rc)
         start_deadline(e);
     return rc;

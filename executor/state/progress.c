@@ -404,6 +404,20 @@ static void note_list(struct engine *e, uint32_t task, uint8_t outcome)
         p->list_made = true;
 }
 
+/* An attempt that was taken over was started by another process, which knew its key: it
+ * is found again. If what it read has changed since, nobody will take it for the same. */
+static void note_what_it_did(struct engine *e, const struct ending *ending)
+{
+    uint32_t task = ending->change.task;
+    if (!e->spared || ending->change.outcome != CAIRN_COMPLETED)
+        return;
+    int rc = reuse_saw(e->spared, task, buf_view(&ending->result), NULL);
+    if (!rc && digest_is_none(&e->keys[task]) && reuse_has_key(e->spared, task))
+        rc = reuse_key(e->spared, task, ending->row.number, &e->keys[task], NULL);
+    if (rc == CAIRN_ENOMEM)
+        engine_break(e);
+}
+
 static void settle_for_good(struct engine *e, struct ending *ending)
 {
     struct skipping skipping = {e, &ending->skipped};
@@ -413,9 +427,7 @@ static void settle_for_good(struct engine *e, struct ending *ending)
         ending->change.attempts = ending->row.number;
     ending->settled = true;
     apply_change(e, ending);
-    if (e->spared && ending->change.outcome == CAIRN_COMPLETED &&
-        reuse_saw(e->spared, ending->change.task, buf_view(&ending->result), NULL))
-        engine_break(e);
+    note_what_it_did(e, ending);
     sched_end(&e->progress.sched, ending->change.task, ending->change.outcome,
               note_skip, &skipping);
     if (ending->skipped.n)

@@ -5,9 +5,9 @@
 # from nothing, and what ran must be what the plan said. Tasks read the outputs of what
 # they need without declaring them as inputs, up to the nearest cut-off.
 set -u
-lives=10 steps=8
+lives=8 steps=8 stride=131
 if [ "$LEVEL" = full ]; then
-    lives=400 steps=25
+    lives=400 steps=25 stride=5
 fi
 
 # The workflow of a life, and what it means as a shell script.
@@ -124,10 +124,12 @@ live() {
         5) for file in old/"$value"/o.*; do [ ! -e "$file" ] || cp "$file" .; done ;;
         6) : >kill.$at ;;
         7) set -- run w.yaml --no-reuse ;;
-        8) [ $step -eq 0 ] || set -- resume ;;
+        8) echo "$value" >in.$at ;;
         9) [ $step -eq 0 ] || cairn gc --keep-runs 1 >/dev/null 2>&1 || fail 'gc' ;;
         esac
         awk -v seed="$seed" -f gen.awk >/dev/null
+        random 3
+        [ $step -eq 0 ] || [ $op -eq 7 ] || [ $echo_random -gt 0 ] || set -- resume
         rm -f ran.log
         case $1 in
         run) cairn plan --all "$2" ${3+"$3"} >plan 2>said ;;
@@ -166,6 +168,53 @@ if [ $reused -eq 0 ] || [ $spared -eq 0 ] || [ $kills -eq 0 ]; then
     echo "# reused $reused, spared $spared, kills $kills: this tried nothing"
     bad=$((bad + 1))
 fi
+rm -rf .cairn in.* o.* old ref
+
+# A run that reuses some of its tasks, killed before its system calls; the next one ends it,
+# and the one after that finds all of it done.
+mkdir base
+cat >base/w.yaml <<'END'
+name: w
+jobs: 2
+tasks:
+  a: {run: 'cat in.1 >a.out', inputs: [in.1], outputs: [a.out], reuse: true, cutoff: true}
+  b: {needs: a, run: 'cat a.out in.2 >b.out; echo v=1 >>"$CAIRN_OUTPUT"', inputs: [in.2], outputs: [b.out], reuse: true}
+  c: {needs: b, run: 'cat b.out >c.out', outputs: [c.out], reuse: true}
+  d: {needs: a, run: 'cat a.out >d.out', outputs: [d.out], reuse: true}
+  e: {needs: [c, d], run: 'cat c.out d.out >e.out', outputs: [e.out]}
+END
+broken=0 tries=0
+break_at() { # NTH OPTION...
+    rm -rf try
+    cp -a base try
+    cd try || exit 1
+    "$BUILD/tests/prove/nth" "$@" cairn run w.yaml >said 2>&1
+    cairn run w.yaml >second 2>&1 && cairn run w.yaml >last 2>&1 && cairn checkpoint verify >verified 2>&1
+    status=$?
+    cat in.1 in.2 >want
+    if [ $status -ne 0 ] || ! cmp -s in.1 a.out || ! cmp -s want b.out || ! cmp -s want c.out ||
+        ! cat want in.1 | cmp -s - e.out || [ "$(grep -c 'reused from run' last)" -ne 4 ]; then
+        broken=$((broken + 1))
+        echo "# $*: exit status $status"
+        [ $broken -gt 3 ] || sed 's/^/# /' said second last
+    fi
+    tries=$((tries + 1))
+    cd ..
+}
+if "$BUILD/tests/prove/nth" --count true 2>/dev/null; then
+    (cd base && echo 1 >in.1 && echo 2 >in.2 && cairn run w.yaml && echo 3 >in.2) >said 2>&1
+    cp -a base try
+    calls=$(cd try && "$BUILD/tests/prove/nth" --count cairn run w.yaml 2>&1 | sed -n 's/^nth: \([0-9]*\) calls.*/\1/p')
+    n=$((SEED % stride + 1))
+    while [ $n -le "$calls" ]; do
+        break_at --kill $n
+        n=$((n + stride))
+    done
+    printf 'figure|G1 G8 G14|a run that reuses killed before a system call: the next one ends right, and all of it is reused then|%s kills in %s calls|0|0|0|%s\n' \
+        $tries "$calls" $broken
+else
+    echo 'skip|a run that reuses, killed at its system calls|processes cannot be traced here'
+fi
 printf 'figure|G8 G9 G14|random workflows that reuse and cut off, edited back and forth: outputs as from nothing, and as the plan says|%s runs, %s tasks reused, %s cut off, %s killed|0|0|0|%s\n' \
     $runs $reused $spared $kills $bad
-[ $bad -eq 0 ]
+[ $bad -eq 0 ] && [ $broken -eq 0 ]
