@@ -368,6 +368,10 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("working_dir"), NAME("cwd")},
                  {NAME("workdir"), NAME("cwd")},
                  {NAME("matrix"), NAME("foreach")},
+                 {NAME("enum"), NAME("choices")},
+                 {NAME("options"), NAME("choices")},
+                 {NAME("allowed"), NAME("choices")},
+                 {NAME("values"), NAME("choices")},
                  {NAME("header"), NAME("columns")},
                  {NAME("fieldnames"), NAME("columns")},
                  {NAME("index_col"), NAME("key")},
@@ -629,6 +633,13 @@ static int unknown_key(const struct parser *p, const struct node *key,
     if (way)
         return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s; %s",
                         SHOWN(key->text), place, way);
+    bool is_param = strcmp(where.text, "param") == 0;
+    if (is_param && (str_equal(key->text, STR("required")) ||
+                     str_equal(key->text, STR("optional"))))
+        return diagnose(&p->diagnostic, key->at,
+                        "unknown key `%.*s`%s; a param without `default` is required, "
+                        "any other one is not",
+                        SHOWN(key->text), place);
     if (is_at(where, "in `defaults`") && str_equal(key->text, STR("env")))
         return diagnose(
             &p->diagnostic, key->at,

@@ -131,6 +131,15 @@ static char *working_directory(void)
     return getcwd(NULL, 0); /* GNU: allocates */
 }
 
+static bool has_workflow(const char *directory)
+{
+    struct buf path = BUF_INIT;
+    buf_format(&path, "%s/cairn.yaml", directory);
+    bool has = !path.failed && access(path.data, F_OK) == 0;
+    buf_release(&path);
+    return has;
+}
+
 static int read_source(struct cairn_workflow *w, const char *path,
                        struct cairn_error *error)
 {
@@ -153,6 +162,11 @@ static int read_source(struct cairn_workflow *w, const char *path,
                          "there is no workflow file %.400s; give the path of one, or "
                          "have one written: `cairn init %s`",
                          path, shell_word_in(word, sizeof word, str_of(path)));
+    if (rc == CAIRN_EUSAGE && has_workflow(path))
+        return error_set(error, CAIRN_EUSAGE,
+                         "%.400s is a directory: give the workflow file in it, "
+                         "%.400s/cairn.yaml",
+                         path, path);
     if (rc == CAIRN_EUSAGE)
         return error_set(error, CAIRN_EUSAGE, "%.800s: %s", inner.text, why);
     if (rc && error)

@@ -211,6 +211,25 @@ printf 'name: w\nparams: {a: yes, b: 010, d: ~}\ntasks: {x: {run: "true"}}\n' >t
 exits 3 cairn validate three.yaml
 says '3 mistakes' 'and all that are written wrong'
 
+written_param() { # KEY VALUE of a param
+    printf 'name: w\nparams: {a: {%s}}\ntasks: {x: {run: "true"}}\n' "$1" >three.yaml
+    exits 3 cairn validate three.yaml
+}
+for key in enum options allowed values; do
+    written_param "default: x, $key: [x, y]"
+    says 'did you mean `choices`?' "$key of a param"
+done
+for key in 'required: true' 'optional: false'; do
+    written_param "$key"
+    says 'a param without `default` is required, any other one is not' "$key"
+done
+mkdir -p below/wf
+exits 2 cairn run below/wf
+says 'below/wf is a directory: a workflow must be a regular file' 'a directory'
+cp three.yaml below/wf/cairn.yaml
+exits 2 cairn run below/wf
+says 'below/wf is a directory: give the workflow file in it, below/wf/cairn.yaml' 'with the file in it'
+
 # ---- Keys of other tools ----
 written() { # TEXT... of the lines under `tasks`, or whole files: the answer
     printf '%s\n' "$@" >written.yaml
