@@ -49,6 +49,26 @@ static bool is_task(const void *context, uint32_t dependent)
     return dependent == *(const uint32_t *)context;
 }
 
+/* Does what the task needs give it something, by its values or its files? A service does
+ * not, nor does what is needed only for the order and makes none of its inputs; which
+ * these are is not asked: a task that has some is taken to read them. */
+static bool gives_something(const struct graph *g, uint32_t task, uint32_t need)
+{
+    const struct task_def *def = graph_def(g, need);
+    bool reads = task_def_has_inputs(graph_def(g, task)) && !task_def_is_service(def),
+         gives = false;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !gives; e++) {
+        uint32_t node = g->needs[e];
+        bool leads = node == need;
+        for (uint32_t i = g->dependent_start[need];
+             graph_is_barrier(g, node) && i < g->dependent_start[need + 1] && !leads;
+             i++)
+            leads = g->dependents[i] == node;
+        gives = leads && (reads || !graph_need_is_order(g, task, e));
+    }
+    return gives;
+}
+
 /* Of whichever generation, in the numbers of which the attempt is. */
 static int look_at_needed(void *context, const struct attempt_row *row)
 {
@@ -60,7 +80,8 @@ static int look_at_needed(void *context, const struct attempt_row *row)
         return rc;
     uint32_t task = graph_find(&o->now.graph, str_of(o->here->id));
     o->again = row->task < o->now.graph.n_tasks && task != NODE_NONE &&
-               graph_any_dependent(&o->now.graph, row->task, is_task, &task);
+               graph_any_dependent(&o->now.graph, row->task, is_task, &task) &&
+               gives_something(&o->now.graph, task, row->task);
     return o->again;
 }
 

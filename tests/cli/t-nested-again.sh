@@ -240,4 +240,33 @@ exits 0 cairn resume
 is "$(grep -c pay ran)" 1 'or that it was not'
 cd ..
 
+# ---- A service, and what is needed only for the order, give nothing ----
+beside() { # DIRECTORY NEEDS [KEY]: of the task with the inner run
+    place "$1"
+    cat >outer.yaml <<END
+name: outer
+tasks:
+  db: {service: true, run: 'exec sleep 60', ready: 'true'}
+  dir: {run: echo dir >>ran; touch made, outputs: [made]}
+  inside: {needs: [$2], run: 'cairn run inner.yaml && test -e ok'${3:-}}
+END
+    echo one >made
+    exits 1 cairn run outer.yaml
+    rm -f made
+    touch ok
+    exits 0 cairn resume
+}
+beside by-service 'db'
+ran '2 dir 1 other 1 pay 1 use ' 'a service that is started again changes nothing'
+cd ..
+beside by-order '{task: dir, order: true}'
+ran '2 dir 1 other 1 pay 1 use ' 'nor does what is needed only for the order'
+exits 10 cairn status 3
+cd ..
+beside by-need 'dir'
+ran '2 dir 2 other 2 pay 2 use ' 'any other need does'
+cd ..
+beside by-file '{task: dir, order: true}' ', inputs: [made]'
+ran '2 dir 2 other 2 pay 2 use ' 'and a file of it that the task reads'
+cd ..
 done_testing
