@@ -85,7 +85,9 @@ struct def {
     uint32_t gate_version, undo; /* undo: version, 0 none */
     bool undo_fails, fails, may_fail;
     bool skips, skip_exit; /* ends with an exit code; which means that it is skipped */
-    uint32_t flaky, retries; /* fails so many times first */
+    uint32_t flaky, retries;      /* fails so many times first */
+    uint32_t rounds, rounds_more; /* repeats so often; so many more it might. One that
+                                     fails comes to the limit instead; 0: no `repeat` */
     uint32_t timeout_s, pool, sleep_ms;
     uint32_t places,
         slots; /* of the pool, or of both if more than POOLS; of the jobs */

@@ -18,6 +18,10 @@ static void make_storm(struct workflow *w, uint32_t index, struct rng *rng)
     def->undo = rng_one_in(rng, 2);
     def->undo_fails = def->undo && rng_one_in(rng, 5);
     if (rng_one_in(rng, 4)) {
+        def->rounds = 1 + rng_below(rng, 3);
+        def->rounds_more = rng_below(rng, 3);
+    }
+    if (rng_one_in(rng, 4)) {
         def->flaky = 1 + rng_below(rng, 2);
         def->retries = def->flaky + rng_below(rng, 2);
     }

@@ -63,7 +63,9 @@ static void put_script(const struct workflow *w, uint32_t index, char text[FIELD
     if (def->output)
         put(text, "echo \"%u ${GOT-}\" >\"out/%u${part+-$part}\"; ", def->version,
             index);
-    if (def->fails)
+    if (def->rounds)
+        put(text, "echo \"round=$CAIRN_ROUND\" >>\"$CAIRN_OUTPUT\"; ");
+    if (def->fails && !def->rounds)
         put(text, "exit 3; ");
     if (def->skips)
         put(text, "exit 77; ");
@@ -214,6 +216,11 @@ static void write_tuning(FILE *file, const struct workflow *w, const struct def 
         fprintf(file, "    timeout: %us\n", def->timeout_s);
     if (def->retries)
         fprintf(file, "    retries: {max: %u}\n", def->retries);
+    if (def->rounds)
+        fprintf(
+            file, "    repeat: {until: outputs.round == %u, max: %u, delay: %ums}\n",
+            def->rounds + (def->fails ? 1 : 0),
+            def->rounds + (def->fails ? 0 : def->rounds_more), def->rounds_more * 2);
     if (def->slots)
         fprintf(file, "    slots: %u\n", def->slots);
     if (def->pool > POOLS)
