@@ -56,6 +56,17 @@ says 'needs `build`, which does not exist' 'and the reason'
 exits 0 cairn run w.yaml --fresh
 sed -i 's/^  built:/  build:/' w.yaml
 
+# ---- A run that is continued by its file ----
+printf 'name: f\ntasks: {a: {run: "test -e fine"}}\n' >f.yaml
+exits 1 cairn run f.yaml
+echo 'tasks: {b: {needs: a, run: echo b >>ran}}' >b.yaml
+exits 0 cairn add "$(sed -n 's/^run \([0-9]*\) failed.*/\1/p' err)" b.yaml
+is "$(planned f.yaml)" 'a' 'the plan by its file'
+touch fine
+: >ran
+exits 0 cairn run f.yaml
+is "$(ran)" 'b ' 'a run that goes on by its file has them'
+
 # ---- All or nothing ----
 exits 0 cairn run w.yaml --fresh
 run_n=$(sed -n 's/^run \([0-9]*\) completed.*/\1/p' err)
@@ -94,6 +105,24 @@ exits 0 cairn resume "$run_n"
 is "$(ran)" 'each 1 each 2 json k last more 7 monday ' 'all of them run'
 exits 0 cairn events --run "$run_n"
 says 'asked to add: by ada' 'who added is recorded'
+
+# ---- By several at once ----
+rm -f said.*
+# Of many tasks, so that they are all looked at at the same time.
+cat >big.yaml <<'END'
+name: big
+tasks:
+  g: {foreach: {n: {range: [1, 4000]}}, if: "false", run: x}
+END
+exits 0 cairn run big.yaml -q
+run_n=$(cairn runs --limit 1 --json | sed -n 's/.*"run":\([0-9]*\).*/\1/p' | head -n 1)
+for i in 1 2 3 4 5 6; do
+    echo "{\"tasks\": {\"one\": {\"run\": \"echo one $i >>ran\"}}}" >"one.$i"
+    { cairn add "$run_n" "one.$i" >"said.$i" 2>&1 && echo added >>"said.$i"; } &
+done
+wait
+is "$(cat said.* | grep -c '^added$')" 1 'of six that add a task of one name, one does'
+exits 0 cairn resume "$run_n"
 
 # ---- To a run that is live; from a task of it ----
 cat >l.yaml <<'END'
