@@ -29,6 +29,13 @@ const char *task_state_word(const struct cairn_task_info *task)
                                : cairn_outcome_name(task->outcome);
 }
 
+bool task_has_own_times(const struct cairn_task_info *task)
+{
+    return task->running || task->interrupted || task->skipped_itself ||
+           (task->outcome != CAIRN_PENDING && task->outcome != CAIRN_SKIPPED &&
+            task->outcome != CAIRN_EXCLUDED);
+}
+
 int run_exit_status(const struct cairn_run_info *run)
 {
     if (run->state == CAIRN_RUN_COMPLETED)

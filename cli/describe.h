@@ -12,6 +12,9 @@
 const char *run_state_text(const struct cairn_run_info *run);
 /* Of a task: running, interrupted, or the outcome: the word of --state and of JSON. */
 const char *task_state_word(const struct cairn_task_info *task);
+/* Whether its times are those of the state that is shown: a task that is pending or
+ * skipped now may have run before it was reset. */
+bool task_has_own_times(const struct cairn_task_info *task);
 /* The exit status that stands for the state of a run. */
 int run_exit_status(const struct cairn_run_info *run);
 /* How its failed tasks are counted: in a run that has completed all were handled. */

@@ -2,9 +2,11 @@
 #include "web/html.h"
 
 #include "base/utf8.h"
+#include "cli/format.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* Blanks that are seen as such, and what chooses between two shapes of a character. */
@@ -82,6 +84,22 @@ void html_start(struct buf *out, const char *text, size_t most)
 void html_lines(struct buf *out, const char *text, size_t n)
 {
     put_text(out, text, n, true);
+}
+
+void html_log(struct buf *out, const char *text, size_t n)
+{
+    char *line = malloc(TERMINAL_TEXT_ROOM(n));
+    if (!line) {
+        out->failed = true;
+        return;
+    }
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *end = memchr(text + at, '\n', n - at);
+        length = end ? (size_t)(end - (text + at)) : n - at;
+        html_lines(out, line, terminal_line(line, text + at, length, false, NULL));
+        buf_byte(out, '\n');
+    }
+    free(line);
 }
 
 void html_address(struct buf *out, const char *text)

@@ -43,20 +43,11 @@ static int read_tasks(struct page_view *view, struct cairn_store *store,
     return rc;
 }
 
-/* Whether the times are those of the state that is shown: a task that is pending or
- * skipped now may have run before it was reset. */
-static bool has_own_times(const struct cairn_task_info *info)
-{
-    return info->running || info->interrupted ||
-           (info->outcome != CAIRN_PENDING && info->outcome != CAIRN_SKIPPED &&
-            info->outcome != CAIRN_EXCLUDED);
-}
-
 int64_t view_task_ms(const struct page_view *view, const struct view_task *task)
 {
     const struct cairn_task_info *info = &task->info;
     int64_t ms = info->attempts_ms;
-    if (!has_own_times(info))
+    if (!task_has_own_times(info))
         return -1;
     if (info->running && info->started_ns != 0)
         ms = (ms > 0 ? ms : 0) + (view->now_ns - info->started_ns) / 1000000;
@@ -210,7 +201,8 @@ static int add_bars(struct page_view *view, struct cairn_store *store, uint32_t 
                            .state = task->state};
     if (info->attempt == 0)
         return 0;
-    if (info->attempt > 1 || !has_own_times(info) || info->outcome == CAIRN_UNDONE) {
+    if (info->attempt > 1 || !task_has_own_times(info) ||
+        info->outcome == CAIRN_UNDONE) {
         int rc = cairn_attempts(store, view->run.run, info->id, add_attempt, &reading,
                                 error);
         return reading.failed ? error_nomem(error) : rc;

@@ -334,6 +334,7 @@ static int put_home(struct place *place)
 struct part {
     uint64_t from, at; /* of the log as it is kept */
     bool last, more;   /* last: the end is wanted, whose place is not known before */
+    uint64_t gap_at, gap_bytes; /* the middle that was not kept, 0: none */
     struct buf bytes;
 };
 
@@ -342,7 +343,10 @@ static int add_bytes(void *context, const char *bytes, size_t n, uint64_t gap_by
 {
     struct part *part = context;
     uint64_t skip = part->from > part->at ? part->from - part->at : 0;
-    (void)gap_bytes;
+    if (gap_bytes > 0) {
+        part->gap_at = part->at;
+        part->gap_bytes = gap_bytes;
+    }
     if (!part->last && skip >= n) {
         part->at += n;
         return 0;
@@ -385,24 +389,6 @@ static struct str cut_part(struct part *part)
     }
     part->from = part->at - (text.len - skip);
     return (struct str){text.ptr + skip, text.len - skip};
-}
-
-static void put_log_lines(struct buf *out, struct str text)
-{
-    char *line = malloc(TERMINAL_TEXT_ROOM(LOG_PART));
-    if (!line) {
-        out->failed = true;
-        return;
-    }
-    buf_text(out, "<pre class=\"log\">");
-    for (size_t at = 0, length; at < text.len; at += length + 1) {
-        const char *end = memchr(text.ptr + at, '\n', text.len - at);
-        length = end ? (size_t)(end - (text.ptr + at)) : text.len - at;
-        html_lines(out, line, terminal_line(line, text.ptr + at, length, false, NULL));
-        buf_byte(out, '\n');
-    }
-    buf_text(out, "</pre>");
-    free(line);
 }
 
 struct log_place {
@@ -502,6 +488,7 @@ static int put_log_part(struct place *place, struct log_place *log)
 {
     struct part part = {.from = query_number(place->ask, "from"),
                         .last = !place->ask->query(place->ask->request, "from")};
+    char size[FORMAT_MAX];
     int rc = cairn_output(place->store, log->run, log->task, log->attempt, log->stream,
                           add_bytes, &part, place->error);
     if (part.bytes.failed)
@@ -511,7 +498,15 @@ static int put_log_part(struct place *place, struct log_place *log)
     if (rc == 0 && part.bytes.size > 0) {
         struct str text = cut_part(&part);
         put_part_links(place->out, log, &part, text.len);
-        put_log_lines(place->out, text);
+        if (part.gap_bytes > 0)
+            buf_format(
+                place->out,
+                "<p class=\"note\">%s of the middle were not kept: they are missing "
+                "at byte %" PRIu64 ".</p>",
+                format_bytes(size, part.gap_bytes), part.gap_at);
+        buf_text(place->out, "<pre class=\"log\">");
+        html_log(place->out, text.ptr, text.len);
+        buf_text(place->out, "</pre>");
     } else if (rc == 0) {
         buf_text(place->out, "<p class=\"note\">There is nothing here.</p>");
     }

@@ -175,12 +175,13 @@ static void put_next_steps(struct page *page)
 struct tail {
     char ring[TAIL_BYTES];
     uint64_t bytes;
+    uint64_t gap; /* behind so many bytes and one the middle is missing; 0: it is not */
 };
 
 static int add_output(void *context, const char *bytes, size_t n, uint64_t gap_bytes)
 {
     struct tail *tail = context;
-    (void)gap_bytes;
+    tail->gap = gap_bytes > 0 ? tail->bytes + 1 : tail->gap;
     if (n > TAIL_BYTES) {
         bytes += n - TAIL_BYTES;
         tail->bytes += n - TAIL_BYTES;
@@ -208,23 +209,6 @@ static bool take_lines(const struct tail *tail, char text[TAIL_BYTES], size_t *n
     memmove(text, text + begin, have - begin);
     *n = have - begin;
     return begin > 0 || tail->bytes > all;
-}
-
-static void put_lines(struct page *page, const char *text, size_t n)
-{
-    char *line = malloc(TERMINAL_TEXT_ROOM(TAIL_BYTES));
-    if (!line) {
-        page->out->failed = true;
-        return;
-    }
-    for (size_t at = 0, length; at < n; at += length + 1) {
-        const char *end = memchr(text + at, '\n', n - at);
-        length = end ? (size_t)(end - (text + at)) : n - at;
-        html_lines(page->out, line,
-                   terminal_line(line, text + at, length, false, NULL));
-        put(page, "\n");
-    }
-    free(line);
 }
 
 /* The page of its whole log. */
@@ -258,6 +242,9 @@ static void put_log(struct page *page, const struct view_task *task, int stream)
     if (tail->bytes > 0) {
         bool cut = take_lines(tail, text, &n);
         char *word = shell_word(task->info.id);
+        if (tail->gap > tail->bytes - n)
+            put(page, "<p class=\"note\">Within these lines the middle of the log is "
+                      "missing, which was not kept.</p>");
         if (cut) {
             buf_format(page->out, "<p class=\"note\">The end of %s%s: ",
                        format_bytes(size, tail->bytes),
@@ -269,7 +256,7 @@ static void put_log(struct page *page, const struct view_task *task, int stream)
             put(page, "<p class=\"note\">stderr:</p>");
         }
         put(page, "<pre>");
-        put_lines(page, text, n);
+        html_log(page->out, text, n);
         put(page, "</pre>");
         page->log_bytes += n;
         free(word);

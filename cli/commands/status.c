@@ -179,20 +179,11 @@ static const char *task_word(const struct cairn_task_info *task)
                                                      : NULL;
 }
 
-/* Whether the times are those of the state that is shown: a task that is pending or
- * skipped now may have run before it was reset. */
-static bool has_own_times(const struct cairn_task_info *task)
-{
-    return task->running || task->interrupted || task->skipped_itself ||
-           (task->outcome != CAIRN_PENDING && task->outcome != CAIRN_SKIPPED &&
-            task->outcome != CAIRN_EXCLUDED);
-}
-
 /* "1.50s in 3 attempts", or what of it there is. */
 static const char *task_time(char text[TIME_MAX], const struct task_row *row)
 {
     char took[FORMAT_MAX] = "", attempts[32] = "";
-    if (has_own_times(&row->task) && row->all_ms >= 0)
+    if (task_has_own_times(&row->task) && row->all_ms >= 0)
         format_duration(took, row->all_ms);
     if (row->task.attempts > 1)
         snprintf(attempts, sizeof attempts, "%s%u attempts", took[0] ? " in " : "",
@@ -255,7 +246,7 @@ static void print_task(const struct task_listing *listing, const struct task_row
     if (task->outcome == CAIRN_FAILED)
         format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
     task_time(took, row);
-    if (has_own_times(task))
+    if (task_has_own_times(task))
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";

@@ -70,8 +70,8 @@ END
 run cairn run --no-wait --param "p=$(sed -n 2p planted)"
 run cairn claim 1 ask --holder "$(sed -n 4p planted)"
 run cairn session start "$(sed -n 6p planted)"
-printf 'name: fine\ntasks: {a: {run: "true"}}\n' >fine.yaml
-exits 0 cairn run fine.yaml
+printf 'name: fine\ntasks: {a: {run: "seq -f %%050.0f 1 5000; exit ${BAD-0}"}}\n' >fine.yaml
+BAD=1 exits 1 cairn run fine.yaml --output-limit 1k
 
 # ---- Who may come in ----
 cookie=none=
@@ -180,6 +180,10 @@ is "$(grep -cx 40000 body)$(grep -cx 100 body)" 01 'and its first lines'
 next=$(grep -o '/runs/1/log?task=long[^"]*from=65536' body | head -n 1 | sed 's/&amp;/\&/g')
 page 200 "$next" 'what follows'
 is "$(sed -n 's/.*bytes \([0-9]*\) to .*/\1/p' body)" 65536 'from where the first part ends'
+page 200 '/runs/2/log?task=a' 'a log of which only begin and end were kept'
+has 'of the middle were not kept: they are missing at byte '
+page 200 '/runs/2' 'its run'
+has 'Within these lines the middle of the log is missing'
 page 200 '/runs/1/log?task=long&from=99999999' 'behind its end'
 has 'There is nothing here.'
 first=$(sed -n 1p planted)
