@@ -708,6 +708,8 @@ static int check_maker(struct parser *p, uint32_t index, const struct list_spec 
             ? "an external task cannot have a list that a task makes"
         : maker->kind == TASK_EXTERNAL && spec->form != LIST_VALUE
             ? "an external task passes a list on as a value (`value`)"
+        : maker->n_foreach && spec->form != LIST_VALUE
+            ? "members of a group pass their lists on as a value (`value`)"
         : task_def_is_service(maker) ? "a service makes no list, since it does not end"
         : def->when != WHEN_SUCCESS  ? "it has to run after success (`when`)"
                                      : NULL;

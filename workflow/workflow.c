@@ -3,13 +3,16 @@
 #include "workflow/workflow.h"
 
 #include "base/error.h"
+#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/shell_word.h"
 #include "graph/definition.h"
+#include "graph/lists.h"
 #include "graph/members.h"
 #include "graph/text_expand.h"
+#include "workflow/glob.h"
 #include "workflow/parse.h"
 
 #include <errno.h>
@@ -378,6 +381,11 @@ static struct str *copy_texts(struct arena *arena, const char *const *texts,
     return copy;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
 static int by_key(const void *a, const void *b)
 {
     return str_compare(((const struct key_value *)a)->key,
@@ -484,6 +492,158 @@ static void copy_command(struct definition *d, struct task_def *def,
     def->apart = task->stderr_apart;
     def->reuse = task->reuse;
     def->cutoff = task->cutoff;
+}
+
+/* ---- Groups ---- */
+
+/* Where the list comes from that another task makes. */
+static int read_list_spec(const struct definition *d, const struct cairn_task *task,
+                          struct list_spec *spec, struct cairn_error *error)
+{
+    const struct cairn_foreach *f = task->foreach;
+    const char *place = f->value ? f->value : f->lines ? f->lines : f->glob;
+    uint32_t maker = map_get(&d->by_id, str_of(f->from));
+    *spec = (struct list_spec){.task = str_of(f->from),
+                               .value = str_of(place ? place : ""),
+                               .form = f->lines  ? LIST_LINES
+                                       : f->glob ? LIST_GLOB
+                                                 : LIST_VALUE,
+                               .max = f->max ? f->max : LIST_MOST,
+                               .allow_empty = f->allow_empty};
+    const char *wrong =
+        maker == MAP_NONE                       ? "`from` was not added before it"
+        : task_def_is_service(&d->defs[maker])  ? "`from` is a service"
+        : !f->value + !f->lines + !f->glob != 2 ? "`from` takes one of value, lines "
+                                                  "and glob"
+        : d->defs[maker].n_foreach && !f->value
+            ? "`from` is a group, whose members pass lists on as a `value`"
+        : f->values || f->columns || f->cells ? "`from` goes without values"
+        : !spec->value.len || spec->max > LIMIT_TASKS ||
+                (f->value && !str_is_env_name(spec->value))
+            ? "the list of `from` has no good name, or a `max` that is too large"
+        : f->glob && glob_check(spec->value, NULL) ? "`glob` is no good"
+                                                   : NULL;
+    return wrong ? error_set(error, CAIRN_EWORKFLOW, "task `%s`: %s", task->id, wrong)
+                 : 0;
+}
+
+static int copy_list(struct definition *d, const struct cairn_task *task,
+                     struct foreach_key *key, struct cairn_error *error)
+{
+    struct list_spec spec;
+    struct buf text = BUF_INIT;
+    int rc = read_list_spec(d, task, &spec, error);
+    if (rc)
+        return rc;
+    list_spec_write(&spec, &text);
+    key->source = FOREACH_FROM;
+    key->spec = arena_str(&d->arena, buf_view(&text));
+    rc = buf_check(&text, error);
+    buf_release(&text);
+    return rc ? rc : definition_put_placeholder(d, key, error);
+}
+
+/* Sorted by name: where a column stands does not matter. */
+static int copy_columns(struct definition *d, const struct cairn_task *task,
+                        struct foreach_key *key, struct cairn_error *error)
+{
+    const struct cairn_foreach *f = task->foreach;
+    uint32_t n = count_texts(f->columns);
+    key->columns = copy_texts(&d->arena, f->columns, &key->n_columns);
+    key->cells = arena_take(&d->arena, (size_t)n * key->n, sizeof *key->cells);
+    if (!key->columns || !key->cells)
+        return error_nomem(error);
+    if (n > LIMIT_COLUMNS || (n && !f->cells))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: at most %d columns, with cells", task->id,
+                         LIMIT_COLUMNS);
+    qsort(key->columns, n, sizeof *key->columns, by_text);
+    for (uint32_t c = 0; c < n; c++) {
+        uint32_t at = 0;
+        bool twice = c && str_equal(key->columns[c - 1], key->columns[c]);
+        if (twice || !str_is_key(key->columns[c]) ||
+            str_equal(key->columns[c], key->name))
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%s`: `%s` cannot be a column, or is one twice",
+                             task->id, key->columns[c].ptr);
+        while (!str_equal(str_of(f->columns[at]), key->columns[c]))
+            at++;
+        for (uint32_t i = 0; i < key->n; i++)
+            key->cells[(size_t)i * n + c] =
+                arena_str(&d->arena, str_of(f->cells[(size_t)i * n + at]));
+    }
+    return 0;
+}
+
+static int copy_foreach(struct definition *d, struct task_def *def,
+                        const struct cairn_task *task, struct cairn_error *error)
+{
+    const struct cairn_foreach *f = task->foreach;
+    SIZE_CHECK("cairn_foreach", f, error);
+    struct foreach_key *key = arena_take(&d->arena, 1, sizeof *key);
+    if (!key)
+        return error_nomem(error);
+    if (!f->key || !str_is_key(str_of(f->key)) || !f->from == !f->values)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: foreach takes a key of a-z, 0-9 and _, and either "
+                         "values or `from`",
+                         task->id);
+    *key = (struct foreach_key){.name = arena_str(&d->arena, str_of(f->key)),
+                                .source = f->columns ? FOREACH_SHEET : FOREACH_LIST,
+                                .spec = STR("")};
+    def->foreach = key;
+    def->n_foreach = 1;
+    if (f->from)
+        return copy_list(d, task, key, error);
+    key->values = copy_texts(&d->arena, f->values, &key->n);
+    if (!key->values)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < key->n; i++)
+        if (!key->values[i].len)
+            return error_set(error, CAIRN_EWORKFLOW, "task `%s`: value %u is empty",
+                             task->id, i + 1);
+    if (!key->n && !f->allow_empty)
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s` has no values", task->id);
+    return f->columns ? copy_columns(d, task, key, error) : 0;
+}
+
+/* As the parser does: the list is waited for, and who needs its group needs the maker. */
+static int add_needs_of_lists(struct definition *d, struct task_def *def,
+                              struct cairn_error *error)
+{
+    uint32_t n = def->n_needs, n_own = 0;
+    struct need *needs = arena_take(&d->arena, 2 * (size_t)n + 1, sizeof *needs);
+    struct list_spec own = {.task = STR("")}, spec;
+    if (!needs)
+        return error_nomem(error);
+    if (n)
+        memcpy(needs, def->needs, n * sizeof *needs);
+    def->needs = needs;
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        if (foreach_is_made(&def->foreach[k]) &&
+            list_spec_read(def->foreach[k].spec, &own))
+            n_own = 1;
+    for (uint32_t j = 0; j < n + n_own; j++) {
+        const struct task_def *group = j < n ? &d->defs[needs[j].target] : def;
+        const struct foreach_key *key = group->n_foreach ? &group->foreach[0] : NULL;
+        if (!key || !foreach_is_made(key) || !list_spec_read(key->spec, &spec) ||
+            (j < n && str_equal(spec.task, own.task)))
+            continue;
+        struct need need = {.text = spec.task,
+                            .target = map_get(&d->by_id, spec.task),
+                            .order = j == n || needs[j].order,
+                            .soft = j < n && needs[j].soft};
+        uint32_t at = 0;
+        while (at < def->n_needs && needs[at].target != need.target)
+            at++;
+        if (at == def->n_needs)
+            needs[def->n_needs++] = need;
+        else {
+            needs[at].order &= need.order;
+            needs[at].soft &= need.soft;
+        }
+    }
+    return 0;
 }
 
 /* What has no meaning for a service, or only for one. */
@@ -641,6 +801,10 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     rc = copy_env(&d->arena, def, task->env, error);
     if (!rc)
         rc = copy_needs(d, def, task, error);
+    if (!rc && task->foreach)
+        rc = copy_foreach(d, def, task, error);
+    if (!rc)
+        rc = add_needs_of_lists(d, def, error);
     if (!rc)
         rc = task_def_finish(d, def, error);
     if (!rc && (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))

@@ -340,7 +340,7 @@ static int read_list(const struct engine *e, const struct list_spec *spec,
     buf_str(&root, e->request.graph->definition->root);
     if (spec->form == LIST_LINES && spec->value.ptr[0] == '/')
         buf_clear(&root);
-    else if (spec->form == LIST_LINES)
+    else if (spec->form == LIST_LINES && root.size) /* else: built in memory */
         buf_byte(&root, '/');
     if (spec->form == LIST_LINES)
         buf_str(&root, spec->value);
@@ -348,7 +348,7 @@ static int read_list(const struct engine *e, const struct list_spec *spec,
     if (!rc && spec->form == LIST_LINES)
         rc = os_read_regular(root.data, LIMIT_FILE_BYTES, text, error);
     else if (!rc)
-        rc = glob_expand(root.size ? root.data : "/", spec->value, &names, &found,
+        rc = glob_expand(root.size ? root.data : ".", spec->value, &names, &found,
                          error);
     if (!rc && spec->form == LIST_LINES && text->size &&
         memchr(text->data, 0, text->size))

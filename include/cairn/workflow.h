@@ -66,6 +66,24 @@ CAIRN_API void cairn_workflow_free(struct cairn_workflow *workflow);
  * time limit and its grace it is left behind (see cairn_run). */
 typedef enum cairn_outcome cairn_task_fn(void *context, struct cairn_attempt *attempt);
 
+/* A task for each of many values. The command has the value as an environment variable,
+ * and texts of the task as ${{ key }}; cairn_workflow_value gives it to a callback. */
+struct cairn_foreach { /* zero unused fields; everything is copied */
+    size_t size;       /* of this struct, or 0 */
+    const char *key;   /* its name: a-z, 0-9 and _, not beginning with a digit */
+    const char *const *values; /* NULL-terminated, none twice; or */
+    const char *from;          /* the id of a task added before, which makes a list: */
+    const char *value;         /* the name of a value that it passes on, */
+    const char *lines;         /* a file whose lines it leaves, or */
+    const char *glob; /* a pattern of files that it leaves. Of a group: the values
+                                  of its members */
+    uint32_t max;     /* entries of such a list, at most; 0: 10,000 */
+    bool allow_empty; /* it may have none */
+    const char *const *columns; /* of `values`, NULL-terminated: names of further values
+                                   of each member, as of a row of a sample sheet */
+    const char *const *cells;   /* [values * columns], those of one member together */
+};
+
 struct cairn_task {           /* zero unused fields; everything is copied */
     size_t size;              /* of this struct, or 0 */
     const char *id;           /* [A-Za-z0-9_.-]+, at most 200 bytes; `/` between two of
@@ -119,6 +137,8 @@ struct cairn_task {           /* zero unused fields; everything is copied */
         port; /* of a service: a free TCP port of 127.0.0.1 is picked for its start, and
                   given to it as CAIRN_PORT, and to it and the processes that need it as
                   CAIRN_PORT_ID, with its id in capitals, and _ for - . and / */
+    const struct cairn_foreach
+        *foreach; /* it is a group: `id[key=value]`; NULL: one task */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,

@@ -13,7 +13,7 @@
 # one or two compilations and a link.
 set -u
 export PROVERS="$BUILD"
-dirs="$(sed -n 's|^\([a-z]*\):.*|\1|p' "$root/tests/lint/rooms" | tr '\n' ' ')cli server"
+dirs="$(sed -n 's|^\([a-z]*\):.*|\1|p' "$root/tests/lint/rooms" | tr '\n' ' ')cli server web"
 
 # ---- The copy ----
 copy_all() {

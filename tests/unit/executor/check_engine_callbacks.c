@@ -522,6 +522,61 @@ START_TEST(functions_are_missing)
 }
 END_TEST
 
+/* A function makes the list of a group, which leaves lines and names for others. */
+static enum cairn_outcome make_list(void *context, struct cairn_attempt *attempt)
+{
+    const char *list = *(const char *const *)context;
+    return cairn_attempt_set(attempt, "parts", list, NULL) ? CAIRN_FAILED
+                                                           : CAIRN_COMPLETED;
+}
+
+static struct cairn_workflow *with_lists(const char **list)
+{
+    static const struct cairn_foreach parts = {
+        .key = "part", .from = "split", .value = "parts"};
+    static const struct cairn_foreach found = {
+        .key = "n", .from = "all", .glob = "*.o"};
+    static const struct cairn_foreach named = {
+        .key = "n", .from = "all", .lines = "names"};
+    static const char *const part[] = {"part", NULL};
+    struct cairn_workflow *w = workflow_named("lists");
+    add(w, (struct cairn_task){
+               .id = "split", .call = make_list, .context = list, .version = *list});
+    add(w, (struct cairn_task){.id = "part",
+                               .run = "echo $part >>ran; echo $part >$part.o",
+                               .foreach = &parts});
+    add(w, (struct cairn_task){
+               .id = "all", .run = "ls *.o >names; echo all >>ran", .needs = part});
+    add(w,
+        (struct cairn_task){.id = "found", .run = "echo f$n >>ran", .foreach = &found});
+    add(w,
+        (struct cairn_task){.id = "named", .run = "echo n$n >>ran", .foreach = &named});
+    return w;
+}
+
+START_TEST(lists_of_callbacks)
+{
+    struct cairn_store *store = open_store();
+    const char *list = "[\"a\", \"b\"]";
+    struct cairn_run_options one = {.jobs = 1};
+    struct cairn_workflow *w = with_lists(&list);
+    struct cairn_run_result r = run_with(w, store, one, NULL);
+    ck_assert_int_eq(r.state, CAIRN_RUN_COMPLETED);
+    ck_assert_uint_eq(r.completed, 8);
+    ck_assert_int_eq(lines("ran"), 7);
+    cairn_workflow_free(w);
+    list = "[\"b\", \"c\"]";
+    w = with_lists(&list);
+    one.start = CAIRN_START_RESUME;
+    put_file("ran", "");
+    r = run_with(w, store, one, NULL);
+    ck_assert_int_eq(r.state, CAIRN_RUN_COMPLETED);
+    expect_words("ran", "c all fc.o nc.o");
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine_callbacks");
@@ -540,6 +595,7 @@ int main(void)
     tcase_add_test(tests, values_of_failed_attempts);
     tcase_add_test(tests, limits_of_values);
     tcase_add_test(tests, functions_are_missing);
+    tcase_add_test(tests, lists_of_callbacks);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

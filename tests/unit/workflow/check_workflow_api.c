@@ -475,6 +475,62 @@ START_TEST(test_rounds)
 }
 END_TEST
 
+/* Members of values, of rows, and of a list that a task makes. */
+START_TEST(test_foreach)
+{
+    const char *values[] = {"x", "y y", NULL}, *columns[] = {"size", "kind", NULL};
+    const char *cells[] = {"1", "old", "2", "new"}, *twice[] = {"x", "x", NULL};
+    const char *needs[] = {"split", "g", NULL}, *key, *value;
+    struct cairn_foreach f = {.key = "part"};
+    struct cairn_task task = {.id = "g", .argv = true_argv, .foreach = &f};
+    refuse(&task, CAIRN_EWORKFLOW, "either values or `from`");
+    f.values = values;
+    f.key = "Part";
+    refuse(&task, CAIRN_EWORKFLOW, "a key of a-z");
+    f.key = "part";
+    f.values = twice;
+    refuse(&task, CAIRN_EWORKFLOW, "are the same");
+    f.values = values;
+    f.columns = columns;
+    refuse(&task, CAIRN_EWORKFLOW, "with cells");
+    f.cells = cells;
+    accept(&task);
+    task = (struct cairn_task){.id = "h", .argv = true_argv, .foreach = &f};
+    f = (struct cairn_foreach){.key = "part", .from = "split", .value = "l"};
+    refuse(&task, CAIRN_EWORKFLOW, "`from` was not added before it");
+    accept(&(struct cairn_task){.id = "split", .argv = true_argv});
+    f.lines = "names";
+    refuse(&task, CAIRN_EWORKFLOW, "one of value, lines and glob");
+    f.value = NULL;
+    f.max = 7;
+    accept(&task);
+    f = (struct cairn_foreach){
+        .key = "k", .from = "h", .value = "m", .allow_empty = true};
+    task.id = "i";
+    accept(&task);
+    needs[1] = "h";
+    const char *const order[] = {"split", NULL};
+    accept(&(struct cairn_task){
+        .id = "end", .argv = true_argv, .needs = needs + 1, .after = order});
+    compile();
+    const struct task_def *defs = workflow->definition.defs;
+    ck_assert_str_eq(defs[2].foreach[0].spec.ptr, "split @lines 7 - names");
+    ck_assert_str_eq(defs[3].foreach[0].spec.ptr, "h m 10000 empty");
+    ck_assert(defs[2].n_needs == 1 && defs[2].needs[0].order);
+    ck_assert(defs[3].n_needs == 1 && defs[3].needs[0].order);
+    ck_assert_uint_eq(defs[4].n_needs, 2);
+    ck_assert(!defs[4].needs[0].order && !defs[4].needs[1].order);
+    uint32_t node = cairn_workflow_find(workflow, "g[part=y%20y]");
+    ck_assert_int_eq(cairn_workflow_value(workflow, node, 0, &key, &value), 0);
+    ck_assert_str_eq(value, "y y");
+    ck_assert_int_eq(cairn_workflow_value(workflow, node, 1, &key, &value), 0);
+    ck_assert_str_eq(key, "kind"); /* in the order of their names */
+    ck_assert_str_eq(value, "new");
+    ck_assert_int_eq(cairn_workflow_value(workflow, node, 2, &key, &value), 0);
+    ck_assert_str_eq(value, "2");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workflow api");
@@ -497,6 +553,7 @@ int main(void)
     tcase_add_test(c, test_later_fields);
     tcase_add_test(c, test_services);
     tcase_add_test(c, test_rounds);
+    tcase_add_test(c, test_foreach);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
