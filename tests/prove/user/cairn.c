@@ -101,6 +101,8 @@ bool plan_read(struct world *w, uint32_t flow, const char *tag, struct planned *
     json_array_foreach(list, i, decision)
     {
         uint32_t t = task_number(&w->flow[flow], text_of(decision, "task"));
+        if (t == TASKS) /* the service of world.c */
+            continue;
         const char *will = text_of(decision, "will");
         bool adopted = strcmp(text_of(decision, "reason"), "adopted") == 0;
         if (adopted)

@@ -223,6 +223,12 @@ static void put_names(FILE *file, const char *flag, const uint32_t *list, uint32
     }
 }
 
+/* Beside the run inside, in half of the projects: it starts again with each resume. */
+static bool has_service(const struct world *w, const struct flow *flow)
+{
+    return flow->kind == OUTER && w->in_place;
+}
+
 static void put_task(const struct world *w, FILE *file, const struct flow *flow,
                      uint32_t t)
 {
@@ -234,6 +240,8 @@ static void put_task(const struct world *w, FILE *file, const struct flow *flow,
             fprintf(file, "%st%u", first ? "" : ", ", n);
             first = false;
         }
+    if (task->nested && has_service(w, flow))
+        fprintf(file, "%sservice", first ? "" : ", ");
     fprintf(file, "]\n    exec: [%s, %s, %s, t%u, \"${{ params.p }}\", \"%u\", \"%u\"",
             w->self, task->nested ? "nest" : "task", flow->name, t, task->salt,
             task->ms);
@@ -261,6 +269,9 @@ void flow_write(struct world *w, uint32_t index)
         file,
         "name: %s\nparams: {p: {type: int}}\njobs: 3\non_failure: continue\ntasks:\n",
         flow->name);
+    if (has_service(w, flow))
+        fprintf(file,
+                "  service: {service: true, run: exec sleep 600, ready: 'true'}\n");
     for (uint32_t t = 0; t < flow->n; t++)
         put_task(w, file, flow, t);
     fclose(file);
