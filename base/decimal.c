@@ -29,3 +29,76 @@ struct str str_decimal(int64_t number, char out[24])
         *--at = '-';
     return (struct str){at, (size_t)(end - at)};
 }
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* How many bytes of the text, from `at` on, are digits, or are none. */
+static size_t span(struct str text, size_t at, bool digits)
+{
+    size_t n = 0;
+    while (at + n < text.len && is_digit(text.ptr[at + n]) == digits)
+        n++;
+    return n;
+}
+
+/* The decimals at `at`, as so many of the unit. False: that is no whole number of ms. */
+static bool add_decimals(struct str text, size_t at, size_t n, int64_t unit,
+                         int64_t *ms)
+{
+    enum { DECIMALS_MOST = 9 };
+    uint64_t value;
+    int64_t ten = 1;
+    if (n > DECIMALS_MOST || !str_to_u64((struct str){text.ptr + at, n}, &value))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        ten *= 10;
+    int64_t parts = (int64_t)value * unit; /* below 10^9 days in ms */
+    *ms += parts / ten;
+    return parts % ten == 0;
+}
+
+bool str_to_duration_ms(struct str text, int64_t *out)
+{
+    static const struct {
+        struct str name;
+        int64_t ms;
+    } units[] = {{{"d", 1}, 86400000},
+                 {{"h", 1}, 3600000},
+                 {{"m", 1}, 60000},
+                 {{"s", 1}, 1000},
+                 {{"ms", 2}, 1}};
+    enum { UNITS = sizeof units / sizeof units[0] };
+    const int64_t most = INT64_C(36500) * 86400000;
+    int64_t sum = 0;
+    size_t at = 0, unit = 0;
+    while (at < text.len) {
+        uint64_t value;
+        int64_t ms;
+        size_t digits = span(text, at, true), decimals = 0, from = at + digits;
+        if (!str_to_u64((struct str){text.ptr + at, digits}, &value))
+            return false;
+        at = from;
+        if (at < text.len && text.ptr[at] == '.') {
+            decimals = span(text, ++at, true);
+            from = at;
+            at += decimals;
+            if (!decimals)
+                return false;
+        }
+        struct str name = {text.ptr + at, span(text, at, false)};
+        at += name.len;
+        while (unit < UNITS && !str_equal(name, units[unit].name))
+            unit++;
+        if (unit == UNITS || value > (uint64_t)most ||
+            __builtin_mul_overflow((int64_t)value, units[unit].ms, &ms) ||
+            (decimals && !add_decimals(text, from, decimals, units[unit].ms, &ms)) ||
+            __builtin_add_overflow(sum, ms, &sum) || sum > most)
+            return false;
+        unit++;
+    }
+    *out = sum;
+    return text.len > 0;
+}

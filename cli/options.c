@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "cli/ui.h"
 
+#include "base/decimal.h"
 #include "cairn.h"
 
 #include <errno.h>
@@ -208,47 +209,13 @@ static bool parse_size(const char *text, uint64_t *out)
     return true;
 }
 
-/* The milliseconds of the unit at `text`, 0 if there is none; `rest` is what follows.
- */
-static uint64_t parse_unit(const char *text, const char **rest)
-{
-    static const struct {
-        const char *name;
-        uint64_t ms;
-    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t n = strlen(units[i].name);
-        if (strncmp(text, units[i].name, n) == 0 &&
-            (text[n] == '\0' || (text[n] >= '0' && text[n] <= '9'))) {
-            *rest = text + n;
-            return units[i].ms;
-        }
-    }
-    return 0;
-}
-
-/* 500ms, 10s, 1m30s: larger units first, as in workflow files. */
 static bool parse_time(const char *text, uint64_t *out)
 {
-    uint64_t total = 0, last = UINT64_MAX;
-    if (text[0] == '\0')
+    int64_t ms;
+    if (!str_to_duration_ms(str_of(text), &ms))
         return false;
-    while (*text != '\0') {
-        uint64_t number, unit;
-        char *end;
-        if (text[0] < '0' || text[0] > '9')
-            return false;
-        errno = 0;
-        number = strtoull(text, &end, 10);
-        unit = parse_unit(end, &text);
-        if (errno != 0 || unit == 0 || unit >= last ||
-            number > OPTION_TIME_LIMIT / unit)
-            return false;
-        total += number * unit;
-        last = unit;
-    }
-    *out = total;
-    return total <= OPTION_TIME_LIMIT;
+    *out = (uint64_t)ms;
+    return true;
 }
 
 /* Finds `text` among the words of "a|b|c". */

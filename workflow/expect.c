@@ -4,6 +4,7 @@
 
 #include "workflow/scalar.h"
 
+#include "base/decimal.h"
 #include "base/limits.h"
 
 #include <inttypes.h>
@@ -316,9 +317,9 @@ int expect_duration(const struct parser *p, const struct node *node, const char 
         return diagnose(&p->diagnostic, node->at,
                         "%s is a duration and needs a unit; write %.*ss for seconds",
                         what, SHOWN(node->text));
-    if (!scalar_to_duration_ms(node->text, &ms))
+    if (!str_to_duration_ms(node->text, &ms))
         return diagnose(&p->diagnostic, node->at,
-                        "%s must be a duration such as 500ms, 10s, 5m, 2h, 1d or "
+                        "%s must be a duration such as 500ms, 0.5s, 10s, 5m, 2h, 1d or "
                         "1m30s, at most 36500d, not `%.*s`",
                         what, SHOWN(node->text));
     if (ms < least)

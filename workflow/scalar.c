@@ -216,36 +216,3 @@ bool scalar_to_permille(struct str text, int64_t *out)
     *out = value * 1000 + part;
     return true;
 }
-
-bool scalar_to_duration_ms(struct str text, int64_t *out)
-{
-    static const struct {
-        const char *name;
-        int64_t ms;
-    } units[] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
-    const int64_t most = INT64_C(36500) * 86400000;
-    int64_t sum = 0;
-    size_t at = 0, unit = 0;
-    while (at < text.len) {
-        uint64_t value;
-        int64_t ms;
-        size_t digits = digit_span(text, at, "");
-        if (!str_to_u64((struct str){text.ptr + at, digits}, &value))
-            return false;
-        at += digits;
-        size_t letters = 0;
-        while (at + letters < text.len && !is_digit(text.ptr[at + letters]))
-            letters++;
-        struct str name = {text.ptr + at, letters};
-        while (unit < 5 && !str_equal(name, str_of(units[unit].name)))
-            unit++;
-        if (unit == 5 || value > (uint64_t)most ||
-            __builtin_mul_overflow((int64_t)value, units[unit].ms, &ms) ||
-            __builtin_add_overflow(sum, ms, &sum) || sum > most)
-            return false;
-        at += letters;
-        unit++;
-    }
-    *out = sum;
-    return text.len > 0;
-}

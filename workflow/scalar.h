@@ -22,8 +22,5 @@ enum scalar_type scalar_type(struct str plain, const char **reads_as);
 bool scalar_to_i64(struct str text, int64_t *out);
 /* A SCALAR_INTEGER or SCALAR_DECIMAL with at most three decimals, times 1000. */
 bool scalar_to_permille(struct str text, int64_t *out);
-/* `500ms`, `10s`, `1m30s`: whole numbers with units d h m s ms, each at most once,
- * larger ones first; at most 100 years. */
-bool scalar_to_duration_ms(struct str text, int64_t *out);
 
 #endif

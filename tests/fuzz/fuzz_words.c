@@ -2,6 +2,7 @@
 /* The small words of a workflow file: durations, numbers, ranges, names, what a plain
  * scalar is, UTF-8; and names of files in the live directory. Each input is all of
  * them. (There are no times such as "2 hours ago" in cairn.) */
+#include "base/decimal.h"
 #include "base/identifier.h"
 #include "base/utf8.h"
 #include "graph/definition.h"
@@ -18,12 +19,12 @@ static void durations(struct str text)
     const int64_t most = INT64_C(36500) * 86400000;
     int64_t ms, again;
     char plain[64];
-    if (!scalar_to_duration_ms(text, &ms))
+    if (!str_to_duration_ms(text, &ms))
         return;
     HOLDS(ms >= 0 && ms <= most);
     snprintf(plain, sizeof plain, "%" PRId64 "d%" PRId64 "ms", ms / 86400000,
              ms % 86400000);
-    HOLDS(scalar_to_duration_ms(str_of(plain), &again) && again == ms);
+    HOLDS(str_to_duration_ms(str_of(plain), &again) && again == ms);
 }
 
 static void numbers(struct str text)

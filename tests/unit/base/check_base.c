@@ -62,6 +62,39 @@ START_TEST(test_str_nearest)
 }
 END_TEST
 
+START_TEST(test_durations)
+{
+    static const struct {
+        const char *text;
+        int64_t ms; /* -1: refused */
+    } cases[] = {{"1m30s500ms", 90500},
+                 {"1.5m0.5s", 90500},
+                 {"0.001s", 1},
+                 {"0.0001s", -1},
+                 {"36500d", 36500 * INT64_C(86400000)},
+                 {"36500.000000001d", -1},
+                 {"36500.5d", -1},
+                 {"0.25d", 21600000},
+                 {"1.5ms", -1},
+                 {"1.s", -1},
+                 {".5s", -1},
+                 {"1s1m", -1},
+                 {"1s1s", -1},
+                 {"-1s", -1},
+                 {"", -1},
+                 {"5", -1},
+                 {"5 s", -1},
+                 {"1.0000000000s", -1},
+                 {"99999999999999999999d", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t ms = -1;
+        bool good = str_to_duration_ms(str_of(cases[i].text), &ms);
+        ck_assert_msg(good == (cases[i].ms >= 0) && (!good || ms == cases[i].ms),
+                      "%s: %lld", cases[i].text, (long long)ms);
+    }
+}
+END_TEST
+
 START_TEST(test_str_to_u64)
 {
     static const char *const bad[] = {"",    " 1",
@@ -509,6 +542,7 @@ int main(void)
     tcase_add_test(c, test_str_compare);
     tcase_add_test(c, test_str_nearest);
     tcase_add_test(c, test_str_to_u64);
+    tcase_add_test(c, test_durations);
     tcase_add_test(c, test_str_decimal);
     tcase_add_test(c, test_buf_grows);
     tcase_add_test(c, test_buf_error_sticks);
