@@ -68,7 +68,7 @@ static void names(struct str text)
 /* Every place of the text lies on a line that is there. */
 static void places(struct str text)
 {
-    struct source source = {"w", text};
+    struct source source = {.name = "w", .text = text};
     struct position last = source_position(&source, text.len);
     size_t step = 1 + text.len / 16;
     for (size_t at = 0; at < text.len; at += step) {

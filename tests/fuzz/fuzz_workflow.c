@@ -51,7 +51,7 @@ static void check_place(struct str file, const char *text)
 {
     unsigned line, column;
     int end = 0;
-    struct source source = {FILE_NAME, file};
+    struct source source = {.name = FILE_NAME, .text = file};
     struct position last = source_position(&source, file.len);
     HOLDS(strncmp(text, FILE_NAME ":", sizeof FILE_NAME) == 0);
     if (text[sizeof FILE_NAME] == ' ')
@@ -59,7 +59,7 @@ static void check_place(struct str file, const char *text)
     HOLDS(sscanf(text + sizeof FILE_NAME, "%u:%u: %n", &line, &column, &end) == 2);
     HOLDS(end > 0 && text[sizeof FILE_NAME + (size_t)end]);
     HOLDS(line >= 1 && line <= last.line && column >= 1);
-    struct source one = {NULL, source_line(&source, line)};
+    struct source one = {.text = source_line(&source, line)};
     if (!one.text.ptr)
         one.text = STR("");
     HOLDS(column <= source_position(&one, one.text.len).column);

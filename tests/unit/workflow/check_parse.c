@@ -458,7 +458,7 @@ START_TEST(test_depth)
     for (int over = 0; over < 2; over++) {
         char *text = repeat("", "[", (size_t)LIMIT_DEPTH + (size_t)over, "");
         char *whole = repeat(text, "]", (size_t)LIMIT_DEPTH + (size_t)over, "");
-        struct source source = {"w.yaml", str_of(whole)};
+        struct source source = {.name = "w.yaml", .text = str_of(whole)};
         struct diagnostic diagnostic = {&source, &help_error, NULL};
         struct arena arena = ARENA_INIT;
         const struct node *root;
