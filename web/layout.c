@@ -10,7 +10,7 @@
 enum { SWEEPS = 16, PASSES = 12 };
 #define BEND_ROOM 0.4f
 
-struct piece {
+struct segment {
     uint32_t from, to; /* points */
 };
 
@@ -19,7 +19,7 @@ struct drawing {
     uint32_t n; /* points: nodes, then bends */
     uint32_t *layer;
     float *row, *wanted;
-    struct piece *pieces;
+    struct segment *pieces;
     uint32_t n_pieces;
     uint32_t *before, *behind; /* [n + 1] where the neighbours of a point begin ... */
     uint32_t *left, *right;    /* ... in these: points */
@@ -156,11 +156,11 @@ static void add_pieces(struct drawing *d, struct layout_edge *edge, uint32_t ben
     edge->n_bends = bends;
     for (uint32_t k = 0; k < bends; k++) {
         d->layer[d->n] = layer + k + 1;
-        d->pieces[d->n_pieces++] = (struct piece){from, d->n};
+        d->pieces[d->n_pieces++] = (struct segment){from, d->n};
         from = d->n++;
     }
     if (d->layer[to] == d->layer[from] + 1)
-        d->pieces[d->n_pieces++] = (struct piece){from, to};
+        d->pieces[d->n_pieces++] = (struct segment){from, to};
 }
 
 static int make_points(struct drawing *d, struct cairn_error *error)

@@ -17,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-extern char **environ;
+#include <unistd.h>
 
 struct serving {
     struct settings *settings;
