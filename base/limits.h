@@ -19,6 +19,7 @@ enum {
     LIMIT_INCLUDED = 100,            /* files that a workflow includes, */
     LIMIT_INCLUDED_DEPTH = 8,        /* one inside another, */
     LIMIT_INCLUDED_BYTES = 64 << 20, /* all of them */
+    LIMIT_EXTENDED = 10000000,       /* keys that templates add to tasks */
     LIMIT_DEPTH = 32,                /* nesting in a workflow file */
     LIMIT_ALIASED = 100000,          /* nodes that aliases and `<<` add to it, and */
     LIMIT_ALIASED_FACTOR = 10, /* as many more for each node that is written out */

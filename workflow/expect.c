@@ -416,6 +416,10 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("taskfile"), NAME("file")},
                  {NAME("path"), NAME("file")},
                  {NAME("namespace"), NAME("as")},
+                 {NAME("template"), NAME("extends")},
+                 {NAME("extend"), NAME("extends")},
+                 {NAME("inherit"), NAME("extends")},
+                 {NAME("inherits"), NAME("extends")},
                  {NAME("with"), NAME("params")},
                  {NAME("desc"), NAME("description")},
                  {NAME("title"), NAME("description")},
@@ -611,10 +615,16 @@ static bool is_at(struct where where, const char *place)
     return !where.name.ptr && strcmp(where.text, place) == 0;
 }
 
+static bool is_of_task(struct where where)
+{
+    return where.name.ptr &&
+           (strcmp(where.text, "task") == 0 || strcmp(where.text, "template") == 0);
+}
+
 /* What has the key that is not one of this place: KEY_OF_... */
 static unsigned other_places(const struct parser *p, struct str key, struct where where)
 {
-    bool task = where.name.ptr && strcmp(where.text, "task") == 0;
+    bool task = is_of_task(where);
     return task || is_at(where, "at the top level") || is_at(where, "in `defaults`")
                ? p->places_of(key)
                : 0;
@@ -628,7 +638,7 @@ static int unknown_key(const struct parser *p, const struct node *key,
         snprintf(place, sizeof place, " in %s `%.*s`", where.text, SHOWN(where.name));
     else
         snprintf(place, sizeof place, " %s", where.text);
-    bool task = where.name.ptr && strcmp(where.text, "task") == 0;
+    bool task = is_of_task(where);
     bool top = is_at(where, "at the top level");
     const char *way = task || top ? other_way(key->text, task) : NULL;
     if (way)

@@ -48,6 +48,14 @@ struct pool_uses {
     uint32_t n;
 };
 
+/* A template, with the keys of those that it extends. */
+struct template
+{
+    const struct node *key;
+    const struct node *map;
+    bool used;
+};
+
 /* What an included file is given for one of its params. */
 struct given_param {
     const struct node *key;
@@ -70,6 +78,8 @@ struct workflow_file {
     const struct node *tasks, *finally, *secrets_list, *pools_map; /* or NULL */
     struct str *secrets; /* [n_secrets] sorted: those that it declares */
     uint32_t n_secrets;
+    struct template *templates; /* [n_templates] */
+    uint32_t n_templates;
     uint32_t *targets; /* [n_targets] its tasks and those that it includes; made when
                           first asked for */
     uint32_t n_targets;
@@ -99,6 +109,7 @@ struct parser {
     struct buf pending;         /* of struct pending */
     struct buf sheets;          /* of struct str: those whose columns were told of */
     uint32_t other_forms;       /* warnings of {{ }} */
+    uint64_t n_extended;        /* keys that templates have added */
     uint64_t n_values, value_bytes, n_members; /* of all foreach so far */
     bool *pool_used;
     const struct node *exclude, *include; /* of the task that is read, or NULL */

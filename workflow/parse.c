@@ -213,6 +213,21 @@ static int read_top_env(struct parser *p, const struct node *node)
     return read_env(p, node, NULL, &p->in->env, &p->in->n_env);
 }
 
+static int read_templates(struct parser *p, const struct node *map)
+{
+    int rc = expect_map(p, map, "`templates`");
+    p->in->templates =
+        rc ? NULL : arena_take(&p->scratch, map->n, sizeof *p->in->templates);
+    if (!rc && !p->in->templates)
+        return out_of_memory(p);
+    for (const struct node *key = map->first; key && !rc; key = key->next->next) {
+        rc = check_template_keys(p, key);
+        if (!rc)
+            rc = template_add(p, key);
+    }
+    return rc;
+}
+
 static int read_deadline(struct parser *p, const struct node *node)
 {
     return expect_duration(p, node, "`deadline`", 1, &p->out->deadline_ms);
@@ -229,6 +244,7 @@ enum {
     POOLS,
     DEFAULTS,
     INCLUDE,
+    TEMPLATES,
     JOBS,
     DEADLINE,
     ON_FAILURE,
@@ -251,6 +267,7 @@ static const struct {
     [POOLS] = {NAME("pools"), read_pools},
     [DEFAULTS] = {NAME("defaults"), read_defaults},
     [INCLUDE] = {NAME("include"), read_include},
+    [TEMPLATES] = {NAME("templates"), read_templates},
     [JOBS] = {NAME("jobs"), read_jobs},
     [DEADLINE] = {NAME("deadline"), read_deadline},
     [ON_FAILURE] = {NAME("on_failure"), read_on_failure},
@@ -276,8 +293,8 @@ static const struct node *value_of(const struct node *key)
 
 /* Of an included file: what holds for a run as a whole is the workflow's own. It is
  * checked all the same, for the file may be run alone. */
-static int keep_own(struct parser *p, const struct definition *own,
-                    const struct node *const found[])
+static void keep_own(struct parser *p, const struct definition *own,
+                     const struct node *const found[])
 {
     struct definition *out = p->out;
     bool other = (found[DEADLINE] && out->deadline_ms != own->deadline_ms) ||
@@ -298,7 +315,6 @@ static int keep_own(struct parser *p, const struct definition *own,
     out->on_failure = own->on_failure;
     out->undo_scope = own->undo_scope;
     out->on_crash = own->on_crash;
-    return 0;
 }
 
 static int read_keys(struct parser *p, const struct node *const found[])
@@ -308,7 +324,7 @@ static int read_keys(struct parser *p, const struct node *const found[])
     for (size_t i = 0; i < TOP_KEYS && !rc; i++)
         if (top_keys[i].read && (found[i] || i == PARAMS)) {
             rc = top_keys[i].read(p, value_of(found[i]));
-            if (rc && i >= PARAMS && i <= DEFAULTS && p->options->mistakes)
+            if (rc && i >= PARAMS && i <= TEMPLATES && p->options->mistakes)
                 p->options->mistakes->names_unknown = true;
             rc = parse_go_on(p, rc);
         }
@@ -472,6 +488,7 @@ static int read_files(struct parser *p)
         parse_enter(p, p->files[i]);
         if (i == 0 && p->in->pools_map)
             warn_of_unused_pools(p, p->in->pools_map);
+        warn_of_unused_templates(p);
         if (p->in->secrets_list)
             warn_of_unlisted_secrets(p, p->in->secrets_list);
     }

@@ -123,6 +123,8 @@ int sheet_column_name(const struct parser *p, struct str column, uint32_t index,
 
 /* ---- parse_task.c, foreach.c ---- */
 
+/* That it is a mapping with no other keys than those of a task. `key` is its name. */
+int check_template_keys(const struct parser *p, const struct node *key);
 /* All but the needs of task `index`, which are read when all tasks have been. */
 int read_task(struct parser *p, uint32_t index, const struct node *node);
 int read_foreach(struct parser *p, struct task_def *def, const struct node *node);
@@ -158,6 +160,15 @@ int read_task_params(struct parser *p, struct task_def *def, const struct node *
 /* `map` NULL: there are none, but values may be given for them. */
 int read_params(struct parser *p, const struct node *map);
 int read_secrets(struct parser *p, const struct node *node);
+
+/* ---- templates.c ---- */
+
+/* `templates` of the top level, one by one: check_template_keys, then template_add. */
+int template_add(struct parser *p, const struct node *key);
+/* A task with the keys of the templates that it extends; as it is, if it extends none.
+ */
+int extend_task(struct parser *p, const struct node *task, const struct node **out);
+void warn_of_unused_templates(struct parser *p);
 
 /* ---- include.c ---- */
 

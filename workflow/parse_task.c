@@ -669,6 +669,7 @@ enum {
     MAY_FAIL,
     SKIP_EXIT,
     NEEDS,
+    EXTENDS,
     KEYS
 };
 
@@ -719,7 +720,8 @@ static const struct {
     [NEEDS_ALL] = {NAME("needs_all"), ALL, read_needs_all},
     [MAY_FAIL] = {NAME("may_fail"), ALL, read_may_fail},
     [SKIP_EXIT] = {NAME("skip_exit"), RUN_BY_US, read_skip_exit},
-    [NEEDS] = {NAME("needs"), ALL, NULL}, /* read_needs, when all tasks are there */
+    [NEEDS] = {NAME("needs"), ALL, NULL},     /* read_needs, when all tasks are there */
+    [EXTENDS] = {NAME("extends"), ALL, NULL}, /* before all others: templates.c */
 };
 
 bool is_task_key(struct str name)
@@ -730,17 +732,22 @@ bool is_task_key(struct str name)
     return i < KEYS;
 }
 
-static int find_keys(const struct parser *p, const struct task_def *def,
+static int find_keys(const struct parser *p, struct where where,
                      const struct node *node, const struct node *found[])
 {
     struct str names[KEYS];
-    struct where where = {"task", def->id};
     char what[128];
-    snprintf(what, sizeof what, "task `%.*s`", SHOWN(def->id));
+    snprintf(what, sizeof what, "%s `%.*s`", where.text, SHOWN(where.name));
     for (size_t i = 0; i < KEYS; i++)
         names[i] = keys[i].name;
     int rc = expect_map(p, node, what);
     return rc ? rc : expect_keys(p, node, where, names, found, KEYS);
+}
+
+int check_template_keys(const struct parser *p, const struct node *key)
+{
+    const struct node *found[KEYS];
+    return find_keys(p, (struct where){"template", key->text}, key->next, found);
 }
 
 static int refuse_for_external(const struct parser *p, const struct task_def *def,
@@ -903,7 +910,9 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];
     const struct node *found[KEYS] = {NULL};
-    int rc = find_keys(p, def, node, found);
+    int rc = extend_task(p, node, &node);
+    if (!rc)
+        rc = find_keys(p, (struct where){"task", def->id}, node, found);
     if (!rc)
         rc = parse_go_on(p, choose_kind(p, def, found));
     if (rc) {

@@ -266,6 +266,16 @@ key included.params "$part" \
 tasks: {a: {run: echo a >>log, needs: m}}' \
     'exit 0 b-y a m/b' 'include: [{file: p.yaml, as: m, params: {p: y}}]
 tasks: {a: {run: echo a >>log, needs: m}}'
+key templates go \
+    'exit 0 one' 'templates: {t: {run: echo one >>log}}
+tasks: {a: {extends: t}}' \
+    'exit 0 two' 'templates: {t: {run: echo two >>log}}
+tasks: {a: {extends: t}}'
+key task.extends go \
+    'exit 0 one' 'templates: {t: {run: echo one >>log}, u: {run: echo two >>log}}
+tasks: {a: {extends: t}, b: {extends: u, run: "true"}}' \
+    'exit 0 two' 'templates: {t: {run: echo one >>log}, u: {run: echo two >>log}}
+tasks: {a: {extends: [t, u]}}'
 key defaults.cwd 'mkdir d e; go; ls d e' \
     'exit 0 d: f  e:' 'defaults: {cwd: d}
 tasks: {a: {run: touch f}}' \
@@ -720,7 +730,7 @@ cut -f 1 schema.flat | grep -v '\.allOf\[' |
             echo "$path"
             case $path in *.*) path=${path%.*} ;; *) path= ;; esac
         done
-    done | grep -vx 'task\|param\|timeout\|service_timeout\|retries\|foreach_key\|input_glob\|need_order\|included' | sort -u >keys.known
+    done | grep -vx 'task\|param\|timeout\|service_timeout\|retries\|foreach_key\|input_glob\|need_order\|included\|whole_task' | sort -u >keys.known
 sort -u keys.tried >keys.seen
 is "$(comm -23 keys.known keys.seen | tr '\n' ' ')" '' 'every key of the schema has been tried'
 is "$(comm -13 keys.known keys.seen | tr '\n' ' ')" '' 'and every key that was tried is in it'
