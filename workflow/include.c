@@ -198,6 +198,15 @@ static int read_given(struct parser *p, const struct node *map,
     return rc;
 }
 
+/* A workflow that was named by a link lies elsewhere than its name says. */
+static bool leads_to(const char *name, const char *real)
+{
+    char *resolved = realpath(name, NULL);
+    bool same = resolved && strcmp(resolved, real) == 0;
+    free(resolved);
+    return same;
+}
+
 static int add_file(struct parser *p, const struct node *item, const struct node *name,
                     struct workflow_file *file)
 {
@@ -221,6 +230,8 @@ static int add_file(struct parser *p, const struct node *item, const struct node
     const struct included_file *found = &p->options->included->files[index];
     file->source.text = str_without_mark(buf_view(&found->text));
     file->real = arena_text(arena, str_of(found->real));
+    if (!leads_to(file->source.name, found->real))
+        file->source.name = path;
     file->parent = in;
     file->include = item;
     file->depth = in->depth + 1;

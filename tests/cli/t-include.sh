@@ -93,7 +93,7 @@ is "$(ran)" 'lint/count ' 'one task of it'
 sed -i 's/^  count:/  wait: {run: "test ! -e ..\/hold || { touch ..\/at; sleep 20; }"}\n  count:/; s/needs: \[count, more\]/needs: [count, more, wait]/' ci/lint.yaml
 : >ran
 : >hold
-cairn run w.yaml --fresh >/dev/null 2>&1 &
+cairn run w.yaml --fresh -j 1 >/dev/null 2>&1 &
 pid=$!
 wait_for 20 test -e at
 kill -KILL $pid
@@ -185,6 +185,16 @@ exits 0 cairn validate w2.yaml
 sed -i 's/^tasks/ - {file: ci\/x.yaml, as: more}\ntasks/' w2.yaml
 run cairn validate w2.yaml
 says 'more than 100 files are included' 'a hundred and one'
+
+# A workflow that is named by a link.
+mkdir -p far
+printf 'name: w2\ninclude: [{file: far.yaml, as: x}]\ntasks: {a: {run: "true"}}\n' >far/w.yaml
+echo 'tasks: {a: {rum: "true"}}' >far/far.yaml
+ln -s far/w.yaml link.yaml
+run cairn validate link.yaml
+says "$PWD/far/far.yaml:1:13: unknown key" 'the place of the file is where it is'
+run cairn validate far/w.yaml
+says 'cairn: far/far.yaml:1:13: unknown key' 'and short where the name leads to it'
 
 # ---- Whole-run keys, secrets ----
 cat >w3.yaml <<'EOF'
