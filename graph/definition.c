@@ -117,10 +117,14 @@ bool task_def_uses_services(const struct definition *d, const struct task_def *d
     return uses;
 }
 
-void service_port_name(const struct task_def *service, struct buf *out)
+void service_port_name(const struct task_def *user, const struct task_def *service,
+                       struct buf *out)
 {
+    struct str scope = name_scope(user->id);
+    bool inside = service->id.len > scope.len &&
+                  memcmp(service->id.ptr, scope.ptr, scope.len) == 0;
     buf_text(out, "CAIRN_PORT_");
-    for (size_t i = 0; i < service->id.len; i++) {
+    for (size_t i = inside ? scope.len : 0; i < service->id.len; i++) {
         char c = service->id.ptr[i];
         bool upper = c >= 'a' && c <= 'z';
         bool other = c == '-' || c == '.' || c == '/';
@@ -141,7 +145,7 @@ int task_def_port_clash(const struct definition *d, const struct task_def *def,
             continue;
         buf_clear(&name);
         buf_byte(&name, '\n');
-        service_port_name(service, &name);
+        service_port_name(def, service, &name);
         buf_byte(&name, '\n');
         if (!one || name.failed ||
             (names.size && memmem(names.data, names.size, name.data, name.size)))

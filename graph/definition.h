@@ -293,8 +293,10 @@ static inline bool task_def_is_service(const struct task_def *def)
 /* It runs only while services are ready. */
 bool task_def_uses_services(const struct definition *definition,
                             const struct task_def *def);
-/* CAIRN_PORT_DB of `db`: how tasks that need it are given its port. */
-void service_port_name(const struct task_def *service, struct buf *out);
+/* CAIRN_PORT_DB of `db`: how tasks that need it are given its port. In an included file
+ * it is called as there. */
+void service_port_name(const struct task_def *user, const struct task_def *service,
+                       struct buf *out);
 /* The first need of a task whose port would have a name that another one has, or that
  * is of several members of a group, which have one name; or n_needs. CAIRN_ENOMEM. */
 int task_def_port_clash(const struct definition *definition, const struct task_def *def,

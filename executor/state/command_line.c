@@ -151,7 +151,7 @@ static int tell_ports(struct engine *e, struct job *job, struct told *told,
         if (graph_is_barrier(g, service) || !e->jobs.port[service])
             continue;
         buf_clear(&name);
-        service_port_name(graph_def(g, service), &name);
+        service_port_name(graph_def(g, task), graph_def(g, service), &name);
         add_port(e, job, buf_view(&name), service, &ports[n++]);
     }
     told->ports = ports;

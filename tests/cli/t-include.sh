@@ -210,14 +210,17 @@ EOF
 # Services of a file, as those of any other.
 cat >w4.yaml <<'EOF'
 name: w4
-include: [{file: ci/v.yaml, as: v}, {file: ci/only.yaml, as: only}]
+include: [{file: ci/v.yaml, as: v}, {file: ci/only.yaml, as: only}, {file: ci/sub.yaml, as: sub}]
 tasks:
-  a: {run: 'test -e ci/up && echo a >>ran', needs: [only/db, v]}
-  b: {run: 'test -e ci/up && echo b >>ran', needs: only}
+  a: {run: 'test -e ci/up && test "$CAIRN_PORT_ONLY_DB" -gt 0 && echo a >>ran', needs: [only/db, v]}
+  b: {run: 'echo b >>ran', needs: [only, sub]}
 EOF
 cat >ci/only.yaml <<'EOF'
-tasks: {db: {service: true, run: 'touch up; exec sleep 60', ready: test -e up}}
+tasks:
+  db: {service: true, port: true, run: 'touch up; exec sleep 60', ready: 'test -e up -a "$CAIRN_PORT_DB" = "$CAIRN_PORT"'}
+  of-it: {run: 'test "$CAIRN_PORT_DB" -gt 0', needs: db}
 EOF
+echo 'tasks: {db: {service: true, run: exec sleep 60, ready: "true"}}' >ci/sub.yaml
 cat >ci/v.yaml <<'EOF'
 tasks:
   db: {service: true, run: 'exec sleep 60', ready: 'true'}
@@ -226,7 +229,7 @@ EOF
 : >ran
 exits 0 cairn run w4.yaml -j 3
 is "$(ran)" 'a b use ' 'services of included files'
-is "$(cairn graph w4.yaml | grep -c -- '->')" 4 'a file with other tasks is needed without its services'
+is "$(cairn graph w4.yaml | grep -c -- '->')" 6 'a file with other tasks is needed without its services'
 # Lists that a task of the file makes, and one of the outer file.
 cat >w5.yaml <<'EOF'
 name: w5
