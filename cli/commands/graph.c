@@ -84,6 +84,12 @@ static void print_dot(struct picture *p)
         out("\"%s", node->barrier ? ", shape=diamond" : "");
         if (p->states && !node->barrier)
             out(", style=filled, fillcolor=\"%s\"", picture_colours[node->state]);
+        const char *description = cairn_workflow_description(p->workflow, node->node);
+        if (description && !node->barrier) {
+            out(", tooltip=\"");
+            print_label(description, "\\\"", "\\\\");
+            out("\"");
+        }
         out("];\n");
     }
     picture_each_edge(p, print_dot_edge, NULL);

@@ -38,4 +38,15 @@ exits 2 cairn graph --states --store none
 says '--states shows a run, and there is none' 'nor has one that never ran'
 exits 2 cairn graph --json --fold
 says 'are for pictures'
+
+# ---- Descriptions ----
+cat >described.yaml <<'EOF'
+name: d
+tasks:
+  a: {run: "true", description: 'says "this"'}
+  b: {run: "true"}
+EOF
+run cairn graph described.yaml
+says '[label="a", tooltip="says \"this\""]' 'a description is the tooltip of its node'
+says '[label="b"]' 'without one there is none'
 done_testing
