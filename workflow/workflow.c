@@ -14,6 +14,7 @@
 #include "graph/text_expand.h"
 #include "workflow/glob.h"
 #include "workflow/parse.h"
+#include "workflow/scalar.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -457,6 +458,72 @@ static int copy_needs(struct definition *d, struct task_def *def,
     return 0;
 }
 
+/* "NAME" or "NAME=PLACES", in the order of the pools. */
+static int copy_pool_use(const struct definition *d, struct task_def *def,
+                         const char *text, struct cairn_error *error)
+{
+    const char *equals = strchr(text, '=');
+    struct str name = {text, equals ? (size_t)(equals - text) : strlen(text)};
+    uint32_t pool = 0, at = def->n_pools;
+    int64_t places = 1;
+    while (pool < d->n_pools && !str_equal(d->pools[pool].name, name))
+        pool++;
+    if (pool == d->n_pools)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: the pool of `%s` was not added before it",
+                         def->id.ptr, text);
+    if (equals && !scalar_to_i64(str_of(equals + 1), &places))
+        places = 0;
+    if (places < 1 || places > d->pools[pool].limit)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: `%s` is not NAME=PLACES of a pool with %u",
+                         def->id.ptr, text, d->pools[pool].limit);
+    for (; at > 0 && def->pools[at - 1].pool > pool; at--)
+        def->pools[at] = def->pools[at - 1];
+    if (at > 0 && def->pools[at - 1].pool == pool)
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s` has a pool twice: `%s`",
+                         def->id.ptr, text);
+    def->pools[at] = (struct pool_use){pool, (uint32_t)places};
+    def->n_pools++;
+    return 0;
+}
+
+static int copy_pools(struct definition *d, struct task_def *def,
+                      const struct cairn_task *task, struct cairn_error *error)
+{
+    uint32_t n = count_texts(task->pools);
+    int rc = 0;
+    if (n > LIMIT_TASK_POOLS)
+        return error_set(error, CAIRN_ELIMIT, "task `%s` is in more than %d pools",
+                         def->id.ptr, LIMIT_TASK_POOLS);
+    def->pools = arena_take(&d->arena, n, sizeof *def->pools);
+    for (uint32_t i = 0; def->pools && i < n && !rc; i++)
+        rc = copy_pool_use(d, def, task->pools[i], error);
+    return rc;
+}
+
+static void copy_retries(struct definition *d, struct task_def *def,
+                         const struct cairn_task *task)
+{
+    enum { SAME = 1000 };
+    const uint8_t *exits = task->retry_exits;
+    struct retry_policy *retry = &def->retry;
+    *retry = (struct retry_policy){.max = task->retries,
+                                   .delay_ms = task->retry_delay_ms,
+                                   .factor_permille = task->retry_factor_permille
+                                                          ? task->retry_factor_permille
+                                                          : SAME,
+                                   .cap_ms = task->retry_cap_ms,
+                                   .jitter = task->retry_jitter,
+                                   .on = task->retry_on};
+    uint32_t n = 0;
+    while (exits && exits[n])
+        n++;
+    retry->on_exit = arena_take(&d->arena, n, sizeof *retry->on_exit);
+    for (; retry->on_exit && retry->n_on_exit < n; retry->n_on_exit++)
+        retry->on_exit[retry->n_on_exit] = exits[retry->n_on_exit];
+}
+
 static void copy_command(struct definition *d, struct task_def *def,
                          const struct cairn_task *task)
 {
@@ -737,6 +804,16 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: times must not be negative, retries at most %d",
                          task->id, LIMIT_RETRIES);
+    enum { CAN_BE_ON = CAIRN_RETRY_TIMEOUT | CAIRN_RETRY_SIGNAL | CAIRN_RETRY_SPAWN };
+    bool shrinks = task->retry_factor_permille && task->retry_factor_permille < 1000;
+    bool capped = task->retry_cap_ms && task->retry_cap_ms < task->retry_delay_ms;
+    if (task->retry_delay_ms < 0 || task->retry_cap_ms < 0 || shrinks || capped ||
+        task->retry_factor_permille > 1000000 || task->retry_on & ~CAN_BE_ON)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: the pauses of retries must not be negative, nor "
+                         "shrink, nor their cap be below the first one; `retry_on` "
+                         "takes CAIRN_RETRY_... only",
+                         task->id);
     if (task->slots > LIMIT_JOBS)
         return error_set(error, CAIRN_EWORKFLOW, "task `%s`: slots at most %d",
                          task->id, LIMIT_JOBS);
@@ -782,7 +859,6 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
         return rc ? rc : error_nomem(error);
     *def = (struct task_def){.timeout_ms = task->timeout_ms,
                              .grace_ms = task->grace_ms ? task->grace_ms : GRACE_MS,
-                             .retry = {.max = task->retries, .factor_permille = 1000},
                              .slots = task->slots > 1 ? task->slots : 0,
                              .priority = task->priority,
                              .may_fail = task->may_fail,
@@ -798,7 +874,10 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                                              task->rounds, task->round_delay_ms};
     if (task->depfile)
         def->depfile = arena_str(&d->arena, str_of(task->depfile));
+    copy_retries(d, def, task);
     rc = copy_env(&d->arena, def, task->env, error);
+    if (!rc)
+        rc = copy_pools(d, def, task, error);
     if (!rc)
         rc = copy_needs(d, def, task, error);
     if (!rc && task->foreach)
@@ -812,6 +891,33 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     if (!rc)
         d->n_defs++;
     return rc;
+}
+
+int cairn_workflow_pool(struct cairn_workflow *w, const char *name, uint32_t places,
+                        struct cairn_error *error)
+{
+    enum { PLACES_MOST = 1000000 };
+    struct definition *d = &w->definition;
+    if (w->compiled || w->name)
+        return error_set(error, CAIRN_EUSAGE,
+                         "pools cannot be added to a loaded or compiled workflow");
+    if (!name || !str_is_id(str_of(name)) || strlen(name) > LIMIT_NAME_BYTES ||
+        places < 1 || places > PLACES_MOST)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "a pool has a name of A-Z a-z 0-9 _ - ., and 1 to %d places",
+                         PLACES_MOST);
+    for (uint32_t i = 0; i < d->n_pools; i++)
+        if (str_equal(d->pools[i].name, str_of(name)))
+            return error_set(error, CAIRN_EWORKFLOW, "there are two pools `%s`", name);
+    if (d->n_pools == LIMIT_POOLS)
+        return error_set(error, CAIRN_ELIMIT, "more than %d pools", LIMIT_POOLS);
+    if (!d->pools)
+        d->pools = arena_take(&d->arena, LIMIT_POOLS, sizeof *d->pools);
+    struct str copy = arena_str(&d->arena, str_of(name));
+    if (!d->pools || !copy.ptr)
+        return error_nomem(error);
+    d->pools[d->n_pools++] = (struct pool){copy, places};
+    return 0;
 }
 
 int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)

@@ -138,8 +138,30 @@ struct cairn_task {           /* zero unused fields; everything is copied */
                   given to it as CAIRN_PORT, and to it and the processes that need it as
                   CAIRN_PORT_ID, with its id in capitals, and _ for - . and / */
     const struct cairn_foreach
-        *foreach; /* it is a group: `id[key=value]`; NULL: one task */
+        *foreach;                   /* it is a group: `id[key=value]`; NULL: one task */
+    const char *const *pools;       /* "NAME" or "NAME=PLACES" of cairn_workflow_pool,
+                                 NULL-terminated, no name twice */
+    int64_t retry_delay_ms;         /* before the first of the `retries`; ... */
+    uint32_t retry_factor_permille; /* ... each later pause is so much longer: 2000
+                                       doubles it; 0: they are all the same ... */
+    int64_t retry_cap_ms;           /* ... and none is longer than this; 0: a day */
+    bool retry_jitter;              /* times 0.5 to 1.5, at random */
+    uint8_t retry_on;               /* only after these failures, CAIRN_RETRY_... */
+    const uint8_t
+        *retry_exits; /* and these exit codes, up to a 0; neither: after any */
 };
+
+/* Failures, or-ed: cairn_task.retry_on. */
+enum cairn_retry {
+    CAIRN_RETRY_TIMEOUT = 1, /* its time limit ended it */
+    CAIRN_RETRY_SIGNAL = 2,  /* a signal did, or it exits with 129 to 192 */
+    CAIRN_RETRY_SPAWN = 4    /* it could not be started, or it exits with 126 or 127 */
+};
+
+/* Adds a pool, of whose places no more are taken at the same time than it has, at most
+ * 1,000,000. Before the tasks that take some. */
+CAIRN_API int cairn_workflow_pool(struct cairn_workflow *workflow, const char *name,
+                                  uint32_t places, struct cairn_error *error);
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,
                                  const struct cairn_task *task,
