@@ -199,9 +199,9 @@ $fails" \
 $fails"
 key on_failure 'go -j 2' \
     'exit 1 ended' 'on_failure: cancel
-tasks: {a: {run: "trap \"echo ended >>log; exit 1\" TERM; touch at; while [ ! -e done ]; do sleep 0.02; done; echo all >>log"}, b: {run: "while [ ! -e at ]; do sleep 0.02; done; (sleep 0.3; touch done) & exit 1"}}' \
+tasks: {a: {run: "trap \"echo ended >>log; exit 1\" TERM; touch at; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done; echo all >>log"}, b: {run: "while [ ! -e at ]; do sleep 0.02; done; exit 1"}}' \
     'exit 1 all' 'on_failure: stop
-tasks: {a: {run: "trap \"echo ended >>log; exit 1\" TERM; touch at; while [ ! -e done ]; do sleep 0.02; done; echo all >>log"}, b: {run: "while [ ! -e at ]; do sleep 0.02; done; setsid sh -c \"sleep 0.3; touch done\" >/dev/null 2>&1 & exit 1"}}'
+tasks: {a: {run: "trap \"echo ended >>log; exit 1\" TERM; touch at; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done; echo all >>log"}, b: {run: "while [ ! -e at ]; do sleep 0.02; done; exit 1"}}'
 default on_failure 'go -j 1' \
     'exit 1 a b' "$fails" \
     'exit 1 a b c' "on_failure: continue
