@@ -175,6 +175,7 @@ struct task_def {
     struct pool_use *pools; /* [n_pools] by index, none twice */
     uint32_t n_pools;
     uint32_t slots; /* of `jobs`, all if there are fewer; 0: one */
+    uint8_t nice;   /* its processes are so much nicer than we are; 0 to 19 */
     int32_t priority;
     /* TASK_CALL */
     enum cairn_outcome (*call)(void *, struct cairn_attempt *);

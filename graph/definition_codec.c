@@ -298,7 +298,7 @@ static unsigned version_of_task(const struct definition *definition,
     if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
         def->reuse || def->cutoff || task_def_is_service(def) ||
         def->repeat.until.len || has_new_list(definition, def) || def->slots ||
-        (def->n_pools && !is_in_one_pool(def)) || name_scope(def->id).len)
+        def->nice || (def->n_pools && !is_in_one_pool(def)) || name_scope(def->id).len)
         return 6;
     if (def->depfile.len || def->description.len || task_def_orders(def) ||
         def->lost_claims || task_def_made_key(def) || sheet)

@@ -11,7 +11,7 @@
  *              whole group, or of the ids of a part of one; then the ids of the
  *              members whose files or values it is given, in their order
  *
- * The shell is that of `run`, or of the check. Timeouts, retries, pools, slots, priority,
+ * The shell is that of `run`, or of the check. Timeouts, retries, pools, slots, nice, priority,
  * once, undo, finally, needs_all, may_fail, needs that are only for the order, whether a
  * need is soft, what a check warns of, and the order of needs do not
  * count; nor does that of foreach values, but for whom they put files in order.

@@ -82,6 +82,7 @@ enum {
     POOLS,
     SLOTS,
     PORT,
+    NICE,
     END
 };
 
@@ -145,6 +146,7 @@ const struct task_field task_fields[] = {
     [DESCRIPTION] = {TEXT(description), EVERY(5)},
     [RETRY_CAP] = {TIME(retry.cap_ms), EVERY(6)},
     [POOLS] = {LIST(FIELD_POOLS, pools, struct pool_use *), EVERY(6)},
+    [NICE] = {BYTE(nice), EVERY(6), .most = 19},
     [SLOTS] = {NUMBER(slots), EVERY(6), .most = LIMIT_JOBS},
     [SKIP_EXIT] = {BYTE(skip_exit), EVERY(6), .most = 255, .name = "skip_exit"},
     [RETRY_ON] = {BYTE(retry.on), EVERY(6), .most = RETRY_KINDS},

@@ -24,6 +24,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -126,6 +127,13 @@ IN_CHILD static void ignore_signals(unsigned long which)
             (void)signal(job_signals[i], SIG_IGN);
 }
 
+/* More of it needs no permission. */
+IN_CHILD static void be_nice(uint8_t more)
+{
+    if (more)
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + more);
+}
+
 IN_CHILD int child_task(void *arg)
 {
     const struct task_job *job = arg;
@@ -153,6 +161,7 @@ IN_CHILD int child_task(void *arg)
     close_from(3);
     if (!request->attached)
         leave_terminal();
+    be_nice(request->nice);
     limit_files(request->files);
     if (request->cwd && chdir(request->cwd))
         task_failed(request, "chdir", errno, -1);
@@ -192,6 +201,7 @@ IN_CHILD int child_keeper(void *arg)
     if (place_fds(fds, KEEP_IMAGE_FD + 1) || fcntl(KEEP_IMAGE_FD, F_SETFD, FD_CLOEXEC))
         task_failed(request, "dup", errno, -1);
     close_from(KEEP_IMAGE_FD + 1);
+    be_nice(request->nice);
     limit_files(request->files); /* its task inherits that */
     default_signals();
     const char *const argv[] = {name, request->keep->token, NULL};

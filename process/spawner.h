@@ -45,6 +45,7 @@ struct spawn_request {
     /* It is a part of our job: stays in our group, keeps our terminal and stdin, and a
      * SIGINT, SIGQUIT or SIGHUP that we ignore. Its pid is no group, then. */
     bool attached;
+    uint8_t nice;                 /* its niceness, above ours */
     uint32_t files;               /* soft limit of its descriptors; 0: as ours */
     struct slot *slot;            /* pid and spawn_boot_ns are set here, */
     const struct slot_map *slots; /* and told here; NULL: nowhere */

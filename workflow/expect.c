@@ -390,6 +390,7 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("dir"), NAME("cwd")},
                  {NAME("requires"), NAME("needs")},
                  {NAME("optional"), NAME("soft")},
+                 {NAME("niceness"), NAME("nice")},
                  {NAME("skip_exit_code"), NAME("skip_exit")},
                  {NAME("skip_on_exit"), NAME("skip_exit")},
                  {NAME("skip_exit_codes"), NAME("skip_exit")},

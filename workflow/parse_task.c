@@ -577,6 +577,15 @@ static int read_pool(struct parser *p, struct task_def *def, const struct node *
     return 0;
 }
 
+static int read_nice(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct bounds bounds = {0, 19};
+    int64_t nice = 0;
+    int rc = expect_integer(p, node, "`nice`", bounds, &nice);
+    def->nice = (uint8_t)nice;
+    return rc;
+}
+
 static int read_slots(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct bounds bounds = {1, LIMIT_JOBS};
@@ -660,6 +669,7 @@ enum {
     REPEAT,
     POOL,
     SLOTS,
+    NICE,
     PRIORITY,
     LOST_CLAIMS,
     STDERR,
@@ -712,6 +722,7 @@ static const struct {
     [REPEAT] = {NAME("repeat"), RUN_BY_US, read_repeat},
     [POOL] = {NAME("pool"), RUN_BY_US, read_pool},
     [SLOTS] = {NAME("slots"), RUN_BY_US, read_slots},
+    [NICE] = {NAME("nice"), RUN_BY_US, read_nice},
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, read_lost_claims},
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},

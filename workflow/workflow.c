@@ -752,6 +752,7 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
               : task->cwd               ? "cwd"
               : task->stderr_apart      ? "stderr_apart"
               : task->skip_exit         ? "skip_exit"
+              : task->nice              ? "nice"
                                         : NULL;
     else
         key = task->parallel ? "parallel" : NULL;
@@ -814,9 +815,10 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "shrink, nor their cap be below the first one; `retry_on` "
                          "takes CAIRN_RETRY_... only",
                          task->id);
-    if (task->slots > LIMIT_JOBS)
-        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: slots at most %d",
-                         task->id, LIMIT_JOBS);
+    if (task->slots > LIMIT_JOBS || task->nice > 19)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: slots at most %d, nice at most 19", task->id,
+                         LIMIT_JOBS);
     int rc = check_service(task, error);
     if (!rc)
         rc = check_rounds(task, error);
@@ -860,6 +862,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     *def = (struct task_def){.timeout_ms = task->timeout_ms,
                              .grace_ms = task->grace_ms ? task->grace_ms : GRACE_MS,
                              .slots = task->slots > 1 ? task->slots : 0,
+                             .nice = task->nice,
                              .priority = task->priority,
                              .may_fail = task->may_fail,
                              .skip_exit = task->skip_exit,

@@ -164,6 +164,7 @@ static void order_ahead(struct engine *e, struct job *job)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     job->request.ticket = job->stamp;
+    job->request.nice = job->role == ROLE_UNDO ? 0 : def->nice;
     job->request.may_recall = job->role == ROLE_TASK && !job->beside;
     job->request.quiet_file = job->values;
     job->request.outputs = NULL;

@@ -138,7 +138,10 @@ struct cairn_task {           /* zero unused fields; everything is copied */
                   given to it as CAIRN_PORT, and to it and the processes that need it as
                   CAIRN_PORT_ID, with its id in capitals, and _ for - . and / */
     const struct cairn_foreach
-        *foreach;                   /* it is a group: `id[key=value]`; NULL: one task */
+        *foreach; /* it is a group: `id[key=value]`; NULL: one task */
+    uint8_t
+        nice; /* its processes have so much more niceness than the program, to 19; not
+                     of a callback */
     const char *const *pools;       /* "NAME" or "NAME=PLACES" of cairn_workflow_pool,
                                  NULL-terminated, no name twice */
     int64_t retry_delay_ms;         /* before the first of the `retries`; ... */

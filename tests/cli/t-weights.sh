@@ -134,6 +134,25 @@ END
     ok "$crash: never too many" test "$(most | cut -d ' ' -f 1)" -le 3
 done
 
+# Niceness, on top of that of cairn; that of an undo is cairn's.
+cat >nice.yaml <<'END'
+name: nice
+on_failure: {undo: all}
+tasks:
+  a: {run: 'nice >a', nice: 5, check: 'nice >checked', undo: 'nice >undone'}
+  b: {exec: [sh, -c, 'nice >b'], nice: 19}
+  c: {run: 'nice >c', nice: 0}
+  d: {run: 'nice >d; exit 1', needs: [a, b, c]}
+END
+for crash in kill adopt; do
+    rm -f a b c d checked undone
+    sed -i "/^on_crash/d; s/^name: .*/&\non_crash: $crash/" nice.yaml
+    own=$(nice)
+    exits 1 cairn run nice.yaml --fresh
+    is "$(cat a checked b c d undone | tr '\n' ' ')" \
+        "$((own + 5)) $((own + 5)) 19 $own $own $own " "$crash: niceness of tasks"
+done
+
 # Weights run nothing again.
 weights() { # of a
     printf 'name: edit\npools: {p: 3}\ntasks:\n  a: {run: "true", %s}\n  b: {needs: a, run: exit 1}\n' "$1" >edit.yaml
@@ -142,7 +161,7 @@ weights 'slots: 2, pool: {p: 2}'
 exits 1 cairn run edit.yaml
 weights 'slots: 3, pool: {p: 1}'
 is "$(planned edit.yaml)" b 'an edit of them runs nothing that has completed'
-weights 'slots: 1'
+weights 'slots: 1, nice: 3'
 is "$(planned edit.yaml)" b 'nor that there are none'
 
 # Refused.
@@ -164,6 +183,9 @@ run: x, slots: 0|`slots` must lie between 1 and 4096
 run: x, slots: [2]|`slots` must be a whole number
 external: x, slots: 2|`slots` has no meaning for task `b`
 external: x, pool: {gpu: 1}|`pool` has no meaning for task `b`
+run: x, nice: -1|`nice` must lie between 0 and 19
+run: x, nice: 20|`nice` must lie between 0 and 19
+external: x, nice: 1|`nice` has no meaning for task `b`
 run: x, cpus: 4|`slots: 4` for four of `jobs`
 run: x, memory: 4G|`pool: {gib: 4}`
 END

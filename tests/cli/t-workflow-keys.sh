@@ -494,6 +494,12 @@ default task.slots go \
 tasks: {a: {run: "sh ./meet a b"}, b: {run: "sh ./meet b a"}}' \
     'exit 0 alone alone' 'jobs: 2
 tasks: {a: {run: "sh ./meet a b", slots: 2}, b: {run: "sh ./meet b a"}}'
+key task.nice go \
+    "exit 0 $(($(nice) + 7))" 'tasks: {a: {run: "nice >>log", nice: 7}}' \
+    "exit 0 $(nice)" 'tasks: {a: {run: "nice >>log", nice: 0}}'
+default task.nice go \
+    "exit 0 $(nice)" 'tasks: {a: {run: "nice >>log"}}' \
+    "exit 0 $(($(nice) + 7))" 'tasks: {a: {run: "nice >>log", nice: 7}}'
 key task.pool go \
     'exit 0 alone alone' 'jobs: 2
 pools: {p: 1, q: 1}

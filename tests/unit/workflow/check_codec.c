@@ -466,8 +466,9 @@ START_TEST(test_version_6)
     buf_clear(&bytes);
     encode(&help_definition, &bytes);
     ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
-    static const char *const weights[] = {
-        "{run: x, slots: 3}", "{run: x, pool: {q: 2}}", "{run: x, pool: [p, q]}"};
+    static const char *const weights[] = {"{run: x, slots: 3, nice: 9}",
+                                          "{run: x, pool: {q: 2}}",
+                                          "{run: x, pool: [p, q]}"};
     for (size_t i = 0; i < 3; i++) {
         char text[200];
         snprintf(text, sizeof text,
@@ -479,6 +480,7 @@ START_TEST(test_version_6)
         ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 6);
         ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
         ck_assert_uint_eq(d.defs[0].slots, i == 0 ? 3 : 0);
+        ck_assert_uint_eq(d.defs[0].nice, i == 0 ? 9 : 0);
         ck_assert_uint_eq(d.defs[0].n_pools, i);
         if (i)
             ck_assert_uint_eq(d.defs[0].pools[i - 1].places, i == 1 ? 2 : 1);

@@ -398,6 +398,9 @@ START_TEST(test_later_fields)
                                .slots = LIMIT_JOBS + 1};
     refuse(&task, CAIRN_EWORKFLOW, "slots at most 4096");
     task.slots = 4;
+    task.nice = 20;
+    refuse(&task, CAIRN_EWORKFLOW, "nice at most 19");
+    task.nice = 19;
     accept(&task);
     compile();
     const struct task_def *c = &workflow->definition.defs[2];
@@ -407,6 +410,7 @@ START_TEST(test_later_fields)
     ck_assert_uint_eq(c->skip_exit, 77);
     ck_assert(c->reuse && c->cutoff);
     ck_assert_uint_eq(c->slots, 4);
+    ck_assert_uint_eq(c->nice, 19);
     ck_assert(c->may_fail && !workflow->definition.defs[1].may_fail);
     const struct task_def *b = &workflow->definition.defs[1];
     ck_assert_uint_eq(b->n_needs, 1);
