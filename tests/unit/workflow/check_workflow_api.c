@@ -532,102 +532,101 @@ START_TEST(test_foreach)
     ck_assert_str_eq(value, "new");
     ck_assert_int_eq(cairn_workflow_value(workflow, node, 2, &key, &value), 0);
     ck_assert_str_eq(value, "2");
-    END_TEST
+}
+END_TEST
 
-    START_TEST(test_pools)
-    {
-        static const char
-            *const uses[] = {"gpu=2", "db", NULL},
-                   *const twice[] = {"db", "db", NULL}, *const many[] = {"gpu=3", NULL},
-                   *const odd[] = {"gpu=x", NULL}, *const none[] = {"net", NULL};
-        struct cairn_task task = {.id = "a", .argv = true_argv, .pools = none};
-        ck_assert_int_eq(cairn_workflow_pool(workflow, "db", 1, &failure), 0);
-        ck_assert_int_eq(cairn_workflow_pool(workflow, "gpu", 2, &failure), 0);
-        ck_assert_int_eq(cairn_workflow_pool(workflow, "gpu", 2, &failure),
-                         CAIRN_EWORKFLOW);
-        ck_assert_int_eq(cairn_workflow_pool(workflow, "cpu", 0, &failure),
-                         CAIRN_EWORKFLOW);
-        ck_assert_int_eq(cairn_workflow_pool(workflow, "a b", 1, &failure),
-                         CAIRN_EWORKFLOW);
-        ck_assert_int_eq(cairn_workflow_pool(workflow, NULL, 1, &failure),
-                         CAIRN_EWORKFLOW);
-        refuse(&task, CAIRN_EWORKFLOW, "the pool of `net` was not added before it");
-        task.pools = twice;
-        refuse(&task, CAIRN_EWORKFLOW, "has a pool twice");
-        task.pools = many;
-        refuse(&task, CAIRN_EWORKFLOW, "`gpu=3` is not NAME=PLACES of a pool with 2");
-        task.pools = odd;
-        refuse(&task, CAIRN_EWORKFLOW, "`gpu=x` is not");
-        task.pools = uses;
-        accept(&task);
-        compile();
-        const struct task_def *a = &workflow->definition.defs[0];
-        ck_assert_uint_eq(a->n_pools, 2);
-        ck_assert_uint_eq(a->pools[0].pool, 0);
-        ck_assert_uint_eq(a->pools[0].places, 1);
-        ck_assert_uint_eq(a->pools[1].places, 2);
-        ck_assert_int_eq(cairn_workflow_pool(workflow, "late", 1, &failure),
-                         CAIRN_EUSAGE);
-    }
-    END_TEST
+START_TEST(test_pools)
+{
+    static const char
+        *const uses[] = {"gpu=2", "db", NULL},
+               *const twice[] = {"db", "db", NULL}, *const many[] = {"gpu=3", NULL},
+               *const odd[] = {"gpu=x", NULL}, *const none[] = {"net", NULL};
+    struct cairn_task task = {.id = "a", .argv = true_argv, .pools = none};
+    ck_assert_int_eq(cairn_workflow_pool(workflow, "db", 1, &failure), 0);
+    ck_assert_int_eq(cairn_workflow_pool(workflow, "gpu", 2, &failure), 0);
+    ck_assert_int_eq(cairn_workflow_pool(workflow, "gpu", 2, &failure),
+                     CAIRN_EWORKFLOW);
+    ck_assert_int_eq(cairn_workflow_pool(workflow, "cpu", 0, &failure),
+                     CAIRN_EWORKFLOW);
+    ck_assert_int_eq(cairn_workflow_pool(workflow, "a b", 1, &failure),
+                     CAIRN_EWORKFLOW);
+    ck_assert_int_eq(cairn_workflow_pool(workflow, NULL, 1, &failure), CAIRN_EWORKFLOW);
+    refuse(&task, CAIRN_EWORKFLOW, "the pool of `net` was not added before it");
+    task.pools = twice;
+    refuse(&task, CAIRN_EWORKFLOW, "has a pool twice");
+    task.pools = many;
+    refuse(&task, CAIRN_EWORKFLOW, "`gpu=3` is not NAME=PLACES of a pool with 2");
+    task.pools = odd;
+    refuse(&task, CAIRN_EWORKFLOW, "`gpu=x` is not");
+    task.pools = uses;
+    accept(&task);
+    compile();
+    const struct task_def *a = &workflow->definition.defs[0];
+    ck_assert_uint_eq(a->n_pools, 2);
+    ck_assert_uint_eq(a->pools[0].pool, 0);
+    ck_assert_uint_eq(a->pools[0].places, 1);
+    ck_assert_uint_eq(a->pools[1].places, 2);
+    ck_assert_int_eq(cairn_workflow_pool(workflow, "late", 1, &failure), CAIRN_EUSAGE);
+}
+END_TEST
 
-    START_TEST(test_retries)
-    {
-        static const uint8_t exits[] = {75, 6, 0};
-        struct cairn_task task = {.id = "a",
-                                  .argv = true_argv,
-                                  .retries = 3,
-                                  .retry_delay_ms = 100,
-                                  .retry_cap_ms = 99};
-        refuse(&task, CAIRN_EWORKFLOW, "nor their cap be below the first one");
-        task.retry_cap_ms = 400;
-        task.retry_factor_permille = 999;
-        refuse(&task, CAIRN_EWORKFLOW, "nor shrink");
-        task.retry_factor_permille = 2000;
-        task.retry_on = 8;
-        refuse(&task, CAIRN_EWORKFLOW, "CAIRN_RETRY_... only");
-        task.retry_on = CAIRN_RETRY_TIMEOUT | CAIRN_RETRY_SPAWN;
-        task.retry_exits = exits;
-        task.retry_jitter = true;
-        accept(&task);
-        task = (struct cairn_task){.id = "b", .argv = true_argv, .retries = 1};
-        accept(&task);
-        compile();
-        const struct retry_policy *a = &workflow->definition.defs[0].retry;
-        ck_assert(a->max == 3 && a->delay_ms == 100 && a->cap_ms == 400 && a->jitter);
-        ck_assert_uint_eq(a->factor_permille, 2000);
-        ck_assert_uint_eq(a->on, RETRY_TIMEOUT | RETRY_SPAWN);
-        ck_assert(a->n_on_exit == 2 && a->on_exit[0] == 75 && a->on_exit[1] == 6);
-        const struct retry_policy *b = &workflow->definition.defs[1].retry;
-        ck_assert(b->max == 1 && b->factor_permille == 1000 && !b->n_on_exit && !b->on);
-    }
-    END_TEST
+START_TEST(test_retries)
+{
+    static const uint8_t exits[] = {75, 6, 0};
+    struct cairn_task task = {.id = "a",
+                              .argv = true_argv,
+                              .retries = 3,
+                              .retry_delay_ms = 100,
+                              .retry_cap_ms = 99};
+    refuse(&task, CAIRN_EWORKFLOW, "nor their cap be below the first one");
+    task.retry_cap_ms = 400;
+    task.retry_factor_permille = 999;
+    refuse(&task, CAIRN_EWORKFLOW, "nor shrink");
+    task.retry_factor_permille = 2000;
+    task.retry_on = 8;
+    refuse(&task, CAIRN_EWORKFLOW, "CAIRN_RETRY_... only");
+    task.retry_on = CAIRN_RETRY_TIMEOUT | CAIRN_RETRY_SPAWN;
+    task.retry_exits = exits;
+    task.retry_jitter = true;
+    accept(&task);
+    task = (struct cairn_task){.id = "b", .argv = true_argv, .retries = 1};
+    accept(&task);
+    compile();
+    const struct retry_policy *a = &workflow->definition.defs[0].retry;
+    ck_assert(a->max == 3 && a->delay_ms == 100 && a->cap_ms == 400 && a->jitter);
+    ck_assert_uint_eq(a->factor_permille, 2000);
+    ck_assert_uint_eq(a->on, RETRY_TIMEOUT | RETRY_SPAWN);
+    ck_assert(a->n_on_exit == 2 && a->on_exit[0] == 75 && a->on_exit[1] == 6);
+    const struct retry_policy *b = &workflow->definition.defs[1].retry;
+    ck_assert(b->max == 1 && b->factor_permille == 1000 && !b->n_on_exit && !b->on);
+}
+END_TEST
 
-    int main(void)
-    {
-        Suite *suite = suite_create("workflow api");
-        TCase *c = tcase_create("all");
-        tcase_add_checked_fixture(c, setup, teardown);
-        tcase_add_test(c, test_workflow_names);
-        tcase_add_test(c, test_ids);
-        tcase_add_test(c, test_scopes);
-        tcase_add_test(c, test_odd_ids_can_be_stored);
-        tcase_add_test(c, test_commands);
-        tcase_add_test(c, test_numbers);
-        tcase_add_test(c, test_environment);
-        tcase_add_test(c, test_pools);
-        tcase_add_test(c, test_retries);
-        tcase_add_test(c, test_needs);
-        tcase_add_test(c, test_refusals_leave_nothing);
-        tcase_add_test(c, test_everything_is_copied);
-        tcase_add_test(c, test_compiling);
-        tcase_add_test(c, test_node_info);
-        tcase_add_test(c, test_groups);
-        tcase_add_test(c, test_nodes);
-        tcase_add_test(c, test_later_fields);
-        tcase_add_test(c, test_services);
-        tcase_add_test(c, test_rounds);
-        tcase_add_test(c, test_foreach);
-        suite_add_tcase(suite, c);
-        return help_run(suite);
-    }
+int main(void)
+{
+    Suite *suite = suite_create("workflow api");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_workflow_names);
+    tcase_add_test(c, test_ids);
+    tcase_add_test(c, test_scopes);
+    tcase_add_test(c, test_odd_ids_can_be_stored);
+    tcase_add_test(c, test_commands);
+    tcase_add_test(c, test_numbers);
+    tcase_add_test(c, test_environment);
+    tcase_add_test(c, test_pools);
+    tcase_add_test(c, test_retries);
+    tcase_add_test(c, test_needs);
+    tcase_add_test(c, test_refusals_leave_nothing);
+    tcase_add_test(c, test_everything_is_copied);
+    tcase_add_test(c, test_compiling);
+    tcase_add_test(c, test_node_info);
+    tcase_add_test(c, test_groups);
+    tcase_add_test(c, test_nodes);
+    tcase_add_test(c, test_later_fields);
+    tcase_add_test(c, test_services);
+    tcase_add_test(c, test_rounds);
+    tcase_add_test(c, test_foreach);
+    suite_add_tcase(suite, c);
+    return help_run(suite);
+}
