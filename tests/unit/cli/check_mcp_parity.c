@@ -16,6 +16,8 @@ static const struct {
     {"help", "tools/list has every tool with its properties"},
     {"version", "the server says it at the start"},
     {"mcp", "it is the server"},
+    {"web", "it serves people's browsers; the tools have the same"},
+    {"add", "no tool yet: a shell adds to a run, and so does a task, by $CAIRN_RUN"},
     {"watch", "it paints a terminal; run_status, and subscriptions, say the same"},
     {"shell", "it opens a shell in a terminal; an agent has one"},
     {"init", "it writes a text that an agent writes itself"},

@@ -106,6 +106,7 @@ START_TEST(test_read_only_tools_read)
         "log",
         "next",
         "values",
+        "whence",
         "validate",
         "graph",
         "checkpoint at",
