@@ -68,7 +68,7 @@ cat >much.yaml <<'END'
 name: much
 on_failure: continue
 tasks:
-  fails: {foreach: {k: {range: [1, 700]}}, run: 'yes "$(head -c 20000 /dev/zero | tr "\0" x)" | head -n 20; exit 1'}
+  fails: {foreach: {k: {range: [1, 700]}}, run: 'yes "$(head -c 200 /dev/zero | tr "\0" x)" | head -n 20; exit 1'}
 END
 start much.yaml
 ok 'a run that prints megabytes ends while nobody reads' wait_for 60 failed 700
@@ -77,8 +77,8 @@ is "$status" 1 'with its own exit status'
 matches '^[0-9]+ lines were not shown: the reader of the output was too slow$' 'what is missing is told'
 n=$(sed -n 's/^\([0-9]*\) lines were not shown.*/\1/p' shown | awk '{ n += $1 } END { print n + 0 }')
 lines=$(grep -vc -e '^\[' -e 'not shown' shown) # without lines of progress
-# Of each task three: that it failed, the last 4 KiB of its output, what to type.
-ok 'all others are shown' test $((lines + n)) -ge $((700 * 3 + 3)) -a $((lines + n)) -lt $((700 * 3 + 30))
+# Of each task 22: that it failed, its output, what to type.
+ok 'all others are shown' test $((lines + n)) -ge $((700 * 22 + 3)) -a $((lines + n)) -lt $((700 * 22 + 30))
 says 'resume with: cairn resume' 'the last line is there'
 
 start --json much.yaml '2>/dev/null'

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Makes a golden store: one run of every kind, in the format of the cairn that is given.
-# With `language`: runs of definitions of version 5, with all that it brought.
+# With `language`: runs of definitions of version 5, with all that it brought; with
+# `jobs`: of version 6, and what is stored of rounds, reuse and added tasks.
 #
-#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language]
+#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs]
 #
 # A release that changes the format adds one (docs/format.md, "Versions of the store"):
 # it is made by that release, and never again. tests/cli/t-golden.sh records what every
@@ -103,6 +104,71 @@ END
     expect 0 rerun 4 split
     list '["two", 5]'
     expect 1 rerun 4 split
+    finish
+    exit
+fi
+
+if [ "${3-}" = jobs ]; then
+    # 1: completed. 2: all of it reused that can be; it failed, got other tasks, and
+    # completed. 3: cut off beside a service. 4: a limit of rounds.
+    mkdir ci
+    cat >ci/lint.yaml <<'END'
+name: lint
+params: {level: 1}
+defaults: {cwd: /}
+tasks:
+  style: {run: 'echo style $level'}
+  spell: {needs: style, run: echo spell}
+END
+    cat >jobs.yaml <<'END'
+name: jobs
+jobs: 4
+defaults: {cwd: /}
+pools: {gpu: 2, db: 3}
+include: [{file: ci/lint.yaml, as: lint, params: {level: 7}}]
+templates:
+  base: {retries: {max: 2, delay: 10ms, cap: 20ms, on: [timeout, signal, 75]}, env: {A: x}}
+tasks:
+  build:
+    extends: base
+    nice: 3
+    inputs: [tmp/cairn-golden/src]
+    run: 'cat tmp/cairn-golden/src >tmp/cairn-golden/o; echo "v=1" >>$CAIRN_OUTPUT'
+    outputs: [tmp/cairn-golden/o]
+    reuse: true
+    cutoff: true
+  heavy: {needs: build, slots: 2, pool: {gpu: 2, db: 1}, run: 'echo "h=2" >>$CAIRN_OUTPUT', reuse: true}
+  weak: {may_fail: true, run: exit 4}
+  after: {needs: [{task: weak, soft: true}], run: echo after}
+  nothing: {skip_exit: 77, run: exit 77}
+  poll:
+    repeat: {until: "outputs.n >= '3'", max: 5, delay: 10ms}
+    run: 'echo "n=$CAIRN_ROUND" >>$CAIRN_OUTPUT; . /tmp/cairn-golden/round'
+  split: {run: 'printf "a\nb\n" >tmp/cairn-golden/list', outputs: [tmp/cairn-golden/list]}
+  part: {foreach: {p: {from: split, lines: /tmp/cairn-golden/list}}, run: 'echo $p'}
+  server: {service: true, ready: test -e /tmp/cairn-golden/ready, run: 'touch /tmp/cairn-golden/ready; sleep 100', restart: 1, port: true}
+  client: {needs: server, run: 'test -n "$CAIRN_PORT_SERVER"; . /tmp/cairn-golden/client'}
+  ship: {needs: [lint, build, poll, heavy], run: . /tmp/cairn-golden/ship}
+END
+    echo 1 >src
+    for part in round client ship; do
+        echo : >$part
+    done
+    expect 0 run jobs.yaml
+    echo exit 1 >ship
+    expect 1 run jobs.yaml
+    # shellcheck disable=SC2016
+    printf 'tasks:\n  extra: {needs: build, run: echo extra}\n  two: {foreach: {i: [1, 2]}, needs: extra, run: "echo $i"}\n' >more.yaml
+    expect 0 add 2 more.yaml
+    echo : >ship
+    expect 0 resume 2
+    # It is resumed where its directory is gone: no files of it are declared.
+    sed -e 's/^name: .*/name: early/' -e 's/, outputs: .*}/}/; /^    inputs:/d; /^    outputs:/d' jobs.yaml >early.yaml
+    echo 'touch /tmp/cairn-golden/up; sleep 60' >client
+    cut run early.yaml
+    echo : >client
+    sed 's/max: 5, delay/max: 2, delay/; s/^name: .*/name: short/' jobs.yaml >short.yaml
+    expect 1 run short.yaml
     finish
     exit
 fi
