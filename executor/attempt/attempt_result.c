@@ -389,9 +389,8 @@ static int add_list(struct engine *e, struct job *job, const struct list_spec *s
         while (at < r->n_values && str_compare(r->values[at].key, key) < 0)
             at++;
         if (values) {
-            memcpy(values, r->values, at * sizeof *values);
-            memcpy(values + at + 1, r->values + at,
-                   (r->n_values - at) * sizeof *values);
+            for (uint32_t i = 0; i < r->n_values; i++)
+                values[i + (i >= at)] = r->values[i];
             values[at] =
                 (struct key_value){key, arena_str(&job->arena, buf_view(&text))};
             r->values = values;

@@ -466,12 +466,12 @@ tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a, soft: true}]}
 key task.skip_exit go \
     'exit 0' 'tasks: {a: {run: exit 9, skip_exit: 9}, b: {run: echo b >>log, needs: a}}' \
     'exit 1' 'tasks: {a: {run: exit 9, skip_exit: 8}, b: {run: echo b >>log, needs: a}}'
-key task.may_fail go \
-    'exit 0 b' 'tasks: {a: {run: exit 1, may_fail: true}, b: {run: sleep 0.1; echo b >>log}}' \
-    'exit 1 b' 'tasks: {a: {run: exit 1, may_fail: false}, b: {run: sleep 0.1; echo b >>log}}'
-default task.may_fail go \
-    'exit 1 b' 'tasks: {a: {run: exit 1}, b: {run: sleep 0.1; echo b >>log}}' \
-    'exit 0 b' 'tasks: {a: {run: exit 1, may_fail: true}, b: {run: sleep 0.1; echo b >>log}}'
+key task.may_fail 'go -j 2' \
+    'exit 0 b' 'tasks: {a: {run: until test -e at; do sleep 0.02; done; exit 1, may_fail: true}, b: {run: touch at; sleep 0.2; echo b >>log}}' \
+    'exit 1 b' 'tasks: {a: {run: until test -e at; do sleep 0.02; done; exit 1, may_fail: false}, b: {run: touch at; sleep 0.2; echo b >>log}}'
+default task.may_fail 'go -j 2' \
+    'exit 1 b' 'tasks: {a: {run: until test -e at; do sleep 0.02; done; exit 1}, b: {run: touch at; sleep 0.2; echo b >>log}}' \
+    'exit 0 b' 'tasks: {a: {run: until test -e at; do sleep 0.02; done; exit 1, may_fail: true}, b: {run: touch at; sleep 0.2; echo b >>log}}'
 default need_order.order "$orders" \
     'exit 1 a b abab' 'tasks: {b: {run: echo b >>log, needs: [{task: a}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}' \
     'exit 1 a b aba' 'tasks: {b: {run: echo b >>log, needs: [{task: a, order: true}]}, a: {run: echo a >>log}, z: {run: exit 1, needs: b}}'
