@@ -828,7 +828,7 @@ static bool has_order_need(const struct task_def *def)
     return has;
 }
 
-static int fill_makers(struct loader *l, struct maker_search *m, bool *reads)
+static int fill_makers(struct loader *l, struct maker_search *m, const bool *reads)
 {
     const struct graph *g = &l->w->graph;
     struct present *p = &l->s->present;

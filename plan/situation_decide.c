@@ -445,7 +445,8 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     return found.own ? SPARED_STAYS : SPARED_YES;
 }
 
-static int open_reuse(struct loader *l, struct reuse *reuse, uint32_t **attempts)
+static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nearest,
+                      uint32_t **attempts)
 {
     struct situation *s = l->s;
     struct reuse_options o = {.graph = &l->w->graph,
@@ -455,6 +456,7 @@ static int open_reuse(struct loader *l, struct reuse *reuse, uint32_t **attempts
                               .secrets = &s->secrets,
                               .options = l->options};
     struct cairn_error why = {0};
+    l->nearest = nearest;
     int rc = o.workflow ? 0
                         : store_workflow_id(l->store, l->w->definition.name, false,
                                             &o.workflow, &why);
@@ -517,8 +519,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
     input.again = l->w->going_on ? NULL : choice.again; /* they have */
     /* Who wants tasks to run again wants that of what comes after them, too. */
     if (!rc && l->store && !l->options->again && reuse_is_wanted(&l->w->definition)) {
-        rc = open_reuse(l, &reuse, &attempts);
-        l->nearest = &nearest;
+        rc = open_reuse(l, &reuse, &nearest, &attempts);
         input.spared = look_for_attempt;
     }
     if (!rc)
@@ -527,6 +528,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
     reuse_release(&reuse);
     nearest_release(&nearest);
     l->reuse = NULL;
+    l->nearest = NULL;
     free(attempts);
     if (!rc && l->no_memory)
         rc = error_nomem(l->error);

@@ -2,8 +2,6 @@
 /* Names of tasks for the audit log, from the graphs of a run's generations. */
 #include "runs/events_int.h"
 #include "runs/marks.h"
-
-#include "runs/marks.h"
 #include "runs/stored.h"
 
 #include "base/limits.h"

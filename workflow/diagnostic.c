@@ -27,6 +27,8 @@ const struct source *source_of_line(const struct source *source, uint32_t line)
 
 struct str source_line(const struct source *source, uint32_t line)
 {
+    if (!line) /* nowhere in particular */
+        return (struct str){NULL, 0};
     source = source_of_line(source, line);
     line -= line > source->before ? source->before : 0;
     const char *at = source->text.ptr, *end = at + source->text.len;

@@ -449,7 +449,8 @@ static int begin_parsing(struct parser *p, struct workflow_file *own, struct str
         .root = p->options->root,
         .cwd_root = STR(""),
         .real = p->options->file};
-    p->files = arena_take(&p->scratch, 1 + LIMIT_INCLUDED, sizeof *p->files);
+    p->files =
+        arena_take(&p->scratch, 1 + LIMIT_INCLUDED, sizeof(struct workflow_file *));
     if (!p->files)
         return out_of_memory(p);
     p->files[p->n_files++] = own;

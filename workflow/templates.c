@@ -144,7 +144,8 @@ int extend_task(struct parser *p, const struct node *task, const struct node **o
     if (extends->kind != NODE_LIST)
         return rc ? rc : extend_by(p, map, &last, extends);
     /* Of several templates the later one wins, so it is put in first. */
-    const struct node **names = arena_take(&p->scratch, extends->n, sizeof *names);
+    const struct node **names =
+        arena_take(&p->scratch, extends->n, sizeof(const struct node *));
     uint32_t n = 0;
     if (!names)
         return out_of_memory(p);

@@ -893,6 +893,8 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
         rc = error_nomem(error);
     if (!rc)
         d->n_defs++;
+    for (uint32_t k = 0; rc && k < def->n_foreach; k++)
+        map_release(&def->foreach[k].by_value);
     return rc;
 }
 
