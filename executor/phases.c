@@ -26,6 +26,10 @@ static void append_condition(struct engine *e, uint32_t task, struct buf *text)
                           .attempt = e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf values = BUF_INIT;
+    if (!scope.def->condition.len) {
+        buf_text(text, "nothing that needs it runs"); /* a service */
+        return;
+    }
     if (condition_values(&scope, scope.def->condition, &values, NULL))
         values.failed = true;
     buf_format(text,

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "graph/lists.h"
 #include "graph/text_expand.h"
 #include "runs/outputs.h"
 #include "storage/object.h"
@@ -788,6 +789,19 @@ static uint32_t find_maker(const struct maker_search *m)
     return task;
 }
 
+/* Whether the task is a member of a list that the other one makes: it is decided again
+ * when that list is there, by the content of what it reads. */
+static bool is_listed_by(const struct task_def *def, const struct task_def *maker)
+{
+    struct list_spec spec;
+    bool is = false;
+    for (uint32_t k = 0; k < def->n_foreach && !is; k++)
+        is = foreach_is_made(&def->foreach[k]) &&
+             list_spec_read(def->foreach[k].spec, &spec) &&
+             str_equal(spec.task, maker->id);
+    return is;
+}
+
 static int add_makers(struct maker_search *m, uint32_t task, struct buf *makers,
                       struct cairn_error *error)
 {
@@ -813,7 +827,8 @@ static int add_makers(struct maker_search *m, uint32_t task, struct buf *makers,
         bool last =
             makers->size > from && memcmp(makers->data + makers->size - sizeof maker,
                                           &maker, sizeof maker) == 0;
-        if (maker != MAP_NONE && maker != task && !last)
+        if (maker != MAP_NONE && maker != task && !last &&
+            !is_listed_by(scope.def, graph_def(m->lookup->graph, maker)))
             buf_add(makers, &maker, sizeof maker);
     }
     buf_release(&directory);

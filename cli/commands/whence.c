@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct search {
     const char *file;
@@ -77,8 +78,9 @@ static void print_maker(const struct search *search, const struct cairn_maker *m
         out("\n");
     if (maker->here)
         out("%s %s", search->file,
-            maker->same ? "was made by"
-                        : "has changed since, or is gone: it was made by");
+            maker->same                       ? "was made by"
+            : access(search->file, F_OK) == 0 ? "has changed since it was made by"
+                                              : "is gone: it was made by");
     else
         out("%s has the content of %s, made by", search->file, maker->output);
     out(" %s of run %llu (%s)", maker->task ? maker->task : "a task",

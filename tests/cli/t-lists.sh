@@ -117,6 +117,22 @@ exits 0 cairn resume
 is "$(ran)" '2 3 all n2 n3 ' 'what is as it was does not run'
 exits 0 cairn plan
 ok 'nothing may run when nothing is to do' sh -c '! grep -q "^may" out'
+# Declared or not: what the source has made again, with the same content.
+cat >made.yaml <<'END'
+name: made
+tasks:
+  split: {inputs: [big], run: 'rm -rf p; mkdir p; while read -r k v; do echo $v >p/$k; done <big; echo "l=[$(cut -d" " -f1 big | sed "s/.*/\"&\"/" | paste -sd,)]" >>$CAIRN_OUTPUT', outputs: [p]}
+  each: {foreach: {k: {from: split, value: l}}, inputs: ["p/${{ k }}"], run: 'echo $k >>ran'}
+  all: {needs: each, run: 'echo all >>ran'}
+END
+printf 'a 1\nb 2\nc 3\n' >big
+exits 0 cairn run made.yaml
+printf 'a 1\nb 9\nc 3\nd 4\n' >big
+: >ran
+exits 0 cairn plan
+matches 'may *each\[k=a\] *depending on what split makes' 'its plan'
+exits 0 cairn resume
+is "$(ran)" 'all b d ' 'one changed line runs one member, a new line another one'
 cd .. || exit 1
 
 # ---- A list that is no good, or not made: members stay what they are until there is one ----

@@ -44,10 +44,10 @@ exits 10 cairn whence other
 says 'no task that this store knows made other' 'what is empty is everything'
 echo more >>all.txt
 exits 0 cairn whence all.txt
-says 'all.txt has changed since, or is gone: it was made by all of run 1' 'what has changed'
+says 'all.txt has changed since it was made by all of run 1' 'what has changed'
 rm all.txt
 exits 0 cairn whence all.txt
-says 'it was made by all of run 1' 'and what is gone'
+says 'all.txt is gone: it was made by all of run 1' 'and what is gone'
 exits 10 cairn whence nothing
 says 'there is no file nothing'
 exits 10 cairn whence nowhere/at/all
