@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/shell_word.h"
+#include "runs/additions.h"
 #include "storage/rows_attempt.h"
 
 #include <fcntl.h>
@@ -30,6 +31,9 @@ struct search {
     struct map by_path; /* index into the list */
     uint64_t workflow;
     uint32_t rows; /* looked at, of tasks that are there */
+    struct added_names added;
+    bool knows_added; /* they were loaded: not before a task is missing */
+    int rc;           /* of that */
     struct cairn_error *error;
 };
 
@@ -49,11 +53,22 @@ static bool is_skipped(const struct search *search, struct str task)
     return at != NODE_NONE && search->scene->skipped[at];
 }
 
+/* What was added to a run is not gone in another one that does not have it. */
+static bool is_added(struct search *search, struct str task)
+{
+    if (!search->knows_added)
+        search->rc = added_names_load(&search->added, search->scene->store,
+                                      search->workflow, search->error);
+    search->knows_added = true;
+    return search->rc || added_names_have(&search->added, task);
+}
+
 static bool is_left_out(void *context, struct str task)
 {
-    const struct search *search = context;
-    bool gone = graph_find(&search->w->graph, task) == NODE_NONE;
-    return gone ? !search->scene->only_skipped : is_skipped(search, task);
+    struct search *search = context;
+    if (graph_find(&search->w->graph, task) != NODE_NONE)
+        return is_skipped(search, task);
+    return !search->scene->only_skipped && !is_added(search, task);
 }
 
 static const char *full_path(struct search *search, struct str place)
@@ -405,8 +420,8 @@ static int find_uses(struct search *search)
 
 static bool is_there(void *context, struct str task)
 {
-    const struct search *search = context;
-    return graph_find(&search->w->graph, task) != NODE_NONE;
+    struct search *search = context;
+    return graph_find(&search->w->graph, task) != NODE_NONE || is_added(search, task);
 }
 
 static int use_made(void *context, const struct made_row *row)
@@ -414,10 +429,12 @@ static int use_made(void *context, const struct made_row *row)
     struct search *search = context;
     uint32_t at = map_get(&search->by_path, row->path);
     uint32_t task = graph_find(&search->w->graph, row->task);
-    if (at != MAP_NONE && task != NODE_NONE &&
-        !(search->scene->skipped[task] && search->list->at[at].skipped)) {
+    bool here = task != NODE_NONE;
+    if (at != MAP_NONE &&
+        !(here && search->scene->skipped[task] && search->list->at[at].skipped)) {
         search->list->at[at].state = STALE_USED;
-        search->list->at[at].user = search->w->graph.id[task];
+        search->list->at[at].user = here ? search->w->graph.id[task]
+                                         : arena_text(&search->list->arena, row->task);
         search->list->at[at].made = true;
     }
     return search->limits.rows && ++search->rows == search->limits.rows;
@@ -576,16 +593,21 @@ int stale_find(struct stale_list *list, const struct stale_scene *scene,
     search.workflow = id;
     struct made_search rows = {id, is_left_out, add_file, &search};
     rc = store_each_made(store, &rows, error);
+    rc = rc ? rc : search.rc;
     if (!rc && list->n)
         rc = find_uses(&search);
     struct made_search others = {id, is_there, use_made, &search};
     if (!rc && list->n)
         rc = store_each_made(store, &others, error);
+    rc = rc ? rc : search.rc;
+    if (!rc && list->arena.failed)
+        rc = error_nomem(error);
     struct made_search elsewhere = {0, NULL, use_elsewhere, &search};
     search.rows = 0;
     if (!rc && list->n)
         rc = store_each_made(store, &elsewhere, error);
     map_release(&search.by_path);
+    added_names_release(&search.added);
     if (!rc && list->n)
         rc = drop_what_others_made(&search);
     for (uint32_t i = 0; i < list->n && !rc; i++) {
@@ -798,8 +820,12 @@ int situation_notice_stale(struct loader *l)
                                       .situation = l->s,
                                       .lookup = &l->s->present.lookup,
                                       .skipped = skipped};
-    int rc = skipped ? stale_tell(&scene, add_notice, l->s, l->error)
-                     : error_nomem(l->error);
+    struct cairn_error why = {0};
+    int rc = skipped ? stale_tell(&scene, add_notice, l->s, &why) : CAIRN_ENOMEM;
     free(skipped);
-    return rc;
+    if (rc == CAIRN_EDAMAGED) /* what may be gone is not known: cleaning says so */
+        return 0;
+    return rc == CAIRN_ENOMEM ? error_nomem(l->error)
+           : rc               ? error_set(l->error, rc, "%s", why.text)
+                              : 0;
 }

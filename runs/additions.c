@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/additions.h"
 
-#include "base/memory.h"
+#include "workflow/yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,15 +27,20 @@ struct addition_list {
     struct cairn_error *error;
 };
 
+static int damaged_addition(uint64_t run, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the record of tasks that were added to run %llu is damaged",
+                     (unsigned long long)run);
+}
+
 static int add_one(void *context, const struct command_row *row)
 {
     struct addition_list *list = context;
     struct str by, text;
     char name[64];
     if (!addition_decode(row->data, &by, &text))
-        return error_set(list->error, CAIRN_EDAMAGED,
-                         "the record of tasks that were added to run %llu is damaged",
-                         (unsigned long long)list->run);
+        return damaged_addition(list->run, list->error);
     /* With room for one more. */
     struct addition *grown =
         array_room(list->at, list->n + 1, &list->capacity, sizeof *grown);
@@ -86,4 +91,69 @@ int additions_count(struct cairn_store *store, uint64_t run, size_t *n,
 {
     *n = 0;
     return store_each_addition(store, run, count_one, n, error);
+}
+
+/* ---- Their names ---- */
+
+struct naming {
+    struct added_names *names;
+    struct cairn_error *error;
+};
+
+static int add_name(struct naming *naming, struct str name)
+{
+    struct added_names *names = naming->names;
+    if (map_get(&names->map, name) != MAP_NONE)
+        return 0;
+    struct str key = arena_str(&names->arena, name);
+    if (names->arena.failed || map_add(&names->map, key, 0, NULL) < 0)
+        return error_nomem(naming->error);
+    return 0;
+}
+
+static int name_tasks(void *context, const struct command_row *row)
+{
+    struct naming *naming = context;
+    struct arena arena = ARENA_INIT;
+    struct cairn_error why = {0};
+    struct source source = {.name = "addition"};
+    const struct diagnostic diagnostic = {&source, &why, NULL};
+    const struct node *root = NULL;
+    struct str by;
+    if (!addition_decode(row->data, &by, &source.text))
+        return damaged_addition(row->run, naming->error);
+    source.text = str_without_mark(source.text);
+    int rc = yaml_read(&diagnostic, &arena, &root);
+    if (rc == CAIRN_ENOMEM)
+        rc = error_nomem(naming->error);
+    else if (rc || root->kind != NODE_MAP) /* it was read before it was stored */
+        rc = damaged_addition(row->run, naming->error);
+    for (const struct node *key = rc ? NULL : root->first; key; key = key->next->next) {
+        bool tasks = str_equal(key->text, STR("tasks")) && key->next->kind == NODE_MAP;
+        const struct node *task = tasks ? key->next->first : NULL;
+        for (; task && !rc; task = task->next->next)
+            rc = add_name(naming, task->text);
+    }
+    arena_release(&arena);
+    return rc;
+}
+
+int added_names_load(struct added_names *names, struct cairn_store *store,
+                     uint64_t workflow, struct cairn_error *error)
+{
+    struct naming naming = {names, error};
+    return store_each_workflow_addition(store, workflow, name_tasks, &naming, error);
+}
+
+bool added_names_have(const struct added_names *names, struct str id)
+{
+    const char *open = id.len ? memchr(id.ptr, '[', id.len) : NULL;
+    struct str name = {id.ptr, open ? (size_t)(open - id.ptr) : id.len};
+    return map_get(&names->map, name) != MAP_NONE;
+}
+
+void added_names_release(struct added_names *names)
+{
+    map_release(&names->map);
+    arena_release(&names->arena);
 }

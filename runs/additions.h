@@ -7,6 +7,7 @@
 #ifndef RUNS_ADDITIONS_H
 #define RUNS_ADDITIONS_H
 
+#include "base/memory.h"
 #include "storage/rows_command.h"
 #include "workflow/workflow.h"
 
@@ -20,6 +21,18 @@ int additions_load(struct cairn_store *store, uint64_t run, struct addition **ou
 /* How many a run has. */
 int additions_count(struct cairn_store *store, uint64_t run, size_t *n,
                     struct cairn_error *error);
+/* The names of all tasks that were added to stored runs of a workflow (its row id), as
+ * they stand in the texts: a group's is that of all its members. CAIRN_EDAMAGED. */
+struct added_names {
+    struct map map;
+    struct arena arena; /* of the keys */
+};
+int added_names_load(struct added_names *names, struct cairn_store *store,
+                     uint64_t workflow, struct cairn_error *error);
+/* Whether a task of this id is one of them, or a member of one. */
+bool added_names_have(const struct added_names *names, struct str id);
+/* Also after an error. */
+void added_names_release(struct added_names *names);
 /* The newest one that the workflow was given: a command of a greater number brings
  * tasks that it has not. */
 static inline uint64_t additions_up_to(const struct cairn_workflow *w, uint64_t run)

@@ -128,14 +128,14 @@ int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
     return query_end(&query);
 }
 
-int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn *each,
-                        void *context, struct cairn_error *error)
+static int each_addition(struct cairn_store *store, enum sql_id statement, uint64_t of,
+                         command_row_fn *each, void *context, struct cairn_error *error)
 {
     struct buf data = BUF_INIT;
     struct query query;
     store_assert_open(store);
-    query_start(&query, store->db, SQL_EACH_ADDITION,
-                VALUES(value_u64(run), value_int(COMMAND_ADD)), error);
+    query_start(&query, store->db, statement,
+                VALUES(value_u64(of), value_int(COMMAND_ADD)), error);
     while (query_step(&query)) {
         struct command_row row;
         buf_clear(&data);
@@ -143,12 +143,26 @@ int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn 
         if (query.rc == CAIRN_EDAMAGED)
             error_set(error, CAIRN_EDAMAGED,
                       "the record of tasks that were added to run %llu is damaged",
-                      (unsigned long long)run);
+                      (unsigned long long)row.run);
         if (!query.rc)
             query.rc = each(context, &row);
     }
     buf_release(&data);
     return query_end(&query);
+}
+
+int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn *each,
+                        void *context, struct cairn_error *error)
+{
+    return each_addition(store, SQL_EACH_ADDITION, run, each, context, error);
+}
+
+int store_each_workflow_addition(struct cairn_store *store, uint64_t workflow,
+                                 command_row_fn *each, void *context,
+                                 struct cairn_error *error)
+{
+    return each_addition(store, SQL_EACH_WORKFLOW_ADDITION, workflow, each, context,
+                         error);
 }
 
 static int take_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,

@@ -39,6 +39,10 @@ typedef int command_row_fn(void *context, const struct command_row *row);
 /* Those that added tasks to the run, in their order. CAIRN_EDAMAGED. */
 int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn *each,
                         void *context, struct cairn_error *error);
+/* The same of all stored runs of a workflow (its row id). */
+int store_each_workflow_addition(struct cairn_store *store, uint64_t workflow,
+                                 command_row_fn *each, void *context,
+                                 struct cairn_error *error);
 /* Marks all up to this id as taken. Needs a write transaction. */
 int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
                         struct cairn_error *error);

@@ -529,4 +529,55 @@ exits 0 cairn resume
 exits 0 cairn clean --stale --yes w.yaml
 is "$(echo p.*)" 'p.1 p.2' 'what a join read of a member that is gone is removed'
 cd .. || exit 1
+
+# ---- Tasks that were added to a run are not gone in another one ----
+mkdir added && cd added || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+echo 'tasks: {sum: {needs: a, run: "echo 1 >sum.txt", outputs: [sum.txt]},
+  m: {foreach: {i: [1, 2]}, run: "echo $i >o.$i", outputs: ["o.${{ i }}"]}}' >add.yaml
+for how in outside inside; do
+    rm -rf .cairn ./*.txt o.*
+    printf 'name: w\nparams: {p: x}\ntasks: {a: {run: "%s"}, k: {run: echo k >k.txt, outputs: k.txt}, old: {run: echo o >old.txt, outputs: [old.txt]}}\n' \
+        "$([ $how = outside ] || echo 'cairn add $CAIRN_RUN add.yaml;') true" >w.yaml
+    exits 0 cairn run w.yaml -q
+    [ $how = inside ] || exits 0 cairn add 1 add.yaml
+    exits 0 cairn resume -q
+    exits 0 cairn plan
+    says_not gone "$how: nothing is gone"
+    exits 0 cairn clean --stale --dry-run w.yaml
+    is "$(cat out)" '' "$how: nothing would be removed"
+    exits 0 cairn plan w.yaml --param p=y
+    says_not gone "$how: nor for other params"
+    exits 0 cairn plan w.yaml --fresh
+    says_not gone "$how: nor for a new run"
+    sed -i 's/, old: {.*}}$/}/' w.yaml
+    exits 0 cairn clean --stale --yes w.yaml --param p=y
+    says 'removed 1 file' "$how: what is gone is removed"
+    is "$(echo ./*.txt o.*)" './k.txt ./sum.txt o.1 o.2' "$how: and nothing else"
+    exits 0 cairn clean --stale --yes
+    exits 0 cairn resume 1
+    says '0 of 5 tasks to run' "$how: the run is whole"
+done
+# A file of a task that is gone, which an added one has made, too.
+rm -rf .cairn ./*.txt o.*
+printf 'name: w\ntasks: {a: {run: "true"}, old: {run: echo 1 >sum.txt, outputs: sum.txt}}\n' >w.yaml
+exits 0 cairn run w.yaml
+printf 'name: w\ntasks: {a: {run: "true"}}\n' >w.yaml
+exits 0 cairn resume -q
+exits 0 cairn add 1 add.yaml
+exits 0 cairn resume -q
+exits 0 cairn clean --stale --yes w.yaml
+says 'kept sum.txt of old: sum makes it' 'a file that an added task makes stays'
+# As long as a run has them, and no record of it is damaged.
+rm sum.txt
+printf 'name: w\ntasks: {a: {run: "true"}, old: {run: echo o >old.txt, outputs: old.txt}}\n' >w.yaml
+exits 0 cairn resume -q
+printf 'name: w\ntasks: {a: {run: "true"}}\n' >w.yaml
+"$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE command SET sum = x'00' WHERE verb = 5"
+exits 0 cairn plan w.yaml --fresh
+says_not gone 'nothing is named while it is not known what was added'
+run cairn clean --stale --yes w.yaml
+says 'the record of tasks that were added to run 1 is damaged' 'cleaning says why it removes nothing'
+ok 'and removes nothing' test -e old.txt -a -e o.1
+cd .. || exit 1
 done_testing
