@@ -123,6 +123,25 @@ static int where_value(void *context, const struct name *name, struct value *out
     return 0;
 }
 
+/* Which member it is about, for a message. */
+static void name_member(const struct where_place *place, char *out, size_t size)
+{
+    enum { SHOWN_MOST = 60 };
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t k = 0; k < place->def->n_foreach && used < size; k++) {
+        const struct foreach_key *key = &place->def->foreach[k];
+        if (!key->values || place->at[k] > key->n) /* not read yet */
+            continue;
+        struct str value = key->values[place->at[k]];
+        int n = snprintf(out + used, size - used, "%s%.*s=%.*s%s", used ? ", " : "",
+                         SHOWN(key->name),
+                         (int)(value.len < SHOWN_MOST ? value.len : SHOWN_MOST),
+                         value.ptr, value.len > SHOWN_MOST ? "..." : "");
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
 int where_holds(struct parser *p, const struct task_def *def,
                 const struct expression *where, const struct node *node,
                 const uint32_t *at, bool *holds)
@@ -137,8 +156,12 @@ int where_holds(struct parser *p, const struct task_def *def,
     arena_release(&texts);
     if (rc == CAIRN_ENOMEM)
         return out_of_memory(p);
-    if (rc)
-        return diagnose(&p->diagnostic, node->at, "`where`: %s", inner.text);
+    if (rc) {
+        char member[200];
+        name_member(&place, member, sizeof member);
+        return diagnose(&p->diagnostic, node->at, "`where`: %s (for %s)", inner.text,
+                        member);
+    }
     return 0;
 }
 

@@ -228,4 +228,12 @@ tasks:
   t: {foreach: {csv: secret.csv, key: sample}, secrets: [PASS], run: 'echo "$token" "$PASS"'}
 END
 PASS=hunter2hunter2 exits 3 cairn run secret.yaml
+# A condition that cannot be evaluated names the row.
+printf 's,depth\na,1\nb,\n' >depth.csv
+printf 'name: w\ntasks:\n  t: {foreach: {csv: depth.csv, key: s, where: depth >= 1}, run: echo}\n' >where.yaml
+exits 3 cairn validate where.yaml
+says '(for s=b)' 'by its key'
+printf 'name: w\ntasks:\n  t: {foreach: {k: [x, y], s: {csv: depth.csv}, where: depth >= 1}, run: echo}\n' >where.yaml
+exits 3 cairn validate where.yaml
+says 'k=x, s=b' 'of several keys by all'
 done_testing
