@@ -1073,6 +1073,7 @@ void situation_release(struct situation *s)
     free(s->recorded.noted);
     free(s->recorded.kept);
     free(s->present.new_marks);
+    free(s->present.new_attempts);
     free(s->present.put_back);
     free(s->recorded.last_attempt);
     free(s->present.rounds);

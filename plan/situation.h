@@ -70,6 +70,8 @@ struct present {
     uint32_t *old_task;   /* [n_tasks] the recorded number, or NODE_NONE */
     uint8_t *new_marks;   /* [n_tasks] enum mark, of tasks without an old number that a
                              lost generation of the run had */
+    uint32_t *new_attempts; /* [n_tasks] highest attempt number, of tasks without an old
+                               number that an earlier generation of the run had */
     struct put_back *put_back; /* [n_tasks] of `once` tasks that had completed and were
                                   taken out or skipped by an edit; NULL: none */
     uint32_t
@@ -179,8 +181,9 @@ static inline uint32_t situation_attempts(const struct situation *s, uint32_t ta
 {
     const struct recorded *r = &s->recorded;
     uint32_t old = s->present.old_task[task];
-    return old != NODE_NONE && r->last_attempt && r->recovered ? r->last_attempt[old]
-                                                               : 0;
+    if (!r->recovered || !r->last_attempt)
+        return 0;
+    return old == NODE_NONE ? s->present.new_attempts[task] : r->last_attempt[old];
 }
 /* The workflow's task that is recorded under the number `old`, or NODE_NONE. */
 uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,

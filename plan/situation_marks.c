@@ -457,52 +457,86 @@ static int mark_by(struct loader *l, uint32_t gen, const struct graph *graph)
 
 /* ---- Numbers of attempts of earlier generations ---- */
 
+struct earlier_numbers {
+    struct situation *s;
+    uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
+    bool *wanted;     /* [tasks now] */
+    uint32_t present; /* the generation that is recorded; 0: not known, or complete */
+};
+
+static uint32_t *number_of(struct situation *s, uint32_t task)
+{
+    uint32_t old = s->present.old_task[task];
+    return old == NODE_NONE ? &s->present.new_attempts[task]
+                            : &s->recorded.last_attempt[old];
+}
+
 static int note_number(void *context, const struct attempt_row *row)
 {
-    struct lost_generation *earlier = context;
-    struct recorded *r = &earlier->s->recorded;
-    uint32_t task = row->task < earlier->n ? earlier->old[row->task] : NODE_NONE;
-    if (task == NODE_NONE || r->states.outcome[task] != CAIRN_PENDING)
+    struct earlier_numbers *earlier = context;
+    struct situation *s = earlier->s;
+    uint32_t task = row->task < earlier->n ? earlier->now[row->task] : NODE_NONE;
+    if (task == NODE_NONE || !(earlier->wanted[task] || is_pending(s, task)))
         return 0;
-    if (r->last_attempt[task] < row->number)
-        r->last_attempt[task] = row->number;
-    if (!r->marks[task] && !attempt_never_started(row) && !(row->flags & ATTEMPT_UNDO))
-        r->marks[task] = MARK_RESET;
+    uint32_t *number = number_of(s, task);
+    uint8_t *mark = mark_of(s, task);
+    if (*number < row->number)
+        *number = row->number;
+    if (row->gen < earlier->present && is_pending(s, task) && !*mark &&
+        !attempt_never_started(row) && !(row->flags & ATTEMPT_UNDO))
+        *mark = MARK_RESET;
     return 0;
 }
 
-/* A number is used once in a run. An attempt that ended before an edit (or before a
- * list was made) belongs to the generation before; the records of the present one say
- * nothing of it while the task is pending. */
-static int load_earlier_numbers(struct loader *l, uint32_t gen)
+static int note_numbers_of(struct loader *l, uint32_t gen,
+                           struct earlier_numbers *earlier)
+{
+    struct definition definition;
+    struct graph graph;
+    const struct run_row *row = &l->s->recorded.row;
+    int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0;
+    if (rc)
+        return rc;
+    earlier->n = graph.n_tasks;
+    earlier->now = malloc(((size_t)graph.n_tasks + 1) * sizeof *earlier->now);
+    if (earlier->now) {
+        map_tasks(&graph, &l->w->graph, earlier->now);
+        rc = store_each_run_attempt(l->store, row->run, gen, false, note_number,
+                                    earlier, l->error);
+    } else
+        rc = error_nomem(l->error);
+    free(earlier->now);
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+/* A number is used once in a run. The records of the present generation say nothing of
+ * the attempts of a task that is pending or was skipped, or that an edit had taken out:
+ * those that ended before an edit (or before a list was made) belong to an earlier
+ * generation. `present`: the attempts of this one have been looked at; 0: of none. */
+static int load_earlier_numbers(struct loader *l, uint32_t present)
 {
     struct recorded *r = &l->s->recorded;
-    const struct graph *now = situation_old(l->s, l->w);
-    uint32_t unknown = 0;
+    uint32_t n = l->w->graph.n_tasks, n_wanted = 0;
+    struct earlier_numbers earlier = {.s = l->s, .present = present};
     int rc = 0;
-    for (uint32_t task = 0; task < r->states.n && r->recovered; task++)
-        unknown += r->states.outcome[task] == CAIRN_PENDING && !r->last_attempt[task];
-    for (uint32_t g = gen; unknown && g > 1 && !rc; g--) {
-        struct lost_generation earlier = {.s = l->s};
-        struct definition definition;
-        struct graph graph;
-        rc = generation_load(l->store, &r->row, g - 1, &definition, &graph, l->error);
-        if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
-            rc = 0;
-        else if (!rc) {
-            earlier.n = graph.n_tasks;
-            earlier.old = malloc(((size_t)graph.n_tasks + 1) * sizeof *earlier.old);
-            if (earlier.old)
-                map_tasks(&graph, now, earlier.old);
-            rc = earlier.old
-                     ? store_each_run_attempt(l->store, r->row.run, g - 1, false,
-                                              note_number, &earlier, l->error)
-                     : error_nomem(l->error);
-            free(earlier.old);
-            graph_release(&graph);
-            definition_release(&definition);
-        }
+    if (!r->recovered)
+        return 0;
+    earlier.wanted = calloc((size_t)n + 1, sizeof *earlier.wanted);
+    if (!earlier.wanted)
+        return error_nomem(l->error);
+    for (uint32_t task = 0; task < n; task++) {
+        bool had = r->row.gen > 1 || l->s->present.old_task[task] != NODE_NONE;
+        earlier.wanted[task] = had && !*number_of(l->s, task);
+        n_wanted += earlier.wanted[task];
     }
+    for (uint32_t gen = r->row.gen; n_wanted && gen > 0 && !rc; gen--)
+        if (gen != present)
+            rc = note_numbers_of(l, gen, &earlier);
+    free(earlier.wanted);
     return rc;
 }
 
@@ -674,7 +708,9 @@ int situation_allocate_marks(struct loader *l)
     r->last_attempt = calloc(old, sizeof *r->last_attempt);
     r->kept = calloc(old, sizeof *r->kept);
     l->s->present.new_marks = calloc(now, 1);
-    return r->marks && r->last_attempt && r->kept && l->s->present.new_marks
+    l->s->present.new_attempts = calloc(now, sizeof *l->s->present.new_attempts);
+    return r->marks && r->last_attempt && r->kept && l->s->present.new_marks &&
+                   l->s->present.new_attempts
                ? 0
                : error_nomem(l->error);
 }
@@ -696,11 +732,11 @@ static int load_marks(struct loader *l)
     if (!rc)
         rc = situation_load_put_back(l);
     if (rc || whole)
-        return rc;
+        return rc ? rc : load_earlier_numbers(l, 0);
     if (completed)
         mark_pending(r);
     if (!gen)
-        return 0;
+        return load_earlier_numbers(l, 0);
     rc = store_each_run_attempt(l->store, r->row.run, gen, false, mark_attempt, l->s,
                                 l->error);
     if (!rc)

@@ -311,4 +311,43 @@ killed 'cairn resume' begun
 sed -i 's/sleep 5/:/' n.yaml
 exits 0 cairn resume
 is "$(tr '\n' ' ' <numbers)" '1 2 ' 'killed between an edit and the next attempt'
+# ---- ... behind a skip, and where a task was taken out ----
+mkdir skips && cd skips || exit 1
+cat >cairn.yaml <<'END'
+name: skips
+tasks:
+  a: {inputs: [x], run: 'test $(cat x) != bad; echo "x=$(cat x)" >>$CAIRN_OUTPUT'}
+  b: {needs: a, run: 'echo "b $CAIRN_ATTEMPT $(cat x)"'}
+  s: {service: true, needs: a, run: 'echo $CAIRN_ATTEMPT >>starts; exec sleep 100', ready: 'true'}
+  d: {needs: [a, s], run: ':'}
+  w: {needs: a, if: "tasks.a.outputs.x != 'no'", run: 'echo "w $CAIRN_ATTEMPT $(cat x)"'}
+  c: {run: 'true'}
+END
+step() { # CODE, what is in x, text in the command of c
+    echo "$2" >x
+    sed -i "s/c: .*/c: {run: 'true $3'}/" cairn.yaml
+    exits "$1" cairn resume
+}
+echo one >x
+exits 0 cairn run
+step 1 bad '1'
+step 0 two '1'
+is "$(cairn log b --attempt 1; cairn log b --attempt 2)" "$(printf 'b 1 one\nb 2 two')" \
+    'a task that was skipped after an edit goes on counting'
+is "$(tr '\n' ' ' <starts)" '1 2 ' 'and so does a service'
+step 0 no '1'
+step 0 three '1'
+is "$(cairn log w --attempt 3)" 'w 3 three' \
+    'a task whose condition did not hold in a run that has completed'
+step 0 no '2'
+step 0 four '3'
+is "$(cairn log w --attempt 4)" 'w 4 four' 'also after edits'
+sed '/^  b:/d' cairn.yaml >without
+cp cairn.yaml with
+cp without cairn.yaml
+exits 0 cairn resume
+cp with cairn.yaml
+exits 0 cairn resume
+is "$(cairn log b --attempt 7)" 'b 7 four' 'and a task that was taken out and put back'
+cd .. || exit 1
 done_testing
