@@ -372,6 +372,10 @@ static int id_twice(const struct parser *p, const struct node *key, struct str i
 {
     const struct definition *out = p->out;
     struct position first = out->defs[map_get(&out->by_id, id)].at;
+    const struct source *text = source_of_line(p->diagnostic.source, first.line);
+    if (text->before) /* one of those that were added to a run */
+        return diagnose(&p->diagnostic, key->at,
+                        "there is a task `%.*s` already, by %s", SHOWN(id), text->name);
     return diagnose(&p->diagnostic, key->at,
                     "there is a task `%.*s` already, at %u:%u; `tasks` and `finally` "
                     "share their ids",

@@ -183,4 +183,16 @@ ok 'and not stored' sh -c '! grep -q abcdefgh .cairn/cairn.db .cairn/cairn.db-wa
 rm w.yaml
 exits 2 cairn add 1 more.yaml
 says 'is gone' 'without the file nothing can be added'
+
+# The same id again: who has it already is named.
+mkdir twice && cd twice || exit 1
+printf 'name: twice\ntasks:\n  a: {run: echo a}\n' >twice.yaml
+exits 0 cairn run twice.yaml
+run=$(sed -n 's/^run \([0-9]*\) of twice.*/\1/p' err)
+echo 'tasks: {x: {needs: a, run: echo x}}' >x.yaml
+exits 0 cairn add "$run" x.yaml
+echo 'tasks: {x: {needs: a, run: echo y}}' >x.yaml
+exits 3 cairn add "$run" x.yaml
+says "there is a task \`x\` already, by addition 1 to run $run"
+cd .. || exit 1
 done_testing
