@@ -95,7 +95,7 @@ _cairn_options()
     add) printf '%s\n' --run --by ;;
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
     doctor) printf '%s\n' --repair ;;
-    clean) printf '%s\n' --stale --dry-run --yes --param ;;
+    clean) printf '%s\n' --stale --dry-run --yes --param --run --from --fresh ;;
     gc) printf '%s\n' --keep-runs --older-than --any-params --forget-lost --dry-run ;;
     stats) printf '%s\n' --prometheus ;;
     search) printf '%s\n' --in --tag --since --until --project --hits --rebuild --contextd ;;

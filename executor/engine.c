@@ -168,6 +168,7 @@ static int report_stale(struct engine *e, struct cairn_error *error)
                                       .situation = s,
                                       .lookup = &e->progress.lookup,
                                       .skipped = skipped,
+                                      .run = e->run.row.run,
                                       .only_skipped = true};
     int rc = any ? stale_tell(&scene, tell_stale, e, &why) : 0;
     free(skipped);

@@ -774,6 +774,41 @@ static void tell_read(const struct telling *t)
         tell(t, "and %u more such files", n - FILES_SHOWN);
 }
 
+/* What looks at the files as this call has done; a run that is there needs no more than
+ * its number. */
+static void put_command(const struct stale_scene *scene, struct buf *command)
+{
+    enum { LONGEST = 250 }; /* bytes: a notice has room for it */
+    const struct cairn_workflow *w = scene->workflow;
+    const struct cairn_run_options *options = scene->options;
+    buf_text(command, "`cairn clean --stale ");
+    if (scene->run)
+        buf_format(command, "--run %llu", (unsigned long long)scene->run);
+    else if (options && options->start == CAIRN_START_FROM) {
+        buf_text(command, "--from ");
+        buf_shell_word(command, str_of(options->from));
+    } else {
+        size_t file = command->size;
+        buf_shell_word(command, w->definition.file);
+        size_t end = command->size;
+        for (size_t i = 0; i < w->n_params; i++) {
+            struct buf param = BUF_INIT;
+            buf_format(&param, "%s=%s", w->params[i].name, w->params[i].value);
+            buf_text(command, " --param ");
+            buf_shell_word(command, buf_view(&param));
+            command->failed |= param.failed;
+            buf_release(&param);
+        }
+        if (!command->failed && command->size > file + LONGEST && w->n_params) {
+            command->size = end;
+            buf_text(command, " --param NAME=VALUE");
+        }
+        if (options && options->start == CAIRN_START_FRESH)
+            buf_text(command, " --fresh");
+    }
+    buf_byte(command, '`');
+}
+
 int stale_tell(const struct stale_scene *scene,
                void (*say)(void *context, const char *text), void *context,
                struct cairn_error *error)
@@ -783,9 +818,7 @@ int stale_tell(const struct stale_scene *scene,
     struct buf command = BUF_INIT;
     uint32_t others = 0;
     int rc = stale_find(&list, scene, limits, error);
-    buf_text(&command, "`cairn clean --stale ");
-    buf_shell_word(&command, scene->workflow->definition.file);
-    buf_byte(&command, '`');
+    put_command(scene, &command);
     const struct telling t = {
         &list, command.failed ? "`cairn clean --stale FILE`" : command.data, say,
         context};
@@ -819,7 +852,9 @@ int situation_notice_stale(struct loader *l)
                                       .store = l->store,
                                       .situation = l->s,
                                       .lookup = &l->s->present.lookup,
-                                      .skipped = skipped};
+                                      .skipped = skipped,
+                                      .run = l->s->recorded.row.run,
+                                      .options = l->options};
     struct cairn_error why = {0};
     int rc = skipped ? stale_tell(&scene, add_notice, l->s, &why) : CAIRN_ENOMEM;
     free(skipped);

@@ -54,7 +54,10 @@ struct stale_scene {
     const struct situation *situation;
     struct lookup *lookup; /* of what names of files stand for */
     const bool *skipped;   /* [n_tasks] */
-    bool only_skipped;     /* what tasks that are gone have made is not asked for */
+    /* For the command that removes them. run 0: one that begins anew. */
+    uint64_t run;
+    const struct cairn_run_options *options; /* with which it begins */
+    bool only_skipped; /* what tasks that are gone have made is not asked for */
 };
 /* As it was decided: to be released with free. NULL: no memory. */
 bool *stale_decided_skips(const struct situation *situation);

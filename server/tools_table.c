@@ -801,9 +801,10 @@ static const struct tool tools[] = {
               "go.",
      .set = TOOLSET_RUN,
      .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT,
-     CALLS("clean --stale --yes --param={params} --dry-run!{confirm} -- {file}"),
+     CALLS("clean --stale --yes --param={params} --run={run} --dry-run!{confirm} -- "
+           "{file}"),
      PROPERTIES(TEXT("file", "The workflow file (default: that of the newest run)"),
-                PARAMS, CONFIRM, DIRECTORY),
+                PARAMS, RUN("By this run instead"), CONFIRM, DIRECTORY),
      .shape = "dry_run:b files:a"},
     {.name = "task_next",
      .title = "External tasks that can be done now",

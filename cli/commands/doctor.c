@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* cairn doctor --repair: what a repair saved and lost. */
 
@@ -662,6 +663,17 @@ static int clean(const struct settings *settings, struct cairn_workflow *workflo
     return c.count[CAIRN_STALE_FAILED] ? EXIT_SYSTEM : status;
 }
 
+/* As `cairn plan` does: where the newest run is one of the cairn.yaml here, that run. */
+static bool is_of_newest_run(struct cairn_store *store)
+{
+    struct cairn_run_info newest = {0};
+    char *here = realpath("cairn.yaml", NULL);
+    bool is = here && store && cairn_run_get(store, 0, &newest, NULL) == 0 &&
+              strcmp(newest.file, here) == 0;
+    free(here);
+    return is;
+}
+
 int command_clean(struct settings *settings)
 {
     struct cairn_run_options options = {0};
@@ -674,13 +686,16 @@ int command_clean(struct settings *settings)
         return report_usage("clean",
                             "--json needs --dry-run, which lists the files, or "
                             "--yes, which removes them");
-    if (settings->n_operands == 0 && access("cairn.yaml", F_OK) == 0)
-        settings->operands[settings->n_operands++] = "cairn.yaml";
     int status = settings->given[OPT_DRY_RUN]
                      ? store_if_any(settings, 0, &store)
                      : store_for_writing(settings, &store, false);
     if (status == 0 && !store)
         status = store_for_reading(settings, &store);
+    bool chosen =
+        settings->n_operands || settings->given[OPT_RUN] || settings->given[OPT_FROM];
+    if (!chosen && access("cairn.yaml", F_OK) == 0 &&
+        (settings->n_params || !is_of_newest_run(store)))
+        settings->operands[settings->n_operands++] = "cairn.yaml";
     if (status == 0)
         status = workflow_target(settings, "clean", 0, store, &workflow, &options);
     if (status == 0) {

@@ -689,13 +689,16 @@ static const struct command command_table[] = {
      "them. Only declared outputs that still have the recorded content are removed, "
      "and none that a task of the workflow makes, reads by name or is made of "
      "(foreach), nor that another workflow of the store has made; the others are "
-     "named. Without FILE: cairn.yaml, else the workflow of the newest run. "
+     "named. What is gone or skipped is what `cairn plan` of the same FILE, --param, "
+     "--run, --from or --fresh says. Without them: the newest run, if it is one of "
+     "the cairn.yaml here or there is none here, else a run of that. "
      "Exit status 6: a run of the workflow is at work.",
      "  cairn clean --stale --dry-run\n  cairn clean --stale nightly.yaml --yes",
      "0 2 3 5 6 10 75",
      0,
      1,
-     {OPT_STALE, OPT_DRY_RUN, OPT_YES, OPT_PARAM, OPT_NONE},
+     {OPT_STALE, OPT_DRY_RUN, OPT_YES, OPT_PARAM, OPT_RUN, OPT_FROM, OPT_FRESH,
+      OPT_NONE},
      command_clean},
     {"status",
      "[RUN]",

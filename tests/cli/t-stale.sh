@@ -37,7 +37,7 @@ says_not "are gone" 'nothing is gone: nothing is said'
 is "$(cat report.txt)" 500500 'the sum of eight parts'
 parts 4
 exits 0 cairn plan
-says "part.5, part.6, part.7 and 1 more were made by members of convert that are gone; \`cairn clean --stale $PWD/parts.yaml\` removes them" \
+says "part.5, part.6, part.7 and 1 more were made by members of convert that are gone; \`cairn clean --stale --run 1\` removes them" \
     'plan names what the members that are gone have made'
 exits 0 cairn plan parts.yaml --fresh
 says 'were made by members of convert that are gone' 'so it does for a new run'
@@ -76,7 +76,7 @@ says_not 'are gone' 'a member that is back is not gone'
 is "$(cat report.txt)" 500500 'the sum of eight parts again'
 parts 7
 exits 0 cairn plan
-says "part.8 was made by convert[part=8], which is gone; \`cairn clean --stale $PWD/parts.yaml\` removes it" 'of one file: the task'
+says "part.8 was made by convert[part=8], which is gone; \`cairn clean --stale --run 2\` removes it" 'of one file: the task'
 rm part.8
 exits 0 cairn plan
 says_not 'is gone' 'what is not there is not named'
@@ -306,7 +306,7 @@ best 9
 exits 0 cairn plan
 says_not 'is skipped now' 'it is not known yet whether it is skipped'
 exits 0 cairn resume
-says "final.txt was made by final, which is skipped now; \`cairn clean --stale $PWD/f.yaml\` removes it" \
+says "final.txt was made by final, which is skipped now; \`cairn clean --stale --run 1\` removes it" \
     'resume names what a task has left that is skipped now'
 says 'after.txt was made by after, which is skipped now' 'and what comes after it'
 says 'the directory d was made by final, which is skipped now: remove it if nothing in it is needed'
@@ -414,7 +414,7 @@ failing '1, 2, 3, 4'
 exits 1 cairn run w.yaml -k
 failing '1, 2'
 exits 0 cairn plan
-says "out.3 was made by m[part=3], which is gone; \`cairn clean --stale $PWD/w.yaml\` removes it"
+says "out.3 was made by m[part=3], which is gone; \`cairn clean --stale --run 3\` removes it"
 exits 0 cairn clean --stale w.yaml --dry-run
 is "$(cat out)" out.3 'what the failed attempt has written, not what was there before'
 says 'kept the directory d.3 of m[part=3]'
@@ -528,6 +528,89 @@ join '1, 2'
 exits 0 cairn resume
 exits 0 cairn clean --stale --yes w.yaml
 is "$(echo p.*)" 'p.1 p.2' 'what a join read of a member that is gone is removed'
+cd .. || exit 1
+
+# ---- What is printed removes what is named, however the run was chosen ----
+mkdir printed && cd printed || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+as_printed() { # FILE WHAT: the command of the notice removes that file
+    command=$(sed -n 's/.*`cairn \(clean --stale [^`]*\)` removes.*/\1/p' err | tail -n 1)
+    ok "$2: $1 is named" test -n "$command" -a -e "$1"
+    eval "exits 0 cairn ${command:-clean} --yes"
+    ok "$2: \`cairn $command\` removes it" test ! -e "$1"
+    exits 0 cairn plan
+    says_not 'was made' "$2: nothing is named afterwards"
+}
+anew() { rm -rf .cairn ./*; }
+for when in resume plan; do
+    cat >cairn.yaml <<'END'
+name: list
+tasks:
+  split: {inputs: [n.txt], run: 'cp n.txt l.txt'}
+  work:
+    foreach: {part: {from: split, lines: l.txt}}
+    run: echo $part >r.$part
+    outputs: ['r.${{ part }}']
+END
+    printf 'a\nb\nc\n' >n.txt
+    exits 0 cairn run -q
+    printf 'a\nb\n' >n.txt
+    exits 0 cairn resume
+    [ $when = resume ] || exits 0 cairn plan
+    as_printed r.c "a list that a task makes, $when"
+    anew
+    cat >cairn.yaml <<'END'
+name: skips
+tasks:
+  a: {run: echo v=$(cat v) >>"$CAIRN_OUTPUT", inputs: [v]}
+  p: {needs: a, if: tasks.a.outputs.v == 'yes', run: echo 1 >p.txt, outputs: [p.txt]}
+END
+    echo yes >v
+    exits 0 cairn run -q
+    echo no >v
+    exits 0 cairn resume
+    [ $when = resume ] || exits 0 cairn plan
+    as_printed p.txt "a skipped task, $when"
+    anew
+done
+cat >cairn.yaml <<'END'
+name: cp
+params: {min: {type: int, default: 1}, text: ''}
+tasks:
+  t:
+    foreach: {n: [1, 2, 3], where: n >= params.min}
+    run: echo $n >o.$n
+    outputs: ['o.${{ n }}']
+END
+exits 0 cairn run -q
+exits 0 cairn plan --param min=2
+as_printed o.1 'a plan with a param'
+exits 0 cairn run --param min=3 --param "text=it's"
+says "--param min=3 --param" 'a run names its params'
+as_printed o.2 'a run with params'
+exits 0 cairn run --fresh -q
+exits 0 cairn plan --fresh --param min=3
+as_printed o.1 'another run'
+sed -i s/o.1/n.1/ cairn.yaml
+exits 0 cairn run --fresh --param "text=$(printf '%0300d' 1)"
+says_not 0000 'a long param is not repeated'
+anew
+# What plan does not name is not removed: lines of a file are those of the run.
+cat >cairn.yaml <<'END'
+name: lines
+tasks: {w: {foreach: {k: {lines: k.txt}}, run: 'echo $k >o.$k', outputs: ['o.${{ k }}']}}
+END
+printf 'a\nb\n' >k.txt
+exits 0 cairn run -q
+echo a >k.txt
+exits 0 cairn plan
+says_not 'was made' 'the run has both lines'
+exits 0 cairn clean --stale --yes
+ok 'no output of it is removed' test -e o.b
+exits 0 cairn plan --fresh
+as_printed o.b 'a new run does not'
+exits 2 cairn clean --stale --yes cairn.yaml --run 1
+says 'give only one of FILE, --run and --from'
 cd .. || exit 1
 
 # ---- Tasks that were added to a run are not gone in another one ----
