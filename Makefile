@@ -44,12 +44,12 @@ ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZ
 # Asked once, when they are first needed.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
 LIBS = $(eval LIBS := $$(shell pkg-config --libs $(PACKAGES)) -ltpl)$(LIBS)
-SERVER_LIBS = -ldl
+SERVER_LIBS = -ldl -lm # m: where boxes of a page lie
 # The command has its libraries inside where their archives are here: a dynamic linker
 # needs three quarters of a short command's time for them. STATIC= links it to the
 # shared ones.
 STATIC = crypto sqlite3 zstd yaml jansson tpl
-COMMAND_LIBS = $(eval COMMAND_LIBS := $$(call with_archives,$$(LIBS)) -lm)$(COMMAND_LIBS)
+COMMAND_LIBS = $(eval COMMAND_LIBS := $$(call with_archives,$$(LIBS)))$(COMMAND_LIBS)
 with_archives = $(foreach l,$1,$(if $(filter $l,$(STATIC:%=-l%)),$(call archive_or,$l),$l))
 archive_or = $(if $(filter /%,$(shell $(CC) -print-file-name=$(1:-l%=lib%.a))),$(1:-l%=-l:lib%.a),$1)
 CHECK_LIBS = $(eval CHECK_LIBS := $$(shell pkg-config --libs check))$(CHECK_LIBS)

@@ -47,7 +47,7 @@ DEPENDENCIES :=
 # Only the libraries that one uses are loaded when it starts.
 define from_sources
 	@mkdir -p $(@D)
-	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) $(DEPENDENCIES) -o $@ $(filter %.c %.o,$^) $(OURS) $(ALL_LDFLAGS) -Wl,--as-needed $(LIBS) -ldl
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) $(DEPENDENCIES) -o $@ $(filter %.c %.o,$^) $(OURS) $(ALL_LDFLAGS) -Wl,--as-needed $(LIBS) $(SERVER_LIBS)
 endef
 TEST_TOOLS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
