@@ -263,7 +263,7 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
         engine_give_up(e);
         return rc;
     }
-    bool again = awaits_list(e) && !e->saving.degraded;
+    bool again = awaits_list(e);
     enum cairn_run_state state = again ? CAIRN_RUN_UNFINISHED : phases_final_state(e);
     if (state == CAIRN_RUN_COMPLETED)
         rc = report_stale(e, error);
@@ -271,6 +271,7 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
         rc = engine_commit_end(e, state, error);
     if (rc)
         return rc;
+    again = again && !e->saving.degraded; /* by now all may be saved after all */
     /* What was noted and only an undo has looked at is for the next run. */
     bool keeps_notes =
         e->request.mode == MODE_UNDO && e->run.situation.recorded.n_noted;

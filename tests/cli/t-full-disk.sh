@@ -53,6 +53,22 @@ END
     fi
     is "$(count 1 ran)" 0 'what was saved did not'
 
+    # It is full when a task has made a list, and has room again when the run is to go on
+    # with it.
+    rm -rf small/.cairn small/filler ran
+    cat >list.yaml <<'END'
+name: list
+tasks:
+  slow: {run: "while [ ! -e list ]; do sleep 0.02; done; sleep 0.3; rm small/filler"}
+  fill: {run: "cat /dev/zero >small/filler 2>/dev/null || true"}
+  many: {foreach: {i: {range: [1, 60]}}, needs: fill, run: "true"}
+  split: {needs: many, run: "printf 'x\\ny\\n' >list"}
+  each: {foreach: {v: {from: split, lines: list}}, run: 'echo $v >>ran'}
+END
+    exits 0 timeout -k 10 60 cairn run --jobs 2 list.yaml
+    says DEGRADED 'nothing could be saved'
+    is "$(sort ran | tr '\n' ' ')" 'x y ' 'it goes on with the list once that is saved'
+
     # A disk that is full at the start, with room for less or more of what a start needs.
     rm -rf small/.cairn
     printf 'name: later\ntasks:\n  a: {run: "echo a >>later"}\n' >later.yaml
