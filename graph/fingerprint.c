@@ -743,3 +743,20 @@ int task_changes(const struct graph *a, uint32_t a_task, const struct graph *b,
     buf_release(&c.now_text);
     return c.result < 0 ? c.result : 0;
 }
+
+static int note_change(void *context, const char *field, const char *old,
+                       const char *now)
+{
+    (void)field;
+    (void)old;
+    (void)now;
+    *(bool *)context = true;
+    return 1;
+}
+
+int task_is_changed(const struct graph *a, uint32_t a_task, const struct graph *b,
+                    uint32_t b_task, bool *changed, struct cairn_error *error)
+{
+    *changed = false;
+    return task_changes(a, a_task, b, b_task, note_change, changed, error);
+}

@@ -28,5 +28,8 @@ int task_changes(const struct graph *a, uint32_t a_task, const struct graph *b,
                  int (*each)(void *, const char *field, const char *old,
                              const char *now),
                  void *context, struct cairn_error *error);
+/* *changed: whether there is any. */
+int task_is_changed(const struct graph *a, uint32_t a_task, const struct graph *b,
+                    uint32_t b_task, bool *changed, struct cairn_error *error);
 
 #endif

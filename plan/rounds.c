@@ -59,16 +59,6 @@ static int note_ended(void *context, const struct attempt_row *row)
     return 0;
 }
 
-static int note_change(void *context, const char *field, const char *old,
-                       const char *now)
-{
-    (void)field;
-    (void)old;
-    (void)now;
-    *(bool *)context = true;
-    return 1;
-}
-
 /* Rounds of what the task was before an edit are none of it now. One that cannot be
  * read counts as none. */
 static int take_round(struct loader *l, const struct ended_attempt *ended, uint32_t now)
@@ -80,10 +70,10 @@ static int take_round(struct loader *l, const struct ended_attempt *ended, uint3
     if (ended->over)
         return 0;
     if (l->past.gen == ended->gen)
-        rc = task_changes(&l->past.graph, ended->task, &l->w->graph, now, note_change,
-                          &changed, l->error);
-    if (rc < 0 || changed)
-        return rc < 0 ? rc : 0;
+        rc = task_is_changed(&l->past.graph, ended->task, &l->w->graph, now, &changed,
+                             l->error);
+    if (rc || changed)
+        return rc;
     rc = result_load(l->store, &ended->result, &arena, &result, NULL);
     if (!rc)
         l->s->present.rounds[now] = result.round;

@@ -85,16 +85,6 @@ static int look_at_needed(void *context, const struct attempt_row *row)
     return o->again;
 }
 
-static int note_change(void *context, const char *field, const char *old,
-                       const char *now)
-{
-    (void)field;
-    (void)old;
-    (void)now;
-    *(bool *)context = true;
-    return 1;
-}
-
 /* Is the task another one by now? What else was edited, and where the file is, does not
  * matter. */
 static int was_edited(struct outer_run *o, bool *edited)
@@ -111,10 +101,8 @@ static int was_edited(struct outer_run *o, bool *edited)
     *edited = true;
     if (was->task >= o->then.graph.n_tasks || here->task >= o->now.graph.n_tasks)
         return 0;
-    *edited = false;
-    rc = task_changes(&o->then.graph, was->task, &o->now.graph, here->task, note_change,
-                      edited, o->error);
-    return rc < 0 ? rc : 0;
+    return task_is_changed(&o->then.graph, was->task, &o->now.graph, here->task, edited,
+                           o->error);
 }
 
 /* Has the task been edited, or something that it needs run since? A definition that is

@@ -94,16 +94,6 @@ int kept_ended(struct engine *e, struct job *job, struct process_end *end,
 
 /* ---- What it was begun by ---- */
 
-static int note_change(void *context, const char *field, const char *old,
-                       const char *now)
-{
-    (void)field;
-    (void)old;
-    (void)now;
-    *(bool *)context = true;
-    return 1;
-}
-
 int kept_is_edited(struct engine *e, struct past_definition *past,
                    const struct attempt_id *id, uint32_t task, bool *edited,
                    struct cairn_error *error)
@@ -122,6 +112,5 @@ int kept_is_edited(struct engine *e, struct past_definition *past,
     }
     if (rc)
         return error_set(error, rc, "%s", why.text);
-    rc = task_changes(&past->graph, id->task, now, task, note_change, edited, error);
-    return rc < 0 ? rc : 0;
+    return task_is_changed(&past->graph, id->task, now, task, edited, error);
 }
