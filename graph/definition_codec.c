@@ -273,8 +273,7 @@ static bool has_new_list(const struct definition *definition,
     struct list_spec spec;
     bool is_new = false;
     for (uint32_t k = 0; k < def->n_foreach; k++) {
-        if (!foreach_is_made(&def->foreach[k]) ||
-            !list_spec_read(def->foreach[k].spec, &spec))
+        if (!list_spec_of(&def->foreach[k], &spec))
             continue;
         uint32_t maker = map_get(&definition->by_id, spec.task);
         is_new |= spec.form != LIST_VALUE || list_has_former(&def->foreach[k]) ||

@@ -32,8 +32,7 @@ void definition_mark_makers(const struct definition *d, bool *makes, bool *in_fi
     struct list_spec spec;
     for (uint32_t i = 0; i < d->n_defs; i++)
         for (uint32_t k = 0; k < d->defs[i].n_foreach; k++) {
-            if (!foreach_is_made(&d->defs[i].foreach[k]) ||
-                !list_spec_read(d->defs[i].foreach[k].spec, &spec))
+            if (!list_spec_of(&d->defs[i].foreach[k], &spec))
                 continue;
             uint32_t maker = map_get(&d->by_id, spec.task);
             if (maker == MAP_NONE)
@@ -101,6 +100,20 @@ bool list_spec_read(struct str text, struct list_spec *out)
         return good && str_is_env_name(out->value) && (!word.len || out->allow_empty);
     out->value = text;
     return good && text.len && (out->allow_empty || str_equal(word, STR("-")));
+}
+
+bool list_spec_of(const struct foreach_key *key, struct list_spec *out)
+{
+    return foreach_is_made(key) && list_spec_read(key->spec, out);
+}
+
+bool task_def_takes_list(const struct task_def *def, struct str maker)
+{
+    struct list_spec spec;
+    bool takes = false;
+    for (uint32_t k = 0; k < def->n_foreach && !takes; k++)
+        takes = list_spec_of(&def->foreach[k], &spec) && str_equal(spec.task, maker);
+    return takes;
 }
 
 void list_spec_key(const struct list_spec *spec, struct buf *out)

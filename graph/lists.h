@@ -41,6 +41,10 @@ bool definition_has_lists(const struct definition *definition);
 void list_spec_write(const struct list_spec *spec, struct buf *out);
 /* False: it is none. */
 bool list_spec_read(struct str text, struct list_spec *out);
+/* That of a key; false: it has no list that is made. */
+bool list_spec_of(const struct foreach_key *key, struct list_spec *out);
+/* Does that task make a list of the def? */
+bool task_def_takes_list(const struct task_def *def, struct str maker);
 
 /* The name under which the result of the task has the list: no other form's can be that
  * of a value. */

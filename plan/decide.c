@@ -458,16 +458,12 @@ static bool is_listed_again(const struct judge *j, uint32_t task)
 {
     const struct graph *g = j->in->graph;
     const struct task_def *def = graph_def(g, task);
-    struct list_spec spec;
     bool again = false;
     if (!task_def_made_key(def))
         return false;
-    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++)
-        for (uint32_t k = 0; k < def->n_foreach && !again; k++)
-            again = j->out->fate[g->needs[e]] & (FATE_ANEW | FATE_LISTED) &&
-                    foreach_is_made(&def->foreach[k]) &&
-                    list_spec_read(def->foreach[k].spec, &spec) &&
-                    str_equal(spec.task, graph_def(g, g->needs[e])->id);
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !again; e++)
+        again = j->out->fate[g->needs[e]] & (FATE_ANEW | FATE_LISTED) &&
+                task_def_takes_list(def, graph_def(g, g->needs[e])->id);
     return again;
 }
 
@@ -899,14 +895,6 @@ static void mark_listed(struct judge *j)
     }
 }
 
-static bool has_made_list(const struct definition *d)
-{
-    bool has = false;
-    for (uint32_t i = 0; i < d->n_defs && !has; i++)
-        has = task_def_made_key(&d->defs[i]) != NULL;
-    return has;
-}
-
 static bool has_finally(const struct definition *d)
 {
     return d->n_defs && d->defs[d->n_defs - 1].finally;
@@ -940,7 +928,7 @@ static int judge_all(struct judge *j)
     if (has_finally(g->definition))
         judge_nodes(j, true);
     set_aside_others(j, true);
-    if (has_made_list(g->definition))
+    if (definition_has_lists(g->definition))
         mark_listed(j);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)
         known += j->in->old_task[task] != NODE_NONE;

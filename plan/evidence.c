@@ -789,19 +789,8 @@ static uint32_t find_maker(const struct maker_search *m)
     return task;
 }
 
-/* Whether the task is a member of a list that the other one makes: it is decided again
- * when that list is there, by the content of what it reads. */
-static bool is_listed_by(const struct task_def *def, const struct task_def *maker)
-{
-    struct list_spec spec;
-    bool is = false;
-    for (uint32_t k = 0; k < def->n_foreach && !is; k++)
-        is = foreach_is_made(&def->foreach[k]) &&
-             list_spec_read(def->foreach[k].spec, &spec) &&
-             str_equal(spec.task, maker->id);
-    return is;
-}
-
+/* A member of a list that the other task makes is decided again when that list is
+ * there, by the content of what it reads. */
 static int add_makers(struct maker_search *m, uint32_t task, struct buf *makers,
                       struct cairn_error *error)
 {
@@ -828,7 +817,7 @@ static int add_makers(struct maker_search *m, uint32_t task, struct buf *makers,
             makers->size > from && memcmp(makers->data + makers->size - sizeof maker,
                                           &maker, sizeof maker) == 0;
         if (maker != MAP_NONE && maker != task && !last &&
-            !is_listed_by(scope.def, graph_def(m->lookup->graph, maker)))
+            !task_def_takes_list(scope.def, graph_def(m->lookup->graph, maker)->id))
             buf_add(makers, &maker, sizeof maker);
     }
     buf_release(&directory);

@@ -702,9 +702,8 @@ static const struct foreach_key *better_list(const struct foreach_key *a,
 static bool is_of_list(const struct foreach_key *key, const struct list_spec *wanted)
 {
     struct list_spec spec;
-    return foreach_is_made(key) && list_spec_read(key->spec, &spec) &&
-           spec.form == wanted->form && str_equal(spec.task, wanted->task) &&
-           str_equal(spec.value, wanted->value);
+    return list_spec_of(key, &spec) && spec.form == wanted->form &&
+           str_equal(spec.task, wanted->task) && str_equal(spec.value, wanted->value);
 }
 
 /* The list that the run has now, or NULL: of any group, since groups of one list have
@@ -739,7 +738,7 @@ static int give_list(struct loader *l, struct task_def *def, struct foreach_key 
         .spec = &spec, .arena = &arena, .values = BUF_INIT, .error = &why};
     struct str *values = NULL;
     uint32_t n = 0;
-    if (!list_spec_read(key->spec, &spec))
+    if (!list_spec_of(key, &spec))
         return 0;
     int rc = find_list(l, &reader);
     const struct foreach_key *old = recorded_list(l, &spec);
@@ -769,8 +768,7 @@ static bool knows_makers(const struct definition *d, const struct task_def *def,
     struct list_spec spec;
     for (uint32_t k = 0; k < def->n_foreach; k++) {
         uint32_t maker = MAP_NONE;
-        if (foreach_is_made(&def->foreach[k]) &&
-            list_spec_read(def->foreach[k].spec, &spec))
+        if (list_spec_of(&def->foreach[k], &spec))
             maker = map_get(&d->by_id, spec.task);
         if (maker != MAP_NONE && !given[maker] && task_def_made_key(&d->defs[maker]))
             return false;
@@ -793,8 +791,7 @@ static int give_lists(struct loader *l)
                 !knows_makers(d, &d->defs[i], given))
                 continue;
             for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
-                if (foreach_is_made(&d->defs[i].foreach[k]))
-                    rc = give_list(l, &d->defs[i], &d->defs[i].foreach[k]);
+                rc = give_list(l, &d->defs[i], &d->defs[i].foreach[k]);
             given[i] = more = true;
         }
     }

@@ -759,14 +759,9 @@ static int check_element(struct parser *p, const struct task_def *def,
 static int add_maker(struct parser *p, struct task_def *def,
                      const struct foreach_key *key, const struct need *need)
 {
-    struct list_spec spec, own;
-    if (!foreach_is_made(key) || !list_spec_read(key->spec, &spec))
+    struct list_spec spec;
+    if (!list_spec_of(key, &spec) || task_def_takes_list(def, spec.task))
         return 0;
-    for (uint32_t k = 0; k < def->n_foreach; k++)
-        if (foreach_is_made(&def->foreach[k]) &&
-            list_spec_read(def->foreach[k].spec, &own) &&
-            str_equal(own.task, spec.task))
-            return 0;
     return add_need(p, def, map_get(&p->out->by_id, spec.task), need->order,
                     need->soft);
 }
@@ -796,7 +791,7 @@ static int add_needs_of_lists(struct parser *p)
     for (uint32_t i = 0; i < d->n_defs && !rc; i++)
         for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++) {
             const struct foreach_key *key = &d->defs[i].foreach[k];
-            if (!foreach_is_made(key) || !list_spec_read(key->spec, &spec))
+            if (!list_spec_of(key, &spec))
                 continue;
             parse_enter_task(p, i);
             rc = check_maker(p, i, &spec, &target);

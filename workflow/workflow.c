@@ -687,13 +687,12 @@ static int add_needs_of_lists(struct definition *d, struct task_def *def,
         memcpy(needs, def->needs, n * sizeof *needs);
     def->needs = needs;
     for (uint32_t k = 0; k < def->n_foreach; k++)
-        if (foreach_is_made(&def->foreach[k]) &&
-            list_spec_read(def->foreach[k].spec, &own))
+        if (list_spec_of(&def->foreach[k], &own))
             n_own = 1;
     for (uint32_t j = 0; j < n + n_own; j++) {
         const struct task_def *group = j < n ? &d->defs[needs[j].target] : def;
         const struct foreach_key *key = group->n_foreach ? &group->foreach[0] : NULL;
-        if (!key || !foreach_is_made(key) || !list_spec_read(key->spec, &spec) ||
+        if (!key || !list_spec_of(key, &spec) ||
             (j < n && str_equal(spec.task, own.task)))
             continue;
         struct need need = {.text = spec.task,

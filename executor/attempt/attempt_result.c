@@ -413,8 +413,7 @@ static int read_lists(struct engine *e, struct job *job, struct cairn_error *err
         return 0;
     for (uint32_t i = 0; i < d->n_defs && !rc; i++)
         for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++)
-            if (foreach_is_made(&d->defs[i].foreach[k]) &&
-                list_spec_read(d->defs[i].foreach[k].spec, &spec) &&
+            if (list_spec_of(&d->defs[i].foreach[k], &spec) &&
                 spec.form != LIST_VALUE && str_equal(spec.task, d->defs[index].id))
                 rc = add_list(e, job, &spec, error);
     return rc;
