@@ -101,7 +101,7 @@ static inline uint8_t field_byte(const struct task_field *field,
 {
     return *(const uint8_t *)field_at(field, def);
 }
-/* FIELD_NUMBER, FIELD_PERMILLE, FIELD_INDEX */
+/* FIELD_NUMBER, FIELD_PERMILLE */
 static inline uint32_t field_number(const struct task_field *field,
                                     const struct task_def *def)
 {

@@ -35,14 +35,16 @@ struct pending {
     uint32_t def;
 };
 
-/* Those of a task's nodes that are needed again after it was read. */
+/* A task's own node, and those in it that are needed again after it was read. */
 struct task_nodes {
+    const struct node *task;
     const struct node *needs, *needs_all, *when; /* values, or NULL; of needs_all the
                                                     key */
 };
 
 /* The mappings that have a key: bits. */
 enum { KEY_OF_TOP = 1, KEY_OF_TASK = 2, KEY_OF_DEFAULTS = 4 };
+
 struct pool_uses {
     struct pool_use *at; /* as in task_def */
     uint32_t n;
@@ -207,5 +209,11 @@ struct where {
  * A key that is not among the names is an error. */
 int expect_keys(const struct parser *p, const struct node *map, struct where where,
                 const struct str names[], const struct node *found[], size_t n);
+
+/* The value of a key that expect_keys has found; NULL if it has not. */
+static inline const struct node *value_of(const struct node *key)
+{
+    return key ? key->next : NULL;
+}
 
 #endif

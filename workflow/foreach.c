@@ -1037,11 +1037,6 @@ static bool is_sheet(const struct node *map)
     return false;
 }
 
-static const struct node *value_of(const struct node *key)
-{
-    return key ? key->next : NULL;
-}
-
 /* r->node: what is in the braces, of a key or (`whole`) of foreach; where_node: of a
  * foreach with this key only, or NULL. */
 static int read_form(struct foreach_reading *r, const struct node *where_node,

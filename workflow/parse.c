@@ -286,11 +286,6 @@ static unsigned places_of(struct str key)
     return places;
 }
 
-static const struct node *value_of(const struct node *key)
-{
-    return key ? key->next : NULL;
-}
-
 /* Of an included file: what holds for a run as a whole is the workflow's own. It is
  * checked all the same, for the file may be run alone. */
 static void keep_own(struct parser *p, const struct definition *own,

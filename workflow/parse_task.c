@@ -217,14 +217,6 @@ static int read_check(struct parser *p, struct task_def *def, const struct node 
 
 /* ---- Services ---- */
 
-static int read_service(struct parser *p, struct task_def *def, const struct node *node)
-{
-    (void)p; /* refuse_for_service has looked at it */
-    (void)def;
-    (void)node;
-    return 0;
-}
-
 static int read_ready(struct parser *p, struct task_def *def, const struct node *node)
 {
     enum { RUN, WITHIN, EVERY, COUNT };
@@ -457,18 +449,6 @@ static int read_when(struct parser *p, struct task_def *def, const struct node *
     return expect_choice(p, node, "`when`", words, 3, &def->when);
 }
 
-static int read_needs_all(struct parser *p, struct task_def *def,
-                          const struct node *node)
-{
-    return expect_bool(p, node, "`needs_all`", &def->needs_all);
-}
-
-static int read_may_fail(struct parser *p, struct task_def *def,
-                         const struct node *node)
-{
-    return expect_bool(p, node, "`may_fail`", &def->may_fail);
-}
-
 static int read_skip_exit(struct parser *p, struct task_def *def,
                           const struct node *node)
 {
@@ -477,21 +457,6 @@ static int read_skip_exit(struct parser *p, struct task_def *def,
     int rc = expect_integer(p, node, "`skip_exit`", bounds, &code);
     def->skip_exit = (uint8_t)code;
     return rc;
-}
-
-static int read_once(struct parser *p, struct task_def *def, const struct node *node)
-{
-    return expect_bool(p, node, "`once`", &def->once);
-}
-
-static int read_reuse(struct parser *p, struct task_def *def, const struct node *node)
-{
-    return expect_bool(p, node, "`reuse`", &def->reuse);
-}
-
-static int read_cutoff(struct parser *p, struct task_def *def, const struct node *node)
-{
-    return expect_bool(p, node, "`cutoff`", &def->cutoff);
 }
 
 /* What the task has of its own is known: what cannot be reused is not by `defaults`,
@@ -504,17 +469,15 @@ static int settle_reuse(const struct parser *p, struct task_def *def,
     if (!def->reuse || task_def_may_reuse(def))
         return 0;
     def->reuse = false;
-    return !key || def->kind == TASK_EXTERNAL
-               ? 0 /* refuse_for_external has said it */
-               : diagnose(&p->diagnostic, key->at,
-                          "`reuse` has no meaning for task `%.*s`, which %s",
-                          SHOWN(def->id),
-                          def->once        ? "is `once`"
-                          : def->ready.len ? "is a service"
-                          : def->finally   ? "is under `finally`"
-                          : def->undo.len
-                              ? "has an `undo`: what another run did is not undone"
-                              : "runs only with `when: failed` or `always`");
+    if (!key || def->kind == TASK_EXTERNAL || task_def_is_service(def))
+        return 0; /* choose_kind has refused it */
+    return diagnose(&p->diagnostic, key->at,
+                    "`reuse` has no meaning for task `%.*s`, which %s", SHOWN(def->id),
+                    def->once      ? "is `once`"
+                    : def->finally ? "is under `finally`"
+                    : def->undo.len
+                        ? "has an `undo`: what another run did is not undone"
+                        : "runs only with `when: failed` or `always`");
 }
 
 static int read_stderr(struct parser *p, struct task_def *def, const struct node *node)
@@ -687,11 +650,14 @@ enum {
  * a text for a shell. */
 enum kinds { ALL, RUN_BY_US, WITH_SHELL };
 
+#define FLAG(member) offsetof(struct task_def, member)
+
 /* In the order in which they are read: names before what can refer to them. */
 static const struct {
     struct str name;
     enum kinds kinds;
     int (*read)(struct parser *p, struct task_def *def, const struct node *value);
+    size_t flag; /* of one that is true or false: its member */
 } keys[KEYS] = {
     [DESCRIPTION] = {NAME("description"), ALL, read_task_description},
     [PARAMS] = {NAME("params"), ALL, read_task_params},
@@ -705,7 +671,7 @@ static const struct {
     [RUN] = {NAME("run"), ALL, read_run}, /* of these three, one: choose_kind */
     [EXEC] = {NAME("exec"), ALL, read_exec},
     [EXTERNAL] = {NAME("external"), ALL, read_external},
-    [SERVICE] = {NAME("service"), RUN_BY_US, read_service},
+    [SERVICE] = {NAME("service"), RUN_BY_US, NULL}, /* refuse_for_service */
     [READY] = {NAME("ready"), RUN_BY_US, read_ready},
     [RESTART] = {NAME("restart"), RUN_BY_US, read_restart},
     [PORT] = {NAME("port"), RUN_BY_US, read_port},
@@ -714,7 +680,7 @@ static const struct {
     [DEPFILE] = {NAME("depfile"), RUN_BY_US, read_depfile},
     [IF] = {NAME("if"), ALL, read_condition},
     [WHEN] = {NAME("when"), ALL, read_when},
-    [ONCE] = {NAME("once"), RUN_BY_US, read_once},
+    [ONCE] = {NAME("once"), RUN_BY_US, .flag = FLAG(once)},
     [CHECK] = {NAME("check"), RUN_BY_US, read_check},
     [UNDO] = {NAME("undo"), ALL, read_undo},
     [TIMEOUT] = {NAME("timeout"), RUN_BY_US, read_task_timeout},
@@ -726,10 +692,10 @@ static const struct {
     [PRIORITY] = {NAME("priority"), ALL, read_priority},
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, read_lost_claims},
     [STDERR] = {NAME("stderr"), RUN_BY_US, read_stderr},
-    [REUSE] = {NAME("reuse"), RUN_BY_US, read_reuse},
-    [CUTOFF] = {NAME("cutoff"), RUN_BY_US, read_cutoff},
-    [NEEDS_ALL] = {NAME("needs_all"), ALL, read_needs_all},
-    [MAY_FAIL] = {NAME("may_fail"), ALL, read_may_fail},
+    [REUSE] = {NAME("reuse"), RUN_BY_US, .flag = FLAG(reuse)},
+    [CUTOFF] = {NAME("cutoff"), RUN_BY_US, .flag = FLAG(cutoff)},
+    [NEEDS_ALL] = {NAME("needs_all"), ALL, .flag = FLAG(needs_all)},
+    [MAY_FAIL] = {NAME("may_fail"), ALL, .flag = FLAG(may_fail)},
     [SKIP_EXIT] = {NAME("skip_exit"), RUN_BY_US, read_skip_exit},
     [NEEDS] = {NAME("needs"), ALL, NULL},     /* read_needs, when all tasks are there */
     [EXTENDS] = {NAME("extends"), ALL, NULL}, /* before all others: templates.c */
@@ -895,10 +861,17 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *k
                     size_t row)
 {
     if (keys[row].kinds == WITH_SHELL && !def->n_shell && !def->n_side_shell)
-        return diagnose(&p->diagnostic, key->at,
-                        "`shell` is only for `run`, `check` and `undo`; `exec` starts "
-                        "the command itself");
-    return keys[row].read(p, def, key->next);
+        return diagnose(
+            &p->diagnostic, key->at,
+            "`shell` is only for `run`, `check`, `undo` and `ready`; `exec` "
+            "starts the command itself");
+    if (keys[row].flag) {
+        char what[32];
+        snprintf(what, sizeof what, "`%s`", keys[row].name.ptr);
+        return expect_bool(p, key->next, what,
+                           (bool *)(void *)((char *)def + keys[row].flag));
+    }
+    return keys[row].read ? keys[row].read(p, def, key->next) : 0;
 }
 
 /* Those from row `first` up to row `end`. */
@@ -943,8 +916,9 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     if (!rc)
         rc = parse_go_on(p, settle_reuse(p, def, found[REUSE]));
     if (!rc)
-        p->nodes[index] = (struct task_nodes){found[NEEDS] ? found[NEEDS]->next : NULL,
-                                              found[NEEDS_ALL],
-                                              found[WHEN] ? found[WHEN]->next : NULL};
+        p->nodes[index] = (struct task_nodes){.task = node,
+                                              .needs = value_of(found[NEEDS]),
+                                              .needs_all = found[NEEDS_ALL],
+                                              .when = value_of(found[WHEN])};
     return rc;
 }

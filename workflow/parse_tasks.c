@@ -249,7 +249,6 @@ static int read_need(struct need_reading *r, uint32_t *n)
 {
     struct workflow_file *file = file_of_need(r->p, r->node);
     *n = 1;
-
     int rc = r->node->kind == NODE_MAP ? read_need_map(r) : 0;
     if (!rc)
         rc = expect_filled(r->p, r->node, "a need", &r->text);
@@ -410,6 +409,7 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
     def->at = key->at;
     def->file = p->in->index;
     def->finally = finally;
+    p->nodes[out->n_defs].task = key->next;
     int added = map_add(&out->by_id, def->id, out->n_defs, NULL);
     if (added == 0)
         return id_twice(p, key, def->id);
@@ -667,8 +667,8 @@ static int look_for_doubtful(struct parser *p)
 
 /* ---- Lists that tasks make ---- */
 
-/* The whole task. One that is needed already stays as it is,
- * unless that was for less. */
+/* The whole task. One that is needed already stays as it is, unless that was for less.
+ */
 static int add_need(struct parser *p, struct task_def *def, uint32_t target, bool order,
                     bool soft)
 {
@@ -924,7 +924,6 @@ static int check_maps(struct parser *p)
 
 int read_tasks(struct parser *p)
 {
-    uint32_t i = 0;
     int rc = 0;
     for (uint32_t k = 0; k < p->n_files && !rc; k++) {
         parse_enter(p, p->files[k]);
@@ -932,13 +931,9 @@ int read_tasks(struct parser *p)
     }
     if (!rc)
         rc = add_ids(p);
-    for (uint32_t k = 0; k < 2 * p->n_files && !rc; k++) {
-        bool finally = k >= p->n_files;
-        parse_enter(p, p->files[finally ? k - p->n_files : k]);
-        const struct node *map = finally ? p->in->finally : p->in->tasks;
-        for (const struct node *key = map ? map->first : NULL; key && !rc;
-             key = key->next->next)
-            rc = parse_go_on(p, read_task(p, i++, key->next));
+    for (uint32_t i = 0; i < p->out->n_defs && !rc; i++) {
+        parse_enter_task(p, i);
+        rc = parse_go_on(p, read_task(p, i, p->nodes[i].task));
     }
     if (!rc && !(p->options->mistakes && p->options->mistakes->names_unknown))
         rc = read_all_needs(p);

@@ -59,6 +59,10 @@ printf 'name: f\nparams: {x: {type: nothing}}\ntasks: {a: {run: x, if: params.y 
 exits 3 cairn validate names.yaml
 is "$(count_lines)" '2:20 ' 'with wrong params, tasks are not looked at'
 
+printf 'name: r\ntasks:\n  db: {service: true, ready: x, run: x, reuse: true}\n  y: {external: x, reuse: true}\n' >reuse.yaml
+exits 3 cairn validate reuse.yaml
+is "$(count_lines)" '3:41 4:20 ' 'what is refused for its kind is not refused for its key again'
+
 # At most 20, and a thousand cost no more.
 {
     printf 'name: limit\ntasks:\n'
