@@ -52,6 +52,56 @@ bool definition_has_lists(const struct definition *d)
     return false;
 }
 
+/* ---- Needs ---- */
+
+/* The whole task. One that is needed already stays as it is, unless that was for less. */
+static int add_need(struct definition *d, struct task_def *def, uint32_t target,
+                    bool order, bool soft)
+{
+    for (uint32_t j = 0; j < def->n_needs; j++)
+        if (def->needs[j].target == target && !def->needs[j].n_bindings) {
+            def->needs[j].order &= order;
+            def->needs[j].soft &= soft;
+            return 0;
+        }
+    struct need *needs = arena_take(&d->arena, (size_t)def->n_needs + 1, sizeof *needs);
+    if (!needs)
+        return CAIRN_ENOMEM;
+    if (def->n_needs)
+        memcpy(needs, def->needs, def->n_needs * sizeof *needs);
+    needs[def->n_needs++] = (struct need){.text = d->defs[target].id,
+                                          .target = target,
+                                          .order = order,
+                                          .soft = soft,
+                                          .at = def->at};
+    def->needs = needs;
+    return 0;
+}
+
+/* `need`: the group is needed; NULL: it is the task itself. */
+static int need_makers_of(struct definition *d, struct task_def *def,
+                          const struct task_def *group, const struct need *need)
+{
+    struct list_spec spec;
+    int rc = 0;
+    for (uint32_t k = 0; k < group->n_foreach && !rc; k++)
+        if (list_spec_of(&group->foreach[k], &spec) &&
+            !(need && task_def_takes_list(def, spec.task)))
+            rc = add_need(d, def, map_get(&d->by_id, spec.task), !need || need->order,
+                          need && need->soft);
+    return rc;
+}
+
+int definition_need_makers(struct definition *d, struct task_def *def)
+{
+    int rc = need_makers_of(d, def, def, NULL);
+    for (uint32_t j = 0, n = def->n_needs; j < n && !rc; j++) {
+        const struct need need = def->needs[j]; /* the array may move */
+        rc = need_makers_of(d, def, &d->defs[need.target], &need);
+    }
+    return rc;
+}
+
 /* ---- The spec ---- */
 
 static const struct str form_words[] = {

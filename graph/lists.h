@@ -37,6 +37,10 @@ void definition_mark_makers(const struct definition *definition, bool *makes,
                             bool *in_files);
 /* Does any task have such a key? */
 bool definition_has_lists(const struct definition *definition);
+/* Adds the needs that a task has because of lists: what makes its own is needed for the
+ * order; who needs a group needs what makes the group's list, unless that makes its own,
+ * too. All of these tasks exist. CAIRN_ENOMEM. */
+int definition_need_makers(struct definition *definition, struct task_def *def);
 
 void list_spec_write(const struct list_spec *spec, struct buf *out);
 /* False: it is none. */

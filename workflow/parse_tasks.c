@@ -667,46 +667,19 @@ static int look_for_doubtful(struct parser *p)
 
 /* ---- Lists that tasks make ---- */
 
-/* The whole task. One that is needed already stays as it is, unless that was for less.
- */
-static int add_need(struct parser *p, struct task_def *def, uint32_t target, bool order,
-                    bool soft)
-{
-    for (uint32_t j = 0; j < def->n_needs; j++)
-        if (def->needs[j].target == target && !def->needs[j].n_bindings) {
-            def->needs[j].order &= order;
-            def->needs[j].soft &= soft;
-            return 0;
-        }
-    struct need *needs =
-        arena_take(&p->out->arena, (size_t)def->n_needs + 1, sizeof *needs);
-    if (!needs)
-        return out_of_memory(p);
-    if (def->n_needs)
-        memcpy(needs, def->needs, def->n_needs * sizeof *needs);
-    needs[def->n_needs++] = (struct need){.text = p->out->defs[target].id,
-                                          .target = target,
-                                          .order = order,
-                                          .soft = soft,
-                                          .at = def->at};
-    def->needs = needs;
-    return 0;
-}
-
-static int check_maker(struct parser *p, uint32_t index, const struct list_spec *spec,
-                       uint32_t *target)
+static int check_maker(struct parser *p, uint32_t index, const struct list_spec *spec)
 {
     const struct task_def *def = &p->out->defs[index];
     struct str name = spec->task;
-    *target = map_get(&p->out->by_id, name);
-    if (*target == MAP_NONE) {
+    uint32_t target = map_get(&p->out->by_id, name);
+    if (target == MAP_NONE) {
         const struct node node = {.at = def->at};
         struct need_reading r = {.p = p, .index = index, .def = def, .node = &node};
         return unknown_task(&r, name_in_scope(name));
     }
-    const struct task_def *maker = &p->out->defs[*target];
+    const struct task_def *maker = &p->out->defs[target];
     const char *wrong =
-        *target == index                 ? "it makes its own list"
+        target == index                  ? "it makes its own list"
         : maker->finally || def->finally ? "`finally` cannot have lists that tasks make"
         : def->kind == TASK_EXTERNAL
             ? "an external task cannot have a list that a task makes"
@@ -755,49 +728,36 @@ static int check_element(struct parser *p, const struct task_def *def,
     return 0;
 }
 
-/* What makes the list of such a group, unless it makes that of this one, too. */
-static int add_maker(struct parser *p, struct task_def *def,
-                     const struct foreach_key *key, const struct need *need)
+static int check_makers(struct parser *p, uint32_t index)
 {
+    const struct task_def *def = &p->out->defs[index];
     struct list_spec spec;
-    if (!list_spec_of(key, &spec) || task_def_takes_list(def, spec.task))
-        return 0;
-    return add_need(p, def, map_get(&p->out->by_id, spec.task), need->order,
-                    need->soft);
+    int rc = 0;
+    for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
+        if (list_spec_of(&def->foreach[k], &spec))
+            rc = check_maker(p, index, &spec);
+    return rc;
 }
 
 static int add_makers(struct parser *p, struct task_def *def)
 {
     int rc = 0;
-    for (uint32_t j = 0, n = def->n_needs; j < n && !rc; j++) {
-        const struct need need = def->needs[j];
-        const struct task_def *group = &p->out->defs[need.target];
-        rc = check_element(p, def, &need);
-        for (uint32_t k = 0; k < group->n_foreach && !rc; k++)
-            rc = add_maker(p, def, &group->foreach[k], &need);
-    }
-    return rc;
+    for (uint32_t j = 0; j < def->n_needs && !rc; j++)
+        rc = check_element(p, def, &def->needs[j]);
+    return rc ? rc : definition_need_makers(p->out, def) ? out_of_memory(p) : 0;
 }
 
-/* `from` is a need for the order; who needs the group needs what makes its list. */
+/* First all makers are looked for: their ids are written in specs. */
 static int add_needs_of_lists(struct parser *p)
 {
     struct definition *d = p->out;
-    struct list_spec spec;
-    uint32_t target;
     int rc = 0;
     if (!definition_has_lists(d))
         return 0;
-    for (uint32_t i = 0; i < d->n_defs && !rc; i++)
-        for (uint32_t k = 0; k < d->defs[i].n_foreach && !rc; k++) {
-            const struct foreach_key *key = &d->defs[i].foreach[k];
-            if (!list_spec_of(key, &spec))
-                continue;
-            parse_enter_task(p, i);
-            rc = check_maker(p, i, &spec, &target);
-            if (!rc)
-                rc = add_need(p, &d->defs[i], target, true, false);
-        }
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
+        parse_enter_task(p, i);
+        rc = check_makers(p, i);
+    }
     for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
         parse_enter_task(p, i);
         rc = add_makers(p, &d->defs[i]);

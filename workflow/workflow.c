@@ -674,44 +674,6 @@ static int copy_foreach(struct definition *d, struct task_def *def,
     return f->columns ? copy_columns(d, task, key, error) : 0;
 }
 
-/* As the parser does: the list is waited for, and who needs its group needs the maker. */
-static int add_needs_of_lists(struct definition *d, struct task_def *def,
-                              struct cairn_error *error)
-{
-    uint32_t n = def->n_needs, n_own = 0;
-    struct need *needs = arena_take(&d->arena, 2 * (size_t)n + 1, sizeof *needs);
-    struct list_spec own = {.task = STR("")}, spec;
-    if (!needs)
-        return error_nomem(error);
-    if (n)
-        memcpy(needs, def->needs, n * sizeof *needs);
-    def->needs = needs;
-    for (uint32_t k = 0; k < def->n_foreach; k++)
-        if (list_spec_of(&def->foreach[k], &own))
-            n_own = 1;
-    for (uint32_t j = 0; j < n + n_own; j++) {
-        const struct task_def *group = j < n ? &d->defs[needs[j].target] : def;
-        const struct foreach_key *key = group->n_foreach ? &group->foreach[0] : NULL;
-        if (!key || !list_spec_of(key, &spec) ||
-            (j < n && str_equal(spec.task, own.task)))
-            continue;
-        struct need need = {.text = spec.task,
-                            .target = map_get(&d->by_id, spec.task),
-                            .order = j == n || needs[j].order,
-                            .soft = j < n && needs[j].soft};
-        uint32_t at = 0;
-        while (at < def->n_needs && needs[at].target != need.target)
-            at++;
-        if (at == def->n_needs)
-            needs[def->n_needs++] = need;
-        else {
-            needs[at].order &= need.order;
-            needs[at].soft &= need.soft;
-        }
-    }
-    return 0;
-}
-
 /* What has no meaning for a service, or only for one. */
 static int check_service(const struct cairn_task *task, struct cairn_error *error)
 {
@@ -885,7 +847,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     if (!rc && task->foreach)
         rc = copy_foreach(d, def, task, error);
     if (!rc)
-        rc = add_needs_of_lists(d, def, error);
+        rc = definition_need_makers(d, def) ? error_nomem(error) : 0;
     if (!rc)
         rc = task_def_finish(d, def, error);
     if (!rc && (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))

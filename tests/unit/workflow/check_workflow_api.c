@@ -521,7 +521,11 @@ START_TEST(test_foreach)
     ck_assert_str_eq(defs[2].foreach[0].spec.ptr, "split @lines 7 - names");
     ck_assert_str_eq(defs[3].foreach[0].spec.ptr, "h m 10000 empty");
     ck_assert(defs[2].n_needs == 1 && defs[2].needs[0].order);
-    ck_assert(defs[3].n_needs == 1 && defs[3].needs[0].order);
+    /* "i" has its list from "h", and needs what makes the list of "h" as it does in a
+     * workflow file. */
+    ck_assert_uint_eq(defs[3].n_needs, 2);
+    ck_assert(defs[3].needs[0].order && defs[3].needs[0].target == 2);
+    ck_assert(defs[3].needs[1].order && defs[3].needs[1].target == 1);
     ck_assert_uint_eq(defs[4].n_needs, 2);
     ck_assert(!defs[4].needs[0].order && !defs[4].needs[1].order);
     uint32_t node = cairn_workflow_find(workflow, "g[part=y%20y]");
