@@ -70,6 +70,14 @@ size_t utf8_fit(struct str text, size_t max)
     return fit;
 }
 
+struct str utf8_skip_rest(struct str text)
+{
+    size_t n = 0;
+    while (n < 3 && n < text.len && ((uint8_t)text.ptr[n] & 0xc0) == 0x80)
+        n++;
+    return (struct str){text.ptr + n, text.len - n};
+}
+
 bool utf8_is_text(struct str text)
 {
     if (!text.len) /* nothing is added to a NULL pointer */

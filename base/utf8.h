@@ -13,6 +13,9 @@ size_t utf8_next(const char *at, const char *end, uint32_t *code);
 bool utf8_is_visible(uint32_t code);
 /* The longest start of `text` of at most `max` bytes that cuts no character. */
 size_t utf8_fit(struct str text, size_t max);
+/* A text that was cut out of a longer one, without the rest of a character that it may
+ * begin with. */
+struct str utf8_skip_rest(struct str text);
 
 /* UTF-8 without NUL. */
 bool utf8_is_text(struct str text);

@@ -4,6 +4,7 @@
  * column, so the terminal never wraps it and the count of lines stays true. */
 #include "cli/display.h"
 
+#include "base/utf8.h"
 #include "cli/format.h"
 #include "cli/ui.h"
 
@@ -377,12 +378,10 @@ void display_release(struct display *display)
     live_release(&display->tasks);
 }
 
-/* Behind the rest of a character of UTF-8, if `at` is inside one. */
-static const char *skip_rest(const char *at, const char *end)
+/* The last `most` bytes, without the rest of a character. */
+static const char *last_bytes(const char *end, size_t most)
 {
-    while (at + 1 < end && ((unsigned char)*at & 0xc0) == 0x80)
-        at++;
-    return at;
+    return utf8_skip_rest((struct str){end - most, most}).ptr;
 }
 
 /* The start of the last `lines` lines, or within them where these are long; *lines: how
@@ -400,7 +399,7 @@ static const char *last_lines(const char *text, size_t n, int *lines)
     while (at > text && (at[-1] != '\n' || --left > 0))
         at--;
     *lines -= at > text ? 0 : left - 1;
-    return text + n - at > TAIL_BYTES ? skip_rest(text + n - TAIL_BYTES, text + n) : at;
+    return text + n - at > TAIL_BYTES ? last_bytes(text + n, TAIL_BYTES) : at;
 }
 
 static void print_lines_of(const char *prefix, const char *at, const char *end)
@@ -421,12 +420,11 @@ static void print_last_line(const char *at, size_t n, bool inside)
     char line[LINE_BYTES + sizeof gap];
     const char *end = at + n;
     if (n > LINE_BYTES && inside) {
-        at = skip_rest(end - LINE_BYTES, end);
+        at = last_bytes(end, LINE_BYTES);
     } else if (n > LINE_BYTES) {
-        const char *tail = skip_rest(end - LINE_BYTES / 2, end);
-        size_t head = LINE_BYTES / 2, rest = (size_t)(end - tail);
-        while (head > 0 && ((unsigned char)at[head] & 0xc0) == 0x80)
-            head--;
+        const char *tail = last_bytes(end, LINE_BYTES / 2);
+        size_t head = utf8_fit((struct str){at, n}, LINE_BYTES / 2);
+        size_t rest = (size_t)(end - tail);
         memcpy(line, at, head);
         memcpy(line + head, gap, sizeof gap - 1);
         memcpy(line + head + sizeof gap - 1, tail, rest);

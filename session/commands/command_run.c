@@ -48,20 +48,11 @@ void tail_add(struct tail *tail, struct str bytes)
     drop_front(&tail->window);
 }
 
-/* Behind a character of which only the end is there. */
-static struct str without_part(struct str text)
-{
-    size_t n = 0;
-    while (n < 3 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
-        n++;
-    return (struct str){text.ptr + n, text.len - n};
-}
-
 static struct str last_part(struct str text)
 {
     if (text.len <= TAIL_BYTES)
         return text;
-    return without_part((struct str){text.ptr + text.len - TAIL_BYTES, TAIL_BYTES});
+    return utf8_skip_rest((struct str){text.ptr + text.len - TAIL_BYTES, TAIL_BYTES});
 }
 
 int tail_end(struct tail *tail, struct buf *text, struct cairn_error *error)
@@ -71,7 +62,7 @@ int tail_end(struct tail *tail, struct buf *text, struct cairn_error *error)
     struct str window = buf_view(&tail->window);
     size_t from = window.len > TAIL_BYTES ? window.len - TAIL_BYTES : 0;
     known_secrets_redact(window, from, &plain);
-    add_visible(&visible, from ? without_part(buf_view(&plain)) : buf_view(&plain));
+    add_visible(&visible, from ? utf8_skip_rest(buf_view(&plain)) : buf_view(&plain));
     buf_str(text, last_part(buf_view(&visible)));
     int rc = tail->window.failed || plain.failed || visible.failed || text->failed
                  ? error_nomem(error)

@@ -51,6 +51,19 @@ START_TEST(test_utf8_fit)
 }
 END_TEST
 
+START_TEST(test_utf8_skip_rest)
+{
+    struct str text = STR("a\xc3\xa9\xe2\x82\xac!");
+    static const size_t left[] = {0, 1, 1, 1, 4, 4, 6, 7}; /* of the last n bytes */
+    for (size_t n = 0; n <= text.len; n++) {
+        struct str end = {text.ptr + text.len - n, n};
+        ck_assert_uint_eq(utf8_skip_rest(end).len, left[n]);
+    }
+    /* Bytes that are no UTF-8 are not all skipped. */
+    ck_assert_uint_eq(utf8_skip_rest(STR("\x80\x80\x80\x80\x80")).len, 2);
+}
+END_TEST
+
 START_TEST(test_shell_words)
 {
     static const struct str cases[][2] = {{STR("--level=3"), STR("--level=3")},
@@ -132,6 +145,7 @@ int main(void)
     TCase *c = tcase_create("text");
     tcase_add_test(c, test_utf8);
     tcase_add_test(c, test_utf8_fit);
+    tcase_add_test(c, test_utf8_skip_rest);
     tcase_add_test(c, test_shell_words);
     tcase_add_test(c, test_identifiers);
     tcase_add_test(c, test_backoff);
