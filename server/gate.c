@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/gate.h"
 
-#include "server/site.h"
-
+#include "base/clock.h"
+#include "base/os.h"
 #include "server/server.h"
+#include "server/site.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,22 +160,37 @@ static bool is_our_origin(const struct gate *gate, const struct knock *knock)
     return is_allowed(gate, origin) || is_ours(gate, knock, origin);
 }
 
-/* Takes as long for every wrong token of that length. */
+/* ---- Secrets ---- */
+
+bool secret_random(char *out, unsigned n)
+{
+    unsigned char bytes[32];
+    if (n > sizeof bytes || random_bytes(bytes, n, NULL) != 0)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        snprintf(out + 2 * (size_t)i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+bool secret_is(const char *secret, const char *given, size_t n)
+{
+    unsigned char differs = 0;
+    if (n == 0 || n != strlen(secret))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        differs |= (unsigned char)(given[i] ^ secret[i]);
+    return differs == 0;
+}
+
 static bool has_token(const struct gate *gate, const char *authorization)
 {
     static const char scheme[] = "Bearer ";
     const char *given;
-    unsigned char differs = 0;
-    size_t n = strlen(gate->token);
     if (!authorization || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
         return false;
     given = authorization + sizeof scheme - 1;
     given += strspn(given, " ");
-    if (strlen(given) != n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        differs |= (unsigned char)(given[i] ^ gate->token[i]);
-    return differs == 0;
+    return secret_is(gate->token, given, strlen(given));
 }
 
 /* ---- What is sent and taken ---- */
@@ -265,6 +280,47 @@ unsigned gate_check(const struct gate *gate, const struct knock *knock,
     return strcmp(knock->method, "DELETE") == 0 ? 0 : 405;
 }
 
+/* ---- Pages: an address that counts once, and the cookie that it gives ---- */
+
+void site_next_address(struct site *site)
+{
+    bool first = site->secret[0] == '\0';
+    char url[200];
+    site->failed = (first && !secret_random(site->secret, SITE_SECRET / 2)) ||
+                   !secret_random(site->token, SITE_SECRET / 2);
+    snprintf(url, sizeof url, "%s" SITE_OPEN "%s", site->url, site->token);
+    if (!site->failed)
+        site->options->address(site->options->context, url, first);
+}
+
+bool site_open(struct site *site, const char *path)
+{
+    size_t n = strlen(SITE_OPEN);
+    if (strncmp(path, SITE_OPEN, n) != 0 ||
+        !secret_is(site->token, path + n, strlen(path + n)))
+        return false;
+    site_next_address(site);
+    return true;
+}
+
+/* "cairn-8080=..." among other cookies. */
+static bool has_cookie(const struct site *site, const char *header)
+{
+    size_t n = strlen(site->cookie);
+    while (header && *header) {
+        header += strspn(header, " \t;");
+        size_t length = strcspn(header, ";");
+        size_t end = length;
+        while (end > 0 && (header[end - 1] == ' ' || header[end - 1] == '\t'))
+            end--;
+        if (end > n && strncmp(header, site->cookie, n) == 0 && header[n] == '=' &&
+            secret_is(site->secret, header + n + 1, end - n - 1))
+            return true;
+        header += length;
+    }
+    return false;
+}
+
 unsigned gate_page(const struct gate *gate, const struct site *site,
                    const struct knock *knock, const char **why)
 {
@@ -275,15 +331,15 @@ unsigned gate_page(const struct gate *gate, const struct site *site,
     *why = "the method is GET";
     if (strcmp(knock->method, "GET") != 0 && !head)
         return 405;
-    *why = "no address here has a %, and no request a body";
+    *why = "addresses here have no %, and requests have no body";
     if (strchr(knock->path, '%') ||
         (knock->content_length && strcmp(knock->content_length, "0") != 0))
         return 400;
     *why = "open the address that cairn web has printed last: it counts once, for one "
            "browser";
-    if (strncmp(knock->path, "/open/", 6) == 0 && !head)
+    if (strncmp(knock->path, SITE_OPEN, strlen(SITE_OPEN)) == 0 && !head)
         return 0;
-    return site_has_cookie(site, knock->cookie) ? 0 : 401;
+    return has_cookie(site, knock->cookie) ? 0 : 401;
 }
 
 /* ---- The token ---- */
@@ -294,40 +350,23 @@ static char *wrong(char why[512], const char *path, const char *what)
     return NULL;
 }
 
-static bool write_whole(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 /* A new file appears whole or not at all: it is written under another name, and does
  * not replace one that somebody else made meanwhile. */
 static bool make_token(const char *path)
 {
-    unsigned char bytes[TOKEN_RANDOM];
-    char line[2 * TOKEN_RANDOM + 2];
+    char line[2 * TOKEN_RANDOM + 2], ending[9];
     struct buf name = BUF_INIT;
     bool made = false;
     int fd, error;
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+    if (!secret_random(line, TOKEN_RANDOM) || !secret_random(ending, 4))
         return false;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(line + 2 * i, 3, "%02x", bytes[i]);
     line[2 * TOKEN_RANDOM] = '\n';
-    buf_format(&name, "%s.%02x%02x%02x%02x", path, bytes[0] ^ bytes[4],
-               bytes[1] ^ bytes[5], bytes[2] ^ bytes[6], bytes[3] ^ bytes[7]);
+    buf_format(&name, "%s.%s", path, ending);
     fd = name.failed ? -1
                      : open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        made = write_whole(fd, line, sizeof line - 1) && fsync(fd) == 0;
+        made = os_write_all(fd, (struct str){line, sizeof line - 1}) == 0 &&
+               fsync(fd) == 0;
         made =
             close(fd) == 0 && made && (link(name.data, path) == 0 || errno == EEXIST);
         error = errno;

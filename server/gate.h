@@ -25,8 +25,6 @@ struct gate {
     bool loopback; /* it listens there only */
 };
 
-struct site;
-
 /* Headers that are not there are NULL. The path is as it was sent, not decoded. */
 struct knock {
     const char *method, *path, *host, *origin, *authorization;
@@ -38,11 +36,39 @@ struct knock {
 /* 0, or the status of HTTP with which it is refused and why. */
 unsigned gate_check(const struct gate *gate, const struct knock *knock,
                     const char **why);
-/* The same for pages (server/site.h); the address with the token has no cookie yet. */
-unsigned gate_page(const struct gate *gate, const struct site *site,
-                   const struct knock *knock, const char **why);
 /* The token in a file of this user that nobody else can read; makes the file where
  * there is none. The caller frees it. NULL: `why` says what is wrong. */
 char *gate_token(const char *path, char why[512]);
+
+/* ---- The way into pages (server/site.h) ---- */
+
+#define SITE_OPEN "/open/" /* begins the address that opens one browser */
+#define SITE_SECRET 65     /* 256 bits in hexadecimal digits, and a NUL */
+
+struct site {
+    const struct site_options *options;
+    const char *url;
+    char token[SITE_SECRET];              /* of the newest address */
+    char secret[SITE_SECRET], cookie[32]; /* the cookie's value, and its name, which has
+                                             the port in it: cookies ignore ports */
+    int64_t used_ms;
+    bool failed; /* no random numbers */
+};
+
+/* The same as gate_check. */
+unsigned gate_page(const struct gate *gate, const struct site *site,
+                   const struct knock *knock, const char **why);
+/* Makes a token and calls `address`; the first time it makes the cookie, too. */
+void site_next_address(struct site *site);
+/* Whether the path is the newest address, which is then replaced by the next one. */
+bool site_open(struct site *site, const char *path);
+
+/* ---- Secrets ---- */
+
+/* 2 * n hexadecimal digits and a NUL; n is at most 32. False: there are no random
+ * numbers. */
+bool secret_random(char *out, unsigned n);
+/* Takes as long for every wrong one of that length. */
+bool secret_is(const char *secret, const char *given, size_t n);
 
 #endif

@@ -408,19 +408,12 @@ static void wake_exchange(void *reader)
     mhd->resume_connection(exchange->handle);
 }
 
-static ssize_t read_exchange(void *reader, uint64_t at, char *bytes, size_t max)
+/* After n bytes of a stream were given to the library. Without any it may be time for a
+ * sign of life; else the exchange is suspended. */
+static ssize_t end_read(struct exchange *exchange, size_t n, char *bytes, size_t max)
 {
     static const char alive[] = ": alive\n\n";
-    struct exchange *exchange = reader;
-    struct stream *stream = exchange->stream;
     int64_t now = clock_ms();
-    size_t n;
-    (void)at;
-    if (exchange->gone || stream->reader != exchange || stream->lost)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
-    n = stream_read(stream, bytes, max);
-    if (n == 0 && (stream->complete || exchange->http->ending))
-        return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0 && now - exchange->alive_ms >= ALIVE_MS && max >= sizeof alive) {
         n = sizeof alive - 1;
         memcpy(bytes, alive, n);
@@ -435,6 +428,20 @@ static ssize_t read_exchange(void *reader, uint64_t at, char *bytes, size_t max)
     return 0;
 }
 
+static ssize_t read_exchange(void *reader, uint64_t at, char *bytes, size_t max)
+{
+    struct exchange *exchange = reader;
+    struct stream *stream = exchange->stream;
+    size_t n;
+    (void)at;
+    if (exchange->gone || stream->reader != exchange || stream->lost)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    n = stream_read(stream, bytes, max);
+    if (n == 0 && (stream->complete || exchange->http->ending))
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    return end_read(exchange, n, bytes, max);
+}
+
 /* ---- Streams of pages ---- */
 
 static size_t count_live(const struct http *http)
@@ -445,13 +452,11 @@ static size_t count_live(const struct http *http)
     return n;
 }
 
-/* Who does not read gets the newest state when there is room again, and nothing of what
- * was before. */
+/* A client that was slow to read gets the newest state when there is room again, and
+ * nothing of what was before. */
 static ssize_t read_live(void *reader, uint64_t at, char *bytes, size_t max)
 {
-    static const char alive[] = ": alive\n\n";
     struct exchange *exchange = reader;
-    int64_t now = clock_ms();
     size_t n = exchange->text.size - exchange->sent;
     (void)at;
     if (exchange->gone || exchange->text.failed)
@@ -466,18 +471,8 @@ static ssize_t read_live(void *reader, uint64_t at, char *bytes, size_t max)
         }
     } else if (exchange->http->ending) {
         return MHD_CONTENT_READER_END_OF_STREAM;
-    } else if (now - exchange->alive_ms >= ALIVE_MS && max >= sizeof alive) {
-        n = sizeof alive - 1;
-        memcpy(bytes, alive, n);
     }
-    if (n > 0) {
-        exchange->alive_ms = now;
-        return (ssize_t)n;
-    }
-    exchange->suspended = true;
-    watch(exchange, true);
-    mhd->suspend_connection(exchange->handle);
-    return 0;
+    return end_read(exchange, n, bytes, max);
 }
 
 /* Asks for what is new where it is time; until when nobody has to be asked. */
@@ -773,7 +768,7 @@ static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
     struct site_ask ask = {path, exchange->handle, query_value};
     char cookie[160];
     site->used_ms = clock_ms();
-    if (strncmp(path, "/open/", 6) == 0) {
+    if (strncmp(path, SITE_OPEN, strlen(SITE_OPEN)) == 0) {
         if (!site_open(site, path))
             return refuse(exchange, 401,
                           "this address does not count any more: cairn web has printed "

@@ -119,6 +119,11 @@ enum serve_end serve_http(const struct serve_options *options, char why[512])
 
 /* ---- Pages ---- */
 
+bool site_may_listen(const struct site_options *options, char why[512])
+{
+    return listen_allowed(options->listen, options->remote, why);
+}
+
 static enum serve_end run_site(struct site *site, struct http *http)
 {
     int64_t idle_ms = site->options->idle_ms;
@@ -141,7 +146,6 @@ enum serve_end serve_site(const struct site_options *options, char why[512])
     struct site site = {.options = options};
     struct http *http;
     enum serve_end end;
-    char url[200];
     stop_catch();
     if (!listen_at(&place, options->listen, options->remote, why))
         return SERVE_SYSTEM;
@@ -151,12 +155,11 @@ enum serve_end serve_site(const struct site_options *options, char why[512])
     http = http_start(NULL, &site, &gate, place.fd, why);
     if (!http)
         return SERVE_SYSTEM;
-    site.failed = !site_new_token(&site);
-    snprintf(url, sizeof url, "%s/open/%s", place.url, site.token);
-    if (!site.failed)
-        options->address(options->context, url, true);
+    site_next_address(&site);
     end = run_site(&site, http);
-    snprintf(why, 512, "the server has ended: no memory, or the network failed");
+    snprintf(
+        why, 512,
+        "the server has ended: no random numbers, no memory, or the network failed");
     http_stop(http);
     return end;
 }

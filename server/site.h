@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages for browsers, over the same HTTP as `cairn mcp --listen`: GET only, from this
- * machine only unless told otherwise. What the pages are is not known here.
+/* Pages for browsers, over the same HTTP as `cairn mcp --listen`: GET only, and without
+ * `remote` from this machine only. What the pages are is not known here.
  *
- * Who comes first shows the token of the address that was printed, which counts once,
- * and gets a cookie for all that follows; then there is a new address. */
+ * The address that is printed has a token, which opens one browser, once: that gets a
+ * cookie for all further requests, and a new address is printed for the next one. */
 #ifndef SERVER_SITE_H
 #define SERVER_SITE_H
 
 #include "server/serve.h"
-
-#define SITE_SECRET 65 /* 256 bits in hexadecimal digits, and a NUL */
 
 struct site_ask {
     const char *path; /* without a % */
@@ -49,21 +47,5 @@ bool site_may_listen(const struct site_options *options, char why[512]);
 /* Serves until a signal asks for the end, or nobody comes. What is not SERVE_DONE has
  * its reason in `why`. */
 enum serve_end serve_site(const struct site_options *options, char why[512]);
-
-struct site {
-    const struct site_options *options;
-    const char *url;
-    char token[SITE_SECRET], secret[SITE_SECRET];
-    char cookie[32]; /* its name, which has the port in it: cookies ignore ports */
-    int64_t used_ms;
-    bool failed; /* no random numbers */
-};
-
-/* False: there are no random numbers. */
-bool site_new_token(struct site *site);
-/* "cairn-8080=..." of a header with many cookies. */
-bool site_has_cookie(const struct site *site, const char *header);
-/* Whether the path is the address that counts now; then it counts no more. */
-bool site_open(struct site *site, const char *path);
 
 #endif

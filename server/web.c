@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/web.h"
 
-#include <errno.h>
+#include "server/gate.h"
+
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 void web_init(struct web *web, struct server *server)
 {
@@ -200,18 +200,6 @@ size_t stream_read(struct stream *stream, char *bytes, size_t max)
 
 /* ---- Sessions ---- */
 
-static bool make_id(char id[SESSION_ID_BYTES])
-{
-    unsigned char bytes[(SESSION_ID_BYTES - 1) / 2];
-    ssize_t n;
-    do
-        n = getrandom(bytes, sizeof bytes, 0);
-    while (n < 0 && errno == EINTR);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-    return n == (ssize_t)sizeof bytes;
-}
-
 static bool is_unused(const struct session *session)
 {
     return session->client.due == 0 && !session->notices->reader;
@@ -239,7 +227,9 @@ struct session *session_new(struct web *web)
     session = web->n_sessions < SESSIONS_MAX ? calloc(1, sizeof *session) : NULL;
     if (!session)
         return NULL;
-    session->notices = make_id(session->id) ? stream_new(web, session) : NULL;
+    session->notices = secret_random(session->id, (SESSION_ID_BYTES - 1) / 2)
+                           ? stream_new(web, session)
+                           : NULL;
     if (!session->notices) {
         free(session);
         return NULL;
