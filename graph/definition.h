@@ -248,7 +248,8 @@ void definition_release(struct definition *definition);
 struct str name_scope(struct str name);
 /* The name without it: as it is written in its file, and a param in the environment. */
 struct str name_in_scope(struct str name);
-/* Index of the param of that scope, UINT32_MAX if there is none. */
+/* Index of the param of that scope, UINT32_MAX if there is none. A name with its scope in
+ * it is found in the empty one. */
 uint32_t definition_param(const struct definition *definition, struct str scope,
                           struct str name);
 /* Index of the task_def that `name` means in that scope, or MAP_NONE. */

@@ -176,15 +176,6 @@ static void put_flags(struct buf *out, const struct task_def *def)
     buf_byte(out, bits);
 }
 
-/* Has it a need that is only for the order? */
-static bool task_def_orders(const struct task_def *def)
-{
-    bool orders = false;
-    for (uint32_t i = 0; i < def->n_needs && !orders; i++)
-        orders = def->needs[i].order;
-    return orders;
-}
-
 static void put_field(struct buf *out, const struct task_def *def,
                       const struct task_field *field)
 {
@@ -287,24 +278,29 @@ static bool has_new_list(const struct definition *definition,
 static unsigned version_of_task(const struct definition *definition,
                                 const struct task_def *def)
 {
-    bool sheet = false, open = false, soft = false;
+    bool sheet = false, open = false, order = false, soft = false;
     for (uint32_t k = 0; k < def->n_foreach; k++)
         sheet |= def->foreach[k].source == FOREACH_SHEET;
     for (uint32_t j = 0; j < def->n_needs; j++) {
         open |= def->needs[j].open != 0;
+        order |= def->needs[j].order;
         soft |= def->needs[j].soft;
     }
-    if (def->retry.cap_ms || def->retry.on || soft || def->may_fail || def->skip_exit ||
-        def->reuse || def->cutoff || task_def_is_service(def) ||
-        def->repeat.until.len || has_new_list(definition, def) || def->slots ||
-        def->nice || (def->n_pools && !is_in_one_pool(def)) || name_scope(def->id).len)
-        return 6;
-    if (def->depfile.len || def->description.len || task_def_orders(def) ||
-        def->lost_claims || task_def_made_key(def) || sheet)
-        return 5;
-    if (open || def->needs_all || def->apart)
-        return 4;
-    return def->n_picked ? 3 : 2;
+    bool pools = def->n_pools && !is_in_one_pool(def);
+    bool newest =
+        soft || pools || name_scope(def->id).len || has_new_list(definition, def);
+    unsigned version = newest                                     ? 6
+                       : order || sheet || task_def_made_key(def) ? 5
+                       : open                                     ? 4
+                       : def->n_picked                            ? 3
+                                                                  : 2;
+    for (const struct task_field *field = task_fields; field->shape; field++)
+        if (field->since > version && !field_is_empty(field, def))
+            version = field->since;
+    for (const struct task_flag *flag = task_flags; flag->bit; flag++)
+        if (flag->since > version && has_flag(def, flag))
+            version = flag->since;
+    return version;
 }
 
 static unsigned version_for(const struct definition *definition)
@@ -634,7 +630,7 @@ static void get_flags(struct decoder *d, struct task_def *def)
     uint8_t bits = read_byte(&d->reader), known = 0;
     for (const struct task_flag *flag = task_flags; flag->bit; flag++) {
         *(bool *)((char *)def + flag->at) = bits & flag->bit;
-        known |= flag->bit;
+        known |= flag->since <= d->version ? flag->bit : 0;
     }
     fail_unless(d, (bits & ~known) == 0);
 }
@@ -653,8 +649,7 @@ static struct str *get_params(struct decoder *d, uint32_t *n)
 {
     struct str *names = get_names(d, n);
     for (uint32_t i = 0; i < *n && !has_failed(d); i++)
-        fail_unless(d, definition_param(d->out, name_scope(names[i]),
-                                        name_in_scope(names[i])) != UINT32_MAX);
+        fail_unless(d, definition_param(d->out, STR(""), names[i]) != UINT32_MAX);
     return names;
 }
 
@@ -758,9 +753,6 @@ static void check_fields(struct decoder *d, const struct task_def *def)
                        (def->check.len + def->undo.len + def->ready.len > 0));
     fail_unless(d, task_def_is_service(def) ? check_service(def) : !def->port);
     fail_unless(d, def->own_params || def->n_params == 0);
-    fail_unless(d, d->version >= 4 || (!def->needs_all && !def->apart));
-    fail_unless(d, d->version >= 6 || !def->may_fail);
-    fail_unless(d, d->version >= 6 || (!def->reuse && !def->cutoff));
     fail_unless(d, !def->reuse || task_def_may_reuse(def));
     fail_unless(d, (def->repeat.until.len > 0) == (def->repeat.max > 0));
     fail_unless(d, def->repeat.max > 0 || def->repeat.delay_ms == 0);

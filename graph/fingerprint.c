@@ -11,10 +11,10 @@
  *              whole group, or of the ids of a part of one; then the ids of the
  *              members whose files or values it is given, in their order
  *
- * The shell is that of `run`, or of the check. Timeouts, retries, pools, slots, nice, priority,
- * once, undo, finally, needs_all, may_fail, needs that are only for the order, whether a
- * need is soft, what a check warns of, and the order of needs do not
- * count; nor does that of foreach values, but for whom they put files in order.
+ * The shell is that of `run`, or of the check. Timeouts, retries, pools, slots, nice,
+ * priority, once, undo, finally, needs_all, may_fail, needs that are only for the order,
+ * whether a need is soft, what a check warns of, and the order of needs do not count; nor
+ * does that of foreach values, but for whom they put files in order.
  *
  * Fingerprints are never stored: they are computed of the definition that a run has
  * stored and of the one that is there now, and compared. So this encoding may change
@@ -68,7 +68,6 @@ static struct words fingerprint_shell(const struct task_def *def)
 static void add_params(struct buf *out, const struct definition *d,
                        const struct task_def *def)
 {
-    struct str scope = name_scope(def->id);
     uint32_t n = def->n_params;
     for (uint32_t i = 0; !def->own_params && i < d->n_params; i++)
         n += task_def_takes_param(def, d->params[i].key);
@@ -79,7 +78,7 @@ static void add_params(struct buf *out, const struct definition *d,
             buf_lstr(out, d->params[i].value);
         }
     for (uint32_t i = 0; def->own_params && i < def->n_params; i++) {
-        uint32_t index = definition_param(d, scope, name_in_scope(def->params[i]));
+        uint32_t index = definition_param(d, STR(""), def->params[i]);
         buf_lstr(out, def->params[i]);
         buf_lstr(out, index == UINT32_MAX ? STR("") : d->params[index].value);
     }
@@ -141,20 +140,13 @@ static void encode_field(const struct definition *d, const struct task_def *def,
     }
 }
 
-/* As in a definition that does not know it. */
-static bool is_empty(const struct task_def *def, const struct task_field *field)
-{
-    return field->shape == FIELD_BYTE ? !field_byte(field, def)
-                                      : !field_text(field, def).len;
-}
-
 static void encode_def(const struct definition *d, const struct task_def *def,
                        struct buf *out)
 {
     buf_lstr(out, STR("cairn-fingerprint 2"));
     for (const struct task_field *const *field = fingerprint_fields; *field; field++) {
         bool later = (*field)->since > 4;
-        if (later && is_empty(def, *field))
+        if (later && field_is_empty(*field, def))
             continue;
         if (later)
             buf_lstr(out, str_of((*field)->name));
@@ -490,7 +482,7 @@ static void compare_pairs(struct changes *c, const struct task_field *field)
 static const struct str *param_of(const struct definition *in,
                                   const struct task_def *def, struct str name)
 {
-    uint32_t index = definition_param(in, name_scope(name), name_in_scope(name));
+    uint32_t index = definition_param(in, STR(""), name);
     return task_def_takes_param(def, name) && index != UINT32_MAX
                ? &in->params[index].value
                : NULL;
@@ -508,8 +500,7 @@ static void compare_params(struct changes *c, const struct task_field *field)
     for (uint32_t i = 0; c->now_in->params && i < c->now_in->n_params; i++) {
         struct str name = c->now_in->params[i].key;
         const struct str *now = param_of(c->now_in, c->now, name);
-        if (now && definition_param(c->old_in, name_scope(name), name_in_scope(name)) ==
-                       UINT32_MAX)
+        if (now && definition_param(c->old_in, STR(""), name) == UINT32_MAX)
             compare_pair(c, field->name, name_in_scope(name), NULL, now);
     }
 }

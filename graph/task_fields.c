@@ -159,15 +159,15 @@ const struct task_field task_fields[] = {
     [PORT] = {.shape = FIELD_BOOL, .at = AT(port, bool), EVERY(6)},
     [END] = {.shape = FIELD_END}};
 
-const struct task_flag task_flags[] = {{1, AT(once, bool)},
-                                       {2, AT(finally, bool)},
-                                       {4, AT(own_params, bool)},
-                                       {8, AT(needs_all, bool)}, /* since version 4 */
-                                       {16, AT(apart, bool)},    /* since version 4 */
-                                       {32, AT(may_fail, bool)}, /* since version 6 */
-                                       {64, AT(reuse, bool)},    /* since version 6 */
-                                       {128, AT(cutoff, bool)},  /* since version 6 */
-                                       {0, 0}};
+const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},
+                                       {2, 2, AT(finally, bool)},
+                                       {4, 2, AT(own_params, bool)},
+                                       {8, 4, AT(needs_all, bool)},
+                                       {16, 4, AT(apart, bool)},
+                                       {32, 6, AT(may_fail, bool)},
+                                       {64, 6, AT(reuse, bool)},
+                                       {128, 6, AT(cutoff, bool)},
+                                       {0, 0, 0}};
 
 #define F(row) &task_fields[row]
 
@@ -186,3 +186,25 @@ const struct task_field *const difference_fields[] = {
 
 const struct task_field *const reference_fields[] = {
     F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), F(DEPFILE), NULL};
+
+bool field_is_empty(const struct task_field *field, const struct task_def *def)
+{
+    switch ((enum field_shape)field->shape) {
+    case FIELD_TEXT:
+        return !field_text(field, def).len;
+    case FIELD_BYTE:
+        return !field_byte(field, def);
+    case FIELD_BOOL:
+        return !*(const bool *)field_at(field, def);
+    case FIELD_NUMBER:
+        return !field_number(field, def);
+    case FIELD_TIME:
+        return !field_time(field, def);
+    case FIELD_TEXTS:
+    case FIELD_PAIRS:
+    case FIELD_CODES:
+        return !field_n(field, def);
+    default:
+        return true;
+    }
+}

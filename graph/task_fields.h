@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of a task_def, each described once, in task_fields.c. What has to treat
- * all of them walks one of the lists here: the binary form (definition_codec.c,
- * definition_codec.c), fingerprints (fingerprint.c), the texts of differences
- * (fingerprint.c) and the search for ${{ }} (text_expand.c). */
+ * all of them walks one of the lists here: the binary form (definition_codec.c),
+ * fingerprints and the texts of differences (fingerprint.c), and the search for ${{ }}
+ * (text_expand.c). */
 #ifndef GRAPH_TASK_FIELDS_H
 #define GRAPH_TASK_FIELDS_H
 
@@ -62,6 +62,7 @@ extern const struct task_field *const reference_fields[];
 /* Truth values that share one byte of the binary form; the last one has no bit. */
 struct task_flag {
     uint8_t bit;
+    uint8_t since; /* as above */
     uint16_t at;
 };
 extern const struct task_flag task_flags[];
@@ -119,5 +120,8 @@ static inline int64_t field_time(const struct task_field *field,
 {
     return *(const int64_t *)field_at(field, def);
 }
+/* Whether a definition without the field says the same of the task. Of a shape that is
+ * about the needs, keys or pools this is not asked: true. */
+bool field_is_empty(const struct task_field *field, const struct task_def *def);
 
 #endif
