@@ -30,7 +30,8 @@ enum {
     LIMIT_ENV_STRING = 128 * 1024 - 1, /* the kernel's MAX_ARG_STRLEN, less the NUL */
     LIMIT_JOBS = 4096,
     LIMIT_POOLS = 1000,
-    LIMIT_TASK_POOLS = 16, /* in which one task is */
+    LIMIT_POOL_PLACES = 1000000, /* of one pool */
+    LIMIT_TASK_POOLS = 16,       /* in which one task is */
     LIMIT_RETRIES = 1000000,
     LIMIT_ADDITIONS = 10000,         /* of tasks to a run, and */
     LIMIT_ADDED_BYTES = 16 << 20,    /* their texts together */

@@ -82,6 +82,27 @@ uint32_t definition_task(const struct definition *definition, struct str scope,
     return map_get(&definition->by_id, (struct str){id, scope.len + name.len});
 }
 
+uint32_t definition_pool(const struct definition *d, struct str name)
+{
+    for (uint32_t i = 0; i < d->n_pools; i++)
+        if (str_equal(d->pools[i].name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+bool pool_use_add(struct pool_use *uses, uint32_t *n, struct pool_use use)
+{
+    uint32_t at = *n;
+    while (at > 0 && uses[at - 1].pool > use.pool)
+        at--;
+    if (at > 0 && uses[at - 1].pool == use.pool)
+        return false;
+    memmove(uses + at + 1, uses + at, (*n - at) * sizeof *uses);
+    uses[at] = use;
+    ++*n;
+    return true;
+}
+
 bool task_id_is_good(struct str id)
 {
     bool good = id.len > 0 && id.len <= LIMIT_ID_BYTES;

@@ -112,6 +112,9 @@ struct pool_use {
     uint32_t places; /* at least 1, at most its limit */
 };
 
+/* Of a task that does not say it. */
+enum { DEFAULT_GRACE_MS = 10000, READY_WITHIN_MS = 30000, READY_EVERY_MS = 200 };
+
 struct task_def {
     struct str id;          /* the task's name in the file */
     struct str description; /* for people; "": none */
@@ -255,6 +258,11 @@ uint32_t definition_param(const struct definition *definition, struct str scope,
 /* Index of the task_def that `name` means in that scope, or MAP_NONE. */
 uint32_t definition_task(const struct definition *definition, struct str scope,
                          struct str name);
+/* Index of the pool, UINT32_MAX if there is none. */
+uint32_t definition_pool(const struct definition *definition, struct str name);
+/* Puts one more among what a task takes of pools, for which there is room. False: it is
+ * in that pool already. */
+bool pool_use_add(struct pool_use *uses, uint32_t *n, struct pool_use use);
 /* Index into def->foreach, UINT32_MAX if there is none. */
 uint32_t task_def_key(const struct task_def *def, struct str name);
 /* True if it can be the id of a task: 1 to LIMIT_ID_BYTES of A-Z a-z 0-9 _ . and -, and

@@ -208,3 +208,10 @@ bool field_is_empty(const struct task_field *field, const struct task_def *def)
         return true;
     }
 }
+
+void task_def_empty_texts(struct task_def *def)
+{
+    for (const struct task_field *field = task_fields; field->shape; field++)
+        if (field->shape == FIELD_TEXT)
+            *(struct str *)(void *)((char *)def + field->at) = STR("");
+}

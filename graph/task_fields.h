@@ -67,6 +67,9 @@ struct task_flag {
 };
 extern const struct task_flag task_flags[];
 
+/* FIELD_TEXT: a text that the task does not have is empty, not NULL. */
+void task_def_empty_texts(struct task_def *def);
+
 static inline const void *field_at(const struct task_field *field,
                                    const struct task_def *def)
 {

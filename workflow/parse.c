@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 
-enum { POOL_MOST = 1000000 };
-
 /* ---- Jobs and pools ---- */
 
 static int read_jobs(struct parser *p, const struct node *node)
@@ -26,7 +24,7 @@ static int read_jobs(struct parser *p, const struct node *node)
 static int read_one_pool(const struct parser *p, const struct node *key,
                          struct pool *pool)
 {
-    struct bounds bounds = {1, POOL_MOST};
+    struct bounds bounds = {1, LIMIT_POOL_PLACES};
     char what[128];
     int64_t limit;
     int rc = expect_key(p, key, "the name of a pool", &pool->name);
@@ -44,16 +42,8 @@ static int read_one_pool(const struct parser *p, const struct node *key,
     return rc;
 }
 
-/* One that another file has already: it is the same pool, and the limit of the file
- * that includes counts. */
-static bool has_pool(const struct definition *d, struct str name)
-{
-    for (uint32_t i = 0; i < d->n_pools; i++)
-        if (str_equal(d->pools[i].name, name))
-            return true;
-    return false;
-}
-
+/* One that another file has already is the same pool, and the limit of the file that
+ * includes counts. */
 static int read_pools(struct parser *p, const struct node *map)
 {
     struct definition *out = p->out;
@@ -77,7 +67,7 @@ static int read_pools(struct parser *p, const struct node *map)
     for (const struct node *key = map->first; key && !rc; key = key->next->next) {
         struct pool pool = {STR(""), 0};
         rc = read_one_pool(p, key, &pool);
-        if (!rc && !has_pool(out, pool.name))
+        if (!rc && definition_pool(out, pool.name) == UINT32_MAX)
             pools[out->n_pools++] = pool;
     }
     return rc;
@@ -184,7 +174,7 @@ static int read_defaults(struct parser *p, const struct node *map)
 /* The top level of a workflow file, in the order that the parts depend on each other.
  */
 
-enum { GRACE_MS = 10000, CHECK_MIN = 700, CHECK_WARN = 850 };
+enum { CHECK_MIN = 700, CHECK_WARN = 850 };
 
 static int read_name(struct parser *p, const struct node *node)
 {
@@ -464,7 +454,7 @@ static int begin_parsing(struct parser *p, struct workflow_file *own, struct str
 static int read_file(struct parser *p, struct workflow_file *file)
 {
     const struct node *root = NULL;
-    file->grace_ms = GRACE_MS;
+    file->grace_ms = DEFAULT_GRACE_MS;
     file->retry = (struct retry_policy){.factor_permille = 1000};
     file->check = (struct thresholds){CHECK_MIN, CHECK_WARN};
     file->cwd = file->cwd_root;

@@ -347,13 +347,11 @@ static int find_pool(const struct parser *p, const struct node *node, uint32_t *
     struct definition *out = p->out;
     struct str name;
     int rc = expect_filled(p, node, "`pool`", &name);
-    for (uint32_t i = 0; i < out->n_pools && !rc; i++)
-        if (str_equal(out->pools[i].name, name)) {
-            *pool = i;
-            return 0;
-        }
     if (rc)
         return rc;
+    *pool = definition_pool(out, name);
+    if (*pool != UINT32_MAX)
+        return 0;
     struct str *names = arena_take(&p->out->arena, out->n_pools, sizeof *names);
     if (!names)
         return out_of_memory(p);
@@ -364,12 +362,12 @@ static int find_pool(const struct parser *p, const struct node *node, uint32_t *
                     hint.text[0] ? hint.text : "; declare it under `pools`");
 }
 
-/* `value`: of a mapping, how many places; else NULL. In the order of the pools. */
+/* `value`: of a mapping, how many places; else NULL. */
 static int read_pool_use(struct parser *p, const struct node *name,
                          const struct node *value, struct pool_uses *out)
 {
     int64_t places = 1;
-    uint32_t pool = 0, at = out->n;
+    uint32_t pool = 0;
     int rc = find_pool(p, name, &pool);
     if (rc)
         return rc;
@@ -384,13 +382,9 @@ static int read_pool_use(struct parser *p, const struct node *name,
                       limited->limit == 1 ? "" : "s", places);
     if (rc)
         return rc;
-    for (; at > 0 && out->at[at - 1].pool > pool; at--)
-        out->at[at] = out->at[at - 1];
-    if (at > 0 && out->at[at - 1].pool == pool)
+    if (!pool_use_add(out->at, &out->n, (struct pool_use){pool, (uint32_t)places}))
         return diagnose(&p->diagnostic, name->at, "pool `%.*s` is here twice",
                         SHOWN(limited->name));
-    out->at[at] = (struct pool_use){pool, (uint32_t)places};
-    out->n++;
     p->pool_used[pool] = true;
     return 0;
 }

@@ -223,8 +223,8 @@ static int read_ready(struct parser *p, struct task_def *def, const struct node 
     static const struct str names[COUNT] = {NAME("run"), NAME("within"), NAME("every")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `ready`", {NULL, 0}};
-    def->ready_within_ms = 30000;
-    def->ready_every_ms = 200;
+    def->ready_within_ms = READY_WITHIN_MS;
+    def->ready_every_ms = READY_EVERY_MS;
     if (node->kind != NODE_MAP)
         return read_shell_text(p, node, "ready", &def->ready);
     int rc = expect_keys(p, node, where, names, found, COUNT);
@@ -836,9 +836,6 @@ static int choose_kind(const struct parser *p, struct task_def *def,
 static void begin_task(struct parser *p, struct task_def *def,
                        const struct node *const found[])
 {
-    def->run = def->version = def->external = STR("");
-    def->condition = def->check = def->undo = def->depfile = def->ready = STR("");
-    def->description = def->repeat.until = STR("");
     def->cwd = p->in->cwd;
     def->env = p->in->env;
     def->n_env = p->in->n_env;

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "graph/lists.h"
 #include "graph/members.h"
+#include "graph/task_fields.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -386,6 +387,7 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
     struct definition *out = p->out;
     struct task_def *def = &out->defs[out->n_defs];
     struct buf id = BUF_INIT;
+    task_def_empty_texts(def);
     int rc = expect_filled(p, key, "the id of a task", &def->id);
     if (rc)
         return rc;

@@ -11,6 +11,7 @@
 #include "graph/definition.h"
 #include "graph/lists.h"
 #include "graph/members.h"
+#include "graph/task_fields.h"
 #include "graph/text_expand.h"
 #include "workflow/glob.h"
 #include "workflow/parse.h"
@@ -85,8 +86,8 @@ static int keep_params(struct cairn_workflow *w, const struct cairn_param *param
 }
 
 static int parse_source(const struct cairn_workflow *w,
-                        const struct definition *recorded, struct definition *out,
-                        struct cairn_error *error)
+                        const struct definition *recorded, struct mistakes *mistakes,
+                        struct definition *out, struct cairn_error *error)
 {
     struct parse_options options = {.name = w->name,
                                     .file = w->file,
@@ -98,7 +99,8 @@ static int parse_source(const struct cairn_workflow *w,
                                     .edited_run = w->edited_run,
                                     .were_given = w->were_given,
                                     .additions = w->additions,
-                                    .n_additions = w->n_additions};
+                                    .n_additions = w->n_additions,
+                                    .mistakes = mistakes};
     return definition_parse(buf_view(&w->source), &options, out, error);
 }
 
@@ -116,7 +118,7 @@ static int begin_load(struct cairn_workflow *w, const char *name,
 int workflow_parse_source(struct cairn_workflow *w, const struct definition *recorded,
                           struct cairn_error *error)
 {
-    int rc = parse_source(w, recorded, &w->definition, error);
+    int rc = parse_source(w, recorded, NULL, &w->definition, error);
     return rc ? rc : cairn_workflow_compile(w, error);
 }
 
@@ -246,14 +248,7 @@ static int by_place(const void *a, const void *b)
 static int find_mistakes(struct cairn_workflow *w, struct mistakes *mistakes,
                          struct cairn_error *error)
 {
-    struct parse_options options = {.name = w->name,
-                                    .file = w->file,
-                                    .root = w->root,
-                                    .params = w->params,
-                                    .n_params = w->n_params,
-                                    .included = w->included,
-                                    .mistakes = mistakes};
-    int rc = definition_parse(buf_view(&w->source), &options, &w->definition, error);
+    int rc = parse_source(w, NULL, mistakes, &w->definition, error);
     return rc ? rc : cairn_workflow_compile(w, error);
 }
 
@@ -292,7 +287,7 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     struct graph graph;
     if (!w->name)
         return 0;
-    int rc = parse_source(w, recorded, &definition, error);
+    int rc = parse_source(w, recorded, NULL, &definition, error);
     if (rc)
         return rc;
     rc = graph_build(&graph, &definition, error);
@@ -458,17 +453,15 @@ static int copy_needs(struct definition *d, struct task_def *def,
     return 0;
 }
 
-/* "NAME" or "NAME=PLACES", in the order of the pools. */
+/* "NAME" or "NAME=PLACES". */
 static int copy_pool_use(const struct definition *d, struct task_def *def,
                          const char *text, struct cairn_error *error)
 {
     const char *equals = strchr(text, '=');
     struct str name = {text, equals ? (size_t)(equals - text) : strlen(text)};
-    uint32_t pool = 0, at = def->n_pools;
+    uint32_t pool = definition_pool(d, name);
     int64_t places = 1;
-    while (pool < d->n_pools && !str_equal(d->pools[pool].name, name))
-        pool++;
-    if (pool == d->n_pools)
+    if (pool == UINT32_MAX)
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: the pool of `%s` was not added before it",
                          def->id.ptr, text);
@@ -476,15 +469,12 @@ static int copy_pool_use(const struct definition *d, struct task_def *def,
         places = 0;
     if (places < 1 || places > d->pools[pool].limit)
         return error_set(error, CAIRN_EWORKFLOW,
-                         "task `%s`: `%s` is not NAME=PLACES of a pool with %u",
+                         "task `%s`: `%s` must be NAME=PLACES with 1 to %u places",
                          def->id.ptr, text, d->pools[pool].limit);
-    for (; at > 0 && def->pools[at - 1].pool > pool; at--)
-        def->pools[at] = def->pools[at - 1];
-    if (at > 0 && def->pools[at - 1].pool == pool)
+    struct pool_use use = {pool, (uint32_t)places};
+    if (!pool_use_add(def->pools, &def->n_pools, use))
         return error_set(error, CAIRN_EWORKFLOW, "task `%s` has a pool twice: `%s`",
                          def->id.ptr, text);
-    def->pools[at] = (struct pool_use){pool, (uint32_t)places};
-    def->n_pools++;
     return 0;
 }
 
@@ -528,9 +518,6 @@ static void copy_command(struct definition *d, struct task_def *def,
                          const struct cairn_task *task)
 {
     static const char *const shell[] = {"sh", "-eu", "-c", NULL};
-    def->run = def->cwd = def->version = def->external = def->depfile = STR("");
-    def->condition = def->check = def->undo = def->description = def->ready = STR("");
-    def->repeat.until = STR("");
     if (task->run) {
         def->kind = TASK_RUN;
         def->run = arena_str(&d->arena, str_of(task->run));
@@ -547,11 +534,11 @@ static void copy_command(struct definition *d, struct task_def *def,
     }
     def->port = task->port;
     if (task->ready) {
-        enum { WITHIN_MS = 30000, EVERY_MS = 200 };
         def->ready = arena_str(&d->arena, str_of(task->ready));
         def->ready_within_ms =
-            task->ready_within_ms ? task->ready_within_ms : WITHIN_MS;
-        def->ready_every_ms = task->ready_every_ms ? task->ready_every_ms : EVERY_MS;
+            task->ready_within_ms ? task->ready_within_ms : READY_WITHIN_MS;
+        def->ready_every_ms =
+            task->ready_every_ms ? task->ready_every_ms : READY_EVERY_MS;
         def->side_shell = copy_texts(&d->arena, shell, &def->n_side_shell);
     }
     if (task->cwd)
@@ -570,6 +557,7 @@ static int read_list_spec(const struct definition *d, const struct cairn_task *t
     const struct cairn_foreach *f = task->foreach;
     const char *place = f->value ? f->value : f->lines ? f->lines : f->glob;
     uint32_t maker = map_get(&d->by_id, str_of(f->from));
+    struct cairn_error inner = {0};
     *spec = (struct list_spec){.task = str_of(f->from),
                                .value = str_of(place ? place : ""),
                                .form = f->lines  ? LIST_LINES
@@ -585,11 +573,13 @@ static int read_list_spec(const struct definition *d, const struct cairn_task *t
         : d->defs[maker].n_foreach && !f->value
             ? "`from` is a group, whose members pass lists on as a `value`"
         : f->values || f->columns || f->cells ? "`from` goes without values"
-        : !spec->value.len || spec->max > LIMIT_TASKS ||
-                (f->value && !str_is_env_name(spec->value))
-            ? "the list of `from` has no good name, or a `max` that is too large"
-        : f->glob && glob_check(spec->value, NULL) ? "`glob` is no good"
-                                                   : NULL;
+        : !spec->value.len                    ? "the name of the list is empty"
+        : f->value && !str_is_env_name(spec->value)
+            ? "`value` must be a name of A-Z, a-z, 0-9 and _, not beginning with a "
+              "digit"
+        : spec->max > LIMIT_TASKS ? "`max` is more than a workflow can have tasks"
+        : f->glob && glob_check(spec->value, &inner) ? inner.text
+                                                     : NULL;
     return wrong ? error_set(error, CAIRN_EWORKFLOW, "task `%s`: %s", task->id, wrong)
                  : 0;
 }
@@ -674,6 +664,18 @@ static int copy_foreach(struct definition *d, struct task_def *def,
     return f->columns ? copy_columns(d, task, key, error) : 0;
 }
 
+/* field NULL: there is nothing to refuse. */
+static int refuse_field(const struct cairn_task *task, bool is, const char *what,
+                        const char *field, struct cairn_error *error)
+{
+    if (!field)
+        return 0;
+    return error_set(error, CAIRN_EWORKFLOW,
+                     is ? "task `%s` is a %s, which has no `%s`"
+                        : "task `%s` is not a %s, so it has no `%s`",
+                     task->id, what, field);
+}
+
 /* What has no meaning for a service, or only for one. */
 static int check_service(const struct cairn_task *task, struct cairn_error *error)
 {
@@ -694,14 +696,11 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
               : task->until                     ? "until"
               : task->slots > 1                 ? "slots"
               : task->call                      ? "call"
-              : !task->ready[0]                 ? "ready without a command"
                                                 : NULL;
-    if (!key)
-        return 0;
-    return error_set(error, CAIRN_EWORKFLOW,
-                     task->ready ? "task `%s` is a service, which has no `%s`"
-                                 : "task `%s` is no service, so it has no `%s`",
-                     task->id, key);
+    if (!key && task->ready && !task->ready[0])
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: `ready` is empty",
+                         task->id);
+    return refuse_field(task, task->ready, "service", key, error);
 }
 
 /* What has no meaning for a callback, or only for one. */
@@ -717,12 +716,7 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
                                         : NULL;
     else
         key = task->parallel ? "parallel" : NULL;
-    if (!key)
-        return 0;
-    return error_set(error, CAIRN_EWORKFLOW,
-                     task->call ? "task `%s` is a callback, which has no `%s`"
-                                : "task `%s` is not a callback, so it has no `%s`",
-                     task->id, key);
+    return refuse_field(task, task->call, "callback", key, error);
 }
 
 static int check_rounds(const struct cairn_task *task, struct cairn_error *error)
@@ -811,7 +805,6 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                        struct cairn_error *error)
 {
     SIZE_CHECK_IF("cairn_task", task, error);
-    enum { GRACE_MS = 10000 };
     struct definition *d = &w->definition;
     if (w->compiled || w->name)
         return error_set(error, CAIRN_EUSAGE,
@@ -821,13 +814,15 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     if (!def)
         return rc ? rc : error_nomem(error);
     *def = (struct task_def){.timeout_ms = task->timeout_ms,
-                             .grace_ms = task->grace_ms ? task->grace_ms : GRACE_MS,
+                             .grace_ms =
+                                 task->grace_ms ? task->grace_ms : DEFAULT_GRACE_MS,
                              .slots = task->slots > 1 ? task->slots : 0,
                              .nice = task->nice,
                              .priority = task->priority,
                              .may_fail = task->may_fail,
                              .skip_exit = task->skip_exit,
                              .members = 1};
+    task_def_empty_texts(def);
     def->id = arena_str(&d->arena, str_of(task->id));
     copy_command(d, def, task);
     def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
@@ -862,19 +857,17 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
 int cairn_workflow_pool(struct cairn_workflow *w, const char *name, uint32_t places,
                         struct cairn_error *error)
 {
-    enum { PLACES_MOST = 1000000 };
     struct definition *d = &w->definition;
     if (w->compiled || w->name)
         return error_set(error, CAIRN_EUSAGE,
                          "pools cannot be added to a loaded or compiled workflow");
     if (!name || !str_is_id(str_of(name)) || strlen(name) > LIMIT_NAME_BYTES ||
-        places < 1 || places > PLACES_MOST)
+        places < 1 || places > LIMIT_POOL_PLACES)
         return error_set(error, CAIRN_EWORKFLOW,
                          "a pool has a name of A-Z a-z 0-9 _ - ., and 1 to %d places",
-                         PLACES_MOST);
-    for (uint32_t i = 0; i < d->n_pools; i++)
-        if (str_equal(d->pools[i].name, str_of(name)))
-            return error_set(error, CAIRN_EWORKFLOW, "there are two pools `%s`", name);
+                         LIMIT_POOL_PLACES);
+    if (definition_pool(d, str_of(name)) != UINT32_MAX)
+        return error_set(error, CAIRN_EWORKFLOW, "there are two pools `%s`", name);
     if (d->n_pools == LIMIT_POOLS)
         return error_set(error, CAIRN_ELIMIT, "more than %d pools", LIMIT_POOLS);
     if (!d->pools)

@@ -429,7 +429,7 @@ START_TEST(test_services)
     static const char *const needs[] = {"db", NULL};
     struct cairn_task task = {.id = "db", .run = "db", .ready_within_ms = 5};
     refuse(&task, CAIRN_EWORKFLOW,
-           "task `db` is no service, so it has no `ready_within_ms`");
+           "task `db` is not a service, so it has no `ready_within_ms`");
     task.ready = "ping";
     task.timeout_ms = 5;
     refuse(&task, CAIRN_EWORKFLOW, "task `db` is a service, which has no `timeout_ms`");
@@ -559,9 +559,9 @@ START_TEST(test_pools)
     task.pools = twice;
     refuse(&task, CAIRN_EWORKFLOW, "has a pool twice");
     task.pools = many;
-    refuse(&task, CAIRN_EWORKFLOW, "`gpu=3` is not NAME=PLACES of a pool with 2");
+    refuse(&task, CAIRN_EWORKFLOW, "`gpu=3` must be NAME=PLACES with 1 to 2 places");
     task.pools = odd;
-    refuse(&task, CAIRN_EWORKFLOW, "`gpu=x` is not");
+    refuse(&task, CAIRN_EWORKFLOW, "`gpu=x` must be");
     task.pools = uses;
     accept(&task);
     compile();
