@@ -50,11 +50,7 @@ described() {
 held='{a: {run: "echo begins >>log; touch at; while [ -e hold ]; do sleep 0.02; done; echo ends >>log"}}'
 crash() {
     : >hold
-    cairn run w.yaml >/dev/null 2>&1 &
-    crashed=$!
-    wait_for 20 test -e at || echo 'it did not start'
-    kill -KILL $crashed
-    wait $crashed 2>/dev/null
+    killed_at at cairn run w.yaml
     rm hold
     cairn resume >/dev/null 2>&1
     echo "exit $?"

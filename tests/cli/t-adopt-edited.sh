@@ -203,11 +203,7 @@ for once in '' 'once: true, '; do
         write_flow kill adopt "$Z1" "${once}outputs: d/a.out,"
         begin kill
         write_flow kill kill "$Z3" "${once}outputs: d/a.out,"
-        cairn resume >resume.out 2>&1 &
-        pid=$!
-        wait_for 20 test -e adopted
-        kill -9 $pid
-        wait $pid 2>/dev/null
+        killed_at adopted cairn resume
         rm adopted
         exits 0 cairn status --json
         is "$(json_get .unknown)" 0 "$once$now: nobody has to decide about it"
@@ -233,11 +229,7 @@ for how in renamed changed; do
     write_flow kill adopt "$Z1" ''
     begin kill
     write_flow kill kill "$Z3" ''
-    cairn resume >resume.out 2>&1 &
-    pid=$!
-    wait_for 20 test -e adopted
-    kill -9 $pid
-    wait $pid 2>/dev/null
+    killed_at adopted cairn resume
     case $how in
     renamed) sed -i 's/^  a: .*/  a2: {run: "echo a2 >>log"}/; s/needs: .a./needs: a2/' kill.yaml ;;
     *) sed -i 's/^  a: .*/  a: {run: "echo a2 >>log"}/' kill.yaml ;;
@@ -259,12 +251,8 @@ newest() { # the number of the newest checkpoint
     cairn checkpoint list | grep -o 'workflow:[0-9]*' | cut -d : -f 2 | sort -n | tail -n 1
 }
 kill_when_adopted() { # COMMAND...
-    "$@" >resume.out 2>&1 &
-    pid=$!
-    wait_for 20 test -e adopted
-    kill -9 $pid
-    wait $pid 2>/dev/null
-    rm -f adopted
+    killed_at adopted "$@"
+    rm adopted
 }
 for now in lives ended; do
     write_flow damaged adopt "$Z1" 'once: true,'

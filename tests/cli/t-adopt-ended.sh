@@ -96,25 +96,16 @@ write_edits() { # TASKS-BEFORE
         echo "  pay: {once: true, run: 'echo begun >>log; until [ -e go ]; do sleep 0.02; done; echo ended >>log'}"
     } >edits.yaml
 }
-kill_when() { # FILE COMMAND...
-    awaited=$1
-    shift
-    "$@" >run.out 2>&1 &
-    pid=$!
-    wait_for 20 test -e "$awaited"
-    kill -9 $pid
-    wait $pid 2>/dev/null
-}
 for how in lives ended; do
     rm -rf .cairn log go again-* adopted-*
     write_edits ''
-    kill_when log cairn run edits.yaml
+    killed_at log cairn run edits.yaml
     tasks=
     for t in z y; do
         tasks="$t $tasks"
         touch again-$t
         write_edits "$tasks"
-        kill_when adopted-$t cairn resume
+        killed_at adopted-$t cairn resume
     done
     if [ $how = ended ]; then
         touch go

@@ -9,11 +9,7 @@ tasks:
   a: {run: 'echo a >>log; touch begun; until [ -e go ]; do sleep 0.02; done'}
   b: {run: 'true', needs: a}
 END
-cairn run >run.out 2>&1 &
-pid=$!
-wait_for 20 test -e begun
-kill -9 $pid
-wait $pid 2>/dev/null
+killed_at begun cairn run
 exits 0 cairn status --tasks
 matches '  running      a  [0-9.]*s' 'its cairn is dead, and it runs'
 says '  not run      b'

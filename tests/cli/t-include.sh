@@ -93,11 +93,7 @@ is "$(ran)" 'lint/count ' 'one task of it'
 sed -i 's/^  count:/  wait: {run: "test ! -e ..\/hold || { touch ..\/at; sleep 20; }"}\n  count:/; s/needs: \[count, more\]/needs: [count, more, wait]/' ci/lint.yaml
 : >ran
 : >hold
-cairn run w.yaml --fresh -j 1 >/dev/null 2>&1 &
-pid=$!
-wait_for 20 test -e at
-kill -KILL $pid
-wait $pid 2>/dev/null
+killed_at at cairn run w.yaml --fresh -j 1
 rm -f hold
 exits 0 cairn resume
 is "$(ran)" 'again/count bye bye each sub/one.txt each sub/one.txt each sub/two.txt each sub/two.txt first last monday!/4/true/lint/none lint/count show monday!/4/true/lint/none 4 show x/2/true/lint/none 2 ' \

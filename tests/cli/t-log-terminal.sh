@@ -52,11 +52,7 @@ name: killed
 tasks:
   k: {run: 'date -u "+%F %T"; test -e again || { touch at; sleep 30; }'}
 END2
-cairn run killed.yaml >run.out 2>&1 &
-pid=$!
-wait_for 20 test -e at
-kill -9 $pid
-wait $pid 2>/dev/null
+killed_at at cairn run killed.yaml
 touch again
 sleep 2.5
 exits 0 cairn resume

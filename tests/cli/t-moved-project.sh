@@ -116,11 +116,7 @@ tasks:
   b: {needs: [a], run: "touch at-b; while [ -e wait ]; do sleep 0.05; done; false"}
 END
 touch wait
-cairn run w.yaml >run.out 2>&1 &
-pid=$!
-wait_for 20 test -e at-b
-kill -9 $pid
-wait $pid 2>/dev/null
+killed_at at-b cairn run w.yaml
 cd ..
 mv aside further
 cd further || exit 1

@@ -13,11 +13,7 @@ tasks:
 END2
 crash() { # FILE: the newest run of it is killed while its first task runs
     rm -f at
-    cairn run --fresh "$1" >run.out 2>&1 &
-    pid=$!
-    wait_for 20 test -e at
-    kill -9 $pid
-    wait $pid 2>/dev/null
+    killed_at at cairn run --fresh "$1"
     gone() { ! lives 'touch at;'; }
     wait_for 10 gone
 }
@@ -341,11 +337,7 @@ for between in 'kill' part failure; do
     case $between in
     kill)
         touch hold
-        cairn resume >resume.out 2>&1 &
-        pid=$!
-        wait_for 20 test -e at
-        kill -9 $pid
-        wait $pid 2>/dev/null
+        killed_at at cairn resume
         rm hold
         ;;
     part) exits 0 cairn resume z ;;
@@ -441,11 +433,7 @@ tasks:
   other: {run: 'true'}
 END2
 exits 1 cairn run numbers.yaml
-cairn resume >run.out 2>&1 &
-pid=$!
-wait_for 20 test -e at
-kill -9 $pid
-wait $pid 2>/dev/null
+killed_at at cairn resume
 sed -i "s/'true'/'true '/" numbers.yaml
 exits 8 cairn resume
 exits 0 cairn resolve 1 pay rerun

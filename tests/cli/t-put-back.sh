@@ -137,11 +137,7 @@ END
 pay="  pay: {needs: other, once: true, run: 'echo pay >>ran; touch at; while [ ! -e go ]; do sleep 0.02; done'}"
 rm -rf .cairn ran at go
 write_fork "$pay"
-cairn run fork.yaml >run.out 2>&1 &
-pid=$!
-wait_for 20 test -e at
-kill -KILL $pid
-wait $pid 2>/dev/null
+killed_at at cairn run fork.yaml
 touch go
 exits 8 cairn resume
 write_fork ''
@@ -172,11 +168,7 @@ for crash in kill adopt; do
             rm -rf .cairn ran at go
             echo 1 >in
             write_cut $crash "pay: $pay"
-            cairn run -j3 cut.yaml >run.out 2>&1 &
-            pid=$!
-            wait_for 20 test -e at
-            kill -9 $pid
-            wait $pid 2>/dev/null
+            killed_at at cairn run -j3 cut.yaml
             echo 2 >in
             if [ $off = turned ]; then
                 write_cut $crash "pay: {if: 'false', ${pay#?}"
@@ -203,11 +195,7 @@ for crash in kill adopt; do
     rm -rf .cairn ran at go
     echo 1 >in
     write_cut $crash "pay: {needs: d, once: true, run: 'echo pay >>ran; touch at; until [ -e go ]; do sleep 0.02; done'}"
-    cairn run cut.yaml >run.out 2>&1 &
-    pid=$!
-    wait_for 20 test -e at
-    kill -9 $pid
-    wait $pid 2>/dev/null
+    killed_at at cairn run cut.yaml
     touch go
     exits 8 cairn resume --from "$(newest)"
     says 'must not run twice' err
@@ -231,11 +219,7 @@ tasks:
 END
 }
 kill_when_begun() { # COMMAND...
-    "$@" >run.out 2>&1 &
-    pid=$!
-    wait_for 20 test -e at
-    kill -9 $pid
-    wait $pid 2>/dev/null
+    killed_at at "$@"
     rm -f at slow
 }
 rm -rf .cairn ran at

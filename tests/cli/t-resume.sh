@@ -294,21 +294,14 @@ is "$(grep -c 'param ' err)" 1 'and remembers what --param gave to that'
 cd .. || exit 1
 # ---- A number of an attempt is used once in a run, also behind an edit ----
 numbers() { # NEEDS of p, lines of tasks
-    printf 'name: numbers\ntasks:\n  p: {%srun: "echo $CAIRN_ATTEMPT >>numbers; sleep 5"}\n%s' "$1" "$2" >n.yaml
-}
-killed() { # COMMAND, file to wait for
-    $1 >killed 2>&1 &
-    pid=$!
-    until [ -s "$2" ]; do sleep 0.02; done
-    kill -9 $pid
-    wait $pid 2>/dev/null
+    printf 'name: numbers\ntasks:\n  p: {%srun: "echo $CAIRN_ATTEMPT >>numbers; touch at; sleep 60"}\n%s' "$1" "$2" >n.yaml
 }
 numbers '' ''
-killed 'cairn run n.yaml' numbers
-numbers 'needs: a, ' '  a: {run: "echo >>begun; sleep 5"}
+killed_at at cairn run n.yaml
+numbers 'needs: a, ' '  a: {run: "touch begun; sleep 60"}
 '
-killed 'cairn resume' begun
-sed -i 's/sleep 5/:/' n.yaml
+killed_at begun cairn resume
+sed -i 's/sleep 60/:/' n.yaml
 exits 0 cairn resume
 is "$(tr '\n' ' ' <numbers)" '1 2 ' 'killed between an edit and the next attempt'
 # ---- ... behind a skip, and where a task was taken out ----

@@ -23,7 +23,7 @@ tasks:
       touch up
       sleep 61.5 &
       wait
-    ready: {run: 'test -e up || { echo not yet; exit 1; }', within: 500ms, every: 20ms}
+    ready: {run: 'test -e up || { echo not yet; exit 1; }', within: 20s, every: 20ms}
   first: {needs: db, run: 'test -e up; echo first >>ran'}
   second: {needs: [first, db], run: 'test -e up; echo second >>ran; test ! -e fail'}
   last: {needs: second, run: 'while test -e up; do sleep 0.02; done; echo last >>ran', timeout: 20s}
@@ -64,7 +64,8 @@ exits 0 cairn rerun last --only
 is "$(ran)" 'last ' 'it is not started for what does not need it'
 
 # ---- Failures ----
-exits 1 cairn run w.yaml --param how=never
+sed 's/within: 20s/within: 500ms/' w.yaml >never.yaml
+exits 1 cairn run never.yaml --param how=never
 is "$(ran)" 'prepare db 1 ' 'what needs it does not start'
 says 'not ready within 0.5 s: not yet'
 says 'skipped first (db failed)'
@@ -88,9 +89,9 @@ tasks:
     service: true
     run: 'touch up; while test ! -e kill; do sleep 0.02; done; rm up kill; exit 4'
     ready: {run: test -e up, every: 20ms}
-  uses: {needs: db, run: 'touch kill; exec sleep 61.5'}
+  uses: {needs: db, run: 'until test -e begun; do sleep 0.02; done; touch kill; exec sleep 61.5'}
   later: {needs: [db, uses], run: 'echo later >>ran'}
-  once: {needs: db, once: true, run: 'exec sleep 61.5'}
+  once: {needs: db, once: true, run: 'touch begun; exec sleep 61.5'}
   other: {run: 'sleep 0.2; echo other >>ran'}
 END
 exits 8 cairn run dies.yaml -j 4
@@ -114,7 +115,7 @@ tasks:
       rm up kill
     ready: {run: test -e up, every: 20ms}
     restart: 2
-  uses: {needs: db, run: 'touch kill; while test -e kill; do sleep 0.02; done; sleep 0.1; echo uses >>ran'}
+  uses: {needs: db, run: 'touch kill; while test -e kill -o ! -e up; do sleep 0.02; done; echo uses >>ran'}
   later: {needs: [db, uses], run: 'test -e up; echo later >>ran'}
 END
 exits 0 cairn run again.yaml
@@ -155,11 +156,7 @@ ok 'nothing is left after a stop' gone
 is "$(planned)" 'db uses' 'both go on'
 for at in up busy; do
     rm -f up busy ran
-    cairn resume >out 2>err &
-    pid=$!
-    wait_for 10 test -e $at
-    kill -KILL $pid
-    wait $pid 2>/dev/null
+    killed_at $at cairn resume
     wait_for 10 gone
     ok "killed at $at: nothing of it lives on" gone
     is "$(planned)" 'db uses' "killed at $at: both run again"
@@ -182,11 +179,7 @@ tasks:
   uses: {needs: db, run: 'echo uses >>ran'}
 END
 rm -f up
-cairn run slow.yaml >out 2>err &
-pid=$!
-wait_for 10 test -e asked
-kill -KILL $pid
-wait $pid 2>/dev/null
+killed_at asked cairn run slow.yaml
 wait_for 10 gone
 is "$(planned)" '' 'nothing is left to run'
 exits 0 cairn resume
@@ -293,7 +286,7 @@ is "$(awk '{ print $3 }' ports | grep -cvx '[1-9][0-9]*')" 0 'ports are numbers'
 is "$(awk '$1 == "uses" { print $3 }' ports | sort -u | wc -l)" 2 'two services have two ports'
 is "$(awk '$1 == "start" && $2 == "a"' ports | wc -l)" 2 'one that ended before it was ready was started again'
 ok 'and got another port' test "$(awk '$1 == "start" && $2 == "a" { print $3 }' ports | sort -u | wc -l)" = 2
-sed 's/restart: 1/restart: 2/; s/; echo "uses/; touch "kill$v"; while test ! -e "killed$v"; do sleep 0.02; done; sleep 0.1; echo "uses/' ports.yaml >kept.yaml
+sed 's/restart: 1/restart: 2/; s/; echo "uses/; touch "kill$v"; while test ! -e "killed$v"; do sleep 0.02; done; until test "$(grep -c start ports)" = 2; do sleep 0.02; done; echo "uses/' ports.yaml >kept.yaml
 rm -f ports up? early?
 touch earlya earlyb
 exits 0 cairn run kept.yaml --fresh 'uses[v=a]'
@@ -302,11 +295,7 @@ is "$(awk '{ print $3 }' ports | sort -u | wc -l)" 1 'one that had been ready ke
 # ---- Adopted runs: what needs a service ends with cairn, and so does that ----
 rm -f up busy free
 sed 's/^name: long/name: adopts\non_crash: adopt/' long.yaml >adopts.yaml
-cairn run adopts.yaml >out 2>err &
-pid=$!
-wait_for 10 test -e busy
-kill -KILL $pid
-wait $pid 2>/dev/null
+killed_at busy cairn run adopts.yaml
 wait_for 10 gone
 ok 'both ended with it' gone
 rm -f up busy ran

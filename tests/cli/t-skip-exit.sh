@@ -100,18 +100,9 @@ tasks:
   soft: {needs: [{task: a, soft: true}], run: 'echo soft >>klog; touch at2; while [ ! -e go2 ]; do sleep 0.02; done'}
   hard: {needs: a, run: 'echo hard >>klog'}
 END
-    killed() { # FILE ARGUMENT..: runs until the file is there, and kills cairn
-        file=$1
-        shift
-        cairn "$@" >killed 2>&1 &
-        pid=$!
-        wait_for 20 test -e "$file"
-        kill -KILL $pid
-        wait $pid 2>/dev/null
-    }
-    killed at run kill.yaml
+    killed_at at cairn run kill.yaml
     touch go
-    killed at2 resume kill.yaml
+    killed_at at2 cairn resume kill.yaml
     is "$(planned kill.yaml)" soft "$crash: its skip was recorded"
     touch go2
     exits 0 cairn resume kill.yaml

@@ -114,11 +114,7 @@ is "$(cairn status --json | grep -o '"skipped":[0-9]*')" '"skipped":2' 'the two 
 
 between "$one"
 touch hold
-cairn run between.yaml >run.out 2>&1 &
-pid=$!
-wait_for 20 test -e here
-kill -KILL $pid
-wait $pid 2>/dev/null
+killed_at here cairn run between.yaml
 rm hold log
 echo 3 >in
 exits 0 cairn resume

@@ -99,19 +99,10 @@ tasks:
   soft: {needs: [{task: flaky, soft: true}], run: 'echo soft >>klog; touch at2; while [ ! -e go2 ]; do sleep 0.02; done'}
   after: {needs: soft, run: 'echo after >>klog'}
 END
-killed() { # OPTION..: runs until the file is there, and kills cairn
-    file=$1
-    shift
-    cairn "$@" >killed 2>&1 &
-    pid=$!
-    wait_for 20 test -e "$file"
-    kill -KILL $pid
-    wait $pid 2>/dev/null
-}
-killed at run kill.yaml
+killed_at at cairn run kill.yaml
 is "$(planned kill.yaml)" 'flaky soft after' 'the interrupted one runs again'
 rm at && touch go
-killed at2 resume
+killed_at at2 cairn resume
 is "$(planned kill.yaml)" 'soft after' 'its failure was recorded, and stays'
 touch go2
 exits 0 cairn resume

@@ -2,11 +2,13 @@
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"
 
-# A task writes what it weighs when it begins, and takes it back when it ends.
+# A task writes what it weighs when it begins, and takes it back when it ends: a moment
+# later, or when there is a file.
 cat >weigh <<'END'
 #!/bin/sh
 echo "$1 $2" >>log
-sleep "${3-0.02}"
+sleep 0.02
+while [ ! -e "${3-log}" ]; do sleep 0.02; done
 echo "$1 -$2" >>log
 END
 chmod +x weigh
@@ -15,6 +17,9 @@ most() { # the most that was there at once
 }
 started() { # in order
     awk '$2 > 0 { printf "%s ", $1 }' log
+}
+heavy_waits() { # WHAT: does the live run say so?
+    cairn status --waiting 2>&1 | grep -q "heavy .*$1"
 }
 alone() { # TASK: was nothing else there?
     awk -v task="$1" '$2 > 0 && n > 0 && ($1 == task || on) { bad = 1 }
@@ -47,12 +52,18 @@ cat >fair.yaml <<'END'
 name: fair
 jobs: 3
 tasks:
-  a: {priority: 9, run: './weigh a 1 0.3'}
+  a: {priority: 9, run: './weigh a 1 go'}
   heavy: {priority: 8, slots: 3, run: './weigh heavy 3'}
   b: {foreach: {n: {range: [1, 9]}}, run: './weigh "b$n" 1'}
 END
 rm log
-exits 0 cairn run fair.yaml
+cairn run fair.yaml >out 2>err &
+run=$!
+ok 'it has begun' wait_for 20 grep -q '^a' log
+ok 'what waits for slots is ready' wait_for 20 heavy_waits 'is ready'
+touch go
+wait $run
+is "$?" 0 'it ends'
 is "$(started | cut -d ' ' -f 1,2)" 'a heavy' 'it is the next one, though others would fit'
 
 # ---- pools ----
@@ -78,8 +89,8 @@ name: fair-pools
 jobs: 8
 pools: {gpu: 2, db: 2}
 tasks:
-  a: {priority: 9, pool: gpu, run: './weigh a 1 0.3'}
-  d: {priority: 9, pool: db, run: './weigh d 1 0.2'}
+  a: {priority: 9, pool: gpu, run: './weigh a 1 go-a'}
+  d: {priority: 9, pool: db, run: './weigh d 1 go-d'}
   heavy: {priority: 8, pool: {gpu: 2, db: 2}, run: './weigh heavy 2'}
   b: {foreach: {n: {range: [1, 9]}}, pool: gpu, run: './weigh "b$n" 1'}
   c: {foreach: {n: {range: [1, 9]}}, pool: db, run: './weigh "c$n" 1'}
@@ -89,10 +100,13 @@ rm log
 cairn run fair.yaml >out 2>err &
 run=$!
 ok 'it has begun' wait_for 20 grep -q '^e' log
-cairn status --waiting >waits 2>&1
+ok 'what waits for a pool says so' heavy_waits 'waits for a place in pool'
+touch go-d
+d_has_ended() { cairn status --tasks | grep -q 'completed *d'; }
+ok 'one of its pools is free' wait_for 20 d_has_ended
+touch go-a
 wait $run
 is "$?" 0 'it ends'
-ok 'what waits for a pool says so' grep -q 'heavy .*waits for a place in pool' waits
 is "$(started | tr ' ' '\n' | grep -v '^e' | sed -n 3p)" heavy 'nobody overtakes what waits in two pools'
 is "$(started | tr ' ' '\n' | grep -c .)" 21 'all ran'
 
@@ -122,11 +136,7 @@ tasks:
   b: {foreach: {n: {range: [1, 3]}}, pool: p, run: './weigh "b\$n" 1'}
 END
     rm -f log go at*
-    cairn run kill.yaml >killed 2>&1 &
-    run=$!
-    wait_for 20 test -e at1
-    kill -KILL $run
-    wait $run 2>/dev/null
+    killed_at at1 cairn run kill.yaml
     touch go
     exits 0 cairn resume kill.yaml
     is "$(most | cut -d ' ' -f 2)" 0 "$crash: all of it ended"

@@ -15,6 +15,7 @@
 #   lives TEXT                     has a process this text in its command line?
 #   count TEXT FILE                prints how many lines are exactly this text
 #   wait_for SECONDS COMMAND...    polls until the command succeeds
+#   killed_at FILE COMMAND...      runs it, and kills it when the file is there
 #   done_testing                   last line of every file
 #
 # A file runs in an empty directory of its own, with `cairn` first in PATH and
@@ -147,6 +148,17 @@ wait_for() {
         [ $tap_tries -gt 0 ] || return 1
         sleep 0.05
     done
+}
+
+# One test, if the file does not come. What the command prints is in killed.out.
+killed_at() {
+    tap_awaited=$1
+    shift
+    "$@" >killed.out 2>&1 </dev/null &
+    tap_pid=$!
+    wait_for 20 test -e "$tap_awaited" || tap_report 'not ok' "$* comes to $tap_awaited"
+    kill -KILL $tap_pid
+    wait $tap_pid 2>/dev/null
 }
 
 # Not by pgrep: a minimal system has none. A process that has ended has no command line.
