@@ -2,7 +2,6 @@
 #include "cli/picture.h"
 
 #include "base/error.h"
-#include "cli/describe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,50 +82,42 @@ static void make_nodes(struct picture *p, uint32_t least)
 
 /* ---- States ---- */
 
-static int note_state(void *context, const struct cairn_task_info *task)
+void picture_note(struct picture *p, uint32_t node, uint8_t state)
 {
-    struct picture *p = context;
-    uint32_t node = cairn_workflow_find(p->workflow, task->id);
-    if (node == UINT32_MAX)
-        return 0; /* an edit has taken it out */
     struct picture_node *at = &p->at[p->node_of[node]];
-    uint8_t state = picture_state(task_state_word(task));
     bool first = true;
     for (uint32_t i = 0; i < PICTURE_STATES; i++)
         first &= at->counts[i] == 0;
     if (first || state > at->state)
         at->state = state;
     at->counts[state]++;
-    return 0;
 }
 
-static int read_states(struct picture *p, struct cairn_store *store, uint64_t run,
-                       struct cairn_error *error)
+static int make_counts(struct picture *p, struct cairn_error *error)
 {
-    p->states = true;
     p->counts = calloc((size_t)p->n * PICTURE_STATES + 1, sizeof *p->counts);
     if (!p->counts)
         return error_nomem(error);
     for (uint32_t i = 0; i < p->n; i++)
         p->at[i].counts = p->counts + (size_t)i * PICTURE_STATES;
-    return cairn_run_tasks(store, run, note_state, p, error);
+    return 0;
 }
 
 /* ---- Life, edges ---- */
 
 int picture_make(struct picture *p, const struct cairn_workflow *workflow,
-                 uint32_t least, struct cairn_store *store, uint64_t run,
-                 struct cairn_error *error)
+                 uint32_t least, bool states, struct cairn_error *error)
 {
     size_t nodes = (size_t)cairn_workflow_nodes(workflow) + 1;
     *p = (struct picture){.workflow = workflow,
+                          .states = states,
                           .at = calloc(nodes, sizeof *p->at),
                           .node_of = calloc(nodes, sizeof *p->node_of),
                           .stamp = calloc(nodes, sizeof *p->stamp)};
     if (!p->at || !p->node_of || !p->stamp)
         return error_nomem(error);
     make_nodes(p, least);
-    return store ? read_states(p, store, run, error) : 0;
+    return states ? make_counts(p, error) : 0;
 }
 
 void picture_release(struct picture *p)

@@ -2,7 +2,7 @@
 /* A workflow as nodes and edges of a picture: a node for each task and barrier, or one
  * for all members of a group, with the states of a run.
  *
- *     picture_make -> picture_each_edge, ... -> picture_release
+ *     picture_make -> picture_note, ... -> picture_each_edge, ... -> picture_release
  */
 #ifndef CLI_PICTURE_H
 #define CLI_PICTURE_H
@@ -31,7 +31,7 @@ struct picture_node {
 
 struct picture {
     const struct cairn_workflow *workflow;
-    bool states; /* they are known */
+    bool states; /* they are shown */
     uint32_t n;
     struct picture_node *at;
     uint32_t *node_of; /* [nodes] the picture's node of each node of the workflow, or
@@ -40,12 +40,13 @@ struct picture {
     uint32_t *stamp;   /* [n] */
 };
 
-/* Groups with at least so many members become one node (0: none). `store` NULL: without
- * states. The workflow must be compiled, and outlive the picture. Returns a code of the
- * library; picture_release is called in any case. */
+/* Groups with at least so many members become one node (0: none). The workflow must be
+ * compiled, and outlive the picture. Returns a code of the library; picture_release is
+ * called in any case. */
 int picture_make(struct picture *p, const struct cairn_workflow *workflow,
-                 uint32_t least, struct cairn_store *store, uint64_t run,
-                 struct cairn_error *error);
+                 uint32_t least, bool states, struct cairn_error *error);
+/* With `states`: the state of a task of the run, by its node of the workflow. */
+void picture_note(struct picture *p, uint32_t node, uint8_t state);
 /* Each pair of nodes of which one needs the other, once; ended by what `each` returns,
  * if that is not 0. */
 void picture_each_edge(struct picture *p,

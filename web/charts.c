@@ -51,6 +51,16 @@ void put_counts(struct buf *out, const uint32_t counts[PICTURE_STATES])
     buf_text(out, "</ul>");
 }
 
+void put_count_words(struct buf *out, const uint32_t counts[PICTURE_STATES],
+                     uint32_t most)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = PICTURE_STATES; i-- > 0 && shown < most;)
+        if (counts[i])
+            buf_format(out, "%s%u %s", shown++ ? ", " : "", counts[i],
+                       picture_states[i]);
+}
+
 /* ---- The graph ---- */
 
 enum {
@@ -105,25 +115,16 @@ static void put_edge(struct buf *out, const struct layout *layout,
 /* The middle of a long name is cut out: members of a group differ at its end. */
 static void put_label(struct buf *out, const char *name)
 {
-    size_t n = strlen(name);
-    if (n <= LABEL) {
-        html_text(out, name);
-        return;
-    }
-    struct str tail = {name + n - LABEL / 2, LABEL / 2};
-    while (tail.len > 0 && ((unsigned char)tail.ptr[0] & 0xc0) == 0x80)
-        tail = (struct str){tail.ptr + 1, tail.len - 1};
-    char end[LABEL];
-    memcpy(end, tail.ptr, tail.len);
-    end[tail.len] = '\0';
-    html_start(out, name, LABEL / 2 - 3);
-    html_text(out, end);
+    char *cut = malloc(strlen(name) + 4);
+    if (cut)
+        html_text(out, columns_cut(cut, name, LABEL));
+    out->failed |= !cut;
+    free(cut);
 }
 
 static void put_node_state(struct buf *out, const struct page_view *view,
                            const struct picture_node *node)
 {
-    uint32_t shown = 0;
     char took[FORMAT_MAX];
     if (!node->folded) {
         uint32_t task = map_get(&view->by_id, str_of(node->name));
@@ -133,10 +134,7 @@ static void put_node_state(struct buf *out, const struct page_view *view,
             buf_format(out, ", %s", format_duration(took, ms));
         return;
     }
-    for (uint32_t i = PICTURE_STATES; i-- > 0 && shown < 2;)
-        if (node->counts[i])
-            buf_format(out, "%s%u %s", shown++ ? ", " : "", node->counts[i],
-                       picture_states[i]);
+    put_count_words(out, node->counts, 2);
 }
 
 static void put_node(struct buf *out, const struct page_view *view, uint32_t i)

@@ -11,8 +11,11 @@ extern const char *const state_signs[PICTURE_STATES];
 
 /* A word with its sign. */
 void put_state(struct buf *out, uint8_t state);
-/* "3 failed, 12 completed", as parts of one bar, and in words below it. */
+/* As parts of one bar, and in words below it. */
 void put_counts(struct buf *out, const uint32_t counts[PICTURE_STATES]);
+/* "3 failed, 12 completed", at most so many states. */
+void put_count_words(struct buf *out, const uint32_t counts[PICTURE_STATES],
+                     uint32_t most);
 /* Nodes lead to #t and the task's number, of groups to #g and the number of the first
  * member. */
 void put_graph(struct buf *out, const struct page_view *view,

@@ -112,6 +112,37 @@ void frame_end(struct buf *out, const struct page_options *options, int64_t now_
     buf_text(out, "</body></html>\n");
 }
 
+void put_note(struct buf *out, const char *text)
+{
+    buf_text(out, "<p class=\"note\">");
+    html_text(out, text);
+    buf_text(out, "</p>");
+}
+
+void put_run_link(struct buf *out, const struct page_options *options, uint64_t run)
+{
+    if (options->style)
+        buf_format(out, "<a href=\"/runs/%" PRIu64 "\">run %" PRIu64 "</a>", run, run);
+    else
+        buf_format(out, "run %" PRIu64, run);
+}
+
+void put_waiting(struct buf *out, const struct cairn_waiting_info *waiting)
+{
+    if (waiting->waits_for == CAIRN_WAITS_DECISION) {
+        buf_text(out, waiting->check ? " is unknown: its check decides"
+                                     : " is unknown, and must not run twice: decide");
+        return;
+    }
+    buf_text(out, waiting->holder ? " is claimed by " : " waits for somebody");
+    if (waiting->holder)
+        html_start(out, waiting->holder, TEXT_SHOWN);
+    if (waiting->text) {
+        buf_text(out, ": ");
+        html_start(out, waiting->text, TEXT_SHOWN);
+    }
+}
+
 void put_command(struct buf *out, const struct page_options *options,
                  const char *format, ...)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands around every page: its head with the style, the way back, its foot; and
- * what all pages are given. */
+/* What stands around every page: its head with the style, the way back, its foot; what
+ * all pages are given, and what several of them show. */
 #ifndef WEB_FRAME_H
 #define WEB_FRAME_H
 
@@ -23,13 +23,11 @@ struct page_parts {
     bool moves;  /* the page shows something that runs, and for how long */
 };
 
+enum { TEXT_SHOWN = 400 }; /* bytes of a message or a value */
+
 struct page_options {
     const char *version; /* of cairn */
     const char *hint;    /* " --store DIR" or "", behind commands */
-    /* A text that was never stored, such as a command of the file, without secrets;
-     * heap, or NULL: it is left out. */
-    char *(*masked)(void *context, const char *text);
-    void *masked_context;
     /* NULL: a file that refers to nothing outside. Else the addresses of the style and
      * of the script, and pages lead to each other. */
     const char *style, *script;
@@ -55,6 +53,13 @@ void frame_begin(struct buf *out, const struct page_options *options);
 /* `live`: it is renewed. */
 void frame_body(struct buf *out, const struct page_options *options, bool live);
 void frame_end(struct buf *out, const struct page_options *options, int64_t now_ns);
+/* A <p> of a text. */
+void put_note(struct buf *out, const char *text);
+/* "run 3", as a link if the page is served. */
+void put_run_link(struct buf *out, const struct page_options *options, uint64_t run);
+/* Behind the name of a task: for whom or what it waits, of those that wait for a person
+ * or for a decision. */
+void put_waiting(struct buf *out, const struct cairn_waiting_info *waiting);
 /* <code> of a command with the hint behind it. */
 void put_command(struct buf *out, const struct page_options *options,
                  const char *format, ...) __attribute__((format(printf, 3, 4)));

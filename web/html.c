@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Blanks that are seen as such, and what chooses between two shapes of a character. */
 static bool is_harmless(uint32_t code)
@@ -116,13 +115,10 @@ void html_address(struct buf *out, const char *text)
 
 void html_time(struct buf *out, int64_t time_ns)
 {
-    time_t seconds = (time_t)(time_ns / 1000000000);
-    char text[40];
-    struct tm tm;
-    if (time_ns == 0 || !gmtime_r(&seconds, &tm))
+    char text[FORMAT_MAX];
+    if (time_ns == 0)
         return;
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    buf_format(out, "<time datetime=\"%s\">", text);
-    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm);
-    buf_format(out, "%s</time>", text);
+    format_utc(text, time_ns);
+    buf_format(out, "<time datetime=\"%.19sZ\">%.10s %.8s UTC</time>", text, text,
+               text + strlen("2026-11-23T"));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "web/live.h"
 
+#include "base/decimal.h"
+#include "base/sha256.h"
 #include "cli/format.h"
 
 #include <inttypes.h>
@@ -13,8 +15,8 @@ struct live {
     char *path, *workflow, *offset; /* of what is watched; heap */
     uint64_t turn;                  /* of the store, that the reader has */
     bool begun;
-    bool moves;       /* something runs: the page looks otherwise with the time */
-    uint64_t *hashes; /* [n] of the parts that the reader has */
+    bool moves;             /* something runs: the page looks otherwise with the time */
+    struct digest *digests; /* [n] of the parts that the reader has */
     size_t n;
     int64_t shown_ms; /* when the page was written last */
 };
@@ -29,15 +31,13 @@ struct live *live_new(const struct page_ask *ask, const char *turn)
     struct live *live = calloc(1, sizeof *live);
     const char *workflow = ask->query(ask->request, "workflow");
     const char *offset = ask->query(ask->request, "offset");
-    size_t digits = turn ? strspn(turn, "0123456789") : 0;
     if (!live)
         return NULL;
     live->path = strdup(ask->path);
     live->workflow = copy_of(workflow);
     live->offset = copy_of(offset);
-    live->turn = digits > 0 && digits < 19 && turn[digits] == '\0'
-                     ? strtoull(turn, NULL, 10)
-                     : UINT64_MAX;
+    if (!str_to_u64(str_of(turn), &live->turn))
+        live->turn = UINT64_MAX;
     if (!live->path || (workflow && !live->workflow) || (offset && !live->offset)) {
         live_free(live);
         return NULL;
@@ -52,7 +52,7 @@ void live_free(struct live *live)
     free(live->path);
     free(live->workflow);
     free(live->offset);
-    free(live->hashes);
+    free(live->digests);
     free(live);
 }
 
@@ -62,15 +62,6 @@ static const char *query_of(void *request, const char *name)
     return strcmp(name, "workflow") == 0 ? live->workflow
            : strcmp(name, "offset") == 0 ? live->offset
                                          : NULL;
-}
-
-/* FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
-static uint64_t hash_of(const char *bytes, size_t n)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
-    return hash;
 }
 
 /* "data: " before each line, since a line feed ends one. */
@@ -94,20 +85,23 @@ static bool compare(struct live *live, const struct page_parts *parts, uint64_t 
                     const char *html, struct buf *out)
 {
     bool same = !live->begun && live->turn == turn;
-    uint64_t *hashes = calloc(parts->n + 1, sizeof *hashes);
-    if (!hashes)
+    struct digest *digests = calloc(parts->n + 1, sizeof *digests);
+    if (!digests)
         return false;
     if (live->begun && parts->n != live->n)
         buf_text(out, "event: reload\ndata: \n\n");
     for (size_t i = 0; i < parts->n; i++) {
         const struct part_mark *mark = &parts->at[i];
-        hashes[i] = hash_of(html + mark->start, mark->end - mark->start);
-        if (!same &&
-            (!live->begun || (parts->n == live->n && hashes[i] != live->hashes[i])))
+        if (sha256_of(html + mark->start, mark->end - mark->start, &digests[i], NULL)) {
+            free(digests);
+            return false;
+        }
+        if (!same && (!live->begun || (parts->n == live->n &&
+                                       !digest_equal(&digests[i], &live->digests[i]))))
             put_event(out, mark, html + mark->start, turn);
     }
-    free(live->hashes);
-    live->hashes = hashes;
+    free(live->digests);
+    live->digests = digests;
     live->n = parts->n;
     live->begun = true;
     return true;

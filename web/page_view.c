@@ -24,6 +24,7 @@ static int add_task(void *context, const struct cairn_task_info *info)
     view->tasks = tasks;
     struct view_task *task = &tasks[view->n++];
     *task = (struct view_task){.info = *info,
+                               .node = UINT32_MAX,
                                .state = picture_state(task_state_word(info))};
     task->info.id = copy(view, info->id);
     task->info.text = copy(view, info->text);
@@ -56,13 +57,13 @@ int64_t view_task_ms(const struct page_view *view, const struct view_task *task)
 
 /* ---- The graph ---- */
 
-static void give_groups(struct page_view *view)
+static void find_nodes(struct page_view *view)
 {
     struct cairn_node_info info = {0};
     for (size_t i = 0; i < view->n; i++) {
         struct view_task *task = &view->tasks[i];
-        uint32_t node = cairn_workflow_find(view->workflow, task->info.id);
-        if (node != UINT32_MAX && cairn_workflow_node(view->workflow, node, &info) == 0)
+        task->node = cairn_workflow_find(view->workflow, task->info.id);
+        if (cairn_workflow_node(view->workflow, task->node, &info) == 0)
             task->group = info.group;
         else
             view->strangers++;
@@ -109,16 +110,16 @@ static int draw(struct page_view *view, struct cairn_error *error)
                        error);
 }
 
-static int make_picture(struct page_view *view, struct cairn_store *store,
-                        struct cairn_error *error)
+static int make_picture(struct page_view *view, struct cairn_error *error)
 {
-    int rc = picture_make(&view->picture, view->workflow, VIEW_MEMBERS, store,
-                          view->run.run, error);
+    int rc = picture_make(&view->picture, view->workflow, VIEW_MEMBERS, true, error);
     if (rc == 0 && view->picture.n > VIEW_NODES_UNFOLDED) {
         picture_release(&view->picture);
-        rc = picture_make(&view->picture, view->workflow, 2, store, view->run.run,
-                          error);
+        rc = picture_make(&view->picture, view->workflow, 2, true, error);
     }
+    for (size_t i = 0; rc == 0 && i < view->n; i++)
+        if (view->tasks[i].node != UINT32_MAX)
+            picture_note(&view->picture, view->tasks[i].node, view->tasks[i].state);
     return rc;
 }
 
@@ -142,8 +143,8 @@ static int read_graph(struct page_view *view, struct cairn_store *store,
                  "no graph: cairn validate says why.");
         return 0;
     }
-    give_groups(view);
-    rc = make_picture(view, store, error);
+    find_nodes(view);
+    rc = make_picture(view, error);
     return rc == 0 ? draw(view, error) : rc;
 }
 
@@ -278,8 +279,10 @@ static int add_value(void *context, const struct cairn_value_info *info)
         return CAIRN_ENOMEM;
     view->values = values;
     view->value_bytes += bytes;
+    if (view->tasks[task].n_values++ == 0)
+        view->tasks[task].first_value = (uint32_t)view->n_values;
     values[view->n_values++] =
-        (struct view_value){task, copy(view, info->name), copy(view, info->value)};
+        (struct view_value){copy(view, info->name), copy(view, info->value)};
     return view->arena.failed ? CAIRN_ENOMEM : 0;
 }
 
@@ -305,12 +308,11 @@ static int add_waiting(void *context, const struct cairn_waiting_info *info)
         view->more_waiting++;
         return 0;
     }
-    view->waiting[view->n_waiting++] =
-        (struct view_waiting){.task = copy(view, info->task),
-                              .text = copy(view, info->text),
-                              .holder = copy(view, info->holder),
-                              .waits_for = info->waits_for,
-                              .check = info->check};
+    struct cairn_waiting_info *waiting = &view->waiting[view->n_waiting++];
+    *waiting = *info;
+    waiting->task = copy(view, info->task);
+    waiting->text = copy(view, info->text);
+    waiting->holder = copy(view, info->holder);
     return view->arena.failed ? CAIRN_ENOMEM : 0;
 }
 

@@ -23,8 +23,10 @@ enum {
 
 struct view_task {
     struct cairn_task_info info; /* its texts are the view's */
-    const char *group;           /* of the workflow as it is now, or NULL */
-    uint8_t state;               /* of picture_states */
+    uint32_t node;               /* of the workflow as it is now, or UINT32_MAX, ... */
+    const char *group;           /* ... and NULL */
+    uint32_t first_value, n_values; /* in the view's values */
+    uint8_t state;                  /* of picture_states */
 };
 
 struct view_bar {
@@ -35,14 +37,7 @@ struct view_bar {
 };
 
 struct view_value {
-    uint32_t task;
     const char *name, *value;
-};
-
-struct view_waiting {
-    const char *task, *text, *holder;
-    enum cairn_waits_for waits_for;
-    bool check;
 };
 
 struct page_view {
@@ -68,7 +63,7 @@ struct page_view {
     size_t n_values, values_capacity, value_bytes, more_values;
     char no_values[300]; /* some cannot be read: why */
 
-    struct view_waiting waiting[VIEW_WAITING];
+    struct cairn_waiting_info waiting[VIEW_WAITING]; /* its texts are the view's */
     size_t n_waiting, more_waiting;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "web/pages.h"
 
+#include "base/decimal.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "web/charts.h"
@@ -15,8 +16,8 @@ enum {
     RUNS_SHOWN = 50,
     SESSIONS_SHOWN = 10,
     UNFINISHED_SHOWN = 20,
+    STEPS_SHOWN = 5,     /* of each of them */
     LOG_PART = 64 << 10, /* bytes of a log on one page */
-    TEXT_SHOWN = 300,
 };
 
 struct place {
@@ -60,9 +61,8 @@ static char *query_text(const struct page_ask *ask, const char *name)
 /* 0 where there is no number. */
 static uint64_t query_number(const struct page_ask *ask, const char *name)
 {
-    const char *text = ask->query(ask->request, name);
-    size_t n = text ? strspn(text, "0123456789") : 0;
-    return n > 0 && n < 19 && text[n] == '\0' ? strtoull(text, NULL, 10) : 0;
+    uint64_t number;
+    return str_to_u64(str_of(ask->query(ask->request, name)), &number) ? number : 0;
 }
 
 /* ---- The first page ---- */
@@ -83,10 +83,9 @@ static void put_run_cells(struct place *place, const struct cairn_run_info *run)
     int64_t end = run->ended_ns ? run->ended_ns : run->live ? wall_ns() : 0;
     buf_format(place->out, "<td><span class=\"state %s\">%s</span></td>",
                run_state_text(run), run_state_text(run));
-    buf_format(place->out,
-               "<th scope=\"row\"><a href=\"/runs/%" PRIu64 "\">run %" PRIu64
-               "</a></th><td>",
-               run->run, run->run);
+    buf_text(place->out, "<th scope=\"row\">");
+    put_run_link(place->out, place->options, run->run);
+    buf_text(place->out, "</th><td>");
     html_start(place->out, run->workflow, TEXT_SHOWN);
     if (run->params[0] != '\0') {
         buf_text(place->out, " <span class=\"note\">");
@@ -132,7 +131,6 @@ static void table_begin(struct place *place, const char *label)
 }
 
 struct unfinished {
-    struct place *place;
     struct cairn_run_info *runs; /* [n] */
     size_t n;
 };
@@ -140,51 +138,42 @@ struct unfinished {
 static int add_unfinished(void *context, const struct cairn_run_info *run)
 {
     struct unfinished *unfinished = context;
-    if (unfinished->n == UNFINISHED_SHOWN)
-        return 0;
-    unfinished->runs[unfinished->n++] = *run;
+    if (unfinished->n < UNFINISHED_SHOWN)
+        unfinished->runs[unfinished->n++] = *run;
     return 0;
 }
 
-struct waiting {
+struct steps {
     struct place *place;
-    const struct cairn_run_info *run;
+    uint64_t run;
     size_t n;
 };
 
-static int put_waiting(void *context, const struct cairn_waiting_info *info)
+static int put_step(void *context, const struct cairn_waiting_info *info)
 {
-    struct waiting *waiting = context;
-    struct buf *out = waiting->place->out;
-    if (info->waits_for != CAIRN_WAITS_EXTERNAL &&
-        info->waits_for != CAIRN_WAITS_DECISION)
+    struct steps *steps = context;
+    struct buf *out = steps->place->out;
+    if ((info->waits_for != CAIRN_WAITS_EXTERNAL &&
+         info->waits_for != CAIRN_WAITS_DECISION) ||
+        steps->n++ >= STEPS_SHOWN)
         return 0;
-    if (waiting->n++ >= 5)
-        return 0;
-    buf_format(out, "<li><a href=\"/runs/%" PRIu64 "\">run %" PRIu64 "</a>: ",
-               waiting->run->run, waiting->run->run);
+    buf_text(out, "<li>");
+    put_run_link(out, steps->place->options, steps->run);
+    buf_text(out, ": ");
     html_text(out, info->task);
-    buf_text(out, info->waits_for == CAIRN_WAITS_DECISION ? " is unknown: it must be "
-                                                            "decided"
-                  : info->holder                          ? " is claimed by "
-                                                          : " waits for somebody");
-    if (info->holder)
-        html_start(out, info->holder, TEXT_SHOWN);
-    if (info->text) {
-        buf_text(out, ": ");
-        html_start(out, info->text, TEXT_SHOWN);
-    }
+    put_waiting(out, info);
     buf_text(out, "</li>");
     return 0;
 }
 
-/* What waits for somebody, and of each workflow and params the run that is not done. */
+/* What waits for somebody, and the last run of each workflow and params that is not
+ * done. */
 static int put_unfinished(struct place *place)
 {
-    struct unfinished unfinished = {.place = place};
+    struct unfinished unfinished = {calloc(UNFINISHED_SHOWN, sizeof *unfinished.runs),
+                                    0};
     uint64_t total = 0;
     struct cairn_error none = {0};
-    unfinished.runs = calloc(UNFINISHED_SHOWN, sizeof *unfinished.runs);
     if (!unfinished.runs)
         return error_nomem(place->error);
     int rc = cairn_unfinished(place->store, add_unfinished, &unfinished, &total,
@@ -192,12 +181,11 @@ static int put_unfinished(struct place *place)
     if (rc == 0 && total > 0) {
         buf_text(place->out, "<h2>What needs somebody</h2><ul>");
         for (size_t i = 0; i < unfinished.n; i++) {
-            struct waiting waiting = {place, &unfinished.runs[i], 0};
-            (void)cairn_waiting(place->store, unfinished.runs[i].run, put_waiting,
-                                &waiting, &none);
-            if (waiting.n > 5)
+            struct steps steps = {place, unfinished.runs[i].run, 0};
+            (void)cairn_waiting(place->store, steps.run, put_step, &steps, &none);
+            if (steps.n > STEPS_SHOWN)
                 buf_format(place->out, "<li>and %zu more of run %" PRIu64 "</li>",
-                           waiting.n - 5, unfinished.runs[i].run);
+                           steps.n - STEPS_SHOWN, steps.run);
         }
         buf_text(place->out, "</ul>");
         table_begin(place, "runs that are not done");
@@ -575,13 +563,15 @@ void pages_problem(const struct page_options *options, unsigned status,
 static uint64_t run_of(const char *path, const char **rest)
 {
     static const char runs[] = "/runs/";
-    size_t n;
+    uint64_t run;
     if (strncmp(path, runs, sizeof runs - 1) != 0)
         return 0;
     path += sizeof runs - 1;
-    n = strspn(path, "0123456789");
-    *rest = path + n;
-    return n > 0 && n < 19 && path[0] != '0' ? strtoull(path, NULL, 10) : 0;
+    *rest = path + strspn(path, "0123456789");
+    return path[0] != '0' &&
+                   str_to_u64((struct str){path, (size_t)(*rest - path)}, &run)
+               ? run
+               : 0;
 }
 
 bool pages_are_live(const char *path)

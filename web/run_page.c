@@ -19,7 +19,6 @@ enum {
     OPEN_DETAILS = 5,       /* that are open at once */
     SERVED_LOGS = 20,       /* tasks with the end of their log in a served page */
     URGENT_ROWS = 500,      /* in a table of groups */
-    TEXT_SHOWN = 400,       /* bytes of a message or a value */
     GROUPS_SHOWN = 2000,
 };
 
@@ -65,15 +64,6 @@ static void put_time_fact(struct page *page, const char *name, int64_t time_ns)
     put(page, "</dd>");
 }
 
-static void put_run_link(struct page *page, uint64_t run)
-{
-    if (page->options->style)
-        buf_format(page->out, "<a href=\"/runs/%" PRIu64 "\">run %" PRIu64 "</a>", run,
-                   run);
-    else
-        buf_format(page->out, "run %" PRIu64, run);
-}
-
 static void put_facts(struct page *page)
 {
     const struct cairn_run_info *run = &page->view.run;
@@ -96,14 +86,14 @@ static void put_facts(struct page *page)
     }
     if (run->from_run != 0) {
         put(page, "<dt>Forked from</dt><dd>");
-        put_run_link(page, run->from_run);
+        put_run_link(page->out, page->options, run->from_run);
         buf_format(page->out, ", checkpoint %" PRIu64 "</dd>", run->from_seq);
     }
     if (run->parent_run != 0) {
         put(page, "<dt>Begun by</dt><dd>task ");
         html_text(page->out, run->parent_task);
         put(page, " of ");
-        put_run_link(page, run->parent_run);
+        put_run_link(page->out, page->options, run->parent_run);
         put(page, "</dd>");
     }
     if (run->damaged > 0) {
@@ -117,26 +107,19 @@ static void put_facts(struct page *page)
 
 /* ---- What somebody is to do ---- */
 
-static void put_waiting(struct page *page, const struct view_waiting *waiting)
+static void put_step(struct page *page, const struct cairn_waiting_info *waiting)
 {
     char *word = shell_word(waiting->task);
     put(page, "<li><b>");
     html_text(page->out, waiting->task);
+    put(page, "</b>");
+    put_waiting(page->out, waiting);
     if (waiting->waits_for == CAIRN_WAITS_EXTERNAL) {
-        put(page, waiting->holder ? "</b> is claimed by " : "</b> waits for somebody");
-        if (waiting->holder)
-            html_start(page->out, waiting->holder, TEXT_SHOWN);
-        if (waiting->text) {
-            put(page, ": ");
-            html_start(page->out, waiting->text, TEXT_SHOWN);
-        }
         put(page, " ");
         put_command(page->out, page->options, "cairn complete %" PRIu64 " %s",
                     page->view.run.run, word ? word : "TASK");
-    } else if (waiting->check) {
-        put(page, "</b> is unknown: its check decides");
-    } else {
-        put(page, "</b> is unknown, and must not run twice: decide by ");
+    } else if (!waiting->check) {
+        put(page, " by ");
         put_command(page->out, page->options,
                     "cairn resolve %" PRIu64 " %s done|failed|rerun",
                     page->view.run.run, word ? word : "TASK");
@@ -157,7 +140,7 @@ static void put_next_steps(struct page *page)
     if (view->n_waiting > 0 || resume)
         put(page, "<h2>What is to be done</h2><ul>");
     for (size_t i = 0; i < view->n_waiting; i++)
-        put_waiting(page, &view->waiting[i]);
+        put_step(page, &view->waiting[i]);
     if (view->more_waiting > 0)
         buf_format(page->out, "<li>and %zu more</li>", view->more_waiting);
     if (resume) {
@@ -272,51 +255,40 @@ static int note_merged(void *context, const struct cairn_attempt_info *attempt)
     return 0;
 }
 
-static void put_values(struct page *page, uint32_t i)
+static void put_values(struct page *page, const struct view_task *task)
 {
-    const struct page_view *view = &page->view;
-    bool any = false;
-    size_t low = 0, high = view->n_values;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->values[middle].task < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < view->n_values && view->values[low].task == i; low++) {
-        put(page, any ? "" : "<dl class=\"facts values\">");
-        any = true;
+    if (task->n_values == 0)
+        return;
+    const struct view_value *values = &page->view.values[task->first_value];
+    put(page, "<dl class=\"facts values\">");
+    for (uint32_t i = 0; i < task->n_values; i++) {
         put(page, "<dt>");
-        html_text(page->out, view->values[low].name);
+        html_text(page->out, values[i].name);
         put(page, "</dt><dd>");
-        html_start(page->out, view->values[low].value, TEXT_SHOWN);
+        html_start(page->out, values[i].value, TEXT_SHOWN);
         put(page, "</dd>");
     }
-    put(page, any ? "</dl>" : "");
+    put(page, "</dl>");
 }
 
 static void put_about(struct page *page, const struct view_task *task)
 {
-    uint32_t node = page->view.workflow
-                        ? cairn_workflow_find(page->view.workflow, task->info.id)
-                        : UINT32_MAX;
+    const struct cairn_workflow *workflow = page->view.workflow;
     struct cairn_node_info info = {0};
-    const char *text = node == UINT32_MAX
-                           ? NULL
-                           : cairn_workflow_description(page->view.workflow, node);
-    char *command;
+    struct cairn_error none = {0};
+    char *command = NULL;
+    if (task->node == UINT32_MAX)
+        return;
+    const char *text = cairn_workflow_description(workflow, task->node);
     if (text) {
         put(page, "<p>");
         html_start(page->out, text, TEXT_SHOWN);
         put(page, "</p>");
     }
-    if (!is_urgent(task) || node == UINT32_MAX || page->urgent > URGENT_ROWS / 10 ||
-        cairn_workflow_node(page->view.workflow, node, &info) != 0 || !info.command ||
-        info.command[0] == '\0')
-        return;
-    command = page->options->masked(page->options->masked_context, info.command);
-    if (!command)
+    if (!is_urgent(task) || page->urgent > URGENT_ROWS / 10 ||
+        cairn_workflow_node(workflow, task->node, &info) != 0 || !info.command ||
+        info.command[0] == '\0' ||
+        cairn_masked(page->store, info.command, &command, &none) != 0)
         return;
     put(page, "<pre class=\"command\">");
     html_lines(page->out, command, utf8_fit(str_of(command), 4 * TEXT_SHOWN));
@@ -324,7 +296,7 @@ static void put_about(struct page *page, const struct view_task *task)
     free(command);
 }
 
-/* Those of which there is something to show have an entry, to which rows lead. */
+/* A task with something to show has an entry, to which its row leads. */
 static void put_details(struct page *page, uint32_t i)
 {
     const struct view_task *task = &page->view.tasks[i];
@@ -334,7 +306,7 @@ static void put_details(struct page *page, uint32_t i)
     page->urgent += is_urgent(task);
     page->out = &body;
     put_about(page, task);
-    put_values(page, i);
+    put_values(page, task);
     if (task->info.attempt > 0 && page->log_bytes < LOGS_BYTES &&
         (!page->options->style || (is_urgent(task) && page->urgent <= SERVED_LOGS))) {
         (void)cairn_attempts(page->store, page->view.run.run, task->info.id,
@@ -444,7 +416,6 @@ static void put_group_row(struct page *page, size_t i, size_t n)
 {
     const struct page_view *view = &page->view;
     uint32_t counts[PICTURE_STATES] = {0};
-    bool any = false;
     for (size_t k = i; k < i + n; k++)
         counts[view->tasks[k].state]++;
     part_begin(page->options, page->out, "s", (uint32_t)i);
@@ -453,12 +424,7 @@ static void put_group_row(struct page *page, size_t i, size_t n)
                i);
     html_text(page->out, view->tasks[i].group);
     put(page, "</th><td></td><td></td><td>");
-    for (uint32_t state = PICTURE_STATES; state-- > 0;)
-        if (counts[state] > 0) {
-            buf_format(page->out, "%s%u %s", any ? ", " : "", counts[state],
-                       picture_states[state]);
-            any = true;
-        }
+    put_count_words(page->out, counts, PICTURE_STATES);
     put(page, "</td></tr>");
     part_end(page->options, page->out);
 }
@@ -547,9 +513,7 @@ static void put_pictures(struct page *page)
     const struct page_view *view = &page->view;
     put(page, "<section><h2>Graph</h2>");
     if (view->no_graph[0] != '\0') {
-        put(page, "<p class=\"note\">");
-        html_text(page->out, view->no_graph);
-        put(page, "</p>");
+        put_note(page->out, view->no_graph);
     } else {
         if (view->strangers > 0)
             buf_format(page->out,
@@ -583,11 +547,8 @@ static void put_body(struct page *page)
             put(page,
                 "<p class=\"note\">Only some logs are shown, so that the page stays "
                 "small: those of tasks that failed come first.</p>");
-        if (view->no_values[0] != '\0') {
-            put(page, "<p class=\"note\">");
-            html_text(page->out, view->no_values);
-            put(page, "</p>");
-        }
+        if (view->no_values[0] != '\0')
+            put_note(page->out, view->no_values);
         if (view->more_values > 0)
             buf_format(page->out,
                        "<p class=\"note\">%zu more values are not shown.</p>",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn graph: a workflow as a picture. */
 #include "cli/commands/commands.h"
+#include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -162,6 +163,15 @@ static int print_document(const struct cairn_workflow *workflow)
     return doc_print(&doc);
 }
 
+static int note_state(void *picture, const struct cairn_task_info *task)
+{
+    struct picture *p = picture;
+    uint32_t node = cairn_workflow_find(p->workflow, task->id);
+    if (node != UINT32_MAX) /* else an edit has taken it out */
+        picture_note(p, node, picture_state(task_state_word(task)));
+    return 0;
+}
+
 static int print_picture(const struct settings *settings, enum format format,
                          const struct cairn_workflow *workflow,
                          struct cairn_store *store, uint64_t run)
@@ -169,8 +179,10 @@ static int print_picture(const struct settings *settings, enum format format,
     struct cairn_error error = {0};
     struct picture picture;
     bool states = settings->given[OPT_STATES];
-    int rc = picture_make(&picture, workflow, settings->given[OPT_FOLD],
-                          states ? store : NULL, run, &error);
+    int rc =
+        picture_make(&picture, workflow, settings->given[OPT_FOLD], states, &error);
+    if (rc == 0 && states)
+        rc = cairn_run_tasks(store, run, note_state, &picture, &error);
     if (rc == 0 && format == FORMAT_MERMAID)
         print_mermaid(&picture);
     else if (rc == 0)

@@ -26,13 +26,6 @@ static int check_options(const struct settings *settings)
     return 0;
 }
 
-static char *mask(void *store, const char *text)
-{
-    struct cairn_error none = {0};
-    char *masked = NULL;
-    return cairn_masked(store, text, &masked, &none) == 0 ? masked : NULL;
-}
-
 static int write_page(const struct settings *settings, const struct buf *page)
 {
     struct target_file target = TARGET_NONE;
@@ -63,9 +56,7 @@ int report_page(struct settings *settings)
         status = open_run(settings, &store, &run);
     if (status == 0) {
         struct page_options options = {.version = cairn_version(),
-                                       .hint = run_hint(settings, &run),
-                                       .masked = mask,
-                                       .masked_context = store};
+                                       .hint = run_hint(settings, &run)};
         if (run_page(&page, store, run.run, &options, &error) != 0)
             status = report_error(&error);
     }

@@ -87,29 +87,18 @@ static int current_store(struct serving *serving, struct cairn_error *error)
     struct cairn_store_options options = {.read_only = true,
                                           .key_file = key_path(serving->settings)};
     struct cairn_store *again = NULL;
-    if (cairn_store_is_current(serving->store)) {
-        serving->pages.turn =
-            (uint64_t)serving->opened << 32 | cairn_store_changes(serving->store);
-        return 0;
-    }
-    options.path = cairn_store_path(serving->store);
-    int rc = cairn_store_open(&again, &options, error);
-    if (rc == 0) {
+    if (!cairn_store_is_current(serving->store)) {
+        options.path = cairn_store_path(serving->store);
+        int rc = cairn_store_open(&again, &options, error);
+        if (rc != 0)
+            return rc;
         cairn_store_close(serving->store);
         serving->store = again;
-        serving->pages.masked_context = again;
         serving->opened++;
-        serving->pages.turn =
-            (uint64_t)serving->opened << 32 | cairn_store_changes(again);
     }
-    return rc;
-}
-
-static char *mask(void *store, const char *text)
-{
-    struct cairn_error none = {0};
-    char *masked = NULL;
-    return cairn_masked(store, text, &masked, &none) == 0 ? masked : NULL;
+    serving->pages.turn =
+        (uint64_t)serving->opened << 32 | cairn_store_changes(serving->store);
+    return 0;
 }
 
 static void answer_page(void *context, const struct site_ask *ask,
@@ -128,12 +117,6 @@ static void answer_page(void *context, const struct site_ask *ask,
     *answer = (struct site_answer){page.status, page.type, page.fixed, page.body};
 }
 
-static const char *query_of(void *request, const char *name)
-{
-    const struct site_ask *ask = request;
-    return ask->query(ask->request, name);
-}
-
 /* "/events" of the first page, "/runs/3/events" of a run. */
 static void *begin_live(void *context, const struct site_ask *ask,
                         const char *last_event)
@@ -148,9 +131,9 @@ static void *begin_live(void *context, const struct site_ask *ask,
         snprintf(path, sizeof path, "%.*s", (int)(n - end), ask->path);
     if (!pages_are_live(path))
         return NULL;
-    struct site_ask copy = *ask;
-    struct page_ask page_ask = {path, &copy, query_of};
-    return live_new(&page_ask, last_event ? last_event : query_of(&copy, "turn"));
+    struct page_ask page_ask = {path, ask->request, ask->query};
+    return live_new(&page_ask,
+                    last_event ? last_event : ask->query(ask->request, "turn"));
 }
 
 static int64_t tick(void *context, void *live, struct buf *out)
@@ -196,8 +179,6 @@ int command_web(struct settings *settings)
         script_address(serving.script);
         serving.pages = (struct page_options){.version = cairn_version(),
                                               .hint = store_hint(settings),
-                                              .masked = mask,
-                                              .masked_context = serving.store,
                                               .style = serving.style,
                                               .script = serving.script};
         if (serve_site(&options, why) != SERVE_DONE)

@@ -290,10 +290,13 @@ is "$(cairn events 1 | wc -l)" "$before" 'nothing was written'
 serve --idle 1s
 wait "$server"
 is "$?" 0 'nobody came: it ends'
+printf 'name: once\ntasks: {a: {once: true, check: "false", run: "kill -9 $PPID; sleep 5"}}\n' >once.yaml
+run cairn run -q once.yaml
 serve --allow-host proxy.example
 cookie=$(build GET "$opened" && "$BUILD/tests/tools/http" "$port" <request | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
 ask GET / 'Host: proxy.example'
 is "$code" 200 'by the name that --allow-host gives'
+has ': a is unknown: its check decides' 'nobody is asked to decide what a check decides'
 stop
 printf '#!/bin/sh\nprintf "%%s" "$1" >browsed\n' >browser
 chmod +x browser
