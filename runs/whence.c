@@ -32,9 +32,10 @@ struct whence {
     struct result_file now; /* kind 0: there is none */
     struct run_row row;     /* the run that is looked at, its texts views */
     uint32_t gen;
-    struct past_definition past;
-    struct buf root;        /* of the workflow of `past`, where it is now */
-    struct made_output *at; /* of that run */
+    struct past_definition past; /* its root is where that is now */
+    struct states none;          /* of its tasks: none has ended */
+    struct lookup lookup;        /* of both */
+    struct made_output *at;      /* of that run */
     size_t n, capacity;
     bool found;
     int (*each)(void *context, const struct cairn_maker *maker);
@@ -52,53 +53,90 @@ static struct str last_part(struct str path)
     return (struct str){path.ptr + at, path.len - at};
 }
 
-/* Absolute, and without links and dots as far as the directory goes, which may be gone.
- */
-static int find_place(struct str path, struct buf *out, struct cairn_error *error)
+/* *end: so much of the path leads to a directory that is there, which is `real`. */
+static int find_directory(struct str path, size_t *end, char real[PATH_MAX],
+                          struct cairn_error *error)
 {
-    char real[PATH_MAX];
-    struct str name = last_part(path);
     struct buf above = BUF_INIT;
-    buf_str(&above, (struct str){path.ptr, path.len - name.len});
-    buf_text(&above, ".");
-    buf_byte(&above, 0);
-    buf_clear(out);
-    int rc = buf_check(&above, error);
-    if (!rc) {
-        buf_text(out, realpath(above.data, real) ? real : above.data);
-        buf_path(out, name);
-        rc = buf_check(out, error);
+    bool there = false;
+    int rc = 0;
+    *end = path.len;
+    while (!there && !rc && *end) {
+        *end -= last_part((struct str){path.ptr, *end}).len;
+        buf_clear(&above);
+        buf_str(&above, (struct str){path.ptr, *end});
+        buf_text(&above, ".");
+        rc = buf_check(&above, error);
+        there = !rc && realpath(above.data, real);
+        while (!there && *end && path.ptr[*end - 1] == '/')
+            --*end;
     }
+    if (!there)
+        real[0] = '\0';
     buf_release(&above);
     return rc;
 }
 
+/* Absolute, and without links above the file, as far as its directories are there; the
+ * rest as it is written, but for dots. */
+static int find_place(struct str path, struct buf *out, struct cairn_error *error)
+{
+    char real[PATH_MAX];
+    size_t at;
+    int rc = find_directory(path, &at, real, error);
+    if (rc)
+        return rc;
+    buf_clear(out);
+    buf_text(out, real);
+    while (at < path.len) {
+        const char *part = path.ptr + at, *end = memchr(part, '/', path.len - at);
+        size_t n = end ? (size_t)(end - part) : path.len - at;
+        if (n != 1 || part[0] != '.')
+            buf_path(out, (struct str){part, n});
+        at += n + 1;
+    }
+    return buf_check(out, error);
+}
+
+static void forget_generation(struct whence *w)
+{
+    lookup_release(&w->lookup);
+    states_release(&w->none);
+    past_definition_release(&w->past);
+}
+
 static int load_generation(struct whence *w, uint32_t gen)
 {
+    struct buf root = BUF_INIT;
+    if (w->past.gen == gen)
+        return 0;
+    forget_generation(w);
     int rc = past_definition_load(&w->past, w->store, &w->row, gen, w->error);
-    buf_clear(&w->root);
+    struct definition *d = &w->past.definition;
     if (!rc)
-        rc = moved_store_directory(w->store, &w->row, w->past.definition.root, &w->root,
-                                   w->error);
+        rc = moved_store_directory(w->store, &w->row, d->root, &root, w->error);
+    if (!rc)
+        rc = states_init(&w->none, w->past.graph.n_tasks, w->error);
+    if (!rc) {
+        d->root = arena_str(&d->arena, buf_view(&root));
+        rc = d->arena.failed ? error_nomem(w->error) : 0;
+    }
+    buf_release(&root);
+    if (rc)
+        forget_generation(w);
+    else
+        w->lookup = (struct lookup){.graph = &w->past.graph, .states = &w->none};
     return rc;
 }
 
 /* Where the output lies, from the directory of the workflow as it is now. */
-static int place_output(struct whence *w, uint32_t task, struct str name,
+static int place_output(struct whence *w, const struct scope *scope, struct str name,
                         struct buf *place)
 {
-    struct states none = {0};
-    int rc = states_init(&none, w->past.graph.n_tasks, w->error);
-    struct lookup lookup = {.graph = &w->past.graph, .states = &none};
-    struct asker asker = {.lookup = &lookup, .task = task};
     struct buf inside = BUF_INIT, path = BUF_INIT;
+    int rc = task_file_place(scope, name, &inside, w->error);
     if (!rc) {
-        struct scope scope = lookup_scope(&asker);
-        rc = task_file_place(&scope, name, &inside, w->error);
-    }
-    if (!rc && inside.size && inside.data[0] != '/')
-        buf_str(&path, buf_view(&w->root));
-    if (!rc) {
+        buf_str(&path, w->past.definition.root);
         buf_path(&path, buf_view(&inside));
         rc = buf_check(&path, w->error);
     }
@@ -106,29 +144,28 @@ static int place_output(struct whence *w, uint32_t task, struct str name,
         rc = find_place(buf_view(&path), place, w->error);
     buf_release(&inside);
     buf_release(&path);
-    lookup_release(&lookup);
-    states_release(&none);
     return rc;
 }
 
 /* ---- Looking ---- */
 
+/* Where the definition is gone, or the place depends on a value, an output is found by
+ * its content alone. */
 static int is_here(struct whence *w, uint32_t task, struct str name, bool *here)
 {
     struct buf place = BUF_INIT;
-    *here = str_equal(last_part(name), last_part(buf_view(&w->place)));
-    int rc = *here ? load_generation(w, w->gen) : 0;
-    if (!rc && *here && task < w->past.graph.n_tasks)
-        rc = place_output(w, task, name, &place);
-    if (!rc && *here)
-        *here = str_equal(buf_view(&place), buf_view(&w->place));
-    buf_release(&place);
-    if (rc && rc != CAIRN_ENOMEM) { /* the definition is gone, or the place depends on
-                                       a value: by the content alone */
-        *here = false;
-        rc = 0;
+    *here = false;
+    if (!str_equal(last_part(name), last_part(buf_view(&w->place))))
+        return 0;
+    int rc = load_generation(w, w->gen);
+    if (!rc && task < w->past.graph.n_tasks) {
+        struct asker asker = {.lookup = &w->lookup, .task = task};
+        struct scope scope = lookup_scope(&asker);
+        rc = place_output(w, &scope, name, &place);
+        *here = !rc && str_equal(buf_view(&place), buf_view(&w->place));
     }
-    return rc;
+    buf_release(&place);
+    return rc == CAIRN_ENOMEM ? rc : 0;
 }
 
 /* An empty file tells nothing of who made it. */
@@ -196,18 +233,25 @@ static int list_inputs(struct whence *w, const struct scope *scope,
                        const struct result *result, struct arena *arena,
                        struct cairn_maker *maker)
 {
+    static const enum cairn_input_now words[] = {[FILE_SAME] = CAIRN_INPUT_SAME,
+                                                 [FILE_MISSING] = CAIRN_INPUT_GONE,
+                                                 [FILE_DIFFERS] = CAIRN_INPUT_DIFFERS};
     struct buf directory = BUF_INIT;
     int rc = task_directory(scope, &directory, w->error);
+    bool placed = !rc; /* else it depends on a value */
     struct file_view view = {
         .directory = buf_view(&directory), .content = true, .trust_times = true};
     struct cairn_maker_input *inputs =
         arena_take(arena, result->n_inputs, sizeof *inputs);
+    rc = rc == CAIRN_ENOMEM ? rc : 0;
     for (uint32_t i = 0; i < result->n_inputs && !rc && inputs; i++) {
         const struct result_file *file = &result->inputs[i];
         struct result_file now;
         enum file_state state = FILE_DIFFERS;
+        bool known = placed || file->name.ptr[0] == '/';
         char hex[DIGEST_HEX_SIZE];
-        rc = file_compare(&view, file, &state, &now, w->error);
+        if (known)
+            rc = file_compare(&view, file, &state, &now, w->error);
         digest_hex(&file->digest, hex);
         inputs[i] = (struct cairn_maker_input){
             .name = arena_text(arena, file->name),
@@ -215,9 +259,7 @@ static int list_inputs(struct whence *w, const struct scope *scope,
                 digest_is_none(&file->digest) ? NULL : arena_text(arena, str_of(hex)),
             .size = file->size,
             .directory = file->kind == 'd',
-            .now = state == FILE_SAME      ? CAIRN_INPUT_SAME
-                   : state == FILE_MISSING ? CAIRN_INPUT_GONE
-                                           : CAIRN_INPUT_DIFFERS};
+            .now = known ? words[state] : CAIRN_INPUT_UNKNOWN};
     }
     maker->inputs = inputs;
     maker->n_inputs = result->n_inputs;
@@ -246,34 +288,24 @@ static int describe_task(struct whence *w, const struct made_output *made,
                          struct cairn_maker *maker)
 {
     const struct graph *g = &w->past.graph;
-    const struct result_file *output = &result->outputs[made->output];
-    struct states none = {0};
+    struct asker asker = {.lookup = &w->lookup, .task = made->task};
     struct buf place = BUF_INIT;
     struct digest graph;
     char hex[DIGEST_HEX_SIZE];
-    if (load_generation(w, made->gen) || made->task >= g->n_tasks)
-        return 0;
-    const struct task_def *def = graph_def(g, made->task);
+    int rc = load_generation(w, made->gen);
+    if (rc || made->task >= g->n_tasks)
+        return rc == CAIRN_ENOMEM ? rc : 0;
+    struct scope scope = lookup_scope(&asker);
     maker->task = arena_text(arena, str_of(g->id[made->task]));
-    maker->command = command_text(def, arena);
+    maker->command = command_text(scope.def, arena);
     if (run_graph(w->store, &w->row, made->gen, &graph, w->error) == 0) {
         digest_hex(&graph, hex);
         maker->definition = arena_text(arena, str_of(hex));
     }
-    if (place_output(w, made->task, output->name, &place) == 0)
+    if (place_output(w, &scope, result->outputs[made->output].name, &place) == 0)
         maker->path = arena_text(arena, buf_view(&place));
     buf_release(&place);
-    int rc = states_init(&none, g->n_tasks, w->error);
-    struct lookup lookup = {.graph = g, .states = &none};
-    struct asker asker = {.lookup = &lookup, .task = made->task};
-    w->past.definition.root = arena_str(&w->past.definition.arena, buf_view(&w->root));
-    if (!rc) {
-        struct scope scope = lookup_scope(&asker);
-        rc = list_inputs(w, &scope, result, arena, maker);
-    }
-    lookup_release(&lookup);
-    states_release(&none);
-    return rc;
+    return list_inputs(w, &scope, result, arena, maker);
 }
 
 static int report(struct whence *w, const struct made_output *made)
@@ -320,8 +352,7 @@ static int look_at_run(void *context, const struct run_row *row)
     int rc = 0;
     w->row = *row;
     w->n = 0;
-    past_definition_release(&w->past);
-    w->past = (struct past_definition){0};
+    forget_generation(w);
     for (w->gen = row->gen; w->gen > 0 && rc == 0; w->gen--)
         rc = store_each_run_attempt(w->store, row->run, w->gen, false, look_at_attempt,
                                     w, w->error);
@@ -359,9 +390,8 @@ int cairn_whence(struct cairn_store *store, const char *path,
                              : "there is no file %.200s, and no task that this store "
                                "knows made one there",
                        path);
-    past_definition_release(&w.past);
+    forget_generation(&w);
     buf_release(&w.place);
-    buf_release(&w.root);
     free(w.at);
     return rc > 0 ? 0 : rc;
 }

@@ -22,7 +22,8 @@ struct search {
 
 static const char *const now_words[] = {[CAIRN_INPUT_SAME] = "same",
                                         [CAIRN_INPUT_DIFFERS] = "differs",
-                                        [CAIRN_INPUT_GONE] = "gone"};
+                                        [CAIRN_INPUT_GONE] = "gone",
+                                        [CAIRN_INPUT_UNKNOWN] = NULL};
 
 static void add_maker(struct doc *doc, const struct cairn_maker *maker)
 {
@@ -63,7 +64,8 @@ static void print_inputs(const struct cairn_maker *maker)
 {
     static const char *const words[] = {[CAIRN_INPUT_SAME] = "",
                                         [CAIRN_INPUT_DIFFERS] = "  has changed since",
-                                        [CAIRN_INPUT_GONE] = "  is gone"};
+                                        [CAIRN_INPUT_GONE] = "  is gone",
+                                        [CAIRN_INPUT_UNKNOWN] = ""};
     for (uint32_t i = 0; i < maker->n_inputs; i++) {
         const struct cairn_maker_input *input = &maker->inputs[i];
         out("%s%s  sha256 %.12s%s\n", i ? "            " : "inputs      ", input->name,

@@ -120,7 +120,12 @@ CAIRN_API int cairn_values(struct cairn_store *store, uint64_t run, const char *
 
 /* ---- Where a file comes from ---- */
 
-enum cairn_input_now { CAIRN_INPUT_SAME, CAIRN_INPUT_DIFFERS, CAIRN_INPUT_GONE };
+enum cairn_input_now {
+    CAIRN_INPUT_SAME,
+    CAIRN_INPUT_DIFFERS,
+    CAIRN_INPUT_GONE,
+    CAIRN_INPUT_UNKNOWN /* where it lies depends on a value */
+};
 struct cairn_maker_input {
     const char *name; /* relative to the task's directory, or absolute */
     const char

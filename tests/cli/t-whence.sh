@@ -72,6 +72,25 @@ assert m[\"same\"] and not m[\"here\"] and m[\"run\"] == 1 and m[\"task\"] == \"
 assert m[\"inputs\"][0][\"now\"] == \"differs\" and len(m[\"sha256\"]) == 64, m"'
 is "$(sha256sum elsewhere | cut -c1-64)" "$(sed 's/.*"bytes":[0-9]*,"sha256":"\([0-9a-f]*\)","same".*/\1/' out)" 'the digest is that of the content'
 
+# Above it nothing is left either; where it was made depends on a value.
+cat >deep.yaml <<'END'
+name: deep
+tasks:
+  a: {run: 'mkdir -p deep/er; echo deep >deep/er/f; echo dir=sub >>"$CAIRN_OUTPUT"', outputs: [deep/er/f]}
+  b: {needs: a, cwd: '${{ tasks.a.outputs.dir }}', inputs: [b.in], run: 'echo b >b.out', outputs: [b.out]}
+END
+echo in >sub/b.in
+exits 0 cairn run deep.yaml
+rm -r deep
+exits 0 cairn whence ./deep//er/./f
+says 'deep//er/./f is gone: it was made by a of run' 'and so are its directories'
+exits 10 cairn whence deep/er/g
+exits 0 cairn whence sub/b.out
+says 'sub/b.out has the content of b.out, made by b of run' 'found by its content'
+says 'inputs      b.in  sha256' 'and what it read'
+exits 0 cairn whence sub/b.out --json
+ok 'whether that has changed is not known' grep -q '"now":null' out
+
 # A project that was moved with its store; links; a pipe; a store that is not there.
 cd .. && mv proj moved && cd moved || exit 1
 exits 0 cairn whence sub/p.2
