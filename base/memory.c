@@ -93,6 +93,29 @@ struct str arena_str(struct arena *arena, struct str text)
     return (struct str){copy, copy ? text.len : 0};
 }
 
+/* Appended to a buffer, then copied. */
+static struct str join(struct arena *arena, struct str a, struct str b,
+                       void (*append)(struct buf *buf, struct str text))
+{
+    struct buf text = BUF_INIT;
+    append(&text, a);
+    append(&text, b);
+    arena->failed |= text.failed;
+    struct str copy = arena_str(arena, buf_view(&text));
+    buf_release(&text);
+    return copy;
+}
+
+struct str arena_join(struct arena *arena, struct str a, struct str b)
+{
+    return join(arena, a, b, buf_str);
+}
+
+struct str arena_path(struct arena *arena, struct str dir, struct str name)
+{
+    return join(arena, dir, name, buf_path);
+}
+
 void *array_room(void *array, size_t n, size_t *capacity, size_t size)
 {
     enum { FIRST = 16 };

@@ -31,6 +31,10 @@ void *arena_take(struct arena *arena, size_t count, size_t size);
 /* A NUL-terminated copy; len excludes the NUL. */
 struct str arena_str(struct arena *arena, struct str text);
 char *arena_text(struct arena *arena, struct str text);
+/* The same of two texts, one behind the other; of `name` as it is named from the
+ * directory `dir` (buf_path), which may be empty. */
+struct str arena_join(struct arena *arena, struct str a, struct str b);
+struct str arena_path(struct arena *arena, struct str dir, struct str name);
 
 /* Room for one more element of `size` bytes behind the `n` that `array` has; `capacity`
  * (in elements; 0 with a NULL array) is doubled when they fill it. The array, which may

@@ -31,6 +31,12 @@ static inline bool str_equal(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+static inline bool str_begins(struct str text, struct str start)
+{
+    return text.len >= start.len &&
+           (start.len == 0 || memcmp(text.ptr, start.ptr, start.len) == 0);
+}
+
 /* Without the byte order mark that programs on Windows begin a UTF-8 text with. Every
  * text from outside is read through it; what a program reads back is left as it is. */
 static inline struct str str_without_mark(struct str text)

@@ -142,10 +142,9 @@ void service_port_name(const struct task_def *user, const struct task_def *servi
                        struct buf *out)
 {
     struct str scope = name_scope(user->id);
-    bool inside = service->id.len > scope.len &&
-                  memcmp(service->id.ptr, scope.ptr, scope.len) == 0;
     buf_text(out, "CAIRN_PORT_");
-    for (size_t i = inside ? scope.len : 0; i < service->id.len; i++) {
+    for (size_t i = str_begins(service->id, scope) ? scope.len : 0; i < service->id.len;
+         i++) {
         char c = service->id.ptr[i];
         bool upper = c >= 'a' && c <= 'z';
         bool other = c == '-' || c == '.' || c == '/';

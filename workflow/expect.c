@@ -698,7 +698,7 @@ int expect_keys(const struct parser *p, const struct node *map, struct where whe
             continue;
         }
         if (is_at(where, "at the top level") && key->text.len > 2 &&
-            memcmp(key->text.ptr, "x-", 2) == 0)
+            str_begins(key->text, STR("x-")))
             continue; /* a place for anchors */
         int rc = parse_go_on(p, unknown_key(p, key, where, names, n));
         if (rc)

@@ -963,7 +963,7 @@ static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
 {
     struct list_spec spec = {.max = LIST_MOST, .allow_empty = r->allow_empty};
     struct bounds bounds = {1, LIMIT_TASKS};
-    struct buf text = BUF_INIT, maker = BUF_INIT;
+    struct buf text = BUF_INIT;
     int64_t most = LIST_MOST;
     int rc = expect_key(r->p, nodes->from, "`from`", &spec.task);
     if (!rc)
@@ -976,17 +976,13 @@ static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
     if (rc)
         return rc;
     spec.max = (uint32_t)most;
-    buf_str(&maker, r->p->in->scope);
-    buf_str(&maker, spec.task);
-    spec.task = arena_str(&r->p->scratch, buf_view(&maker));
-    bool failed = maker.failed || !spec.task.ptr;
-    buf_release(&maker);
-    if (failed)
+    spec.task = arena_join(&r->p->scratch, r->p->in->scope, spec.task);
+    if (!spec.task.ptr)
         return out_of_memory(r->p);
     list_spec_write(&spec, &text);
     r->key->source = FOREACH_FROM;
     r->key->spec = arena_str(&r->p->out->arena, buf_view(&text));
-    failed = text.failed;
+    bool failed = text.failed;
     buf_release(&text);
     struct cairn_error inner = {0};
     return failed || !r->key->spec.ptr ||

@@ -29,37 +29,12 @@ void included_release(struct included *included)
 
 /* ---- Files ---- */
 
-/* The directory of `name` if it is named from `dir`: "." and "" are the same. */
-static struct str directory_from(struct arena *arena, struct str dir, struct str name)
+/* "" where the path is a name alone. */
+static struct str directory_of(struct str path)
 {
-    const char *slash = memrchr(name.ptr, '/', name.len);
-    size_t n = !slash ? 0 : slash == name.ptr ? 1 : (size_t)(slash - name.ptr);
-    struct buf text = BUF_INIT;
-    if (name.ptr[0] != '/')
-        buf_str(&text, dir);
-    if (text.size && n && dir.ptr[dir.len - 1] != '/')
-        buf_byte(&text, '/');
-    buf_add(&text, name.ptr, n);
-    struct str copy = arena_str(arena, buf_view(&text));
-    arena->failed |= text.failed;
-    buf_release(&text);
-    return copy;
-}
-
-/* "DIR/BASE", where DIR may be "". */
-static char *path_in(struct arena *arena, struct str dir, struct str name)
-{
-    const char *slash = memrchr(name.ptr, '/', name.len);
-    size_t from = slash ? (size_t)(slash - name.ptr) + 1 : 0;
-    struct buf text = BUF_INIT;
-    buf_str(&text, dir);
-    if (dir.len && dir.ptr[dir.len - 1] != '/')
-        buf_byte(&text, '/');
-    buf_add(&text, name.ptr + from, name.len - from);
-    char *copy = arena_text(arena, buf_view(&text));
-    arena->failed |= text.failed;
-    buf_release(&text);
-    return copy;
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    size_t n = !slash ? 0 : slash == path.ptr ? 1 : (size_t)(slash - path.ptr);
+    return (struct str){path.ptr, n};
 }
 
 static int refuse_file(struct parser *p, const struct node *node, int rc,
@@ -150,7 +125,6 @@ static int check_circle(struct parser *p, const struct node *node, const char *r
 static int read_as(struct parser *p, const struct node *node, struct str *scope)
 {
     struct str name;
-    struct buf text = BUF_INIT;
     int rc = expect_key(p, node, "`as`", &name);
     if (rc)
         return rc;
@@ -158,13 +132,9 @@ static int read_as(struct parser *p, const struct node *node, struct str *scope)
         return diagnose(&p->diagnostic, node->at,
                         "`as` is what the ids of its tasks begin with, so it must be "
                         "made of A-Z, a-z, 0-9, _, - and . and not begin with - or .");
-    buf_str(&text, p->in->scope);
-    buf_str(&text, name);
-    buf_byte(&text, '/');
-    *scope = arena_str(&p->out->arena, buf_view(&text));
-    bool failed = text.failed || !scope->ptr;
-    buf_release(&text);
-    if (failed)
+    *scope = arena_join(&p->out->arena, p->in->scope,
+                        arena_join(&p->scratch, name, STR("/")));
+    if (p->scratch.failed || !scope->ptr)
         return out_of_memory(p);
     if (scope->len >= LIMIT_ID_BYTES)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
@@ -213,16 +183,14 @@ static int add_file(struct parser *p, const struct node *item, const struct node
     struct workflow_file *in = p->in;
     struct arena *arena = &p->scratch;
     size_t index = 0;
-    struct str root = directory_from(arena, str_of(in->root), name->text);
-    struct str shown = directory_from(
-        arena, directory_from(arena, STR(""), str_of(in->source.name)), name->text);
-    file->cwd_root = directory_from(&p->out->arena, in->cwd_root, name->text);
-    char *path = path_in(arena, root, name->text);
-    file->source.name = path_in(arena, shown, name->text);
-    file->root = root.ptr;
+    struct str path = arena_path(arena, str_of(in->root), name->text);
+    struct str shown =
+        arena_path(arena, directory_of(str_of(in->source.name)), name->text);
+    file->cwd_root = directory_of(arena_path(&p->out->arena, in->cwd_root, name->text));
+    file->root = arena_text(arena, directory_of(path));
     if (arena->failed || p->out->arena.failed)
         return out_of_memory(p);
-    int rc = open_file(p, name, path, &index);
+    int rc = open_file(p, name, path.ptr, &index);
     if (!rc)
         rc = check_circle(p, name, p->options->included->files[index].real);
     if (rc)
@@ -230,8 +198,7 @@ static int add_file(struct parser *p, const struct node *item, const struct node
     const struct included_file *found = &p->options->included->files[index];
     file->source.text = str_without_mark(buf_view(&found->text));
     file->real = arena_text(arena, str_of(found->real));
-    if (!leads_to(file->source.name, found->real))
-        file->source.name = path;
+    file->source.name = leads_to(shown.ptr, found->real) ? shown.ptr : path.ptr;
     file->parent = in;
     file->include = item;
     file->depth = in->depth + 1;
@@ -301,8 +268,7 @@ int included_tasks(struct parser *p, struct workflow_file *file)
         for (uint32_t i = 0; i < out->n_defs; i++) {
             const struct task_def *def = &out->defs[i];
             if (!def->finally && task_def_is_service(def) == services &&
-                def->id.len > file->scope.len &&
-                memcmp(def->id.ptr, file->scope.ptr, file->scope.len) == 0)
+                str_begins(def->id, file->scope))
                 file->targets[file->n_targets++] = i;
         }
     return 0;

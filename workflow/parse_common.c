@@ -30,7 +30,7 @@ static int check_env_name(const struct parser *p, const struct node *key,
             "`%.*s` is not a name for an environment variable; use A-Z, a-z, "
             "0-9 and _, not beginning with a digit",
             SHOWN(name));
-    if (name.len >= 6 && memcmp(name.ptr, "CAIRN_", 6) == 0)
+    if (str_begins(name, STR("CAIRN_")))
         return diagnose(&p->diagnostic, key->at,
                         "`%.*s`: names beginning with CAIRN_ are set by cairn itself",
                         SHOWN(name));
@@ -314,21 +314,15 @@ int read_description(const struct parser *p, const struct node *node, struct str
 
 int put_below(struct parser *p, const struct node *node, struct str *path)
 {
-    struct buf text = BUF_INIT;
     if (!p->in->cwd_root.len || path->ptr[0] == '/')
         return 0;
-    if (path->len > 3 && memcmp(path->ptr, "${{", 3) == 0)
+    if (str_begins(*path, STR("${{")))
         return diagnose(&p->diagnostic, node->at,
                         "in an included file of another directory a `cwd` begins with "
                         "./ or /: it could be either one, so write \"./%.*s\"",
                         SHOWN(*path));
-    buf_str(&text, p->in->cwd_root);
-    buf_byte(&text, '/');
-    buf_str(&text, *path);
-    *path = arena_str(&p->out->arena, buf_view(&text));
-    bool failed = text.failed || !path->ptr;
-    buf_release(&text);
-    return failed ? out_of_memory(p) : 0;
+    *path = arena_path(&p->out->arena, p->in->cwd_root, *path);
+    return path->ptr ? 0 : out_of_memory(p);
 }
 
 int read_directory(struct parser *p, const struct node *node,

@@ -32,8 +32,7 @@ struct workflow_file *included_as(const struct parser *p, struct str name)
     struct str scope = p->in->scope;
     for (uint32_t i = 1; i < p->n_files; i++) {
         struct str of = p->files[i]->scope;
-        if (of.len == scope.len + name.len + 1 &&
-            memcmp(of.ptr, scope.ptr, scope.len) == 0 &&
+        if (of.len == scope.len + name.len + 1 && str_begins(of, scope) &&
             memcmp(of.ptr + scope.len, name.ptr, name.len) == 0)
             return p->files[i];
     }
@@ -48,7 +47,7 @@ struct str *names_of_tasks(struct parser *p, uint32_t *n)
     *n = 0;
     for (uint32_t i = 0; ids && i < out->n_defs; i++) {
         struct str id = out->defs[i].id;
-        if (id.len > scope.len && memcmp(id.ptr, scope.ptr, scope.len) == 0)
+        if (str_begins(id, scope))
             ids[(*n)++] = (struct str){id.ptr + scope.len, id.len - scope.len};
     }
     for (uint32_t i = 1; ids && i < p->n_files; i++) {
@@ -109,12 +108,6 @@ static int read_names(const struct parser *p, const struct node *list, const cha
 
 /* ---- The workflow's secrets ---- */
 
-static bool begins_with(struct str text, const char *start)
-{
-    size_t n = strlen(start);
-    return text.len >= n && memcmp(text.ptr, start, n) == 0;
-}
-
 /* A secret is one in all files of the workflow. */
 static bool is_param_anywhere(const struct parser *p, struct str name)
 {
@@ -133,11 +126,11 @@ static int check_secret(const struct parser *p, const struct node *node)
             "`%.*s` is not a name for a secret, which becomes an environment "
             "variable; use A-Z, a-z, 0-9 and _, not beginning with a digit",
             SHOWN(name));
-    if (begins_with(name, "CAIRN_"))
+    if (str_begins(name, STR("CAIRN_")))
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s`: names beginning with CAIRN_ are set by cairn itself",
                         SHOWN(name));
-    if (str_equal(name, STR("PATH")) || begins_with(name, "LD_"))
+    if (str_equal(name, STR("PATH")) || str_begins(name, STR("LD_")))
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s` decides how programs are found and started; a secret "
                         "needs another name",
@@ -592,17 +585,11 @@ static int add_params(struct parser *p, const struct param *params, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         struct key_value *pair = &all[out->n_params++];
         *pair = params[i].pair;
-        if (!p->in->scope.len)
-            continue;
-        struct buf key = BUF_INIT;
-        buf_str(&key, p->in->scope);
-        buf_str(&key, pair->key);
-        pair->key = arena_str(&out->arena, buf_view(&key));
-        out->arena.failed |= key.failed;
-        buf_release(&key);
-        if (out->arena.failed)
-            return out_of_memory(p);
+        if (p->in->scope.len)
+            pair->key = arena_join(&out->arena, p->in->scope, pair->key);
     }
+    if (out->arena.failed)
+        return out_of_memory(p);
     out->params = all;
     qsort(all, out->n_params, sizeof *all, by_name);
     return 0;

@@ -515,7 +515,7 @@ static int unwrap_condition(const struct parser *p, const struct node *node,
     struct text_template template;
     struct arena scratch = ARENA_INIT;
     *text = trim_blanks(*text);
-    if (text->len < 3 || memcmp(text->ptr, "${{", 3) != 0)
+    if (!str_begins(*text, STR("${{")))
         return 0;
     struct expression_error wrong;
     int rc = template_parse(&scratch, *text, &template, &wrong);

@@ -346,7 +346,6 @@ static int read_pattern(struct parser *p, const struct task_def *def,
     const struct node *found[1] = {NULL};
     struct where where = {"in `inputs`", {NULL, 0}};
     struct cairn_error inner = {0};
-    struct buf text = BUF_INIT;
     struct str pattern = STR("");
     int rc = expect_keys(p, node, where, names, found, 1);
     if (!rc && !found[0])
@@ -360,18 +359,13 @@ static int read_pattern(struct parser *p, const struct task_def *def,
         rc = diagnose(&p->diagnostic, found[0]->next->at, "%s", inner.text);
     if (rc)
         return rc;
-    buf_text(&text, INPUT_GLOB);
-    buf_str(&text, pattern);
-    *out = text.failed ? (struct str){NULL, 0}
-                       : arena_str(&p->out->arena, buf_view(&text));
-    buf_release(&text);
+    *out = arena_join(&p->out->arena, STR(INPUT_GLOB), pattern);
     return out->ptr ? 0 : out_of_memory(p);
 }
 
 static int check_input(struct parser *p, const struct node *node, struct str name)
 {
-    if (name.len >= sizeof INPUT_GLOB - 1 &&
-        memcmp(name.ptr, INPUT_GLOB, sizeof INPUT_GLOB - 1) == 0)
+    if (str_begins(name, STR(INPUT_GLOB)))
         return diagnose(&p->diagnostic, node->at,
                         "a pattern is written {glob: \"src/*.c\"}; for a file of this "
                         "name put ./ before it");

@@ -386,7 +386,6 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
 {
     struct definition *out = p->out;
     struct task_def *def = &out->defs[out->n_defs];
-    struct buf id = BUF_INIT;
     task_def_empty_texts(def);
     int rc = expect_filled(p, key, "the id of a task", &def->id);
     if (rc)
@@ -396,15 +395,10 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
                         "the task id `%.*s` must be made of A-Z, a-z, 0-9, _, - and "
                         ". and not begin with - or .",
                         SHOWN(def->id));
-    if (p->in->scope.len) {
-        buf_str(&id, p->in->scope);
-        buf_str(&id, def->id);
-        def->id = arena_str(&out->arena, buf_view(&id));
-        bool failed = id.failed || !def->id.ptr;
-        buf_release(&id);
-        if (failed)
-            return out_of_memory(p);
-    }
+    if (p->in->scope.len)
+        def->id = arena_join(&out->arena, p->in->scope, def->id);
+    if (!def->id.ptr)
+        return out_of_memory(p);
     if (def->id.len > LIMIT_ID_BYTES)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, key->at,
                            "the task id is longer than %d bytes", LIMIT_ID_BYTES);

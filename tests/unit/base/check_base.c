@@ -345,6 +345,11 @@ START_TEST(test_arena_failure_sticks)
     struct str copy = arena_str(&a, STR("a\0b"));
     ck_assert(str_equal(copy, STR("a\0b")));
     ck_assert_int_eq(copy.ptr[3], 0);
+    ck_assert_str_eq(arena_join(&a, STR("a/"), STR("b")).ptr, "a/b");
+    ck_assert_str_eq(arena_path(&a, STR("a"), STR("b")).ptr, "a/b");
+    ck_assert_str_eq(arena_path(&a, STR("/"), STR("b")).ptr, "/b");
+    ck_assert_str_eq(arena_path(&a, STR(""), STR("b")).ptr, "b");
+    ck_assert_str_eq(arena_path(&a, STR("a"), STR("/b")).ptr, "/b");
     arena_release(&a);
 }
 END_TEST
