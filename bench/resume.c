@@ -7,7 +7,8 @@
  * are recorded through the checkpoint service, so that no process has to run for it:
  * tasks of one foreach group, without outputs. files (up to 100,000 tasks): each has
  * really run and made the file that it declares, and the files are looked at, beside a
- * bare stat of each of them. Measured in process (load: reading and compiling the file;
+ * bare stat of each of them. reused (the same number): a new run of tasks with an input
+ * and an output each, all of which an earlier run has done. Measured in process (load: reading and compiling the file;
  * plan: cairn_plan; run: cairn_run; first: cairn_run until it starts a task) and as the
  * command `cairn resume` or `cairn plan`, each with a store that was just opened. */
 #include "bench/process.h"
@@ -206,30 +207,40 @@ static void measure_half(unsigned long n)
 
 /* ---- Finished, with files to look at ---- */
 
-static double stat_ms(unsigned long n)
+static double stat_ms(const char *folder, unsigned long n)
 {
     char path[4300];
     struct stat st;
     int64_t began = bench_now();
     for (unsigned long i = 1; i <= n; i++) {
-        snprintf(path, sizeof path, "%s/out/%lu", dir, i);
+        snprintf(path, sizeof path, "%s/%s/%lu", dir, folder, i);
         if (stat(path, &st))
             bench_fail(path, strerror(errno));
     }
     return ms_since(began);
 }
 
-static void make_outputs(unsigned long n)
+static void make_folder(const char *folder)
 {
     char path[4300];
-    const char *const words[] = {cairn,     "run",      "--quiet", "--sync=off",
-                                 "--store", store_path, file,      NULL};
-    snprintf(path, sizeof path, "%s/out", dir);
+    snprintf(path, sizeof path, "%s/%s", dir, folder);
     if (mkdir(path, 0700))
         bench_fail(path, strerror(errno));
+}
+
+static double run_ms(const char *sync)
+{
+    const char *const words[] = {cairn,     "run",      "--quiet", sync,
+                                 "--store", store_path, file,      NULL};
+    return bench_command_ms(words);
+}
+
+static void make_outputs(unsigned long n)
+{
+    make_folder("out");
     write_workflow(n, "    exec: [touch, \"out/${{ n }}\"]\n"
                       "    outputs: [\"out/${{ n }}\"]\n");
-    bench_command_ms(words);
+    run_ms("--sync=off");
 }
 
 static void measure_outputs(unsigned long n)
@@ -247,7 +258,7 @@ static void measure_outputs(unsigned long n)
     make_outputs(n);
     struct cairn_workflow *w = load_workflow();
     for (int i = 0; i < LOOKS; i++) {
-        double floor = stat_ms(n), without = plan_ms(w, &blind, 0),
+        double floor = stat_ms("out", n), without = plan_ms(w, &blind, 0),
                with = plan_ms(w, &changed, 0);
         bench_add(&stats, floor);
         bench_add(&unseen, without);
@@ -272,14 +283,55 @@ static void measure_outputs(unsigned long n)
     remove_tree(dir);
 }
 
+/* ---- A new run that reuses all ---- */
+
+static void make_inputs(unsigned long n)
+{
+    char path[4300];
+    make_folder("in");
+    for (unsigned long i = 1; i <= n; i++) {
+        snprintf(path, sizeof path, "%s/in/%lu", dir, i);
+        FILE *out = fopen(path, "w");
+        if (!out || fprintf(out, "%lu\n", i) < 0 || fclose(out))
+            bench_fail(path, strerror(errno));
+    }
+}
+
+static void measure_reused(unsigned long n)
+{
+    struct cairn_run_options fresh = {.start = CAIRN_START_FRESH};
+    struct bench_samples stats = {0}, plans = {0}, commands = {0};
+    begin_place();
+    make_inputs(n);
+    make_folder("out");
+    write_workflow(n, "    exec: [cp, \"in/${{ n }}\", \"out/${{ n }}\"]\n"
+                      "    inputs: [\"in/${{ n }}\"]\n"
+                      "    outputs: [\"out/${{ n }}\"]\n"
+                      "    reuse: true\n");
+    run_ms("--sync=off");
+    struct cairn_workflow *w = load_workflow();
+    for (int i = 0; i < ROUNDS; i++) {
+        bench_add(&stats, stat_ms("in", n) + stat_ms("out", n));
+        bench_add(&plans, plan_ms(w, &fresh, 0));
+        bench_add(&commands, run_ms("--sync=full"));
+    }
+    cairn_workflow_free(w);
+    print_one(n, "reused.floor", &stats, "ms, a bare stat of each file");
+    print_one(n, "reused.plan", &plans, "ms");
+    print_one(n, "reused.command", &commands, "ms, cairn run");
+    remove_tree(dir);
+}
+
 /* ---- The whole ---- */
 
 static void measure_resume(unsigned long n)
 {
     measure_finished(n);
     measure_half(n);
-    if (n <= OUTPUTS_MOST)
+    if (n <= OUTPUTS_MOST) {
         measure_outputs(n);
+        measure_reused(n);
+    }
 }
 
 int main(int argc, char **argv)
