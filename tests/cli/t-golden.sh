@@ -16,14 +16,32 @@ unpack() { # FILE.db.zst
     "$BUILD/tests/tools/unpack" "$1" .cairn/cairn.db
 }
 
-# A command's answer as lines: its name, a path in the JSON, the value. What tells of
-# this moment or of this machine is left out.
+# A command's answer is a document, or several. They are collected, and made to lines all
+# at once, since each costs a process already.
 answer() { # CAIRN'S ARGUMENTS
     code=0
-    cairn "$@" --json >document 2>words </dev/null || code=$?
-    printf '%s\texit\t%s\n' "$*" "$code"
-    "$BUILD/tests/tools/json" flat document 2>/dev/null |
-        sed "/^\.duration_ms/d; /\.spent_ms/d; s|^|$*	|"
+    echo '{"asked": true}' >>documents
+    cairn "$@" --json >>documents 2>words </dev/null || code=$?
+    printf '%s\texit\t%s\n' "$*" "$code" >>asked
+}
+# Its name, a path in the JSON, the value. What tells of this moment or of this machine is
+# left out.
+answers() {
+    "$BUILD/tests/tools/json" flat documents | awk -F '\t' '
+        function finish(  i, line) {
+            for (i = 0; i < n; i++) {
+                line = (of[n - 1] > of[0] ? "[" of[i] - of[0] "]" : "") text[i]
+                if (line !~ /^\.duration_ms/ && line !~ /\.spent_ms/)
+                    print name[at] "\t" line
+            }
+            n = 0
+        }
+        FNR == NR { name[NR] = $1; print; next }
+        { match($0, /^\[[0-9]+\]/); rest = substr($0, RLENGTH + 1) }
+        rest == ".asked\ttrue" { finish(); at++; next }
+        { of[n] = substr($0, 2, RLENGTH - 2) + 0; text[n++] = rest }
+        END { finish() }' asked -
+    rm asked documents
 }
 
 # What a checkpoint holds of files, if it holds some, and the content of each.
@@ -105,6 +123,7 @@ if [ -n "${GOLDEN_RECORD-}" ]; then
     answers_of_all "$runs"
     answers_of_runs "$runs" "$(newest)"
     answers_of_sessions
+    answers
     exit
 fi
 
@@ -140,15 +159,19 @@ for store; do
     cp .cairn/cairn.db before
     runs=$(numbers)
     newest=$(newest)
-    { answers_of_all "$runs" && answers_of_runs "$runs" "$newest" && answers_of_sessions; } >"$name.got"
+    { answers_of_all "$runs" && answers_of_runs "$runs" "$newest" && answers_of_sessions && answers; } >"$name.got"
     ok "$name: $(wc -l <"$name.wanted") answers of $(echo "$runs" | wc -w) runs are the same" \
         missing "$name.wanted" "$name.got"
+    # A number in its list was malformed when this was recorded.
+    [ "$name" != store-v7-language ] || is "$(planned --run 4)" \
+        'convert[part=two,kind=x] convert[part=5,kind=x] index[part=two] index[part=5] join' \
+        "$name: the members of the list with a number"
     ok "$name: reading left it as it was" cmp before .cairn/cairn.db
 
     # A newer cairn writes into it: another workflow, then each unfinished run.
     printf 'name: newcomer\ntasks: {n: {cwd: /, run: echo new}}\n' >newcomer.yaml
     exits 0 cairn run newcomer.yaml
-    { answers_of_runs "$runs" "$newest" && answers_of_sessions; } >"$name.later"
+    { answers_of_runs "$runs" "$newest" && answers_of_sessions && answers; } >"$name.later"
     grep -Ev "^(plan|graph|runs|checkpoint timeline|checkpoint verify|events --maintenance)" "$name.wanted" >wanted.runs
     ok "$name: the same after a newer cairn wrote into it" missing wanted.runs "$name.later"
     exits 0 cairn checkpoint verify
