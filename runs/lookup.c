@@ -314,29 +314,30 @@ static int ask_group_once(const struct asker *a, const struct name *name,
 {
     struct lookup *l = a->lookup;
     bool files = name->kind == NAME_TASK_FILES;
-    struct group_answer new = {.def =
-                                   map_get(&l->graph->definition->by_id, name->first),
-                               .asker = files ? l->graph->def_of[a->task] : NODE_NONE,
-                               .key = files ? STR("") : name->second,
-                               .of = range};
+    struct group_answer answer = {.def = l->graph->def_of[node_at(range, 0)],
+                                  .asker =
+                                      files ? l->graph->def_of[a->task] : NODE_NONE,
+                                  .key = files ? STR("") : name->second,
+                                  .of = range};
     if (!l->answers)
         l->answers = calloc(ANSWERS, sizeof *l->answers);
     for (uint32_t i = 0; l->answers && i < l->n_answers && i < ANSWERS; i++)
-        if (is_answer_to(l, &l->answers[i], &new)) {
+        if (is_answer_to(l, &l->answers[i], &answer)) {
             *out = l->answers[i].value;
             return 0;
         }
     int rc = ask_group(a, name, range, out, error);
-    new.value = *out;
-    new.key = arena_str(&l->arena, new.key);
-    new.outcomes = arena_take(&l->arena, range.n, 1);
-    for (uint32_t i = 0; new.outcomes &&i < range.n; i++)
-        new.outcomes[i] = l->states->outcome[node_at(range, i)];
-    if (!rc && (!l->answers || !new.outcomes || l->arena.failed))
+    if (rc)
+        return rc;
+    answer.value = *out;
+    answer.key = arena_str(&l->arena, answer.key);
+    answer.outcomes = arena_take(&l->arena, range.n, 1);
+    for (uint32_t i = 0; answer.outcomes && i < range.n; i++)
+        answer.outcomes[i] = l->states->outcome[node_at(range, i)];
+    if (!l->answers || !answer.outcomes || l->arena.failed)
         return error_nomem(error);
-    if (!rc)
-        l->answers[l->n_answers++ % ANSWERS] = new;
-    return rc;
+    l->answers[l->n_answers++ % ANSWERS] = answer;
+    return 0;
 }
 
 static int ask_task(const struct asker *a, const struct name *name, struct value *out,

@@ -18,7 +18,9 @@ static void setup_graph(void)
                "g part=1,2,3\n"
                "one : single g[part=2]\n"
                "all : g\n"
-               "both : g g[part=1] g[part=3]\n");
+               "both : g g[part=1] g[part=3]\n"
+               "in/h part=1,2\n"
+               "in/all : in/h\n");
     ck_assert_int_eq(states_init(&states, graph.n_tasks, &failure), 0);
     lookup = (struct lookup){.graph = &graph, .states = &states, .run = 7};
 }
@@ -158,6 +160,17 @@ START_TEST(test_values_of_a_group)
 }
 END_TEST
 
+/* As that of any other group, though an included file's texts name it shorter. */
+START_TEST(test_values_of_an_included_group)
+{
+    complete("in/h[part=1]", "n", "a");
+    complete("in/h[part=2]", "n", "b");
+    ck_assert(str_equal(output("in/all", "h", "n").text, STR("[\"a\", \"b\"]")));
+    complete("in/h[part=2]", "n", "c");
+    ck_assert(str_equal(output("in/all", "h", "n").text, STR("[\"a\", \"c\"]")));
+}
+END_TEST
+
 START_TEST(test_run)
 {
     const struct name id = {.kind = NAME_RUN_ID}, attempt = {.kind = NAME_RUN_ATTEMPT},
@@ -180,6 +193,7 @@ int main(void)
     tcase_add_test(c, test_status_of_a_group);
     tcase_add_test(c, test_values);
     tcase_add_test(c, test_values_of_a_group);
+    tcase_add_test(c, test_values_of_an_included_group);
     tcase_add_test(c, test_run);
     suite_add_tcase(suite, c);
     return help_run(suite);
