@@ -376,6 +376,19 @@ int os_user_name(char out[64], struct cairn_error *error)
     return 0;
 }
 
+int os_caller_name(char *out, size_t size, struct cairn_error *error)
+{
+    char host[64], user[64];
+    const char *name = getenv("LOGNAME");
+    int rc = os_user_name(user, error);
+    os_host_name(host);
+    if (user[0] || (name && *name))
+        snprintf(out, size, "%s@%s", user[0] ? user : name, host);
+    else
+        snprintf(out, size, "uid-%u@%s", (unsigned)geteuid(), host);
+    return rc;
+}
+
 /* The users who share a directory by their group. */
 struct sharers {
     uid_t all[3];

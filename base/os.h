@@ -61,6 +61,8 @@ void os_boot_id(char out[37]);
 void os_host_name(char out[64]);
 /* The name of the effective user as the system has it; "" if there is none. */
 int os_user_name(char out[64], struct cairn_error *error);
+/* user@host. Users that only a directory service knows have their name in LOGNAME. */
+int os_caller_name(char *out, size_t size, struct cairn_error *error);
 /* Whether nobody but root, the caller and `owner` is known to be in the group: nobody
  * else has it in /etc/group or /etc/passwd. Of a group that is not there, only that
  * which has the number of one of them is private to them. */

@@ -2,16 +2,16 @@
 /* Adding tasks to a run: what is added is parsed behind the workflow's file and all that
  * was added before, as whoever goes on with the run will do. If that is good, one
  * command is stored, so all of it belongs to the run, or nothing does. A text that was
- * added before adds nothing: a task that was killed behind it says it again. Where the run has
- * an owner, that is woken, and opens the run again with the new tasks
- * (command_apply.c). */
-#include "runs/additions.h"
+ * added before adds nothing: a task that was killed after it had added tasks adds them
+ * again when it is repeated. If the run has an owner, that is woken, and opens the run
+ * again with the new tasks (command_apply.c). */
+#include "executor/command_wait.h"
+
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/os.h"
 #include "cairn/run.h"
-#include "process/live.h"
-#include "runs/owner.h"
+#include "runs/additions.h"
 #include "runs/stored.h"
 #include "secrets/outside.h"
 #include "secrets/secrets.h"
@@ -33,20 +33,6 @@ struct adding {
     struct cairn_added *out;
     struct cairn_error *error;
 };
-
-/* user@host. Users that only a directory service knows have their name in LOGNAME. */
-static int name_caller(char *out, size_t size, struct cairn_error *error)
-{
-    char host[64], user[64];
-    const char *name = getenv("LOGNAME");
-    int rc = os_user_name(user, error);
-    os_host_name(host);
-    if (!rc && (user[0] || (name && *name)))
-        snprintf(out, size, "%.63s@%.63s", user[0] ? user : name, host);
-    else if (!rc)
-        snprintf(out, size, "uid-%u@%.63s", (unsigned)geteuid(), host);
-    return rc;
-}
 
 /* Behind those that there are. */
 static int append(struct adding *a, struct addition *all, size_t n)
@@ -153,34 +139,11 @@ static int put_addition(struct adding *a, const char *by, struct command_row *co
     return !rc && again ? 1 : rc;
 }
 
-/* Until the owner has taken it, or there is none any more. */
-static int wake_owner(struct adding *a, const struct command_row *command)
-{
-    enum { FIRST_NS = 2000000, LONGEST_NS = 100000000 };
-    const int64_t until_ns = clock_mono_ns() + 10000000000;
-    int64_t pause_ns = FIRST_NS;
-    int rc = 0;
-    do {
-        arena_release(&a->arena);
-        rc = run_row_get(&a->row, a->store, command->run, &a->arena, a->error);
-        int live = rc ? rc : run_live(a->store, &a->row, a->error);
-        rc = live < 0 ? live : 0;
-        a->out->live = live > 0;
-        if (live > 0) {
-            live_wake(store_live_dir(a->store), command->run);
-            rc = store_command_taken(a->store, command->id, &a->out->taken, a->error);
-        }
-        if (!rc && live > 0 && !a->out->taken)
-            backoff_sleep(&pause_ns, LONGEST_NS);
-    } while (!rc && a->out->live && !a->out->taken && clock_mono_ns() < until_ns);
-    return rc;
-}
-
 static int add_all(struct adding *a, uint64_t run)
 {
     struct command_row command = {0};
     const char *by = a->addition->by;
-    int rc = by && *by ? 0 : name_caller(a->caller, sizeof a->caller, a->error);
+    int rc = by && *by ? 0 : os_caller_name(a->caller, sizeof a->caller, a->error);
     by = by && *by ? by : a->caller;
     if (!rc && strlen(by) > LIMIT_NAME_BYTES)
         rc = error_set(a->error, CAIRN_EUSAGE,
@@ -200,7 +163,9 @@ static int add_all(struct adding *a, uint64_t run)
     }
     a->out->run = a->row.run;
     a->out->same = a->same;
-    return rc || a->same ? rc : wake_owner(a, &command);
+    return rc || a->same ? rc
+                         : command_offer(a->store, &command, &a->out->live,
+                                         &a->out->taken, a->error);
 }
 
 int cairn_add(struct cairn_store *store, uint64_t run,

@@ -9,5 +9,10 @@
  * CAIRN_EUSAGE: it was refused, or did not end as it was meant to. */
 int command_wait(struct cairn_store *store, const struct queued_command *command,
                  struct cairn_error *error);
+/* The same for a command that counts whether or not it is taken, so nothing is settled
+ * here: the run's owner is woken, and waited for. *live: it has one; *taken: which has
+ * taken the command. */
+int command_offer(struct cairn_store *store, const struct command_row *command,
+                  bool *live, bool *taken, struct cairn_error *error);
 
 #endif

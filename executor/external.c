@@ -321,20 +321,6 @@ int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
 
 /* ---- Claiming one ---- */
 
-/* user@host. Users that only a directory service knows have their name in LOGNAME. */
-static int describe_caller(char *out, size_t size, struct cairn_error *error)
-{
-    char host[64], user[64];
-    const char *name = getenv("LOGNAME");
-    int rc = os_user_name(user, error);
-    os_host_name(host);
-    if (user[0] || (name && *name))
-        snprintf(out, size, "%s@%s", user[0] ? user : name, host);
-    else
-        snprintf(out, size, "uid-%u@%s", (unsigned)geteuid(), host);
-    return rc;
-}
-
 static int put_claim_event(const struct external_task *t, struct str holder,
                            struct cairn_error *error)
 {
@@ -425,7 +411,7 @@ static int prepare_claim(struct claimer *c, int64_t lease_ms, const char *holder
     c->lease_ms = lease_ms;
     c->holder = holder && *holder ? holder : c->caller;
     if (!rc && c->holder == c->caller)
-        rc = describe_caller(c->caller, sizeof c->caller, error);
+        rc = os_caller_name(c->caller, sizeof c->caller, error);
     return rc;
 }
 

@@ -32,7 +32,8 @@ struct command_wait {
     int64_t until_ns;
     int64_t pause_ns;
     bool taken;
-    bool kept; /* the run has ended: it counts when that goes on */
+    bool live; /* the run has an owner */
+    bool kept; /* nobody takes it now: it counts when the run goes on */
 };
 
 /* The definition is read again each time: meanwhile another owner may have stored a
@@ -61,13 +62,16 @@ static int wait_or_settle(struct command_wait *w, struct cairn_error *error)
     int live = rc ? rc : run_live(w->store, &w->row, error);
     if (live < 0)
         return live;
+    w->live = live;
     if (live) {
         live_wake(store_live_dir(w->store), w->row.run);
         pause_longer(w);
         return 0;
     }
-    w->kept = w->command->verb == COMMAND_COMPLETE &&
-              (w->row.state == CAIRN_RUN_FAILED || w->row.state == CAIRN_RUN_CANCELLED);
+    bool ended =
+        w->row.state == CAIRN_RUN_FAILED || w->row.state == CAIRN_RUN_CANCELLED;
+    w->kept = w->command->verb == COMMAND_ADD ||
+              (w->command->verb == COMMAND_COMPLETE && ended);
     if (w->kept)
         return 0;
     rc = settle_ourselves(w, error);
@@ -79,18 +83,23 @@ static int wait_or_settle(struct command_wait *w, struct cairn_error *error)
 
 static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
 {
+    enum { FIRST_NS = 2000000 };
+    const int64_t patience_ns = 10000000000;
+    w->pause_ns = FIRST_NS;
+    w->until_ns = clock_mono_ns() + patience_ns;
     int rc = store_command_taken(w->store, w->command->id, &w->taken, error);
     while (!rc && !w->taken && !w->kept && clock_mono_ns() < w->until_ns) {
         rc = wait_or_settle(w, error);
         if (!rc)
             rc = store_command_taken(w->store, w->command->id, &w->taken, error);
     }
-    if (rc) {
+    if (rc)
         error_context(error, "it is stored and counts when the run continues, but");
-        return rc;
-    }
-    if (w->taken || w->kept)
-        return 0;
+    return rc;
+}
+
+static int refuse_to_wait(const struct command_wait *w, struct cairn_error *error)
+{
     return error_set(
         error, CAIRN_EBUSY,
         "it is stored, but the process that owns the workflow (%lld on "
@@ -187,15 +196,25 @@ static int command_outcome(struct cairn_store *store,
 int command_wait(struct cairn_store *store, const struct queued_command *command,
                  struct cairn_error *error)
 {
-    enum { FIRST_NS = 2000000 };
-    const int64_t patience_ns = 10000000000;
-    struct command_wait w = {.store = store,
-                             .command = command,
-                             .until_ns = clock_mono_ns() + patience_ns,
-                             .pause_ns = FIRST_NS};
+    struct command_wait w = {.store = store, .command = command};
     int rc = wait_until_taken(&w, error);
+    if (!rc && !w.taken && !w.kept)
+        rc = refuse_to_wait(&w, error);
     arena_release(&w.arena);
     return rc || !w.taken ? rc : command_outcome(store, command, error);
+}
+
+int command_offer(struct cairn_store *store, const struct command_row *command,
+                  bool *live, bool *taken, struct cairn_error *error)
+{
+    const struct queued_command queued = {
+        .run = command->run, .id = command->id, .verb = command->verb};
+    struct command_wait w = {.store = store, .command = &queued};
+    int rc = wait_until_taken(&w, error);
+    arena_release(&w.arena);
+    *live = w.live || w.taken;
+    *taken = w.taken;
+    return rc;
 }
 
 /* Cancelling a run: its owner is asked, or it is marked where there is none. */
