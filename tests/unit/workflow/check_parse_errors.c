@@ -134,6 +134,12 @@ static const struct refusal refusals[] = {
      IN_TASK("neds: [b]")},
     {"5:5", "unknown key `depends_on` in task `a`; did you mean `needs`?",
      IN_TASK("depends_on: [b]")},
+    {"5:5", "unknown key `dependsOn` in task `a`; did you mean `needs`?",
+     IN_TASK("dependsOn: [b]")},
+    {"5:5", "unknown key `lost-claims` in task `a`; did you mean `lost_claims`?",
+     IN_TASK("lost-claims: 3")},
+    {"5:5", "unknown key `timeoutMinutes` in task `a`; write `timeout: 10m`",
+     IN_TASK("timeoutMinutes: 10")},
     /* commands */
     {"3:12", "`run` has no value", "name: n\ntasks:\n  a: {run: }\n"},
     {"3:12", "`run` is empty", "name: n\ntasks:\n  a: {run: \"\"}\n"},
