@@ -107,9 +107,11 @@ for header in "default-src 'none'; style-src 'self'; script-src 'self'; connect-
 done
 ok 'nobody else may read it' sh -c '! grep -qi Access-Control answer'
 secret=${cookie#*=}
+first=0
+[ "${secret#0}" = "$secret" ] || first=1
 n=0
 for wrong in "cairn=$secret" "xcairn-$port=$secret" "cairn-$port=" "cairn-$port=${secret}0" \
-    "cairn-$port=0${secret#?}" "cairn-$port$secret" "cairn-$((port + 1))=$secret" "a=cairn-$port=$secret" \
+    "cairn-$port=$first${secret#?}" "cairn-$port$secret" "cairn-$((port + 1))=$secret" "a=cairn-$port=$secret" \
     "cairn-$port=\"$secret\"" "CAIRN-$port=$secret"; do
     ask GET / "Cookie: $wrong"
     [ "$code" = 401 ] || { n=$((n + 1)) && echo "# $wrong: $code"; }
