@@ -11,6 +11,7 @@
 #include "cli/ui.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -529,6 +530,33 @@ bool default_workflow_exists(void)
     char found[PATH_MAX];
     const char *file;
     return find_default_file(found, sizeof found, &file);
+}
+
+int read_given(const char *path, size_t most, struct buf *out)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    char piece[65536];
+    ssize_t n = fd < 0 ? -1 : 1;
+    while (n > 0 && out->size <= most && !out->failed) {
+        size_t left = most + 1 - out->size;
+        do
+            n = read(fd, piece, left < sizeof piece ? left : sizeof piece);
+        while (n < 0 && errno == EINTR);
+        if (n > 0)
+            buf_add(out, piece, (size_t)n);
+    }
+    int sys = errno;
+    if (fd >= 0 && !is_stdin)
+        close(fd);
+    if (out->failed)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    return n >= 0 ? 0
+                  : report_failure(
+                        sys == ENOENT ? EXIT_NOT_FOUND : EXIT_SYSTEM,
+                        cairn_code_name(sys == ENOENT ? CAIRN_ENOTFOUND : CAIRN_EIO),
+                        "cannot read %s: %s", is_stdin ? "stdin" : path, strerror(sys));
 }
 
 int workflow_operand(struct settings *settings, const char *command, int n,

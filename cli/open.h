@@ -6,6 +6,7 @@
 #ifndef CLI_OPEN_H
 #define CLI_OPEN_H
 
+#include "base/str.h"
 #include "cairn.h"
 #include "cli/json.h"
 #include "cli/options.h"
@@ -78,6 +79,8 @@ int workflow_operand(struct settings *settings, const char *command, int n,
 int workflow_target(struct settings *settings, const char *command, int n,
                     struct cairn_store *store, struct cairn_workflow **workflow,
                     struct cairn_run_options *options);
+/* Appends a file, or stdin for `-`: to its end, or up to one byte more than `most`. */
+int read_given(const char *path, size_t most, struct buf *out);
 /* Prints the warnings of loading. */
 void print_warnings(const struct cairn_workflow *workflow);
 /* store_hint (suggest.h) for commands that write to the run: with " --key FILE" if the

@@ -17,12 +17,7 @@
 #include "cli/ui.h"
 #include "cli/unknown_task.h"
 
-#include "base/str.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What the commands that name a task of a run have in common. */
 
@@ -185,32 +180,7 @@ int command_resolve(struct settings *settings)
 
 /* cairn add: adds tasks to a run. */
 
-static int read_tasks(const char *path, struct buf *text)
-{
-    enum { MOST_BYTES = 17 << 20, PIECE = 65536 }; /* more than a run takes */
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    char piece[PIECE];
-    ssize_t n = fd < 0 ? -1 : 1;
-    while (n > 0 && text->size < MOST_BYTES && !text->failed) {
-        do
-            n = read(fd, piece, sizeof piece);
-        while (n < 0 && errno == EINTR);
-        if (n > 0)
-            buf_add(text, piece, (size_t)n);
-    }
-    int sys = errno;
-    if (fd >= 0 && !is_stdin)
-        close(fd);
-    if (text->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
-    return n < 0 ? report_failure(
-                       sys == ENOENT ? EXIT_NOT_FOUND : EXIT_SYSTEM,
-                       cairn_code_name(sys == ENOENT ? CAIRN_ENOTFOUND : CAIRN_EIO),
-                       "cannot read %s: %s", is_stdin ? "stdin" : path, strerror(sys))
-                 : 0;
-}
+enum { ADDED_BYTES = 17 << 20 }; /* more than a run takes, which says so */
 
 static int report_added(const struct settings *settings,
                         const struct cairn_added *added)
@@ -222,8 +192,8 @@ static int report_added(const struct settings *settings,
         return 0;
     }
     if (!ui_json()) {
-        say("%u task%s added to run %llu%s", added->tasks, added->tasks == 1 ? "" : "s",
-            run, added->taken ? ", which goes on with them" : "");
+        say("%u task%s added to run %llu%s", added->tasks, plural(added->tasks), run,
+            added->taken ? ", which goes on with them" : "");
         if (!added->taken)
             say("run them with: cairn resume %llu%s", run, store_hint(settings));
         return 0;
@@ -247,7 +217,7 @@ int command_add(struct settings *settings)
     uint64_t run = 0;
     int status = run_and_store(settings, &store, &run);
     if (status == 0)
-        status = read_tasks(path, &text);
+        status = read_given(path, ADDED_BYTES, &text);
     const struct cairn_addition addition = {.text = text.data,
                                             .length = text.size,
                                             .name = strcmp(path, "-") ? path : "stdin",

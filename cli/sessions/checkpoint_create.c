@@ -12,17 +12,15 @@
 #include "cli/suggest.h"
 #include "cli/ui.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct given_context {
     struct cairn_context context;
     bool any; /* an option of those that make one was given */
     struct cairn_context_pair *pairs;
-    char *state; /* heap, or NULL */
+    struct buf state;
 };
 
 static int out_of_memory(void)
@@ -31,25 +29,6 @@ static int out_of_memory(void)
 }
 
 /* ---- The full state ---- */
-
-/* Up to one byte more than there may be. A pipe is read to its end. */
-static int read_all(int fd, const char *name, char *out, size_t *n)
-{
-    size_t room = (size_t)CAIRN_CONTEXT_STATE_MAX + 1;
-    *n = 0;
-    while (*n < room) {
-        ssize_t got = read(fd, out + *n, room - *n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
-                                  "cannot read %s: %s", name, strerror(errno));
-        if (got == 0)
-            break;
-        *n += (size_t)got;
-    }
-    return 0;
-}
 
 static int check_state(const char *command, const char *name, const char *text,
                        size_t n)
@@ -71,26 +50,13 @@ static int take_state(const struct settings *settings, const struct texts *texts
     const char *path = settings->text[OPT_STATE];
     bool is_stdin = strcmp(path, "-") == 0;
     const char *name = is_stdin ? "what is on stdin" : path;
-    size_t n = 0;
     if (is_stdin && texts->from_stdin)
         return report_usage(settings->command, "only one text can be read from stdin");
-    given->state = malloc((size_t)CAIRN_CONTEXT_STATE_MAX + 2);
-    if (!given->state)
-        return out_of_memory();
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return report_failure(
-            errno == ENOENT ? EXIT_NOT_FOUND : EXIT_SYSTEM,
-            cairn_code_name(errno == ENOENT ? CAIRN_ENOTFOUND : CAIRN_EIO),
-            "cannot read %s: %s", path, strerror(errno));
-    int status = read_all(fd, name, given->state, &n);
-    if (!is_stdin)
-        close(fd);
+    int status = read_given(path, CAIRN_CONTEXT_STATE_MAX, &given->state);
     if (status != 0)
         return status;
-    given->state[n] = '\0';
-    given->context.state = given->state;
-    return check_state(settings->command, name, given->state, n);
+    given->context.state = given->state.data;
+    return check_state(settings->command, name, given->state.data, given->state.size);
 }
 
 /* ---- The usage ---- */
@@ -168,7 +134,7 @@ static int given_take(const struct settings *settings, struct texts *texts,
 static void given_release(struct given_context *given)
 {
     free(given->pairs);
-    free(given->state);
+    buf_release(&given->state);
 }
 
 /* cairn checkpoint create: the whole state of a session, under a message, with what an
