@@ -6,6 +6,7 @@
 #include "cli/format.h"
 #include "web/charts.h"
 #include "web/html.h"
+#include "web/logs.h"
 #include "web/run_page.h"
 
 #include <inttypes.h>
@@ -16,8 +17,7 @@ enum {
     RUNS_SHOWN = 50,
     SESSIONS_SHOWN = 10,
     UNFINISHED_SHOWN = 20,
-    STEPS_SHOWN = 5,     /* of each of them */
-    LOG_PART = 64 << 10, /* bytes of a log on one page */
+    STEPS_SHOWN = 5, /* of each of them */
 };
 
 struct place {
@@ -317,227 +317,19 @@ static int put_home(struct place *place)
     return rc;
 }
 
-/* ---- A part of a log ---- */
-
-struct part {
-    uint64_t from, at; /* of the log as it is kept */
-    bool last, more;   /* last: the end is wanted, whose place is not known before */
-    uint64_t gap_at, gap_bytes; /* the middle that was not kept, 0: none */
-    struct buf bytes;
-};
-
-/* Of the end twice the room is kept, so that each byte is moved once. */
-static int add_bytes(void *context, const char *bytes, size_t n, uint64_t gap_bytes)
-{
-    struct part *part = context;
-    uint64_t skip = part->from > part->at ? part->from - part->at : 0;
-    if (gap_bytes > 0) {
-        part->gap_at = part->at;
-        part->gap_bytes = gap_bytes;
-    }
-    if (!part->last && skip >= n) {
-        part->at += n;
-        return 0;
-    }
-    if (part->last && n > LOG_PART) {
-        part->at += n - LOG_PART;
-        bytes += n - LOG_PART;
-        n = LOG_PART;
-    }
-    part->at += n;
-    if (!part->last) {
-        bytes += skip;
-        n -= (size_t)skip;
-    }
-    buf_add(&part->bytes, bytes, n);
-    if (part->bytes.failed)
-        return CAIRN_ENOMEM;
-    if (part->last && part->bytes.size > 2 * LOG_PART) {
-        memmove(part->bytes.data, part->bytes.data + part->bytes.size - LOG_PART,
-                LOG_PART);
-        part->bytes.size = LOG_PART;
-    }
-    part->more = !part->last && part->bytes.size > LOG_PART;
-    return part->more;
-}
-
-/* Exactly what is shown: of the end whole lines, else all up to the part's size. */
-static struct str cut_part(struct part *part)
-{
-    struct str text = buf_view(&part->bytes);
-    if (!part->last) {
-        text.len = text.len > LOG_PART ? LOG_PART : text.len;
-        return text;
-    }
-    size_t skip = text.len > LOG_PART ? text.len - LOG_PART : 0;
-    if (part->at > text.len - skip) {
-        const char *line = memchr(text.ptr + skip, '\n', text.len - skip);
-        if (line && line + 1 < text.ptr + text.len)
-            skip = (size_t)(line + 1 - text.ptr);
-    }
-    part->from = part->at - (text.len - skip);
-    return (struct str){text.ptr + skip, text.len - skip};
-}
-
-struct log_place {
-    uint64_t run;
-    const char *task;
-    uint32_t attempt, newest;
-    int stream;
-    bool merged, found;
-};
-
-static void put_log_address(struct buf *out, const struct log_place *log,
-                            uint32_t attempt, int stream, const char *from)
-{
-    buf_format(out, "<a href=\"/runs/%" PRIu64 "/log?task=", log->run);
-    html_address(out, log->task);
-    if (attempt > 0)
-        buf_format(out, "&amp;attempt=%u", attempt);
-    if (stream == 2)
-        buf_text(out, "&amp;stream=2");
-    if (from)
-        buf_format(out, "&amp;from=%s", from);
-    buf_text(out, "\">");
-}
-
-struct attempts {
-    struct place *place;
-    struct log_place *log;
-};
-
-static int put_attempt(void *context, const struct cairn_attempt_info *attempt)
-{
-    struct attempts *attempts = context;
-    struct log_place *log = attempts->log;
-    struct buf *out = attempts->place->out;
-    char took[FORMAT_MAX], size[FORMAT_MAX];
-    bool here = attempt->attempt == log->attempt;
-    if (here)
-        log->merged = attempt->merged;
-    log->found |= here;
-    buf_text(out, here ? "<li aria-current=\"true\"><b>" : "<li>");
-    put_log_address(out, log, attempt->attempt, 1, NULL);
-    buf_format(out, "attempt %u</a>%s: %s", attempt->attempt, here ? "</b>" : "",
-               attempt->undo ? "undo, " : "");
-    if (attempt->open)
-        buf_text(out, "not ended");
-    else
-        buf_format(
-            out, "%s, %s", cairn_outcome_name(attempt->outcome),
-            format_duration(took, (attempt->ended_ns - attempt->started_ns) / 1000000));
-    buf_format(out, ", %s",
-               format_bytes(size, attempt->stdout_bytes + attempt->stderr_bytes));
-    if (!attempt->merged && attempt->stderr_bytes > 0) {
-        buf_text(out, ", ");
-        put_log_address(out, log, attempt->attempt, 2, NULL);
-        buf_text(out, "stderr</a>");
-    }
-    if (attempt->text) {
-        buf_text(out, ": ");
-        html_start(out, attempt->text, TEXT_SHOWN);
-    }
-    buf_text(out, "</li>");
-    return 0;
-}
-
-static int find_newest(void *context, const struct cairn_attempt_info *attempt)
-{
-    ((struct log_place *)context)->newest = attempt->attempt;
-    return 0;
-}
-
-static void put_part_links(struct buf *out, const struct log_place *log,
-                           const struct part *part, size_t shown)
-{
-    char number[24];
-    uint64_t before = part->from > LOG_PART ? part->from - LOG_PART : 0;
-    buf_text(out, "<p class=\"parts\">");
-    if (part->from > 0) {
-        put_log_address(out, log, log->attempt, log->stream, "0");
-        buf_text(out, "beginning</a> ");
-        snprintf(number, sizeof number, "%" PRIu64, before);
-        put_log_address(out, log, log->attempt, log->stream, number);
-        buf_text(out, "before</a> ");
-    }
-    buf_format(out, "bytes %" PRIu64 " to %" PRIu64 " ", part->from,
-               part->from + shown);
-    if (part->more) {
-        snprintf(number, sizeof number, "%" PRIu64, part->from + shown);
-        put_log_address(out, log, log->attempt, log->stream, number);
-        buf_text(out, "after</a> ");
-        put_log_address(out, log, log->attempt, log->stream, NULL);
-        buf_text(out, "end</a>");
-    }
-    buf_text(out, "</p>");
-}
-
-static int put_log_part(struct place *place, struct log_place *log)
-{
-    struct part part = {.from = query_number(place->ask, "from"),
-                        .last = !place->ask->query(place->ask->request, "from")};
-    char size[FORMAT_MAX];
-    int rc = cairn_output(place->store, log->run, log->task, log->attempt, log->stream,
-                          add_bytes, &part, place->error);
-    if (part.bytes.failed)
-        rc = error_nomem(place->error);
-    if (part.more) /* its callback has ended it */
-        rc = 0;
-    if (rc == 0 && part.bytes.size > 0) {
-        struct str text = cut_part(&part);
-        put_part_links(place->out, log, &part, text.len);
-        if (part.gap_bytes > 0)
-            buf_format(
-                place->out,
-                "<p class=\"note\">%s of the middle were not kept: they are missing "
-                "at byte %" PRIu64 ".</p>",
-                format_bytes(size, part.gap_bytes), part.gap_at);
-        buf_text(place->out, "<pre class=\"log\">");
-        html_log(place->out, text.ptr, text.len);
-        buf_text(place->out, "</pre>");
-    } else if (rc == 0) {
-        buf_text(place->out, "<p class=\"note\">There is nothing here.</p>");
-    }
-    buf_release(&part.bytes);
-    return rc;
-}
+/* ---- A log ---- */
 
 static int put_log(struct place *place, uint64_t run)
 {
     char *task = query_text(place->ask, "task");
-    struct log_place log = {.run = run,
-                            .task = task ? task : "",
-                            .attempt = (uint32_t)query_number(place->ask, "attempt"),
-                            .stream = query_number(place->ask, "stream") == 2 ? 2 : 1};
-    struct attempts attempts = {place, &log};
-    char *word = shell_word(log.task);
-    int rc =
-        cairn_attempts(place->store, run, log.task, find_newest, &log, place->error);
-    if (log.attempt == 0)
-        log.attempt = log.newest;
-    if (rc == 0) {
-        frame_begin(place->out, place->options);
-        buf_text(place->out, "log of ");
-        html_text(place->out, log.task);
-        frame_body(place->out, place->options, false);
-        buf_text(place->out, "<header><h1>");
-        html_text(place->out, log.task);
-        buf_format(place->out,
-                   " <small><a href=\"/runs/%" PRIu64 "\">run %" PRIu64
-                   "</a></small></h1></header><ul>",
-                   run, run);
-        rc = cairn_attempts(place->store, run, log.task, put_attempt, &attempts,
-                            place->error);
-        buf_text(place->out, "</ul><p>");
-        put_command(place->out, place->options, "cairn log %s --run %" PRIu64,
-                    word ? word : "TASK", run);
-        buf_text(place->out, "</p>");
-    }
-    if (rc == 0 && log.newest > 0)
-        rc = put_log_part(place, &log);
-    if (rc == 0)
-        frame_end(place->out, place->options, wall_ns());
-    free(word);
+    const struct log_place log = {
+        .run = run,
+        .task = task ? task : "",
+        .attempt = (uint32_t)query_number(place->ask, "attempt"),
+        .stream = query_number(place->ask, "stream") == 2 ? 2 : 1,
+        .from = query_number(place->ask, "from"),
+        .last = !place->ask->query(place->ask->request, "from")};
+    int rc = log_page(place->out, place->store, &log, place->options, place->error);
     free(task);
     return rc;
 }

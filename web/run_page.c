@@ -6,6 +6,7 @@
 #include "cli/format.h"
 #include "web/charts.h"
 #include "web/html.h"
+#include "web/logs.h"
 #include "web/page_view.h"
 
 #include <inttypes.h>
@@ -13,9 +14,7 @@
 #include <stdlib.h>
 
 enum {
-    TAIL_LINES = 20,
-    TAIL_BYTES = 4 << 10,   /* of one log */
-    LOGS_BYTES = 400 << 10, /* of all together */
+    LOGS_BYTES = 400 << 10, /* of all logs together */
     OPEN_DETAILS = 5,       /* that are open at once */
     SERVED_LOGS = 20,       /* tasks with the end of their log in a served page */
     URGENT_ROWS = 500,      /* in a table of groups */
@@ -152,101 +151,6 @@ static void put_next_steps(struct page *page)
     part_end(page->options, page->out);
 }
 
-/* ---- Logs ---- */
-
-/* The end of a log, in a ring. */
-struct tail {
-    char ring[TAIL_BYTES];
-    uint64_t bytes;
-    uint64_t gap; /* behind so many bytes and one the middle is missing; 0: it is not */
-};
-
-static int add_output(void *context, const char *bytes, size_t n, uint64_t gap_bytes)
-{
-    struct tail *tail = context;
-    tail->gap = gap_bytes > 0 ? tail->bytes + 1 : tail->gap;
-    if (n > TAIL_BYTES) {
-        bytes += n - TAIL_BYTES;
-        tail->bytes += n - TAIL_BYTES;
-        n = TAIL_BYTES;
-    }
-    for (size_t i = 0; i < n; i++)
-        tail->ring[tail->bytes++ % TAIL_BYTES] = bytes[i];
-    return 0;
-}
-
-/* Its last lines, in order; whether something was left out before. */
-static bool take_lines(const struct tail *tail, char text[TAIL_BYTES], size_t *n)
-{
-    size_t have = tail->bytes < TAIL_BYTES ? (size_t)tail->bytes : TAIL_BYTES;
-    size_t begin, lines = 0, all = have;
-    for (size_t i = 0; i < have; i++)
-        text[i] = tail->ring[(tail->bytes - have + i) % TAIL_BYTES];
-    for (begin = have; begin > 0; begin--)
-        if (text[begin - 1] == '\n' && begin < have && ++lines == TAIL_LINES)
-            break;
-    if (begin == 0 &&
-        tail->bytes > have) /* the line is cut: a whole one begins later */
-        while (begin < have && begin < 4 && ((unsigned char)text[begin] & 0xc0) == 0x80)
-            begin++;
-    memmove(text, text + begin, have - begin);
-    *n = have - begin;
-    return begin > 0 || tail->bytes > all;
-}
-
-/* The page of its whole log. */
-static void put_log_link(struct page *page, const struct view_task *task,
-                         const char *words)
-{
-    buf_format(page->out, "<a href=\"/runs/%" PRIu64 "/log?task=", page->view.run.run);
-    html_address(page->out, task->info.id);
-    buf_format(page->out, "\">%s</a>", words);
-}
-
-static void put_log(struct page *page, const struct view_task *task, int stream)
-{
-    struct tail *tail = calloc(1, sizeof *tail);
-    struct cairn_error error = {0};
-    char text[TAIL_BYTES], size[FORMAT_MAX];
-    size_t n = 0;
-    if (!tail) {
-        page->out->failed = true;
-        return;
-    }
-    int rc = cairn_output(page->store, page->view.run.run, task->info.id, 0, stream,
-                          add_output, tail, &error);
-    if (rc == CAIRN_ENOMEM)
-        page->out->failed = true;
-    if (rc == CAIRN_EDAMAGED) {
-        put(page, "<p class=\"note\">");
-        html_text(page->out, error.text);
-        put(page, "</p>");
-    }
-    if (tail->bytes > 0) {
-        bool cut = take_lines(tail, text, &n);
-        char *word = shell_word(task->info.id);
-        if (tail->gap > tail->bytes - n)
-            put(page, "<p class=\"note\">Within these lines the middle of the log is "
-                      "missing, which was not kept.</p>");
-        if (cut) {
-            buf_format(page->out, "<p class=\"note\">The end of %s%s: ",
-                       format_bytes(size, tail->bytes),
-                       stream == 2 ? " of stderr" : "");
-            put_command(page->out, page->options, "cairn log %s --run %" PRIu64,
-                        word ? word : "TASK", page->view.run.run);
-            put(page, "</p>");
-        } else if (stream == 2) {
-            put(page, "<p class=\"note\">stderr:</p>");
-        }
-        put(page, "<pre>");
-        html_log(page->out, text, n);
-        put(page, "</pre>");
-        page->log_bytes += n;
-        free(word);
-    }
-    free(tail);
-}
-
 /* ---- Details of tasks ---- */
 
 static int note_merged(void *context, const struct cairn_attempt_info *attempt)
@@ -296,6 +200,13 @@ static void put_about(struct page *page, const struct view_task *task)
     free(command);
 }
 
+static void put_log(struct page *page, const struct view_task *task, int stream)
+{
+    struct log_place place = {
+        .run = page->view.run.run, .task = task->info.id, .stream = stream};
+    page->log_bytes += put_log_end(page->out, page->store, &place, page->options);
+}
+
 /* A task with something to show has an entry, to which its row leads. */
 static void put_details(struct page *page, uint32_t i)
 {
@@ -316,7 +227,7 @@ static void put_details(struct page *page, uint32_t i)
             put_log(page, task, 2);
         if (page->options->style) {
             put(page, "<p>");
-            put_log_link(page, task, "the whole log");
+            put_log_link(page->out, page->view.run.run, task->info.id, "the whole log");
             put(page, "</p>");
         }
     }
@@ -393,7 +304,7 @@ static void put_row(struct page *page, uint32_t i, bool first_of_group)
         put(page, " its undo failed");
     if (page->options->style && info->attempt > 0) {
         put(page, " ");
-        put_log_link(page, task, "log");
+        put_log_link(page->out, page->view.run.run, info->id, "log");
     }
     put(page, "</td></tr>");
     part_end(page->options, page->out);
