@@ -53,5 +53,6 @@ for (const step of steps) {
 socket.close();
 browser.kill();
 await new Promise((resolve) => browser.on('exit', resolve));
-rmSync(profile, { recursive: true, force: true });
+// Its other processes may write for a moment more.
+rmSync(profile, { recursive: true, force: true, maxRetries: 30 });
 process.exit(wrong);
