@@ -106,11 +106,7 @@ says 'nothing to do' 'and nothing is left'
 sed -i 's/echo all >>log/&; test ! -e stop || { touch at; sleep 20; }/' w.yaml
 touch stop
 echo 3 >v1
-cairn resume -j1 >killed 2>&1 &
-pid=$!
-ok 'it runs' wait_for 20 test -e at
-kill -KILL $pid
-wait $pid 2>/dev/null
+killed_at at cairn resume -j1
 rm stop
 exits 0 cairn resume -j1
 is "$(cat prog)" "$(cat gen/1.h gen/2.h)" 'and after a kill'

@@ -241,7 +241,7 @@ for wrong in /runs/3/log/events /x/events /events/events /runs/03/events; do
     is "$code" 404 "no events of $wrong"
 done
 build GET "/runs/3/events" Connection:
-"$BUILD/tests/tools/http" -t 2 -n 80 "$port" <request >many
+"$BUILD/tests/tools/http" -n 80 -u HTTP/1.1 "$port" <request >many
 is "$(grep -c ' 200 ' many)/$(grep -c ' 503 ' many)" 64/16 'at most 64 are followed'
 printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b: {needs: [a], run: "exit 3"}}\n' >seen.yaml
 if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then

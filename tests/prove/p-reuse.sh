@@ -110,21 +110,20 @@ live() {
         echo 0 >in.$i
         i=$((i + 1))
     done
+    n=$(awk -v seed="$seed" -f gen.awk)
     step=0
     while [ $step -lt $steps ]; do
-        n=$(awk -v seed="$seed" -f gen.awk)
         random 10 && op=$echo_random
         random "$n" && at=$echo_random
         random 3 && value=$echo_random
         set -- run w.yaml
         case $op in
-        0 | 1 | 2) echo "$value" >in.$at ;;
+        0 | 1 | 2 | 8) echo "$value" >in.$at ;;
         3) awk -v at="$at" -v v="$value" 'NR - 1 == at { $0 = v % 2 } { print }' salts >s2 && mv s2 salts ;;
         4) [ ! -e o.$at ] || echo x >>o.$at ;;
         5) for file in old/"$value"/o.*; do [ ! -e "$file" ] || cp "$file" .; done ;;
         6) : >kill.$at ;;
         7) set -- run w.yaml --no-reuse ;;
-        8) echo "$value" >in.$at ;;
         9) [ $step -eq 0 ] || cairn gc --keep-runs 1 >/dev/null 2>&1 || fail 'gc' ;;
         esac
         awk -v seed="$seed" -f gen.awk >/dev/null
