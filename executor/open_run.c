@@ -453,13 +453,19 @@ struct task_list {
 /* One event for each reason that makes recorded tasks run again. */
 static void log_resets(struct engine *e, struct task_list *list)
 {
-    const struct situation *s = &e->run.situation;
+    const struct decisions *d = &e->run.situation.decisions;
+    const uint8_t *outcome = e->run.situation.present.states.outcome;
+    uint32_t n_tasks = e->request.graph->n_tasks;
+    bool found[CAIRN_REASON_LAST + 1] = {false};
+    for (uint32_t task = 0; task < n_tasks; task++)
+        if (d->reset[task] && outcome[task] != CAIRN_PENDING)
+            found[d->reason[task]] = true;
+    found[CAIRN_REASON_REUSED] = false; /* they do not run */
     for (unsigned reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
         list->n = 0;
-        for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
-            if (reason != CAIRN_REASON_REUSED && s->decisions.reset[task] &&
-                s->decisions.reason[task] == reason &&
-                s->present.states.outcome[task] != CAIRN_PENDING)
+        for (uint32_t task = 0; found[reason] && task < n_tasks; task++)
+            if (d->reset[task] && d->reason[task] == reason &&
+                outcome[task] != CAIRN_PENDING)
                 list->tasks[list->n++] = task;
         audit_tasks(e, EVENT_RESET, (uint8_t)reason, UINT32_MAX, list->tasks, list->n);
     }

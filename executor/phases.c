@@ -385,10 +385,10 @@ static uint32_t count_failed_before(const struct engine *e)
 
 /* ---- Phases ---- */
 
-/* Nothing runs and nothing can start. Best effort, or asked to stop: outcomes that
+/* Nothing runs, but for services, and nothing can start. Best effort, or asked to stop: outcomes that
  * cannot be saved do not keep a phase from ending, but an intent that must be saved
  * first does. */
-static bool is_idle_but_for_services(const struct engine *e)
+static bool is_idle(const struct engine *e)
 {
     const struct sched *s = &e->progress.sched;
     bool unsaved =
@@ -413,16 +413,6 @@ static bool is_idle_but_for_services(const struct engine *e)
         return false;
     return !s->offered || e->halting.level || e->request.options->no_wait ||
            e->phase != PHASE_MAIN;
-}
-
-/* Services are ended where nothing that needs them can run any more. */
-static bool is_idle(struct engine *e)
-{
-    if (!is_idle_but_for_services(e))
-        return false;
-    if (e->jobs.running)
-        services_dismiss(e);
-    return !e->jobs.running;
 }
 
 static uint32_t count_finally(const struct engine *e)
@@ -513,6 +503,10 @@ int phases_advance(struct engine *e, bool *over, struct cairn_error *error)
     *over = false;
     if (!is_idle(e))
         return 0;
+    if (e->jobs.running) { /* nothing that needs a service can run any more */
+        services_dismiss(e);
+        return 0;
+    }
     if (e->halting.level == HALT_KILL) {
         *over = true;
         return 0;

@@ -9,10 +9,11 @@
 
 /* UNDO: the attempt ran the task's `undo`. EXTERNAL: somebody else did it. CHECK: the
  * task itself had ended well, its check decided. ADOPTED: its end was recorded by a
- * later process than the one that started it. RETRY: it failed, or was
- * a round of a task with `repeat` (then it completed), and another was to follow. MERGED: `out` is both streams, in the order in which they were written, and
- * `err`, if it is there, when it grew (base/log_times.h). UNDO, EXTERNAL, CHECK and
- * MERGED are known with the intent; the others are not. */
+ * later process than the one that started it. RETRY: another was to follow, since it
+ * failed, or completed as a round of a task with `repeat`. MERGED: `out` is both
+ * streams, in the order in which they were written, and `err`, if it is there, when it
+ * grew (base/log_times.h). UNDO, EXTERNAL, CHECK and MERGED are known with the intent;
+ * the others are not. */
 enum attempt_flag {
     ATTEMPT_TIMED_OUT = 1,
     ATTEMPT_INTERRUPTED = 2,

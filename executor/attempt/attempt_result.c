@@ -367,36 +367,42 @@ static int read_list(const struct engine *e, const struct list_spec *spec,
     return rc ? rc : buf_check(text, error);
 }
 
+/* In the order of their keys. */
+static void insert_value(struct job *job, struct key_value value)
+{
+    struct result *r = &job->result;
+    struct key_value *values =
+        arena_take(&job->arena, (size_t)r->n_values + 1, sizeof *values);
+    uint32_t at = 0;
+    if (!values)
+        return;
+    while (at < r->n_values && str_compare(r->values[at].key, value.key) < 0)
+        at++;
+    for (uint32_t i = 0; i < r->n_values; i++)
+        values[i + (i >= at)] = r->values[i];
+    values[at] = value;
+    r->values = values;
+    r->n_values++;
+}
+
 /* Without it the group fails that wanted it, and the task has done its work. */
 static int add_list(struct engine *e, struct job *job, const struct list_spec *spec,
                     struct cairn_error *error)
 {
-    struct result *r = &job->result;
     struct buf name = BUF_INIT, text = BUF_INIT;
     struct cairn_error why = {0};
     list_spec_key(spec, &name);
     struct str key = arena_str(&job->arena, buf_view(&name));
-    int rc = read_list(e, spec, &text, &why);
+    bool known = values_find(job->result.values, job->result.n_values, key);
+    int rc = known ? 0 : read_list(e, spec, &text, &why);
     if (rc && rc != CAIRN_ENOMEM) {
         char notice[1400];
         snprintf(notice, sizeof notice, "%s leaves no list: %.1000s",
                  e->request.graph->id[job->intent.task], why.text);
         report(e, CAIRN_EVENT_NOTICE, notice);
-    } else if (!rc && !values_find(r->values, r->n_values, key)) {
-        struct key_value *values =
-            arena_take(&job->arena, (size_t)r->n_values + 1, sizeof *values);
-        uint32_t at = 0;
-        while (at < r->n_values && str_compare(r->values[at].key, key) < 0)
-            at++;
-        if (values) {
-            for (uint32_t i = 0; i < r->n_values; i++)
-                values[i + (i >= at)] = r->values[i];
-            values[at] =
-                (struct key_value){key, arena_str(&job->arena, buf_view(&text))};
-            r->values = values;
-            r->n_values++;
-        }
-    }
+    } else if (!rc && !known)
+        insert_value(job,
+                     (struct key_value){key, arena_str(&job->arena, buf_view(&text))});
     buf_release(&name);
     buf_release(&text);
     return rc == CAIRN_ENOMEM || job->arena.failed ? error_nomem(error) : 0;

@@ -105,7 +105,7 @@ static int settle_found(struct engine *e, uint32_t task, const struct reused *fo
     return 0;
 }
 
-/* Whose states the result is looked up by: the engine's own. */
+/* The plan has looked it up with states of its own. */
 static int settle_as_planned(struct engine *e, uint32_t task,
                              const struct reused *found, struct cairn_error *error)
 {

@@ -19,15 +19,16 @@
 static uint8_t outcome_of(const struct engine *e, const struct job *job,
                           const struct process_end *end)
 {
-    bool once = graph_def(e->request.graph, job->intent.task)->once;
-    if (once && (end->unknown || job_was_asked(job) || job->edited))
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    if (def->once && (end->unknown || job_was_asked(job) || job->edited))
         return CAIRN_UNKNOWN;
-    uint8_t skip_exit = graph_def(e->request.graph, job->intent.task)->skip_exit;
-    return job->cancelled                             ? CAIRN_CANCELLED
-           : job->timed_out || job->bereft            ? CAIRN_FAILED
-           : end->exit_code == 0                      ? CAIRN_COMPLETED
-           : skip_exit && end->exit_code == skip_exit ? CAIRN_EXCLUDED
-                                                      : CAIRN_FAILED;
+    if (job->cancelled)
+        return CAIRN_CANCELLED;
+    if (job->timed_out || job->bereft)
+        return CAIRN_FAILED;
+    if (end->exit_code == 0)
+        return CAIRN_COMPLETED;
+    return end->exit_code == def->skip_exit ? CAIRN_EXCLUDED : CAIRN_FAILED;
 }
 
 /* It says so itself (exit code 7): a run that it had begun was cancelled. */

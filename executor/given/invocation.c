@@ -295,10 +295,11 @@ static int add_arguments(struct strings *s, const struct scope *scope,
 static int add_told(struct strings *s)
 {
     const struct told *told = &s->of->told;
-    char run[24], attempt[16], round[16];
+    char run[24], attempt[16], round[16] = "";
     snprintf(run, sizeof run, "%llu", (unsigned long long)told->run);
     snprintf(attempt, sizeof attempt, "%u", told->attempt);
-    snprintf(round, sizeof round, "%u", told->round);
+    if (told->round)
+        snprintf(round, sizeof round, "%u", told->round);
     const struct {
         struct str name;
         const char *value;

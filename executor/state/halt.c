@@ -226,8 +226,8 @@ void halt_asked(struct engine *e)
 void halt_timed_out(struct engine *e, const struct timer *timer)
 {
     struct job *job = &e->jobs.at[timer->index];
-    if (job->state != JOB_RUNNING || job->stamp != timer->stamp || job->cancelled ||
-        job->dismissed || job->bereft || has_ended(e, job))
+    if (job->state != JOB_RUNNING || job->stamp != timer->stamp || job_was_asked(job) ||
+        has_ended(e, job))
         return;
     if (job->beside && e->progress.sched.state[job->intent.task] == UP)
         return; /* it was ready in time */

@@ -223,7 +223,9 @@ static void note_beside(struct engine *e, struct job *job)
 static void forget_beside(struct engine *e, struct job *job)
 {
     uint32_t i = 0;
-    e->jobs.n_beside -= job->beside;
+    if (!job->beside)
+        return;
+    e->jobs.n_beside--;
     job->beside = false;
     while (i < e->jobs.n_services && e->jobs.service[i] != job_index(&e->jobs, job))
         i++;

@@ -395,11 +395,12 @@ static void note_list(struct engine *e, uint32_t task, uint8_t outcome)
 {
     struct progress *p = &e->progress;
     uint32_t def = e->request.graph->def_of[task];
+    if (!p->makes_list || !p->makes_list[def])
+        return;
     uint32_t barrier = e->request.graph->barrier[def];
     bool left_out =
         outcome == CAIRN_EXCLUDED && graph_def(e->request.graph, task)->n_foreach;
-    if ((outcome == CAIRN_COMPLETED || left_out) && p->makes_list &&
-        p->makes_list[def] &&
+    if ((outcome == CAIRN_COMPLETED || left_out) &&
         (barrier == NODE_NONE || p->sched.state[barrier] == ENDED))
         p->list_made = true;
 }
