@@ -6,18 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PENDING = 2, NOWHERE = UINT32_MAX };
+enum { NOWHERE = UINT32_MAX };
 
 const char *const picture_states[PICTURE_STATES] = {
-    "excluded",  "completed", "pending",     "skipped", "undone",
-    "cancelled", "running",   "interrupted", "unknown", "failed"};
+    [PICTURE_EXCLUDED] = "excluded", [PICTURE_COMPLETED] = "completed",
+    [PICTURE_PENDING] = "pending",   [PICTURE_SKIPPED] = "skipped",
+    [PICTURE_UNDONE] = "undone",     [PICTURE_CANCELLED] = "cancelled",
+    [PICTURE_RUNNING] = "running",   [PICTURE_INTERRUPTED] = "interrupted",
+    [PICTURE_UNKNOWN] = "unknown",   [PICTURE_FAILED] = "failed"};
 
 uint8_t picture_state(const char *word)
 {
     uint8_t i = 0;
     while (i < PICTURE_STATES && strcmp(picture_states[i], word) != 0)
         i++;
-    return i < PICTURE_STATES ? i : PENDING;
+    return i < PICTURE_STATES ? i : PICTURE_PENDING;
 }
 
 /* ---- Nodes ---- */
@@ -28,7 +31,7 @@ static void add_node(struct picture *p, uint32_t node,
     p->at[p->n++] = (struct picture_node){.name = folded ? info->group : info->id,
                                           .node = node,
                                           .tasks = tasks,
-                                          .state = PENDING,
+                                          .state = PICTURE_PENDING,
                                           .barrier = info->barrier,
                                           .folded = folded};
 }

@@ -13,9 +13,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PICTURE_STATES = 10 };
+/* States of tasks; of a group the last one that it has is to be seen first. */
+enum picture_state {
+    PICTURE_EXCLUDED,
+    PICTURE_COMPLETED,
+    PICTURE_PENDING,
+    PICTURE_SKIPPED,
+    PICTURE_UNDONE,
+    PICTURE_CANCELLED,
+    PICTURE_RUNNING,
+    PICTURE_INTERRUPTED,
+    PICTURE_UNKNOWN,
+    PICTURE_FAILED,
+    PICTURE_STATES
+};
 
-/* Words of task_state_word, by what of a group is to be seen first. */
+/* Words of task_state_word. */
 extern const char *const picture_states[PICTURE_STATES];
 uint8_t picture_state(const char *word);
 
@@ -23,7 +36,7 @@ struct picture_node {
     const char *name; /* id of the task, or of the group; the workflow's */
     uint32_t node;    /* of the workflow: the task, the first member, the barrier */
     uint32_t tasks;   /* of a folded group; 1 of a task, 0 of a barrier */
-    uint8_t state; /* index of picture_states; of a group the one that matters most */
+    uint8_t state;    /* of a group the one that matters most */
     uint32_t *counts; /* [PICTURE_STATES]; NULL without states */
     bool barrier;
     bool folded;

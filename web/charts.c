@@ -7,16 +7,11 @@
 #include <stdlib.h>
 
 const char *const state_signs[PICTURE_STATES] = {
-    [0] = "&#x2298;", /* excluded */
-    [1] = "&#x2713;", /* completed */
-    [2] = "&#x25cb;", /* pending */
-    [3] = "&#x2212;", /* skipped */
-    [4] = "&#x21b6;", /* undone */
-    [5] = "&#x25a0;", /* cancelled */
-    [6] = "&#x25b6;", /* running */
-    [7] = "&#x26a1;", /* interrupted */
-    [8] = "?",        /* unknown */
-    [9] = "&#x2717;", /* failed */
+    [PICTURE_EXCLUDED] = "&#x2298;", [PICTURE_COMPLETED] = "&#x2713;",
+    [PICTURE_PENDING] = "&#x25cb;",  [PICTURE_SKIPPED] = "&#x2212;",
+    [PICTURE_UNDONE] = "&#x21b6;",   [PICTURE_CANCELLED] = "&#x25a0;",
+    [PICTURE_RUNNING] = "&#x25b6;",  [PICTURE_INTERRUPTED] = "&#x26a1;",
+    [PICTURE_UNKNOWN] = "?",         [PICTURE_FAILED] = "&#x2717;",
 };
 
 void put_state(struct buf *out, uint8_t state)

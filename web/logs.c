@@ -52,7 +52,7 @@ static int add_bytes(void *context, const char *bytes, size_t n, uint64_t gap_by
     return part->more;
 }
 
-static int read_part(struct cairn_store *store, const struct log_place *place,
+static int read_part(struct cairn_store *store, const struct log_wanted *place,
                      struct log_part *part, struct cairn_error *error)
 {
     int rc = cairn_output(store, place->run, place->task, place->attempt, place->stream,
@@ -86,7 +86,7 @@ static struct str cut_part(struct log_part *part)
 
 /* ---- The page ---- */
 
-static void put_address(struct buf *out, const struct log_place *place,
+static void put_address(struct buf *out, const struct log_wanted *place,
                         uint32_t attempt, int stream, const char *from)
 {
     buf_format(out, "<a href=\"/runs/%" PRIu64 "/log?task=", place->run);
@@ -102,19 +102,19 @@ static void put_address(struct buf *out, const struct log_place *place,
 
 void put_log_link(struct buf *out, uint64_t run, const char *task, const char *words)
 {
-    put_address(out, &(struct log_place){.run = run, .task = task}, 0, 1, NULL);
+    put_address(out, &(struct log_wanted){.run = run, .task = task}, 0, 1, NULL);
     buf_format(out, "%s</a>", words);
 }
 
 struct log_attempts {
     struct buf *out;
-    const struct log_place *place;
+    const struct log_wanted *place;
 };
 
 static int put_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     struct log_attempts *attempts = context;
-    const struct log_place *place = attempts->place;
+    const struct log_wanted *place = attempts->place;
     struct buf *out = attempts->out;
     char took[FORMAT_MAX], size[FORMAT_MAX];
     bool here = attempt->attempt == place->attempt;
@@ -149,7 +149,7 @@ static int find_newest(void *newest, const struct cairn_attempt_info *attempt)
     return 0;
 }
 
-static void put_part_links(struct buf *out, const struct log_place *place,
+static void put_part_links(struct buf *out, const struct log_wanted *place,
                            const struct log_part *part, size_t shown)
 {
     char number[24];
@@ -175,7 +175,7 @@ static void put_part_links(struct buf *out, const struct log_place *place,
 }
 
 static int put_part(struct buf *out, struct cairn_store *store,
-                    const struct log_place *place, struct cairn_error *error)
+                    const struct log_wanted *place, struct cairn_error *error)
 {
     struct log_part part = {
         .most = PART_BYTES, .from = place->from, .last = place->last};
@@ -200,7 +200,7 @@ static int put_part(struct buf *out, struct cairn_store *store,
     return rc;
 }
 
-static void put_log_command(struct buf *out, const struct log_place *place,
+static void put_log_command(struct buf *out, const struct log_wanted *place,
                             const struct page_options *options)
 {
     char *word = shell_word(place->task);
@@ -209,10 +209,10 @@ static void put_log_command(struct buf *out, const struct log_place *place,
     free(word);
 }
 
-int log_page(struct buf *out, struct cairn_store *store, const struct log_place *given,
+int log_page(struct buf *out, struct cairn_store *store, const struct log_wanted *given,
              const struct page_options *options, struct cairn_error *error)
 {
-    struct log_place place = *given;
+    struct log_wanted place = *given;
     struct log_attempts attempts = {out, &place};
     uint32_t newest = 0;
     int rc = cairn_attempts(store, place.run, place.task, find_newest, &newest, error);
@@ -255,7 +255,7 @@ static struct str last_lines(const struct log_part *part)
 }
 
 size_t put_log_end(struct buf *out, struct cairn_store *store,
-                   const struct log_place *place, const struct page_options *options)
+                   const struct log_wanted *place, const struct page_options *options)
 {
     struct log_part part = {.most = END_BYTES, .last = true};
     struct cairn_error error = {0};

@@ -26,7 +26,7 @@ struct view_task {
     uint32_t node;               /* of the workflow as it is now, or UINT32_MAX, ... */
     const char *group;           /* ... and NULL */
     uint32_t first_value, n_values; /* in the view's values */
-    uint8_t state;                  /* of picture_states */
+    uint8_t state;                  /* of enum picture_state */
 };
 
 struct view_bar {

@@ -72,14 +72,11 @@ static void put_run_cells(struct place *place, const struct cairn_run_info *run)
     char took[FORMAT_MAX];
     uint32_t waits = run->total - run->completed - run->failed - run->skipped -
                      run->cancelled - run->undone - run->unknown;
-    const struct {
-        const char *word;
-        uint32_t n;
-    } counts[] = {{"failed", run->failed},      {"unknown", run->unknown},
-                  {"running", run->running},    {"cancelled", run->cancelled},
-                  {"undone", run->undone},      {"skipped", run->skipped},
-                  {"completed", run->completed}};
-    bool any = false;
+    const uint32_t counts[PICTURE_STATES] = {
+        [PICTURE_FAILED] = run->failed,      [PICTURE_UNKNOWN] = run->unknown,
+        [PICTURE_RUNNING] = run->running,    [PICTURE_CANCELLED] = run->cancelled,
+        [PICTURE_UNDONE] = run->undone,      [PICTURE_SKIPPED] = run->skipped,
+        [PICTURE_COMPLETED] = run->completed};
     int64_t end = run->ended_ns ? run->ended_ns : run->live ? wall_ns() : 0;
     buf_format(place->out, "<td><span class=\"state %s\">%s</span></td>",
                run_state_text(run), run_state_text(run));
@@ -96,14 +93,11 @@ static void put_run_cells(struct place *place, const struct cairn_run_info *run)
     if (end > run->started_ns)
         buf_text(place->out, format_duration(took, (end - run->started_ns) / 1000000));
     buf_text(place->out, "</td><td>");
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        if (counts[i].n > 0) {
-            buf_format(place->out, "%s%u %s", any ? ", " : "", counts[i].n,
-                       counts[i].word);
-            any = true;
-        }
+    size_t empty = place->out->size;
+    put_count_words(place->out, counts, PICTURE_STATES);
     if (waits > run->running && waits <= run->total)
-        buf_format(place->out, "%s%u left", any ? ", " : "", waits - run->running);
+        buf_format(place->out, "%s%u left", place->out->size > empty ? ", " : "",
+                   waits - run->running);
     buf_text(place->out, "</td><td>");
     html_time(place->out, run->started_ns);
     buf_text(place->out, "</td>");
@@ -322,7 +316,7 @@ static int put_home(struct place *place)
 static int put_log(struct place *place, uint64_t run)
 {
     char *task = query_text(place->ask, "task");
-    const struct log_place log = {
+    const struct log_wanted log = {
         .run = run,
         .task = task ? task : "",
         .attempt = (uint32_t)query_number(place->ask, "attempt"),

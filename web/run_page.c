@@ -40,7 +40,7 @@ static void put(struct page *page, const char *text)
 /* What somebody has to look at first. */
 static bool is_urgent(const struct view_task *task)
 {
-    return task->state >= picture_state("running");
+    return task->state >= PICTURE_RUNNING;
 }
 
 /* ---- What it is ---- */
@@ -202,7 +202,7 @@ static void put_about(struct page *page, const struct view_task *task)
 
 static void put_log(struct page *page, const struct view_task *task, int stream)
 {
-    struct log_place place = {
+    struct log_wanted place = {
         .run = page->view.run.run, .task = task->info.id, .stream = stream};
     page->log_bytes += put_log_end(page->out, page->store, &place, page->options);
 }
@@ -289,7 +289,7 @@ static void put_row(struct page *page, uint32_t i, bool first_of_group)
     if (info->attempts > 0)
         buf_format(page->out, "%u", info->attempts);
     put(page, "</td><td>");
-    if (task->state == picture_state("failed"))
+    if (task->state == PICTURE_FAILED)
         put(page, format_end(text, info->exit_code, info->signal, info->timed_out,
                              info->text));
     if (info->cause) {

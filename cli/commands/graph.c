@@ -21,8 +21,11 @@
 enum format { FORMAT_DOT, FORMAT_MERMAID, FORMAT_JSON };
 
 static const char *const picture_colours[PICTURE_STATES] = {
-    "#eeeeee", "#b7e4c7", "#ffffff", "#d9d9d9", "#e5d4f0",
-    "#f4d8b0", "#bfdbfe", "#fde68a", "#fbbf24", "#f8b4b4"};
+    [PICTURE_EXCLUDED] = "#eeeeee", [PICTURE_COMPLETED] = "#b7e4c7",
+    [PICTURE_PENDING] = "#ffffff",  [PICTURE_SKIPPED] = "#d9d9d9",
+    [PICTURE_UNDONE] = "#e5d4f0",   [PICTURE_CANCELLED] = "#f4d8b0",
+    [PICTURE_RUNNING] = "#bfdbfe",  [PICTURE_INTERRUPTED] = "#fde68a",
+    [PICTURE_UNKNOWN] = "#fbbf24",  [PICTURE_FAILED] = "#f8b4b4"};
 
 static void print_bytes(const char *text, size_t n, const char *quote,
                         const char *backslash)

@@ -54,7 +54,7 @@ check_includes() {
             } else if (at ~ /^cli\//) {
                 if ($2 ~ /^server\/(serve|site)\.h$/ && at ~ /^cli\/commands\/(mcp|web)\.c:?/)
                     ;
-                else if ($2 ~ /^web\// && at ~ /^cli\/commands\/(page|web)\.c:?/)
+                else if ($2 ~ /^web\// && at ~ /^cli\/commands\/web\.c:?/)
                     ;
                 else if ($2 !~ /^(cli\/|base\/|cairn\/|cairn\.h$)/)
                     print $1 ": cli/ may include only cairn.h, base/ and its own headers (\"cli/...\"), not " $2
