@@ -932,9 +932,9 @@ static int read_place(struct foreach_reading *r, const struct list_nodes *nodes,
     struct cairn_error inner = {0};
     if (!nodes->value + !nodes->lines + !nodes->glob != 2)
         return diagnose(&r->p->diagnostic, nodes->from->at,
-                        "`from` needs one of `value`, the name under which the task "
-                        "writes the list to $CAIRN_OUTPUT, `lines`, a file that it "
-                        "leaves, and `glob`, the names of files that it leaves");
+                        "`from` needs one of `value` (the name under which the task "
+                        "writes the list to $CAIRN_OUTPUT), `lines` (a file that it "
+                        "leaves) and `glob` (names of files that it leaves)");
     if (file) {
         spec->form = nodes->lines ? LIST_LINES : LIST_GLOB;
         int rc = read_expanded(r->p, file, nodes->lines ? "`lines`" : "`glob`", r->def,

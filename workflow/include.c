@@ -43,10 +43,11 @@ static int refuse_file(struct parser *p, const struct node *node, int rc,
     if (rc == CAIRN_ENOMEM)
         return out_of_memory(p);
     if (rc == CAIRN_ENOTFOUND)
-        return diagnose(&p->diagnostic, node->at,
-                        "there is no file `%.*s`: it is named from the directory of "
-                        "this file",
-                        SHOWN(node->text));
+        return diagnose(
+            &p->diagnostic, node->at,
+            "there is no file `%.*s`: the path is relative to the directory "
+            "of this file",
+            SHOWN(node->text));
     if (rc == CAIRN_ELIMIT)
         return diagnose_as(&p->diagnostic, rc, node->at,
                            "the included files are larger than %d bytes together",

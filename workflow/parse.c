@@ -291,8 +291,8 @@ static void keep_own(struct parser *p, const struct definition *own,
                                                  : found[ON_CRASH];
     if (other)
         parse_warn(p, key->at,
-                   "`deadline`, `on_failure` and `on_crash` of an included file do not "
-                   "count: those of the file that includes it do");
+                   "`deadline`, `on_failure` and `on_crash` of an included file are "
+                   "ignored: those of the workflow's own file count");
     out->name = own->name;
     out->description = own->description;
     out->jobs = own->jobs;
@@ -449,8 +449,7 @@ static int begin_parsing(struct parser *p, struct workflow_file *own, struct str
     return p->out->arena.failed ? out_of_memory(p) : 0;
 }
 
-/* All but tasks, of the file that is in turn. Those that it includes come behind the
- * others. */
+/* All but tasks, of one file. Those that it includes come behind the others. */
 static int read_file(struct parser *p, struct workflow_file *file)
 {
     const struct node *root = NULL;

@@ -318,8 +318,9 @@ int put_below(struct parser *p, const struct node *node, struct str *path)
         return 0;
     if (str_begins(*path, STR("${{")))
         return diagnose(&p->diagnostic, node->at,
-                        "in an included file of another directory a `cwd` begins with "
-                        "./ or /: it could be either one, so write \"./%.*s\"",
+                        "a `cwd` that begins with ${{ }} may turn out absolute or "
+                        "relative: in a file that is included from another directory "
+                        "write \"./%.*s\"",
                         SHOWN(*path));
     *path = arena_path(&p->out->arena, p->in->cwd_root, *path);
     return path->ptr ? 0 : out_of_memory(p);

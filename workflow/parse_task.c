@@ -471,7 +471,7 @@ static int settle_reuse(const struct parser *p, struct task_def *def,
                     : def->finally ? "is under `finally`"
                     : def->undo.len
                         ? "has an `undo`: what another run did is not undone"
-                        : "runs only with `when: failed` or `always`");
+                        : "has `when: failed` or `always`");
 }
 
 static int read_stderr(struct parser *p, struct task_def *def, const struct node *node)

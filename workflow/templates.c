@@ -7,8 +7,7 @@
 #include "base/identifier.h"
 #include "base/limits.h"
 
-/* What a task does is said once: its own `exec` takes the place of a template's `run`.
- */
+/* One of them is enough: a task's own `exec` takes the place of a template's `run`. */
 static bool is_command(struct str key)
 {
     return str_equal(key, STR("run")) || str_equal(key, STR("exec")) ||
@@ -102,9 +101,9 @@ static int no_template(const struct parser *p, const struct node *node, struct s
     for (uint32_t i = 0; i < n; i++)
         names[i] = p->in->templates[i].key->text;
     struct hint hint = hint_nearest(name, names, n);
-    return diagnose(&p->diagnostic, node->at,
-                    "there is no template `%.*s`%s; a template extends those above it",
-                    SHOWN(name), hint.text);
+    return diagnose(
+        &p->diagnostic, node->at, "there is no template `%.*s`%s", SHOWN(name),
+        hint.text[0] ? hint.text : "; a template can extend those above it");
 }
 
 /* One of the names of `extends`, to what the map has already. */

@@ -65,7 +65,7 @@ tasks: {a: {exec: ["true"], extends: t}}' 'bad.yaml:2:17: `shell` is only for'
 refuses 'templates: {test: {retries: 1}}
 tasks: {a: {run: "true", extends: tset}}' 'bad.yaml:3:35: there is no template `tset`; did you mean `test`?'
 refuses 'templates: {a: {extends: b}, b: {retries: 1}}
-tasks: {a: {run: "true", extends: a}}' 'bad.yaml:2:26: there is no template `b`; a template extends those above it'
+tasks: {a: {run: "true", extends: a}}' 'bad.yaml:2:26: there is no template `b`; a template can extend those above it'
 refuses 'templates: {a: {extends: a}}
 tasks: {a: {run: "true", extends: a}}' 'bad.yaml:2:26: there is no template `a`'
 refuses 'templates: {a/b: {retries: 1}}
