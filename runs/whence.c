@@ -37,6 +37,9 @@ struct whence {
     struct lookup lookup;        /* of both */
     struct made_output *at;      /* of that run */
     size_t n, capacity;
+    bool all;                /* each is reported, else ... */
+    struct made_output best; /* ... the one with the highest rank, ... */
+    uint64_t best_run;       /* ... of this run; 0: none was found */
     bool found;
     int (*each)(void *context, const struct cairn_maker *maker);
     void *context;
@@ -346,21 +349,51 @@ static int report(struct whence *w, const struct made_output *made)
     return rc;
 }
 
+/* With this content in this place, with this content elsewhere, or in this place. */
+static int rank_of(const struct made_output *made)
+{
+    return 2 * made->same + made->here;
+}
+
+enum { RANK_BEST = 3 };
+
+/* Keeps the newest of the best; 1: there can be no better one. */
+static int keep_best(struct whence *w, const struct made_output *made)
+{
+    if (!w->best_run || rank_of(made) > rank_of(&w->best)) {
+        w->best = *made;
+        w->best_run = w->row.run;
+    }
+    return rank_of(&w->best) == RANK_BEST;
+}
+
+static void begin_run(struct whence *w, const struct run_row *row)
+{
+    w->row = *row;
+    w->n = 0;
+    forget_generation(w);
+}
+
 static int look_at_run(void *context, const struct run_row *row)
 {
     struct whence *w = context;
     int rc = 0;
-    w->row = *row;
-    w->n = 0;
-    forget_generation(w);
+    begin_run(w, row);
     for (w->gen = row->gen; w->gen > 0 && rc == 0; w->gen--)
         rc = store_each_run_attempt(w->store, row->run, w->gen, false, look_at_attempt,
                                     w, w->error);
     if (w->n)
         qsort(w->at, w->n, sizeof *w->at, newest_first);
     for (size_t i = 0; i < w->n && !rc; i++)
-        rc = report(w, &w->at[i]);
+        rc = w->all ? report(w, &w->at[i]) : keep_best(w, &w->at[i]);
     return rc;
+}
+
+static int report_best(void *context, const struct run_row *row)
+{
+    struct whence *w = context;
+    begin_run(w, row);
+    return report(w, &w->best);
 }
 
 static int look_at_file(struct whence *w, const char *path)
@@ -370,19 +403,21 @@ static int look_at_file(struct whence *w, const char *path)
                                        : 0;
 }
 
-int cairn_whence(struct cairn_store *store, const char *path,
+int cairn_whence(struct cairn_store *store, const char *path, bool all,
                  int (*each)(void *, const struct cairn_maker *), void *context,
                  struct cairn_error *error)
 {
     struct whence w = {
-        .store = store, .each = each, .context = context, .error = error};
-    const struct run_filter all = {0};
+        .store = store, .all = all, .each = each, .context = context, .error = error};
+    const struct run_filter runs = {0};
     int rc = find_place(str_of(path), &w.place, error);
     if (!rc)
         rc = look_at_file(&w, path);
     bool there = w.now.kind;
     if (!rc)
-        rc = store_each_run(store, &all, look_at_run, &w, error);
+        rc = store_each_run(store, &runs, look_at_run, &w, error);
+    if (rc >= 0 && w.best_run)
+        rc = store_get_run(store, w.best_run, report_best, &w, error);
     if (!rc && !w.found)
         rc = error_set(error, CAIRN_ENOTFOUND,
                        there ? "no task that this store knows made %.200s, and none "

@@ -14,8 +14,6 @@
 
 struct search {
     const char *file;
-    bool all;
-    int best; /* rank_of */
     struct doc *doc;
     uint32_t shown;
 };
@@ -105,52 +103,30 @@ static void print_maker(const struct search *search, const struct cairn_maker *m
         out("definition  sha256 %.12s\n", maker->definition);
 }
 
-/* With this content in this place, with this content elsewhere, or in this place. */
-static int rank_of(const struct cairn_maker *maker)
-{
-    return 2 * maker->same + maker->here;
-}
-
-enum { RANK_BEST = 3 };
-
-static int find_best(void *context, const struct cairn_maker *maker)
-{
-    struct search *search = context;
-    int rank = rank_of(maker);
-    search->best = rank > search->best ? rank : search->best;
-    return search->best == RANK_BEST;
-}
-
 static int show_maker(void *context, const struct cairn_maker *maker)
 {
     struct search *search = context;
-    if (!search->all && rank_of(maker) < search->best)
-        return 0;
     if (search->doc)
         add_maker(search->doc, maker);
     else
         print_maker(search, maker);
     search->shown++;
-    return !search->all || ui_output_lost();
+    return ui_output_lost();
 }
 
 static int look_for(const struct settings *settings, struct cairn_store *store)
 {
-    struct doc doc = {0};
+    struct doc doc;
     struct search search = {.file = settings->operands[0],
-                            .all = settings->given[OPT_ALL_MAKERS],
                             .doc = ui_json() ? &doc : NULL};
     struct cairn_error error = {0};
-    int rc =
-        search.all ? 0 : cairn_whence(store, search.file, find_best, &search, &error);
-    if (rc)
-        return report_error(&error);
     if (search.doc) {
         doc_begin(&doc);
         doc_text(&doc, "path", search.file);
         doc_array(&doc, "makers");
     }
-    rc = cairn_whence(store, search.file, show_maker, &search, &error);
+    int rc = cairn_whence(store, search.file, settings->given[OPT_ALL_MAKERS],
+                          show_maker, &search, &error);
     if (rc && search.doc)
         doc_discard(&doc);
     if (rc)

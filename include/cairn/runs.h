@@ -158,11 +158,12 @@ struct cairn_maker {
     uint32_t n_inputs;
 };
 
-/* Every completed attempt in the store that made the file at `path`, or a file of the
- * same content (but for an empty one), newest runs first. There need not be a file. A
- * non-zero return of `each` ends the search. Cost: each result in the store is read.
- * CAIRN_ENOTFOUND: none. */
-CAIRN_API int cairn_whence(struct cairn_store *store, const char *path,
+/* With `all` every completed attempt in the store that made the file at `path`, or a
+ * file of the same content (but for an empty one), newest runs first; else the newest
+ * that made this content in this place, or else this content elsewhere, or else this
+ * file. There need not be a file. A non-zero return of `each` ends the search. Cost:
+ * each result in the store is read. CAIRN_ENOTFOUND: none. */
+CAIRN_API int cairn_whence(struct cairn_store *store, const char *path, bool all,
                            int (*each)(void *, const struct cairn_maker *),
                            void *context, struct cairn_error *error);
 
