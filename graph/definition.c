@@ -9,6 +9,12 @@
 
 #include <stdlib.h>
 
+int key_value_order(const void *a, const void *b)
+{
+    return str_compare(((const struct key_value *)a)->key,
+                       ((const struct key_value *)b)->key);
+}
+
 void definition_init(struct definition *definition)
 {
     *definition = (struct definition){

@@ -26,6 +26,9 @@ struct key_value {
     struct str key, value;
 };
 
+/* For qsort: by key. */
+int key_value_order(const void *a, const void *b);
+
 enum task_kind { TASK_RUN = 1, TASK_EXEC = 2, TASK_CALL = 3, TASK_EXTERNAL = 4 };
 
 enum task_when { WHEN_SUCCESS = 0, WHEN_FAILED = 1, WHEN_ALWAYS = 2 };

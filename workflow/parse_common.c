@@ -12,12 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int by_key(const void *a, const void *b)
-{
-    return str_compare(((const struct key_value *)a)->key,
-                       ((const struct key_value *)b)->key);
-}
-
 /* ---- Environment ---- */
 
 static int check_env_name(const struct parser *p, const struct node *key,
@@ -80,7 +74,7 @@ int read_env(struct parser *p, const struct node *map, const struct task_def *de
         if (rc)
             return rc;
     }
-    qsort(env, count, sizeof *env, by_key);
+    qsort(env, count, sizeof *env, key_value_order);
     *out = env;
     *n = count;
     return 0;

@@ -515,13 +515,6 @@ static int check_required(const struct parser *p, const struct param *params)
     return rc;
 }
 
-/* Of struct key_value, and of struct param, which begins with one. */
-static int by_name(const void *a, const void *b)
-{
-    return str_compare(((const struct key_value *)a)->key,
-                       ((const struct key_value *)b)->key);
-}
-
 /* ---- Given by a file that includes this one ---- */
 
 static struct param *param_named(struct param *params, uint32_t n, struct str name)
@@ -591,7 +584,7 @@ static int add_params(struct parser *p, const struct param *params, uint32_t n)
     if (out->arena.failed)
         return out_of_memory(p);
     out->params = all;
-    qsort(all, out->n_params, sizeof *all, by_name);
+    qsort(all, out->n_params, sizeof *all, key_value_order);
     return 0;
 }
 
@@ -618,7 +611,7 @@ int read_params(struct parser *p, const struct node *map)
         p->options->mistakes->names_unknown = true;
     if (rc || !known)
         return rc;
-    qsort(params, n, sizeof *params, by_name);
+    qsort(params, n, sizeof *params, key_value_order); /* each begins with one */
     if (p->in->parent) {
         rc = use_given_by_file(p, params, n);
         return rc ? rc : add_params(p, params, n);

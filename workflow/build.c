@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/* Workflows that a program builds in memory: what it gives is checked as a file is, and
+ * copied. */
+#include "workflow/workflow.h"
+
+#include "base/identifier.h"
+#include "base/limits.h"
+#include "graph/lists.h"
+#include "graph/members.h"
+#include "graph/task_fields.h"
+#include "graph/text_expand.h"
+#include "workflow/glob.h"
+#include "workflow/scalar.h"
+
+#include <stdlib.h>
+
+int cairn_workflow_new(struct cairn_workflow **out, const char *name,
+                       struct cairn_error *error)
+{
+    if (!name || !*name || strlen(name) > LIMIT_NAME_BYTES)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a workflow needs a name of 1 to %d bytes", LIMIT_NAME_BYTES);
+    struct cairn_workflow *w = workflow_make();
+    if (!w)
+        return error_nomem(error);
+    definition_init(&w->definition);
+    w->definition.name = arena_str(&w->definition.arena, str_of(name));
+    w->definition.file = w->definition.root = STR("");
+    if (w->definition.arena.failed) {
+        cairn_workflow_free(w);
+        return error_nomem(error);
+    }
+    *out = w;
+    return 0;
+}
+
+static uint32_t count_texts(const char *const *texts)
+{
+    uint32_t n = 0;
+    while (texts && texts[n])
+        n++;
+    return n;
+}
+
+static struct str *copy_texts(struct arena *arena, const char *const *texts,
+                              uint32_t *count)
+{
+    uint32_t n = count_texts(texts);
+    struct str *copy = arena_take(arena, n, sizeof *copy);
+    for (uint32_t i = 0; copy && i < n; i++)
+        copy[i] = arena_str(arena, str_of(texts[i]));
+    *count = n;
+    return copy;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+static int copy_env(struct arena *arena, struct task_def *def, const char *const *env,
+                    struct cairn_error *error)
+{
+    uint32_t n = count_texts(env);
+    def->env = arena_take(arena, n, sizeof *def->env);
+    for (uint32_t i = 0; def->env && i < n; i++) {
+        const char *equals = strchr(env[i], '=');
+        if (!equals || equals == env[i])
+            return error_set(error, CAIRN_EUSAGE,
+                             "environment entry `%s` is not NAME=value", env[i]);
+        struct str name = {env[i], (size_t)(equals - env[i])};
+        def->env[i].key = arena_str(arena, name);
+        def->env[i].value = arena_str(arena, str_of(equals + 1));
+    }
+    if (!def->env)
+        return 0; /* cairn_workflow_add checks the arena */
+    def->n_env = n;
+    qsort(def->env, n, sizeof *def->env, key_value_order);
+    for (uint32_t i = 1; i < n; i++)
+        if (str_equal(def->env[i - 1].key, def->env[i].key))
+            return error_set(error, CAIRN_EUSAGE,
+                             "environment variable `%.*s` is given twice",
+                             (int)def->env[i].key.len, def->env[i].key.ptr);
+    return 0;
+}
+
+static int copy_needs(struct definition *d, struct task_def *def,
+                      const struct cairn_task *task, struct cairn_error *error)
+{
+    uint32_t n_needs = count_texts(task->needs);
+    uint32_t n_after = n_needs + count_texts(task->after);
+    uint32_t n = n_after + count_texts(task->soft);
+    def->needs = arena_take(&d->arena, n, sizeof *def->needs);
+    for (uint32_t i = 0; def->needs && i < n; i++) {
+        const char *id = i < n_needs   ? task->needs[i]
+                         : i < n_after ? task->after[i - n_needs]
+                                       : task->soft[i - n_after];
+        uint32_t target = map_get(&d->by_id, str_of(id));
+        if (target == MAP_NONE)
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%.*s` needs `%s`, which was not added before it",
+                             (int)def->id.len, def->id.ptr, id);
+        def->needs[i] = (struct need){.text = arena_str(&d->arena, str_of(id)),
+                                      .target = target,
+                                      .order = (i >= n_needs && i < n_after) ||
+                                               task_def_is_service(&d->defs[target]),
+                                      .soft = i >= n_after};
+        if (def->needs[i].soft && task_def_is_service(&d->defs[target]))
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%.*s`: the need of the service `%s` cannot be soft",
+                             (int)def->id.len, def->id.ptr, id);
+    }
+    def->n_needs = n;
+    uint32_t clash = n;
+    if (task_def_port_clash(d, def, &clash))
+        return error_nomem(error);
+    if (clash < n)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%.*s` needs two services whose ports would have one "
+                         "name; the second one is `%s`",
+                         (int)def->id.len, def->id.ptr,
+                         d->defs[def->needs[clash].target].id.ptr);
+    return 0;
+}
+
+/* "NAME" or "NAME=PLACES". */
+static int copy_pool_use(const struct definition *d, struct task_def *def,
+                         const char *text, struct cairn_error *error)
+{
+    const char *equals = strchr(text, '=');
+    struct str name = {text, equals ? (size_t)(equals - text) : strlen(text)};
+    uint32_t pool = definition_pool(d, name);
+    int64_t places = 1;
+    if (pool == UINT32_MAX)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: the pool of `%s` was not added before it",
+                         def->id.ptr, text);
+    if (equals && !scalar_to_i64(str_of(equals + 1), &places))
+        places = 0;
+    if (places < 1 || places > d->pools[pool].limit)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: `%s` must be NAME=PLACES with 1 to %u places",
+                         def->id.ptr, text, d->pools[pool].limit);
+    struct pool_use use = {pool, (uint32_t)places};
+    if (!pool_use_add(def->pools, &def->n_pools, use))
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s` has a pool twice: `%s`",
+                         def->id.ptr, text);
+    return 0;
+}
+
+static int copy_pools(struct definition *d, struct task_def *def,
+                      const struct cairn_task *task, struct cairn_error *error)
+{
+    uint32_t n = count_texts(task->pools);
+    int rc = 0;
+    if (n > LIMIT_TASK_POOLS)
+        return error_set(error, CAIRN_ELIMIT, "task `%s` is in more than %d pools",
+                         def->id.ptr, LIMIT_TASK_POOLS);
+    def->pools = arena_take(&d->arena, n, sizeof *def->pools);
+    for (uint32_t i = 0; def->pools && i < n && !rc; i++)
+        rc = copy_pool_use(d, def, task->pools[i], error);
+    return rc;
+}
+
+static void copy_retries(struct definition *d, struct task_def *def,
+                         const struct cairn_task *task)
+{
+    enum { SAME = 1000 };
+    const uint8_t *exits = task->retry_exits;
+    struct retry_policy *retry = &def->retry;
+    *retry = (struct retry_policy){.max = task->retries,
+                                   .delay_ms = task->retry_delay_ms,
+                                   .factor_permille = task->retry_factor_permille
+                                                          ? task->retry_factor_permille
+                                                          : SAME,
+                                   .cap_ms = task->retry_cap_ms,
+                                   .jitter = task->retry_jitter,
+                                   .on = task->retry_on};
+    uint32_t n = 0;
+    while (exits && exits[n])
+        n++;
+    retry->on_exit = arena_take(&d->arena, n, sizeof *retry->on_exit);
+    for (; retry->on_exit && retry->n_on_exit < n; retry->n_on_exit++)
+        retry->on_exit[retry->n_on_exit] = exits[retry->n_on_exit];
+}
+
+static void copy_command(struct definition *d, struct task_def *def,
+                         const struct cairn_task *task)
+{
+    static const char *const shell[] = {"sh", "-eu", "-c", NULL};
+    if (task->run) {
+        def->kind = TASK_RUN;
+        def->run = arena_str(&d->arena, str_of(task->run));
+        def->shell = copy_texts(&d->arena, shell, &def->n_shell);
+    } else if (task->argv) {
+        def->kind = TASK_EXEC;
+        def->argv = copy_texts(&d->arena, task->argv, &def->n_argv);
+    } else {
+        def->kind = TASK_CALL;
+        def->call = task->call;
+        def->context = task->context;
+        def->parallel = task->parallel;
+        def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
+    }
+    def->port = task->port;
+    if (task->ready) {
+        def->ready = arena_str(&d->arena, str_of(task->ready));
+        def->ready_within_ms =
+            task->ready_within_ms ? task->ready_within_ms : READY_WITHIN_MS;
+        def->ready_every_ms =
+            task->ready_every_ms ? task->ready_every_ms : READY_EVERY_MS;
+        def->side_shell = copy_texts(&d->arena, shell, &def->n_side_shell);
+    }
+    if (task->cwd)
+        def->cwd = arena_str(&d->arena, str_of(task->cwd));
+    def->apart = task->stderr_apart;
+    def->reuse = task->reuse;
+    def->cutoff = task->cutoff;
+}
+
+/* ---- Groups ---- */
+
+/* Where the list comes from that another task makes. */
+static int read_list_spec(const struct definition *d, const struct cairn_task *task,
+                          struct list_spec *spec, struct cairn_error *error)
+{
+    const struct cairn_foreach *f = task->foreach;
+    const char *place = f->value ? f->value : f->lines ? f->lines : f->glob;
+    uint32_t maker = map_get(&d->by_id, str_of(f->from));
+    struct cairn_error inner = {0};
+    *spec = (struct list_spec){.task = str_of(f->from),
+                               .value = str_of(place ? place : ""),
+                               .form = f->lines  ? LIST_LINES
+                                       : f->glob ? LIST_GLOB
+                                                 : LIST_VALUE,
+                               .max = f->max ? f->max : LIST_MOST,
+                               .allow_empty = f->allow_empty};
+    const char *wrong =
+        maker == MAP_NONE                       ? "`from` was not added before it"
+        : task_def_is_service(&d->defs[maker])  ? "`from` is a service"
+        : !f->value + !f->lines + !f->glob != 2 ? "`from` takes one of value, lines "
+                                                  "and glob"
+        : d->defs[maker].n_foreach && !f->value
+            ? "`from` is a group, whose members pass lists on as a `value`"
+        : f->values || f->columns || f->cells ? "`from` goes without values"
+        : !spec->value.len                    ? "the name of the list is empty"
+        : f->value && !str_is_env_name(spec->value)
+            ? "`value` must be a name of A-Z, a-z, 0-9 and _, not beginning with a "
+              "digit"
+        : spec->max > LIMIT_TASKS ? "`max` is more than a workflow can have tasks"
+        : f->glob && glob_check(spec->value, &inner) ? inner.text
+                                                     : NULL;
+    return wrong ? error_set(error, CAIRN_EWORKFLOW, "task `%s`: %s", task->id, wrong)
+                 : 0;
+}
+
+static int copy_list(struct definition *d, const struct cairn_task *task,
+                     struct foreach_key *key, struct cairn_error *error)
+{
+    struct list_spec spec;
+    struct buf text = BUF_INIT;
+    int rc = read_list_spec(d, task, &spec, error);
+    if (rc)
+        return rc;
+    list_spec_write(&spec, &text);
+    key->source = FOREACH_FROM;
+    key->spec = arena_str(&d->arena, buf_view(&text));
+    rc = buf_check(&text, error);
+    buf_release(&text);
+    return rc ? rc : definition_put_placeholder(d, key, error);
+}
+
+/* Sorted by name: where a column stands does not matter. */
+static int copy_columns(struct definition *d, const struct cairn_task *task,
+                        struct foreach_key *key, struct cairn_error *error)
+{
+    const struct cairn_foreach *f = task->foreach;
+    uint32_t n = count_texts(f->columns);
+    key->columns = copy_texts(&d->arena, f->columns, &key->n_columns);
+    key->cells = arena_take(&d->arena, (size_t)n * key->n, sizeof *key->cells);
+    if (!key->columns || !key->cells)
+        return error_nomem(error);
+    if (n > LIMIT_COLUMNS || (n && !f->cells))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: at most %d columns, with cells", task->id,
+                         LIMIT_COLUMNS);
+    qsort(key->columns, n, sizeof *key->columns, by_text);
+    for (uint32_t c = 0; c < n; c++) {
+        uint32_t at = 0;
+        bool twice = c && str_equal(key->columns[c - 1], key->columns[c]);
+        if (twice || !str_is_key(key->columns[c]) ||
+            str_equal(key->columns[c], key->name))
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%s`: `%s` cannot be a column, or is one twice",
+                             task->id, key->columns[c].ptr);
+        while (!str_equal(str_of(f->columns[at]), key->columns[c]))
+            at++;
+        for (uint32_t i = 0; i < key->n; i++)
+            key->cells[(size_t)i * n + c] =
+                arena_str(&d->arena, str_of(f->cells[(size_t)i * n + at]));
+    }
+    return 0;
+}
+
+static int copy_foreach(struct definition *d, struct task_def *def,
+                        const struct cairn_task *task, struct cairn_error *error)
+{
+    const struct cairn_foreach *f = task->foreach;
+    SIZE_CHECK("cairn_foreach", f, error);
+    struct foreach_key *key = arena_take(&d->arena, 1, sizeof *key);
+    if (!key)
+        return error_nomem(error);
+    if (!f->key || !str_is_key(str_of(f->key)) || !f->from == !f->values)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: foreach takes a key of a-z, 0-9 and _, and either "
+                         "values or `from`",
+                         task->id);
+    *key = (struct foreach_key){.name = arena_str(&d->arena, str_of(f->key)),
+                                .source = f->columns ? FOREACH_SHEET : FOREACH_LIST,
+                                .spec = STR("")};
+    def->foreach = key;
+    def->n_foreach = 1;
+    if (f->from)
+        return copy_list(d, task, key, error);
+    key->values = copy_texts(&d->arena, f->values, &key->n);
+    if (!key->values)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < key->n; i++)
+        if (!key->values[i].len)
+            return error_set(error, CAIRN_EWORKFLOW, "task `%s`: value %u is empty",
+                             task->id, i + 1);
+    if (!key->n && !f->allow_empty)
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s` has no values", task->id);
+    return f->columns ? copy_columns(d, task, key, error) : 0;
+}
+
+/* field NULL: there is nothing to refuse. */
+static int refuse_field(const struct cairn_task *task, bool is, const char *what,
+                        const char *field, struct cairn_error *error)
+{
+    if (!field)
+        return 0;
+    return error_set(error, CAIRN_EWORKFLOW,
+                     is ? "task `%s` is a %s, which has no `%s`"
+                        : "task `%s` is not a %s, so it has no `%s`",
+                     task->id, what, field);
+}
+
+/* What has no meaning for a service, or only for one. */
+static int check_service(const struct cairn_task *task, struct cairn_error *error)
+{
+    const char *key = NULL;
+    if (!task->ready)
+        key = task->ready_within_ms  ? "ready_within_ms"
+              : task->ready_every_ms ? "ready_every_ms"
+              : task->port           ? "port"
+                                     : NULL;
+    else
+        key = task->outputs && task->outputs[0] ? "outputs"
+              : task->depfile                   ? "depfile"
+              : task->timeout_ms                ? "timeout_ms"
+              : task->may_fail                  ? "may_fail"
+              : task->skip_exit                 ? "skip_exit"
+              : task->reuse                     ? "reuse"
+              : task->cutoff                    ? "cutoff"
+              : task->until                     ? "until"
+              : task->slots > 1                 ? "slots"
+              : task->call                      ? "call"
+                                                : NULL;
+    if (!key && task->ready && !task->ready[0])
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: `ready` is empty",
+                         task->id);
+    return refuse_field(task, task->ready, "service", key, error);
+}
+
+/* What has no meaning for a callback, or only for one. */
+static int check_kind(const struct cairn_task *task, struct cairn_error *error)
+{
+    const char *key = NULL;
+    if (task->call)
+        key = task->env && task->env[0] ? "env"
+              : task->cwd               ? "cwd"
+              : task->stderr_apart      ? "stderr_apart"
+              : task->skip_exit         ? "skip_exit"
+              : task->nice              ? "nice"
+                                        : NULL;
+    else
+        key = task->parallel ? "parallel" : NULL;
+    return refuse_field(task, task->call, "callback", key, error);
+}
+
+static int check_rounds(const struct cairn_task *task, struct cairn_error *error)
+{
+    const struct expression *expression;
+    struct expression_error wrong = {0};
+    struct arena scratch = ARENA_INIT;
+    if (!task->until && !task->rounds && !task->round_delay_ms)
+        return 0;
+    if (!task->until || !*task->until || !task->rounds ||
+        task->rounds > LIMIT_RETRIES || task->round_delay_ms < 0)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: `until` goes with 1 to %d `rounds`, and the delay "
+                         "must not be negative",
+                         task->id, LIMIT_RETRIES);
+    int rc = expression_parse(&scratch, str_of(task->until), &expression, &wrong);
+    arena_release(&scratch);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    return rc ? error_set(error, CAIRN_EWORKFLOW, "task `%s`: `until`, byte %zu: %s",
+                          task->id, wrong.at + 1, wrong.text)
+              : 0;
+}
+
+static int check_task(const struct definition *d, const struct cairn_task *task,
+                      struct cairn_error *error)
+{
+    int commands = !!task->argv + !!task->run + !!task->call;
+    if (!task->id || !task_id_is_good(str_of(task->id)))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task id `%s` is not 1 to %d of A-Z a-z 0-9 _ . -, with / "
+                         "between",
+                         task->id ? task->id : "", LIMIT_ID_BYTES);
+    if (commands != 1 || (task->argv && !task->argv[0]))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s` needs exactly one of argv, run and call", task->id);
+    if (map_get(&d->by_id, str_of(task->id)) != MAP_NONE)
+        return error_set(error, CAIRN_EWORKFLOW, "there are two tasks `%s`", task->id);
+    if (task->timeout_ms < 0 || task->grace_ms < 0 || task->ready_within_ms < 0 ||
+        task->ready_every_ms < 0 || task->retries > LIMIT_RETRIES)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: times must not be negative, retries at most %d",
+                         task->id, LIMIT_RETRIES);
+    enum { CAN_BE_ON = CAIRN_RETRY_TIMEOUT | CAIRN_RETRY_SIGNAL | CAIRN_RETRY_SPAWN };
+    bool shrinks = task->retry_factor_permille && task->retry_factor_permille < 1000;
+    bool capped = task->retry_cap_ms && task->retry_cap_ms < task->retry_delay_ms;
+    if (task->retry_delay_ms < 0 || task->retry_cap_ms < 0 || shrinks || capped ||
+        task->retry_factor_permille > 1000000 || task->retry_on & ~CAN_BE_ON)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: the pauses of retries must not be negative, nor "
+                         "shrink, nor their cap be below the first one; `retry_on` "
+                         "takes CAIRN_RETRY_... only",
+                         task->id);
+    if (task->slots > LIMIT_JOBS || task->nice > 19)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: slots at most %d, nice at most 19", task->id,
+                         LIMIT_JOBS);
+    int rc = check_service(task, error);
+    if (!rc)
+        rc = check_rounds(task, error);
+    return rc ? rc : check_kind(task, error);
+}
+
+/* A place for one more task_def. The array moves, so nothing may point into it while a
+ * workflow is being built; indexes do. */
+static struct task_def *next_def(struct definition *d)
+{
+    struct task_def *defs =
+        array_room(d->defs, d->n_defs, &d->defs_capacity, sizeof *defs);
+    if (!defs)
+        return NULL;
+    d->defs = defs;
+    d->defs_growing = true;
+    return &d->defs[d->n_defs];
+}
+
+int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
+                       struct cairn_error *error)
+{
+    SIZE_CHECK_IF("cairn_task", task, error);
+    struct definition *d = &w->definition;
+    if (w->compiled || w->name)
+        return error_set(error, CAIRN_EUSAGE,
+                         "tasks cannot be added to a loaded or compiled workflow");
+    int rc = check_task(d, task, error);
+    struct task_def *def = rc ? NULL : next_def(d);
+    if (!def)
+        return rc ? rc : error_nomem(error);
+    *def = (struct task_def){.timeout_ms = task->timeout_ms,
+                             .grace_ms =
+                                 task->grace_ms ? task->grace_ms : DEFAULT_GRACE_MS,
+                             .slots = task->slots > 1 ? task->slots : 0,
+                             .nice = task->nice,
+                             .priority = task->priority,
+                             .may_fail = task->may_fail,
+                             .skip_exit = task->skip_exit,
+                             .members = 1};
+    task_def_empty_texts(def);
+    def->id = arena_str(&d->arena, str_of(task->id));
+    copy_command(d, def, task);
+    def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
+    if (task->description)
+        def->description = arena_str(&d->arena, str_of(task->description));
+    if (task->until)
+        def->repeat = (struct repeat_policy){arena_str(&d->arena, str_of(task->until)),
+                                             task->rounds, task->round_delay_ms};
+    if (task->depfile)
+        def->depfile = arena_str(&d->arena, str_of(task->depfile));
+    copy_retries(d, def, task);
+    rc = copy_env(&d->arena, def, task->env, error);
+    if (!rc)
+        rc = copy_pools(d, def, task, error);
+    if (!rc)
+        rc = copy_needs(d, def, task, error);
+    if (!rc && task->foreach)
+        rc = copy_foreach(d, def, task, error);
+    if (!rc)
+        rc = definition_need_makers(d, def) ? error_nomem(error) : 0;
+    if (!rc)
+        rc = task_def_finish(d, def, error);
+    if (!rc && (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))
+        rc = error_nomem(error);
+    if (!rc)
+        d->n_defs++;
+    for (uint32_t k = 0; rc && k < def->n_foreach; k++)
+        map_release(&def->foreach[k].by_value);
+    return rc;
+}
+
+int cairn_workflow_pool(struct cairn_workflow *w, const char *name, uint32_t places,
+                        struct cairn_error *error)
+{
+    struct definition *d = &w->definition;
+    if (w->compiled || w->name)
+        return error_set(error, CAIRN_EUSAGE,
+                         "pools cannot be added to a loaded or compiled workflow");
+    if (!name || !str_is_id(str_of(name)) || strlen(name) > LIMIT_NAME_BYTES ||
+        places < 1 || places > LIMIT_POOL_PLACES)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "a pool has a name of A-Z a-z 0-9 _ - ., and 1 to %d places",
+                         LIMIT_POOL_PLACES);
+    if (definition_pool(d, str_of(name)) != UINT32_MAX)
+        return error_set(error, CAIRN_EWORKFLOW, "there are two pools `%s`", name);
+    if (d->n_pools == LIMIT_POOLS)
+        return error_set(error, CAIRN_ELIMIT, "more than %d pools", LIMIT_POOLS);
+    if (!d->pools)
+        d->pools = arena_take(&d->arena, LIMIT_POOLS, sizeof *d->pools);
+    struct str copy = arena_str(&d->arena, str_of(name));
+    if (!d->pools || !copy.ptr)
+        return error_nomem(error);
+    d->pools[d->n_pools++] = (struct pool){copy, places};
+    return 0;
+}
