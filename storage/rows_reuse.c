@@ -107,18 +107,21 @@ int store_get_reuse(struct cairn_store *store, struct reuse_row *row,
     return rc ? rc : sum_matches(&sum, (struct str){(const char *)stored, n});
 }
 
+static int stop_at_first(void *context, struct str key)
+{
+    (void)context;
+    (void)key;
+    return 1;
+}
+
 int store_has_reuse(struct cairn_store *store, uint64_t workflow, bool *has,
                     struct cairn_error *error)
 {
-    char first[SETTING_BYTES], last[SETTING_BYTES];
-    struct query query;
-    store_assert_open(store);
-    snprintf(first, sizeof first, "%s%" PRIu64 ".", prefix, workflow);
-    snprintf(last, sizeof last, "%s%" PRIu64 "/", prefix, workflow);
-    query_start(&query, store->db, SQL_EACH_META_RANGE,
-                VALUES(value_text(str_of(first)), value_text(str_of(last))), error);
-    *has = query_step(&query);
-    return query_end(&query);
+    char all[SETTING_BYTES];
+    snprintf(all, sizeof all, "%s%" PRIu64 ".", prefix, workflow);
+    int rc = store_each_setting(store, all, stop_at_first, NULL, error);
+    *has = rc > 0;
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- Those whose attempt is gone ---- */

@@ -76,7 +76,7 @@ struct engine {
     struct made_files *made;          /* attempt/made.c; NULL: not needed yet */
     struct before *before;            /* before.c; NULL: not needed yet */
     struct reuse *spared;             /* attempt/spared.c; NULL: there can be none */
-    bool spared_planned;              /* what was known at the beginning is settled */
+    bool spared_planned; /* phases.c; what was known at the beginning is settled */
     struct digest *keys; /* with it: [n_tasks] from when the task is ready, before it
                             can change what it reads; zeros: it has none */
     bool broken;         /* engine_break: out of memory, it cannot go on */

@@ -71,8 +71,8 @@ struct job { /* one slot */
     bool kept, adopted; /* adopted: started by an earlier process */
     bool edited;        /* ... by another definition: its end settles nothing */
     bool outside;       /* a call or adopted: the runner's limit does not count it */
-    bool
-        beside; /* a service, or what asks whether it is ready: it takes no job's place */
+    bool beside; /* a service, or what asks whether it is ready: it takes no job's
+                    place */
     /* A service. */
     bool dismissed;  /* it was asked to end, since nothing needs it any more */
     uint32_t probe;  /* the slot of what asks whether it is ready, + 1; 0: none */
@@ -106,8 +106,8 @@ struct jobs {
     uint32_t n_beside;  /* of `running`: services, and what asks whether one is ready */
     uint32_t n_services;              /* of them ... */
     uint32_t service[LIMIT_SERVICES]; /* [n_services] ... the slots of services */
-    uint16_t
-        *port; /* [n_tasks] that services were given, 0: none; NULL: none has any */
+    uint16_t *port; /* [n_tasks] that services were given, 0: none; NULL: no service
+                       wants one */
     uint32_t *free, n_free;
     uint64_t next_stamp;
     uint32_t started; /* attempts of tasks, those that were recalled not counted */

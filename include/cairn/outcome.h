@@ -17,9 +17,8 @@ enum cairn_outcome {
     CAIRN_CANCELLED = 4,
     CAIRN_UNDONE = 5,  /* had completed; its `undo` has run since */
     CAIRN_UNKNOWN = 6, /* `once`, and interrupted: cairn_resolve decides */
-    CAIRN_EXCLUDED =
-        7,            /* its condition (`if`, `when`) was not met, or it ended with its
-                           `skip_exit` */
+    /* Its condition (`if`, `when`) was not met, or it ended with its `skip_exit`. */
+    CAIRN_EXCLUDED = 7,
     CAIRN_LATER = 100 /* from a callback: cairn_attempt_finish reports the outcome */
 };
 /* The outcome in lower case, "completed": the word that JSON uses. */

@@ -127,10 +127,9 @@ enum cairn_input_now {
     CAIRN_INPUT_UNKNOWN /* where it lies depends on a value */
 };
 struct cairn_maker_input {
-    const char *name; /* relative to the task's directory, or absolute */
-    const char
-        *sha256;   /* of the content that the attempt read, in hex; NULL: not known */
-    uint64_t size; /* bytes */
+    const char *name;   /* relative to the task's directory, or absolute */
+    const char *sha256; /* of what the attempt read, in hex; NULL: not known */
+    uint64_t size;      /* bytes */
     bool directory;
     enum cairn_input_now now; /* against what is there now */
 };

@@ -133,15 +133,15 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     uint32_t rounds;   /* at most; given with `until`, and only then */
     int64_t round_delay_ms; /* before each further one */
     uint32_t slots; /* of the run's `jobs`, which it takes while it runs; 0: one */
-    bool
-        port; /* of a service: a free TCP port of 127.0.0.1 is picked for its start, and
-                  given to it as CAIRN_PORT, and to it and the processes that need it as
-                  CAIRN_PORT_ID, with its id in capitals, and _ for - . and / */
-    const struct cairn_foreach
-        *foreach; /* it is a group: `id[key=value]`; NULL: one task */
-    uint8_t
-        nice; /* its processes have so much more niceness than the program, to 19; not
-                     of a callback */
+    /* Of a service: a free TCP port of 127.0.0.1 is picked for its start, and given to it
+     * as CAIRN_PORT, and to it and the processes that need it as CAIRN_PORT_ID, with its
+     * id in capitals, and _ for - . and /. */
+    bool port;
+    /* It is a group: `id[key=value]`; NULL: one task. */
+    const struct cairn_foreach *foreach;
+    /* Its processes have so much more niceness than the program, to 19; not of a
+     * callback. */
+    uint8_t nice;
     const char *const *pools;       /* "NAME" or "NAME=PLACES" of cairn_workflow_pool,
                                  NULL-terminated, no name twice */
     int64_t retry_delay_ms;         /* before the first of the `retries`; ... */
@@ -150,8 +150,8 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     int64_t retry_cap_ms;           /* ... and none is longer than this; 0: a day */
     bool retry_jitter;              /* times 0.5 to 1.5, at random */
     uint8_t retry_on;               /* only after these failures, CAIRN_RETRY_... */
-    const uint8_t
-        *retry_exits; /* and these exit codes, up to a 0; neither: after any */
+    /* And these exit codes, up to a 0. Neither: after any failure. */
+    const uint8_t *retry_exits;
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */
