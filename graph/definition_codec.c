@@ -60,22 +60,6 @@
 /* The start of the binary form. */
 #define DEFINITION_MAGIC "CAIRNDEF"
 
-static void put_texts(struct buf *out, const struct str *texts, uint32_t n)
-{
-    buf_varint(out, n);
-    for (uint32_t i = 0; i < n; i++)
-        buf_lstr(out, texts[i]);
-}
-
-static void put_pairs(struct buf *out, const struct key_value *pairs, uint32_t n)
-{
-    buf_varint(out, n);
-    for (uint32_t i = 0; i < n; i++) {
-        buf_lstr(out, pairs[i].key);
-        buf_lstr(out, pairs[i].value);
-    }
-}
-
 static void put_foreach(struct buf *out, const struct task_def *def)
 {
     buf_varint(out, def->n_foreach);

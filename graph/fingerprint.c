@@ -41,22 +41,6 @@ struct named_need {
     uint32_t index;
 };
 
-static void add_texts(struct buf *out, const struct str *texts, uint32_t n)
-{
-    buf_varint(out, n);
-    for (uint32_t i = 0; i < n; i++)
-        buf_lstr(out, texts[i]);
-}
-
-static void add_pairs(struct buf *out, const struct key_value *pairs, uint32_t n)
-{
-    buf_varint(out, n);
-    for (uint32_t i = 0; i < n; i++) {
-        buf_lstr(out, pairs[i].key);
-        buf_lstr(out, pairs[i].value);
-    }
-}
-
 /* The shell that counts: of `run`, else of the check; n is 0 if there is none. */
 static struct words fingerprint_shell(const struct task_def *def)
 {
@@ -101,17 +85,17 @@ static void encode_field(const struct definition *d, const struct task_def *def,
         break;
     case FIELD_TEXTS:
     case FIELD_SECRETS:
-        add_texts(out, field_texts(field, def), field_n(field, def));
+        put_texts(out, field_texts(field, def), field_n(field, def));
         break;
     case FIELD_SHELL:
         shell = fingerprint_shell(def);
-        add_texts(out, shell.words, shell.n);
+        put_texts(out, shell.words, shell.n);
         break;
     case FIELD_PARAMS:
         add_params(out, d, def);
         break;
     case FIELD_PAIRS:
-        add_pairs(out, field_pairs(field, def), field_n(field, def));
+        put_pairs(out, field_pairs(field, def), field_n(field, def));
         break;
     case FIELD_BYTE:
         buf_byte(out, field_byte(field, def));
@@ -169,7 +153,7 @@ static int encode_members(const struct graph *g, uint32_t barrier, struct buf *o
     for (uint32_t i = 0; i < n; i++)
         ids[i] = str_of(g->id[g->needs[first + i]]);
     qsort(ids, n, sizeof *ids, by_text);
-    add_texts(out, ids, n);
+    put_texts(out, ids, n);
     free(ids);
     return 0;
 }
@@ -187,7 +171,7 @@ static int encode_group(const struct task_def *def, struct buf *out)
             memcpy(sorted, key->values, key->n * sizeof *sorted);
         qsort(sorted, key->n, sizeof *sorted, by_text);
         buf_lstr(out, key->name);
-        add_texts(out, sorted, key->n);
+        put_texts(out, sorted, key->n);
         free(sorted);
     }
     return 0;

@@ -215,3 +215,19 @@ void task_def_empty_texts(struct task_def *def)
         if (field->shape == FIELD_TEXT)
             *(struct str *)(void *)((char *)def + field->at) = STR("");
 }
+
+void put_texts(struct buf *out, const struct str *texts, uint32_t n)
+{
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++)
+        buf_lstr(out, texts[i]);
+}
+
+void put_pairs(struct buf *out, const struct key_value *pairs, uint32_t n)
+{
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_lstr(out, pairs[i].key);
+        buf_lstr(out, pairs[i].value);
+    }
+}

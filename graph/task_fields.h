@@ -126,5 +126,8 @@ static inline int64_t field_time(const struct task_field *field,
 /* Whether a definition without the field says the same of the task. Of a shape that is
  * about the needs, keys or pools this is not asked: true. */
 bool field_is_empty(const struct task_field *field, const struct task_def *def);
+/* How lists are written, whether to be stored or to be hashed. */
+void put_texts(struct buf *out, const struct str *texts, uint32_t n);
+void put_pairs(struct buf *out, const struct key_value *pairs, uint32_t n);
 
 #endif

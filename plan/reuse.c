@@ -120,29 +120,21 @@ void reuse_forget(struct reuse *r)
 
 /* ---- Traces ---- */
 
-static void add_files(struct sha256 *sha, struct buf *scratch,
-                      const struct result_file *files, uint32_t n)
+static void put_files(struct buf *out, const struct result_file *files, uint32_t n)
 {
-    buf_clear(scratch);
-    buf_varint(scratch, n);
+    buf_varint(out, n);
     for (uint32_t i = 0; i < n; i++) {
-        buf_lstr(scratch, files[i].name);
-        buf_byte(scratch, files[i].kind);
-        buf_add(scratch, files[i].digest.bytes, DIGEST_SIZE);
+        buf_lstr(out, files[i].name);
+        buf_byte(out, files[i].kind);
+        buf_add(out, files[i].digest.bytes, DIGEST_SIZE);
     }
-    sha256_add(sha, scratch->data, scratch->size);
 }
 
-static void add_values(struct sha256 *sha, struct buf *scratch,
-                       const struct key_value *values, uint32_t n)
+static void hash_bytes(struct reuse *r, const struct buf *bytes, struct digest *out)
 {
-    buf_clear(scratch);
-    buf_varint(scratch, n);
-    for (uint32_t i = 0; i < n; i++) {
-        buf_lstr(scratch, values[i].key);
-        buf_lstr(scratch, values[i].value);
-    }
-    sha256_add(sha, scratch->data, scratch->size);
+    sha256_begin(r->sha);
+    sha256_add(r->sha, bytes->data, bytes->size);
+    sha256_end(r->sha, out);
 }
 
 /* Not by its own attempt, which may say something else next time. */
@@ -218,13 +210,16 @@ static bool hash_result(struct reuse *r, uint32_t task, const struct result *res
         add_attempt(r, task);
         return true;
     }
-    add_files(r->sha, &r->scratch, result->outputs, result->n_outputs);
-    add_values(r->sha, &r->scratch, result->values, result->n_values);
-    if (!follows)
-        return true;
-    sha256_add(r->sha, r->fingerprints[task].bytes, DIGEST_SIZE);
-    add_files(r->sha, &r->scratch, result->inputs, result->n_inputs);
-    return add_needs(r, task);
+    struct buf *all = &r->scratch;
+    buf_clear(all);
+    put_files(all, result->outputs, result->n_outputs);
+    put_pairs(all, result->values, result->n_values);
+    if (follows) {
+        buf_add(all, r->fingerprints[task].bytes, DIGEST_SIZE);
+        put_files(all, result->inputs, result->n_inputs);
+    }
+    sha256_add(r->sha, all->data, all->size);
+    return !follows || add_needs(r, task);
 }
 
 /* Of a node whose needs are known where that matters. `result`: NULL: as it is stored.
@@ -390,12 +385,7 @@ static int add_inputs(struct reuse *r, const struct asker *asker, struct buf *ke
     if (!graph_def(r->graph, asker->task)->n_inputs)
         return 1;
     int rc = files_look(asker, true, &arena, &read, &why);
-    buf_varint(key, read.n_inputs);
-    for (uint32_t i = 0; i < read.n_inputs; i++) {
-        buf_lstr(key, read.inputs[i].name);
-        buf_byte(key, read.inputs[i].kind);
-        buf_add(key, read.inputs[i].digest.bytes, DIGEST_SIZE);
-    }
+    put_files(key, read.inputs, read.n_inputs);
     arena_release(&arena);
     if (rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED)
         return error_set(error, rc, "%s", why.text);
@@ -420,9 +410,7 @@ static int trace_of_range(struct reuse *r, struct node_range range,
     if (rc > 0 && buf_check(&all, error))
         rc = CAIRN_ENOMEM;
     if (rc > 0) {
-        sha256_begin(r->sha);
-        sha256_add(r->sha, all.data, all.size);
-        sha256_end(r->sha, trace);
+        hash_bytes(r, &all, trace);
         r->last = range;
         r->last_trace = *trace;
     }
@@ -486,11 +474,8 @@ int reuse_key(struct reuse *r, uint32_t task, uint32_t attempt, struct digest *k
         rc = add_inputs(r, &asker, &all, error);
     if (rc > 0 && (buf_check(&all, error) || buf_check(&r->scratch, error)))
         rc = CAIRN_ENOMEM;
-    if (rc > 0) {
-        sha256_begin(r->sha);
-        sha256_add(r->sha, all.data, all.size);
-        sha256_end(r->sha, key);
-    }
+    if (rc > 0)
+        hash_bytes(r, &all, key);
     buf_release(&all);
     return rc;
 }
@@ -527,16 +512,16 @@ static int take_attempt(void *context, const struct attempt_row *row)
 }
 
 /* The nominated attempt. 1: found; 0: none that may be used; or an error. */
-static int find_attempt(struct reuse *r, uint32_t task, const struct digest *key,
-                        struct reused *found, struct cairn_error *error)
+static int find_attempt(struct reuse *r, uint32_t task, struct reused *found,
+                        struct cairn_error *error)
 {
     struct cairn_error why = {0};
-    *found = (struct reused){.row = {.workflow = r->workflow, .key = *key}};
+    found->row.workflow = r->workflow;
     int rc = store_get_reuse(r->store, &found->row, error);
     if (rc <= 0)
         return rc;
-    found->own = found->row.run == r->evidence.lookup->run && r->attempts &&
-                 found->row.attempt == r->attempts[task];
+    found->own = found->row.run == r->evidence.lookup->run &&
+                 found->row.attempt == found->newest;
     if (!found->own && (r->none || !may_reuse(r, task)))
         return 0;
     const struct attempt_row row = {.run = found->row.run,
@@ -602,14 +587,14 @@ int reuse_take_back(struct reuse *r, uint32_t task, struct cairn_error *error)
     return set_state(r, &pending, error);
 }
 
-int reuse_find(struct reuse *r, uint32_t task, const struct digest *key,
-               struct reused *found, struct cairn_error *error)
+int reuse_find(struct reuse *r, uint32_t task, struct reused *found,
+               struct cairn_error *error)
 {
     const struct states *states = r->evidence.lookup->states;
     struct change before = {.task = task,
                             .outcome = states->outcome[task],
                             .attempts = states->attempts[task]};
-    int rc = find_attempt(r, task, key, found, error);
+    int rc = find_attempt(r, task, found, error);
     if (rc <= 0)
         return rc;
     if (states->outputs)

@@ -25,8 +25,6 @@ struct reuse {
     struct cairn_store *store;
     uint64_t workflow;
     struct evidence_source evidence; /* with the lookup, which has the states */
-    const uint32_t
-        *attempts;        /* [n_tasks] of this run, the newest of each; NULL: none */
     const uint16_t *fate; /* [n_nodes] who is excluded is so by it; NULL: by outcome */
     bool none;            /* nothing is reused, but for this run's own */
     bool any;             /* the workflow has keys in the store */
@@ -42,9 +40,11 @@ struct reuse {
     struct digest last_trace;    /* ... and its trace */
 };
 
-/* An attempt that has done a task before; its key in `row`. */
+/* An attempt that has done a task before. The caller of reuse_find sets the key in `row`,
+ * and `newest`. */
 struct reused {
     struct reuse_row row;
+    uint32_t newest; /* attempt of this run; 0: there was none */
     bool own;        /* it is the newest attempt of this run: the task stays done */
     uint64_t origin; /* the run in which it really ran */
     uint8_t flags;   /* of the attempt's row, as these: */
@@ -84,8 +84,8 @@ int reuse_key(struct reuse *reuse, uint32_t task, uint32_t attempt, struct diges
 
 /* Looks for what has done the task before. 1: it has completed so, in the lookup's
  * states, and its result is the recorded one; 0: no; or an error. */
-int reuse_find(struct reuse *reuse, uint32_t task, const struct digest *key,
-               struct reused *found, struct cairn_error *error);
+int reuse_find(struct reuse *reuse, uint32_t task, struct reused *found,
+               struct cairn_error *error);
 /* The task has completed so, in the lookup's states. */
 int reuse_take(struct reuse *reuse, uint32_t task, const struct reused *found,
                struct cairn_error *error);

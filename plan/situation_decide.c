@@ -414,8 +414,7 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     struct loader *l = context;
     struct reuse *r = l->reuse;
     struct present *p = &l->s->present;
-    struct digest key;
-    struct reused found;
+    struct reused found = {.newest = situation_attempts(l->s, task)};
     bool lost = p->evidence && p->evidence[task] == RESULT_LOST;
     if (!r->any || !reuse_has_key(r, task) || lost || l->reuse_rc)
         return SPARED_NO;
@@ -425,9 +424,9 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     if (!reusable && !l->s->recorded.recovered)
         return SPARED_NO;
     r->fate = fate;
-    int rc = reuse_key(r, task, situation_attempts(l->s, task) + 1, &key, l->error);
+    int rc = reuse_key(r, task, found.newest + 1, &found.row.key, l->error);
     if (rc > 0)
-        rc = reuse_find(r, task, &key, &found, l->error);
+        rc = reuse_find(r, task, &found, l->error);
     if (rc == 0)
         rc = explain_miss(l, task);
     l->reuse_rc = rc < 0 ? rc : 0;
@@ -445,8 +444,7 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     return found.own ? SPARED_STAYS : SPARED_YES;
 }
 
-static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nearest,
-                      uint32_t **attempts)
+static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nearest)
 {
     struct situation *s = l->s;
     struct reuse_options o = {.graph = &l->w->graph,
@@ -463,14 +461,10 @@ static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nea
     if (rc && rc != CAIRN_ENOTFOUND)
         return error_set(l->error, rc, "%s", why.text);
     rc = reuse_open(reuse, &o, l->error);
-    *attempts = malloc(o.graph->n_tasks * sizeof **attempts);
     s->present.reused_at = calloc(o.graph->n_tasks, sizeof *s->present.reused_at);
     s->present.nearest = calloc(o.graph->n_tasks, sizeof *s->present.nearest);
-    if (!rc && (!*attempts || !s->present.reused_at || !s->present.nearest))
+    if (!rc && (!s->present.reused_at || !s->present.nearest))
         rc = error_nomem(l->error);
-    for (uint32_t task = 0; task < o.graph->n_tasks && !rc; task++)
-        (*attempts)[task] = situation_attempts(s, task);
-    reuse->attempts = *attempts;
     l->reuse = reuse;
     return rc;
 }
@@ -508,7 +502,6 @@ static int decide_anew(struct loader *l, const struct graph *old)
     struct choice choice;
     struct reuse reuse = {0};
     struct nearest nearest = {.run = s->recorded.latest_run};
-    uint32_t *attempts = NULL;
     int rc = choice_make(&choice, &l->w->graph, l->options, l->error);
     if (!rc && s->recorded.exists)
         rc = look_at_evidence(l);
@@ -519,7 +512,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
     input.again = l->w->going_on ? NULL : choice.again; /* they have */
     /* Who wants tasks to run again wants that of what comes after them, too. */
     if (!rc && l->store && !l->options->again && reuse_is_wanted(&l->w->definition)) {
-        rc = open_reuse(l, &reuse, &nearest, &attempts);
+        rc = open_reuse(l, &reuse, &nearest);
         input.spared = look_for_attempt;
     }
     if (!rc)
@@ -529,7 +522,6 @@ static int decide_anew(struct loader *l, const struct graph *old)
     nearest_release(&nearest);
     l->reuse = NULL;
     l->nearest = NULL;
-    free(attempts);
     if (!rc && l->no_memory)
         rc = error_nomem(l->error);
     if (!rc) {

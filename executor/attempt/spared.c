@@ -26,7 +26,6 @@ int spared_open(struct engine *e, struct cairn_error *error)
     if (!e->spared || !e->keys)
         return error_nomem(error);
     int rc = reuse_open(e->spared, &o, error);
-    e->spared->attempts = e->turn.attempts;
     e->spared->evidence.index = &e->progress.seen;
     return rc;
 }
@@ -117,17 +116,17 @@ static int settle_as_planned(struct engine *e, uint32_t task,
 int spared_settle(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     const struct reused *planned = situation_reused(&e->run.situation, task);
-    struct reused found;
+    struct reused found = {.newest = e->turn.attempts[task]};
     if (!e->spared || !reuse_has_key(e->spared, task))
         return 1;
     if (planned)
         return settle_as_planned(e, task, planned, error);
     e->keys[task] = (struct digest){{0}};
-    int rc =
-        reuse_key(e->spared, task, e->turn.attempts[task] + 1, &e->keys[task], error);
+    int rc = reuse_key(e->spared, task, found.newest + 1, &e->keys[task], error);
+    found.row.key = e->keys[task];
     if (rc > 0 && e->run.situation.decisions.fate[task] & FATE_SPARED &&
         !e->progress.failures[task])
-        rc = reuse_find(e->spared, task, &e->keys[task], &found, error);
+        rc = reuse_find(e->spared, task, &found, error);
     else
         rc = rc < 0 ? rc : 0;
     if (rc <= 0) /* what cannot be looked at is run */
