@@ -719,23 +719,25 @@ int task_directory(const struct scope *scope, struct buf *out,
     return rc ? rc : buf_check(out, error);
 }
 
-/* Takes "." and empty parts out. */
-static void tidy_path(struct buf *path)
+void path_tidy(struct buf *path, bool parents)
 {
-    size_t to = path->size && path->data[0] == '/', at = to;
-    while (at < path->size) {
-        size_t end = at;
-        while (end < path->size && path->data[end] != '/')
-            end++;
-        bool part = end > at && !(end == at + 1 && path->data[at] == '.');
-        for (size_t i = at; part && i < end; i++)
-            path->data[to++] = path->data[i];
-        if (part && end < path->size)
+    size_t root = path->size && path->data[0] == '/', to = root;
+    for (size_t at = root, end; at < path->size; at = end + 1) {
+        const char *part = path->data + at, *slash = memchr(part, '/', path->size - at);
+        end = slash ? (size_t)(slash - path->data) : path->size;
+        struct str name = {part, end - at};
+        if (!name.len || str_equal(name, STR(".")))
+            continue;
+        if (parents && str_equal(name, STR(".."))) {
+            while (to > root && path->data[--to] != '/')
+                continue;
+            continue;
+        }
+        if (to > root)
             path->data[to++] = '/';
-        at = end + 1;
+        memmove(path->data + to, part, name.len);
+        to += name.len;
     }
-    if (to > 1 && path->data[to - 1] == '/')
-        to--;
     if (path->data)
         path->data[to] = '\0';
     path->size = to;
@@ -751,6 +753,6 @@ int task_file_place(const struct scope *scope, struct str name, struct buf *out,
     buf_path(out, name);
     rc = buf_check(out, error);
     if (!rc)
-        tidy_path(out);
+        path_tidy(out, false);
     return rc;
 }

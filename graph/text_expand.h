@@ -81,5 +81,8 @@ int task_directory(const struct scope *scope, struct buf *out,
  * declared so): its name behind the task's `cwd`, without "." and doubled slashes. */
 int task_file_place(const struct scope *scope, struct str name, struct buf *out,
                     struct cairn_error *error);
+/* Takes "." and empty parts out of a path; with `parents` also "..", with the part before
+ * it, which is not that place where this one is a link. */
+void path_tidy(struct buf *path, bool parents);
 
 #endif

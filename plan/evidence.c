@@ -738,29 +738,6 @@ struct maker_search {
     struct buf path;
 };
 
-/* Without `.` and empty parts; `..` takes away the part before it. */
-static void tidy_path(struct buf *path)
-{
-    size_t to = 0;
-    for (size_t at = 0; at < path->size;) {
-        const char *part = path->data + at;
-        const char *end = memchr(part, '/', path->size - at);
-        size_t n = end ? (size_t)(end - part) : path->size - at;
-        at += n + (end != NULL);
-        if (n == 0 || (n == 1 && part[0] == '.'))
-            continue;
-        if (n == 2 && part[0] == '.' && part[1] == '.') {
-            while (to && path->data[--to] != '/')
-                continue;
-            continue;
-        }
-        path->data[to++] = '/';
-        memmove(path->data + to, part, n);
-        to += n;
-    }
-    path->size = to;
-}
-
 static int add_outputs(struct maker_search *m, uint32_t task, struct cairn_error *error)
 {
     struct asker asker = {.lookup = m->lookup, .task = task};
@@ -768,7 +745,7 @@ static int add_outputs(struct maker_search *m, uint32_t task, struct cairn_error
     struct files f;
     int more = files_begin(&f, &scope, false, NULL);
     while (more >= 0 && (more = files_step(&f, NULL)) > 0) {
-        tidy_path(&f.path);
+        path_tidy(&f.path, true);
         struct str key = arena_str(&m->arena, buf_view(&f.path));
         if (m->arena.failed || map_add(&m->by_path, key, task, NULL) < 0)
             more = CAIRN_ENOMEM;
@@ -811,7 +788,7 @@ static int add_makers(struct maker_search *m, uint32_t task, struct buf *makers,
         rc = buf_check(&m->path, error);
         if (rc)
             break;
-        tidy_path(&m->path);
+        path_tidy(&m->path, true);
         uint32_t maker = find_maker(m);
         bool last =
             makers->size > from && memcmp(makers->data + makers->size - sizeof maker,

@@ -324,24 +324,14 @@ static const char *about_cause(const struct cairn_plan *plan, uint32_t task,
     return keep_text(arena, &text, instead);
 }
 
-/* One member stands for all that there will be. */
-static const char *describe_list(const struct task_def *def, struct arena *arena)
+/* A sentence about the task that makes the list of this one. */
+static const char *about_list(const struct task_def *def, const char *format,
+                              struct arena *arena)
 {
     struct buf text = BUF_INIT;
     struct list_spec spec;
-    if (list_spec_read(task_def_made_key(def)->spec, &spec))
-        buf_format(&text, "as many as %.*s gives", (int)spec.task.len, spec.task.ptr);
-    return keep_text(arena, &text, "");
-}
-
-/* A member of the list as it is now. */
-static const char *describe_relisted(const struct task_def *def, struct arena *arena)
-{
-    struct buf text = BUF_INIT;
-    struct list_spec spec;
-    if (list_spec_read(task_def_made_key(def)->spec, &spec))
-        buf_format(&text, "depending on what %.*s makes", (int)spec.task.len,
-                   spec.task.ptr);
+    if (list_spec_of(task_def_made_key(def), &spec))
+        buf_format(&text, format, (int)spec.task.len, spec.task.ptr);
     return keep_text(arena, &text, "");
 }
 
@@ -604,8 +594,9 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     uint32_t cause = d->cause[task];
     uint16_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
     if (d->fate[task] & FATE_LISTED && !task_def_is_unlisted(def))
-        return task_def_made_key(def) ? describe_relisted(def, arena)
-                                      : "if what it needs runs again";
+        return task_def_made_key(def)
+                   ? about_list(def, "depending on what %.*s makes", arena)
+                   : "if what it needs runs again";
     if (d->ask[task])
         return def->check.len ? "if its check fails, and the run is resumed then"
                               : "if somebody decides so";
@@ -637,7 +628,7 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     if (def->finally && !def->condition.len)
         return "if the run comes to its end";
     if (task_def_is_unlisted(def))
-        return describe_list(def, arena);
+        return about_list(def, "as many as %.*s gives", arena);
     return def->condition.len ? "if its condition holds"
                               : "unless another task fails before it";
 }

@@ -403,6 +403,33 @@ START_TEST(texts_of_files)
 }
 END_TEST
 
+START_TEST(test_tidy)
+{
+    static const struct {
+        const char *path, *tidy, *without_parents;
+    } cases[] = {{"", "", ""},
+                 {"a", "a", "a"},
+                 {"./a//b/", "a/b", "a/b"},
+                 {"//a/./b", "/a/b", "/a/b"},
+                 {"/", "/", "/"},
+                 {"a/../b", "a/../b", "b"},
+                 {"/a/b/../../c", "/a/b/../../c", "/c"},
+                 {"/../a/..", "/../a/..", "/"},
+                 {"a/..", "a/..", ""},
+                 {"a/..b/...", "a/..b/...", "a/..b/..."}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int parents = 0; parents < 2; parents++) {
+            const char *expected = parents ? cases[i].without_parents : cases[i].tidy;
+            struct buf path = BUF_INIT;
+            buf_text(&path, cases[i].path);
+            path_tidy(&path, parents);
+            ck_assert_msg(str_equal(buf_view(&path), str_of(expected)), "%s: %.*s",
+                          cases[i].path, (int)path.size, path.data);
+            buf_release(&path);
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reference");
@@ -417,6 +444,7 @@ int main(void)
     tcase_add_test(tests, test_prepare);
     tcase_add_test(tests, test_values_of);
     tcase_add_test(tests, texts_of_files);
+    tcase_add_test(tests, test_tidy);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
