@@ -256,7 +256,7 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error)
 {
     bool reading = e->spared && e->progress.sched.ready.n &&
                    store_begin_read(e->request.store, NULL) == 0;
-    bool first = e->spared && !e->spared_planned && e->run.situation.present.n_reused;
+    bool first = e->spared && !e->spared_planned && e->run.situation.decisions.spared;
     e->spared_planned = true;
     int rc = first ? plan_spared(e, error) : 0;
     if (!rc)

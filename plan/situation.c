@@ -1068,7 +1068,6 @@ void situation_release(struct situation *s)
     free(s->present.which);
     free(s->present.writer);
     free(s->present.reused);
-    free(s->present.reused_at);
     free(s->present.nearest);
     free(s->present.index_path);
     output_index_release(&s->present.index);

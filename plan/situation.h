@@ -82,18 +82,14 @@ struct present {
     uint8_t *evidence;    /* [n_tasks] enum evidence; NULL: nothing was looked at */
     const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
     const char **writer; /* [n_tasks] who wrote that output since; NULL: not known */
-    uint32_t
-        *first_maker;  /* [n_tasks + 1] where in `makers` a task's begin: of one that
-                              needs others only for the order, the tasks that made what
-                              it has read; NULL: there are none */
-    struct buf makers; /* uint32_t, tasks */
-    struct reused *reused; /* attempts that have done tasks (CAIRN_REASON_REUSED) */
-    uint32_t n_reused;
-    size_t reused_room;
-    const char **nearest;      /* [n_tasks] why a task that can be reused is not */
-    uint32_t *reused_at;       /* [n_tasks] in `reused`, from 1; NULL: there is none */
-    struct output_index index; /* what was seen of outputs */
-    char *index_path;          /* NULL: it is not used */
+    /* [n_tasks + 1] where in `makers` a task's begin: of one that needs others only for
+     * the order, the tasks that made what it has read; NULL: there are none. */
+    uint32_t *first_maker;
+    struct buf makers;            /* uint32_t, tasks */
+    const struct reused **reused; /* [n_tasks] by CAIRN_REASON_REUSED; in the arena */
+    const char **nearest;         /* [n_tasks] why a task that can be reused is not */
+    struct output_index index;    /* what was seen of outputs */
+    char *index_path;             /* NULL: it is not used */
     bool root_gone; /* outputs are gone together with the workflow's directory */
 };
 
@@ -135,9 +131,8 @@ void situation_release(struct situation *situation);
 static inline const struct reused *situation_reused(const struct situation *s,
                                                     uint32_t task)
 {
-    return s->decisions.reason[task] == CAIRN_REASON_REUSED && s->present.reused_at
-               ? &s->present.reused[s->present.reused_at[task] - 1]
-               : NULL;
+    return s->decisions.reason[task] == CAIRN_REASON_REUSED ? s->present.reused[task]
+                                                            : NULL;
 }
 
 /* The mark (runs/marks.h) of a task of the workflow, 0: none. */

@@ -4,7 +4,6 @@
  * the notices about it. */
 #include "plan/situation_int.h"
 
-#include "base/memory.h"
 #include "base/os.h"
 #include "cairn/plan.h"
 #include "graph/match.h"
@@ -432,15 +431,13 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     l->reuse_rc = rc < 0 ? rc : 0;
     if (rc <= 0)
         return SPARED_NO;
-    struct reused *all =
-        array_room(p->reused, p->n_reused, &p->reused_room, sizeof *all);
-    if (!all) {
+    struct reused *copy = arena_take(&l->s->arena, 1, sizeof *copy);
+    if (!copy) {
         l->reuse_rc = error_nomem(l->error);
         return SPARED_NO;
     }
-    p->reused = all;
-    all[p->n_reused++] = found;
-    p->reused_at[task] = p->n_reused;
+    *copy = found;
+    p->reused[task] = copy;
     return found.own ? SPARED_STAYS : SPARED_YES;
 }
 
@@ -461,9 +458,9 @@ static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nea
     if (rc && rc != CAIRN_ENOTFOUND)
         return error_set(l->error, rc, "%s", why.text);
     rc = reuse_open(reuse, &o, l->error);
-    s->present.reused_at = calloc(o.graph->n_tasks, sizeof *s->present.reused_at);
+    s->present.reused = calloc(o.graph->n_tasks, sizeof *s->present.reused);
     s->present.nearest = calloc(o.graph->n_tasks, sizeof *s->present.nearest);
-    if (!rc && (!s->present.reused_at || !s->present.nearest))
+    if (!rc && (!s->present.reused || !s->present.nearest))
         rc = error_nomem(l->error);
     l->reuse = reuse;
     return rc;
