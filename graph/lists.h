@@ -2,8 +2,9 @@
 /* Lists that a task makes: foreach: {part: {from: split, value: parts}}. A key has the
  * source FOREACH_FROM, and one value, the placeholder, until what `split` has passed on
  * is known; then FOREACH_GIVEN, and the values of the list. The one member that a
- * placeholder stands for is never started. Where a list is made again and is no good, the key is
- * FOREACH_FROM again, with the former values behind the placeholder (version 6). */
+ * placeholder stands for is never started. Where a list is made again and cannot be
+ * used, the key is FOREACH_FROM again, with the former values behind the placeholder
+ * (version 6). */
 #ifndef GRAPH_LISTS_H
 #define GRAPH_LISTS_H
 

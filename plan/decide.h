@@ -61,7 +61,8 @@
 #include "runs/marks.h"
 
 /* Handlers: a failure is handled by a task that needs the failed one (or its group)
- * with `when: failed`, once that has completed; that of a task that may fail by itself. The same for what is planned and for
+ * with `when: failed`, once that has completed; that of a task with `may_fail` is handled
+ * without one. The same for what is planned and for
  * what runs. This one runs only after failures. */
 static inline bool task_is_handler(const struct task_def *def)
 {

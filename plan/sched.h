@@ -12,8 +12,9 @@
  *
  * A task waits until everything it needs has ended. Then `when` decides: success wants
  * all of it completed but for soft needs (and gives up as soon as one need ended
- * otherwise), failed wants a failed one, always takes anything. One that ends before what it needs (it is given
- * up early, or decided) has ended, for those that wait for it, when all of that has. A
+ * otherwise), failed wants a failed one, always takes anything. One that ends before
+ * what it needs (it is given up early, or decided) has ended, for those that wait for
+ * it, when all of that has. A
  * barrier ends when all members have: failed if one failed, else bad if one was
  * skipped. Members that their own condition excluded are left out, unless all of them
  * were, or the task that needs the group needs all of it (task_def_needs_all): then

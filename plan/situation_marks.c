@@ -404,18 +404,49 @@ static int find_generation(struct loader *l, const struct digest *graph, uint32_
     return rc;
 }
 
-/* ---- Attempts of generations whose records are lost ---- */
+/* ---- Attempts of other generations ---- */
 
-/* The tasks of such a generation in the recovered graph, and in the workflow as it is
- * now. */
-struct lost_generation {
+/* Its tasks in the recovered graph, and in the workflow as it is now. */
+struct other_generation {
     struct situation *s;
     uint32_t n, *old, *now;
+    bool *wanted;     /* for note_number: [tasks now] */
+    uint32_t present; /* the same: the generation that is recorded; 0: not known, or
+                         complete */
 };
+
+/* 1: how it was defined is lost. */
+static int each_other_attempt(struct loader *l, uint32_t gen, attempt_row_fn *each,
+                              struct other_generation *of)
+{
+    struct definition definition;
+    struct graph graph;
+    const struct run_row *row = &l->s->recorded.row;
+    int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
+    if (rc)
+        return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 1 : rc;
+    size_t size = ((size_t)graph.n_tasks + 1) * sizeof *of->old;
+    of->n = graph.n_tasks;
+    of->old = malloc(size);
+    of->now = malloc(size);
+    if (of->old && of->now) {
+        map_tasks(&graph, situation_old(l->s, l->w), of->old);
+        map_tasks(&graph, &l->w->graph, of->now);
+        rc = store_each_run_attempt(l->store, row->run, gen, false, each, of, l->error);
+    } else
+        rc = error_nomem(l->error);
+    free(of->old);
+    free(of->now);
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+/* ---- ... whose records are lost ---- */
 
 static int mark_lost(void *context, const struct attempt_row *row)
 {
-    struct lost_generation *lost = context;
+    struct other_generation *lost = context;
     struct recorded *r = &lost->s->recorded;
     if (row->task >= lost->n || attempt_never_started(row))
         return 0;
@@ -437,32 +468,7 @@ static int mark_lost(void *context, const struct attempt_row *row)
     return 0;
 }
 
-static int mark_by(struct loader *l, uint32_t gen, const struct graph *graph)
-{
-    struct lost_generation lost = {l->s, graph->n_tasks, NULL, NULL};
-    size_t size = ((size_t)graph->n_tasks + 1) * sizeof *lost.old;
-    lost.old = malloc(size);
-    lost.now = malloc(size);
-    int rc = lost.old && lost.now ? 0 : error_nomem(l->error);
-    if (!rc) {
-        map_tasks(graph, situation_old(l->s, l->w), lost.old);
-        map_tasks(graph, &l->w->graph, lost.now);
-        rc = store_each_run_attempt(l->store, l->s->recorded.row.run, gen, false,
-                                    mark_lost, &lost, l->error);
-    }
-    free(lost.old);
-    free(lost.now);
-    return rc;
-}
-
 /* ---- Numbers of attempts of earlier generations ---- */
-
-struct earlier_numbers {
-    struct situation *s;
-    uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
-    bool *wanted;     /* [tasks now] */
-    uint32_t present; /* the generation that is recorded; 0: not known, or complete */
-};
 
 static uint32_t *number_of(struct situation *s, uint32_t task)
 {
@@ -473,7 +479,7 @@ static uint32_t *number_of(struct situation *s, uint32_t task)
 
 static int note_number(void *context, const struct attempt_row *row)
 {
-    struct earlier_numbers *earlier = context;
+    struct other_generation *earlier = context;
     struct situation *s = earlier->s;
     uint32_t task = row->task < earlier->n ? earlier->now[row->task] : NODE_NONE;
     if (task == NODE_NONE || !(earlier->wanted[task] || is_pending(s, task)))
@@ -488,31 +494,6 @@ static int note_number(void *context, const struct attempt_row *row)
     return 0;
 }
 
-static int note_numbers_of(struct loader *l, uint32_t gen,
-                           struct earlier_numbers *earlier)
-{
-    struct definition definition;
-    struct graph graph;
-    const struct run_row *row = &l->s->recorded.row;
-    int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
-    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
-        return 0;
-    if (rc)
-        return rc;
-    earlier->n = graph.n_tasks;
-    earlier->now = malloc(((size_t)graph.n_tasks + 1) * sizeof *earlier->now);
-    if (earlier->now) {
-        map_tasks(&graph, &l->w->graph, earlier->now);
-        rc = store_each_run_attempt(l->store, row->run, gen, false, note_number,
-                                    earlier, l->error);
-    } else
-        rc = error_nomem(l->error);
-    free(earlier->now);
-    graph_release(&graph);
-    definition_release(&definition);
-    return rc;
-}
-
 /* A number is used once in a run. The records of the present generation say nothing of
  * the attempts of a task that is pending or was skipped, or that an edit had taken out:
  * those that ended before an edit (or before a list was made) belong to an earlier
@@ -521,7 +502,7 @@ static int load_earlier_numbers(struct loader *l, uint32_t present)
 {
     struct recorded *r = &l->s->recorded;
     uint32_t n = l->w->graph.n_tasks, n_wanted = 0;
-    struct earlier_numbers earlier = {.s = l->s, .present = present};
+    struct other_generation earlier = {.s = l->s, .present = present};
     int rc = 0;
     if (!r->recovered)
         return 0;
@@ -533,33 +514,24 @@ static int load_earlier_numbers(struct loader *l, uint32_t present)
         earlier.wanted[task] = had && !*number_of(l->s, task);
         n_wanted += earlier.wanted[task];
     }
-    for (uint32_t gen = r->row.gen; n_wanted && gen > 0 && !rc; gen--)
+    for (uint32_t gen = r->row.gen; n_wanted && gen > 0 && rc >= 0; gen--)
         if (gen != present)
-            rc = note_numbers_of(l, gen, &earlier);
+            rc = each_other_attempt(l, gen, note_number, &earlier);
     free(earlier.wanted);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 static int load_lost_marks(struct loader *l, uint32_t gen)
 {
-    struct definition definition;
-    struct graph graph;
-    const struct run_row *row = &l->s->recorded.row;
-    int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
-    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED) {
+    struct other_generation lost = {.s = l->s};
+    int rc = each_other_attempt(l, gen, mark_lost, &lost);
+    if (rc == 1)
         situation_add_notice(
             l->s,
             "how run %llu was defined for a while is lost: tasks that must "
             "not run twice may have run then, and none of them counts",
-            (unsigned long long)row->run);
-        return 0;
-    }
-    if (rc)
-        return rc;
-    rc = mark_by(l, gen, &graph);
-    graph_release(&graph);
-    definition_release(&definition);
-    return rc;
+            (unsigned long long)l->s->recorded.row.run);
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- Keepers ---- */
