@@ -240,6 +240,18 @@ bool definition_gives_secret(const struct definition *definition, struct str nam
     return false;
 }
 
+void put_param_option(struct buf *out, struct str name, struct str value)
+{
+    struct buf text = BUF_INIT;
+    buf_str(&text, name);
+    buf_byte(&text, '=');
+    buf_str(&text, value);
+    buf_text(out, " --param ");
+    buf_shell_word(out, buf_view(&text));
+    out->failed |= text.failed;
+    buf_release(&text);
+}
+
 void definition_put_fresh(const struct definition *d, struct buf *out)
 {
     buf_text(out, "cairn run ");
@@ -248,16 +260,8 @@ void definition_put_fresh(const struct definition *d, struct buf *out)
     else
         buf_text(out, "FILE");
     for (uint32_t i = 0; i < d->n_params; i++) {
-        struct buf text = BUF_INIT;
-        if (name_scope(d->params[i].key).len)
-            continue;
-        buf_str(&text, d->params[i].key);
-        buf_byte(&text, '=');
-        buf_str(&text, d->params[i].value);
-        buf_text(out, " --param ");
-        buf_shell_word(out, buf_view(&text));
-        out->failed |= text.failed;
-        buf_release(&text);
+        if (!name_scope(d->params[i].key).len)
+            put_param_option(out, d->params[i].key, d->params[i].value);
     }
     buf_text(out, " --fresh");
 }

@@ -321,16 +321,23 @@ static inline bool task_def_makes_files(const struct task_def *def)
 {
     return def->n_outputs || def->depfile.len;
 }
-/* Whether it can be done because an earlier run has done the same: not what must not run
- * twice, or can be undone, nor what belongs to the end or the failure of this run. */
-static inline bool task_def_may_reuse(const struct task_def *def)
+/* Whether it can be done because an earlier attempt has done the same: not what must not
+ * run twice, nor what belongs to the end or the failure of this run. */
+static inline bool task_def_may_stay(const struct task_def *def)
 {
     return def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
-           def->when == WHEN_SUCCESS && !def->undo.len && !def->ready.len;
+           def->when == WHEN_SUCCESS && !task_def_is_service(def);
+}
+/* The same of an attempt of another run: nor what can be undone. */
+static inline bool task_def_may_reuse(const struct task_def *def)
+{
+    return task_def_may_stay(def) && !def->undo.len;
 }
 /* True if a param of the definition reaches the task: its texts, its environment and
  * its fingerprint. `name` is whole, with its scope. */
 bool task_def_takes_param(const struct task_def *def, struct str name);
+/* Appends " --param 'day=1 2'", as it can be typed. */
+void put_param_option(struct buf *out, struct str name, struct str value);
 /* Appends the command that begins a new run of it with the same params, as it can be
  * typed anywhere: "cairn run '/a b/c.yaml' --param day=1 --fresh". */
 void definition_put_fresh(const struct definition *definition, struct buf *out);

@@ -332,9 +332,8 @@ static bool may_reuse(const struct reuse *r, uint32_t task)
 bool reuse_has_key(const struct reuse *r, uint32_t task)
 {
     const struct task_def *def = graph_def(r->graph, task);
-    bool stays = def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
-                 !task_def_is_service(def) && def->when == WHEN_SUCCESS &&
-                 !task_def_is_unlisted(def) && r->behind_cutoff[r->graph->def_of[task]];
+    bool stays = task_def_may_stay(def) && !task_def_is_unlisted(def) &&
+                 r->behind_cutoff[r->graph->def_of[task]];
     return stays || may_reuse(r, task);
 }
 
@@ -529,7 +528,7 @@ static int find_attempt(struct reuse *r, uint32_t task, struct reused *found,
                                     .task = found->row.task,
                                     .number = found->row.attempt};
     rc = store_get_attempt(r->store, &row, take_attempt, found, &why);
-    if (rc && rc != CAIRN_ENOTFOUND && rc < 0)
+    if (rc < 0 && rc != CAIRN_ENOTFOUND)
         return error_set(error, rc, "%s", why.text);
     return rc == 0;
 }

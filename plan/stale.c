@@ -791,14 +791,9 @@ static void put_command(const struct stale_scene *scene, struct buf *command)
         size_t file = command->size;
         buf_shell_word(command, w->definition.file);
         size_t end = command->size;
-        for (size_t i = 0; i < w->n_params; i++) {
-            struct buf param = BUF_INIT;
-            buf_format(&param, "%s=%s", w->params[i].name, w->params[i].value);
-            buf_text(command, " --param ");
-            buf_shell_word(command, buf_view(&param));
-            command->failed |= param.failed;
-            buf_release(&param);
-        }
+        for (size_t i = 0; i < w->n_params; i++)
+            put_param_option(command, str_of(w->params[i].name),
+                             str_of(w->params[i].value));
         if (!command->failed && command->size > file + LONGEST && w->n_params) {
             command->size = end;
             buf_text(command, " --param NAME=VALUE");
