@@ -36,6 +36,14 @@ bool task_has_own_times(const struct cairn_task_info *task)
             task->outcome != CAIRN_EXCLUDED);
 }
 
+int64_t task_spent_ms(const struct cairn_task_info *task, int64_t now_ns)
+{
+    int64_t ms = task->attempts_ms;
+    if (task->running && task->started_ns != 0)
+        ms = (ms > 0 ? ms : 0) + (now_ns - task->started_ns) / 1000000;
+    return ms;
+}
+
 int run_exit_status(const struct cairn_run_info *run)
 {
     if (run->state == CAIRN_RUN_COMPLETED)

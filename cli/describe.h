@@ -15,6 +15,8 @@ const char *task_state_word(const struct cairn_task_info *task);
 /* Whether its times are those of the state that is shown: a task that is pending or
  * skipped now may have run before it was reset. */
 bool task_has_own_times(const struct cairn_task_info *task);
+/* Milliseconds of all attempts, of one that runs up to now; -1: it has none. */
+int64_t task_spent_ms(const struct cairn_task_info *task, int64_t now_ns);
 /* The exit status that stands for the state of a run. */
 int run_exit_status(const struct cairn_run_info *run);
 /* How its failed tasks are counted: in a run that has completed all were handled. */

@@ -46,13 +46,8 @@ static int read_tasks(struct page_view *view, struct cairn_store *store,
 
 int64_t view_task_ms(const struct page_view *view, const struct view_task *task)
 {
-    const struct cairn_task_info *info = &task->info;
-    int64_t ms = info->attempts_ms;
-    if (!task_has_own_times(info))
-        return -1;
-    if (info->running && info->started_ns != 0)
-        ms = (ms > 0 ? ms : 0) + (view->now_ns - info->started_ns) / 1000000;
-    return ms;
+    return task_has_own_times(&task->info) ? task_spent_ms(&task->info, view->now_ns)
+                                           : -1;
 }
 
 /* ---- The graph ---- */

@@ -71,7 +71,7 @@ struct page_view {
 int page_view_read(struct page_view *view, struct cairn_store *store, uint64_t run,
                    struct cairn_error *error);
 void page_view_release(struct page_view *view);
-/* Milliseconds of its newest attempts, up to now if it runs; -1: it has no time. */
+/* task_spent_ms, -1 if these are not times of its state. */
 int64_t view_task_ms(const struct page_view *view, const struct view_task *task);
 
 #endif

@@ -690,8 +690,8 @@ static const struct command command_table[] = {
      "and none that a task of the workflow makes, reads by name or is made of "
      "(foreach), nor that another workflow of the store has made; the others are "
      "named. What is gone or skipped is what `cairn plan` of the same FILE, --param, "
-     "--run, --from or --fresh says. Without them: the newest run, if it is one of "
-     "the cairn.yaml here or there is none here, else a run of that. "
+     "--run, --from or --fresh says. Without them it is the newest run; with a "
+     "cairn.yaml here, a run of that file. "
      "Exit status 6: a run of the workflow is at work.",
      "  cairn clean --stale --dry-run\n  cairn clean --stale nightly.yaml --yes",
      "0 2 3 5 6 10 75",

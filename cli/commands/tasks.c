@@ -221,14 +221,13 @@ int64_t task_row_duration(const struct cairn_task_info *task)
 struct task_row task_row_of(const struct cairn_task_info *task)
 {
     struct task_row row = {.task = *task,
-                           .all_ms = task->attempts_ms,
+                           .all_ms = task_spent_ms(task, wall_ns()),
                            .latest = task->latest,
                            .latest_ms = task->latest_ms,
                            .first_started_ns = task->latest_started_ns};
     if (!task->running || task->started_ns == 0)
         return row;
     int64_t took = task_row_duration(task);
-    row.all_ms = (row.all_ms > 0 ? row.all_ms : 0) + took;
     if (row.latest++ == 0)
         row.first_started_ns = task->started_ns;
     row.latest_ms += took;

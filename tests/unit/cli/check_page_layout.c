@@ -53,17 +53,16 @@ START_TEST(random_graphs)
     for (uint64_t seed = 1; seed <= (uint64_t)help_rounds(60, 600); seed++) {
         uint64_t random = seed;
         uint32_t n = 1 + help_below(&random, 60), n_edges = help_below(&random, 150);
+        uint32_t kept = 0;
         struct layout_edge *edges = edges_of(n_edges);
         for (uint32_t i = 0; i < n_edges; i++) {
             uint32_t a = help_below(&random, n), b = help_below(&random, n);
-            if (a == b)
-                b = a = 0;
-            edges[i] = (struct layout_edge){.from = a < b ? a : b, .to = a < b ? b : a};
-            if (a == b)
-                edges[i--] = edges[--n_edges];
+            if (a != b)
+                edges[kept++] =
+                    (struct layout_edge){.from = a < b ? a : b, .to = a < b ? b : a};
         }
-        ck_assert_int_eq(layout_make(&layout, n, edges, n_edges, &failure), 0);
-        for (uint32_t i = 0; i < n_edges; i++)
+        ck_assert_int_eq(layout_make(&layout, n, edges, kept, &failure), 0);
+        for (uint32_t i = 0; i < kept; i++)
             ck_assert(!layout.edges[i].back);
         check_places();
         layout_release(&layout);
