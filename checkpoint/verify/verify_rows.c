@@ -137,6 +137,12 @@ static int see_item(struct search *s, const struct item_row *row)
     return rc ? rc : add_met(s, row, 0, true);
 }
 
+/* The others are a line of messages and trees of files. */
+static bool has_items(const struct section_ref *ref)
+{
+    return ref->kind != SECTION_MESSAGES && ref->kind < SECTION_NODES;
+}
+
 /* As session/board/item.h has them: a varint number of items, then for each a varint
  * number and an lstr body. */
 static int see_section(struct search *s, const struct section_ref *ref)
@@ -170,7 +176,8 @@ static int try_checkpoint(struct search *s, uint64_t seq)
     size_t before = s->n;
     int rc = sections_read(s->store, s->sha, seq, &arena, &sections, NULL, s->error);
     for (uint32_t i = 0; !rc && i < sections.n; i++)
-        rc = see_section(s, &sections.list[i]);
+        if (has_items(&sections.list[i]))
+            rc = see_section(s, &sections.list[i]);
     arena_release(&arena);
     if (s->found || (rc && !is_damage(rc)))
         return rc;

@@ -111,6 +111,22 @@ exits 0 cairn doctor --repair
 all >now
 ok 'what was restored is made again from the checkpoint' cmp before now
 
+# A checkpoint has files and messages, too.
+fresh
+mkdir kept
+echo content >kept/file
+exits 0 cairn session config files kept
+exits 0 cairn evidence add h1 'only here' --strength 0.5
+exits 0 cairn session message add --role user 'what next?'
+exits 0 cairn checkpoint create 'with files'
+all >before
+"$sql" $db 'DELETE FROM item WHERE session = 1' 'DELETE FROM session_log WHERE session = 1 AND kind = 2'
+exits 5 cairn doctor --repair
+says 'of the log of session 1' 'that the log has lost something is said'
+ok 'no item is lost' sh -c '! grep -q "items of session" out err'
+all >now
+ok 'items are made again from a checkpoint with files and messages' cmp before now
+
 # An older row in the place of the newest.
 fresh
 "$sql" $db 'CREATE TABLE old AS SELECT * FROM item WHERE session = 1 AND kind = 2'
