@@ -163,8 +163,8 @@ is "$(ran)" '1 2 3 4 1 2 3 4 ' 'asked to run again: from the first round'
 
 # ---- A stop because of another task lets the round end, and begins no other ----
 tasks s <<'END'
-  a: {run: 'sleep 0.3; echo $CAIRN_ROUND >>ran', repeat: {until: run.attempt == 3, max: 5, delay: 1h}}
-  b: {run: 'test -e ok'}
+  a: {run: 'touch began; sleep 0.3; echo $CAIRN_ROUND >>ran', repeat: {until: run.attempt == 3, max: 5, delay: 1h}}
+  b: {run: 'until test -e began; do sleep 0.02; done; test -e ok'}
 END
 exits 1 cairn run s.yaml -j 2
 is "$(ran)" '1 ' 'one round'

@@ -54,7 +54,7 @@ start_test() {
     case $1 in
     *.sh)
         # shellcheck disable=SC2086
-        (cd scratch && BUILD=$2 CAIRN_STORE=$PWD/.cairn TMPDIR=$PWD TESTS=$root/tests PATH="$2:$PATH" \
+        (cd scratch && BUILD=$2 CAIRN_STORE=$PWD/.cairn TMPDIR=$PWD HOME=$PWD TESTS=$root/tests PATH="$2:$PATH" \
             exec timeout -k 5 "$limit" $alone sh "$root/$1") >tap 2>log </dev/null &
         ;;
     *)
