@@ -148,9 +148,9 @@ static const struct topic {
     const char *heading, *daily, *others;
 } topics[] = {
     {"Run a workflow", "init,run,resume,plan,rerun,undo,",
-     "cancel,validate,resolve,clean,"},
+     "add,cancel,validate,resolve,clean,"},
     {"See what happens, and why", "status,log,explain,",
-     "watch,runs,events,values,whence,graph,shell,stats,search,"},
+     "watch,web,runs,events,values,whence,graph,shell,stats,search,"},
     {"Steps that people or agents do", "next,complete,", "claim,renew,fail,"},
     {"Checkpoints, and the store", "checkpoint create,checkpoint restore,", ""},
 };

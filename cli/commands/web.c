@@ -14,7 +14,6 @@
 #include "web/pages.h"
 #include "web/run_page.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -93,8 +92,8 @@ struct serving {
 static void open_browser(struct serving *serving, const char *url)
 {
     const char *program = getenv("BROWSER");
-    char *argv[] = {strdup(program && program[0] ? program : "xdg-open"), strdup(url),
-                    NULL};
+    const char *const argv[] = {program && program[0] ? program : "xdg-open", url,
+                                NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -108,18 +107,14 @@ static void open_browser(struct serving *serving, const char *url)
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    failed = argv[0] && argv[1] ? posix_spawnp(&serving->browser, argv[0], &actions,
-                                               &attributes, argv, environ)
-                                : ENOMEM;
+    failed = posix_spawnp(&serving->browser, argv[0], &actions, &attributes,
+                          (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (failed != 0) {
         serving->browser = 0;
-        ui_warn("no browser was opened: %s: %s", argv[0] ? argv[0] : "",
-                strerror(failed));
+        ui_warn("no browser was opened: %s: %s", argv[0], strerror(failed));
     }
-    free(argv[0]);
-    free(argv[1]);
 }
 
 /* ---- Serving ---- */
