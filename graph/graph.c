@@ -754,9 +754,11 @@ int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
 int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error)
 {
-    struct graph g = {.definition = definition, .arena = ARENA_INIT};
+    struct graph g = {.definition = definition,
+                      .n_services = definition_services(definition),
+                      .arena = ARENA_INIT};
     struct building b = {.graph = &g, .scratch = BUF_INIT, .error = error};
-    if (definition_services(definition) > LIMIT_SERVICES)
+    if (g.n_services > LIMIT_SERVICES)
         return error_set(error, CAIRN_ELIMIT, "more than %d services", LIMIT_SERVICES);
     int rc = number_nodes(&b);
     if (!rc)

@@ -18,11 +18,12 @@
 struct graph {
     const struct definition *definition; /* borrowed */
     uint32_t n_tasks, n_nodes, n_edges;
-    uint32_t *first;   /* [n_defs + 1] first task of each task_def */
-    uint32_t *def_of;  /* [n_nodes] index of the task_def (a barrier: of its group) */
-    const char **id;   /* [n_nodes] */
-    uint32_t *barrier; /* [n_defs] barrier node of the whole group, or NODE_NONE */
-    uint32_t n_parts;  /* barriers of parts, the last nodes */
+    uint32_t n_services; /* of the tasks */
+    uint32_t *first;     /* [n_defs + 1] first task of each task_def */
+    uint32_t *def_of;    /* [n_nodes] index of the task_def (a barrier: of its group) */
+    const char **id;     /* [n_nodes] */
+    uint32_t *barrier;   /* [n_defs] barrier node of the whole group, or NODE_NONE */
+    uint32_t n_parts;    /* barriers of parts, the last nodes */
     uint32_t *need_start, *needs;
     uint32_t *dependent_start, *dependents;
     uint8_t *soft;    /* [n_edges] of dependents: it does not matter to that one how the

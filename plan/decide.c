@@ -797,7 +797,7 @@ static void settle_unneeded(struct judge *j, uint32_t service)
 static void settle_services(struct judge *j, bool counted)
 {
     const struct graph *g = j->in->graph;
-    if (!definition_services(g->definition))
+    if (!g->n_services)
         return;
     for (uint32_t i = g->n_nodes; i-- > 0;) {
         uint32_t node = g->order[i], first = NODE_NONE;

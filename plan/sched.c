@@ -919,7 +919,7 @@ static int allocate_arrays(struct sched *s, struct cairn_error *error)
     s->flags = calloc(g->n_nodes, 1);
     s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
     s->cause = malloc(g->n_nodes * sizeof *s->cause);
-    bool services = definition_services(g->definition) > 0;
+    bool services = g->n_services > 0;
     s->work = malloc((services ? 3 : 2) * ((size_t)g->n_nodes + 1) * sizeof *s->work);
     s->left = services ? calloc(g->n_nodes, sizeof *s->left) : NULL;
     s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);

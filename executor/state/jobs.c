@@ -59,7 +59,7 @@ static void bound_by_descriptors(struct engine *e, uint32_t beside, uint32_t *ah
 /* Services, and for each what asks whether it is ready. */
 static uint32_t count_beside(const struct engine *e)
 {
-    return 2 * definition_services(e->request.graph->definition);
+    return 2 * e->request.graph->n_services;
 }
 
 int jobs_pick_port(struct engine *e, uint32_t service)
@@ -87,17 +87,6 @@ void jobs_forget_port(struct engine *e, uint32_t service)
         e->jobs.port[service] = 0;
 }
 
-static int open_ports(struct engine *e, struct cairn_error *error)
-{
-    const struct definition *d = e->request.graph->definition;
-    bool any = false;
-    for (uint32_t i = 0; i < d->n_defs; i++)
-        any |= d->defs[i].port;
-    if (any)
-        e->jobs.port = calloc(e->request.graph->n_tasks, sizeof *e->jobs.port);
-    return any && !e->jobs.port ? error_nomem(error) : 0;
-}
-
 int jobs_open(struct engine *e, struct cairn_error *error)
 {
     struct jobs *jobs = &e->jobs;
@@ -106,8 +95,11 @@ int jobs_open(struct engine *e, struct cairn_error *error)
     assert(noted <= outlived);
     uint32_t ahead = 0, beside = count_beside(e);
     const struct definition *d = e->request.graph->definition;
-    for (uint32_t i = 0; i < d->n_defs; i++)
+    bool ports = false;
+    for (uint32_t i = 0; i < d->n_defs; i++) {
         jobs->weighted |= d->defs[i].slots > 1;
+        ports |= d->defs[i].port;
+    }
     jobs->wanted = jobs->limit = count_jobs(e);
     if (jobs_need_processes(e))
         bound_by_descriptors(e, beside, &ahead);
@@ -116,7 +108,9 @@ int jobs_open(struct engine *e, struct cairn_error *error)
     jobs->n = jobs->limit + ahead + beside + (jobs_need_processes(e) ? noted : 0);
     jobs->at = calloc(jobs->n, sizeof *jobs->at);
     jobs->free = calloc(jobs->n, sizeof *jobs->free);
-    if (!jobs->at || !jobs->free)
+    if (ports)
+        jobs->port = calloc(e->request.graph->n_tasks, sizeof *jobs->port);
+    if (!jobs->at || !jobs->free || (ports && !jobs->port))
         return error_nomem(error);
     for (uint32_t i = jobs->n; i-- > 0;) {
         struct job *job = &jobs->at[i];
@@ -124,7 +118,7 @@ int jobs_open(struct engine *e, struct cairn_error *error)
         job->capture.fd[0] = job->capture.fd[1] = -1;
         jobs->free[jobs->n_free++] = i;
     }
-    return open_ports(e, error);
+    return 0;
 }
 
 int jobs_open_runner(struct engine *e, struct cairn_error *error)

@@ -49,6 +49,7 @@ static void begin_with(const char *text, const char *whens, const uint8_t *outco
     static uint8_t none[64];
     help_build(&graph, &definition, text);
     set_whens(whens);
+    graph.n_services = definition_services(&definition);
     ck_assert_uint_le(graph.n_tasks, sizeof none);
     buf_clear(&skipped);
     ck_assert_int_eq(
