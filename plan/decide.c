@@ -17,6 +17,12 @@ struct judge {
     uint32_t first_will, first_may, first_turned; /* for `finally` */
 };
 
+/* What would run may run. */
+static uint16_t made_doubtful(uint16_t fate)
+{
+    return fate & FATE_WILL ? (uint16_t)((fate & ~FATE_WILL) | FATE_MAY) : fate;
+}
+
 struct handler_search {
     const struct graph *graph;
     bool (*is)(const void *context, uint32_t handler);
@@ -136,11 +142,9 @@ static int apply_stop_on_failure(struct judge *j)
         if (!(*fate & FATE_WILL) || stopper[task] == NODE_NONE ||
             graph_def(g, task)->finally)
             continue;
-        *fate = (uint16_t)((*fate & ~FATE_WILL) | FATE_MAY);
+        *fate = made_doubtful(*fate);
         if (j->out->cause[task] == NODE_NONE && stopper[task] != task)
             j->out->cause[task] = stopper[task];
-        j->out->will--;
-        j->out->may++;
     }
     free(stopper);
     return any < 0 ? any : 0;
@@ -174,9 +178,9 @@ static uint16_t fate_of_need(const struct judge *j, uint32_t node, uint32_t edge
     if (graph_need_is_soft(g, node, edge))
         return (fate & (FATE_OPEN | FATE_TURNED)) |
                (fate & (FATE_WILL | FATE_MAY) ? FATE_WILL : 0);
-    if (fate & FATE_WILL && graph_def(g, need)->skip_exit && !graph_is_barrier(g, node))
-        return (uint16_t)((fate & ~FATE_WILL) | FATE_MAY);
-    return fate;
+    return graph_def(g, need)->skip_exit && !graph_is_barrier(g, node)
+               ? made_doubtful(fate)
+               : fate;
 }
 
 /* All bits of what a task needs; in *anew of what makes it run again with it. */
@@ -703,21 +707,18 @@ static void judge_task(struct judge *j, uint32_t task)
         out->cause[task] = first_anew(j);
 }
 
-static void count_task(struct judge *j, uint32_t task)
+/* For tasks of `finally`. */
+static void note_first(struct judge *j, uint32_t task)
 {
-    struct decisions *out = j->out;
-    bool will = out->fate[task] & FATE_WILL, may = out->fate[task] & FATE_MAY;
-    if (!graph_def(j->in->graph, task)->finally && out->fate[task] & FATE_OPEN)
-        j->any_open = true;
-    out->will += will;
-    out->may += may;
+    uint16_t fate = j->out->fate[task];
     if (graph_def(j->in->graph, task)->finally)
         return;
-    if (will && j->first_will == NODE_NONE)
+    j->any_open |= (fate & FATE_OPEN) != 0;
+    if (fate & FATE_WILL && j->first_will == NODE_NONE)
         j->first_will = task;
-    if (may && j->first_may == NODE_NONE)
+    if (fate & FATE_MAY && j->first_may == NODE_NONE)
         j->first_may = task;
-    if (out->fate[task] & FATE_TURNED && j->first_turned == NODE_NONE)
+    if (fate & FATE_TURNED && j->first_turned == NODE_NONE)
         j->first_turned = task;
 }
 
@@ -735,7 +736,7 @@ static void judge_nodes(struct judge *j, bool finally)
         }
         judge_task(j, node);
         if (!task_def_is_service(graph_def(g, node))) /* else settle_services */
-            count_task(j, node);
+            note_first(j, node);
     }
 }
 
@@ -793,17 +794,17 @@ static void settle_unneeded(struct judge *j, uint32_t service)
 
 /* A service runs if something that needs it does, and is as sure as that. From the last
  * one to the first, since a service may need another one. Called again when what was
- * decided of tasks has changed; `counted`: they are among those that will or may run. */
-static void settle_services(struct judge *j, bool counted)
+ * decided of tasks has changed. */
+static void settle_services(struct judge *j)
 {
     const struct graph *g = j->in->graph;
     if (!g->n_services)
         return;
     for (uint32_t i = g->n_nodes; i-- > 0;) {
         uint32_t node = g->order[i], first = NODE_NONE;
-        uint16_t *fate = &j->out->fate[node], before = *fate;
+        uint16_t *fate = &j->out->fate[node];
         if (graph_is_barrier(g, node) || !task_def_is_service(graph_def(g, node)) ||
-            !(before & (FATE_WILL | FATE_MAY)))
+            !(*fate & (FATE_WILL | FATE_MAY)))
             continue;
         bool aside = false;
         uint16_t users = fate_of_users(j, node, &first, &aside);
@@ -813,36 +814,30 @@ static void settle_services(struct judge *j, bool counted)
             settle_as(j, node, CAIRN_REASON_NOT_CHOSEN, 0, NODE_NONE);
         } else if (!(users & (FATE_WILL | FATE_MAY)))
             settle_unneeded(j, node);
-        else if (!(users & FATE_WILL) && *fate & FATE_WILL)
-            *fate = (uint16_t)((*fate & ~FATE_WILL) | FATE_MAY);
+        else if (!(users & FATE_WILL))
+            *fate = made_doubtful(*fate);
         if (*fate & (FATE_WILL | FATE_MAY) && j->out->cause[node] == NODE_NONE &&
             j->out->reason[node] == CAIRN_REASON_SERVICE)
             j->out->cause[node] = first;
-        j->out->will -= counted && before & FATE_WILL;
-        j->out->may -= counted && before & FATE_MAY;
-        j->out->will += counted && *fate & FATE_WILL;
-        j->out->may += counted && *fate & FATE_MAY;
     }
 }
 
 /* Once it is known which of them run. */
-static void count_services(struct judge *j)
+static void note_first_services(struct judge *j)
 {
     const struct graph *g = j->in->graph;
     for (uint32_t task = 0; task < g->n_tasks; task++)
         if (task_def_is_service(graph_def(g, task)))
-            count_task(j, task);
+            note_first(j, task);
 }
 
 /* One that is taken over runs already. */
 static void set_aside(struct judge *j, uint32_t task)
 {
     struct decisions *out = j->out;
-    uint16_t fate = out->fate[task];
-    if (!(fate & (FATE_WILL | FATE_MAY)) || out->reason[task] == CAIRN_REASON_ADOPTED)
+    if (!(out->fate[task] & (FATE_WILL | FATE_MAY)) ||
+        out->reason[task] == CAIRN_REASON_ADOPTED)
         return;
-    out->will -= (fate & FATE_WILL) != 0;
-    out->may -= (fate & FATE_MAY) != 0;
     out->aside[task] = 1;
     out->n_aside++;
     settle_as(j, task, CAIRN_REASON_NOT_CHOSEN, 0, NODE_NONE);
@@ -888,10 +883,8 @@ static void mark_listed(struct judge *j)
              e++)
             listed = out->fate[g->needs[e]] & FATE_LISTED &&
                      !graph_need_is_order(g, node, e);
-        if (!listed || (open && !own) || (!barrier && out->aside[node]))
-            continue;
-        out->fate[node] |= FATE_LISTED;
-        out->may += !barrier && !open;
+        if (listed && (own || !open) && (barrier || !out->aside[node]))
+            out->fate[node] |= FATE_LISTED;
     }
 }
 
@@ -904,13 +897,18 @@ static bool has_finally(const struct definition *d)
  * end that it has in any case. */
 static void doubt_spared(struct judge *j)
 {
-    struct decisions *out = j->out;
-    for (uint32_t task = 0; task < out->n; task++)
-        if (out->fate[task] & FATE_SPARED && out->fate[task] & FATE_WILL) {
-            out->fate[task] ^= FATE_WILL | FATE_MAY;
-            out->will--;
-            out->may++;
-        }
+    uint16_t *fate = j->out->fate;
+    for (uint32_t task = 0; task < j->out->n; task++)
+        fate[task] = fate[task] & FATE_SPARED ? made_doubtful(fate[task]) : fate[task];
+}
+
+static void count_fates(struct decisions *d)
+{
+    for (uint32_t task = 0; task < d->n; task++) {
+        uint16_t fate = d->fate[task];
+        d->will += (fate & FATE_WILL) != 0;
+        d->may += fate & FATE_MAY || (fate & FATE_LISTED && !(fate & FATE_UNSETTLED));
+    }
 }
 
 static int judge_all(struct judge *j)
@@ -918,18 +916,19 @@ static int judge_all(struct judge *j)
     const struct graph *g = j->in->graph;
     uint32_t known = 0;
     judge_nodes(j, false);
-    settle_services(j, false);
-    count_services(j);
+    settle_services(j);
+    note_first_services(j);
     set_aside_others(j, false);
     if (apply_stop_on_failure(j))
         return CAIRN_ENOMEM;
     doubt_spared(j);
-    settle_services(j, true);
+    settle_services(j);
     if (has_finally(g->definition))
         judge_nodes(j, true);
     set_aside_others(j, true);
     if (definition_has_lists(g->definition))
         mark_listed(j);
+    count_fates(j->out);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)
         known += j->in->old_task[task] != NODE_NONE;
     j->out->removed = j->in->old ? j->in->old->n_tasks - known : 0;
