@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every test stands where make finds it (tests/README.md).
+# Every test stands where make finds it (tests/README.md), and every mutant fits the sources.
 set -eu
 rooms="$(sed -n 's/^\([a-z/]*\):.*/\1/p' tests/lint/rooms)
 cli"
@@ -28,6 +28,13 @@ trap 'rm -rf "$work"' EXIT
     # The tests build what they need beyond a bare machine's commands.
     grep -nE '(^|[^"/`a-z_.])(sqlite3|jq) ' tests/cli/*.sh |
         grep -vE '^[^:]*:[0-9]*: *#' | sed 's/$/: not on every machine; see tests\/tools/'
+    # Only the long form of the provers tries them all.
+    for mutant in tests/prove/mutants/*.patch; do
+        patch --dry-run -s -p1 <"$mutant" >"$work/patch" 2>&1 ||
+            echo "$mutant: does not apply any more: make the same change to the sources of now"
+        test=$(sed -n 's/^# test: *\([^ ]*\).*/\1/p' "$mutant")
+        [ -e "$test" ] || [ -e "$test.c" ] || echo "$mutant: there is no test $test"
+    done
 } >"$work/found"
 if [ -s "$work/found" ]; then
     cat "$work/found" >&2
