@@ -20,12 +20,6 @@ wrote() {
     shift
     is "$(cat "$tap_file_name" 2>/dev/null)" "$(printf '%s\n' "$@")" "what $tap_file_name says"
 }
-# state_of TASK: its state in the newest run
-state_of() {
-    cairn status --tasks --json >tasks.json
-    "$BUILD/tests/tools/json" flat tasks.json |
-        awk -F '\t' -v task="$1" '$1 ~ /\.task$/ { on = $2 == task } on && $1 ~ /\.state$/ { print $2; exit }'
-}
 
 # ---- Conditional: four ways ----
 taken() { # WORD...: what was taken, in any order, and the join after it
@@ -36,7 +30,7 @@ taken() { # WORD...: what was taken, in any order, and the join after it
 exits 0 cairn run conditional.yaml
 taken 'else small' 'join, small is true'
 counts completed 4 1 2
-is "$(state_of probe)" failed 'the failure that was taken care of is still told'
+is "$(task_state probe)" failed 'the failure that was taken care of is still told'
 exits 0 cairn resume
 says 'nothing to do' 'but there is nothing left to do'
 ok 'and nothing ran' test ! -e taken.txt
@@ -96,7 +90,7 @@ exits 2 cairn run gate.yaml --param confidence=high
 exits 1 cairn run undo.yaml
 number=$(cairn status --json | sed -n 's/.*"run":\([0-9]*\),.*/\1/p')
 wrote ledger.txt audit reserve charge 'undo ship' 'undo charge' 'undo reserve'
-is "$(state_of audit) $(state_of reserve) $(state_of charge) $(state_of ship)" \
+is "$(task_state audit) $(task_state reserve) $(task_state charge) $(task_state ship)" \
     'completed undone undone failed' 'what was taken back is told'
 rm ledger.txt
 touch stock
@@ -159,7 +153,7 @@ sed 's/^review).*/review) test -e mended \&\& echo "{\\"verdict\\": \\"approve\\
 chmod +x picky.sh
 exits 7 cairn run --no-wait workflow.yaml
 exits 1 ./drive.sh ./picky.sh
-is "$(state_of review)" failed 'the step has failed'
+is "$(task_state review)" failed 'the step has failed'
 run cairn status
 matches 'review .*exit 1' 'with how its worker ended'
 touch mended

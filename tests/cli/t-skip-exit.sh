@@ -2,9 +2,6 @@
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"
 
-state() { # TASK: as status shows it
-    cairn status --tasks 2>/dev/null | awk -v task="$1" '$2 == task { print $1 }'
-}
 ran() { # what the tasks wrote, on one line; and begins anew
     tr '\n' ' ' <log
     : >log
@@ -40,7 +37,7 @@ is "$(sed '/^first/d' log | sort | tr '\n' ' ')" 'a always join last soft skippe
 : >log
 says 'skipped a: exit code 77 says that there was nothing to do' 'the run tells'
 says 'skipped hard (a had nothing to do)' 'and why others do not run'
-is "$(state a) $(state hard) $(state 'g[n=2]') $(state joined)" 'skipped skipped skipped skipped' 'states'
+is "$(task_state a) $(task_state hard) $(task_state 'g[n=2]') $(task_state joined)" 'skipped skipped skipped skipped' 'states'
 exits 0 cairn status --tasks
 says 'exit code 77 says' 'status tells'
 exits 0 cairn explain a
@@ -82,11 +79,11 @@ sed -i 's/skip_exit: 77, inputs/skip_exit: 78, inputs/' w.yaml
 exits 0 cairn explain a w.yaml
 says 'skip_exit changed' 'another code is an edit'
 exits 1 cairn resume w.yaml
-is "$(state a)" failed 'and 77 a failure then'
+is "$(task_state a)" failed 'and 77 a failure then'
 is "$(ran | tr ' ' '\n' | sort -u | tr '\n' ' ')" '0 a always failed last soft ' 'which is handled'
 sed -i 's/exit 77/exit 78/' w.yaml
 exits 1 cairn resume w.yaml
-is "$(state a)" skipped 'the code of now'
+is "$(task_state a)" skipped 'the code of now'
 
 # Killed while it runs and after it; under a keeper, too.
 for crash in kill adopt; do
@@ -122,7 +119,7 @@ echo yes >go3
 exits 1 cairn run out.yaml
 echo no >go3
 exits 1 cairn resume out.yaml
-is "$(state a)" skipped 'it has nothing to do'
+is "$(task_state a)" skipped 'it has nothing to do'
 exits 0 cairn clean --stale --yes
 ok 'what it has made is stale, and can be removed' test ! -e made
 

@@ -2,10 +2,6 @@
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"
 
-outcome() { # TASK: as status shows it
-    cairn status --tasks 2>/dev/null | awk -v task="$1" '$2 == task { print $1 }'
-}
-
 cat >w.yaml <<'END'
 name: w
 jobs: 1
@@ -27,7 +23,7 @@ is "$(planned w.yaml)" 'lint hard soft part[n=1] part[n=2] part[n=3] join all af
 exits 0 cairn run w.yaml
 is "$(tr '\n' '|' <log)" 'lint|soft|g1 g3 ["1", "3"] failed|after|completed|' \
     'the run goes on, completes, and what needs it softly runs with what there is'
-is "$(outcome lint) $(outcome hard) $(outcome all)" 'failed skipped skipped' 'a plain need is not met'
+is "$(task_state lint) $(task_state hard) $(task_state all)" 'failed skipped skipped' 'a plain need is not met'
 says 'it may fail: the run goes on' 'the failure is told'
 says 'completed: 6 completed, 2 failed and handled, 2 skipped' 'and counted as handled'
 exits 0 cairn explain lint

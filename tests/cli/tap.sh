@@ -11,6 +11,7 @@
 #   json_ok NAME [FILE]            is the file (default: out) valid JSON or NDJSON?
 #   json_get PATH [FILE]           prints the scalar at a path, as `json flat` shows it
 #   planned ARGUMENT...            prints the tasks that `cairn plan` says will run
+#   task_state TASK                prints the state of a task in the newest run
 #   skip NAME WHY, skip_all WHY    say why something cannot be tried here
 #   lives TEXT                     has a process this text in its command line?
 #   count TEXT FILE                prints how many lines are exactly this text
@@ -128,6 +129,10 @@ json_get() {
 
 planned() { # the tasks that `cairn plan ARGUMENTS` says will run, on one line
     cairn plan "$@" 2>/dev/null | awk '$1 == "run" { printf "%s%s", sep, $2; sep = " " }'
+}
+
+task_state() {
+    cairn status --tasks 2>/dev/null | awk -v task="$1" '$2 == task { print $1 }'
 }
 
 skip() {
