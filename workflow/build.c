@@ -72,8 +72,8 @@ static int copy_env(struct arena *arena, struct task_def *def, const char *const
         def->env[i].key = arena_str(arena, name);
         def->env[i].value = arena_str(arena, str_of(equals + 1));
     }
-    if (!def->env)
-        return 0; /* cairn_workflow_add checks the arena */
+    if (arena->failed)
+        return error_nomem(error);
     def->n_env = n;
     qsort(def->env, n, sizeof *def->env, key_value_order);
     for (uint32_t i = 1; i < n; i++)
@@ -91,7 +91,9 @@ static int copy_needs(struct definition *d, struct task_def *def,
     uint32_t n_after = n_needs + count_texts(task->after);
     uint32_t n = n_after + count_texts(task->soft);
     def->needs = arena_take(&d->arena, n, sizeof *def->needs);
-    for (uint32_t i = 0; def->needs && i < n; i++) {
+    if (!def->needs)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < n; i++) {
         const char *id = i < n_needs   ? task->needs[i]
                          : i < n_after ? task->after[i - n_needs]
                                        : task->soft[i - n_after];
@@ -278,7 +280,7 @@ static int copy_columns(struct definition *d, const struct cairn_task *task,
     uint32_t n = count_texts(f->columns);
     key->columns = copy_texts(&d->arena, f->columns, &key->n_columns);
     key->cells = arena_take(&d->arena, (size_t)n * key->n, sizeof *key->cells);
-    if (!key->columns || !key->cells)
+    if (d->arena.failed)
         return error_nomem(error);
     if (n > LIMIT_COLUMNS || (n && !f->cells))
         return error_set(error, CAIRN_EWORKFLOW,
@@ -323,7 +325,7 @@ static int copy_foreach(struct definition *d, struct task_def *def,
     if (f->from)
         return copy_list(d, task, key, error);
     key->values = copy_texts(&d->arena, f->values, &key->n);
-    if (!key->values)
+    if (d->arena.failed)
         return error_nomem(error);
     for (uint32_t i = 0; i < key->n; i++)
         if (!key->values[i].len)

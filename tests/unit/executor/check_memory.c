@@ -179,6 +179,73 @@ START_TEST(test_loading_a_workflow)
 }
 END_TEST
 
+/* What cairn_workflow_add copies, but pools, which have room of their own. */
+static int build(const char *description)
+{
+    static const char *const values[] = {"x", "y", NULL}, *const to_all[] = {"g", NULL},
+                             *const columns[] = {"size", "kind", NULL},
+                             *const cells[] = {"1", "old", "2", "new"},
+                             *const services[] = {"db", "mq", NULL},
+                             *const env[] = {"B=1", "A=2", NULL},
+                             *const argv[] = {"true", "x", NULL};
+    static const uint8_t exits[] = {7, 75, 0};
+    const struct cairn_foreach rows = {
+        .key = "part", .values = values, .columns = columns, .cells = cells};
+    const struct cairn_foreach list = {.key = "item", .from = "g", .value = "items"};
+    const struct cairn_foreach lists = {.key = "k", .from = "l", .value = "items"};
+    const struct cairn_task tasks[] = {
+        {.id = "db", .run = "db", .ready = "ping", .port = true},
+        {.id = "mq",
+         .run = "mq",
+         .ready = "ping",
+         .port = true,
+         .description = description},
+        {.id = "g", .argv = argv, .foreach = &rows, .needs = services},
+        {.id = "l", .run = "l", .foreach = &list, .env = env, .soft = to_all},
+        {.id = "m",
+         .run = "m",
+         .foreach = &lists,
+         .after = to_all,
+         .retries = 2,
+         .retry_exits = exits,
+         .outputs = values,
+         .cwd = "c",
+         .depfile = "d"},
+        {.id = "u",
+         .run = "u",
+         .until = "outputs.x == 1",
+         .rounds = 3,
+         .needs = to_all}};
+    struct cairn_workflow *workflow = NULL;
+    int code = cairn_workflow_new(&workflow, "w", &error);
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0] && !code; i++)
+        code = cairn_workflow_add(workflow, &tasks[i], &error);
+    if (!code)
+        code = cairn_workflow_compile(workflow, &error);
+    cairn_workflow_free(workflow);
+    return code;
+}
+
+/* The description moves the places at which a block of memory is full. */
+START_TEST(test_building_a_workflow)
+{
+    enum { PAD = 8192, STEP = 16 };
+    static char description[PAD + 1];
+    good(build("d"));
+    for (size_t pad = 0; pad < PAD; pad += STEP) {
+        memset(description, 'd', pad);
+        for (long n = 1;; n++) {
+            arm(n);
+            int code = build(description);
+            if (!disarm())
+                break;
+            ck_assert_msg(code == CAIRN_ENOMEM || code == 0,
+                          "%zu bytes, allocation %ld: %s", pad, n, error.text);
+        }
+    }
+}
+END_TEST
+
 static int count_param(void *context, const char *name, const char *value)
 {
     (void)name, (void)value;
@@ -647,6 +714,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_loading_a_workflow);
+    tcase_add_test(c, test_building_a_workflow);
     tcase_add_test(c, test_params_of_a_run);
     tcase_add_test(c, test_completing_from_outside);
     tcase_add_test(c, test_claiming);
