@@ -25,8 +25,8 @@ enum field_shape {
     FIELD_PERMILLE, /* uint32_t; of a confidence, which without a check means nothing */
     FIELD_TIME,     /* int64_t, milliseconds, not negative */
     FIELD_CODES,    /* uint16_t *, and how many: exit codes */
-    FIELD_POOL,     /* of the pools: the one, where it is one with one place */
-    FIELD_POOLS,    /* struct pool_use *, and how many: where it is another case */
+    FIELD_POOL,     /* the only pool of a task that takes one place of it */
+    FIELD_POOLS,    /* struct pool_use *, and how many: in all other cases */
     FIELD_SIGNED,   /* int32_t */
     FIELD_FOREACH,  /* struct foreach_key *, and how many */
     FIELD_NEEDS,    /* struct need *, and how many */

@@ -388,7 +388,7 @@ static int add_inputs(struct reuse *r, const struct asker *asker, struct buf *ke
     arena_release(&arena);
     if (rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED)
         return error_set(error, rc, "%s", why.text);
-    return rc == 0; /* who starts it finds out what is missing */
+    return rc == 0; /* what is missing is said when it is started */
 }
 
 /* That of a group is made once for all of its tasks. */

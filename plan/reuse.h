@@ -25,8 +25,8 @@ struct reuse {
     struct cairn_store *store;
     uint64_t workflow;
     struct evidence_source evidence; /* with the lookup, which has the states */
-    const uint16_t *fate; /* [n_nodes] who is excluded is so by it; NULL: by outcome */
-    bool none;            /* nothing is reused, but for this run's own */
+    const uint16_t *fate; /* [n_nodes] says who is excluded; NULL: the outcomes do */
+    bool none;            /* only attempts of this run are used */
     bool any;             /* the workflow has keys in the store */
     struct sha256 *sha;
     struct buf scratch;
@@ -34,10 +34,11 @@ struct reuse {
     struct digest *fingerprints; /* [n_tasks] */
     struct digest *traces;       /* [n_nodes] of those that are known */
     uint8_t *known;              /* [n_nodes] enum trace */
-    bool *leaves_list;           /* [n_defs] which others want: it has to be made */
-    bool *behind_cutoff;         /* [n_defs] something that it needs is `cutoff` */
-    struct node_range last;      /* the last whole group that texts asked for, ... */
-    struct digest last_trace;    /* ... and its trace */
+    bool
+        *leaves_list; /* [n_defs] it makes, in files, a list of others: it has to run */
+    bool *behind_cutoff;      /* [n_defs] something that it needs is `cutoff` */
+    struct node_range last;   /* the last whole group that texts asked for, ... */
+    struct digest last_trace; /* ... and its trace */
 };
 
 /* An attempt that has done a task before. The caller of reuse_find sets the key in `row`,

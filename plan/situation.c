@@ -50,8 +50,8 @@ static bool is_task(const void *context, uint32_t dependent)
 }
 
 /* Does what the task needs give it something, by its values or its files? A service does
- * not, nor does what is needed only for the order and makes none of its inputs; which
- * these are is not asked: a task that has some is taken to read them. */
+ * not. What is needed only for the order does if the task has inputs: who made which of
+ * them is not looked up here. */
 static bool gives_something(const struct graph *g, uint32_t task, uint32_t need)
 {
     const struct task_def *def = graph_def(g, need);

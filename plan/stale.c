@@ -774,8 +774,8 @@ static void tell_read(const struct telling *t)
         tell(t, "and %u more such files", n - FILES_SHOWN);
 }
 
-/* What looks at the files as this call has done; a run that is there needs no more than
- * its number. */
+/* The command that finds the same files as this call. Of a run that is there its number
+ * says the rest. */
 static void put_command(const struct stale_scene *scene, struct buf *command)
 {
     enum { LONGEST = 250 }; /* bytes: a notice has room for it */
@@ -853,7 +853,7 @@ int situation_notice_stale(struct loader *l)
     struct cairn_error why = {0};
     int rc = skipped ? stale_tell(&scene, add_notice, l->s, &why) : CAIRN_ENOMEM;
     free(skipped);
-    if (rc == CAIRN_EDAMAGED) /* what may be gone is not known: cleaning says so */
+    if (rc == CAIRN_EDAMAGED) /* `cairn clean` reports the damage */
         return 0;
     return rc == CAIRN_ENOMEM ? error_nomem(l->error)
            : rc               ? error_set(l->error, rc, "%s", why.text)
