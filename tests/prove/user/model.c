@@ -121,7 +121,8 @@ struct fates model_fates(const struct flow *flow, const struct run *run,
 enum resets { NONE_RESET, ALL_RESET, DONE_RESET, RESETS };
 
 /* One of the states that are possible. */
-static struct run variant(const struct run *run, unsigned open, enum resets resets)
+static struct run variant(const struct run *run, unsigned open, unsigned failed,
+                          enum resets resets)
 {
     struct run v = *run;
     for (uint32_t t = 0; t < TASKS; t++) {
@@ -129,10 +130,12 @@ static struct run variant(const struct run *run, unsigned open, enum resets rese
                      (resets == ALL_RESET || run->state[t] == DONE);
         if (open & 1u << t || reset)
             v.state[t] = OPEN;
+        else if (failed & 1u << t)
+            v.state[t] = FAILED;
         if (resets != NONE_RESET && run->reset)
             v.salt[t] = run->reset_salt[t];
     }
-    v.maybe = v.reset = 0;
+    v.maybe = v.unclear = v.reset = 0;
     v.noted &= ~open;
     return v;
 }
@@ -149,24 +152,36 @@ static unsigned doubtful(const struct flow *flow, const struct run *run,
     return bits;
 }
 
+static bool same_state(const struct run *a, const struct run *b)
+{
+    return memcmp(a->state, b->state, sizeof a->state) == 0 &&
+           memcmp(a->salt, b->salt, sizeof a->salt) == 0;
+}
+
 bool model_accepts(const struct flow *flow, struct run *run, const struct files *files,
                    struct fates fates)
 {
-    unsigned doubts = doubtful(flow, run, files);
+    unsigned doubts = doubtful(flow, run, files), both = doubts | run->unclear;
+    struct run first;
+    bool found = false, alone = true;
     if (run->loose)
         return true;
     for (unsigned resets = 0; resets < RESETS; resets++)
-        for (unsigned open = doubts;; open = (open - 1) & doubts) {
-            struct run v = variant(run, open, (enum resets)resets);
+        for (unsigned bits = both;; bits = (bits - 1) & both) {
+            struct run v =
+                variant(run, bits & doubts, bits & run->unclear, (enum resets)resets);
             struct fates f = model_fates(flow, &v, files);
             if (f.will == fates.will && f.may == fates.may) {
-                *run = v;
-                return true;
+                alone = alone && (!found || same_state(&v, &first));
+                first = found ? first : v;
+                found = true;
             }
-            if (!open)
+            if (!bits)
                 break;
         }
-    return false;
+    if (found && alone)
+        *run = first;
+    return found;
 }
 
 /* How a task ends that is to run: rule 7. */

@@ -251,7 +251,7 @@ static void set_states(const struct flow *flow, struct run *run, unsigned planne
             model_inputs(&flow->task[t], now->of, run->record[t].in);
     }
     run->maybe = e.maybe;
-    run->reset = 0;
+    run->unclear = run->reset = 0;
     for (uint32_t t = 0; t < flow->n; t++)
         run->salt[t] = flow->task[t].salt;
 }
@@ -332,6 +332,22 @@ static void settle_ended(struct world *w, struct session *s, struct run *run,
     }
 }
 
+/* What it had begun and not ended, or could not begin, may have failed. */
+static void note_unclear(const struct flow *flow, struct run *run, unsigned planned,
+                         const struct logged *log, const struct files *now)
+{
+    for (uint32_t t = 0; t < flow->n; t++) {
+        if (!(planned & 1u << t) || run->state[t] != OPEN)
+            continue;
+        uint64_t *in = run->record[t].in;
+        bool may_fail = flow->task[t].nested && log->started & 1u << t;
+        model_inputs(&flow->task[t], now->of, in);
+        for (uint32_t i = 0; i < flow->task[t].n_in; i++)
+            may_fail |= !in[i];
+        run->unclear |= may_fail ? 1u << t : 0;
+    }
+}
+
 static void settle_killed(struct world *w, struct session *s, struct run *run,
                           const struct said *said, const struct logged *log,
                           const struct files *now)
@@ -345,6 +361,7 @@ static void settle_killed(struct world *w, struct session *s, struct run *run,
         return;
     }
     set_states(flow_of(w, s), run, planned, said, e, now);
+    note_unclear(flow_of(w, s), run, planned, log, now);
     /* Those that it was to take over are stored, if it said so, or perhaps. */
     run->maybe |= run->noted & s->plan.adopted & ~said->done;
     run->noted = 0;

@@ -59,8 +59,9 @@ struct run {
     uint8_t state[TASKS]; /* enum state */
     struct record record[TASKS];
     uint32_t salt[TASKS]; /* of the definition that it went on with last */
-    unsigned maybe; /* bits: DONE, or OPEN: its end was seen by us, perhaps by none */
-    unsigned reset; /* bits: all of these DONE, or all of them OPEN */
+    unsigned maybe;   /* bits: DONE, or OPEN: its end was seen by us, perhaps by none */
+    unsigned unclear; /* bits: OPEN, or FAILED: a kill may have hidden that report */
+    unsigned reset;   /* bits: all of these DONE, or all of them OPEN */
     uint32_t reset_salt[TASKS]; /* ... and then this definition is recorded */
     unsigned noted;             /* bits: DONE, but only noted when cairn was killed */
     int64_t left_ns[FILES];     /* changed_ns then */
@@ -85,7 +86,8 @@ struct outcome {
 /* What a resume does, if the states are those recorded. */
 struct fates model_fates(const struct flow *flow, const struct run *run,
                          const struct files *files);
-/* The fates are one of those that the model allows; then `run` is made to be that. */
+/* The fates are one of those that the model allows. If only one state of the run has
+ * them, `run` is made to be that; else what is not known stays open. */
 bool model_accepts(const struct flow *flow, struct run *run, const struct files *files,
                    struct fates fates);
 /* That everything else goes well: what starts, how it ends. */
