@@ -75,10 +75,10 @@ _cairn_options()
     plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --no-reuse --all --verbose \
         --secrets-fd ;;
     explain) printf '%s\n' --param --run --on-change --check-outputs --no-reuse --secrets-fd ;;
-    status) printf '%s\n' --run --tasks --state --sort --all --timing --waiting --can-resume ;;
+    status) printf '%s\n' --run --tasks --state --sort --all --limit --offset --timing --waiting --can-resume ;;
     watch) printf '%s\n' --run --interval ;;
     runs) printf '%s\n' --workflow --state --limit --offset --sort ;;
-    log) printf '%s\n' --run --attempt --stdout --stderr --follow --timestamps --all --failed ;;
+    log) printf '%s\n' --run --attempt --stdout --stderr --bytes --follow --timestamps --all --failed ;;
     values) printf '%s\n' --run ;;
     whence) printf '%s\n' --all ;;
     events) printf '%s\n' --run --follow ;;
@@ -230,7 +230,7 @@ _cairn_values()
         esac
         ;;
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
-        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --wait | --exec | --holder | --by | --token | \
+        --limit | --offset | --attempt | --bytes | --secrets-fd | --head | --lease | --wait | --exec | --holder | --by | --token | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
         --summary | --description | --context | --tokens | --threshold | \
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \

@@ -100,7 +100,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_TASKS] = FLAG("tasks", "list every task"),
     [OPT_TIMING] = FLAG("timing", "show the slowest tasks and the critical path"),
     [OPT_FOLD] = FLAG("fold", "one node for each group"),
-    [OPT_STATES] = FLAG("states", "colour the tasks of the run by their states"),
+    [OPT_STATES] = FLAG(
+        "states", "colour the tasks of the run by their states; in JSON name these"),
     [OPT_ONLY_STATES] =
         TEXT("state", "STATE,...",
              "list only what is in these states, such as failed,running"),
@@ -118,6 +119,9 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_WORKFLOW] = TEXT("workflow", "NAME", "only this workflow"),
     [OPT_LIMIT] = {"limit", 0, OPTION_NUMBER, "N",
                    "list at most N (default: 10, at most 100)", 1, 100, 10},
+    [OPT_LIMIT_TASKS] = {"limit", 0, OPTION_NUMBER, "N",
+                         "list at most N tasks (default: all)", 1, UINT32_MAX,
+                         UINT32_MAX},
     [OPT_OFFSET] = {"offset", 0, OPTION_NUMBER, "N", "skip the first N", 0, INT64_MAX,
                     0},
     [OPT_SORT_RUNS] =
@@ -134,6 +138,10 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_STDOUT] = FLAG("stdout", "only its stdout, of a task with `stderr: apart`"),
     [OPT_STDERR] = FLAG("stderr", "only its stderr, of a task with `stderr: apart`"),
     [OPT_FOLLOW] = FLAG("follow", "keep printing until the attempt ends"),
+    [OPT_BYTES] =
+        TEXT("bytes", "FROM:TO",
+             "only these bytes of what was written, TO not among them: 0:1000, 1000: "
+             "(to the end) or -1000: (the last 1,000)"),
     [OPT_TIMESTAMPS] = FLAG(
         "timestamps", "each line with the time at which it was there, to about 0.2 s"),
     [OPT_ALL_LOGS] = FLAG("all", "of every task that has started"),

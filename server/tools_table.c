@@ -661,9 +661,16 @@ static const struct tool tools[] = {
          "every task).",
      .set = TOOLSET_RUN,
      .hints = HINT_READ_ONLY,
-     CALLS("status --tasks?{tasks} -- {run}"),
+     CALLS(
+         "status --tasks?{tasks} --state={state} --limit={limit} --offset={offset} -- "
+         "{run}"),
      PROPERTIES(RUN("The run (default: the newest)"),
-                FLAG("tasks", "Every task, not only those that failed"), DIRECTORY),
+                FLAG("tasks", "Every task, not only those that failed"),
+                TEXT("state", "Only tasks in these states, separated by commas: "
+                              "running, interrupted, pending, completed, failed, "
+                              "skipped, excluded, cancelled, undone, unknown"),
+                WHOLE("limit", 1, 1e9, "At most so many tasks (default: all)"), OFFSET,
+                DIRECTORY),
      .shape = "run:i workflow:s? file:s? params:o state:s live:b started:s? ended:s? "
               "total:i? completed:i? failed:i? running:i"},
     {.name = "run_plan",
@@ -698,14 +705,17 @@ static const struct tool tools[] = {
               "failed with their attempts.",
      .set = TOOLSET_RUN,
      .hints = HINT_READ_ONLY,
-     CALLS("log --run={run} --attempt={attempt} --stdout?{stdout} --stderr?{stderr} -- "
-           "{task}"),
+     CALLS("log --run={run} --attempt={attempt} --stdout?{stdout} --stderr?{stderr} "
+           "--bytes={bytes} -- {task}"),
      PROPERTIES(
          TEXT("task", "The task; without it, all that failed, with their attempts"),
          RUN("The run (default: the newest)"),
          WHOLE("attempt", 1, 1e9, "This attempt (default: the last one)"),
          FLAG("stdout", "Only its stdout, of a task with `stderr: apart`"),
-         FLAG("stderr", "Only its stderr, of a task with `stderr: apart`"), DIRECTORY),
+         FLAG("stderr", "Only its stderr, of a task with `stderr: apart`"),
+         TEXT("bytes", "Of one task only these bytes: 0:1000, 1000: (to the end) or "
+                       "-1000: (the last 1,000)"),
+         DIRECTORY),
      .shape = "run:i"},
     {.name = "run_rerun",
      .title = "Run finished tasks again",

@@ -128,9 +128,11 @@ static void print_mermaid(struct picture *p)
             out("  classDef %s fill:%s\n", picture_states[i], picture_colours[i]);
 }
 
-static void add_node(struct doc *doc, const struct cairn_workflow *workflow,
-                     uint32_t node)
+static void add_node(struct doc *doc, const struct picture *p,
+                     const struct picture_node *at)
 {
+    const struct cairn_workflow *workflow = p->workflow;
+    uint32_t node = at->node;
     struct cairn_node_info info, need;
     if (cairn_workflow_node(workflow, node, &info) != 0)
         return;
@@ -141,6 +143,8 @@ static void add_node(struct doc *doc, const struct cairn_workflow *workflow,
     doc_text(doc, "command", info.command);
     doc->failed |= !info.command;
     doc_bool(doc, "barrier", info.barrier);
+    if (p->states)
+        doc_text(doc, "state", info.barrier ? NULL : picture_states[at->state]);
     doc_array(doc, "needs");
     for (uint32_t k = 0; k < info.needs; k++) {
         if (cairn_workflow_node(workflow, cairn_workflow_need(workflow, node, k),
@@ -151,18 +155,20 @@ static void add_node(struct doc *doc, const struct cairn_workflow *workflow,
     doc_end(doc);
 }
 
-static int print_document(const struct cairn_workflow *workflow)
+static int print_document(const struct picture *p, uint64_t run)
 {
-    uint32_t nodes = cairn_workflow_nodes(workflow);
+    const struct cairn_workflow *workflow = p->workflow;
     struct doc doc;
     doc_begin(&doc);
     doc_text(&doc, "workflow", cairn_workflow_name(workflow));
+    if (p->states)
+        doc_count(&doc, "run", run);
     doc_text(&doc, "description", cairn_workflow_description(workflow, UINT32_MAX));
     doc_count(&doc, "tasks", cairn_workflow_tasks(workflow));
     doc_count(&doc, "edges", cairn_workflow_edges(workflow));
     doc_array(&doc, "nodes");
-    for (uint32_t i = 0; i < nodes; i++)
-        add_node(&doc, workflow, i);
+    for (uint32_t i = 0; i < p->n; i++)
+        add_node(&doc, p, &p->at[i]);
     return doc_print(&doc);
 }
 
@@ -182,29 +188,29 @@ static int print_picture(const struct settings *settings, enum format format,
     struct cairn_error error = {0};
     struct picture picture;
     bool states = settings->given[OPT_STATES];
-    int rc =
-        picture_make(&picture, workflow, settings->given[OPT_FOLD], states, &error);
+    int status = 0, rc = picture_make(&picture, workflow, settings->given[OPT_FOLD],
+                                      states, &error);
     if (rc == 0 && states)
         rc = cairn_run_tasks(store, run, note_state, &picture, &error);
-    if (rc == 0 && format == FORMAT_MERMAID)
+    if (rc != 0)
+        status = report_error(&error);
+    else if (format == FORMAT_JSON)
+        status = print_document(&picture, run);
+    else if (format == FORMAT_MERMAID)
         print_mermaid(&picture);
-    else if (rc == 0)
+    else
         print_dot(&picture);
     picture_release(&picture);
-    return rc == 0 ? 0 : report_error(&error);
+    return status;
 }
 
 static int check_options(const struct settings *settings, enum format format)
 {
-    bool json = ui_json() || format == FORMAT_JSON;
     if (ui_json() && settings->given[OPT_FORMAT] && format != FORMAT_JSON)
         return report_usage("graph", "give only one of --json and --format %s",
                             settings->text[OPT_FORMAT]);
-    if (json && (settings->given[OPT_FOLD] || settings->given[OPT_STATES]))
-        return report_usage("graph",
-                            "--fold and --states are for pictures: --format dot "
-                            "or mermaid; `cairn status --tasks --json` has the "
-                            "states");
+    if ((ui_json() || format == FORMAT_JSON) && settings->given[OPT_FOLD])
+        return report_usage("graph", "--fold is for pictures: --format dot or mermaid");
     if (settings->given[OPT_STATES] && settings->n_operands > 0)
         return report_usage("graph", "--states shows a run: give no FILE, or --run N");
     return 0;
@@ -229,10 +235,9 @@ int command_graph(struct settings *settings)
                                        "--run N, and no --param");
     if (status == 0 && cairn_workflow_compile(workflow, &error) != 0)
         status = report_error(&error);
-    if (status == 0 && (ui_json() || format == FORMAT_JSON))
-        status = print_document(workflow);
-    else if (status == 0)
-        status = print_picture(settings, format, workflow, store, options.run);
+    if (status == 0)
+        status = print_picture(settings, ui_json() ? FORMAT_JSON : format, workflow,
+                               store, options.run);
     cairn_workflow_free(workflow);
     cairn_store_close(store);
     return status;

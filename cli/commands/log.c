@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn log: what tasks wrote, of one or of several. */
+#include "base/decimal.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/run.h"
 #include "cli/describe.h"
@@ -47,6 +48,8 @@ struct log {
     bool timestamps;
     bool terminal, color; /* stdout is a terminal; it has colors */
     bool one_place;       /* people look at it: all that is told goes to stdout, too */
+    bool part;            /* only these bytes of what was written: */
+    uint64_t from, to, last; /* `last` 0: the first two; else so many at the end */
     bool several; /* it is one of several tasks: what it has not got is no error */
     bool any;     /* ... and one has been printed */
 };
@@ -201,6 +204,7 @@ struct output_stream {
     bool one_place;    /* what is told of it goes where it goes */
     uint64_t position; /* of the bytes being read */
     uint64_t printed;  /* up to here */
+    uint64_t from, to; /* of it only this is wanted */
     struct log_text text;
 };
 
@@ -246,6 +250,8 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
     struct output_stream *stream = context;
     size_t skip = 0;
     stream->position += gap;
+    if (stream->printed >= stream->to)
+        return 1;
     if (gap > 0 && stream->position > stream->printed) {
         out_flush();
         print_gap(stream, stream->position - stream->printed);
@@ -257,6 +263,8 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
     }
     stream->position += skip;
     n -= skip;
+    if (stream->position + n > stream->to)
+        n = stream->to > stream->position ? (size_t)(stream->to - stream->position) : 0;
     if (n > 0) {
         print_bytes(stream, bytes + skip, n);
         stream->position += n;
@@ -265,14 +273,43 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
     return ui_output_lost();
 }
 
+static int count_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
+{
+    (void)bytes;
+    *(uint64_t *)context += n + gap;
+    return 0;
+}
+
+/* Which bytes of a stream are wanted: the end of one is known when it was read. */
+static int find_part(const struct log *log, int stream, uint64_t *from, uint64_t *to,
+                     struct cairn_error *error)
+{
+    uint64_t size = 0;
+    *from = log->from;
+    *to = log->part && log->last == 0 ? log->to : UINT64_MAX;
+    if (log->last == 0)
+        return 0;
+    int rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
+                          count_chunk, &size, error);
+    *from = size > log->last ? size - log->last : 0;
+    return rc;
+}
+
 static int print_stream(const struct log *log, struct output_stream *stream)
 {
     struct cairn_error error = {0};
+    int rc = 0;
     if (!log->wanted[stream->number])
         return 0;
+    if (stream->position == 0) {
+        rc = find_part(log, stream->number, &stream->from, &stream->to, &error);
+        stream->printed = stream->from;
+    }
     stream->position = 0;
-    if (cairn_output(log->store, log->run.run, log->task, log->attempt, stream->number,
-                     each_chunk, stream, &error) != 0)
+    if (rc == 0)
+        rc = cairn_output(log->store, log->run.run, log->task, log->attempt,
+                          stream->number, each_chunk, stream, &error);
+    if (rc < 0)
         return report_error(&error);
     log_text_show(&stream->text);
     out_flush();
@@ -431,7 +468,8 @@ static int print_until_over(struct log *log, bool follow,
             for (int i = 0; i < 2; i++)
                 log_text_flush(&streams[i].text);
             out_flush();
-            print_end(log, &wanted, streams[0].printed + streams[1].printed > 0);
+            print_end(log, &wanted,
+                      log->part || streams[0].printed + streams[1].printed > 0);
             return wanted.found ? 0 : report_no_attempt(log);
         }
         sleep_ms(POLL_MS);
@@ -460,18 +498,36 @@ struct collected {
     FILE *file;
     char *bytes;
     size_t length;
-    uint64_t gap_bytes, gap_at, position;
+    uint64_t gap_bytes, gap_at;  /* in what was taken */
+    uint64_t position, from, to; /* in what was written: the next bytes, those wanted */
+    uint64_t taken;
 };
+
+/* How many of the next n bytes come before the wanted ones, and how many are. */
+static uint64_t wanted_of(const struct collected *collected, uint64_t n, uint64_t *skip)
+{
+    uint64_t begin = collected->position, end = begin + n;
+    *skip = collected->from > begin ? collected->from - begin : 0;
+    if (end > collected->to)
+        end = collected->to;
+    return end > begin + *skip ? end - begin - *skip : 0;
+}
 
 static int collect_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 {
     struct collected *collected = context;
-    if (gap > 0) {
-        collected->gap_bytes += gap;
-        collected->gap_at = collected->position;
+    uint64_t skip, missing = wanted_of(collected, gap, &skip);
+    if (missing > 0) {
+        collected->gap_bytes += missing;
+        collected->gap_at = collected->taken;
     }
+    collected->position += gap;
+    size_t length = (size_t)wanted_of(collected, n, &skip);
+    if (length > 0 && fwrite(bytes + skip, 1, length, collected->file) != length)
+        return CAIRN_ENOMEM;
+    collected->taken += length;
     collected->position += n;
-    return fwrite(bytes, 1, n, collected->file) != n;
+    return collected->position >= collected->to;
 }
 
 static int add_stream(struct doc *doc, const struct log *log, int stream,
@@ -487,12 +543,19 @@ static int add_stream(struct doc *doc, const struct log *log, int stream,
         ui_warn("out of memory");
         return EXIT_SYSTEM;
     }
-    rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
-                      collect_chunk, &collected, &error);
-    if (fclose(collected.file) != 0 || rc != 0) {
-        status = rc != 0 ? report_error(&error) : EXIT_SYSTEM;
+    rc = find_part(log, stream, &collected.from, &collected.to, &error);
+    if (rc == 0)
+        rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
+                          collect_chunk, &collected, &error);
+    if (fclose(collected.file) != 0 || rc < 0) {
+        status = rc < 0 ? report_error(&error) : EXIT_SYSTEM;
     } else {
         doc_object(doc, name);
+        if (log->part) {
+            doc_count(doc, "from", collected.from);
+            doc_count(doc, "to",
+                      collected.from + collected.taken + collected.gap_bytes);
+        }
         doc_bytes(doc, "text", collected.bytes, collected.length);
         doc_count(doc, "gap_bytes", collected.gap_bytes);
         doc_count(doc, "gap_at", collected.gap_at);
@@ -999,10 +1062,38 @@ static int list_failures(struct log *log)
     return 0;
 }
 
+/* "0:100", "100:", ":100", "-100:" */
+static bool read_part(struct log *log, const char *text)
+{
+    const char *colon = strchr(text, ':');
+    bool last = text[0] == '-', end = colon && colon[1] == '\0';
+    struct str from = {text + last, colon ? (size_t)(colon - text) - last : 0};
+    log->part = true;
+    log->to = UINT64_MAX;
+    if (!colon || (from.len == 0 && (last || end)) || (last && !end))
+        return false;
+    if (last)
+        return str_to_u64(from, &log->last) && log->last > 0;
+    return (from.len == 0 || str_to_u64(from, &log->from)) &&
+           (end || (str_to_u64(str_of(colon + 1), &log->to) && log->to >= log->from));
+}
+
+static int check_part(struct log *log)
+{
+    const char *text = log->settings->text[OPT_BYTES];
+    if (!text || read_part(log, text))
+        return 0;
+    return report_usage("log",
+                        "--bytes takes a part of what was written, such as 0:1000, "
+                        "1000: (to the end) or -1000: (the last 1,000 bytes), not "
+                        "'%.60s'",
+                        text);
+}
+
 static int check_options(const struct settings *settings)
 {
     static const enum option_id with_task[] = {OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR,
-                                               OPT_FOLLOW, OPT_TIMESTAMPS};
+                                               OPT_BYTES,   OPT_FOLLOW, OPT_TIMESTAMPS};
     bool some = settings->n_operands > 0 || settings->given[OPT_ALL_LOGS] ||
                 settings->given[OPT_FAILED];
     for (size_t i = 0; !some && i < sizeof with_task / sizeof with_task[0]; i++) {
@@ -1026,8 +1117,9 @@ static int print_some(struct log *log)
         return !log->task  ? list_failures(log)
                : ui_json() ? print_log_document(log)
                            : log_print(log, follow);
-    if (settings->given[OPT_ATTEMPT])
-        return report_usage("log", "--attempt is about one TASK");
+    if (settings->given[OPT_ATTEMPT] || log->part)
+        return report_usage("log", "--%s is about one TASK",
+                            log->part ? "bytes" : "attempt");
     return log_many(log);
 }
 
@@ -1045,6 +1137,8 @@ int command_log(struct settings *settings)
     bool *given = settings->given;
     struct log log = {.settings = settings, .task = settings->operands[0]};
     int status = check_options(settings);
+    if (status == 0)
+        status = check_part(&log);
     log.attempt = (uint32_t)settings->number[OPT_ATTEMPT];
     log.wanted[1] = given[OPT_STDOUT] || !given[OPT_STDERR];
     log.wanted[2] = given[OPT_STDERR] || !given[OPT_STDOUT];

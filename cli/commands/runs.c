@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn runs, watch, events. */
+#include "base/decimal.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/tasks.h"
 #include "cli/describe.h"
@@ -309,11 +310,23 @@ int command_watch(struct settings *settings)
 
 #define POLL_MS 200
 
-static void print_document(const struct cairn_log_event *event)
+/* A place in the events of a run: behind the n-th one of a turn. */
+struct run_place {
+    uint64_t turn, n;
+};
+
+static void print_document(const struct cairn_log_event *event,
+                           const struct run_place *place)
 {
     struct doc doc;
+    char position[48];
     doc_begin(&doc);
     log_event_document(&doc, event);
+    if (place) {
+        snprintf(position, sizeof position, "%llu.%llu",
+                 (unsigned long long)place->turn, (unsigned long long)place->n);
+        doc_text(&doc, "position", position);
+    }
     doc_print(&doc);
 }
 
@@ -341,37 +354,93 @@ static void print_line(const struct cairn_log_event *event)
     print_text(event->text ? event->text : "");
 }
 
+struct event_listing {
+    struct run_place from, at; /* of a run: what is not behind `from` is left out */
+    bool of_run, any;
+};
+
 static int print_event(void *context, const struct cairn_log_event *event)
 {
-    bool *any = context;
-    *any = true;
+    struct event_listing *listing = context;
+    struct run_place *at = &listing->at;
+    at->n = event->turn == at->turn ? at->n + 1 : 1;
+    at->turn = event->turn;
+    if (listing->of_run && at->turn == listing->from.turn && at->n <= listing->from.n)
+        return 0;
+    listing->any = true;
     if (ui_json())
-        print_document(event);
+        print_document(event, listing->of_run ? at : NULL);
     else
         print_line(event);
     return ui_output_lost();
 }
 
+static int skip_event(void *context, const struct cairn_log_event *event)
+{
+    (void)context;
+    (void)event;
+    return 0;
+}
+
+/* "12.3": behind the third event of turn 12; "12": behind all of that turn. */
+static bool read_place(const char *text, struct run_place *place)
+{
+    const char *dot = strchr(text, '.');
+    size_t n = dot ? (size_t)(dot - text) : strlen(text);
+    place->n = UINT64_MAX;
+    return str_to_u64((struct str){text, n}, &place->turn) &&
+           (!dot || str_to_u64(str_of(dot + 1), &place->n));
+}
+
+static int begin_listing(const struct settings *settings, struct cairn_store *store,
+                         const struct cairn_run_info *run,
+                         struct event_listing *listing)
+{
+    const char *position = settings->text[OPT_POSITION];
+    struct cairn_error error = {0};
+    if (!position)
+        return 0;
+    if (strcmp(position, "now") == 0) {
+        listing->from.n = UINT64_MAX;
+        return cairn_events(store, run->run, 0, skip_event, NULL, &listing->from.turn,
+                            &error) == 0
+                   ? 0
+                   : report_error(&error);
+    }
+    if (read_place(position, &listing->from))
+        return 0;
+    return report_usage("events",
+                        "'%.80s' is not a position in the events of a run: `cairn "
+                        "events RUN --json` names that of each, such as 12.3",
+                        position);
+}
+
 /* Whether the run is live is read before its events: once it has ended, all of them are
  * printed. */
-static int print_events(struct cairn_store *store, struct cairn_run_info *run,
-                        bool follow)
+static int print_events(const struct settings *settings, struct cairn_store *store,
+                        struct cairn_run_info *run)
 {
+    struct event_listing listing = {.of_run = true};
     struct cairn_error error = {0};
-    uint64_t last = 0;
-    bool any = false;
+    int status = begin_listing(settings, store, run, &listing);
+    uint64_t last = listing.from.turn - (listing.from.turn > 0);
+    if (status != 0)
+        return status;
     for (;;) {
         bool live = run->live;
-        if (cairn_events(store, run->run, last, print_event, &any, &last, &error) != 0)
+        if (cairn_events(store, run->run, last, print_event, &listing, &last, &error) !=
+            0)
             return report_error(&error);
         out_flush();
-        if (!follow || !live || ui_output_lost())
+        if (!settings->given[OPT_FOLLOW_RUN] || !live || ui_output_lost())
             break;
         sleep_ms(POLL_MS);
         if (cairn_run_get(store, run->run, run, &error) != 0)
             return report_error(&error);
     }
-    if (!any)
+    if (!listing.any && settings->given[OPT_POSITION])
+        say("nothing has happened since that position");
+    else if (!listing.any)
         say("no events of run %llu are recorded", (unsigned long long)run->run);
     return 0;
 }
@@ -473,7 +542,7 @@ static int print_maintenance(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    bool any = false;
+    struct event_listing listing = {.any = false};
     if (settings->n_operands || settings->given[OPT_FOLLOW_RUN] ||
         settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
         return report_usage("events", "--maintenance is about the whole store: give no "
@@ -481,9 +550,9 @@ static int print_maintenance(struct settings *settings)
     int status = store_for_reading(settings, &store);
     if (status)
         return status;
-    if (cairn_store_events(store, 0, print_event, &any, NULL, &error) != 0)
+    if (cairn_store_events(store, 0, print_event, &listing, NULL, &error) != 0)
         status = report_error(&error);
-    else if (!any)
+    else if (!listing.any)
         say("nothing was collected or repaired in this store yet");
     cairn_store_close(store);
     return status;
@@ -497,11 +566,11 @@ int command_events(struct settings *settings)
         return print_maintenance(settings);
     if (settings->n_operands == 0)
         return print_feed(settings);
-    if (settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
-        return report_usage("events", "give RUN or --session and --position, not both");
+    if (settings->given[OPT_SESSION])
+        return report_usage("events", "give RUN or --session, not both");
     int status = open_run(settings, &store, &run);
     if (status == 0)
-        status = print_events(store, &run, settings->given[OPT_FOLLOW_RUN]);
+        status = print_events(settings, store, &run);
     cairn_store_close(store);
     return status;
 }

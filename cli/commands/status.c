@@ -38,7 +38,8 @@ struct task_listing {
     struct cairn_error error;  /* of a listing inside the listing */
     enum cairn_outcome only;   /* with --json, unless `every` */
     bool every;
-    bool undos; /* those whose undo failed, whatever `only` is */
+    bool undos;      /* those whose undo failed, whatever `only` is */
+    size_t matching; /* tasks that --state selects */
 };
 
 static const char *const waits_for_names[] = {
@@ -736,13 +737,20 @@ static void add_line(void *context, const char *text)
 /* Large groups are one row each, unless the tasks were selected or sorted. */
 static int list_rows(struct settings *settings, struct task_listing *listing)
 {
-    bool all = settings->given[OPT_ALL_TASKS] || settings->given[OPT_ONLY_STATES] ||
-               settings->given[OPT_SORT_TASKS] || listing->doc;
+    const bool *given = settings->given;
+    bool paged = given[OPT_LIMIT_TASKS] || given[OPT_OFFSET];
+    bool all = given[OPT_ALL_TASKS] || given[OPT_ONLY_STATES] ||
+               given[OPT_SORT_TASKS] || paged || listing->doc;
     struct task_rows rows = {.at = NULL};
     bool folded = false;
     int status = task_rows_read(&rows, settings, listing->store, listing->run);
+    uint64_t limit = settings->number[OPT_LIMIT_TASKS];
+    size_t begin = settings->number[OPT_OFFSET] < rows.n
+                       ? (size_t)settings->number[OPT_OFFSET]
+                       : rows.n;
+    size_t end = limit < rows.n - begin ? begin + (size_t)limit : rows.n;
     listing->width = task_rows_width(&rows, !all);
-    for (size_t i = 0, n; status == 0 && i < rows.n && !ui_output_lost(); i += n) {
+    for (size_t i = begin, n; status == 0 && i < end && !ui_output_lost(); i += n) {
         n = all ? 1 : task_rows_group(&rows, i);
         if (n > FOLDED_MEMBERS) {
             folded = true;
@@ -758,6 +766,9 @@ static int list_rows(struct settings *settings, struct task_listing *listing)
     if (folded)
         out("  every task: cairn status %llu --tasks --all%s\n",
             (unsigned long long)listing->run, store_hint(settings));
+    listing->matching = rows.n;
+    if (status == 0 && paged && !listing->doc)
+        out("  %zu of %zu task%s\n", end - begin, rows.n, plural(rows.n));
     task_rows_release(&rows);
     return status;
 }
@@ -854,6 +865,14 @@ static int print_document(struct settings *settings, struct cairn_store *store,
         if (status == 0)
             status = list_rows(settings, &listing);
         doc_end(&doc);
+        if (settings->given[OPT_LIMIT_TASKS] || settings->given[OPT_OFFSET]) {
+            doc_count(&doc, "matching", listing.matching);
+            if (settings->given[OPT_LIMIT_TASKS])
+                doc_count(&doc, "limit", settings->number[OPT_LIMIT_TASKS]);
+            else
+                doc_null(&doc, "limit");
+            doc_count(&doc, "offset", settings->number[OPT_OFFSET]);
+        }
         told_values_release(&listing.values);
     } else {
         listing.only = CAIRN_FAILED;
@@ -945,8 +964,8 @@ int command_status(struct settings *settings)
     struct cairn_run_info run = {0};
     int status;
     /* Each of them lists tasks. */
-    static const enum option_id of_tasks[] = {OPT_ONLY_STATES, OPT_SORT_TASKS,
-                                              OPT_ALL_TASKS};
+    static const enum option_id of_tasks[] = {
+        OPT_ONLY_STATES, OPT_SORT_TASKS, OPT_ALL_TASKS, OPT_LIMIT_TASKS, OPT_OFFSET};
     for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
         settings->given[OPT_TASKS] |= settings->given[of_tasks[i]];
     if (settings->given[OPT_ONLY_STATES] &&
@@ -956,8 +975,9 @@ int command_status(struct settings *settings)
             settings->given[OPT_CAN_RESUME] + settings->given[OPT_TIMING] >
         1)
         return report_usage("status",
-                            "give only one of --tasks (which --state, --sort and --all "
-                            "stand for, too), --timing, --waiting and --can-resume");
+                            "give only one of --tasks (which --state, --sort, --all, "
+                            "--limit and --offset stand for, too), --timing, --waiting "
+                            "and --can-resume");
     if (settings->given[OPT_CAN_RESUME]) {
         status = store_if_any(settings, 0, &store);
         if (status == 0)

@@ -705,13 +705,13 @@ static const struct command command_table[] = {
      "show the state of a run",
      "Shows the state of a run (default: the newest), its counts, its failed "
      "tasks, and those whose outcome is unknown. Works beside a live run. --state, "
-     "--sort and --all list tasks, as --tasks does.",
+     "--sort, --all, --limit and --offset list tasks, as --tasks does.",
      "  cairn status 3 --tasks\n  cairn status --can-resume && cairn resume",
      "0 2 5 6 10 75",
      0,
      1,
-     {OPT_RUN, OPT_TASKS, OPT_ONLY_STATES, OPT_SORT_TASKS, OPT_ALL_TASKS, OPT_TIMING,
-      OPT_WAITING, OPT_CAN_RESUME, OPT_NONE},
+     {OPT_RUN, OPT_TASKS, OPT_ONLY_STATES, OPT_SORT_TASKS, OPT_ALL_TASKS,
+      OPT_LIMIT_TASKS, OPT_OFFSET, OPT_TIMING, OPT_WAITING, OPT_CAN_RESUME, OPT_NONE},
      command_status},
     {"watch",
      "[RUN]",
@@ -755,8 +755,8 @@ static const struct command command_table[] = {
      "0 2 5 10 75",
      0,
      OPERANDS_MAX,
-     {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_FOLLOW, OPT_TIMESTAMPS,
-      OPT_ALL_LOGS, OPT_FAILED, OPT_NONE},
+     {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_BYTES, OPT_FOLLOW,
+      OPT_TIMESTAMPS, OPT_ALL_LOGS, OPT_FAILED, OPT_NONE},
      command_log},
     {"values",
      "[TASK [NAME]]",
@@ -809,9 +809,9 @@ static const struct command command_table[] = {
      "ends of attempts, conditions, skips, commands of other processes, and the "
      "reasons. Without RUN: the events of all runs, of the store and of all debugging "
      "sessions, or with --session of one session. Events of a run or session with the "
-     "same number became durable together. With --json, one object per line; without "
-     "RUN a line with a position follows what was printed, and --position continues "
-     "behind it.",
+     "same number became durable together. With --json, one object per line, each with "
+     "its position; without RUN a line with one follows what was printed. --position "
+     "continues behind it.",
      "  cairn events 3 --json\n  cairn events --follow --position now --json",
      "0 2 5 10 75",
      0,

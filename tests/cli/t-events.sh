@@ -109,7 +109,6 @@ is "$(having out '"run":2')" "$(wc -l <out | tr -d ' ')" 'and nothing else'
 
 # ---- Refused ----
 exits 2 cairn events 1 --session first
-exits 2 cairn events 1 --position now
 exits 2 cairn events --maintenance --session first
 for bad in '' x 12345678-1 "$from-" "$from-1" "$from-x.1" "$from-0.1" "${from%-*}-99999"; do
     exits 2 cairn events --position "$bad"
@@ -178,6 +177,35 @@ exits 0 cairn events --position "$from" --json
 is "$(having out '"type":"run_started"' resumed)" 1 'what the next owner does is told'
 is "$(having out '"type":"task_finished"' '"task":"y"')" 1 'to its end'
 is "$(having out '"type":"task_finished"' '"task":"x"')" 0 'and nothing of before'
+
+# ---- Of one run: each line is a position ----
+exits 0 cairn run flow.yaml --fresh
+exits 0 cairn status --json
+n_run=$(json_get .run)
+exits 0 cairn events --json "$n_run"
+cp out whole
+n=$(wc -l <whole | tr -d ' ')
+i=0
+lost=
+while [ $i -lt "$n" ]; do
+    i=$((i + 1))
+    from=$(sed -n "${i}p" whole | sed 's/.*"position":"\([^"]*\)".*/\1/')
+    cairn events "$n_run" --json --position "$from" >rest 2>err
+    tail -n +$((i + 1)) whole | cmp -s - rest || lost="$lost $from"
+done
+is "$lost" '' 'a reader that goes on from any line gets the others, each once'
+is "$(sed 's/.*"position":"//; s/".*//' whole | sort | uniq -d)" '' 'each has a position of its own'
+exits 0 cairn events "$n_run" --position now --json
+is "$(wc -c <out | tr -d ' ')" 0 'nothing came after now'
+says 'nothing has happened since that position'
+last=$(sed -n '$s/.*"turn":\([0-9]*\).*/\1/p' whole)
+exits 0 cairn events "$n_run" --position "$last"
+is "$(wc -c <out | tr -d ' ')" 0 'the number of a turn is one, too: that behind it'
+for bad in x 1. .1 1.2.3 -1 "$(cairn events --json | tail -n 1 | sed 's/.*"position":"//; s/".*//')"; do
+    run cairn events "$n_run" --position "$bad"
+    is "$status" 2 "'$bad' is none"
+done
+says 'is not a position in the events of a run'
 
 # ---- The store is repaired, or removed, while one follows ----
 follow() { # FILE

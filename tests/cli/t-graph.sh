@@ -37,7 +37,16 @@ says '--states shows a run, and there is none' 'nor has a file with parameters'
 exits 2 cairn graph --states --store none
 says '--states shows a run, and there is none' 'nor has one that never ran'
 exits 2 cairn graph --json --fold
-says 'are for pictures'
+says 'is for pictures'
+# the store's newest run is that of flow.yaml
+exits 0 cairn graph --states --json
+json_ok 'states as JSON'
+is "$(json_get .run)" 1 'of which run they are'
+is "$(grep -o '"state":"[a-z]*"' out | sort | uniq -c | tr -s ' \n' ' ')" ' 4 "state":"completed" 2 "state":"excluded" 1 "state":"failed" 2 "state":"skipped" ' 'the state of each task'
+is "$(cairn graph --states --format json | cmp - out && echo same)" same 'the same by --format json'
+run cairn graph --run 1 --json
+is "$(grep -c '"state"' out)" 0 'without --states there are none'
+exits 2 cairn graph flow.yaml --states --json
 
 # ---- Descriptions ----
 cat >described.yaml <<'EOF'

@@ -99,6 +99,50 @@ says 'xend' 'the end of a long line'
 matches '^    begin.* \.\.\. .*middle$' 'of a whole one begin and end'
 ok 'a line of 30 MB needs a few lines of the terminal' test "$(wc -c <err)" -lt 1600
 
+# ---- A part of a log ----
+cat >part.yaml <<'END'
+name: part
+tasks:
+  ten: {run: 'printf 0123456789'}
+  sides: {stderr: apart, run: 'printf abcdef; printf uvwxyz >&2'}
+  none: {run: "true"}
+  long: {run: 'head -c 200000 /dev/zero | tr "\\0" x; printf end'}
+END
+exits 0 cairn run part.yaml -q --output-limit 64K
+while read -r bytes wanted; do
+    is "$(cairn log ten --bytes "$bytes" 2>err)" "${wanted#_}" "--bytes $bytes"
+done <<'END'
+0:4 _0123
+4: _456789
+:3 _012
+-3: _789
+0:99 _0123456789
+10:20 _
+-99: _0123456789
+5:5 _
+END
+exits 0 cairn log ten --bytes 2:5 --json
+json_ok 'a part as JSON'
+is "$(json_get .log.text) $(json_get .log.from) $(json_get .log.to)" '234 2 5' 'its text and place'
+exits 0 cairn log ten --bytes 10: --json
+is "$(json_get .log.text)/$(json_get .log.from)/$(json_get .log.to)" '/10/10' 'at the end there is nothing yet'
+exits 0 cairn log ten --json
+is "$(grep -c '"from"' out)" 0 'the whole has no place'
+is "$(cairn log sides --stdout --bytes 1:3)$(cairn log sides --stderr --bytes 1:3 2>&1)" bcvw 'of either stream'
+exits 0 cairn log long --bytes -3:
+is "$(cat out)" end 'the end of one whose middle was not kept'
+exits 0 cairn log long --bytes 199999: --json
+is "$(json_get .log.text) $(json_get .log.from) $(json_get .log.to)" 'xend 199999 200003' 'places are those in what was written'
+exits 0 cairn log long --bytes 100000:100010 --json
+is "$(json_get .log.text)$(json_get .log.gap_bytes)" 10 'a part that was not kept is a gap'
+for bad in '' 5 5:3 -3:5 a: : -0: 1:2:3 99999999999999999999:; do
+    run cairn log ten --bytes "$bad"
+    is "$status" 2 "'$bad' is no part"
+done
+exits 2 cairn log --all --bytes 0:3
+says '--bytes is about one TASK'
+exits 2 cairn log --bytes 0:3
+
 # ---- A gap, in a file ----
 cat >gap.yaml <<'END'
 name: gap

@@ -156,4 +156,32 @@ ok 'in one line' test "$(wc -l <err)" -eq 1
 
 exits 2 cairn status --state zzz
 silent_on out
+
+# ---- A page of the tasks ----
+cat >many.yaml <<'END'
+name: many
+tasks:
+  m: {foreach: {n: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]}, run: 'exit $((n % 2))'}
+END
+run cairn run many.yaml --keep-going
+exits 0 cairn status --tasks --json
+cp out all
+offset=0
+while [ $offset -lt 23 ]; do
+    cairn status --json --limit 5 --offset $offset >out
+    grep -o '"task":"[^"]*"' out
+    offset=$((offset + 5))
+done >pages
+grep -o '"task":"[^"]*"' all >whole
+is "$(cmp whole pages && wc -l <pages | tr -d ' ')" 23 'pages together are all tasks, each once'
+json_ok 'a page of tasks'
+is "$(json_get .matching) $(json_get .limit) $(json_get .offset)" '23 5 20' 'with how many there are'
+is "$(grep -c '"matching"' all)" 0 'without a page nothing is new'
+exits 0 cairn status --state failed --sort name --limit 3 --offset 1
+says '3 of 12 tasks' 'for people, of those in a state'
+is "$(grep -c '^  failed' out)" 3 'as many rows'
+exits 0 cairn status --offset 99 --json
+is "$(json_get .matching) $(grep -c '"task"' out)" '23 0' 'behind the last one'
+exits 2 cairn status --limit 0
+exits 2 cairn status --waiting --limit 1
 done_testing
