@@ -190,9 +190,9 @@ int expect_key(const struct parser *p, const struct node *node, const char *what
 struct position place_of_reference(const struct parser *p, const struct node *node,
                                    struct str text)
 {
-    const char *at = memmem(text.ptr, text.len, "${{", 3);
-    size_t offset = at ? (size_t)(at - text.ptr) : 0;
-    return source_inside(&p->source, node->at, text, offset, at ? 3 : 0);
+    size_t at = template_find(text, 0);
+    bool found = at != SIZE_MAX;
+    return source_inside(&p->source, node->at, text, found ? at : 0, found ? 3 : 0);
 }
 
 int expect_fixed(const struct parser *p, const struct node *node, const char *what,

@@ -67,7 +67,7 @@ int read_env(struct parser *p, const struct node *map, const struct task_def *de
         snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
         rc = expect_text(p, key->next, what, &entry->value);
         if (!rc)
-            rc = check_string(p, key->next, entry->key, entry->value, def,
+            rc = check_string(p, key->next, entry->key, &entry->value, def,
                               def ? IN_ENV : IN_WORKFLOW);
         if (!rc)
             warn_of_env(p, key->next, entry->key, entry->value);
@@ -327,7 +327,7 @@ int read_directory(struct parser *p, const struct node *node,
     if (!rc)
         warn_of_path(p, node, "cwd", *out);
     if (!rc)
-        rc = check_text(p, node, *out, def, place, NULL);
+        rc = check_text(p, node, out, def, place, NULL);
     return rc ? rc : put_below(p, node, out);
 }
 

@@ -49,14 +49,15 @@ int read_thresholds(const struct parser *p, const struct node *min,
 
 /* ---- parse_refs.c ---- */
 
-/* Checks the ${{ }} of a text of task `def` (NULL: of the workflow). *size (may be
- * NULL): its length with what is known already put in. */
-int check_text(struct parser *p, const struct node *node, struct str text,
+/* Checks the ${{ }} of a text of task `def` (NULL: of the workflow), after its escapes
+ * have been replaced. *size (may be NULL): its length with what is known already put
+ * in. */
+int check_text(struct parser *p, const struct node *node, struct str *text,
                const struct task_def *def, enum place place, size_t *size);
 /* The same, and checks that "KEY=text" is no longer than the kernel takes (key may be
  * empty, then there is no "="). */
 int check_string(struct parser *p, const struct node *node, struct str key,
-                 struct str text, const struct task_def *def, enum place place);
+                 struct str *text, const struct task_def *def, enum place place);
 /* Warns where a text has an expression in the form of another tool, which is kept as it
  * is; `instead` is what to write. */
 void warn_of_other_form(struct parser *p, const struct node *node, struct str text,

@@ -75,6 +75,14 @@ static const char *place_name(const struct checking *c)
     return "${{ }}";
 }
 
+/* For texts of other languages that use the same brackets. */
+static const char *literal_remedy(const struct checking *c)
+{
+    bool bare =
+        c->place == IN_CONDITION || c->place == IN_UNTIL || c->place == IN_WHERE;
+    return bare ? "" : "; $${{ is a literal ${{";
+}
+
 /* Read before anything runs. */
 static bool is_early(const struct checking *c)
 {
@@ -130,6 +138,8 @@ static int unknown_name(const struct checking *c)
                  SHOWN(bare));
     else if (c->def && has_env(c->def, bare))
         snprintf(hint.text, sizeof hint.text, "; it is written env.%.*s", SHOWN(bare));
+    else if (!hint.text[0])
+        snprintf(hint.text, sizeof hint.text, "%s", literal_remedy(c));
     return diagnose(&c->p->diagnostic, position_of_name(c),
                     "unknown name `%.*s` in %s%s", SHOWN(word_of(c)), place_name(c),
                     hint.text);
@@ -344,7 +354,7 @@ static int refuse_wrong(const struct checking *c, const struct expression_error 
     struct position at = position_of_error(c, wrong);
     if (wrong->at + n < c->text.len && memcmp(c->text.ptr + wrong->at, secrets, n) == 0)
         return refuse_secret(c, at, STR("NAME"));
-    return diagnose(&c->p->diagnostic, at, "%s", wrong->text);
+    return diagnose(&c->p->diagnostic, at, "%s%s", wrong->text, literal_remedy(c));
 }
 
 /* What is known already; everything else counts as empty. */
@@ -424,21 +434,23 @@ void warn_of_other_form(struct parser *p, const struct node *node, struct str te
                instead);
 }
 
-int check_text(struct parser *p, const struct node *node, struct str text,
+int check_text(struct parser *p, const struct node *node, struct str *text,
                const struct task_def *def, enum place place, size_t *size)
 {
-    struct checking c = {
-        .p = p, .node = node, .text = text, .def = def, .place = place};
     const struct text_template *template;
     struct expression_error wrong = {0};
-    size_t known = text.len;
-    warn_of_other_form(p, node, text, "an expression is written ${{ }}");
-    if (!template_has(text)) {
+    size_t known = text->len;
+    warn_of_other_form(p, node, *text, "an expression is written ${{ }}");
+    if (!template_has(*text)) {
         if (size)
             *size = known;
         return 0;
     }
-    int rc = definition_text(p->out, text, false, &template, &wrong);
+    if (!template_unescape(&p->out->arena, text))
+        return out_of_memory(p);
+    struct checking c = {
+        .p = p, .node = node, .text = *text, .def = def, .place = place};
+    int rc = definition_text(p->out, *text, false, &template, &wrong);
     if (rc)
         return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
     rc = check_pieces(&c, template);
@@ -457,7 +469,7 @@ int read_expanded(struct parser *p, const struct node *node, const char *what,
     int rc = expect_text(p, node, what, out);
     if (rc || !template_has(*out))
         return rc;
-    rc = check_text(p, node, *out, def, def ? IN_FOREACH : IN_INCLUDE, NULL);
+    rc = check_text(p, node, out, def, def ? IN_FOREACH : IN_INCLUDE, NULL);
     if (rc)
         return rc;
     rc = definition_text(p->out, *out, false, &template, NULL);
@@ -596,7 +608,7 @@ int read_where(struct parser *p, const struct task_def *def, const struct node *
 /* ---- Lengths ---- */
 
 int check_string(struct parser *p, const struct node *node, struct str key,
-                 struct str text, const struct task_def *def, enum place place)
+                 struct str *text, const struct task_def *def, enum place place)
 {
     size_t size = 0;
     int rc = check_text(p, node, text, def, place, &size);

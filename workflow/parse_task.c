@@ -12,11 +12,10 @@
 
 /* ---- Texts for a shell ---- */
 
-/* The first expression, without the blanks around it. */
-static struct str first_expression(struct str text)
+/* The expression whose ${{ stands at `from`, without the blanks around it. */
+static struct str expression_at(struct str text, size_t from)
 {
-    const char *at = memmem(text.ptr, text.len, "${{", 3), *end = text.ptr + text.len;
-    at += 3;
+    const char *at = text.ptr + from + 3, *end = text.ptr + text.len;
     const char *close = memmem(at, (size_t)(end - at), "}}", 2);
     end = close ? close : end;
     while (at < end && *at == ' ')
@@ -63,18 +62,20 @@ static void name_variable(char *out, size_t size, const char *key, struct str te
              quote, SHOWN(name), key);
 }
 
+/* Takes the escapes out of the text. */
 static int refuse_references(struct parser *p, const struct node *node, const char *key,
-                             struct str text)
+                             struct str *text)
 {
     char instead[400];
-    warn_of_other_form(p, node, text,
+    warn_of_other_form(p, node, *text,
                        "values come as environment variables, as \"$name\"");
-    if (!template_has(text))
-        return 0;
-    name_variable(instead, sizeof instead, key, first_expression(text));
-    return diagnose(&p->diagnostic, place_of_reference(p, node, text),
+    size_t at = template_find(*text, 0);
+    if (at == SIZE_MAX)
+        return text_unescape(&p->out->arena, text) ? 0 : out_of_memory(p);
+    name_variable(instead, sizeof instead, key, expression_at(*text, at));
+    return diagnose(&p->diagnostic, place_of_reference(p, node, *text),
                     "the text of `%s` is never rewritten: values come as environment "
-                    "variables, so %s instead of ${{ }}",
+                    "variables, so %s instead of ${{ }}; $${{ is a literal ${{",
                     key, instead);
 }
 
@@ -86,7 +87,7 @@ static int read_shell_text(struct parser *p, const struct node *node, const char
     snprintf(what, sizeof what, "`%s`", key);
     int rc = expect_filled(p, node, what, &text);
     if (!rc)
-        rc = refuse_references(p, node, key, text);
+        rc = refuse_references(p, node, key, &text);
     if (!rc && text.len > LIMIT_ENV_STRING) {
         snprintf(what, sizeof what, "the text of `%s`", key);
         rc = too_long(p, node->at, what);
@@ -129,7 +130,7 @@ static int read_run(struct parser *p, struct task_def *def, const struct node *n
                         "`exec: [cmd, \"arg 1\"]`");
     int rc = expect_filled(p, node, "`run`", &def->run);
     if (!rc)
-        rc = refuse_references(p, node, "run", def->run);
+        rc = refuse_references(p, node, "run", &def->run);
     if (!rc && def->run.len > LIMIT_ENV_STRING)
         rc = too_long(p, node->at, "the text of `run`");
     if (!rc && def->n_shell)
@@ -159,7 +160,7 @@ static int read_exec(struct parser *p, struct task_def *def, const struct node *
         struct str *argument = &def->argv[def->n_argv++];
         rc = expect_text(p, item, "an argument of `exec`", argument);
         if (!rc)
-            rc = check_string(p, item, STR(""), *argument, def, IN_TASK);
+            rc = check_string(p, item, STR(""), argument, def, IN_TASK);
         if (!rc && def->n_argv == 1 && argument->len == 0)
             rc = diagnose(&p->diagnostic, item->at, "the command is empty");
     }
@@ -174,7 +175,7 @@ static int read_external(struct parser *p, struct task_def *def,
     size_t size = 0;
     int rc = expect_filled(p, node, "`external`", &def->external);
     if (!rc)
-        rc = check_text(p, node, def->external, def, IN_TASK, &size);
+        rc = check_text(p, node, &def->external, def, IN_TASK, &size);
     if (!rc && (size > LIMIT_TEXT_BYTES || def->external.len > LIMIT_TEXT_BYTES))
         rc = diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
                          "the text of `external` is longer than %d bytes; put it "
@@ -354,7 +355,7 @@ static int read_pattern(struct parser *p, const struct task_def *def,
     if (!rc)
         rc = expect_filled(p, found[0]->next, "`glob`", &pattern);
     if (!rc)
-        rc = check_text(p, found[0]->next, pattern, def, IN_TASK, NULL);
+        rc = check_text(p, found[0]->next, &pattern, def, IN_TASK, NULL);
     if (!rc && glob_check(pattern, &inner))
         rc = diagnose(&p->diagnostic, found[0]->next->at, "%s", inner.text);
     if (rc)
@@ -388,7 +389,7 @@ static int read_file(struct parser *p, const struct task_def *def,
         rc = check_input(p, node, *name);
     if (!rc)
         warn_of_path(p, node, out->patterns ? "inputs" : "outputs", *name);
-    return rc ? rc : check_text(p, node, *name, def, IN_TASK, NULL);
+    return rc ? rc : check_text(p, node, name, def, IN_TASK, NULL);
 }
 
 /* One file or a list of them. */
@@ -432,7 +433,7 @@ static int read_depfile(struct parser *p, struct task_def *def, const struct nod
     int rc = expect_filled(p, node, "`depfile`", &def->depfile);
     if (!rc)
         warn_of_path(p, node, "depfile", def->depfile);
-    return rc ? rc : check_text(p, node, def->depfile, def, IN_TASK, NULL);
+    return rc ? rc : check_text(p, node, &def->depfile, def, IN_TASK, NULL);
 }
 
 /* ---- When and how it is run ---- */

@@ -149,7 +149,7 @@ static int check_value(const struct need_reading *r, const struct foreach_key *k
 {
     enum { NEAR = 10000 }; /* candidates for a hint; a group may have millions */
     if (template_has(value))
-        return check_text(r->p, r->node, value, r->def, IN_NEED, NULL);
+        return check_text(r->p, r->node, &value, r->def, IN_NEED, NULL);
     if (foreach_key_find(key, value) != UINT32_MAX)
         return 0;
     struct hint hint = hint_nearest(value, key->shown, key->n < NEAR ? key->n : NEAR);
@@ -216,7 +216,7 @@ static int cut_pieces(struct need_reading *r)
     struct expression_error wrong = {0};
     int rc = template_parse(&r->p->scratch, r->text, &r->pieces, &wrong);
     if (rc == CAIRN_EWORKFLOW) /* the whole text, for the message and the place */
-        return check_text(r->p, r->node, r->text, r->def, IN_NEED, NULL);
+        return check_text(r->p, r->node, &r->text, r->def, IN_NEED, NULL);
     return rc ? out_of_memory(r->p) : 0;
 }
 
@@ -253,6 +253,8 @@ static int read_need(struct need_reading *r, uint32_t *n)
     int rc = r->node->kind == NODE_MAP ? read_need_map(r) : 0;
     if (!rc)
         rc = expect_filled(r->p, r->node, "a need", &r->text);
+    if (!rc && !template_unescape(&r->p->out->arena, &r->text))
+        rc = out_of_memory(r->p);
     if (rc)
         return rc;
     const char *bracket = memchr(r->text.ptr, '[', r->text.len);

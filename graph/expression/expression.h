@@ -114,6 +114,14 @@ struct text_template {
 };
 /* True if the text has a ${{ in it. */
 bool template_has(struct str text);
+/* In a file, $${{ is a literal ${{. Where the first ${{ from `from` on that begins an
+ * expression stands, or SIZE_MAX. */
+size_t template_find(struct str text, size_t from);
+/* Text of a file, which is none: one $ of each $${{ is left out; false without memory. */
+bool text_unescape(struct arena *arena, struct str *text);
+/* Text of a file for template_parse, which knows no escapes: $${{ becomes the
+ * expression that every version reads as a literal, ${{ '$' }}{{. */
+bool template_unescape(struct arena *arena, struct str *text);
 /* A `}}` inside quotes does not end an expression. Literals point into `text`. Returns
  * what expression_parse does; error->at counts from the beginning of `text`. */
 int template_parse(struct arena *arena, struct str text, struct text_template *out,

@@ -578,6 +578,19 @@ bool template_has(struct str text)
     return template_start(text, 0) != SIZE_MAX;
 }
 
+static bool is_escaped(struct str text, size_t start)
+{
+    return start > 0 && text.ptr[start - 1] == '$';
+}
+
+size_t template_find(struct str text, size_t from)
+{
+    size_t start = template_start(text, from);
+    while (start != SIZE_MAX && is_escaped(text, start))
+        start = template_start(text, start + OPENING);
+    return start;
+}
+
 /* Position of the }} that ends the expression that begins at `from`, or SIZE_MAX; what
  * stands in quotes does not count. */
 static size_t template_end(struct str text, size_t from)
@@ -590,6 +603,47 @@ static size_t template_end(struct str text, size_t from)
             return i;
     }
     return SIZE_MAX;
+}
+
+/* Each $${{, with one $ less, gets that before and behind its $. If these are of an
+ * expression, what stands inside of expressions is none. */
+static bool replace_escapes(struct arena *arena, struct str *text, struct str before,
+                            struct str behind)
+{
+    struct buf out = BUF_INIT;
+    size_t done = 0, from = 0, start;
+    while ((start = template_start(*text, from)) != SIZE_MAX) {
+        from = start + OPENING;
+        if (is_escaped(*text, start)) {
+            size_t first = start;
+            while (first > done && text->ptr[first - 1] == '$')
+                first--;
+            buf_add(&out, text->ptr + done, first - done);
+            buf_str(&out, before);
+            buf_add(&out, text->ptr + first, start - first);
+            buf_str(&out, behind);
+            done = from - 2; /* {{ */
+        } else if (before.len && (from = template_end(*text, from)) == SIZE_MAX)
+            break;
+    }
+    bool ok = true;
+    if (done) {
+        buf_add(&out, text->ptr + done, text->len - done);
+        *text = arena_str(arena, buf_view(&out));
+        ok = !out.failed && text->ptr;
+    }
+    buf_release(&out);
+    return ok;
+}
+
+bool text_unescape(struct arena *arena, struct str *text)
+{
+    return replace_escapes(arena, text, STR(""), STR(""));
+}
+
+bool template_unescape(struct arena *arena, struct str *text)
+{
+    return replace_escapes(arena, text, STR("${{ '"), STR("' }}"));
 }
 
 static int no_end(struct str text, size_t start, struct expression_error *error)

@@ -106,6 +106,20 @@ is "$(ran)" 'each 1 each 2 json k last more 7 monday ' 'all of them run'
 exits 0 cairn events --run "$run_n"
 says 'asked to add: by ada' 'who added is recorded'
 
+# ---- By a task whose here-document has expressions ----
+cat >here.yaml <<'END2'
+name: here
+tasks:
+  first:
+    run: |
+      cairn add "$CAIRN_RUN" - <<'E'
+      tasks: {second: {needs: first, exec: [echo, "run $${{ run.id }}"], outputs: []}}
+      E
+END2
+exits 0 cairn run here.yaml
+exits 0 cairn log second
+matches '^run [0-9]+$' 'its text is an expression in the added task'
+
 # ---- By several at once ----
 rm -f said.*
 # Of many tasks, so that they are all looked at at the same time.

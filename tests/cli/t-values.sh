@@ -118,4 +118,47 @@ sed -i '/person:/d' shown.yaml
 exits 0 cairn run shown.yaml
 says '(tasks.ask.outputs.k is not set)' 'the run says what the condition saw'
 
+# ---- A literal ${{ ----
+cat >literal.yaml <<'END2'
+name: literal
+params: {price: "5"}
+tasks:
+  made:
+    run: |
+      cat >made.yaml <<'E'
+      run: echo $${{ github.sha }} $$$${{ a }}
+      E
+  b:
+    exec: [echo, "$${{ x }} ${{ params.price }} ${{ '$' }}${{ params.price }} ${{ '$${{' }}"]
+    env: {said: "$${{ env.q }}"}
+  c: {foreach: {k: ["$${{ z }}", w]}, run: 'echo "$k" >>told'}
+  d: {needs: ["c[k=$${{ z }}]"], external: "Say $${{ it }}"}
+  e:
+    exec: [sh, -c, 'echo "$said" >said']
+    env: {said: "$${{ it's }}"}
+    check: test "$said" != '$${{ '
+END2
+exits 7 cairn run literal.yaml --no-wait
+says 'waits d: Say ${{ it }}' 'external'
+is "$(cat made.yaml)" 'run: echo ${{ github.sha }} $$${{ a }}' 'run'
+is "$(LC_ALL=C sort told | tr '\n' ' ')" '${{ z }} w ' 'a value of foreach, and a need on it'
+is "$(cat said)" "\${{ it's }}" 'env'
+exits 0 cairn log b
+is "$(cat out)" '${{ x }} 5 $5 $${{' 'exec'
+exits 0 cairn plan literal.yaml --fresh -v
+says "        echo '\${{ x }} 5 \$5 \$\${{'" 'plan says the same'
+sed -i 's/ \$\${{ github/ ${{ github/' literal.yaml
+exits 3 cairn plan literal.yaml --fresh
+says 'literal.yaml:7:17' 'the one without the escape is meant'
+says '$${{ is a literal ${{' 'run: the escape is named'
+for expression in github.sha nme 'a | upper'; do
+    printf '%s\n' 'name: w' 'tasks:' "  a: {exec: [echo, '\$\${{ k }}', '\${{ $expression }}']}" >written.yaml
+    exits 3 cairn plan written.yaml
+    says "\${{ $expression }}']}" "$expression: its line"
+    says '$${{ is a literal ${{' "$expression: the escape is named"
+done
+printf '%s\n' 'name: w' 'tasks: {a: {run: "true", if: nme == 1}}' >written.yaml
+exits 3 cairn plan written.yaml
+ok 'a condition has no text around it' sh -c '! grep -q "literal" err'
+
 done_testing

@@ -89,6 +89,38 @@ START_TEST(test_template_refused)
 }
 END_TEST
 
+static void unescapes(const char *file, const char *run, const char *template)
+{
+    struct str text = str_of(file), twice;
+    ck_assert(text_unescape(&arena, &text));
+    ck_assert_msg(str_equal(text, str_of(run)), "%s gives %s", file, text.ptr);
+    text = str_of(file);
+    ck_assert(template_unescape(&arena, &text));
+    twice = text;
+    ck_assert(template_unescape(&arena, &twice));
+    ck_assert_msg(str_equal(text, twice), "%s: %s, %s", file, text.ptr, twice.ptr);
+    expands(text.ptr, template);
+}
+
+/* In a file, $${{ is a literal ${{. */
+START_TEST(test_escapes)
+{
+    static const char *const same[] = {"", "$$", "$${ {", "{{ a }}", "a $$ b", "$"};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        unescapes(same[i], same[i], same[i]);
+    unescapes("$${{", "${{", "${{");
+    unescapes("$${{ a }}", "${{ a }}", "${{ a }}");
+    unescapes("$$$${{ a }}$", "$$${{ a }}$", "$$${{ a }}$");
+    unescapes("<$${{$${{>", "<${{${{>", "<${{${{>");
+    unescapes("$$ $${{ it's }}", "$$ ${{ it's }}", "$$ ${{ it's }}");
+    unescapes("${{ a }}$${{ b }}${{ '$${{' }}", "${{ a }}${{ b }}${{ '${{' }}",
+              "a${{ b }}$${{");
+    ck_assert_uint_eq(template_find(STR("$${{ a }} ${{ b }}"), 0), 10);
+    ck_assert_uint_eq(template_find(STR("$${{ a }} ${{ b }}"), 11), SIZE_MAX);
+    ck_assert_uint_eq(template_find(STR("${{"), 0), 0);
+}
+END_TEST
+
 START_TEST(test_template_hostile)
 {
     struct buf text = BUF_INIT, out = BUF_INIT;
@@ -119,6 +151,7 @@ int main(void)
     tcase_add_test(tests, test_templates);
     tcase_add_test(tests, test_template_pieces);
     tcase_add_test(tests, test_template_refused);
+    tcase_add_test(tests, test_escapes);
     tcase_add_test(tests, test_template_hostile);
     suite_add_tcase(suite, tests);
     return help_run(suite);
