@@ -180,6 +180,9 @@ static void explain_skip(const struct engine *e, const struct skip *skip, char *
 {
     const struct graph *g = e->request.graph;
     out[0] = 0;
+    if (skip->outcome == CAIRN_EXCLUDED &&
+        task_def_is_service(graph_def(g, skip->task)))
+        snprintf(out, size, "nothing that needs it runs");
     if (skip->cause == NODE_NONE || graph_is_barrier(g, skip->cause))
         return;
     uint8_t outcome = e->progress.states.outcome[skip->cause];

@@ -186,13 +186,14 @@ ran >/dev/null
 cat >service.yaml <<'END'
 name: service
 tasks:
-  redis: {run: 'echo redis >>ran.log; touch up; exec sleep 60', service: true, ready: test -e up}
+  redis: {run: 'echo redis >>ran.log; touch up; exec sleep 60', service: true, port: true, ready: test -e up}
   uses: {needs: redis, run: 'echo uses >>ran.log; echo u >u.out', outputs: [u.out], reuse: true}
 END
 exits 0 cairn run service.yaml
 is "$(ran)" "redis uses " 'a task and its service'
 exits 0 cairn run service.yaml
 is "$(ran)" "" 'what needs it is reused, so it is not started'
+says 'skipped redis: nothing that needs it runs' 'and it says why'
 
 # ---- Early cut-off in a run that goes on ----
 cat >cut.yaml <<'END'
