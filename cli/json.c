@@ -103,6 +103,16 @@ void doc_begin(struct doc *doc)
     open_level(doc, "{", '}');
 }
 
+struct doc *doc_open(struct doc *doc, const char *array)
+{
+    if (!ui_json())
+        return NULL;
+    doc_begin(doc);
+    if (array)
+        doc_array(doc, array);
+    return doc;
+}
+
 void doc_object(struct doc *doc, const char *key)
 {
     put_key(doc, key);
@@ -226,6 +236,16 @@ void doc_discard(struct doc *doc)
         fclose(doc->file);
     free(doc->text);
     memset(doc, 0, sizeof *doc);
+}
+
+int doc_close(struct doc *doc, int status)
+{
+    if (!doc)
+        return status;
+    if (status == 0)
+        return doc_print(doc);
+    doc_discard(doc);
+    return status;
 }
 
 char *doc_take(struct doc *doc)

@@ -34,6 +34,11 @@ struct doc {
 };
 
 void doc_begin(struct doc *doc); /* the outermost object */
+/* The document of a command that prints lines without --json: begun, with an array of
+ * this name (or NULL: none) open; NULL without --json. */
+struct doc *doc_open(struct doc *doc, const char *array);
+/* Prints it if the exit status is 0, else discards it. Returns the status. */
+int doc_close(struct doc *doc, int status);
 void doc_object(struct doc *doc, const char *key);
 void doc_array(struct doc *doc, const char *key);
 void doc_end(struct doc *doc);

@@ -136,7 +136,12 @@ static int run_found(struct settings *settings, const struct command *command, i
     if (settings->n_operands < command->least)
         return report_usage(command->name, "an operand is missing: cairn %s %s",
                             command->name, command->operands);
-    return command->function(settings);
+    int status = command->function(settings);
+    if (settings->hooks)
+        hooks_run_and_close(settings->store);
+    else
+        cairn_store_close(settings->store);
+    return status;
 }
 
 /* An agent takes status 2 of its hook for a refusal: even wrong options give it none.
@@ -156,9 +161,9 @@ static void expect_options(struct settings *settings, int argc, char **argv)
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         json = json || strcmp(argv[i], "--json") == 0;
         if (strncmp(argv[i], "--store=", 8) == 0)
-            settings->store = argv[i] + 8;
+            settings->store_named = argv[i] + 8;
         else if (strcmp(argv[i], "--store") == 0 && i + 1 < argc)
-            settings->store = argv[i + 1];
+            settings->store_named = argv[i + 1];
     }
     ui_configure(json, false);
 }

@@ -272,7 +272,7 @@ static struct cairn_store *store_of_secrets(const struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error none = {0};
     struct cairn_store_options options = {
-        .path = settings->store ? settings->store : store_path(settings),
+        .path = settings->store_named ? settings->store_named : store_path(settings),
         .read_only = true,
         .lock_wait_ms = BRIEFLY_MS};
     int rc = cairn_store_open(&store, &options, &none);
@@ -303,9 +303,7 @@ char *mask_secrets(void *context, const char *text)
 int store_for_reading(struct settings *settings, struct cairn_store **store)
 {
     struct cairn_error error = {0};
-    if (open_store(settings, store, true, &error) != 0)
-        return report_error(&error);
-    return 0;
+    return report_code(open_store(settings, store, true, &error), &error);
 }
 
 int store_if_any(struct settings *settings, int n, struct cairn_store **store)
@@ -352,7 +350,7 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
             say_store_made(*store);
         free(beside);
     }
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 void store_forget(struct cairn_store *store)
@@ -367,9 +365,7 @@ void store_forget(struct cairn_store *store)
 static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_info *info)
 {
     struct cairn_error error = {0};
-    if (cairn_run_get(store, run, info, &error) != 0)
-        return report_error(&error);
-    return 0;
+    return report_code(cairn_run_get(store, run, info, &error), &error);
 }
 
 /* The newest run of one file. */
@@ -396,7 +392,7 @@ int newest_run_of(struct cairn_store *store, const char *file, uint64_t *run)
     int rc = cairn_runs(store, NULL, &every, match_file, &of, NULL, &error);
     free(resolved);
     *run = of.run;
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 int run_number(const struct settings *settings, int n, struct cairn_store *store,
@@ -701,7 +697,7 @@ int each_unfinished_restore(struct cairn_store *store, unfinished_restore_fn *li
     struct telling telling = {.line = line, .context = context};
     struct cairn_error error = {0};
     int rc = cairn_restore_unfinished(store, NULL, true, tell_one, &telling, &error);
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 static void say_one(void *context, const char *text, const char *remedy)
@@ -749,7 +745,7 @@ int unfinished_restores_document(struct doc *doc, struct cairn_store *store,
     doc_array(doc, "unfinished_restores");
     int rc = cairn_restore_unfinished(store, session, false, add_document, doc, &error);
     doc_end(doc);
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 static int note_any(void *context, const struct cairn_unfinished_restore *restore)

@@ -251,7 +251,9 @@ struct settings {
     int n_operands;
     char meant[2][48]; /* ids of checkpoints that were named in words: session_of.c */
     int n_meant;
-    const char *store;         /* --store, even before it was parsed; NULL: not given */
+    const char *store_named;   /* --store, even before it was parsed; NULL: not given */
+    struct cairn_store *store; /* if the command has opened it here, main closes it */
+    bool hooks;                /* and runs the hooks of the session before */
     const char *workflow_file; /* a new store comes beside it; NULL: none is known */
     char *const *rest; /* the arguments behind `--` of a command that takes a command
                           there, ended by NULL; NULL: there is no `--` */

@@ -51,6 +51,11 @@ static struct cairn_error with_remedy(const struct cairn_error *error)
     return full;
 }
 
+int report_code(int rc, const struct cairn_error *error)
+{
+    return rc == 0 ? 0 : report_error(error);
+}
+
 int report_error(const struct cairn_error *cause)
 {
     const struct cairn_error full = with_remedy(cause), *error = &full;

@@ -8,6 +8,8 @@
 
 /* An error of the library. */
 int report_error(const struct cairn_error *error);
+/* The same if `rc`, the code that the call returned, is not 0; else 0. */
+int report_code(int rc, const struct cairn_error *error);
 /* Whether all that was asked of a plan could be told. */
 int report_plan_check(const struct cairn_plan *plan);
 /* The error of a workflow file that could not be loaded, and all others in it. */

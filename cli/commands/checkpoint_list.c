@@ -252,9 +252,8 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
                             uint64_t session)
 {
     uint64_t sort = settings->number[OPT_SORT_CHECKPOINTS];
-    struct doc doc = {0};
+    struct doc doc;
     struct checkpoint_listing listing = {.store = store,
-                                         .doc = ui_json() ? &doc : NULL,
                                          .tag = settings->text[OPT_TAGGED],
                                          .label = settings->text[OPT_ONLY_LABEL],
                                          .automatic = settings->given[OPT_ONLY_AUTO],
@@ -275,18 +274,12 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
     if (has_own_filter(&listing) || listing.by_time)
         filter.page =
             (struct cairn_page){.all = true, .oldest_first = listing.page.oldest_first};
-    if (listing.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "checkpoints");
-    }
+    listing.doc = doc_open(&doc, "checkpoints");
     int status = list_all(&listing, &filter, &total);
     free(listing.places);
     free(listing.infos);
-    if (status != 0) {
-        if (listing.doc)
-            doc_discard(&doc);
-        return status;
-    }
+    if (status != 0)
+        return doc_close(listing.doc, status);
     return page_end(listing.doc, &listing.page, "checkpoint", listing.shown, total);
 }
 
@@ -402,7 +395,7 @@ static int list_tasks(const struct settings *settings, struct cairn_store *store
     if (rc == 0 && failed)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "out of memory");
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 static void print_checkpoint(const struct cairn_checkpoint_info *info)
@@ -452,10 +445,8 @@ static int show_document(struct settings *settings, struct cairn_store *store,
     int status = annotations_document(&doc, store, info->id);
     if (status == 0 && is_session_checkpoint(info->id))
         status = checkpoint_state_document(&doc, store, info->id);
-    if (status != 0) {
-        doc_discard(&doc);
-        return status;
-    }
+    if (status != 0)
+        return doc_close(&doc, status);
     if (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]) {
         doc_array(&doc, "tasks");
         status = list_tasks(settings, store, info->id, &doc);
@@ -470,26 +461,24 @@ static int show_document(struct settings *settings, struct cairn_store *store,
 int command_checkpoint_show(struct settings *settings)
 {
     struct cairn_checkpoint_info info = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    int status = store_for_reading(settings, &store);
+    int status = store_for_reading(settings, &settings->store);
     if (status == 0)
-        status = checkpoint_operand(settings, store, 0);
-    if (status == 0 &&
-        cairn_checkpoint_get(store, settings->operands[0], &info, &error) != 0)
+        status = checkpoint_operand(settings, 0);
+    if (status == 0 && cairn_checkpoint_get(settings->store, settings->operands[0],
+                                            &info, &error) != 0)
         status = report_error(&error);
     else if (status == 0 && ui_json())
-        status = show_document(settings, store, &info);
+        status = show_document(settings, settings->store, &info);
     else if (status == 0) {
         print_checkpoint(&info);
-        status = annotations_print(store, info.id);
+        status = annotations_print(settings->store, info.id);
         if (status == 0)
-            status = print_state(store, &info);
+            status = print_state(settings->store, &info);
         if (status == 0 &&
             (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]))
-            status = list_tasks(settings, store, info.id, NULL);
+            status = list_tasks(settings, settings->store, info.id, NULL);
     }
-    cairn_store_close(store);
     return status;
 }
 
@@ -750,10 +739,8 @@ static int show_tree(struct tree *tree)
     if (status == 0)
         status = print_sessions(tree, &any);
     tree->doc = NULL;
-    if (status != 0) {
-        doc_discard(&doc);
-        return status;
-    }
+    if (status != 0)
+        return doc_close(&doc, status);
     return doc_print(&doc);
 }
 

@@ -391,24 +391,20 @@ static void print_damage(const struct verify_report *report, struct cairn_store 
     print_advice(report);
 }
 
-static int verify_store(struct settings *settings, struct cairn_store *store,
-                        const struct head_list *heads)
+static int verify_store(struct settings *settings, const struct head_list *heads)
 {
-    struct doc doc = {0};
-    struct verify_report report = {.doc = ui_json() ? &doc : NULL, .heads = heads};
+    struct doc doc;
+    struct verify_report report = {.doc = doc_open(&doc, "problems"), .heads = heads};
     struct cairn_verify_result result = {0};
     struct cairn_error error = {0};
     int rc;
-    if (report.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "problems");
-    }
-    rc = cairn_checkpoint_verify(store, settings->operands[0], each_problem, &report,
-                                 &result, &error);
+    rc = cairn_checkpoint_verify(settings->store, settings->operands[0], each_problem,
+                                 &report, &result, &error);
     if (heads && (rc == 0 || rc == CAIRN_EDAMAGED)) {
         struct cairn_error local = {0};
-        int compared = cairn_checkpoint_compare(
-            store, &heads->of, heads->heads, heads->n, each_problem, &report, &local);
+        int compared =
+            cairn_checkpoint_compare(settings->store, &heads->of, heads->heads,
+                                     heads->n, each_problem, &report, &local);
         if (compared != 0) {
             rc = compared;
             error = local;
@@ -421,28 +417,25 @@ static int verify_store(struct settings *settings, struct cairn_store *store,
         return report_error(&error);
     }
     if (report.doc)
-        print_damage_document(&report, store, &result, rc == 0);
+        print_damage_document(&report, settings->store, &result, rc == 0);
     else
-        print_damage(&report, store, &result);
+        print_damage(&report, settings->store, &result);
     damaged_release(&report.objects);
     return rc == 0 ? 0 : cairn_exit_status(rc);
 }
 
 int command_checkpoint_verify(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct head_list heads = {0};
     int status = 0;
     if (settings->given[OPT_HEAD])
         status = head_read(settings->text[OPT_HEAD], &heads);
     if (status == 0)
-        status = store_for_reading(settings, &store);
+        status = store_for_reading(settings, &settings->store);
     if (status == 0)
-        status = checkpoint_operand(settings, store, 0);
+        status = checkpoint_operand(settings, 0);
     if (status == 0)
-        status =
-            verify_store(settings, store, settings->given[OPT_HEAD] ? &heads : NULL);
-    cairn_store_close(store);
+        status = verify_store(settings, settings->given[OPT_HEAD] ? &heads : NULL);
     head_release(&heads);
     return status;
 }
@@ -455,7 +448,7 @@ static bool ask_to_delete(const char *id)
     return ui_ask("Delete it permanently?");
 }
 
-static int delete_checkpoint(const struct settings *settings, struct cairn_store *store)
+static int delete_checkpoint(const struct settings *settings)
 {
     struct cairn_checkpoint_info info = {0};
     const char *id = settings->operands[0];
@@ -463,7 +456,7 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
     struct doc doc;
     /* One that is damaged, or cannot be rebuilt because one before it was deleted,
      * cannot be got, but it can be deleted. */
-    if (cairn_checkpoint_get(store, id, &info, &error) == 0)
+    if (cairn_checkpoint_get(settings->store, id, &info, &error) == 0)
         id = info.id;
     else if (error.code != CAIRN_EDAMAGED && error.code != CAIRN_ENOTFOUND)
         return report_error(&error);
@@ -471,9 +464,9 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
         say_always("nothing was deleted");
         return 0;
     }
-    if (cairn_checkpoint_delete(store, id, &error) != 0)
+    if (cairn_checkpoint_delete(settings->store, id, &error) != 0)
         return report_error(&error);
-    store_forget(store);
+    store_forget(settings->store);
     if (!ui_json()) {
         say("deleted %s", id);
         return 0;
@@ -485,17 +478,15 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
 
 int command_checkpoint_delete(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     int status;
     if (!settings->given[OPT_YES] && !ui_can_ask())
         return report_usage("checkpoint delete",
                             "deleting without a terminal needs --yes");
-    status = store_for_writing(settings, &store, false);
+    status = store_for_writing(settings, &settings->store, false);
     if (status == 0)
-        status = checkpoint_operand(settings, store, 0);
+        status = checkpoint_operand(settings, 0);
     if (status == 0)
-        status = delete_checkpoint(settings, store);
-    cairn_store_close(store);
+        status = delete_checkpoint(settings);
     return status;
 }
 
@@ -576,7 +567,6 @@ static int prune_session(struct settings *settings)
 {
     struct word_list tags;
     struct cairn_prune_result result = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     bool dry_run = settings->given[OPT_DRY_RUN];
     if (!word_list_init(&tags, settings->text[OPT_KEEP_TAG]))
@@ -589,15 +579,14 @@ static int prune_session(struct settings *settings)
         .n_tags = tags.n,
         .manual_too = settings->given[OPT_MANUAL_TOO],
     };
-    int status = session_store(settings, dry_run ? STORE_READ : STORE_WRITE, &store);
-    if (status == 0 && cairn_session_prune(store, session_option(settings), &rules,
-                                           dry_run, &result, &error) != 0)
+    int status = session_store(settings, dry_run ? STORE_READ : STORE_WRITE);
+    if (status == 0 && cairn_session_prune(settings->store, session_option(settings),
+                                           &rules, dry_run, &result, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
         status = report_pruned(&result, dry_run, "debug:");
-    if (store && !dry_run)
-        store_forget(store);
-    hooks_run_and_close(store);
+    if (settings->store && !dry_run)
+        store_forget(settings->store);
     word_list_release(&tags);
     return status;
 }

@@ -354,30 +354,21 @@ static void name_files(struct settings *settings, struct findings_report *report
 
 int command_doctor(struct settings *settings)
 {
-    struct doc doc = {0};
-    struct findings_report report = {.doc = ui_json() ? &doc : NULL};
+    struct doc doc;
+    struct findings_report report = {0};
     struct cairn_error error = {0};
     int rc;
     if (settings->given[OPT_REPAIR])
         return repair_store(settings);
-    if (report.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "findings");
-    }
+    report.doc = doc_open(&doc, "findings");
     rc = cairn_doctor(store_path(settings), key_path(settings), each_finding, &report,
                       &error);
-    if (rc != 0 && report.counts[CAIRN_HEALTH_BAD] == 0) {
-        if (report.doc)
-            doc_discard(&doc);
-        return report_error(&error);
-    }
+    if (rc != 0 && report.counts[CAIRN_HEALTH_BAD] == 0)
+        return doc_close(report.doc, report_error(&error));
     int status =
         rc == 0 ? look_at_unfinished(settings, &report) : cairn_exit_status(rc);
-    if (rc == 0 && status != 0) {
-        if (report.doc)
-            doc_discard(&doc);
-        return status;
-    }
+    if (rc == 0 && status != 0)
+        return doc_close(report.doc, status);
     if (report.doc) {
         doc_end(&doc);
         name_files(settings, &report);

@@ -87,8 +87,8 @@ static int find_runs(struct settings *settings, struct run_listing *listing,
 
 static int list_runs(struct settings *settings, struct cairn_store *store)
 {
-    struct doc doc = {0};
-    struct run_listing listing = {.store = store, .doc = ui_json() ? &doc : NULL};
+    struct doc doc;
+    struct run_listing listing = {.store = store, .doc = doc_open(&doc, "runs")};
     struct cairn_error error = {0};
     struct cairn_page page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
                               .offset = settings->number[OPT_OFFSET],
@@ -97,15 +97,8 @@ static int list_runs(struct settings *settings, struct cairn_store *store)
     listing.page = &page;
     listing.states =
         settings->given[OPT_ONLY_STATES] ? settings->text[OPT_ONLY_STATES] : NULL;
-    if (listing.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "runs");
-    }
-    if (find_runs(settings, &listing, &total, &error) != 0) {
-        if (listing.doc)
-            doc_discard(&doc);
-        return report_error(&error);
-    }
+    if (find_runs(settings, &listing, &total, &error) != 0)
+        return doc_close(listing.doc, report_error(&error));
     return page_end(listing.doc, &page, "run", listing.shown, total);
 }
 

@@ -328,9 +328,7 @@ static int search(struct settings *settings, struct cairn_store *store)
     end_progress(&s);
     if (rc == 0)
         return report_hits(&s, store, &result);
-    if (s.doc)
-        doc_discard(&doc);
-    return report_error(&error);
+    return doc_close(s.doc, report_error(&error));
 }
 
 static int rebuild(struct cairn_store *store)

@@ -889,10 +889,7 @@ static int print_document(struct settings *settings, struct cairn_store *store,
         status = each_unfinished(store, store_hint(settings), run->run, add_line, &doc);
         doc_end(&doc);
     }
-    if (status == 0)
-        return doc_print(&doc);
-    doc_discard(&doc);
-    return status;
+    return doc_close(&doc, status);
 }
 
 /* The answer is data, whatever it is; only the exit status differs. */

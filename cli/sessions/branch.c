@@ -73,8 +73,7 @@ static void say_moved(const struct cairn_branch_info *info, bool dry_run)
     free(word);
 }
 
-int branch_go_on(const struct settings *settings, struct cairn_store *store,
-                 branch_move_fn *move, void *context)
+int branch_go_on(const struct settings *settings, branch_move_fn *move, void *context)
 {
     struct others_changed others = {.at = NULL};
     struct cairn_restore_options options = {.dry_run = settings->given[OPT_DRY_RUN],
@@ -85,7 +84,7 @@ int branch_go_on(const struct settings *settings, struct cairn_store *store,
     struct cairn_branch_info info = {0};
     struct cairn_error error = {0};
     int status = 0;
-    if (move(context, store, &options, &info, &error) != 0)
+    if (move(context, settings->store, &options, &info, &error) != 0)
         status = report_error(&error);
     else if (ui_json())
         status = moved_document(&info, &others, options.dry_run);
@@ -108,14 +107,10 @@ static int start(void *context, struct cairn_store *store,
 
 int command_branch_start(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_WRITE, &store);
+    int status = session_store(settings, STORE_WRITE);
     if (status == 0)
-        status = checkpoint_option(settings, store, OPT_BRANCH_FROM);
-    if (status == 0)
-        status = branch_go_on(settings, store, start, settings);
-    hooks_run_and_close(store);
-    return status;
+        status = checkpoint_option(settings, OPT_BRANCH_FROM);
+    return status == 0 ? branch_go_on(settings, start, settings) : status;
 }
 
 static int switch_to(void *context, struct cairn_store *store,
@@ -129,12 +124,8 @@ static int switch_to(void *context, struct cairn_store *store,
 
 int command_branch_switch(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0)
-        status = branch_go_on(settings, store, switch_to, settings);
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_WRITE);
+    return status == 0 ? branch_go_on(settings, switch_to, settings) : status;
 }
 
 static int take_branch(void *context, const struct cairn_branch_info *info)
@@ -145,15 +136,14 @@ static int take_branch(void *context, const struct cairn_branch_info *info)
     return 0;
 }
 
-static int abandon_branch(const struct settings *settings, struct cairn_store *store,
-                          const char *reason)
+static int abandon_branch(const struct settings *settings, const char *reason)
 {
     const char *name = settings->operands[0];
     struct cairn_branch_info branch = {0};
     struct cairn_error error = {0};
     struct doc doc;
-    if (cairn_branch_abandon(store, session_option(settings), name, reason, &error) !=
-        0)
+    if (cairn_branch_abandon(settings->store, session_option(settings), name, reason,
+                             &error) != 0)
         return report_error(&error);
     if (!ui_json()) {
         say("branch %s is abandoned; its checkpoints stay", name);
@@ -161,8 +151,8 @@ static int abandon_branch(const struct settings *settings, struct cairn_store *s
     }
     /* As it was stored: without the values of secrets. */
     snprintf(branch.name, sizeof branch.name, "%s", name);
-    if (cairn_branch_list(store, session_option(settings), take_branch, &branch,
-                          &error) != 0)
+    if (cairn_branch_list(settings->store, session_option(settings), take_branch,
+                          &branch, &error) != 0)
         return report_error(&error);
     doc_begin(&doc);
     doc_text(&doc, "name", branch.name);
@@ -174,7 +164,6 @@ static int abandon_branch(const struct settings *settings, struct cairn_store *s
 int command_branch_abandon(struct settings *settings)
 {
     struct texts texts = {.command = settings->command};
-    struct cairn_store *store = NULL;
     const char *reason = NULL;
     int status;
     if (!settings->given[OPT_REASON])
@@ -182,10 +171,9 @@ int command_branch_abandon(struct settings *settings)
                             "say why, for those who read it later: --reason TEXT");
     status = texts_take(&texts, settings->text[OPT_REASON], &reason);
     if (status == 0)
-        status = session_store(settings, STORE_WRITE, &store);
+        status = session_store(settings, STORE_WRITE);
     if (status == 0)
-        status = abandon_branch(settings, store, reason);
-    hooks_run_and_close(store);
+        status = abandon_branch(settings, reason);
     texts_release(&texts);
     return status;
 }
@@ -219,31 +207,19 @@ static int each_branch(void *context, const struct cairn_branch_info *info)
     return ui_output_lost();
 }
 
-static int list_branches(const struct settings *settings, struct cairn_store *store)
-{
-    struct doc doc = {0};
-    struct branch_listing listing = {.doc = ui_json() ? &doc : NULL};
-    struct cairn_error error = {0};
-    if (listing.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "branches");
-    }
-    if (cairn_branch_list(store, session_option(settings), each_branch, &listing,
-                          &error) == 0)
-        return listing.doc ? doc_print(&doc) : 0;
-    if (listing.doc)
-        doc_discard(&doc);
-    return report_error(&error);
-}
-
 int command_branch_list(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = list_branches(settings, store);
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_READ);
+    if (status != 0)
+        return status;
+    struct doc doc;
+    struct branch_listing listing = {.doc = doc_open(&doc, "branches")};
+    struct cairn_error error = {0};
+    return doc_close(
+        listing.doc,
+        report_code(cairn_branch_list(settings->store, session_option(settings),
+                                      each_branch, &listing, &error),
+                    &error));
 }
 
 /* cairn branch merge. */
@@ -305,8 +281,8 @@ static void release_files(struct left_files *files)
 enum { FILES_SHOWN = 20 };
 
 /* The words of a command that takes over as many as are shown. */
-static void say_way(const struct settings *settings, struct cairn_store *store,
-                    const struct cairn_merged *merged, const struct left_files *files)
+static void say_way(const struct settings *settings, const struct cairn_merged *merged,
+                    const struct left_files *files)
 {
     char *words = NULL;
     size_t size = 0, named = 0;
@@ -314,7 +290,7 @@ static void say_way(const struct settings *settings, struct cairn_store *store,
     for (size_t i = 0; to && i < files->n && named < FILES_SHOWN; i++) {
         if (files->at[i].both)
             continue;
-        char *word = path_operand(settings, store, files->at[i].path);
+        char *word = path_operand(settings, files->at[i].path);
         fprintf(to, " %s", word ? word : "FILE");
         free(word);
         named++;
@@ -331,7 +307,7 @@ static void say_way(const struct settings *settings, struct cairn_store *store,
     free(words);
 }
 
-static void say_files(const struct settings *settings, struct cairn_store *store,
+static void say_files(const struct settings *settings,
                       const struct cairn_merged *merged, const struct left_files *files)
 {
     if (files->n == 0)
@@ -345,7 +321,7 @@ static void say_files(const struct settings *settings, struct cairn_store *store
             files->at[i].both ? "  (changed on both branches)" : "");
     if (files->n > FILES_SHOWN)
         say("  and %zu more", files->n - FILES_SHOWN);
-    say_way(settings, store, merged, files);
+    say_way(settings, merged, files);
     say("to compare: cairn checkpoint diff %s %s --patch%s", merged->ours,
         merged->theirs, session_hint());
 }
@@ -547,35 +523,33 @@ int command_branch_merge(struct settings *settings)
 {
     static const char *const takes[] = {"union", "ours", "theirs"};
     uint64_t take = settings->number[OPT_MERGE];
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct cairn_merged merged = {0};
     struct conflict_list list = {0};
     struct left_files files = {.at = NULL};
     const char *name = settings->operands[0];
-    int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0 && cairn_branch_merge(store, session_option(settings), name,
-                                          (enum cairn_merge)take, note_conflict, &list,
-                                          &merged, &error) != 0)
+    int status = session_store(settings, STORE_WRITE);
+    if (status == 0 && cairn_branch_merge(settings->store, session_option(settings),
+                                          name, (enum cairn_merge)take, note_conflict,
+                                          &list, &merged, &error) != 0)
         status = report_error(&error);
     bool made = status == 0;
-    if (made &&
-        cairn_branch_merged_files(store, &merged, note_file, &files, &error) != 0)
+    if (made && cairn_branch_merged_files(settings->store, &merged, note_file, &files,
+                                          &error) != 0)
         ui_warn("files are not merged, and which differ is not known: %s", error.text);
     if (made && ui_json())
-        status =
-            print_document(store, session_option(settings), &merged, &list, &files);
+        status = print_document(settings->store, session_option(settings), &merged,
+                                &list, &files);
     else if (made)
-        print_text(store, settings, takes[take], &merged, &list);
+        print_text(settings->store, settings, takes[take], &merged, &list);
     if (status == 0)
         warn_of_base(&merged);
     if (made && !ui_json())
-        say_files(settings, store, &merged, &files);
+        say_files(settings, &merged, &files);
     release_files(&files);
     if (list.failed)
         ui_warn(
             "out of memory: not all items that both branches had changed are shown");
-    hooks_run_and_close(store);
     free(list.ids);
     return status;
 }

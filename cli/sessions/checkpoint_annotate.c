@@ -15,16 +15,16 @@ int command_checkpoint_label(struct settings *settings)
 {
     const char *label = settings->operands[1];
     bool on = !settings->given[OPT_REMOVE];
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct doc doc;
-    int status = store_for_writing(settings, &store, false);
+    int status = store_for_writing(settings, &settings->store, false);
+    settings->hooks = true;
     if (status == 0)
-        status = checkpoint_operand(settings, store, 0);
+        status = checkpoint_operand(settings, 0);
     const char *id = settings->operands[0];
-    if (status == 0 && cairn_checkpoint_label(store, id, label, on, &error) != 0)
+    if (status == 0 &&
+        cairn_checkpoint_label(settings->store, id, label, on, &error) != 0)
         status = report_error(&error);
-    hooks_run_and_close(store);
     if (status != 0)
         return status;
     if (!ui_json()) {
@@ -67,23 +67,23 @@ static int add_note(struct settings *settings, struct texts *texts)
 {
     static const char *const severities[] = {"info", "warning", "critical"};
     const char *text = NULL, *severity = NULL;
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     char *stored = NULL;
     int status = texts_take(texts, settings->operands[1], &text);
     if (settings->given[OPT_SEVERITY])
         severity = severities[settings->number[OPT_SEVERITY]];
     if (status == 0)
-        status = store_for_writing(settings, &store, false);
+        status = store_for_writing(settings, &settings->store, false);
+    settings->hooks = true;
     if (status == 0)
-        status = checkpoint_operand(settings, store, 0);
+        status = checkpoint_operand(settings, 0);
     const char *id = settings->operands[0];
-    if (status == 0 && cairn_checkpoint_note(store, id, text, severity, &error) != 0)
-        status = report_error(&error);
     if (status == 0 &&
-        cairn_checkpoint_annotations(store, id, take_text, &stored, &error) != 0)
+        cairn_checkpoint_note(settings->store, id, text, severity, &error) != 0)
         status = report_error(&error);
-    hooks_run_and_close(store);
+    if (status == 0 && cairn_checkpoint_annotations(settings->store, id, take_text,
+                                                    &stored, &error) != 0)
+        status = report_error(&error);
     if (status == 0)
         status = print_note(id, stored, severity);
     free(stored);

@@ -737,17 +737,17 @@ int command_checkpoint_bisect(struct settings *settings)
             settings->command,
             "give a command after --: it exits with 0 for a good state, "
             "1 for a bad one");
-    status = session_store(settings, STORE_READ, &b.store);
+    status = session_store(settings, STORE_READ);
+    b.store = settings->store;
     if (status == 0)
-        status = checkpoint_option(settings, b.store, OPT_GOOD);
+        status = checkpoint_option(settings, OPT_GOOD);
     if (status == 0)
-        status = checkpoint_option(settings, b.store, OPT_BAD);
+        status = checkpoint_option(settings, OPT_BAD);
     if (status == 0)
         b.files = holds_files(b.store, settings->text[OPT_GOOD]) ||
                   holds_files(b.store, settings->text[OPT_BAD]);
     if (status == 0)
         status = bisect_with(&b, settings);
-    hooks_run_and_close(b.store);
     free(b.skipped.at);
     free(b.candidates.at);
     return status;

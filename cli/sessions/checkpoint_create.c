@@ -185,10 +185,7 @@ static int report_document(struct cairn_store *store,
     doc_count(&doc, "left_out", captured->left_out);
     if (captured->made)
         status = made_document(&doc, store, captured->id, contextd);
-    if (status == 0)
-        return doc_print(&doc);
-    doc_discard(&doc);
-    return status;
+    return doc_close(&doc, status);
 }
 
 static int report_captured(struct cairn_store *store,
@@ -257,27 +254,25 @@ static int find_session(struct cairn_store *store, const char *named,
         if (rc == 0)
             say("cairn: started session %s", info->name);
     }
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 static int create_checkpoint(struct settings *settings, struct cairn_capture *capture)
 {
     struct cairn_session_info info = {0};
     struct cairn_captured captured = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     bool contextd;
     if (!contextd_option(settings, &contextd))
         return EXIT_USAGE;
-    int status = session_store(settings, STORE_CREATE, &store);
+    int status = session_store(settings, STORE_CREATE);
     if (status == 0)
-        status = find_session(store, session_option(settings), &info);
-    if (status == 0 &&
-        cairn_session_checkpoint(store, info.name, capture, &captured, &error) != 0)
+        status = find_session(settings->store, session_option(settings), &info);
+    if (status == 0 && cairn_session_checkpoint(settings->store, info.name, capture,
+                                                &captured, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_captured(store, &captured, contextd);
-    hooks_run_and_close(store);
+        status = report_captured(settings->store, &captured, contextd);
     return status;
 }
 
@@ -497,7 +492,7 @@ static int resume(void *context, const struct cairn_context *found)
 
 /* ---- Which one ---- */
 
-static int find_checkpoint(const struct settings *settings, struct cairn_store *store,
+static int find_checkpoint(const struct settings *settings,
                            struct cairn_checkpoint_info *info)
 {
     char room[CAIRN_ID_MAX];
@@ -505,19 +500,17 @@ static int find_checkpoint(const struct settings *settings, struct cairn_store *
     struct cairn_error error = {0};
     int rc, status = 0;
     if (settings->n_operands > 0)
-        status =
-            session_checkpoint_of(store, session, settings->operands[0], room, &id);
+        status = checkpoint_named(settings, settings->operands[0], room, &id);
     if (status != 0)
         return status;
-    rc = id ? cairn_checkpoint_get(store, id, info, &error)
-            : cairn_session_newest_context(store, session, 0, info, &error);
-    return rc == 0 ? 0 : report_error(&error);
+    rc = id ? cairn_checkpoint_get(settings->store, id, info, &error)
+            : cairn_session_newest_context(settings->store, session, 0, info, &error);
+    return report_code(rc, &error);
 }
 
 int command_checkpoint_resume(struct settings *settings)
 {
     struct cairn_checkpoint_info info = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct resuming r = {.info = &info,
                          .level = settings->given[OPT_LEVEL]
@@ -525,13 +518,12 @@ int command_checkpoint_resume(struct settings *settings)
                                       : LEVEL_CONTEXT};
     if (!contextd_option(settings, &r.contextd))
         return EXIT_USAGE;
-    int status = session_store(settings, STORE_READ, &store);
-    r.store = store;
+    int status = session_store(settings, STORE_READ);
+    r.store = settings->store;
     if (status == 0)
-        status = find_checkpoint(settings, store, &info);
+        status = find_checkpoint(settings, &info);
     if (status == 0 &&
-        cairn_checkpoint_context(store, info.id, resume, &r, &error) != 0)
+        cairn_checkpoint_context(settings->store, info.id, resume, &r, &error) != 0)
         status = report_error(&error);
-    hooks_run_and_close(store);
     return status != 0 ? status : r.status;
 }

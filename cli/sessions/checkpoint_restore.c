@@ -95,7 +95,7 @@ static int pass_change(void *context, const struct cairn_board_change *change)
 }
 
 /* What would become of the board. */
-static int say_board(const struct settings *settings, struct cairn_store *store,
+static int say_board(const struct settings *settings,
                      const struct cairn_restore_options *options, const char *id)
 {
     struct cairn_board_summary summary = {0};
@@ -104,15 +104,16 @@ static int say_board(const struct settings *settings, struct cairn_store *store,
         say_always("checkpoint %s; the board stays", id);
         return 0;
     }
-    if (cairn_session_diff(store, session_option(settings), NULL, settings->operands[0],
-                           pass_change, NULL, &summary, &error) != 0)
+    if (cairn_session_diff(settings->store, session_option(settings), NULL,
+                           settings->operands[0], pass_change, NULL, &summary,
+                           &error) != 0)
         return report_error(&error);
     say_always("checkpoint %s; from now to then: %s", id, summary.text);
     return 0;
 }
 
 /* Says what would change, and asks. What cannot be restored is said before that. */
-static int ask_to_restore(const struct settings *settings, struct cairn_store *store,
+static int ask_to_restore(const struct settings *settings,
                           const struct cairn_restore_options *given,
                           struct others_changed *others, bool *agreed)
 {
@@ -121,13 +122,13 @@ static int ask_to_restore(const struct settings *settings, struct cairn_store *s
     struct cairn_error error = {0};
     int status;
     options.dry_run = true;
-    if (cairn_session_restore(store, session_option(settings), settings->operands[0],
-                              &options, &report, &error) != 0)
+    if (cairn_session_restore(settings->store, session_option(settings),
+                              settings->operands[0], &options, &report, &error) != 0)
         return report_error(&error);
     if (!ui_can_ask())
         return report_usage(settings->command,
                             "restoring without a terminal needs --yes");
-    status = say_board(settings, store, &options, report.id);
+    status = say_board(settings, &options, report.id);
     if (status != 0)
         return status;
     if (report.files_added + report.files_changed + report.files_removed > 0)
@@ -148,18 +149,18 @@ static bool was_there(const struct cairn_restored *report)
     return strcmp(report->branch, report->old_branch) == 0;
 }
 
-static int restore(const struct settings *settings, struct cairn_store *store,
+static int restore(const struct settings *settings,
                    const struct cairn_restore_options *options,
                    struct others_changed *others)
 {
     struct cairn_restored report = {0};
     struct cairn_error error = {0};
     bool agreed = settings->given[OPT_YES] || options->dry_run;
-    int status = agreed ? 0 : ask_to_restore(settings, store, options, others, &agreed);
+    int status = agreed ? 0 : ask_to_restore(settings, options, others, &agreed);
     if (status != 0 || !agreed)
         return status;
-    if (cairn_session_restore(store, session_option(settings), settings->operands[0],
-                              options, &report, &error) != 0)
+    if (cairn_session_restore(settings->store, session_option(settings),
+                              settings->operands[0], options, &report, &error) != 0)
         return report_error(&error);
     status = report_restored(&report, others, options->dry_run);
     out_flush();
@@ -179,17 +180,13 @@ static int restore(const struct settings *settings, struct cairn_store *store,
 
 static int finish(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0)
-        status = finish_restores(store, session_option(settings));
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_WRITE);
+    return status == 0 ? finish_restores(settings->store, session_option(settings))
+                       : status;
 }
 
 int command_checkpoint_restore(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_restore_options options;
     struct others_changed others = {.at = NULL};
     struct patterns patterns;
@@ -206,15 +203,14 @@ int command_checkpoint_restore(struct settings *settings)
         return finish(settings);
     status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS]);
     if (status == 0)
-        status = session_store(settings, STORE_WRITE, &store);
+        status = session_store(settings, STORE_WRITE);
     if (status == 0)
-        status = patterns_add_files(&patterns, settings, store, 1);
+        status = patterns_add_files(&patterns, settings, 1);
     if (status == 0)
-        status = checkpoint_operand(settings, store, 0);
+        status = checkpoint_operand(settings, 0);
     options = options_of(settings, &patterns, &others);
     if (status == 0)
-        status = restore(settings, store, &options, &others);
-    hooks_run_and_close(store);
+        status = restore(settings, &options, &others);
     patterns_release(&patterns);
     others_release(&others);
     return status;
@@ -228,13 +224,13 @@ static int move_along(struct settings *settings, move_fn *move, const char *oppo
 {
     static const struct patterns none;
     struct cairn_restored report = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct others_changed others = {.at = NULL};
     struct cairn_restore_options options = options_of(settings, &none, &others);
-    int status = session_store(settings, STORE_WRITE, &store);
+    int status = session_store(settings, STORE_WRITE);
     bool done = status == 0;
-    if (done && move(store, session_option(settings), &options, &report, &error) != 0) {
+    if (done && move(settings->store, session_option(settings), &options, &report,
+                     &error) != 0) {
         status = report_error(&error);
         done = false;
     }
@@ -248,7 +244,6 @@ static int move_along(struct settings *settings, move_fn *move, const char *oppo
         say("nothing was restored: that is what would be");
     else if (done && !ui_json())
         say("to take it back: cairn checkpoint %s%s", opposite, session_hint());
-    hooks_run_and_close(store);
     return status;
 }
 
@@ -318,37 +313,23 @@ static void begin_steps(struct recovery *recovery, const struct cairn_recovery *
     doc_array(doc, "steps");
 }
 
-static int print_recovery(const struct settings *settings, struct cairn_store *store)
-{
-    struct doc doc = {0};
-    struct recovery recovery = {.doc = ui_json() ? &doc : NULL};
-    struct cairn_recovery found = {0};
-    struct cairn_error error = {0};
-    if (recovery.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "damaged");
-    }
-    int rc = cairn_session_newest(store, session_option(settings), tell_damaged,
-                                  &recovery, &found, &error);
-    if (rc == 0) {
-        begin_steps(&recovery, &found);
-        rc = cairn_session_steps(store, found.id, tell_step, &recovery, &error);
-    }
-    if (rc == 0)
-        return recovery.doc ? doc_print(&doc) : 0;
-    if (recovery.doc)
-        doc_discard(&doc);
-    return report_error(&error);
-}
-
 int command_checkpoint_recover(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = print_recovery(settings, store);
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_READ);
+    if (status != 0)
+        return status;
+    struct doc doc;
+    struct recovery recovery = {.doc = doc_open(&doc, "damaged")};
+    struct cairn_recovery found = {0};
+    struct cairn_error error = {0};
+    int rc = cairn_session_newest(settings->store, session_option(settings),
+                                  tell_damaged, &recovery, &found, &error);
+    if (rc == 0) {
+        begin_steps(&recovery, &found);
+        rc = cairn_session_steps(settings->store, found.id, tell_step, &recovery,
+                                 &error);
+    }
+    return doc_close(recovery.doc, report_code(rc, &error));
 }
 
 /* cairn checkpoint fork: going on from a checkpoint, beside what there is. */
@@ -372,11 +353,10 @@ static int start_branch(void *context, struct cairn_store *store,
     return rc;
 }
 
-static int fork_branch(const struct settings *settings, struct cairn_store *store,
-                       const char *id)
+static int fork_branch(const struct settings *settings, const char *id)
 {
     struct branch_fork begun = {settings, id};
-    return branch_go_on(settings, store, start_branch, &begun);
+    return branch_go_on(settings, start_branch, &begun);
 }
 
 static void say_forked(const struct cairn_forked *forked, const char *directory)
@@ -394,14 +374,13 @@ static void say_forked(const struct cairn_forked *forked, const char *directory)
     free(word);
 }
 
-static int fork_to(const struct settings *settings, struct cairn_store *store,
-                   const char *id)
+static int fork_to(const struct settings *settings, const char *id)
 {
     const char *directory = settings->text[OPT_FORK_TO];
     struct cairn_forked forked = {0};
     struct cairn_error error = {0};
     struct doc doc;
-    if (cairn_session_fork(store, session_option(settings), id, directory,
+    if (cairn_session_fork(settings->store, session_option(settings), id, directory,
                            settings->text[OPT_FORK_NAME], &forked, &error) != 0)
         return report_error(&error);
     if (!ui_json()) {
@@ -425,7 +404,6 @@ static int fork_to(const struct settings *settings, struct cairn_store *store,
 
 int command_checkpoint_fork(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     char id[CAIRN_ID_MAX];
     const char *wanted;
     int status = 0;
@@ -440,13 +418,11 @@ int command_checkpoint_fork(struct settings *settings)
         return report_usage(settings->command,
                             "--dry-run and --all are for a branch: a new directory "
                             "takes nothing back");
-    status = session_store(settings, STORE_WRITE, &store);
+    status = session_store(settings, STORE_WRITE);
     if (status == 0)
-        status = session_checkpoint_of(store, session_option(settings),
-                                       settings->operands[0], id, &wanted);
+        status = checkpoint_named(settings, settings->operands[0], id, &wanted);
     if (status == 0)
-        status = settings->given[OPT_FORK_TO] ? fork_to(settings, store, wanted)
-                                              : fork_branch(settings, store, wanted);
-    hooks_run_and_close(store);
+        status = settings->given[OPT_FORK_TO] ? fork_to(settings, wanted)
+                                              : fork_branch(settings, wanted);
     return status;
 }

@@ -197,9 +197,9 @@ static int count_items(struct cairn_store *store, const char *id, const char *ki
     struct cairn_item_filter filter = {
         .kind = kind, .checkpoint = id, .page = {.limit = 1}};
     struct cairn_error error = {0};
-    if (cairn_item_list(store, NULL, &filter, stop_at_once, NULL, count, &error) != 0)
-        return report_error(&error);
-    return 0;
+    return report_code(
+        cairn_item_list(store, NULL, &filter, stop_at_once, NULL, count, &error),
+        &error);
 }
 
 static int print_counts(struct cairn_store *store, const char *id, uint64_t items)
@@ -475,29 +475,28 @@ static bool is_present(const struct settings *settings)
     return text && strcasecmp(text, "now") == 0 && !settings->text[OPT_TAGGED];
 }
 
-static int put_items(const struct settings *settings, struct cairn_store *store,
+static int put_items(const struct settings *settings,
                      const struct cairn_checkpoint_info *info, struct doc *doc)
 {
     bool present = is_present(settings);
-    return checkpoint_items(store, present ? session_option(settings) : NULL,
+    return checkpoint_items(settings->store, present ? session_option(settings) : NULL,
                             present ? NULL : info->id, section_of(settings), doc);
 }
 
-static int print_state(const struct settings *settings, struct cairn_store *store,
+static int print_state(const struct settings *settings,
                        const struct cairn_checkpoint_info *info)
 {
     char when[FORMAT_MAX];
     int status;
     out("%s\ntime      %s\n", info->id, format_local(when, info->time_ns));
-    status = checkpoint_state_print(store, info->id);
+    status = checkpoint_state_print(settings->store, info->id);
     if (status == 0 && is_present(settings))
         out("present   this is the newest checkpoint; the items are the board as it is "
             "now\n");
-    return status == 0 ? put_items(settings, store, info, NULL) : status;
+    return status == 0 ? put_items(settings, info, NULL) : status;
 }
 
 static int print_state_document(const struct settings *settings,
-                                struct cairn_store *store,
                                 const struct cairn_checkpoint_info *info)
 {
     struct doc doc;
@@ -507,41 +506,38 @@ static int print_state_document(const struct settings *settings,
     doc_text(&doc, "id", info->id);
     doc_count(&doc, "seq", info->seq);
     doc_time(&doc, "time", info->time_ns);
-    status = checkpoint_state_document(&doc, store, info->id);
+    status = checkpoint_state_document(&doc, settings->store, info->id);
     doc_end(&doc);
     doc_bool(&doc, "present", is_present(settings));
     doc_array(&doc, "items");
     if (status == 0)
-        status = put_items(settings, store, info, &doc);
-    if (status == 0)
-        return doc_print(&doc);
-    doc_discard(&doc);
-    return status;
+        status = put_items(settings, info, &doc);
+    return doc_close(&doc, status);
 }
 
 int command_checkpoint_at(struct settings *settings)
 {
     struct cairn_checkpoint_info info = {0};
     struct cairn_moment moment = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int status = take_moment(settings, &moment);
     if (status == 0)
-        status = session_store(settings, STORE_READ, &store);
+        status = session_store(settings, STORE_READ);
     const char *session = session_option(settings);
-    int rc = status == 0 ? cairn_session_at(store, session, &moment, &info, &error) : 0;
+    int rc = status == 0
+                 ? cairn_session_at(settings->store, session, &moment, &info, &error)
+                 : 0;
     if (rc == CAIRN_EUSAGE && moment.time &&
         moment.time[0] != '\0') { /* not a time: another name */
         moment.name = moment.time;
         moment.time = NULL;
-        rc = cairn_session_at(store, session, &moment, &info, &error);
+        rc = cairn_session_at(settings->store, session, &moment, &info, &error);
     }
     if (rc != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = ui_json() ? print_state_document(settings, store, &info)
-                           : print_state(settings, store, &info);
-    hooks_run_and_close(store);
+        status = ui_json() ? print_state_document(settings, &info)
+                           : print_state(settings, &info);
     return status;
 }
 
@@ -689,17 +685,16 @@ static int find_newest(struct cairn_store *store, const char *session,
     return 0;
 }
 
-static int find_sides(const struct settings *settings, struct cairn_store *store,
-                      struct sides *sides)
+static int find_sides(const struct settings *settings, struct sides *sides)
 {
     const char *session = session_option(settings);
     int status;
     if (settings->n_operands == 0)
-        return find_newest(store, session, sides);
-    status = session_checkpoint_of(store, session, settings->operands[0],
-                                   sides->from_id, &sides->from);
-    return status == 0 ? session_checkpoint_of(store, session, settings->operands[1],
-                                               sides->to_id, &sides->to)
+        return find_newest(settings->store, session, sides);
+    status =
+        checkpoint_named(settings, settings->operands[0], sides->from_id, &sides->from);
+    return status == 0 ? checkpoint_named(settings, settings->operands[1], sides->to_id,
+                                          &sides->to)
                        : status;
 }
 
@@ -713,24 +708,24 @@ static struct files_sides files_of(const struct settings *settings,
                                 .patterns = &sides->patterns};
 }
 
-static int print_patch(const struct settings *settings, struct cairn_store *store,
-                       const struct sides *sides, bool colored)
+static int print_patch(const struct settings *settings, const struct sides *sides,
+                       bool colored)
 {
     struct files_sides compared = files_of(settings, sides);
     unsigned around =
         settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3;
     bool shown =
         colored || (!ui_json() && (ui_out_for_people() || ui_terminal(STDOUT_FILENO)));
-    return files_print_patch(store, &compared, settings->given[OPT_STAT], shown,
-                             around);
+    return files_print_patch(settings->store, &compared, settings->given[OPT_STAT],
+                             shown, around);
 }
 
 static int add_patch(struct doc *doc, const struct settings *settings,
-                     struct cairn_store *store, const struct sides *sides)
+                     const struct sides *sides)
 {
     size_t n = 0;
     out_keep();
-    int status = print_patch(settings, store, sides, false);
+    int status = print_patch(settings, sides, false);
     char *text = out_kept(&n);
     if (text)
         doc_bytes(doc, "patch", text, n);
@@ -739,10 +734,9 @@ static int add_patch(struct doc *doc, const struct settings *settings,
     return status;
 }
 
-static int print_diff(const struct settings *settings, struct cairn_store *store,
-                      const struct sides *sides)
+static int print_diff(const struct settings *settings, const struct sides *sides)
 {
-    struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
+    struct doc doc, *used = doc_open(&doc, "changes");
     struct cairn_board_summary summary = {0};
     struct cairn_error error = {0};
     const char *session = session_option(settings);
@@ -750,29 +744,23 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     char text[sizeof summary.text + 80];
     uint64_t files = 0;
     int status = 0;
-    if (used) {
-        doc_begin(used);
-        doc_array(used, "changes");
-    }
-    if (cairn_session_diff(store, session, sides->from, sides->to,
+    if (cairn_session_diff(settings->store, session, sides->from, sides->to,
                            used ? add_change : print_change, used, &summary,
                            &error) != 0)
         status = report_error(&error);
     if (status == 0 && used)
         doc_end(used);
     if (status == 0)
-        status = environment_compare(used, store, session, sides->from, sides->to);
+        status =
+            environment_compare(used, settings->store, session, sides->from, sides->to);
     if (status == 0)
-        status = context_compare(used, store, sides->from, sides->to);
+        status = context_compare(used, settings->store, sides->from, sides->to);
     if (status == 0)
-        status = files_compare(used, store, &compared, &files);
+        status = files_compare(used, settings->store, &compared, &files);
     if (status == 0 && used && settings->given[OPT_PATCH])
-        status = add_patch(used, settings, store, sides);
-    if (status != 0) {
-        if (used)
-            doc_discard(used);
-        return status;
-    }
+        status = add_patch(used, settings, sides);
+    if (status != 0)
+        return doc_close(used, status);
     difference_text(files, &summary, text, sizeof text);
     if (!used) {
         out("%s\n", text);
@@ -785,15 +773,15 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
 }
 
 /* Either form is paged on a terminal. */
-static int print_sides(const struct settings *settings, struct cairn_store *store,
-                       const struct sides *sides, bool patch)
+static int print_sides(const struct settings *settings, const struct sides *sides,
+                       bool patch)
 {
     bool colored =
         !ui_json() && ui_color_stdout((enum color_when)settings->number[OPT_COLOR]);
     if (!ui_json())
         pager_start();
-    int status = patch && !ui_json() ? print_patch(settings, store, sides, colored)
-                                     : print_diff(settings, store, sides);
+    int status = patch && !ui_json() ? print_patch(settings, sides, colored)
+                                     : print_diff(settings, sides);
     return pager_end(status);
 }
 
@@ -818,7 +806,6 @@ int command_checkpoint_diff(struct settings *settings)
     struct sides sides = {.worktree =
                               settings->given[OPT_WORKTREE] ||
                               (until_now && (patch || settings->given[OPT_PATHS]))};
-    struct cairn_store *store = NULL;
     enum store_use use = sides.worktree ? STORE_WRITE
                          : until_now    ? STORE_WRITE_IF_POSSIBLE
                                         : STORE_READ;
@@ -826,14 +813,13 @@ int command_checkpoint_diff(struct settings *settings)
     if (status == 0)
         status = patterns_take(&sides.patterns, settings->text[OPT_PATHS]);
     if (status == 0)
-        status = session_store(settings, use, &store);
+        status = session_store(settings, use);
     if (status == 0)
-        status = patterns_add_files(&sides.patterns, settings, store, 2);
+        status = patterns_add_files(&sides.patterns, settings, 2);
     if (status == 0)
-        status = find_sides(settings, store, &sides);
+        status = find_sides(settings, &sides);
     if (status == 0)
-        status = print_sides(settings, store, &sides, patch);
-    hooks_run_and_close(store);
+        status = print_sides(settings, &sides, patch);
     patterns_release(&sides.patterns);
     return status;
 }

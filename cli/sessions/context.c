@@ -145,7 +145,7 @@ int contextd_members(struct doc *doc, struct cairn_store *store,
     doc_bool(doc, "auto_created", !trigger || strcmp(trigger, "manual") != 0);
     doc_time(doc, "created_at", info->time_ns);
     doc_time(doc, "updated_at", info->time_ns); /* a checkpoint never changes */
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 bool contextd_option(const struct settings *settings, bool *wanted)

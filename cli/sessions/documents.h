@@ -17,8 +17,7 @@ typedef int branch_move_fn(void *context, struct cairn_store *store,
                            const struct cairn_restore_options *options,
                            struct cairn_branch_info *info, struct cairn_error *error);
 
-int branch_go_on(const struct settings *settings, struct cairn_store *store,
-                 branch_move_fn *move, void *context);
+int branch_go_on(const struct settings *settings, branch_move_fn *move, void *context);
 /* Every session with its branches, each with at most `limit` of its newest checkpoints;
  * a branch is below the one that it starts from. Into an array of the document, or
  * without one (NULL) for people. `*any`: there is a session. Returns an exit status,

@@ -103,7 +103,6 @@ static int report_end(int rc, const struct cairn_exec_result *result,
 
 int command_exec(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct cairn_exec_result result = {0};
     struct cairn_exec exec = {.argv = (const char *const *)settings->rest,
@@ -113,14 +112,14 @@ int command_exec(struct settings *settings)
     if (!settings->rest || !settings->rest[0])
         return report_usage(settings->command,
                             "there is no command: cairn exec -- CMD [ARG...]");
-    status = session_store(settings, STORE_WRITE, &store);
+    status = session_store(settings, STORE_WRITE);
     if (status != 0)
         return status;
     signals_catch(&exec.host, true);
-    rc = cairn_session_exec(store, session_option(settings), &exec, &result, &error);
+    rc = cairn_session_exec(settings->store, session_option(settings), &exec, &result,
+                            &error);
     signals_release();
     status = report_end(rc, &result, &error);
-    hooks_run_and_close(store);
     return status;
 }
 
@@ -164,10 +163,9 @@ static int take_all(struct work *work)
     struct cairn_item_filter filter = {.kind = "check",
                                        .page = {.all = true, .oldest_first = true}};
     struct cairn_error error = {0};
-    if (cairn_item_list(work->store, work->session, &filter, add_id, work, NULL,
-                        &error) != 0)
-        return report_error(&error);
-    return 0;
+    return report_code(cairn_item_list(work->store, work->session, &filter, add_id,
+                                       work, NULL, &error),
+                       &error);
 }
 
 /* All of them must be there before the first one runs. */
@@ -296,12 +294,12 @@ static int run_and_tell(struct work *work)
 int command_check_run(struct settings *settings)
 {
     struct work work = {.session = session_option(settings)};
-    int status = session_store(settings, STORE_WRITE, &work.store);
+    int status = session_store(settings, STORE_WRITE);
+    work.store = settings->store;
     if (status == 0)
         status = take_ids(&work, settings);
     if (status == 0)
         status = run_and_tell(&work);
-    hooks_run_and_close(work.store);
     free(work.ids);
     return status;
 }

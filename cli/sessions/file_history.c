@@ -17,7 +17,6 @@
 /* cairn checkpoint log: the versions of one file. */
 
 struct listing {
-    struct cairn_store *store;
     const struct settings *settings;
     struct doc *doc; /* with --json */
     bool branches;   /* these are told, too */
@@ -69,52 +68,52 @@ static int each_version(void *context, const struct cairn_file_version *version)
     return 0;
 }
 
+/* Anew for each meaning of a name that is tried. */
+static void begin_path(struct doc *doc, const char *path, const char *array)
+{
+    if (!doc)
+        return;
+    doc_discard(doc);
+    doc_begin(doc);
+    doc_text(doc, "path", path);
+    doc_array(doc, array);
+}
+
 static int log_path(void *context, const char *path, struct cairn_error *error)
 {
     struct listing *listing = context;
-    if (listing->doc) {
-        doc_discard(listing->doc);
-        doc_begin(listing->doc);
-        doc_text(listing->doc, "path", path);
-        doc_array(listing->doc, "versions");
-    }
-    return cairn_files_log(listing->store, session_option(listing->settings), path,
-                           listing->branches, listing->settings->number[OPT_NEWEST],
-                           each_version, listing, error);
+    begin_path(listing->doc, path, "versions");
+    return cairn_files_log(listing->settings->store, session_option(listing->settings),
+                           path, listing->branches,
+                           listing->settings->number[OPT_NEWEST], each_version, listing,
+                           error);
 }
 
-static int log_file(const struct settings *settings, struct cairn_store *store)
+/* A document says itself that damage made it incomplete. */
+static int close_history(struct doc *doc, int rc, const struct cairn_error *error)
 {
-    struct doc doc = {0};
-    struct listing listing = {.store = store,
-                              .settings = settings,
-                              .doc = ui_json() ? &doc : NULL,
-                              .branches = settings->given[OPT_ALL_BRANCHES]};
-    struct cairn_error error = {0};
-    int rc = file_by_name(settings, store, settings->operands[0], log_path, &listing,
-                          &error);
-    if (!listing.doc)
-        return rc == 0 ? 0 : report_error(&error);
-    if (rc != 0 && rc != CAIRN_EDAMAGED) {
-        doc_discard(&doc);
-        return report_error(&error);
-    }
-    doc_end(&doc);
-    doc_bool(&doc, "damaged", rc != 0);
-    int status = doc_print(&doc);
+    if (!doc || (rc != 0 && rc != CAIRN_EDAMAGED))
+        return doc_close(doc, report_code(rc, error));
+    doc_end(doc);
+    doc_bool(doc, "damaged", rc != 0);
+    int status = doc_print(doc);
     if (rc != 0)
-        ui_error(error.text);
+        ui_error(error->text);
     return status == 0 ? cairn_exit_status(rc) : status;
 }
 
 int command_checkpoint_log(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = log_file(settings, store);
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_READ);
+    if (status != 0)
+        return status;
+    struct doc doc;
+    struct listing listing = {.settings = settings,
+                              .doc = doc_open(&doc, NULL),
+                              .branches = settings->given[OPT_ALL_BRANCHES]};
+    struct cairn_error error = {0};
+    int rc = file_by_name(settings, settings->operands[0], log_path, &listing, &error);
+    return close_history(listing.doc, rc, &error);
 }
 
 /* cairn checkpoint grep: searching in all versions of all files. */
@@ -218,13 +217,11 @@ static int report_search(struct searching *s, int rc,
     return rc != 0 ? EXIT_DAMAGED : found;
 }
 
-static int search(const struct settings *settings, struct cairn_store *store,
-                  const struct patterns *patterns)
+static int search(const struct settings *settings, const struct patterns *patterns)
 {
     char id[CAIRN_ID_MAX];
-    struct doc doc = {0};
-    struct searching s = {.doc = ui_json() ? &doc : NULL,
-                          .one = settings->n_operands > 1};
+    struct doc doc;
+    struct searching s = {.one = settings->n_operands > 1};
     struct cairn_files_search options = {.pattern = settings->operands[0],
                                          .fixed = settings->given[OPT_FIXED],
                                          .ignore_case =
@@ -236,29 +233,24 @@ static int search(const struct settings *settings, struct cairn_store *store,
     struct cairn_error error = {0};
     int status = 0;
     if (s.one)
-        status = session_checkpoint_of(store, session_option(settings),
-                                       settings->operands[1], id, &options.checkpoint);
+        status =
+            checkpoint_named(settings, settings->operands[1], id, &options.checkpoint);
     if (status != 0)
         return status;
-    if (s.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "matches");
-    }
-    int rc = cairn_files_search(store, session_option(settings), &options, each_match,
-                                &s, &result, &error);
+    s.doc = doc_open(&doc, "matches");
+    int rc = cairn_files_search(settings->store, session_option(settings), &options,
+                                each_match, &s, &result, &error);
     return report_search(&s, rc, &result, &error);
 }
 
 int command_checkpoint_grep(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct patterns patterns;
     int status = patterns_take(&patterns, settings->text[OPT_PATHS]);
     if (status == 0)
-        status = session_store(settings, STORE_READ, &store);
+        status = session_store(settings, STORE_READ);
     if (status == 0)
-        status = search(settings, store, &patterns);
-    hooks_run_and_close(store);
+        status = search(settings, &patterns);
     patterns_release(&patterns);
     return status;
 }
@@ -267,7 +259,6 @@ int command_checkpoint_grep(struct settings *settings)
 
 struct blaming {
     struct doc *doc; /* with --json */
-    struct cairn_store *store;
     const struct settings *settings;
     const char *at; /* a checkpoint, or NULL */
     char *path;     /* as it was given; heap */
@@ -366,57 +357,36 @@ static bool split_operand(struct blaming *b, const char *operand)
 static int blame_path(void *context, const char *path, struct cairn_error *error)
 {
     struct blaming *b = context;
-    if (b->doc) {
-        doc_discard(b->doc);
-        doc_begin(b->doc);
-        doc_text(b->doc, "path", path);
-        doc_array(b->doc, "lines");
-    }
-    return cairn_files_blame(b->store, session_option(b->settings), b->at, path,
-                             b->line, each_line, b, error);
+    begin_path(b->doc, path, "lines");
+    return cairn_files_blame(b->settings->store, session_option(b->settings), b->at,
+                             path, b->line, each_line, b, error);
 }
 
-static int blame(const struct settings *settings, struct cairn_store *store,
-                 struct blaming *b)
+static int blame(const struct settings *settings, struct blaming *b)
 {
     char id[CAIRN_ID_MAX];
-    struct doc doc = {0};
+    struct doc doc;
     struct cairn_error error = {0};
     int status = 0;
     if (settings->given[OPT_AT])
-        status = session_checkpoint_of(store, session_option(settings),
-                                       settings->text[OPT_AT], id, &b->at);
+        status = checkpoint_named(settings, settings->text[OPT_AT], id, &b->at);
     if (status != 0)
         return status;
-    b->doc = ui_json() ? &doc : NULL;
-    b->store = store;
+    b->doc = doc_open(&doc, NULL);
     b->settings = settings;
-    int rc = file_by_name(settings, store, b->path, blame_path, b, &error);
-    if (!b->doc)
-        return rc == 0 ? 0 : report_error(&error);
-    if (rc != 0 && rc != CAIRN_EDAMAGED) {
-        doc_discard(&doc);
-        return report_error(&error);
-    }
-    doc_end(&doc);
-    doc_bool(&doc, "damaged", rc != 0);
-    status = doc_print(&doc);
-    if (rc != 0)
-        ui_error(error.text);
-    return status == 0 ? cairn_exit_status(rc) : status;
+    int rc = file_by_name(settings, b->path, blame_path, b, &error);
+    return close_history(b->doc, rc, &error);
 }
 
 int command_checkpoint_blame(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct blaming b = {.line = 0};
     int status;
     if (!split_operand(&b, settings->operands[0]))
         return cairn_exit_status(CAIRN_ENOMEM);
-    status = session_store(settings, STORE_READ, &store);
+    status = session_store(settings, STORE_READ);
     if (status == 0)
-        status = blame(settings, store, &b);
-    hooks_run_and_close(store);
+        status = blame(settings, &b);
     free(b.path);
     return status;
 }

@@ -58,13 +58,13 @@ static int note_root(void *context, const char *name, const char *value, bool us
 }
 
 /* The directory of the session's files; "" if it has none, or that is gone. */
-static void find_root(const struct settings *settings, struct cairn_store *store,
-                      char root[PATH_MAX])
+static void find_root(const struct settings *settings, char root[PATH_MAX])
 {
     char value[PATH_MAX] = "off", path[2 * PATH_MAX], *real;
-    (void)cairn_session_config(store, session_option(settings), note_root, value, NULL);
+    (void)cairn_session_config(settings->store, session_option(settings), note_root,
+                               value, NULL);
     snprintf(path, sizeof path, "%s%s%s",
-             value[0] == '/' ? "" : cairn_store_path(store),
+             value[0] == '/' ? "" : cairn_store_path(settings->store),
              value[0] == '/' ? "" : "/../", value);
     real = strcmp(value, "off") == 0 ? NULL : realpath(path, NULL);
     snprintf(root, PATH_MAX, "%s", real ? real : "");
@@ -116,15 +116,14 @@ static const char *below(const char *root, const char *operand, char path[2 * PA
     return is ? path + n : NULL;
 }
 
-int file_by_name(const struct settings *settings, struct cairn_store *store,
-                 const char *operand,
+int file_by_name(const struct settings *settings, const char *operand,
                  int (*call)(void *context, const char *path,
                              struct cairn_error *error),
                  void *context, struct cairn_error *error)
 {
     char root[PATH_MAX], path[2 * PATH_MAX];
     struct cairn_error other = {0};
-    find_root(settings, store, root);
+    find_root(settings, root);
     const char *seen = below(root, operand, path);
     if (!seen || seen[0] == '\0' || strcmp(seen + 1, operand) == 0)
         return call(context, operand, error);
@@ -138,12 +137,12 @@ int file_by_name(const struct settings *settings, struct cairn_store *store,
 }
 
 int patterns_add_files(struct patterns *patterns, const struct settings *settings,
-                       struct cairn_store *store, int first)
+                       int first)
 {
     char root[PATH_MAX], path[2 * PATH_MAX];
     if (first >= settings->n_operands)
         return 0;
-    find_root(settings, store, root);
+    find_root(settings, root);
     for (int i = first; i < settings->n_operands; i++) {
         const char *operand = settings->operands[i];
         const char *seen = below(root, operand, path);
@@ -161,11 +160,10 @@ int patterns_add_files(struct patterns *patterns, const struct settings *setting
     return 0;
 }
 
-char *path_operand(const struct settings *settings, struct cairn_store *store,
-                   const char *path)
+char *path_operand(const struct settings *settings, const char *path)
 {
     char root[PATH_MAX], here[PATH_MAX] = "", *whole = NULL;
-    find_root(settings, store, root);
+    find_root(settings, root);
     bool is_here = getcwd(here, sizeof here) && strcmp(here, root) == 0;
     if (asprintf(&whole, "%s%s%s", is_here ? path[0] == '-' ? "." : "" : root,
                  is_here && path[0] != '-' ? "" : "/", path) < 0)
@@ -278,40 +276,26 @@ int files_document(struct doc *doc, struct cairn_store *store, const char *id)
 
 static int list_files(struct cairn_store *store, const char *id)
 {
-    struct doc doc = {0};
+    struct doc doc, *used = doc_open(&doc, "entries");
     struct cairn_files_summary summary;
     struct cairn_error error = {0};
-    bool json = ui_json();
-    if (json) {
-        doc_begin(&doc);
-        doc_array(&doc, "entries");
-    }
-    int rc = cairn_files_list(store, id, json ? add_file : print_file, &doc, &summary,
+    int rc = cairn_files_list(store, id, used ? add_file : print_file, used, &summary,
                               &error);
-    if (rc != 0 && json)
-        doc_discard(&doc);
-    if (rc != 0)
-        return report_error(&error);
-    if (!json)
-        return 0;
-    doc_end(&doc);
-    files_summary_document(&doc, &summary);
-    return doc_print(&doc);
+    if (rc == 0 && used) {
+        doc_end(used);
+        files_summary_document(used, &summary);
+    }
+    return doc_close(used, report_code(rc, &error));
 }
 
 int command_checkpoint_files(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     char id[CAIRN_ID_MAX];
     const char *wanted;
-    int status = session_store(settings, STORE_READ, &store);
+    int status = session_store(settings, STORE_READ);
     if (status == 0)
-        status = session_checkpoint_of(store, session_option(settings),
-                                       settings->operands[0], id, &wanted);
-    if (status == 0)
-        status = list_files(store, wanted);
-    hooks_run_and_close(store);
-    return status;
+        status = checkpoint_named(settings, settings->operands[0], id, &wanted);
+    return status == 0 ? list_files(settings->store, wanted) : status;
 }
 
 /* ---- One of them ---- */
@@ -385,10 +369,9 @@ static int read_content(void *context, const char *path, struct cairn_error *err
                             &content->cut, error);
 }
 
-static int print_content(const struct settings *settings, struct cairn_store *store,
-                         char *operand)
+static int print_content(const struct settings *settings, char *operand)
 {
-    struct content content = {.store = store};
+    struct content content = {.store = settings->store};
     struct cairn_error error = {0};
     char id[CAIRN_ID_MAX];
     const char *path = settings->operands[1];
@@ -398,28 +381,25 @@ static int print_content(const struct settings *settings, struct cairn_store *st
         return report_usage(settings->command,
                             "give a checkpoint and a path: `cairn checkpoint cat "
                             "42:src/main.c`");
-    int status = session_checkpoint_of(store, session_option(settings), operand, id,
-                                       &content.id);
+    int status = checkpoint_named(settings, operand, id, &content.id);
     if (status != 0)
         return status;
-    int rc = file_by_name(settings, store, path, read_content, &content, &error);
+    int rc = file_by_name(settings, path, read_content, &content, &error);
     if (content.cut.n > 0)
         show_part(&content.cut, "", 0);
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 int command_checkpoint_cat(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     char *operand = strdup(settings->operands[0]);
     int status;
     if (!operand)
         return cairn_exit_status(CAIRN_ENOMEM);
-    status = session_store(settings, STORE_READ, &store);
+    status = session_store(settings, STORE_READ);
     if (status == 0)
-        status = print_content(settings, store, operand);
+        status = print_content(settings, operand);
     free(operand);
-    hooks_run_and_close(store);
     return status;
 }
 
@@ -470,20 +450,18 @@ static int report_export(const struct export *e, const char *id,
     return doc_print(&doc);
 }
 
-static int export_files(const struct settings *settings, struct cairn_store *store,
-                        struct export *e)
+static int export_files(const struct settings *settings, struct export *e)
 {
     char found[CAIRN_ID_MAX];
     const char *id;
     struct cairn_files_summary summary = {0};
     struct cairn_error error = {0};
-    int status = session_checkpoint_of(store, session_option(settings),
-                                       settings->operands[0], found, &id);
+    int status = checkpoint_named(settings, settings->operands[0], found, &id);
     if (status == 0)
         status = open_export(e, settings->command);
     if (status != 0)
         return status;
-    int rc = cairn_files_tar(store, id, write_bytes, e, &summary, &error);
+    int rc = cairn_files_tar(settings->store, id, write_bytes, e, &summary, &error);
     status = target_close(&e->target, rc == 0);
     if (status != 0 || (rc != 0 && !e->file && ui_output_lost()))
         return status; /* ui_end knows what a lost output means */
@@ -492,7 +470,6 @@ static int export_files(const struct settings *settings, struct cairn_store *sto
 
 int command_checkpoint_export(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct export e = {.target = TARGET_NONE};
     int status;
     if (settings->n_operands > 1 && strcmp(settings->operands[1], "-") != 0)
@@ -502,10 +479,9 @@ int command_checkpoint_export(struct settings *settings)
     if (ui_json() && !e.file)
         return report_usage(settings->command,
                             "stdout has the archive: with --json give a FILE");
-    status = session_store(settings, STORE_READ, &store);
+    status = session_store(settings, STORE_READ);
     if (status == 0)
-        status = export_files(settings, store, &e);
-    hooks_run_and_close(store);
+        status = export_files(settings, &e);
     target_release(&e.target);
     return status;
 }

@@ -25,17 +25,15 @@ int patterns_take(struct patterns *patterns, const char *given);
 /* The operands from the `first` on: each is one file or directory, by its name, seen
  * from the working directory, and no pattern. */
 int patterns_add_files(struct patterns *patterns, const struct settings *settings,
-                       struct cairn_store *store, int first);
+                       int first);
 /* The operand that means a path from the directory of the session's files, for a
  * command that is suggested: heap, quoted for a shell; NULL: there is no memory. */
-char *path_operand(const struct settings *settings, struct cairn_store *store,
-                   const char *path);
+char *path_operand(const struct settings *settings, const char *path);
 void patterns_release(struct patterns *patterns);
 /* Calls with the path of a file in its session: as it is seen from the working
  * directory; where no such file is known (CAIRN_ENOTFOUND), as it is, from the top of
  * the session's files. Returns what the call did; of two failures the first. */
-int file_by_name(const struct settings *settings, struct cairn_store *store,
-                 const char *operand,
+int file_by_name(const struct settings *settings, const char *operand,
                  int (*call)(void *context, const char *path,
                              struct cairn_error *error),
                  void *context, struct cairn_error *error);

@@ -623,7 +623,7 @@ static int change(const char *path, const char *old, size_t bytes, const char *c
                             "%s was not changed: %s; `cairn session install-hooks "
                             "--print` prints what belongs in it",
                             path, error.text);
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 static int report_file(const struct settings_file *file, bool remove)
@@ -676,7 +676,6 @@ static int edit_file(struct settings_file *file, struct cairn_store *store,
 int command_install_hooks(struct settings *settings)
 {
     struct settings_file file = {.there = false};
-    struct cairn_store *store = NULL;
     char command[80];
     bool remove = settings->given[OPT_REMOVE_HOOKS];
     if (remove && (settings->given[OPT_PRINT_HOOKS] || settings->given[OPT_STRATEGY]))
@@ -685,10 +684,10 @@ int command_install_hooks(struct settings *settings)
     make_command(settings, command);
     if (settings->given[OPT_PRINT_HOOKS])
         return print_entries(command);
-    int status = session_store(settings, remove ? STORE_READ : STORE_CREATE, &store);
+    int status = session_store(settings, remove ? STORE_READ : STORE_CREATE);
     if (status == 0)
-        status = edit_file(&file, store, remove ? NULL : command);
-    cairn_store_close(store);
+        status = edit_file(&file, settings->store, remove ? NULL : command);
+    settings->hooks = false;
     release(&file);
     return status;
 }

@@ -592,7 +592,7 @@ static int put_last(struct part *part)
             cairn_session_checkpoint_get(part->store, id, put_checkpoint, part, &error);
     else if (rc == 0 && part->doc)
         doc_null(part->doc, "last_checkpoint");
-    return rc == 0 ? 0 : report_error(&error);
+    return report_code(rc, &error);
 }
 
 /* ---- Pages ---- */

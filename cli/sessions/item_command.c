@@ -240,7 +240,6 @@ struct work {
     struct settings *settings;
     const struct item_verb *verb;
     const struct item_kind *kind;
-    struct cairn_store *store;
     const char *session; /* or NULL: the current one */
     char current[24];    /* its number, where an earlier state of it is meant */
     const char *at;      /* the checkpoint of an earlier state, or NULL: now */
@@ -432,16 +431,18 @@ static int change_item(struct work *work)
     size_t n = 0;
     int rc, status = verb->action == ITEM_REMOVE ? 0 : take_sets(work, sets, &n);
     if (status == 0)
-        status = session_store(work->settings, STORE_WRITE, &work->store);
+        status = session_store(work->settings, STORE_WRITE);
     if (status != 0)
         return status;
     if (verb->action == ITEM_ADD)
-        rc = cairn_item_add(work->store, work->session, verb->kind, sets, n, &result,
-                            &error);
+        rc = cairn_item_add(work->settings->store, work->session, verb->kind, sets, n,
+                            &result, &error);
     else if (verb->action == ITEM_SET)
-        rc = cairn_item_set(work->store, work->session, id, sets, n, &result, &error);
+        rc = cairn_item_set(work->settings->store, work->session, id, sets, n, &result,
+                            &error);
     else
-        rc = cairn_item_remove(work->store, work->session, id, &result, &error);
+        rc = cairn_item_remove(work->settings->store, work->session, id, &result,
+                               &error);
     return rc != 0 ? report_error(&error) : report_result(work, &result);
 }
 
@@ -462,38 +463,33 @@ static int find_state(struct work *work)
 {
     struct cairn_session_info info;
     if (!work->session && work->settings->given[OPT_AT] &&
-        cairn_session_get(work->store, NULL, &info, NULL) == 0) {
+        cairn_session_get(work->settings->store, NULL, &info, NULL) == 0) {
         snprintf(work->current, sizeof work->current, "%llu",
                  (unsigned long long)info.session);
         work->session = work->current;
     }
-    return session_checkpoint_of(work->store, work->session,
+    return session_checkpoint_of(work->settings->store, work->session,
                                  work->settings->text[OPT_AT], work->at_id, &work->at);
 }
 
 static int show_item(struct work *work)
 {
     const struct settings *settings = work->settings;
-    struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
+    struct doc doc, *used;
     struct cairn_error error = {0};
-    int status = session_store(work->settings, STORE_READ, &work->store);
+    int status = session_store(work->settings, STORE_READ);
     if (status == 0)
         status = find_state(work);
     if (status != 0)
         return status;
-    if (used)
-        doc_begin(used);
-    if (cairn_item_get(work->store, work->session, settings->operands[0], work->at,
-                       show_one, used, &error) == 0)
-        status = item_belongings(work->store, work->session, work->verb->kind,
+    used = doc_open(&doc, NULL);
+    if (cairn_item_get(work->settings->store, work->session, settings->operands[0],
+                       work->at, show_one, used, &error) == 0)
+        status = item_belongings(work->settings->store, work->session, work->verb->kind,
                                  settings->operands[0], work->at, used);
     else
         status = report_error(&error);
-    if (used && status == 0)
-        return doc_print(used);
-    if (used)
-        doc_discard(used);
-    return status;
+    return doc_close(used, status);
 }
 
 struct listing {
@@ -560,29 +556,24 @@ static int end_list(const struct listing *listing, const struct cairn_page *page
 
 static int list_items(struct work *work)
 {
-    struct doc doc = {0};
-    struct listing listing = {.kind = work->kind, .doc = ui_json() ? &doc : NULL};
+    struct doc doc;
+    struct listing listing = {.kind = work->kind};
     struct cairn_item_filter filter;
     struct cairn_error error = {0};
     uint64_t total = 0;
     int status = take_filter(work, &filter);
     if (status == 0)
-        status = session_store(work->settings, STORE_READ, &work->store);
+        status = session_store(work->settings, STORE_READ);
     if (status == 0)
         status = find_state(work);
     if (status != 0)
         return status;
     filter.checkpoint = work->at;
-    if (listing.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "items");
-    }
-    if (cairn_item_list(work->store, work->session, &filter, list_one, &listing, &total,
-                        &error) == 0)
+    listing.doc = doc_open(&doc, "items");
+    if (cairn_item_list(work->settings->store, work->session, &filter, list_one,
+                        &listing, &total, &error) == 0)
         return end_list(&listing, &filter.page, total);
-    if (listing.doc)
-        doc_discard(&doc);
-    return report_error(&error);
+    return doc_close(listing.doc, report_error(&error));
 }
 
 int command_item(struct settings *settings)
@@ -599,7 +590,6 @@ int command_item(struct settings *settings)
         status = verb->action == ITEM_LIST   ? list_items(&work)
                  : verb->action == ITEM_SHOW ? show_item(&work)
                                              : change_item(&work);
-    hooks_run_and_close(work.store);
     texts_release(&work.texts);
     return status;
 }
@@ -630,24 +620,17 @@ static int print_step(void *context, const struct cairn_cascade_step *step)
     return 0;
 }
 
-static int preview(const struct settings *settings, struct cairn_store *store,
-                   double confidence)
+static int preview(const struct settings *settings, double confidence)
 {
-    struct doc doc = {0};
-    struct steps steps = {.doc = ui_json() ? &doc : NULL};
+    struct doc doc;
+    struct steps steps = {.doc = doc_open(&doc, "steps")};
     struct cairn_cascade cascade;
     struct cairn_error error = {0};
-    if (steps.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "steps");
-    }
-    if (cairn_belief_preview(store, session_option(settings), settings->operands[0],
-                             confidence, (uint32_t)settings->number[OPT_PAGE],
-                             print_step, &steps, &cascade, &error) != 0) {
-        if (steps.doc)
-            doc_discard(&doc);
-        return report_error(&error);
-    }
+    if (cairn_belief_preview(settings->store, session_option(settings),
+                             settings->operands[0], confidence,
+                             (uint32_t)settings->number[OPT_PAGE], print_step, &steps,
+                             &cascade, &error) != 0)
+        return doc_close(steps.doc, report_error(&error));
     if (!steps.doc) {
         out_flush();
         say("page %u of %u; to do this: `cairn belief cascade %s %s --token %s`",
@@ -663,15 +646,14 @@ static int preview(const struct settings *settings, struct cairn_store *store,
     return doc_print(&doc);
 }
 
-static int carry_on(const struct settings *settings, struct cairn_store *store,
-                    double confidence)
+static int carry_on(const struct settings *settings, double confidence)
 {
     struct cairn_board_result result = {0};
     struct cairn_error error = {0};
     struct doc doc;
-    if (cairn_belief_cascade(store, session_option(settings), settings->operands[0],
-                             confidence, settings->text[OPT_PREVIEWED], &result,
-                             &error) != 0)
+    if (cairn_belief_cascade(settings->store, session_option(settings),
+                             settings->operands[0], confidence,
+                             settings->text[OPT_PREVIEWED], &result, &error) != 0)
         return report_error(&error);
     if (!ui_json()) {
         say("%u belief%s changed; `cairn session undo` takes it back", result.changed,
@@ -689,7 +671,6 @@ static int carry_on(const struct settings *settings, struct cairn_store *store,
 int command_belief_cascade(struct settings *settings)
 {
     const char *text = settings->operands[1];
-    struct cairn_store *store = NULL;
     bool look = settings->given[OPT_PREVIEW];
     char *end;
     double confidence = strtod(text, &end);
@@ -699,10 +680,8 @@ int command_belief_cascade(struct settings *settings)
         return report_usage("belief cascade", "--page needs --preview");
     if (settings->given[OPT_PREVIEWED] && look)
         return report_usage("belief cascade", "give --preview or --token, not both");
-    int status = session_store(settings, look ? STORE_READ : STORE_WRITE, &store);
+    int status = session_store(settings, look ? STORE_READ : STORE_WRITE);
     if (status == 0)
-        status = look ? preview(settings, store, confidence)
-                      : carry_on(settings, store, confidence);
-    hooks_run_and_close(store);
+        status = look ? preview(settings, confidence) : carry_on(settings, confidence);
     return status;
 }

@@ -167,7 +167,7 @@ static int read_text(struct cairn_new_message *message, char **text)
     return 0;
 }
 
-static int add_message(const struct settings *settings, struct cairn_store *store)
+static int add_message(const struct settings *settings)
 {
     static const char *const roles[] = {"user", "assistant", "system", "tool"};
     struct cairn_new_message message = {
@@ -184,8 +184,8 @@ static int add_message(const struct settings *settings, struct cairn_store *stor
     struct doc doc;
     int status =
         strcmp(settings->operands[0], "-") == 0 ? read_text(&message, &from_stdin) : 0;
-    if (status == 0 &&
-        cairn_message_add(store, session_option(settings), &message, &n, &error) != 0)
+    if (status == 0 && cairn_message_add(settings->store, session_option(settings),
+                                         &message, &n, &error) != 0)
         status = report_error(&error);
     free(from_stdin);
     if (status != 0)
@@ -211,10 +211,10 @@ int command_message_add(struct settings *settings)
     if (!many && settings->n_operands == 0)
         return report_usage(settings->command,
                             "there is no text: give it, or - to read it from stdin");
-    int status = session_store(settings, STORE_WRITE, &lines.store);
+    int status = session_store(settings, STORE_WRITE);
+    lines.store = settings->store;
     if (status == 0)
-        status = many ? take_lines(&lines, NULL) : add_message(settings, lines.store);
-    hooks_run_and_close(lines.store);
+        status = many ? take_lines(&lines, NULL) : add_message(settings);
     return status;
 }
 
@@ -231,13 +231,13 @@ int command_message_import(struct settings *settings)
         return system_failure(file, errno);
     lines.fd = from_stdin ? 0 : open(whole, O_RDONLY | O_CLOEXEC);
     int status = lines.fd < 0 ? system_failure(file, errno)
-                              : session_store(settings, STORE_WRITE, &lines.store);
+                              : session_store(settings, STORE_WRITE);
+    lines.store = settings->store;
     if (status == 0)
         status = take_lines(&lines, whole);
     if (lines.fd > 0)
         close(lines.fd);
     free(whole);
-    hooks_run_and_close(lines.store);
     return status;
 }
 
@@ -291,26 +291,23 @@ static int add_line(void *context, const struct cairn_message *message)
     return 0;
 }
 
-static int print_list(const struct settings *settings, struct cairn_store *store)
+int command_message_list(struct settings *settings)
 {
-    struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
+    int status = session_store(settings, STORE_READ);
+    if (status != 0)
+        return status;
+    struct doc doc, *used;
     struct cairn_message_line line = {0};
     struct cairn_error error = {0};
     char id[CAIRN_ID_MAX];
     const char *session = session_option(settings), *at;
-    int status = session_checkpoint_of(store, session, settings->text[OPT_AT], id, &at);
+    status = checkpoint_named(settings, settings->text[OPT_AT], id, &at);
     if (status != 0)
         return status;
-    if (used) {
-        doc_begin(used);
-        doc_array(used, "messages");
-    }
-    if (cairn_message_list(store, session, at, settings->number[OPT_LAST],
-                           used ? add_line : print_line, used, &line, &error) != 0) {
-        if (used)
-            doc_discard(used);
-        return report_error(&error);
-    }
+    used = doc_open(&doc, "messages");
+    if (cairn_message_list(settings->store, session, at, settings->number[OPT_LAST],
+                           used ? add_line : print_line, used, &line, &error) != 0)
+        return doc_close(used, report_error(&error));
     if (!used) {
         out_flush();
         say("%" PRIu64 " message%s; tokens in %" PRIu64 ", out %" PRIu64, line.messages,
@@ -323,16 +320,6 @@ static int print_list(const struct settings *settings, struct cairn_store *store
     doc_count(used, "tokens_in", line.tokens_in);
     doc_count(used, "tokens_out", line.tokens_out);
     return doc_print(used);
-}
-
-int command_message_list(struct settings *settings)
-{
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = print_list(settings, store);
-    hooks_run_and_close(store);
-    return status;
 }
 
 /* ---- One ---- */
@@ -377,29 +364,22 @@ static int message_to_document(void *context, const struct cairn_message *messag
     return 0;
 }
 
-static int show_message(const struct settings *settings, struct cairn_store *store,
-                        uint64_t n)
+static int show_message(const struct settings *settings, uint64_t n)
 {
-    struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
+    struct doc doc, *used = doc_open(&doc, NULL);
     struct cairn_error error = {0};
     bool raw = settings->given[OPT_RAW] && !used;
-    if (used)
-        doc_begin(used);
-    if (cairn_message_get(store, session_option(settings), n,
+    if (cairn_message_get(settings->store, session_option(settings), n,
                           used  ? message_to_document
                           : raw ? print_body
                                 : print_message,
-                          used, &error) != 0) {
-        if (used)
-            doc_discard(used);
-        return report_error(&error);
-    }
+                          used, &error) != 0)
+        return doc_close(used, report_error(&error));
     return used ? doc_print(used) : 0;
 }
 
 int command_message_show(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     const char *given = settings->operands[0];
     char *end = NULL;
     errno = 0;
@@ -407,9 +387,6 @@ int command_message_show(struct settings *settings)
     if (!end || *end != '\0' || errno != 0)
         return report_usage(settings->command, "'%.40s' is not the number of a message",
                             given);
-    int status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = show_message(settings, store, n);
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_READ);
+    return status == 0 ? show_message(settings, n) : status;
 }

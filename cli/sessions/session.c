@@ -130,15 +130,14 @@ static void keep_files(struct cairn_store *store, const struct cairn_session_inf
 int command_session_start(struct settings *settings)
 {
     struct cairn_session_info info = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     bool current = !settings->given[OPT_NO_SWITCH];
-    int status = session_store(settings, STORE_CREATE, &store);
-    if (status == 0 &&
-        cairn_session_start(store, settings->operands[0], current, &info, &error) != 0)
+    int status = session_store(settings, STORE_CREATE);
+    if (status == 0 && cairn_session_start(settings->store, settings->operands[0],
+                                           current, &info, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        keep_files(store, &info);
+        keep_files(settings->store, &info);
     if (status == 0 && ui_json())
         status = print_document(&info);
     else if (status == 0) {
@@ -147,18 +146,16 @@ int command_session_start(struct settings *settings)
         if (current)
             session_say_variable();
     }
-    hooks_run_and_close(store);
     return status;
 }
 
 int command_session_switch(struct settings *settings)
 {
     struct cairn_session_info info = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0 &&
-        cairn_session_switch(store, settings->operands[0], &info, &error) != 0)
+    int status = session_store(settings, STORE_WRITE);
+    if (status == 0 && cairn_session_switch(settings->store, settings->operands[0],
+                                            &info, &error) != 0)
         status = report_error(&error);
     else if (status == 0 && ui_json())
         status = print_document(&info);
@@ -167,26 +164,23 @@ int command_session_switch(struct settings *settings)
             info.name, info.branch);
         session_say_variable();
     }
-    hooks_run_and_close(store);
     return status;
 }
 
 int command_session_end(struct settings *settings)
 {
     struct cairn_session_info info = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     const char *session = NULL;
     int status = session_operand(settings, &session);
     if (status == 0)
-        status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0 && cairn_session_end(store, session, &info, &error) != 0)
+        status = session_store(settings, STORE_WRITE);
+    if (status == 0 && cairn_session_end(settings->store, session, &info, &error) != 0)
         status = report_error(&error);
     else if (status == 0 && ui_json())
         status = print_document(&info);
     else if (status == 0)
         say("session %" PRIu64 " (%s) has ended", info.session, info.name);
-    hooks_run_and_close(store);
     return status;
 }
 
@@ -200,22 +194,22 @@ static bool ask_to_delete(const struct cairn_session_info *info)
     return ui_ask("Delete it permanently?");
 }
 
-static int delete_session(const struct settings *settings, struct cairn_store *store)
+static int delete_session(const struct settings *settings)
 {
     struct cairn_session_deleted deleted = {0};
     struct cairn_session_info info = {0};
     struct cairn_error error = {0};
     const char *session = settings->operands[0];
     struct doc doc;
-    if (cairn_session_get(store, session, &info, &error) != 0)
+    if (cairn_session_get(settings->store, session, &info, &error) != 0)
         return report_error(&error);
     if (!settings->given[OPT_YES] && !ask_to_delete(&info)) {
         say_always("nothing was deleted");
         return 0;
     }
-    if (cairn_session_delete(store, session, &deleted, &error) != 0)
+    if (cairn_session_delete(settings->store, session, &deleted, &error) != 0)
         return report_error(&error);
-    store_forget(store);
+    store_forget(settings->store);
     if (!ui_json()) {
         say("deleted session %" PRIu64 " (%s) with %" PRIu64
             " checkpoint%s: `cairn gc` removes content that only it had",
@@ -232,15 +226,11 @@ static int delete_session(const struct settings *settings, struct cairn_store *s
 
 int command_session_delete(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     if (!settings->given[OPT_YES] && !ui_can_ask())
         return report_usage("session delete",
                             "deleting without a terminal needs --yes");
-    int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0)
-        status = delete_session(settings, store);
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_WRITE);
+    return status == 0 ? delete_session(settings) : status;
 }
 
 /* ---- Looking ---- */
@@ -269,23 +259,16 @@ static int show_session(struct cairn_store *store, const char *session)
     if (status == 0)
         status = board_page(store, number, &doc);
     doc_end(&doc);
-    if (status == 0)
-        return doc_print(&doc);
-    doc_discard(&doc);
-    return status;
+    return doc_close(&doc, status);
 }
 
 int command_session_show(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     const char *session = NULL;
     int status = session_operand(settings, &session);
     if (status == 0)
-        status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = show_session(store, session);
-    hooks_run_and_close(store);
-    return status;
+        status = session_store(settings, STORE_READ);
+    return status == 0 ? show_session(settings->store, session) : status;
 }
 
 struct session_listing {
@@ -314,33 +297,21 @@ static int each_session(void *context, const struct cairn_session_info *info)
     return ui_output_lost();
 }
 
-static int list_sessions(struct settings *settings, struct cairn_store *store)
+int command_session_list(struct settings *settings)
 {
-    struct doc doc = {0};
-    struct session_listing listing = {.doc = ui_json() ? &doc : NULL};
+    int status = session_store(settings, STORE_READ);
+    if (status != 0)
+        return status;
+    struct doc doc;
+    struct session_listing listing = {.doc = doc_open(&doc, "sessions")};
     struct cairn_error error = {0};
     struct cairn_page page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
                               .offset = settings->number[OPT_OFFSET]};
     uint64_t total = 0;
-    if (listing.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "sessions");
-    }
-    if (cairn_session_list(store, &page, each_session, &listing, &total, &error) == 0)
+    if (cairn_session_list(settings->store, &page, each_session, &listing, &total,
+                           &error) == 0)
         return page_end(listing.doc, &page, "session", listing.shown, total);
-    if (listing.doc)
-        doc_discard(&doc);
-    return report_error(&error);
-}
-
-int command_session_list(struct settings *settings)
-{
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = list_sessions(settings, store);
-    hooks_run_and_close(store);
-    return status;
+    return doc_close(listing.doc, report_error(&error));
 }
 
 /* cairn session config: shows the settings of a session, or changes one. */
@@ -372,31 +343,25 @@ static int each_setting(void *context, const char *name, const char *value,
     return 0;
 }
 
-static int show_settings(const struct settings *settings, struct cairn_store *store)
+static int show_settings(const struct settings *settings)
 {
-    struct doc doc = {0};
+    struct doc doc;
     struct looking looking = {.only = settings->operands[0],
-                              .doc = ui_json() ? &doc : NULL};
+                              .doc = doc_open(&doc, "settings")};
     struct cairn_error error = {0};
     int status = 0;
-    if (looking.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "settings");
-    }
-    if (cairn_session_config(store, session_option(settings), each_setting, &looking,
-                             &error) != 0)
+    if (cairn_session_config(settings->store, session_option(settings), each_setting,
+                             &looking, &error) != 0)
         status = report_error(&error);
     else if (!looking.found)
         status = report_usage(settings->command,
                               "there is no setting '%s': `cairn session config` lists "
                               "all of them",
                               looking.only ? looking.only : "");
-    if (looking.doc && status != 0)
-        doc_discard(&doc);
-    return status == 0 && looking.doc ? doc_print(&doc) : status;
+    return doc_close(looking.doc, status);
 }
 
-static int change_setting(const struct settings *settings, struct cairn_store *store)
+static int change_setting(const struct settings *settings)
 {
     const char *name = settings->operands[0], *value = settings->operands[1];
     char project[PATH_MAX];
@@ -404,14 +369,14 @@ static int change_setting(const struct settings *settings, struct cairn_store *s
     struct doc doc;
     if (strcmp(name, "files") == 0 && strcmp(value, "on") == 0 &&
         access(value, F_OK) != 0) {
-        if (!project_of(store, project))
+        if (!project_of(settings->store, project))
             return report_usage(settings->command,
                                 "`files` takes a directory, or off: `cairn session "
                                 "config files .` is the current one");
         value = project;
     }
-    if (cairn_session_configure(store, session_option(settings), name, value, &error) !=
-        0)
+    if (cairn_session_configure(settings->store, session_option(settings), name, value,
+                                &error) != 0)
         return report_error(&error);
     if (!ui_json()) {
         say("%s is now %s", name, value);
@@ -426,12 +391,9 @@ static int change_setting(const struct settings *settings, struct cairn_store *s
 int command_session_config(struct settings *settings)
 {
     bool change = settings->n_operands == 2;
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, change ? STORE_WRITE : STORE_READ, &store);
+    int status = session_store(settings, change ? STORE_WRITE : STORE_READ);
     if (status == 0)
-        status =
-            change ? change_setting(settings, store) : show_settings(settings, store);
-    hooks_run_and_close(store);
+        status = change ? change_setting(settings) : show_settings(settings);
     return status;
 }
 
@@ -466,32 +428,20 @@ static int each_event(void *context, const struct cairn_session_event *event)
     return ui_output_lost();
 }
 
-static int print_log(const struct settings *settings, struct cairn_store *store)
-{
-    struct doc doc = {0};
-    struct events events = {.doc = ui_json() ? &doc : NULL};
-    struct cairn_error error = {0};
-    if (events.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "events");
-    }
-    if (cairn_session_events(store, session_option(settings),
-                             settings->number[OPT_AFTER], each_event, &events,
-                             &error) == 0)
-        return events.doc ? doc_print(&doc) : 0;
-    if (events.doc)
-        doc_discard(&doc);
-    return report_error(&error);
-}
-
 int command_session_log(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = print_log(settings, store);
-    hooks_run_and_close(store);
-    return status;
+    int status = session_store(settings, STORE_READ);
+    if (status != 0)
+        return status;
+    struct doc doc;
+    struct events events = {.doc = doc_open(&doc, "events")};
+    struct cairn_error error = {0};
+    return doc_close(
+        events.doc,
+        report_code(cairn_session_events(settings->store, session_option(settings),
+                                         settings->number[OPT_AFTER], each_event,
+                                         &events, &error),
+                    &error));
 }
 
 enum { TAKEN_SHOWN = 5 };
@@ -537,18 +487,15 @@ static int report_undone(struct taken *taken, uint32_t changed)
     return 0;
 }
 
-static int undo(struct settings *settings, struct cairn_store *store,
-                struct taken *taken)
+static int undo(struct settings *settings, struct taken *taken)
 {
     struct cairn_error error = {0};
     uint32_t changed = 0;
-    int rc = cairn_session_take_back(store, session_option(settings), note_taken, taken,
-                                     &changed, &error);
+    int rc = cairn_session_take_back(settings->store, session_option(settings),
+                                     note_taken, taken, &changed, &error);
     bool lost = fclose(taken->file) != 0;
-    if (rc != 0 && taken->doc)
-        doc_discard(taken->doc);
     if (rc != 0)
-        return report_error(&error);
+        return doc_close(taken->doc, report_error(&error));
     if (lost)
         return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
                               "it was taken back; out of memory to show it");
@@ -557,21 +504,17 @@ static int undo(struct settings *settings, struct cairn_store *store,
 
 int command_session_undo(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    struct doc doc = {0};
-    struct taken taken = {.doc = ui_json() ? &doc : NULL};
-    int status = session_store(settings, STORE_WRITE, &store);
+    struct doc doc;
+    struct taken taken = {0};
+    int status = session_store(settings, STORE_WRITE);
     taken.file = status == 0 ? open_memstream(&taken.text, &taken.length) : NULL;
     if (status == 0 && !taken.file)
         status =
             report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
-    if (status == 0 && taken.doc) {
-        doc_begin(&doc);
-        doc_array(&doc, "taken_back");
+    if (status == 0) {
+        taken.doc = doc_open(&doc, "taken_back");
+        status = undo(settings, &taken);
     }
-    if (status == 0)
-        status = undo(settings, store, &taken);
-    hooks_run_and_close(store);
     free(taken.text);
     return status;
 }
@@ -759,12 +702,11 @@ static int end_document(struct size_page *page)
     return doc_print(page->doc);
 }
 
-static int print_size(const struct settings *settings, struct cairn_store *store,
-                      const char *session)
+static int print_size(const struct settings *settings, const char *session)
 {
-    struct doc doc = {0};
+    struct doc doc;
     struct cairn_session_expired old = {0};
-    struct size_page page = {.doc = ui_json() ? &doc : NULL, .old = &old};
+    struct size_page page = {.doc = doc_open(&doc, NULL), .old = &old};
     struct cairn_error error = {0};
     uint32_t most = (uint32_t)settings->number[OPT_LIMIT];
     const struct cairn_size_request request = {.checkpoints = most,
@@ -773,11 +715,9 @@ static int print_size(const struct settings *settings, struct cairn_store *store
                                                .checkpoint = each_checkpoint,
                                                .file = each_file,
                                                .context = &page};
-    if (page.doc)
-        doc_begin(&doc);
-    int rc = cairn_session_expire(store, 0, true, &old, &error);
+    int rc = cairn_session_expire(settings->store, 0, true, &old, &error);
     if (rc == 0)
-        rc = cairn_session_size(store, session, &request, &error);
+        rc = cairn_session_size(settings->store, session, &request, &error);
     int status = rc == 0 ? 0 : report_error(&error);
     if (page.doc && status == 0)
         status = end_document(&page);
@@ -795,13 +735,9 @@ static int print_size(const struct settings *settings, struct cairn_store *store
 
 int command_session_size(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     const char *session = NULL;
     int status = session_operand(settings, &session);
     if (status == 0)
-        status = session_store(settings, STORE_READ, &store);
-    if (status == 0)
-        status = print_size(settings, store, session);
-    hooks_run_and_close(store);
-    return status;
+        status = session_store(settings, STORE_READ);
+    return status == 0 ? print_size(settings, session) : status;
 }

@@ -136,11 +136,10 @@ static const char *session_variable(void)
     return name && name[0] != '\0' && !in_fork ? name : NULL;
 }
 
-static void look_for_fork(const struct settings *settings,
-                          const struct cairn_store *store)
+static void look_for_fork(const struct settings *settings)
 {
     const char *name = session_variable();
-    in_fork = cairn_store_is_fork(store);
+    in_fork = cairn_store_is_fork(settings->store);
     if (in_fork && name && !settings->given[OPT_SESSION])
         say("cairn: here the file .cairn says which session is meant, not "
             "$CAIRN_SESSION (%s); --session names another one",
@@ -173,8 +172,7 @@ void session_say_variable(void)
         say("CAIRN_SESSION is set: commands here work on session %s", name);
 }
 
-int session_store(struct settings *settings, enum store_use use,
-                  struct cairn_store **store)
+int session_store(struct settings *settings, enum store_use use)
 {
     struct cairn_error error = {0};
     struct cairn_store_options options = {
@@ -182,28 +180,29 @@ int session_store(struct settings *settings, enum store_use use,
         .read_only = use == STORE_READ,
         .key_file = settings->text[OPT_KEY],
     };
-    int rc = cairn_store_open(store, &options, &error);
+    int rc = cairn_store_open(&settings->store, &options, &error);
     if (rc != 0 && rc != CAIRN_ENOTFOUND && use == STORE_WRITE_IF_POSSIBLE) {
         options.read_only = true;
-        rc = cairn_store_open(store, &options, &error);
+        rc = cairn_store_open(&settings->store, &options, &error);
     }
     if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE && settings->given[OPT_KEY])
         return report_usage(settings->command, "sessions have no key: leave --key out");
     if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE) {
         options.create = true;
-        rc = cairn_store_open(store, &options, &error);
+        rc = cairn_store_open(&settings->store, &options, &error);
         if (rc == 0)
-            say_store_made(*store);
+            say_store_made(settings->store);
     }
     if (rc == CAIRN_ENOTFOUND)
         return report_failure(EXIT_NOT_FOUND, cairn_code_name(rc),
                               "there is no store %s: `cairn session start` makes one",
                               options.path ? options.path : "here or above");
-    if (rc == 0)
-        store_listen(*store);
-    if (rc == 0)
-        look_for_fork(settings, *store);
-    return rc == 0 ? 0 : report_error(&error);
+    if (rc != 0)
+        return report_error(&error);
+    settings->hooks = true;
+    store_listen(settings->store);
+    look_for_fork(settings);
+    return 0;
 }
 
 /* ---- The project ---- */
@@ -304,40 +303,44 @@ int session_checkpoint_of(struct cairn_store *store, const char *session,
     return 0;
 }
 
+int checkpoint_named(const struct settings *settings, const char *text,
+                     char id[CAIRN_ID_MAX], const char **out)
+{
+    return session_checkpoint_of(settings->store, session_option(settings), text, id,
+                                 out);
+}
+
 /* An id names one of any session, but for what --session says. */
-static int check_session(const struct settings *settings, struct cairn_store *store,
-                         const char *id)
+static int check_session(const struct settings *settings, const char *id)
 {
     struct cairn_moment moment = {.id = id};
     struct cairn_checkpoint_info info;
     struct cairn_error error = {0};
-    int rc =
-        settings->given[OPT_SESSION] && id
-            ? cairn_session_at(store, session_option(settings), &moment, &info, &error)
-            : 0;
+    int rc = settings->given[OPT_SESSION] && id
+                 ? cairn_session_at(settings->store, session_option(settings), &moment,
+                                    &info, &error)
+                 : 0;
     return rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE ? report_error(&error) : 0;
 }
 
-int checkpoint_operand(struct settings *settings, struct cairn_store *store, int n)
+int checkpoint_operand(struct settings *settings, int n)
 {
-    int status =
-        check_session(settings, store,
-                      settings->operands[n] && is_plain_id(settings->operands[n])
-                          ? settings->operands[n]
-                          : NULL);
+    int status = check_session(settings, settings->operands[n] &&
+                                                 is_plain_id(settings->operands[n])
+                                             ? settings->operands[n]
+                                             : NULL);
     if (status != 0)
         return status;
-    return session_checkpoint_of(store, session_option(settings), settings->operands[n],
-                                 settings->meant[settings->n_meant++],
-                                 &settings->operands[n]);
+    return checkpoint_named(settings, settings->operands[n],
+                            settings->meant[settings->n_meant++],
+                            &settings->operands[n]);
 }
 
-int checkpoint_option(struct settings *settings, struct cairn_store *store,
-                      enum option_id option)
+int checkpoint_option(struct settings *settings, enum option_id option)
 {
-    return session_checkpoint_of(
-        store, session_option(settings), settings->text[option],
-        settings->meant[settings->n_meant++], &settings->text[option]);
+    return checkpoint_named(settings, settings->text[option],
+                            settings->meant[settings->n_meant++],
+                            &settings->text[option]);
 }
 
 /* ---- Texts ---- */

@@ -41,11 +41,10 @@ const char *session_option(const struct settings *settings);
 int session_operand(const struct settings *settings, const char **session);
 /* Says on stderr that $CAIRN_SESSION names the session of the commands that follow. */
 void session_say_variable(void);
-/* The store. Sessions have no key: $CAIRN_KEY does not apply, --key is refused by the
- * library where something is written. Returns an exit status, after printing what is
- * wrong. */
-int session_store(struct settings *settings, enum store_use use,
-                  struct cairn_store **store);
+/* Opens settings->store; main runs the hooks and closes it. Sessions have no key:
+ * $CAIRN_KEY does not apply, and the library refuses --key where something is written.
+ * Returns an exit status, after printing what is wrong. */
+int session_store(struct settings *settings, enum store_use use);
 /* The directory of the store, where that is a project: the store is its .cairn, we are
  * in it, and it is not / or the home directory, unless git or a workflow is at home
  * there. False: it is none. */
@@ -56,11 +55,13 @@ bool project_of(const struct cairn_store *store, char out[PATH_MAX]);
 bool looks_like_checkpoint(const char *text);
 int session_checkpoint_of(struct cairn_store *store, const char *session,
                           const char *text, char id[CAIRN_ID_MAX], const char **out);
+/* The same in the session of the command. */
+int checkpoint_named(const struct settings *settings, const char *text,
+                     char id[CAIRN_ID_MAX], const char **out);
 /* The same of the n-th operand, or of the value of an option, where there is one: that
  * becomes the id. Of at most two in a command. */
-int checkpoint_operand(struct settings *settings, struct cairn_store *store, int n);
-int checkpoint_option(struct settings *settings, struct cairn_store *store,
-                      enum option_id option);
+int checkpoint_operand(struct settings *settings, int n);
+int checkpoint_option(struct settings *settings, enum option_id option);
 /* The newest checkpoint of the current branch, or the one that the branch began with;
  * "" if there is none. A code of the library. */
 int session_newest(struct cairn_store *store, const char *session,

@@ -449,14 +449,14 @@ int command_report(struct settings *settings)
     if (settings->given[OPT_PAGE_FILE])
         return report_usage(settings->command,
                             "-o is for --html: `cairn report >FILE` writes Markdown");
-    int status = session_store(settings, STORE_READ, &page.store);
+    int status = session_store(settings, STORE_READ);
+    page.store = settings->store;
     for (int i = 0; status == 0 && i < settings->n_operands; i++)
-        status = checkpoint_operand(settings, page.store, i);
+        status = checkpoint_operand(settings, i);
     if (status == 0)
         status = find_ends(settings, &page);
     if (status == 0)
         status = make_page(&page);
-    hooks_run_and_close(page.store);
     failures_release(&page.failures);
     free(page.text);
     return status;

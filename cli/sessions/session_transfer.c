@@ -291,7 +291,8 @@ static int transfer(struct settings *settings, bool import)
     bool is_export = !import && strcmp(t.file, "-") == 0; /* stdout has that */
     int status = import ? open_source(&t) : 0;
     if (status == 0)
-        status = session_store(settings, import ? STORE_CREATE : STORE_READ, &t.store);
+        status = session_store(settings, import ? STORE_CREATE : STORE_READ);
+    t.store = settings->store;
     if (status == 0 && ui_json() && !is_export) {
         t.doc = &doc;
         doc_begin(&doc);
@@ -299,7 +300,6 @@ static int transfer(struct settings *settings, bool import)
     }
     if (status == 0)
         status = import ? import_sessions(&t) : export_sessions(&t, settings);
-    hooks_run_and_close(t.store);
     release(&t);
     return status;
 }

@@ -17,7 +17,6 @@
 
 struct watch {
     struct settings *settings;
-    struct cairn_store *store; /* to read */
     struct cairn_watch *files;
     char state[16];   /* of the files: the last one that was told */
     char session[24]; /* its number: another one may become the current one */
@@ -128,8 +127,8 @@ static int make_due(struct watch *watch)
     int64_t scheduled = -1, significant = -1;
     struct cairn_error error = {0};
     int status = 0;
-    if (cairn_session_due(watch->store, watch->session, &scheduled, &significant,
-                          &watch->ended, &error) != 0)
+    if (cairn_session_due(watch->settings->store, watch->session, &scheduled,
+                          &significant, &watch->ended, &error) != 0)
         return report_error(&error);
     bool tried = watch->tried == watch->turn + 1;
     cairn_watch_wake(watch->files, tried ? -1 : sooner(scheduled, significant));
@@ -203,7 +202,7 @@ static int refuse_replaced(const struct watch *watch)
         EXIT_DAMAGED, cairn_code_name(CAIRN_EDAMAGED),
         "the store %s was removed, replaced or repaired: what is done "
         "from now on is not seen; begin again",
-        cairn_store_path(watch->store));
+        cairn_store_path(watch->settings->store));
 }
 
 /* Whether it was replaced is read before anything is made in the new one. */
@@ -230,7 +229,7 @@ static int follow(struct watch *watch)
     struct cairn_error error = {0};
     struct cairn_watch_news news = {0};
     for (;;) {
-        bool current = cairn_store_is_current(watch->store);
+        bool current = cairn_store_is_current(watch->settings->store);
         int rc = cairn_watch_step(watch->files, &news, &error);
         if (rc != 0 && current)
             return report_error(&error);
@@ -239,8 +238,8 @@ static int follow(struct watch *watch)
         int status = current ? make_checkpoints(watch, &news) : 0;
         if (status != 0)
             return status;
-        if (cairn_session_events(watch->store, watch->session, watch->turn, print_event,
-                                 watch, &error) != 0)
+        if (cairn_session_events(watch->settings->store, watch->session, watch->turn,
+                                 print_event, watch, &error) != 0)
             return report_error(&error);
         out_flush();
         if (watch->ended || ui_output_lost())
@@ -256,16 +255,16 @@ static int begin(struct watch *watch, const char *session)
     const struct cairn_watch_options options = {.note = tell_note, .context = watch};
     struct cairn_session_info info;
     struct cairn_error error = {0};
-    if (cairn_session_get(watch->store, session, &info, &error) != 0)
+    if (cairn_session_get(watch->settings->store, session, &info, &error) != 0)
         return report_error(&error);
     snprintf(watch->session, sizeof watch->session, "%" PRIu64, info.session);
     watch->turn = watch->settings->number[OPT_AFTER];
     if (!watch->settings->given[OPT_AFTER] &&
-        cairn_session_events(watch->store, watch->session, 0, skip_event, watch,
-                             &error) != 0)
+        cairn_session_events(watch->settings->store, watch->session, 0, skip_event,
+                             watch, &error) != 0)
         return report_error(&error);
-    if (cairn_watch_open(&watch->files, watch->store, watch->session, &options,
-                         &error) != 0)
+    if (cairn_watch_open(&watch->files, watch->settings->store, watch->session,
+                         &options, &error) != 0)
         return report_error(&error);
     /* Else each line that is printed would be an edit, and make a checkpoint. */
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
@@ -281,12 +280,11 @@ int command_session_watch(struct settings *settings)
         return report_usage(settings->command, "sessions have no key: leave --key out");
     int status = session_operand(settings, &session);
     if (status == 0)
-        status = session_store(settings, STORE_READ, &watch.store);
+        status = session_store(settings, STORE_READ);
     if (status == 0)
         status = begin(&watch, session);
     if (status == 0)
         status = follow(&watch);
     cairn_watch_close(watch.files);
-    hooks_run_and_close(watch.store);
     return status;
 }
