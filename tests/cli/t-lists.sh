@@ -328,4 +328,27 @@ for ms in 5 10 15 20 25 30 40 50 60 80; do
     cat ran >>all
     is "$(sort -u ran | tr '\n' ' ')" '1 2 3 join s ' "killed after $ms ms: all ran in the end"
 done
+
+# ---- The example: 24 pieces, of which one is edited, some are new, and some go away ----
+mkdir book && cd book || exit 1
+cp "$root/examples/split/cairn.yaml" .
+seq 2350 | sed 's/$/ is a line of the book/' >book.txt
+# pieces COMMAND WANT DESCRIPTION: which pieces are counted, and that the total is right
+pieces() {
+    exits 0 cairn "$1" --json
+    is "$(sed -n 's/.*"type":"task_started".*"task":"count.piece=pieces.\([0-9]*\).*/\1/p' out | sort | tr '\n' ' ')" \
+        "$2" "$3"
+    grep -o '[A-Za-z]*' book.txt | sort | uniq -c | awk '{ print $2, $1 }' | sort >right
+    ok "$3: the total is right" cmp -s right words.txt
+}
+pieces run "$(seq -f %04.0f -s ' ' 0 23) " 'at first all'
+sed -i '1234s/book/story/' book.txt
+pieces resume '0012 ' 'an edited line: its piece'
+seq 100 >>book.txt
+pieces resume '0023 0024 ' 'lines at the end: the last piece, and a new one'
+sed -i '1801,$d' book.txt
+pieces resume '' 'a shorter text: no piece'
+says 'counts/0018, counts/0019, counts/0020 and 4 more were made by members of count that are gone' \
+    'the files of those that are gone are named'
+cd ..
 done_testing
