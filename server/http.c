@@ -309,8 +309,11 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 
 #define REQUEST_MS 30000 /* for headers and body */
 #define IDLE_MS 60000    /* between requests */
-#define ALIVE_MS 20000   /* a stream that is silent says that it is there */
+#define ALIVE_MS 15000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
+#define NEWS_MS 100              /* news are looked at so often, ... */
+#define NEWS_AGAIN_MS 500        /* ... and what they are about once more */
+#define NEWS_BLIND_MS 250        /* where the system does not tell them */
 #define LIVE_MAX 64              /* pages that are renewed at once */
 #define OWN_FDS (CALLS_FDS + 32) /* of calls and files */
 
@@ -328,7 +331,8 @@ struct exchange {
     void *live;       /* of the site; NULL: it is no stream of events of a page */
     struct buf text;  /* of these, what is to be sent ... */
     size_t sent;      /* ... and was */
-    int64_t due_ms;   /* when to ask for more */
+    int64_t due_ms;   /* when to ask for more, ... */
+    int64_t rest_ms;  /* ... and not before this, whatever happens */
 };
 
 struct http {
@@ -343,6 +347,9 @@ struct http {
     struct exchange *exchanges;
     size_t bodies;
     int64_t swept_ms;
+    int64_t quiet_ms;   /* until then news are not looked at */
+    int64_t echo_ms;    /* when what the last ones were about is asked again, or 0 */
+    size_t own;         /* descriptors of ours that are polled */
     unsigned most;      /* connections */
     bool ending, woken; /* woken: the library has something to do at once */
 };
@@ -475,24 +482,69 @@ static ssize_t read_live(void *reader, uint64_t at, char *bytes, size_t max)
     return end_read(exchange, n, bytes, max);
 }
 
-/* Asks for what is new where it is time; until when nobody has to be asked. */
+static bool has_live(const struct http *http)
+{
+    const struct exchange *at = http->exchanges;
+    while (at && !at->live)
+        at = at->next;
+    return at != NULL;
+}
+
+/* Something may have been committed. What is written first is not there for readers
+ * yet, so it is asked again a little later. */
+static void take_news(struct http *http, const struct pollfd *fds)
+{
+    const struct site_options *options = http->site->options;
+    int64_t now = clock_ms();
+    bool told = http->own > 1 && fds[1].revents != 0;
+    bool echo = http->echo_ms != 0 && now >= http->echo_ms;
+    bool blind = now >= http->quiet_ms && options->news(options->context, false) < 0;
+    if (!has_live(http) || (!told && !echo && !blind))
+        return;
+    if (told)
+        (void)options->news(options->context, true);
+    http->quiet_ms = told || !blind ? now + NEWS_MS : now + NEWS_BLIND_MS;
+    http->echo_ms = told ? now + NEWS_AGAIN_MS : 0;
+    for (struct exchange *at = http->exchanges; at; at = at->next)
+        if (at->live && at->due_ms > at->rest_ms)
+            at->due_ms = at->rest_ms;
+}
+
+static int64_t later(int64_t now, int64_t ms)
+{
+    return ms < INT64_MAX - now ? now + ms : INT64_MAX;
+}
+
+/* Asks for what is new where it is time. Who has a page open is there. */
 static void tick_all(struct http *http)
 {
     const struct site_options *options = http->site->options;
     for (struct exchange *at = http->exchanges; at; at = at->next) {
-        if (!at->live || !at->suspended || at->due_ms > clock_ms())
+        if (!at->live)
             continue;
         http->site->used_ms = clock_ms();
-        int64_t ms = options->tick(options->context, at->live, &at->text);
-        at->due_ms = clock_ms() + ms;
+        if (!at->suspended || at->due_ms > clock_ms())
+            continue;
+        struct site_rest rest = options->tick(options->context, at->live, &at->text);
+        at->rest_ms = later(clock_ms(), rest.least_ms);
+        at->due_ms = later(clock_ms(), rest.most_ms);
         if (at->text.size > 0 || at->text.failed)
             wake_exchange(at);
     }
 }
 
+/* Until when nobody has to be asked. */
 static int64_t next_tick(const struct http *http)
 {
+    const struct site_options *options = http->site->options;
     int64_t until = INT64_MAX;
+    if (!has_live(http))
+        return until;
+    if (http->echo_ms != 0)
+        until = http->echo_ms;
+    if ((http->own < 2 || options->news(options->context, false) < 0) &&
+        http->quiet_ms < until)
+        until = http->quiet_ms;
     for (const struct exchange *at = http->exchanges; at; at = at->next)
         if (at->live && at->suspended && at->due_ms < until)
             until = at->due_ms;
@@ -896,12 +948,35 @@ static void ask_library(struct http *http)
         http->highest = -1; /* only what is due is done then */
 }
 
+/* When a connection is to be cut off, a silent stream says that it is there, or a
+ * session of MCP may be too old. */
+static int64_t next_sweep(const struct http *http)
+{
+    int64_t soon = http->swept_ms + SWEEP_MS, until = INT64_MAX;
+    if (http->web && (http->web->streams || http->web->sessions || http->connections))
+        return soon;
+    for (const struct connection *at = http->connections; at; at = at->next)
+        if (at->deadline_ms != 0 && at->deadline_ms < until)
+            until = at->deadline_ms;
+    for (const struct exchange *at = http->exchanges; at; at = at->next)
+        if (at->suspended && at->alive_ms + ALIVE_MS < until)
+            until = at->alive_ms + ALIVE_MS;
+    return until < soon ? soon : until;
+}
+
 size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
 {
     MHD_UNSIGNED_LONG_LONG ms;
     int64_t now = clock_ms(), until = http->woken ? now : INT64_MAX;
     size_t n = 1;
     fds[0] = (struct pollfd){http->gone, POLLIN, 0};
+    if (http->site && has_live(http) && now >= http->quiet_ms) {
+        const struct site_options *options = http->site->options;
+        int news = options->news(options->context, false);
+        if (news >= 0)
+            fds[n++] = (struct pollfd){news, POLLIN, 0};
+    }
+    http->own = n;
     ask_library(http);
     for (int fd = 0; fd <= http->highest; fd++) {
         short events = (short)((FD_ISSET(fd, &http->readable) ? POLLIN : 0) |
@@ -911,10 +986,8 @@ size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms)
     }
     if (mhd->get_timeout(http->daemon, &ms) == MHD_YES && now + (int64_t)ms < until)
         until = now + (int64_t)ms;
-    if ((http->connections ||
-         (http->web && (http->web->streams || http->web->sessions))) &&
-        http->swept_ms + SWEEP_MS < until)
-        until = http->swept_ms + SWEEP_MS;
+    if (next_sweep(http) < until)
+        until = next_sweep(http);
     if (http->site && next_tick(http) < until)
         until = next_tick(http);
     if (until < *until_ms)
@@ -927,7 +1000,7 @@ static bool run_library(struct http *http, const struct pollfd *fds, size_t n)
     FD_ZERO(&http->readable);
     FD_ZERO(&http->writable);
     FD_ZERO(&http->special);
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = http->own; i < n; i++) {
         if (fds[i].revents & (POLLIN | POLLHUP | POLLERR))
             FD_SET(fds[i].fd, &http->readable);
         if (fds[i].revents & (POLLOUT | POLLERR))
@@ -955,8 +1028,10 @@ bool http_turn(struct http *http, const struct pollfd *fds, size_t n)
     if (!run_library(http, fds, n))
         return false;
     take_gone(http);
-    if (http->site)
+    if (http->site) {
+        take_news(http, fds);
         tick_all(http);
+    }
     now = clock_ms();
     if (now - http->swept_ms < SWEEP_MS)
         return true;

@@ -34,7 +34,7 @@ struct response {
 /* `response` begins with nothing but the status 200. */
 void web_answer(struct web *web, const struct ask *ask, struct response *response);
 
-#define HTTP_FDS (FD_SETSIZE + 1)
+#define HTTP_FDS (FD_SETSIZE + 2)
 
 struct http;
 

@@ -23,6 +23,13 @@ struct site_answer {
     struct buf body; /* freed by the reader */
 };
 
+/* When a stream of events is asked again. */
+struct site_rest {
+    int64_t least_ms; /* not before, whatever happens */
+    int64_t most_ms;  /* also when nothing new has happened; SITE_NEVER: only then */
+};
+#define SITE_NEVER INT64_MAX
+
 struct site_options {
     const char *listen;
     const char *const *hosts; /* as in serve_options */
@@ -35,8 +42,11 @@ struct site_options {
     /* A stream of events, if the address is one of those: what it needs, for `tick` and
      * then `live_end`; else NULL. */
     void *(*live)(void *context, const struct site_ask *ask, const char *last_event);
-    /* Appends what is to be sent. In how many milliseconds it is called again. */
-    int64_t (*tick)(void *context, void *live, struct buf *out);
+    /* Appends what is to be sent. */
+    struct site_rest (*tick)(void *context, void *live, struct buf *out);
+    /* A descriptor that can be read when there may be something new; -1: streams are
+     * asked every so often. `take`: takes notice of what there was until now. */
+    int (*news)(void *context, bool take);
     void (*live_end)(void *live);
     /* When clients can come, and after each address that was used. */
     void (*address)(void *context, const char *url, bool first);

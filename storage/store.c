@@ -7,6 +7,7 @@
  */
 #include "base/error.h"
 #include "base/lock.h"
+#include "base/notify.h"
 #include "base/os.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
@@ -249,7 +250,7 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
     struct cairn_store *store = calloc(1, sizeof *store);
     if (!store)
         return error_nomem(error);
-    store->lock.fd = store->marker_fd = -1;
+    store->lock.fd = store->marker_fd = store->notify = -1;
     store->read_only = options->read_only;
     store->sync = options->sync;
     store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : LOCK_WAIT_MS;
@@ -324,6 +325,8 @@ void cairn_store_close(struct cairn_store *store)
     store_leave_marker(store);
     db_close(store->db);
     lock_close(&store->lock);
+    if (store->notify >= 0)
+        close(store->notify);
     object_codec_free(store->codec);
     store_key_free(store->key);
     sha256_free(store->sha);
@@ -331,6 +334,35 @@ void cairn_store_close(struct cairn_store *store)
     free(store->done);
     buf_release(&store->notices);
     free(store);
+}
+
+static int ignore_news(void *context, const struct notify_event *event)
+{
+    (void)context;
+    (void)event;
+    return 0;
+}
+
+static int watch_directory(struct cairn_store *store)
+{
+    int dir = open(store->paths.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int notify = dir < 0 ? -1 : notify_open();
+    if (notify >= 0 && notify_add(notify, dir, NOTIFY_ENTRIES) < 0) {
+        close(notify);
+        notify = -1;
+    }
+    if (dir >= 0)
+        close(dir);
+    return notify;
+}
+
+int cairn_store_watch(struct cairn_store *store)
+{
+    if (store->notify < 0)
+        store->notify = watch_directory(store);
+    else
+        (void)notify_read(store->notify, ignore_news, NULL);
+    return store->notify;
 }
 
 const char *cairn_store_path(const struct cairn_store *store)

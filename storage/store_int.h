@@ -77,6 +77,7 @@ struct cairn_store {
     bool marked;     /* this handle has made sure that there is a marker */
     bool log_noted;  /* ... and that it says what the log holds */
     int marker_fd;   /* -1: not open */
+    int notify;      /* cairn_store_watch; -1: not asked for, or refused */
     int64_t last_at; /* place in the marker of the note of the last commit */
     struct last_commit last; /* of ours, or of the open transaction */
     uint64_t changes;        /* of the database, when the transaction was begun */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TICK_MS = 100, CLOCK_MS = 1000, SHARE = 20 };
+enum { TICK_MS = 100, SHARE = 20 };
 
 struct live {
     char *path, *workflow, *offset; /* of what is watched; heap */
@@ -107,8 +107,8 @@ static bool compare(struct live *live, const struct page_parts *parts, uint64_t 
     return true;
 }
 
-int64_t live_tick(struct live *live, struct cairn_store *store,
-                  const struct page_options *given, struct buf *out)
+struct live_rest live_tick(struct live *live, struct cairn_store *store,
+                           const struct page_options *given, struct buf *out)
 {
     struct page_options options = *given;
     struct page_parts parts = {0};
@@ -116,8 +116,8 @@ int64_t live_tick(struct live *live, struct cairn_store *store,
     struct page_answer answer = {.status = 200};
     int64_t begin = now_ms(), took;
     if (live->begun && given->turn == live->turn &&
-        (!live->moves || begin - live->shown_ms < CLOCK_MS))
-        return TICK_MS;
+        (!live->moves || begin - live->shown_ms < LIVE_CLOCK_MS))
+        return (struct live_rest){TICK_MS, live->moves};
     options.parts = &parts;
     pages_answer(store, &options, &ask, &answer);
     bool ok = answer.status == 200 && !answer.body.failed && !parts.failed &&
@@ -131,5 +131,6 @@ int64_t live_tick(struct live *live, struct cairn_store *store,
     free(parts.at);
     live->shown_ms = now_ms();
     took = live->shown_ms - begin;
-    return took * SHARE > TICK_MS ? took * SHARE : TICK_MS;
+    return (struct live_rest){took * SHARE > TICK_MS ? took * SHARE : TICK_MS,
+                              live->moves};
 }

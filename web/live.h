@@ -11,6 +11,9 @@
 
 #include "web/pages.h"
 
+/* How often a page that moves is written. */
+#define LIVE_CLOCK_MS 1000
+
 /* The state of one who watches a page. */
 struct live;
 
@@ -18,11 +21,15 @@ struct live;
  * <main> and the id of each event say; NULL: not known, all parts are sent. NULL: out
  * of memory. */
 struct live *live_new(const struct page_ask *ask, const char *turn);
-/* Appends what has changed. Returns in how many milliseconds to call it again: when
- * nothing is committed to the store that costs next to nothing, and else the page takes
- * a twentieth of the time at most. */
-int64_t live_tick(struct live *live, struct cairn_store *store,
-                  const struct page_options *options, struct buf *out);
+struct live_rest {
+    int64_t least_ms; /* so that the page takes a twentieth of the time at most */
+    bool moves;       /* it looks otherwise each second, whether something is committed
+                         to the store or not */
+};
+/* Appends what has changed, and says when to call it again: when something was
+ * committed. Until then that costs next to nothing. */
+struct live_rest live_tick(struct live *live, struct cairn_store *store,
+                           const struct page_options *options, struct buf *out);
 void live_free(struct live *live);
 
 #endif

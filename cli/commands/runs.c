@@ -13,6 +13,7 @@
 #include "cli/suggest.h"
 #include "cli/ui.h"
 
+#include <poll.h>
 #include <string.h>
 
 /* cairn runs: the runs in the store, a page at a time. */
@@ -490,7 +491,23 @@ static int print_position(struct cairn_feed *feed)
     return doc_print(&doc);
 }
 
-static int follow_feed(struct cairn_feed *feed, const struct settings *settings)
+/* A commit is seen at once where the system tells of it, and at the latest in a second;
+ * of many that come together some at a time. */
+static void wait_changed(struct cairn_feed *feed, struct cairn_store *store)
+{
+    enum { TOGETHER_MS = 50 };
+    for (;;) {
+        struct pollfd news = {cairn_store_watch(store), POLLIN, 0};
+        if (cairn_feed_changed(feed))
+            return;
+        (void)poll(&news, 1, news.fd < 0 ? POLL_MS : 1000);
+        if (news.revents != 0)
+            sleep_ms(TOGETHER_MS);
+    }
+}
+
+static int follow_feed(struct cairn_feed *feed, struct cairn_store *store,
+                       const struct settings *settings)
 {
     struct cairn_error error = {0};
     uint64_t told = 0, all = 0;
@@ -503,9 +520,7 @@ static int follow_feed(struct cairn_feed *feed, const struct settings *settings)
             return report_error(&error);
         if (status != 0 || !settings->given[OPT_FOLLOW_RUN] || ui_output_lost())
             break;
-        do
-            sleep_ms(POLL_MS);
-        while (!cairn_feed_changed(feed));
+        wait_changed(feed, store);
     }
     if (all == 0)
         say(settings->given[OPT_POSITION] ? "nothing has happened since that position"
@@ -523,7 +538,7 @@ static int print_feed(struct settings *settings)
                                        settings->text[OPT_SESSION], &error) != 0)
         status = report_error(&error);
     if (status == 0)
-        status = follow_feed(feed, settings);
+        status = follow_feed(feed, store, settings);
     cairn_feed_close(feed);
     cairn_store_close(store);
     return status;

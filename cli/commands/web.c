@@ -82,6 +82,7 @@ struct serving {
     struct settings *settings;
     struct cairn_store *store;
     uint32_t opened; /* how often it was opened again */
+    int news;        /* of cairn_store_watch */
     struct page_options pages;
     char style[40], script[40];
     pid_t browser; /* 0: none was opened */
@@ -149,6 +150,7 @@ static int current_store(struct serving *serving, struct cairn_error *error)
             return rc;
         cairn_store_close(serving->store);
         serving->store = again;
+        serving->news = cairn_store_watch(again);
         serving->opened++;
     }
     serving->pages.turn =
@@ -191,13 +193,23 @@ static void *begin_live(void *context, const struct site_ask *ask,
                     last_event ? last_event : ask->query(ask->request, "turn"));
 }
 
-static int64_t tick(void *context, void *live, struct buf *out)
+static struct site_rest tick(void *context, void *live, struct buf *out)
 {
     struct serving *serving = context;
     struct cairn_error error = {0};
     if (current_store(serving, &error) != 0)
-        return 1000;
-    return live_tick(live, serving->store, &serving->pages, out);
+        return (struct site_rest){1000, 1000};
+    struct live_rest rest = live_tick(live, serving->store, &serving->pages, out);
+    int64_t moves_ms = rest.least_ms > LIVE_CLOCK_MS ? rest.least_ms : LIVE_CLOCK_MS;
+    return (struct site_rest){rest.least_ms, rest.moves ? moves_ms : SITE_NEVER};
+}
+
+static int news(void *context, bool take)
+{
+    struct serving *serving = context;
+    if (take)
+        serving->news = cairn_store_watch(serving->store);
+    return serving->news;
 }
 
 static void end_live(void *live)
@@ -219,6 +231,7 @@ int command_web(struct settings *settings)
                                    .answer = answer_page,
                                    .live = begin_live,
                                    .tick = tick,
+                                   .news = news,
                                    .live_end = end_live,
                                    .address = say_address};
     char why[512];
@@ -230,6 +243,7 @@ int command_web(struct settings *settings)
     if (status == 0)
         status = store_for_reading(settings, &serving.store);
     if (status == 0) {
+        serving.news = cairn_store_watch(serving.store);
         style_address(serving.style);
         script_address(serving.script);
         serving.pages = (struct page_options){.version = cairn_version(),

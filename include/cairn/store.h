@@ -74,6 +74,12 @@ CAIRN_API bool cairn_store_is_current(const struct cairn_store *store);
 /* Another value whenever another process, or another handle, has committed something to
  * the store. Cheap: for who waits for something, to be asked at least 50 ms apart. */
 CAIRN_API uint32_t cairn_store_changes(struct cairn_store *store);
+/* A descriptor to be polled for reading (poll, select, epoll), and nothing else: it can
+ * be read when something may have been committed to the store since the last call of
+ * this function, or the store was removed or replaced. So call it before what is read
+ * of the store. It is the handle's, the same each time. -1: the system refuses another
+ * one (fs.inotify.max_user_instances): ask cairn_store_changes every so often. */
+CAIRN_API int cairn_store_watch(struct cairn_store *store);
 
 /* Which part of a list to return. Zero: the newest ten. */
 struct cairn_page {

@@ -231,6 +231,21 @@ is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'head facts t
 is "$(grep -c '<script>' events)" 0 'as texts'
 follow 1 "/events"
 is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'needs runs sessions foot ' 'the first page'
+# It sleeps: nothing is asked again and again while pages are open.
+wakes() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$server/status"; }
+build GET /events Connection:
+"$BUILD/tests/tools/http" -t 4 -n 10 "$port" <request >many &
+open=$!
+sleep 1
+woken=$(wakes)
+sleep 1.5
+ok 'the server sleeps while nothing happens' test $(($(wakes) - woken)) -le 3
+wait $open
+is "$(grep -c ' 200 ' many)" 10 'with ten pages open'
+cairn run -q fine.yaml --fresh >/dev/null 2>&1 &
+follow 20 "/events?turn=$(turn)" -u 'run 4'
+ok 'and sees at once what another process does' grep -q 'run 4' events
+wait $!
 cookie_kept=$cookie
 cookie=none=
 ask GET /runs/3/events
@@ -247,7 +262,7 @@ printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b:
 if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
     exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
         'document.title.startsWith("cairn: /")' '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
-        '/4 runs/.test(document.body.innerText)' 'location.href = "/runs/4"; true' \
+        '/5 runs/.test(document.body.innerText)' 'location.href = "/runs/5"; true' \
         'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks are done"' \
         'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
         'document.querySelector("#head .run").textContent === "failed, 2 of 2 tasks are done"' \
