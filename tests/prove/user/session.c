@@ -400,7 +400,9 @@ void session_settle(struct world *w, struct session *s)
     said_read(w, s->flow, name, &said);
     log_read(w, s->flow, s->log_at, &log);
     world_look(w, &now);
-    check_status(w, s, (!said.begun && !log.started) || said.finished);
+    unsigned planned = s->plan.fates.will | s->plan.fates.may;
+    check_status(
+        w, s, (!said.begun && !log.started) || said.finished || said.done == planned);
     check_started(w, s, &log);
     w->changes += log.started != 0;
     w->tasks += (unsigned)__builtin_popcount(log.started);
