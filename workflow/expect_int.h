@@ -77,6 +77,7 @@ struct workflow_file {
     const struct node *include;   /* else where it is included, */
     struct given_param *given;    /* [n_given] and with what */
     uint32_t n_given;
+    const struct node *needs; /* of all its tasks, but `finally`; or NULL */
     const struct node *tasks, *finally, *secrets_list, *pools_map; /* or NULL */
     struct str *secrets; /* [n_secrets] sorted: those that it declares */
     uint32_t n_secrets;

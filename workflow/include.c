@@ -212,8 +212,9 @@ static int add_file(struct parser *p, const struct node *item, const struct node
 
 static int read_one(struct parser *p, const struct node *item)
 {
-    enum { FILE_NAME, AS, PARAMS, COUNT };
-    static const struct str names[COUNT] = {NAME("file"), NAME("as"), NAME("params")};
+    enum { FILE_NAME, AS, NEEDS, PARAMS, COUNT };
+    static const struct str names[COUNT] = {NAME("file"), NAME("as"), NAME("needs"),
+                                            NAME("params")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `include`", {NULL, 0}};
     struct workflow_file *file = arena_take(&p->scratch, 1, sizeof *file);
@@ -233,6 +234,8 @@ static int read_one(struct parser *p, const struct node *item)
         rc = expect_fixed(p, found[FILE_NAME]->next, "`file`", &name);
     if (!rc)
         rc = read_as(p, found[AS]->next, &file->scope);
+    if (found[NEEDS]) /* read when all tasks are there */
+        file->needs = found[NEEDS]->next;
     if (!rc && found[PARAMS])
         rc = read_given(p, found[PARAMS]->next, file);
     if (!rc && p->n_files > LIMIT_INCLUDED)

@@ -69,14 +69,20 @@ static int find_target(struct need_reading *r, struct str name)
     return target == MAP_NONE ? unknown_task(r, name) : set_target(r, target);
 }
 
-/* The included file that a need names, or NULL. */
-static struct workflow_file *file_of_need(const struct parser *p,
-                                          const struct node *node)
+/* NAME, also of {task: NAME}. */
+static const struct node *name_of_need(const struct node *node)
 {
     const struct node *key = node->kind == NODE_MAP ? node->first : NULL;
     while (key && !str_equal(key->text, STR("task")))
         key = key->next->next;
-    node = key ? key->next : node;
+    return key ? key->next : node;
+}
+
+/* The included file that a need names, or NULL. */
+static struct workflow_file *file_of_need(const struct parser *p,
+                                          const struct node *node)
+{
+    node = name_of_need(node);
     return node->kind == NODE_TEXT ? included_as(p, node->text) : NULL;
 }
 
@@ -334,36 +340,104 @@ static int check_needs_all(struct parser *p, const struct task_def *def,
                                               : "does not ask whether all completed");
 }
 
-/* When all tasks have been read. */
-static int read_needs(struct parser *p, uint32_t index, const struct node *node)
+/* A list of needs, or one alone. */
+struct need_list {
+    const struct node *node;
+    struct workflow_file *in; /* where it stands */
+    struct workflow_file
+        *of; /* the included file of which all tasks have it, or NULL */
+};
+
+/* Of a task: its own, and what all of its file wait for. */
+static uint32_t lists_of_needs(struct parser *p, uint32_t index, struct need_list *out)
+{
+    struct workflow_file *file = p->files[p->out->defs[index].file];
+    uint32_t n = 0;
+    if (p->nodes[index].needs)
+        out[n++] = (struct need_list){p->nodes[index].needs, file, NULL};
+    for (; file->parent && !p->out->defs[index].finally; file = file->parent)
+        if (file->needs)
+            out[n++] = (struct need_list){file->needs, file->parent, file};
+    return n;
+}
+
+static const struct node *first_need(const struct need_list *list)
+{
+    return list->node->kind == NODE_LIST ? list->node->first : list->node;
+}
+
+static const struct node *next_need(const struct need_list *list,
+                                    const struct node *need)
+{
+    return list->node->kind == NODE_LIST ? need->next : NULL;
+}
+
+static int count_needs(struct parser *p, const struct need_list *list, size_t *n)
+{
+    int rc = 0;
+    parse_enter(p, list->in);
+    if (list->node->kind == NODE_LIST)
+        rc = expect_list(p, list->node, "`needs`");
+    for (const struct node *need = first_need(list); need && !rc;
+         need = next_need(list, need)) {
+        struct workflow_file *file = file_of_need(p, need);
+        rc = file ? included_tasks(p, file) : 0;
+        *n += file ? file->n_targets : 1;
+    }
+    return rc;
+}
+
+/* The params in a text are those of the task's own file. */
+static int check_needs_of_file(const struct parser *p, const struct node *need)
+{
+    struct str text;
+    need = name_of_need(need);
+    return need->kind == NODE_TEXT
+               ? expect_fixed(p, need, "`needs` of an included file", &text)
+               : 0;
+}
+
+static int add_needs(struct parser *p, uint32_t index, const struct need_list *list)
 {
     struct task_def *def = &p->out->defs[index];
-    bool single = node->kind != NODE_LIST;
-    int rc = single ? 0 : expect_list(p, node, "`needs`");
-    if (rc)
-        return rc;
-    const struct node *first = single ? node : node->first;
-    size_t n = 0;
-    for (const struct node *item = first; item && !rc;
-         item = single ? NULL : item->next) {
-        struct workflow_file *file = file_of_need(p, item);
-        rc = file ? included_tasks(p, file) : 0;
-        n += file ? file->n_targets : 1;
-    }
-    def->needs = rc ? NULL : arena_take(&p->out->arena, n, sizeof *def->needs);
-    if (!def->needs)
-        return out_of_memory(p);
-    for (const struct node *item = first; item && !rc;
-         item = single ? NULL : item->next) {
+    int rc = 0;
+    parse_enter(p, list->in);
+    for (const struct node *need = first_need(list); need && !rc;
+         need = next_need(list, need)) {
         uint32_t taken = 0;
         struct need_reading r = {.p = p,
                                  .index = index,
                                  .def = def,
-                                 .node = item,
+                                 .node = need,
                                  .need = &def->needs[def->n_needs]};
-        rc = parse_go_on(p, read_need(&r, &taken));
+        rc = list->of ? check_needs_of_file(p, need) : 0;
+        rc = rc ? rc : read_need(&r, &taken);
+        if (rc && list->of)
+            list->of->needs = NULL; /* told once */
+        rc = parse_go_on(p, rc);
         def->n_needs += taken;
     }
+    return rc;
+}
+
+/* When all tasks have been read. */
+static int read_needs(struct parser *p, uint32_t index)
+{
+    struct task_def *def = &p->out->defs[index];
+    struct need_list lists[LIMIT_INCLUDED_DEPTH + 1];
+    uint32_t n_lists = lists_of_needs(p, index, lists);
+    size_t n = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < n_lists && !rc; i++)
+        rc = count_needs(p, &lists[i], &n);
+    if (rc || !n)
+        return rc;
+    def->needs = arena_take(&p->out->arena, n, sizeof *def->needs);
+    if (!def->needs)
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < n_lists && !rc; i++)
+        rc = add_needs(p, index, &lists[i]);
+    parse_enter_task(p, index);
     return !rc && n > 1 && parse_is_good(p) ? check_duplicates(p, def) : rc;
 }
 
@@ -853,10 +927,8 @@ static int read_all_needs(struct parser *p)
 {
     int rc = 0;
     for (uint32_t i = 0; i < p->out->n_defs && !rc; i++)
-        if (p->nodes[i].needs) {
-            parse_enter_task(p, i);
-            rc = parse_go_on(p, read_needs(p, i, p->nodes[i].needs));
-        }
+        if (p->nodes[i].needs || p->files[p->out->defs[i].file]->parent)
+            rc = parse_go_on(p, read_needs(p, i));
     if (!rc && parse_is_good(p))
         rc = add_needs_of_lists(p);
     if (!rc && parse_is_good(p))

@@ -203,6 +203,62 @@ secrets: [TOKEN]
 deadline: 3s
 tasks: {b: {run: 'echo "b $TOKEN"; echo "b ${#TOKEN}" >>../seen', secrets: [TOKEN]}}
 EOF
+# An included file that waits for tasks of the file that includes it.
+cat >w6.yaml <<'EOF'
+name: w6
+include:
+  - {file: ci/w.yaml, as: w, needs: [build, {task: note, soft: true}]}
+  - {file: ci/w.yaml, as: v, needs: w}
+tasks:
+  build: {foreach: {n: [1, 2]}, run: 'test ! -e no; echo "build $n" >>ran'}
+  note: {run: 'echo note >>ran; exit 1', may_fail: true}
+  pack: {needs: v, run: echo pack >>ran}
+EOF
+cat >ci/w.yaml <<'EOF'
+include: [{file: deep.yaml, as: deep, needs: a}]
+tasks:
+  a: {run: 'echo "$CAIRN_TASK" >>../ran', needs: up}
+  up: {service: true, run: 'echo "$CAIRN_TASK" >>../ran; exec sleep 60', ready: 'true'}
+finally:
+  end: {run: 'echo "$CAIRN_TASK" >>../ran'}
+EOF
+echo 'tasks: {d: {run: '"'"'echo "$CAIRN_TASK" >>../ran'"'"'}}' >ci/deep.yaml
+rm -f ran
+exits 0 cairn run w6.yaml -j 1
+is "$(sort ran | tr '\n' ' ')" 'build 1 build 2 note pack v/a v/deep/d v/end v/up w/a w/deep/d w/end w/up ' 'all of it'
+is "$(grep -v 'end\|note\|build' ran | tr '\n' ' ')" 'w/up w/a w/deep/d v/up v/a v/deep/d pack ' 'in the order of the needs'
+is "$(grep -n 'w/up' ran | cut -d: -f1)" 4 'all behind what is needed, the service too'
+rm -f ran && touch no
+exits 1 cairn run w6.yaml --fresh -j 3
+is "$(sort ran | tr '\n' ' ')" 'note v/end w/end ' 'what is needed fails: nothing of the file but its end'
+rm no
+exits 0 cairn resume
+is "$(grep -c . ran)" 14 'and then the rest'
+is "$(planned)" '' 'nothing is left'
+sed -i 's/, needs: w}/}/' w6.yaml
+is "$(planned)" 'pack v/a v/up v/deep/d w/end v/end' 'such a need is part of the tasks'
+echo 'tasks: {b: {run: "true"}, c: {run: "true"}}' >ci/x.yaml
+refuses w2.yaml 'name: w2
+include: [{file: ci/x.yaml, as: x, needs: b}]
+tasks: {a: {run: "true"}}' 'w2.yaml:2:43: task `x/b` needs `b`, which does not exist'
+is "$(grep -c 'does not exist' err)" 1 'it is said once'
+refuses w2.yaml 'name: w2
+include: [{file: ci/x.yaml, as: x, needs: ["a[n=${{ params.n }}]"]}]
+tasks: {a: {run: "true", foreach: {n: [1]}}}' 'w2.yaml:2:49: ${{ }} cannot stand in `needs` of an included file'
+refuses w2.yaml 'name: w2
+include: [{file: ci/x.yaml, as: x, needs: a}]
+tasks: {a: {run: "true", needs: x}}' 'need each other in a circle'
+refuses w2.yaml 'name: w2
+include: [{file: ci/x.yaml, as: x, needs: x}]
+tasks: {a: {run: "true", needs: x}}' 'w2.yaml:2:43: task `x/b` needs itself'
+refuses w2.yaml 'name: w2
+include: [{file: ci/x.yaml, as: x, needs: [a, a]}]
+tasks: {a: {run: "true"}}' '`a` is needed twice'
+is "$(grep -c 'needed twice' err)" 1 'it is said once'
+refuses w2.yaml 'name: w2
+include: [{file: ci/x.yaml, as: x, needs: end}]
+tasks: {a: {run: "true"}}
+finally: {end: {run: "true"}}' 'which is under `finally`'
 # Services of a file, as those of any other.
 cat >w4.yaml <<'EOF'
 name: w4
