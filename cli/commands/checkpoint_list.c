@@ -5,6 +5,7 @@
 #include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/lineage.h"
 #include "cli/open.h"
 #include "cli/report.h"
 #include "cli/sessions/annotations.h"
@@ -483,82 +484,16 @@ int command_checkpoint_show(struct settings *settings)
 }
 
 /* cairn checkpoint timeline: runs as a tree, each with its newest checkpoints, and then
- * sessions (cli/sessions/sessions_tree.c). Runs
- * are walked with a stack of indexes, since forks of forks may go as deep as there are
- * runs; the indentation stops at DEPTH_SHOWN. */
+ * sessions (cli/sessions/sessions_tree.c). The indentation stops at DEPTH_SHOWN. */
 
 #define DEPTH_SHOWN 10
-#define NONE SIZE_MAX
-
-/* What the tree needs of a run; thousands of cairn_run_info would be too large. */
-struct timeline_run {
-    uint64_t run, from_run, from_seq;
-    size_t child, sibling; /* first child, next child of the same parent */
-    unsigned depth;
-};
 
 struct tree {
     struct settings *settings;
     struct cairn_store *store;
     struct doc *doc; /* with --json */
-    struct timeline_run *entries;
-    size_t n, capacity, roots;
-    bool failed;
+    struct run_lineage lineage;
 };
-
-static int add_run(void *context, const struct cairn_run_info *run)
-{
-    struct tree *tree = context;
-    if (tree->n == tree->capacity) {
-        size_t capacity = tree->capacity ? 2 * tree->capacity : 64;
-        struct timeline_run *entries =
-            realloc(tree->entries, capacity * sizeof *entries);
-        if (!entries) {
-            tree->failed = true;
-            return 1;
-        }
-        tree->entries = entries;
-        tree->capacity = capacity;
-    }
-    tree->entries[tree->n++] = (struct timeline_run){.run = run->run,
-                                                     .from_run = run->from_run,
-                                                     .from_seq = run->from_seq,
-                                                     .child = NONE,
-                                                     .sibling = NONE};
-    return 0;
-}
-
-/* Entries are newest first: by descending number. */
-static size_t find_run(const struct tree *tree, uint64_t run)
-{
-    size_t low = 0, high = tree->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tree->entries[middle].run == run)
-            return middle;
-        if (tree->entries[middle].run > run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NONE;
-}
-
-/* From the oldest on, so that chains come out newest first. */
-static void link_runs(struct tree *tree)
-{
-    tree->roots = NONE;
-    for (size_t i = tree->n; i-- > 0;) {
-        struct timeline_run *entry = &tree->entries[i];
-        size_t parent = entry->from_run != 0 && entry->from_run < entry->run
-                            ? find_run(tree, entry->from_run)
-                            : NONE;
-        size_t *first = parent == NONE ? &tree->roots : &tree->entries[parent].child;
-        entry->depth = parent == NONE ? 0 : tree->entries[parent].depth + 1;
-        entry->sibling = *first;
-        *first = i;
-    }
-}
 
 struct rows {
     const struct tree *tree;
@@ -569,14 +504,14 @@ struct rows {
 
 static void print_forks(const struct rows *rows, uint64_t seq)
 {
-    const struct timeline_run *entries = rows->tree->entries;
-    size_t i = entries[rows->entry].child;
+    const struct run_lineage *lineage = &rows->tree->lineage;
+    size_t i = lineage->tree.links[rows->entry].child;
     bool any = false;
-    for (; i != NONE; i = entries[i].sibling) {
-        if (entries[i].from_seq == seq)
+    for (; i != LINEAGE_NONE; i = lineage->tree.links[i].sibling) {
+        if (lineage->runs[i].from_seq == seq)
             out("%s run %llu",
-                any ? "," : "  fork:", (unsigned long long)entries[i].run);
-        any = any || entries[i].from_seq == seq;
+                any ? "," : "  fork:", (unsigned long long)lineage->runs[i].run);
+        any = any || lineage->runs[i].from_seq == seq;
     }
 }
 
@@ -605,7 +540,7 @@ static int each_of_run(void *context, const struct cairn_checkpoint_info *info)
     return ui_output_lost();
 }
 
-static void print_run_line(const struct tree *tree, const struct timeline_run *entry,
+static void print_run_line(const struct tree *tree, const struct run_start *entry,
                            const struct cairn_run_info *run, const char *indent)
 {
     struct cairn_checkpoint_info from;
@@ -626,8 +561,8 @@ static void print_run_line(const struct tree *tree, const struct timeline_run *e
 /* One run with its newest checkpoints. */
 static int show_run(struct tree *tree, size_t i)
 {
-    const struct timeline_run *entry = &tree->entries[i];
-    unsigned depth = entry->depth < DEPTH_SHOWN ? entry->depth : DEPTH_SHOWN;
+    const struct run_start *entry = &tree->lineage.runs[i];
+    unsigned depth = tree->lineage.tree.links[i].depth;
     char indent[2 * DEPTH_SHOWN + 1];
     struct rows rows = {.tree = tree, .entry = i, .indent = indent};
     struct cairn_checkpoint_filter filter = {
@@ -636,6 +571,7 @@ static int show_run(struct tree *tree, size_t i)
     struct cairn_error error = {0};
     struct cairn_run_info run = {0};
     uint64_t total = 0;
+    depth = depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN;
     memset(indent, ' ', 2 * depth);
     indent[2 * depth] = '\0';
     if (cairn_run_look(tree->store, entry->run, &run, &error) != 0)
@@ -667,27 +603,12 @@ static int show_run(struct tree *tree, size_t i)
     return 0;
 }
 
-/* Parent first, then its forks, newest first. Every run is pushed once. */
-static int print_tree(struct tree *tree)
+static int print_runs(struct tree *tree)
 {
-    size_t *stack = malloc((tree->n + 1) * sizeof *stack);
-    size_t used = 0;
     int status = 0;
-    if (!stack) {
-        ui_warn("out of memory");
-        return EXIT_SYSTEM;
-    }
-    if (tree->roots != NONE)
-        stack[used++] = tree->roots;
-    while (used > 0 && status == 0 && !ui_output_lost()) {
-        size_t i = stack[--used];
-        status = show_run(tree, i);
-        if (tree->entries[i].sibling != NONE)
-            stack[used++] = tree->entries[i].sibling;
-        if (tree->entries[i].child != NONE)
-            stack[used++] = tree->entries[i].child;
-    }
-    free(stack);
+    for (size_t i = 0; i < tree->lineage.tree.n && status == 0 && !ui_output_lost();
+         i++)
+        status = show_run(tree, tree->lineage.tree.order[i]);
     return status;
 }
 
@@ -705,35 +626,29 @@ static int print_sessions(const struct tree *tree, bool *any)
 static int print_all(struct tree *tree)
 {
     bool any = false;
-    int status = print_tree(tree);
+    int status = print_runs(tree);
     if (status == 0)
         status = print_sessions(tree, &any);
-    if (status == 0 && tree->n == 0 && !any)
+    if (status == 0 && tree->lineage.tree.n == 0 && !any)
         say("no runs");
     return status;
 }
 
 static int show_tree(struct tree *tree)
 {
-    struct cairn_page page = {.all = true};
     struct cairn_error error = {0};
     struct doc doc = {0};
     bool any = false;
     int status;
-    if (cairn_runs(tree->store, tree->settings->text[OPT_WORKFLOW], &page, add_run,
-                   tree, NULL, &error) != 0)
+    if (run_lineage_read(&tree->lineage, tree->store,
+                         tree->settings->text[OPT_WORKFLOW], &error) != 0)
         return report_error(&error);
-    if (tree->failed) {
-        ui_warn("out of memory");
-        return EXIT_SYSTEM;
-    }
-    link_runs(tree);
     if (!ui_json())
         return print_all(tree);
     tree->doc = &doc;
     doc_begin(&doc);
     doc_array(&doc, "runs");
-    status = print_tree(tree);
+    status = print_runs(tree);
     doc_end(&doc);
     doc_array(&doc, "sessions");
     if (status == 0)
@@ -750,7 +665,7 @@ int command_checkpoint_timeline(struct settings *settings)
     int status = store_for_reading(settings, &tree.store);
     if (status == 0)
         status = show_tree(&tree);
-    free(tree.entries);
+    run_lineage_release(&tree.lineage);
     cairn_store_close(tree.store);
     return status;
 }

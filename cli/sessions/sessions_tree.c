@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions and their branches as a tree. Branches are walked with a stack of indexes,
- * as runs are in cli/commands/checkpoint_list.c. */
+/* Sessions and their branches as a tree. */
 #include "cli/sessions/annotations.h"
 #include "cli/sessions/documents.h"
 
 #include "cli/describe.h"
-#include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/lineage.h"
 #include "cli/report.h"
 #include "cli/ui.h"
 
@@ -15,123 +14,37 @@
 #include <string.h>
 
 #define DEPTH_SHOWN 10
-#define NONE SIZE_MAX
 
-struct entry {
-    struct cairn_branch_info info;
-    uint64_t from_branch;            /* 0: it begins by itself, or where is not known */
-    bool lost;                       /* the checkpoint that it starts from is gone */
-    char of[CAIRN_SESSION_NAME_MAX]; /* the session of that, where it is another one */
-    size_t child, sibling;           /* first child, next child of the same parent */
-    unsigned depth;
-};
-/* A session that begins at a checkpoint of another one. */
-struct start {
-    char from[CAIRN_ID_MAX];
-    uint64_t session;
-    char name[CAIRN_SESSION_NAME_MAX];
-};
-struct starts {
-    struct start *at;
-    size_t n;
-    const struct cairn_session_info *info; /* whose branches are being listed */
-    bool failed;
-};
 struct branches {
     struct cairn_store *store;
     uint64_t session;
-    const struct starts *starts;
+    const struct session_starts *starts;
     struct doc *doc; /* with --json */
     uint32_t limit;
-    struct entry *entries; /* in the order in which they were begun */
-    size_t n, capacity, roots;
-    bool failed;
+    struct branch_lineage lineage;
 };
-
-static int out_of_memory(void)
-{
-    ui_warn("out of memory");
-    return EXIT_SYSTEM;
-}
-
-/* ---- The tree of one session ---- */
-
-static int add_branch(void *context, const struct cairn_branch_info *info)
-{
-    struct branches *tree = context;
-    if (tree->n == tree->capacity) {
-        size_t capacity = tree->capacity ? 2 * tree->capacity : 16;
-        struct entry *entries = realloc(tree->entries, capacity * sizeof *entries);
-        if (!entries) {
-            tree->failed = true;
-            return 1;
-        }
-        tree->entries = entries;
-        tree->capacity = capacity;
-    }
-    tree->entries[tree->n++] =
-        (struct entry){.info = *info, .child = NONE, .sibling = NONE};
-    return 0;
-}
-
-static void find_start(const struct branches *tree, struct entry *entry)
-{
-    struct cairn_checkpoint_info from = {0};
-    if (entry->info.from[0] == '\0')
-        return;
-    int rc = cairn_checkpoint_get(tree->store, entry->info.from, &from, NULL);
-    entry->from_branch = rc == 0 ? from.branch : 0;
-    entry->lost = rc == CAIRN_ENOTFOUND;
-    if (rc == 0 && from.session != 0 && from.session != tree->session)
-        snprintf(entry->of, sizeof entry->of, "%.*s", (int)sizeof entry->of - 1,
-                 from.session_name);
-}
-
-/* A branch begins after the one that it starts from. */
-static size_t find_parent(const struct branches *tree, size_t i)
-{
-    uint64_t wanted = tree->entries[i].from_branch;
-    for (size_t at = 0; at < i && wanted != 0; at++)
-        if (tree->entries[at].info.branch == wanted)
-            return at;
-    return NONE;
-}
-
-/* From the oldest on, so that those that start from one come out newest first. */
-static void link_branches(struct branches *tree)
-{
-    tree->roots = NONE;
-    for (size_t i = 0; i < tree->n; i++) {
-        struct entry *entry = &tree->entries[i];
-        find_start(tree, entry);
-        size_t parent = find_parent(tree, i);
-        size_t *first = parent == NONE ? &tree->roots : &tree->entries[parent].child;
-        entry->depth = parent == NONE ? 1 : tree->entries[parent].depth + 1;
-        entry->sibling = *first;
-        *first = i;
-    }
-}
 
 /* ---- One branch ---- */
 
 struct rows {
     const struct branches *tree;
-    const struct entry *entry;
+    size_t entry;
     uint64_t shown;
     const char *indent;
 };
 
 static void print_starts(const struct rows *rows, const char *id)
 {
-    const struct entry *entries = rows->tree->entries;
+    const struct branch_lineage *lineage = &rows->tree->lineage;
+    const struct lineage_link *links = lineage->tree.links;
     bool any = false;
-    for (size_t i = rows->entry->child; i != NONE; i = entries[i].sibling) {
-        if (strcmp(entries[i].info.from, id) != 0)
+    for (size_t i = links[rows->entry].child; i != LINEAGE_NONE; i = links[i].sibling) {
+        if (strcmp(lineage->branches[i].info.from, id) != 0)
             continue;
-        out("%s %s", any ? "," : "  branch:", entries[i].info.name);
+        out("%s %s", any ? "," : "  branch:", lineage->branches[i].info.name);
         any = true;
     }
-    const struct starts *starts = rows->tree->starts;
+    const struct session_starts *starts = rows->tree->starts;
     any = false;
     for (size_t i = 0; i < starts->n; i++) {
         if (starts->at[i].session == rows->tree->session ||
@@ -163,7 +76,7 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
     return ui_output_lost();
 }
 
-static void begin_branch(const struct branches *tree, const struct entry *entry,
+static void begin_branch(const struct branches *tree, const struct branch_start *entry,
                          const char *indent)
 {
     const struct cairn_branch_info *info = &entry->info;
@@ -196,14 +109,15 @@ static void end_branch(const struct rows *rows, uint64_t total)
 
 static int show_branch(const struct branches *tree, size_t i)
 {
-    const struct entry *entry = &tree->entries[i];
-    unsigned depth = entry->depth < DEPTH_SHOWN ? entry->depth : DEPTH_SHOWN;
+    const struct branch_start *entry = &tree->lineage.branches[i];
+    unsigned depth = tree->lineage.tree.links[i].depth + 1;
     char indent[2 * DEPTH_SHOWN + 1];
-    struct rows rows = {.tree = tree, .entry = entry, .indent = indent};
+    struct rows rows = {.tree = tree, .entry = i, .indent = indent};
     struct cairn_checkpoint_filter filter = {.branch = entry->info.branch,
                                              .page.limit = tree->limit};
     struct cairn_error error = {0};
     uint64_t total = 0;
+    depth = depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN;
     memset(indent, ' ', 2 * depth);
     indent[2 * depth] = '\0';
     begin_branch(tree, entry, indent);
@@ -214,49 +128,7 @@ static int show_branch(const struct branches *tree, size_t i)
     return 0;
 }
 
-/* Every branch is pushed once. */
-static int show_branches(const struct branches *tree)
-{
-    size_t *stack = malloc((tree->n + 1) * sizeof *stack);
-    size_t used = 0;
-    int status = 0;
-    if (!stack)
-        return out_of_memory();
-    if (tree->roots != NONE)
-        stack[used++] = tree->roots;
-    while (used > 0 && status == 0 && !ui_output_lost()) {
-        size_t i = stack[--used];
-        status = show_branch(tree, i);
-        if (tree->entries[i].sibling != NONE)
-            stack[used++] = tree->entries[i].sibling;
-        if (tree->entries[i].child != NONE)
-            stack[used++] = tree->entries[i].child;
-    }
-    free(stack);
-    return status;
-}
-
 /* ---- Sessions ---- */
-
-struct sessions {
-    struct cairn_session_info *infos;
-    size_t n;
-    bool failed;
-};
-
-static int add_session(void *context, const struct cairn_session_info *info)
-{
-    struct sessions *list = context;
-    struct cairn_session_info *infos =
-        realloc(list->infos, (list->n + 1) * sizeof *infos);
-    if (!infos) {
-        list->failed = true;
-        return 1;
-    }
-    list->infos = infos;
-    list->infos[list->n++] = *info;
-    return 0;
-}
 
 static void begin_session(struct doc *doc, const struct cairn_session_info *info)
 {
@@ -279,81 +151,35 @@ static int show_session(const struct branches *of,
 {
     struct branches tree = *of;
     struct cairn_error error = {0};
-    tree.session = info->session;
-    char number[24];
     int status = 0;
-    snprintf(number, sizeof number, "%" PRIu64, info->session);
-    if (cairn_branch_list(tree.store, number, add_branch, &tree, &error) != 0)
+    tree.session = info->session;
+    if (branch_lineage_read(&tree.lineage, tree.store, info->session, &error) != 0)
         status = report_error(&error);
-    else if (tree.failed)
-        status = out_of_memory();
-    if (status == 0) {
-        link_branches(&tree);
+    else
         begin_session(tree.doc, info);
-        status = show_branches(&tree);
-    }
+    for (size_t i = 0; i < tree.lineage.tree.n && status == 0 && !ui_output_lost(); i++)
+        status = show_branch(&tree, tree.lineage.tree.order[i]);
     if (status == 0 && tree.doc) {
         doc_end(tree.doc);
         doc_end(tree.doc);
     }
-    free(tree.entries);
+    branch_lineage_release(&tree.lineage);
     return status;
-}
-
-static int add_start(void *context, const struct cairn_branch_info *branch)
-{
-    struct starts *starts = context;
-    if (branch->from[0] == '\0')
-        return 0;
-    struct start *at = realloc(starts->at, (starts->n + 1) * sizeof *at);
-    if (!at) {
-        starts->failed = true;
-        return 1;
-    }
-    starts->at = at;
-    at += starts->n++;
-    memcpy(at->from, branch->from, sizeof at->from);
-    memcpy(at->name, starts->info->name, sizeof at->name);
-    at->session = starts->info->session;
-    return 0;
-}
-
-/* Where branches begin, of all sessions. */
-static int list_starts(struct cairn_store *store, const struct sessions *list,
-                       struct starts *starts)
-{
-    struct cairn_error error = {0};
-    char number[24];
-    for (size_t i = 0; i < list->n; i++) {
-        starts->info = &list->infos[i];
-        snprintf(number, sizeof number, "%" PRIu64, list->infos[i].session);
-        if (cairn_branch_list(store, number, add_start, starts, &error) != 0)
-            return report_error(&error);
-        if (starts->failed)
-            return out_of_memory();
-    }
-    return 0;
 }
 
 int sessions_tree(struct cairn_store *store, struct doc *doc, uint32_t limit, bool *any)
 {
-    struct starts starts = {0};
+    struct session_starts starts;
     struct branches tree = {
         .store = store, .starts = &starts, .doc = doc, .limit = limit};
     struct cairn_page page = {.all = true};
     struct cairn_error error = {0};
-    struct sessions list = {0};
     int status = 0;
-    if (cairn_session_list(store, &page, add_session, &list, NULL, &error) != 0)
+    if (session_starts_read(&starts, store, &page, NULL, &error) != 0)
         status = report_error(&error);
-    else if (list.failed)
-        status = out_of_memory();
-    if (status == 0)
-        status = list_starts(store, &list, &starts);
-    for (size_t i = 0; i < list.n && status == 0 && !ui_output_lost(); i++)
-        status = show_session(&tree, &list.infos[i]);
-    *any = list.n > 0;
-    free(starts.at);
-    free(list.infos);
+    for (size_t i = 0; i < starts.n_sessions && status == 0 && !ui_output_lost(); i++)
+        status = show_session(&tree, &starts.sessions[i]);
+    *any = starts.n_sessions > 0;
+    session_starts_release(&starts);
     return status;
 }
