@@ -611,15 +611,15 @@ static size_t keep_escapes(void *context, struct MHD_Connection *handle, char *t
     return strlen(text);
 }
 
-/* Nothing but our own style and script: no form, no frame around it; and no page of
- * others can open, embed or load one of ours. */
+/* Nothing but our own style and script, forms that ask for our own pages, no frame
+ * around it; and no page of others can open, embed or load one of ours. */
 static void add_page_headers(struct MHD_Response *response,
                              const struct response *wanted)
 {
     static const char *const headers[][2] = {
         {"Content-Security-Policy",
          "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
         {"X-Frame-Options", "DENY"},
         {"Referrer-Policy", "no-referrer"},
         {"Cross-Origin-Resource-Policy", "same-origin"},

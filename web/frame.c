@@ -93,7 +93,8 @@ void frame_body(struct buf *out, const struct page_options *options, bool live)
     buf_format(out, "<link rel=\"stylesheet\" href=\"%s\">", options->style);
     if (live)
         buf_format(out, "<script src=\"%s\" defer></script>", options->script);
-    buf_text(out, "</head><body><nav><a href=\"/\">cairn</a></nav><main");
+    buf_text(out, "</head><body><nav><a href=\"/\">cairn</a> <a "
+                  "href=\"/timeline\">timeline</a></nav><main");
     if (live)
         buf_format(out, " data-turn=\"%" PRIu64 "\"", options->turn);
     buf_text(out, ">");

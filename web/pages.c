@@ -7,6 +7,7 @@
 #include "web/charts.h"
 #include "web/html.h"
 #include "web/logs.h"
+#include "web/place.h"
 #include "web/run_page.h"
 
 #include <inttypes.h>
@@ -19,51 +20,6 @@ enum {
     UNFINISHED_SHOWN = 20,
     STEPS_SHOWN = 5, /* of each of them */
 };
-
-struct place {
-    struct buf *out;
-    struct cairn_store *store;
-    const struct page_options *options;
-    const struct page_ask *ask;
-    struct cairn_error *error;
-};
-
-/* ---- Queries ---- */
-
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* What a value of the query stands for; heap. NULL: it is not there, or is no text. */
-static char *query_text(const struct page_ask *ask, const char *name)
-{
-    const char *at = ask->query(ask->request, name);
-    char *text = at ? malloc(strlen(at) + 1) : NULL, *to = text;
-    while (text && *at) {
-        int high = *at == '%' ? hex_of(at[1]) : 0;
-        int low = *at == '%' && high >= 0 ? hex_of(at[2]) : 0;
-        if (high < 0 || low < 0 || (*at == '%' && high == 0 && low == 0)) {
-            free(text);
-            return NULL;
-        }
-        *to++ = *at == '%' ? (char)(high * 16 + low) : *at == '+' ? ' ' : *at;
-        at += *at == '%' ? 3 : 1;
-    }
-    if (text)
-        *to = '\0';
-    return text;
-}
-
-/* 0 where there is no number. */
-static uint64_t query_number(const struct page_ask *ask, const char *name)
-{
-    uint64_t number;
-    return str_to_u64(str_of(ask->query(ask->request, name)), &number) ? number : 0;
-}
 
 /* ---- The first page ---- */
 
@@ -114,15 +70,8 @@ static int put_run(void *context, const struct cairn_run_info *run)
     return 0;
 }
 
-static void table_begin(struct place *place, const char *label)
-{
-    buf_format(place->out,
-               "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
-               "<table class=\"runs\">"
-               "<thead><tr><th>State</th><th>Run</th><th>Workflow</th><th>Took</th>"
-               "<th>Tasks</th><th>Started</th></tr></thead><tbody>",
-               label);
-}
+static const char *const run_headings[] = {"State", "Run",     "Workflow", "Took",
+                                           "Tasks", "Started", NULL};
 
 struct unfinished {
     struct cairn_run_info *runs; /* [n] */
@@ -182,10 +131,10 @@ static int put_unfinished(struct place *place)
                            steps.n - STEPS_SHOWN, steps.run);
         }
         buf_text(place->out, "</ul>");
-        table_begin(place, "runs that are not done");
+        table_begin(place->out, "runs", "runs that are not done", run_headings);
         for (size_t i = 0; i < unfinished.n; i++)
             put_run(place, &unfinished.runs[i]);
-        buf_text(place->out, "</tbody></table></div>");
+        table_end(place->out);
         if (total > unfinished.n)
             buf_format(place->out, "<p class=\"note\">and %" PRIu64 " more</p>",
                        total - unfinished.n);
@@ -194,47 +143,38 @@ static int put_unfinished(struct place *place)
     return rc;
 }
 
-static void put_page_links(struct place *place, const char *workflow, uint64_t offset,
-                           uint64_t shown, uint64_t total)
-{
-    const uint64_t to[] = {offset > RUNS_SHOWN ? offset - RUNS_SHOWN : 0,
-                           offset + shown};
-    const bool there[] = {offset > 0, offset + shown < total};
-    static const char *const words[] = {"newer runs", "older runs"};
-    buf_text(place->out, "<p>");
-    for (int i = 0; i < 2; i++) {
-        if (!there[i])
-            continue;
-        buf_format(place->out, "<a href=\"/?offset=%" PRIu64, to[i]);
-        if (workflow) {
-            buf_text(place->out, "&amp;workflow=");
-            html_address(place->out, workflow);
-        }
-        buf_format(place->out, "\">%s</a> ", words[i]);
-    }
-    buf_text(place->out, "</p>");
-}
-
 static int put_runs(struct place *place)
 {
-    char *workflow = query_text(place->ask, "workflow");
-    struct cairn_page page = {.limit = RUNS_SHOWN,
-                              .offset = query_number(place->ask, "offset")};
-    uint64_t total = 0;
+    char *workflow = ask_text(place->ask, "workflow");
+    struct buf address = BUF_INIT;
+    struct part_shown part = {.before = "newer runs",
+                              .behind = "older runs",
+                              .offset = ask_number(place->ask, "offset"),
+                              .most = RUNS_SHOWN};
+    struct cairn_page page = {.limit = RUNS_SHOWN, .offset = part.offset};
     buf_text(place->out, "<h2>Runs</h2>");
-    table_begin(place, "runs");
-    int rc =
-        cairn_runs(place->store, workflow, &page, put_run, place, &total, place->error);
-    buf_text(place->out, "</tbody></table></div>");
-    uint64_t left = total > page.offset ? total - page.offset : 0;
-    buf_format(place->out, "<p class=\"note\">%" PRIu64 " run%s", total, plural(total));
+    table_begin(place->out, "runs", "runs", run_headings);
+    int rc = cairn_runs(place->store, workflow, &page, put_run, place, &part.total,
+                        place->error);
+    table_end(place->out);
+    uint64_t left = part.total > part.offset ? part.total - part.offset : 0;
+    part.shown = left < RUNS_SHOWN ? left : RUNS_SHOWN;
+    buf_format(place->out, "<p class=\"note\">%" PRIu64 " run%s", part.total,
+               plural(part.total));
+    buf_text(&address, "/?");
     if (workflow) {
         buf_text(place->out, " of ");
         html_text(place->out, workflow);
+        buf_text(&address, "workflow=");
+        html_address(&address, workflow);
+        buf_text(&address, "&amp;");
     }
+    buf_text(&address, "offset=");
+    buf_byte(&address, '\0');
     buf_text(place->out, "</p>");
-    put_page_links(place, workflow, page.offset, left < RUNS_SHOWN ? left : RUNS_SHOWN,
-                   total);
+    part.address = address.failed ? "/?offset=" : address.data;
+    put_part_links(place->out, &part);
+    buf_release(&address);
     free(workflow);
     return rc;
 }
@@ -247,7 +187,7 @@ static int put_session(void *context, const struct cairn_session_info *session)
                session->ended_ns  ? "ended"
                : session->current ? "current"
                                   : "open");
-    html_text(place->out, session->name);
+    put_session_link(place->out, session->session, session->name);
     buf_format(place->out,
                "</th><td>%" PRIu64 " checkpoints, %" PRIu64 " branches</td><td>%s</td>"
                "<td>%" PRIu64 " items, %" PRIu64 " messages</td><td>",
@@ -261,6 +201,8 @@ static int put_session(void *context, const struct cairn_session_info *session)
 
 static int put_sessions(struct place *place)
 {
+    static const char *const headings[] = {"State", "Session", "History", "Time",
+                                           "Board", "Started", NULL};
     struct cairn_page page = {.limit = SESSIONS_SHOWN};
     struct buf *out = place->out, rows = BUF_INIT;
     uint64_t total = 0;
@@ -271,14 +213,11 @@ static int put_sessions(struct place *place)
     if (rc == 0 && total > 0) {
         buf_format(out,
                    "<h2>Debugging sessions</h2><p class=\"note\">%" PRIu64
-                   ", the newest first</p><div class=\"wide\" tabindex=\"0\" "
-                   "role=\"region\" aria-label=\"sessions\"><table class=\"runs\">"
-                   "<thead><tr><th>State</th>"
-                   "<th>Session</th><th>History</th><th>Time</th><th>Board</th>"
-                   "<th>Started</th></tr></thead><tbody>",
+                   ", the newest first. <a href=\"/timeline\">Timeline of all</a></p>",
                    total);
+        table_begin(out, "runs", "sessions", headings);
         buf_str(out, buf_view(&rows));
-        buf_text(out, "</tbody></table></div>");
+        table_end(out);
     }
     out->failed |= rows.failed;
     buf_release(&rows);
@@ -313,19 +252,25 @@ static int put_home(struct place *place)
 
 /* ---- A log ---- */
 
-static int put_log(struct place *place, uint64_t run)
+static int put_log(struct place *place)
 {
-    char *task = query_text(place->ask, "task");
+    char *task = ask_text(place->ask, "task");
     const struct log_wanted log = {
-        .run = run,
+        .run = place->number,
         .task = task ? task : "",
-        .attempt = (uint32_t)query_number(place->ask, "attempt"),
-        .stream = query_number(place->ask, "stream") == 2 ? 2 : 1,
-        .from = query_number(place->ask, "from"),
-        .last = !place->ask->query(place->ask->request, "from")};
+        .attempt = (uint32_t)ask_number(place->ask, "attempt"),
+        .stream = ask_number(place->ask, "stream") == 2 ? 2 : 1,
+        .from = ask_number(place->ask, "from"),
+        .last = !ask_given(place->ask, "from")};
     int rc = log_page(place->out, place->store, &log, place->options, place->error);
     free(task);
     return rc;
+}
+
+static int put_run_page(struct place *place)
+{
+    return run_page(place->out, place->store, place->number, place->options,
+                    place->error);
 }
 
 /* ---- Addresses ---- */
@@ -345,48 +290,53 @@ void pages_problem(const struct page_options *options, unsigned status,
     frame_end(&answer->body, options, wall_ns());
 }
 
-/* The number of "/runs/12", and what stands behind it; 0: it is another address. */
-static uint64_t run_of(const char *path, const char **rest)
+/* Each is `begin`, or that, a number and `end`. */
+static const struct address {
+    const char *begin, *end; /* end NULL: no number */
+    int (*put)(struct place *place);
+    bool live;
+} addresses[] = {
+    {"/", NULL, put_home, true},
+    {"/timeline", NULL, timeline_page, false},
+    {"/compare", NULL, compare_page, false},
+    {"/runs/", "", put_run_page, true},
+    {"/runs/", "/log", put_log, false},
+    {"/checkpoints/", "", checkpoint_page, false},
+};
+
+static bool address_fits(const struct address *address, const char *path,
+                         uint64_t *number)
 {
-    static const char runs[] = "/runs/";
-    uint64_t run;
-    if (strncmp(path, runs, sizeof runs - 1) != 0)
-        return 0;
-    path += sizeof runs - 1;
-    *rest = path + strspn(path, "0123456789");
-    return path[0] != '0' &&
-                   str_to_u64((struct str){path, (size_t)(*rest - path)}, &run)
-               ? run
-               : 0;
+    size_t n = strlen(address->begin);
+    *number = 0;
+    if (!address->end || strncmp(path, address->begin, n) != 0)
+        return strcmp(path, address->begin) == 0 && !address->end;
+    path += n;
+    n = strspn(path, "0123456789");
+    return path[0] != '0' && str_to_u64((struct str){path, n}, number) &&
+           strcmp(path + n, address->end) == 0;
+}
+
+static const struct address *find_address(const char *path, uint64_t *number)
+{
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
+        if (address_fits(&addresses[i], path, number))
+            return &addresses[i];
+    return NULL;
 }
 
 bool pages_are_live(const char *path)
 {
-    const char *rest = "";
-    return strcmp(path, "/") == 0 || (run_of(path, &rest) != 0 && rest[0] == '\0');
-}
-
-static int put_page(struct place *place, bool *found)
-{
-    const char *path = place->ask->path, *rest = "";
-    uint64_t run = run_of(path, &rest);
-    *found = true;
-    if (strcmp(path, "/") == 0)
-        return put_home(place);
-    if (run != 0 && rest[0] == '\0')
-        return run_page(place->out, place->store, run, place->options, place->error);
-    if (run != 0 && strcmp(rest, "/log") == 0)
-        return put_log(place, run);
-    *found = false;
-    return 0;
+    uint64_t number;
+    const struct address *address = find_address(path, &number);
+    return address && address->live;
 }
 
 void pages_answer(struct cairn_store *store, const struct page_options *options,
                   const struct page_ask *ask, struct page_answer *answer)
 {
     struct cairn_error error = {0};
-    struct place place = {&answer->body, store, options, ask, &error};
-    bool found;
+    struct place place = {&answer->body, store, options, ask, answer, &error, 0};
     answer->type = "text/html; charset=utf-8";
     if (strcmp(ask->path, options->style) == 0) {
         answer->type = "text/css; charset=utf-8";
@@ -400,9 +350,14 @@ void pages_answer(struct cairn_store *store, const struct page_options *options,
         buf_text(&answer->body, script_text());
         return;
     }
-    int rc = put_page(&place, &found);
+    const struct address *address = find_address(ask->path, &place.number);
+    int rc = address ? address->put(&place) : 0;
     if (rc != 0)
-        pages_problem(options, rc == CAIRN_ENOTFOUND ? 404 : 500, error.text, answer);
-    else if (!found)
+        pages_problem(options,
+                      rc == CAIRN_ENOTFOUND ? 404
+                      : rc == CAIRN_EUSAGE  ? 400
+                                            : 500,
+                      error.text, answer);
+    else if (!address)
         pages_problem(options, 404, "There is no such page.", answer);
 }

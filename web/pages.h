@@ -4,6 +4,9 @@
  *     /               what needs somebody, runs, sessions   ?workflow= &offset=
  *     /runs/3         a run
  *     /runs/3/log     of a task, a part of it               ?task= &attempt= &stream= &from=
+ *     /timeline       sessions and runs as trees            ?session= &branch= &run= &offset=
+ *     /compare        what differs between two checkpoints  ?from= &to=
+ *     /checkpoints/42 one of them
  *
  * and the style. Everything is read anew for each, and nothing is changed. */
 #ifndef WEB_PAGES_H

@@ -11,11 +11,11 @@ tags() {
         name = tag; sub(/[ \t\n].*/, "", name); style = name == "style"
         print tag
         if (name ~ /^\//) { if (open[depth--] != substr(name, 2)) print "MISPLACED " tag }
-        else if (name !~ /^(!doctype|meta|link)$/ && tag !~ /\/$/) open[++depth] = name
+        else if (name !~ /^(!doctype|meta|link|input|br)$/ && tag !~ /\/$/) open[++depth] = name
     } END { if (depth) print "LEFT OPEN " open[depth] }' "$1"
 }
-known='!doctype|nav|link|html|head|meta|title|style|body|main|header|h1|h2|small|p|dl|dt|dd|time|section|ul|li|b|i|code|span|div|svg|g|a|path|rect|circle|line|text|table|thead|tbody|tr|th|td|pre|details|summary|footer'
-shapes='class|data-turn|rel|aria-current|id|href|width|height|viewBox|preserveAspectRatio|x|y|x1|x2|y2|dx|rx|cx|cy|r|d|tabindex|role|aria-label|aria-hidden|scope|colspan|open|datetime|lang|charset|name|content|http-equiv|html'
+known='!doctype|nav|link|html|head|meta|title|style|body|main|header|h1|h2|small|p|dl|dt|dd|time|section|ul|li|b|i|code|span|div|svg|g|a|br|form|input|button|label|select|option|path|rect|circle|line|text|table|thead|tbody|tr|th|td|pre|details|summary|footer'
+shapes='class|action|type|value|checked|selected|data-turn|rel|aria-current|id|href|width|height|viewBox|preserveAspectRatio|x|y|x1|x2|y2|dx|rx|cx|cy|r|d|tabindex|role|aria-label|aria-hidden|scope|colspan|open|datetime|lang|charset|name|content|http-equiv|html'
 # inert FILE [ERE]: only these tags and attributes; addresses within the page, which are
 # there. With the ERE also addresses that fit it, and our own script.
 inert() {
@@ -25,6 +25,8 @@ inert() {
         ! grep -vE "^/?($known)([ /]|\$)" tags &&
         ! sed -E 's/^[^ ]* ?//; s/="[^"]*"//g' tags | sed 's:[ /]:\n:g' |
             grep -vE "^($shapes)?\$" &&
+        ! grep -oE ' action="[^"]*"' tags | grep -vE '"/(compare|search|sessions/[1-9][0-9]*/grep)"$' &&
+        ! grep -oE ' type="[^"]*"' tags | grep -vE '"(radio|search|text|hidden|checkbox)"$' &&
         ! grep -oE 'href="[^"]*"' tags | grep -vE "^href=\"(#|${2-none:})" &&
         grep -oE 'href="#[^"]*"' tags | sed 's/href="#//; s/"//' | sort -u >addresses &&
         grep -oE ' id="[^"]*"' tags | sed 's/ id="//; s/"//' | sort >ids &&
@@ -51,3 +53,54 @@ javascript:alert(1)
 END
     printf 'rtl \342\200\256 \342\201\246 zero \342\200\213 line \342\200\250 esc \033[31m\033]0;x\007 c1 \302\205 bad \377 <\300\274b>\n'
 }
+
+# ---- Pages that are served ----
+
+query='[?]([a-z]+=[A-Za-z0-9_.~%-]*(&amp;)?)+'
+served="/((runs|checkpoints|sessions)/[1-9][0-9]*(/[a-z]+)?($query)?|timeline($query)?|compare($query)?|search($query)?|$query|page-[0-9a-f]{16}[.]css)?\""
+serve() { # OPTION...
+    : >url
+    cairn web "$@" >url 2>web.err &
+    server=$!
+    ok 'it says where it is' wait_for 10 test -s url
+    opened=$(cat url)
+    port=${opened#http://127.0.0.1:}
+    port=${port%%/*}
+    opened=/open/${opened##*/open/}
+}
+stop() {
+    kill "$server"
+    wait "$server"
+    status=$?
+}
+newest() { sed -n 's/.*for another one: .*\(\/open\/[0-9a-f]*\)$/\1/p' web.err | tail -n 1; }
+# ask METHOD PATH [HEADER...]: with the cookie, unless a header of that name is given;
+# `Name:` alone leaves it out. Files answer and body, $code.
+build() {
+    request="$1 $2 HTTP/1.1"
+    shift 2
+    {
+        printf '%s\r\n' "$request"
+        for usual in "Host: 127.0.0.1:$port" "Cookie: $cookie" 'Connection: close'; do
+            case "
+$*" in *"${usual%%:*}:"*) ;; *) printf '%s\r\n' "$usual" ;; esac
+        done
+        for header; do
+            case $header in *:) ;; *) printf '%s\r\n' "$header" ;; esac
+        done
+        printf '\r\n'
+    } >request
+}
+ask() {
+    build "$@"
+    "$BUILD/tests/tools/http" "$port" <request >answer
+    code=$(sed -n '1s/^HTTP.1.1 \([0-9]*\).*/\1/p' answer)
+    sed '1,/^.$/d' answer >body
+}
+page() { # CODE PATH NAME: asks, and holds the page against what it may have
+    ask GET "$2"
+    is "$code" "$1" "$3"
+    ok "$3: whole and inert" inert body "$served"
+}
+has() { ok "${2-it has: $1}" grep -qF -e "$1" body; }
+

@@ -3,52 +3,6 @@
 . "$TESTS/cli/page.sh"
 unset CAIRN_SESSION
 
-serve() { # OPTION...
-    : >url
-    cairn web "$@" >url 2>web.err &
-    server=$!
-    ok 'it says where it is' wait_for 10 test -s url
-    opened=$(cat url)
-    port=${opened#http://127.0.0.1:}
-    port=${port%%/*}
-    opened=/open/${opened##*/open/}
-}
-stop() {
-    kill "$server"
-    wait "$server"
-    status=$?
-}
-newest() { sed -n 's/.*for another one: .*\(\/open\/[0-9a-f]*\)$/\1/p' web.err | tail -n 1; }
-# ask METHOD PATH [HEADER...]: with the cookie, unless a header of that name is given;
-# `Name:` alone leaves it out. Files answer and body, $code.
-build() {
-    request="$1 $2 HTTP/1.1"
-    shift 2
-    {
-        printf '%s\r\n' "$request"
-        for usual in "Host: 127.0.0.1:$port" "Cookie: $cookie" 'Connection: close'; do
-            case "
-$*" in *"${usual%%:*}:"*) ;; *) printf '%s\r\n' "$usual" ;; esac
-        done
-        for header; do
-            case $header in *:) ;; *) printf '%s\r\n' "$header" ;; esac
-        done
-        printf '\r\n'
-    } >request
-}
-ask() {
-    build "$@"
-    "$BUILD/tests/tools/http" "$port" <request >answer
-    code=$(sed -n '1s/^HTTP.1.1 \([0-9]*\).*/\1/p' answer)
-    sed '1,/^.$/d' answer >body
-}
-page() { # CODE PATH NAME: asks, and holds the page against what it may have
-    ask GET "$2"
-    is "$code" "$1" "$3"
-    ok "$3: whole and inert" inert body '/(runs/[1-9][0-9]*(/log[?]task=[A-Za-z0-9_.~%-]*(&amp;[a-z]+=[0-9]+)*)?|[?](offset|workflow)=[A-Za-z0-9_.~%&;=-]*|page-[0-9a-f]{16}[.]css)?"'
-}
-has() { ok "${2-it has: $1}" grep -qF -e "$1" body; }
-
 exits 10 cairn web
 exits 2 cairn web --json
 exits 2 cairn web --listen 0.0.0.0:0
@@ -100,7 +54,7 @@ for wrong in "$opened" "${opened}0" "/open/$(newest | cut -c 7-30)"; do
 done
 ask GET /
 is "$code" 200 'with the cookie'
-for header in "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" \
+for header in "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" \
     'X-Content-Type-Options: nosniff' 'Cache-Control: no-store' 'X-Frame-Options: DENY' \
     'Referrer-Policy: no-referrer' 'Cross-Origin-Resource-Policy: same-origin'; do
     ok "the header $header" grep -qF "$header" answer

@@ -49,8 +49,8 @@ check_includes() {
                 if ($2 !~ /^(server\/|base\/|cairn\/|cairn\.h$)/)
                     print $1 ": server/ may include only cairn.h, base/ and its own headers (\"server/...\"), not " $2
             } else if (at ~ /^web\//) {
-                if ($2 !~ /^(web\/|base\/|cairn\/|cairn\.h$|cli\/(format|describe|picture)\.h$)/)
-                    print $1 ": web/ may include only cairn.h, base/, its own headers, and cli/format.h, describe.h and picture.h, not " $2
+                if ($2 !~ /^(web\/|base\/|cairn\/|cairn\.h$|cli\/(format|describe|items|lineage|picture)\.h$)/)
+                    print $1 ": web/ may include only cairn.h, base/, its own headers, and cli/format.h, describe.h, items.h, lineage.h and picture.h, not " $2
             } else if (at ~ /^cli\//) {
                 if ($2 ~ /^server\/(serve|site)\.h$/ && at ~ /^cli\/commands\/(mcp|web)\.c:?/)
                     ;
@@ -124,7 +124,7 @@ check_servers_calls() {
 
 # Pages call of the command only what puts things into words.
 check_pages_calls() {
-    awk '$1 ~ /^web\// && $2 !~ /^(web|base)\/|^cli\/(format|describe|picture)$/ && ($2 ~ /^(cli|server)\//) { print $1 ".c: web/ must not use " $3 " of " $2 ".c" }' "$work/calls"
+    awk '$1 ~ /^web\// && $2 !~ /^(web|base)\/|^cli\/(format|describe|items|lineage|picture)$/ && ($2 ~ /^(cli|server)\//) { print $1 ".c: web/ must not use " $3 " of " $2 ".c" }' "$work/calls"
 }
 
 # A struct clean is made by outside_take, of our own words, or of what was stored before:

@@ -1,0 +1,130 @@
+# cairn web: the pages about sessions and checkpoints. Nothing that was stored is anything
+# but text in them.
+. "$TESTS/cli/tap.sh"
+. "$TESTS/cli/page.sh"
+unset CAIRN_SESSION
+
+plant >planted
+printf 'name: flow\ntasks: {a: {run: "true"}, b: {needs: [a], run: "exit ${B-0}"}}\n' >cairn.yaml
+B=1 run cairn run -q
+run cairn resume -q
+run cairn session start "$(sed -n 6p planted)"
+mkdir files
+run cairn session config files files
+cp planted files/contents
+while IFS= read -r line; do
+    name=$(printf '%s' "$line" | tr '/ ' '|_')
+    cp planted "files/$name" 2>/dev/null
+    run cairn hypothesis add "$line"
+    run cairn session message add "$line"
+    run cairn checkpoint create "$line" --tag "$(printf '%s' "$line" | tr ', ' '._')"
+    run cairn checkpoint label head "$name"
+    run cairn checkpoint note head "$line"
+done <planted
+has_planted() { # NAME [TEXT]: each planted text that is UTF-8 was shown
+    sed '$d; s/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&#34;/g; s/'"'"'/\&#39;/g' planted >wanted
+    is "$(while IFS= read -r line; do grep -qF -e "$line" body || echo "$line"; done <wanted)" '' "$1: all of them"
+}
+first=$(cairn checkpoint list --sort seq --session 1 --json | grep -o 'debug:[0-9]*' | head -n 1 | tr -dc 0-9)
+last=$(cairn checkpoint list --session 1 --json | grep -o 'debug:[0-9]*' | head -n 1 | tr -dc 0-9)
+run cairn session start other
+run cairn session config files files
+for n in 1 2 3; do
+    run cairn note add "note $n"
+    printf 'line %s\nb\n' $n >files/changed
+    run cairn checkpoint create "number $n"
+done
+run cairn belief add 'old belief'
+run cairn branch start try --from head~1
+run cairn hypothesis add 'the cache is stale'
+run cairn evidence add h1 'seen in the log' --strength 0.5
+rm files/contents
+printf 'a\0b' >files/binary
+mv files/changed files/moved
+echo new >files/zz
+run cairn session message add --role assistant 'I will look'
+run cairn checkpoint create 'on another branch'
+number() { cairn checkpoint list --session other --json | tr '{' '\n' | sed -n "s/.*\"debug:\([0-9]*\).*\"message\":\"$1\".*/\1/p" | head -n 1; }
+one=$(number 'number 1') two=$(number 'number 2') try=$(number 'on another branch')
+
+cookie=none=
+serve
+cookie=$(build GET "$opened" && "$BUILD/tests/tools/http" "$port" <request | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
+page 200 / 'the first page'
+has '<a href="/sessions/2">other</a>' 'leads to the sessions'
+
+# ---- The timeline ----
+page 200 /timeline 'the timeline'
+has '<form action="/compare">' 'a form that works without script'
+is "$(grep -o "<input type=\"radio\" name=\"[a-z]*\" value=\"$try\"" body | wc -l)" 2 'each checkpoint can be chosen twice'
+has "<tr class=\"group d1\"><th colspan=\"7\" scope=\"colgroup\">branch try <small>current position, from <a href=\"/checkpoints/$two\">" 'a branch where it begins, and the current position'
+has 'branch try</span>' 'where it leaves its parent'
+has '<a href="/runs/1">run 1</a> of flow' 'runs, too'
+page 200 '/timeline?session=1' 'of one session'
+has_planted 'messages of checkpoints'
+page 200 '/timeline?session=2' 'of another one'
+has '>changed</td>' 'the files that changed'
+has '>binary, contents, moved and 1 more</td>' 'and how many'
+page 200 '/timeline?run=1' 'of a run'
+has '1 of 2 tasks'
+page 404 '/timeline?run=7' 'of none'
+page 404 '/timeline?session=7' 'of no session'
+
+# ---- Comparing ----
+page 200 "/compare?from=$two&to=$try" 'compared'
+has '1 hypothesis added, 1 piece of evidence added, 1 message added'
+has 'the cache is stale' 'what was added to the board'
+has 'renamed changed -&gt; moved' 'a file that was renamed'
+has '+ added binary, binary' 'one that is binary'
+has '- removed contents, +0 -14' 'one that is gone'
+has '<span class="old">-&lt;script&gt;alert(1)&lt;/script&gt;</span>' 'lines of it, as text'
+has 'I will look' 'messages'
+page 200 "/compare?from=$try&to=$two" 'the other way round'
+has '1 hypothesis removed'
+has 'on the line of the first one alone' 'its messages, too'
+page 200 "/compare?from=$first&to=$last" 'planted texts'
+has_planted 'items and messages'
+page 200 '/compare?from=1&to=workflow:7' 'checkpoints of a run'
+has '<th scope="row">b</th><td>pending</td><td>completed</td>' 'by their tasks'
+page 400 "/compare?from=1&to=$one" 'one of each kind'
+page 400 '/compare?from=1' 'one alone'
+has 'Choose two checkpoints'
+page 404 '/compare?from=1&to=99' 'one that is not there'
+page 400 "/compare?from=$one&to=%3Cscript%3Ealert(1)%3C/script%3E" 'something else'
+
+# ---- One checkpoint ----
+page 200 "/checkpoints/$try" 'a checkpoint'
+has 'on another branch'
+has "<a href=\"/checkpoints/$two\">debug:$two" 'leads to where its branch begins'
+page 200 "/checkpoints/$last" 'with planted texts'
+for n in $(seq "$first" "$last"); do
+    ask GET "/checkpoints/$n"
+    cat body
+done >all
+mv all body
+has_planted 'notes, labels and tags'
+page 200 /checkpoints/1 'one of a run'
+has '<a href="/runs/1">run 1</a>'
+for wrong in /checkpoints /checkpoints/ /checkpoints/0 /checkpoints/01 /checkpoints/99 /checkpoints/1/x /timeline/ \
+    /timeline/events /compare/events /checkpoints/1/events; do
+    ask GET "$wrong"
+    [ "$code" = 404 ] || { echo "# $wrong: $code" && bad=1; }
+done
+is "${bad-0}" 0 'nothing else is there'
+
+# ---- In a browser ----
+if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
+    narrow='document.documentElement.scrollWidth <= innerWidth'
+    exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
+        'document.title.startsWith("cairn: /")' 'location.href = "/timeline"; true' 'document.title === "timeline"' "$narrow" \
+        "document.querySelector('[name=from][value=\"$two\"]').click(); document.querySelector('[name=to][value=\"$try\"]').click(); true" \
+        'document.querySelector("button").click(); true' "location.search === '?from=$two&to=$try'" \
+        '/1 hypothesis added/.test(document.body.innerText)' "$narrow" \
+        'history.back(); true' 'document.title === "timeline"' "location.href = '/compare?from=$first&to=$last'; true" \
+        'document.title === "compare"' '!document.querySelector("img, iframe, base, script")' "$narrow"
+else
+    skip 'a browser shows what happens' 'there is no chromium, or no node with WebSocket'
+fi
+stop
+is "$status" 0 'it ends in order'
+done_testing

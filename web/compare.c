@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* What differs between two checkpoints: of sessions the board field by field, messages,
+ * and files as patches; of runs the outcomes of their tasks. */
+#include "web/place.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "cli/items.h"
+#include "web/html.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    CHANGES_SHOWN = 500,
+    MESSAGES_SHOWN = 20,
+    FILES_SHOWN = 1000,
+    PATCHES_BYTES = 512 << 10,
+    PATCH_BYTES = 128 << 10,
+    TASKS_SHOWN = 1000,
+};
+
+struct comparison {
+    struct place *place;
+    struct cairn_checkpoint_info from, to;
+    uint64_t n;
+    size_t bytes; /* of patches */
+};
+
+static const char *sign_of(const void *before, const void *after)
+{
+    return !before ? "+ added" : !after ? "- removed" : "~ changed";
+}
+
+/* ---- The board ---- */
+
+static void put_heap(struct buf *out, char *text)
+{
+    if (text)
+        html_lines(out, text,
+                   strlen(text) < 4000 ? strlen(text) : text_fit(text, 4000));
+    out->failed |= !text;
+    free(text);
+}
+
+static void put_field(struct buf *out, const char *kind, const char *words,
+                      const struct cairn_field *field)
+{
+    buf_format(out, "<div class=\"%s\"><b>%s</b> ", kind, words);
+    if (field)
+        put_heap(out, field_text(field));
+    buf_text(out, "</div>");
+}
+
+static int put_change(void *context, const struct cairn_board_change *change)
+{
+    struct comparison *c = context;
+    struct buf *out = c->place->out;
+    if (c->n++ >= CHANGES_SHOWN)
+        return 0;
+    buf_format(out, "<tr><td>%s</td><th scope=\"row\">",
+               sign_of(change->before, change->after));
+    html_text(out, change->id);
+    buf_text(out, "</th><td>");
+    html_text(out, change->kind);
+    buf_text(out, "</td><td>");
+    put_heap(out, item_title(change->after ? change->after : change->before));
+    for (size_t i = 0; i < change->n; i++) {
+        const struct cairn_field *before = change->fields_before[i],
+                                 *after = change->fields_after[i];
+        buf_text(out, "<div class=\"field\">");
+        html_text(out, before ? before->name : after->name);
+        put_field(out, "old", "-", before);
+        put_field(out, "new", "+", after);
+        buf_text(out, "</div>");
+    }
+    buf_text(out, "</td></tr>");
+    return 0;
+}
+
+static int put_board(struct comparison *c, struct cairn_board_summary *summary)
+{
+    static const char *const headings[] = {"Change", "Item", "Kind", "What", NULL};
+    struct buf *out = c->place->out, rows = BUF_INIT;
+    c->place->out = &rows;
+    int rc = cairn_session_diff(c->place->store, NULL, c->from.id, c->to.id, put_change,
+                                c, summary, c->place->error);
+    c->place->out = out;
+    buf_text(out, "<section><h2>Board</h2><p>");
+    html_text(out, rc == 0 ? summary->text : "");
+    buf_text(out, "</p>");
+    if (rows.size > 0) {
+        table_begin(out, "plain", "changes of the board", headings);
+        buf_str(out, buf_view(&rows));
+        table_end(out);
+    }
+    if (c->n > CHANGES_SHOWN)
+        buf_format(out, "<p class=\"note\">and %" PRIu64 " more</p>",
+                   c->n - CHANGES_SHOWN);
+    buf_text(out, "</section>");
+    out->failed |= rows.failed;
+    buf_release(&rows);
+    return rc;
+}
+
+/* ---- Messages ---- */
+
+static int put_messages(struct comparison *c, const struct cairn_checkpoint_info *at,
+                        uint64_t n, const char *words)
+{
+    char session[24];
+    uint64_t most = n < MESSAGES_SHOWN ? n : MESSAGES_SHOWN;
+    if (n == 0)
+        return 0;
+    snprintf(session, sizeof session, "%" PRIu64, at->session);
+    buf_format(c->place->out, "<section><h2>%s</h2>", words);
+    if (n > most)
+        buf_format(c->place->out,
+                   "<p class=\"note\">the last %" PRIu64 " of %" PRIu64 "</p>", most,
+                   n);
+    int rc = cairn_message_list(c->place->store, session, at->id, most, put_message,
+                                c->place->out, NULL, c->place->error);
+    buf_text(c->place->out, "</section>");
+    return rc;
+}
+
+/* ---- Files ---- */
+
+/* A patch line by line, whose first byte says what it is. */
+static void put_patch(struct buf *out, const char *patch, size_t n)
+{
+    bool in_hunk = false;
+    buf_text(out, "<pre class=\"diff\">");
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *line = patch + at, *end = memchr(line, '\n', n - at);
+        length = end ? (size_t)(end - line) : n - at;
+        in_hunk |= length > 1 && memcmp(line, "@@", 2) == 0;
+        const char *kind = !in_hunk         ? "about"
+                           : line[0] == '+' ? "new"
+                           : line[0] == '-' ? "old"
+                           : line[0] == '@' ? "about"
+                                            : NULL;
+        if (kind)
+            buf_format(out, "<span class=\"%s\">", kind);
+        html_lines(out, line, length);
+        buf_text(out, kind ? "</span>\n" : "\n");
+    }
+    buf_text(out, "</pre>");
+}
+
+static void put_file_line(struct buf *out, const struct cairn_file_change *change)
+{
+    buf_format(out, "%s ",
+               change->old_path ? change->change
+                                : sign_of(change->before, change->after));
+    if (change->old_path) {
+        html_text(out, change->old_path);
+        buf_text(out, " -&gt; ");
+    }
+    html_text(out, change->path);
+    if (strcmp((change->after ? change->after : change->before)->kind, "directory") ==
+        0)
+        buf_text(out, "/");
+    if (change->binary)
+        buf_text(out, change->large ? ", more than 4 MiB" : ", binary");
+    else if (change->lines_added + change->lines_removed > 0)
+        buf_format(out, ", +%" PRIu64 " -%" PRIu64, change->lines_added,
+                   change->lines_removed);
+}
+
+static int put_file(void *context, const struct cairn_file_change *change)
+{
+    struct comparison *c = context;
+    struct buf *out = c->place->out;
+    if (c->n++ >= FILES_SHOWN)
+        return 0;
+    size_t size = change->patch_bytes;
+    bool shown = size > 0 && size <= PATCH_BYTES && c->bytes + size <= PATCHES_BYTES &&
+                 !change->binary;
+    buf_text(out, shown ? "<details open><summary>" : "<p class=\"file\">");
+    put_file_line(out, change);
+    if (shown) {
+        c->bytes += size;
+        buf_text(out, "</summary>");
+        put_patch(out, change->patch, size);
+        buf_text(out, "</details>");
+        return 0;
+    }
+    if (size > 0 && !change->binary)
+        buf_text(out, ": too long to be shown here");
+    buf_text(out, "</p>");
+    return 0;
+}
+
+static int put_files(struct comparison *c)
+{
+    const struct cairn_files_diff options = {.patch = true, .around = 3};
+    struct buf *out = c->place->out, files = BUF_INIT;
+    struct cairn_error error = {0};
+    c->n = 0;
+    c->place->out = &files;
+    int rc = cairn_files_compare(c->place->store, NULL, c->from.id, c->to.id, &options,
+                                 put_file, c, &error);
+    c->place->out = out;
+    buf_text(out, "<section><h2>Files</h2>");
+    if (rc == CAIRN_ENOTFOUND)
+        put_note(out, "At least one of the two holds no files.");
+    else if (rc != 0)
+        put_note(out, error.text);
+    else
+        buf_format(out, "<p>%" PRIu64 " file%s</p>", c->n,
+                   c->n == 1 ? " differs" : "s differ");
+    buf_str(out, buf_view(&files));
+    if (c->n > FILES_SHOWN)
+        buf_format(out, "<p class=\"note\">and %" PRIu64 " more</p>",
+                   c->n - FILES_SHOWN);
+    if (rc == 0 && c->n > 0) {
+        buf_text(out, "<p>");
+        put_command(out, c->place->options, "cairn checkpoint diff %s %s --patch",
+                    c->from.id, c->to.id);
+        buf_text(out, "</p>");
+    }
+    buf_text(out, "</section>");
+    out->failed |= files.failed;
+    buf_release(&files);
+    return rc == CAIRN_ENOMEM ? error_nomem(c->place->error) : 0;
+}
+
+/* ---- Tasks of runs ---- */
+
+struct outcome_at {
+    enum cairn_outcome outcome;
+    uint32_t attempts;
+    bool seen;
+};
+
+struct outcomes {
+    struct arena arena;
+    struct map by_task;
+    struct outcome_at *at; /* [n], of the first checkpoint */
+    const char **names;    /* [n] */
+    size_t n, capacity, names_capacity;
+    bool failed; /* out of memory */
+    struct comparison *c;
+};
+
+static int keep_outcome(void *context, const char *task, enum cairn_outcome outcome,
+                        uint32_t attempts)
+{
+    struct outcomes *first = context;
+    struct outcome_at *at =
+        array_room(first->at, first->n, &first->capacity, sizeof *at);
+    const char **names =
+        array_room(first->names, first->n, &first->names_capacity, sizeof *names);
+    const char *name = arena_text(&first->arena, str_of(task));
+    first->at = at ? at : first->at;
+    first->names = names ? names : first->names;
+    first->failed =
+        !at || !names || !name ||
+        map_add(&first->by_task, str_of(name), (uint32_t)first->n, NULL) < 0;
+    if (first->failed)
+        return 1;
+    names[first->n] = name;
+    at[first->n++] = (struct outcome_at){outcome, attempts, false};
+    return 0;
+}
+
+static void put_outcomes(struct comparison *c, const char *task, const char *before,
+                         const char *after)
+{
+    struct buf *out = c->place->out;
+    if (c->n++ >= TASKS_SHOWN)
+        return;
+    buf_text(out, "<tr><th scope=\"row\">");
+    html_text(out, task);
+    buf_format(out, "</th><td>%s</td><td>%s</td></tr>", before, after);
+}
+
+static int compare_outcome(void *context, const char *task, enum cairn_outcome outcome,
+                           uint32_t attempts)
+{
+    struct outcomes *first = context;
+    uint32_t i = map_get(&first->by_task, str_of(task));
+    if (i != MAP_NONE)
+        first->at[i].seen = true;
+    if (i == MAP_NONE || first->at[i].outcome != outcome ||
+        first->at[i].attempts != attempts)
+        put_outcomes(first->c, task,
+                     i == MAP_NONE ? "" : cairn_outcome_name(first->at[i].outcome),
+                     cairn_outcome_name(outcome));
+    return 0;
+}
+
+static int put_tasks(struct comparison *c)
+{
+    static const char *const headings[] = {"Task", "From", "To", NULL};
+    struct outcomes first = {.c = c};
+    struct buf *out = c->place->out;
+    buf_text(out, "<section><h2>Tasks</h2>");
+    table_begin(out, "plain", "tasks that differ", headings);
+    int rc = cairn_checkpoint_tasks(c->place->store, c->from.id, keep_outcome, &first,
+                                    c->place->error);
+    if (rc == 0 && first.failed)
+        rc = error_nomem(c->place->error);
+    if (rc == 0)
+        rc = cairn_checkpoint_tasks(c->place->store, c->to.id, compare_outcome, &first,
+                                    c->place->error);
+    for (size_t i = 0; i < first.n && rc == 0; i++)
+        if (!first.at[i].seen)
+            put_outcomes(c, first.names[i], cairn_outcome_name(first.at[i].outcome),
+                         "");
+    table_end(out);
+    buf_format(out, "<p class=\"note\">%" PRIu64 " task%s%s</p></section>", c->n,
+               c->n == 1 ? " differs" : "s differ",
+               c->n > TASKS_SHOWN ? ", of which the first are shown" : "");
+    free(first.at);
+    free(first.names);
+    map_release(&first.by_task);
+    arena_release(&first.arena);
+    return rc;
+}
+
+/* ---- The page ---- */
+
+static int find_side(struct place *place, const char *name,
+                     struct cairn_checkpoint_info *info)
+{
+    char *id = ask_text(place->ask, name);
+    int rc =
+        id && id[0] != '\0'
+            ? cairn_checkpoint_get(place->store, id, info, place->error)
+            : error_set(place->error, CAIRN_EUSAGE,
+                        "Choose two checkpoints: one in the column \"From\", one in "
+                        "the column \"To\".");
+    free(id);
+    return rc;
+}
+
+static void put_side(struct place *place, const char *name,
+                     const struct cairn_checkpoint_info *info)
+{
+    struct buf *out = place->out;
+    char line[CHECKPOINT_LINE_MAX];
+    fact_begin(out, name);
+    put_checkpoint_link(out, info->id);
+    buf_text(out, " ");
+    html_time(out, info->time_ns);
+    buf_text(out, " ");
+    html_text(out, checkpoint_line(line, info));
+    fact_end(out);
+}
+
+static int put_sessions(struct comparison *c)
+{
+    struct cairn_board_summary summary = {0};
+    int rc = put_board(c, &summary);
+    if (rc == 0)
+        rc = put_files(c);
+    if (rc == 0)
+        rc = put_messages(c, &c->to, summary.messages_added, "Messages that are new");
+    if (rc == 0)
+        rc = put_messages(c, &c->from, summary.messages_removed,
+                          "Messages that are on the line of the first one alone");
+    return rc;
+}
+
+int compare_page(struct place *place)
+{
+    struct comparison c = {.place = place};
+    struct buf *out = place->out;
+    int rc = find_side(place, "from", &c.from);
+    if (rc == 0)
+        rc = find_side(place, "to", &c.to);
+    if (rc == 0 && c.from.namespace_id != c.to.namespace_id)
+        rc =
+            error_set(place->error, CAIRN_EUSAGE,
+                      "A checkpoint of a run and one of a session cannot be compared.");
+    if (rc != 0)
+        return rc;
+    place_begin(place, "compare", false);
+    buf_text(out, "<header><h1>Two checkpoints</h1><dl class=\"facts\">");
+    put_side(place, "from", &c.from);
+    put_side(place, "to", &c.to);
+    buf_format(out,
+               "</dl><p><a href=\"/compare?from=%" PRIu64 "&amp;to=%" PRIu64
+               "\">the other way round</a></p></header>",
+               c.to.seq, c.from.seq);
+    rc =
+        c.from.namespace_id == CAIRN_NAMESPACE_DEBUG ? put_sessions(&c) : put_tasks(&c);
+    frame_end(out, place->options, wall_ns());
+    return rc;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "web/place.h"
+
+#include "base/decimal.h"
+#include "cli/format.h"
+#include "web/html.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- Queries ---- */
+
+static int hex_of(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+char *ask_text(const struct page_ask *ask, const char *name)
+{
+    const char *at = ask->query(ask->request, name);
+    char *text = at ? malloc(strlen(at) + 1) : NULL, *to = text;
+    while (text && *at) {
+        int high = *at == '%' ? hex_of(at[1]) : 0;
+        int low = *at == '%' && high >= 0 ? hex_of(at[2]) : 0;
+        if (high < 0 || low < 0 || (*at == '%' && high == 0 && low == 0)) {
+            free(text);
+            return NULL;
+        }
+        *to++ = *at == '%' ? (char)(high * 16 + low) : *at == '+' ? ' ' : *at;
+        at += *at == '%' ? 3 : 1;
+    }
+    if (text)
+        *to = '\0';
+    return text;
+}
+
+uint64_t ask_number(const struct page_ask *ask, const char *name)
+{
+    uint64_t number;
+    return str_to_u64(str_of(ask->query(ask->request, name)), &number) ? number : 0;
+}
+
+bool ask_given(const struct page_ask *ask, const char *name)
+{
+    return ask->query(ask->request, name) != NULL;
+}
+
+/* ---- What several pages show ---- */
+
+void place_begin(struct place *place, const char *title, bool live)
+{
+    frame_begin(place->out, place->options);
+    html_text(place->out, title);
+    frame_body(place->out, place->options, live);
+}
+
+void table_begin(struct buf *out, const char *kind, const char *label,
+                 const char *const *headings)
+{
+    buf_format(out,
+               "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
+               "<table class=\"%s\"><thead><tr>",
+               label, kind);
+    for (; *headings; headings++)
+        buf_format(out, "<th>%s</th>", *headings);
+    buf_text(out, "</tr></thead><tbody>");
+}
+
+void table_end(struct buf *out)
+{
+    buf_text(out, "</tbody></table></div>");
+}
+
+void put_part_links(struct buf *out, const struct part_shown *part)
+{
+    uint64_t before = part->offset > part->most ? part->offset - part->most : 0;
+    bool more = part->offset + part->shown < part->total;
+    if (part->offset == 0 && !more)
+        return;
+    buf_text(out, "<p class=\"parts\">");
+    if (part->offset > 0)
+        buf_format(out, "<a href=\"%s%" PRIu64 "\">%s</a> ", part->address, before,
+                   part->before);
+    if (part->shown > 0)
+        buf_format(out, "%" PRIu64 " to %" PRIu64 " of %" PRIu64 " ", part->offset + 1,
+                   part->offset + part->shown, part->total);
+    if (more)
+        buf_format(out, "<a href=\"%s%" PRIu64 "\">%s</a>", part->address,
+                   part->offset + part->shown, part->behind);
+    buf_text(out, "</p>");
+}
+
+void put_checkpoint_link(struct buf *out, const char *id)
+{
+    const char *number = strchr(id, ':');
+    if (number)
+        buf_format(out, "<a href=\"/checkpoints/%.*s\">",
+                   (int)strspn(number + 1, "0123456789"), number + 1);
+    html_text(out, id);
+    buf_text(out, number ? "</a>" : "");
+}
+
+void put_session_link(struct buf *out, uint64_t session, const char *name)
+{
+    buf_format(out, "<a href=\"/sessions/%" PRIu64 "\">", session);
+    html_start(out, name, TEXT_SHOWN);
+    buf_text(out, "</a>");
+}
+
+static void put_tag(struct buf *out, const char *kind, const char *text, size_t n)
+{
+    buf_format(out, " <span class=\"%s\">", kind);
+    html_lines(out, text, n);
+    buf_text(out, "</span>");
+}
+
+void put_tags(struct buf *out, const char *tags)
+{
+    size_t n;
+    for (; *tags != '\0'; tags += n + (tags[n] == ',')) {
+        n = strcspn(tags, ",");
+        if (n > 0)
+            put_tag(out, "tag", tags, n);
+    }
+}
+
+static int put_label(void *context, const struct cairn_annotation *annotation)
+{
+    if (annotation->label)
+        put_tag(context, "tag label", annotation->text, strlen(annotation->text));
+    return 0;
+}
+
+void put_labels(struct place *place, const char *id)
+{
+    struct cairn_error error = {0};
+    (void)cairn_checkpoint_annotations(place->store, id, put_label, place->out, &error);
+}
+
+enum { MESSAGE_SHOWN = 8 << 10 };
+
+int put_message(void *context, const struct cairn_message *message)
+{
+    struct buf *out = context;
+    size_t n = text_fit(message->text, MESSAGE_SHOWN);
+    buf_format(out,
+               "<div class=\"message %s\" id=\"m%" PRIu64
+               "\"><p><b>%s</b> <small>%" PRIu64 ", ",
+               message->role, message->n, message->role, message->n);
+    html_time(out, message->time_ns);
+    if (message->model) {
+        buf_text(out, ", ");
+        html_start(out, message->model, TEXT_SHOWN);
+    }
+    if (message->tokens_in + message->tokens_out > 0)
+        buf_format(out, ", tokens in %" PRIu64 ", out %" PRIu64, message->tokens_in,
+                   message->tokens_out);
+    if (strcmp(message->form, "text") != 0 && strcmp(message->form, "json") != 0)
+        buf_format(out, ", %s", message->form);
+    buf_text(out, "</small></p><pre>");
+    html_lines(out, message->text, n);
+    buf_text(out, "</pre>");
+    if (message->text[n] != '\0')
+        buf_format(out,
+                   "<p class=\"note\">More: <code>cairn session message show %" PRIu64
+                   "</code></p>",
+                   message->n);
+    buf_text(out, "</div>");
+    return 0;
+}
+
+void fact_begin(struct buf *out, const char *name)
+{
+    buf_format(out, "<dt>%s</dt><dd>", name);
+}
+
+void fact_end(struct buf *out)
+{
+    buf_text(out, "</dd>");
+}

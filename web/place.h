@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What a page is made of: where it is written to, what it is about, what was asked; and
+ * what several pages about sessions and checkpoints show. */
+#ifndef WEB_PLACE_H
+#define WEB_PLACE_H
+
+#include "web/pages.h"
+
+struct place {
+    struct buf *out;
+    struct cairn_store *store;
+    const struct page_options *options;
+    const struct page_ask *ask;
+    struct page_answer *answer;
+    struct cairn_error *error;
+    uint64_t number; /* in the path: of the run, session or checkpoint */
+};
+
+/* What a value of the query stands for; heap. NULL: it is not there, or is no text. */
+char *ask_text(const struct page_ask *ask, const char *name);
+/* 0 where there is no number. */
+uint64_t ask_number(const struct page_ask *ask, const char *name);
+/* Whether it is there at all. */
+bool ask_given(const struct page_ask *ask, const char *name);
+
+/* Up to the header of a page, whose title this is; it ends with frame_end. */
+void place_begin(struct place *place, const char *title, bool live);
+/* Around the rows of a table, of the class `kind`; the headings end with a NULL. */
+void table_begin(struct buf *out, const char *kind, const char *label,
+                 const char *const *headings);
+void table_end(struct buf *out);
+/* Links to what comes before and behind a part of a list. `address` ends where the
+ * number of the first one is put. */
+struct part_shown {
+    const char *address, *before, *behind;
+    uint64_t offset, shown, total;
+    uint32_t most;
+};
+void put_part_links(struct buf *out, const struct part_shown *part);
+/* "debug:42-9f3ac1d20b7e", as a link to its page: of the id of a checkpoint. */
+void put_checkpoint_link(struct buf *out, const char *id);
+/* A session by its number and name. */
+void put_session_link(struct buf *out, uint64_t session, const char *name);
+/* Tags, with commas between them, as one each; labels of a checkpoint likewise. */
+void put_tags(struct buf *out, const char *tags);
+void put_labels(struct place *place, const char *id);
+/* One message; the context is a struct buf. */
+int put_message(void *out, const struct cairn_message *message);
+/* A line with a heading in a list of facts (<dl>), around what it is. */
+void fact_begin(struct buf *out, const char *name);
+void fact_end(struct buf *out);
+
+/* ---- The pages ---- */
+
+int timeline_page(struct place *place);   /* /timeline */
+int compare_page(struct place *place);    /* /compare */
+int checkpoint_page(struct place *place); /* /checkpoints/42 */
+
+#endif
