@@ -547,6 +547,7 @@ void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt)
     doc_bool(doc, "undo", attempt->undo);
     doc_bool(doc, "check", attempt->check);
     doc_bool(doc, "external", attempt->external);
+    doc_bool(doc, "fallback", attempt->fallback);
 }
 
 void log_event_document(struct doc *doc, const struct cairn_log_event *event)

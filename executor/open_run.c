@@ -300,14 +300,16 @@ static int collect_open(void *context, const struct attempt_row *row)
 static int put_moved(struct engine *e, const struct attempt_row *old, uint64_t turn,
                      struct cairn_error *error)
 {
-    struct attempt_row row = {.run = old->run,
-                              .gen = e->run.row.gen,
-                              .task = moves_to(e, old),
-                              .number = old->number,
-                              .intent_ns = old->intent_ns,
-                              .flags = ATTEMPT_ADOPTED | (old->flags & ATTEMPT_MERGED),
-                              .exit_code = -1,
-                              .start_turn = turn};
+    struct attempt_row row = {
+        .run = old->run,
+        .gen = e->run.row.gen,
+        .task = moves_to(e, old),
+        .number = old->number,
+        .intent_ns = old->intent_ns,
+        .flags = (uint16_t)(ATTEMPT_ADOPTED |
+                            (old->flags & (ATTEMPT_MERGED | ATTEMPT_FALLBACK))),
+        .exit_code = -1,
+        .start_turn = turn};
     return store_put_attempt(e->request.store, &row, error);
 }
 

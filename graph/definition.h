@@ -153,12 +153,14 @@ struct task_def {
     bool cutoff;      /* what comes after it depends only on what it made */
     struct str check; /* text for `side_shell`; "": none */
     uint32_t check_min_permille, check_warn_permille;
-    struct str undo;  /* text for `side_shell`; "": none */
-    struct str ready; /* text for `side_shell`: it is a service, and this command
+    struct str undo;     /* text for `side_shell`; "": none */
+    struct str fallback; /* text for `side_shell`, run once when its tries are used up;
+                            "": none */
+    struct str ready;    /* text for `side_shell`: it is a service, and this command
                                asks whether it is ready; "": it is none */
     int64_t ready_within_ms, ready_every_ms; /* of a service */
     bool port; /* of a service: each start gets a free port (service_port_name) */
-    struct str *side_shell; /* [n_side_shell] for check, undo and ready */
+    struct str *side_shell; /* [n_side_shell] for check, undo, ready, fallback */
     uint32_t n_side_shell;
     struct str *secrets; /* [n_secrets] sorted names */
     uint32_t n_secrets;

@@ -39,12 +39,13 @@
  *               16 stderr apart [4]; 32 may fail, 64 reuse, 128 cutoff [6]
  *     check     text, min_permille, warn_permille [2]
  *     undo      text [2]
- *     side      shell of check, undo and ready: list of texts, empty if none is there [2]
+ *     side      shell of check, undo, ready and fallback: list of texts, empty if none
+ *               is there [2]
  *     secrets   list of names, sorted, none twice, among the definition's [2]
  *     params    list of names, sorted, none twice, among the definition's [2]
  *     picked    list of places in the product, ascending, each as the distance [3]
  *     open keys a byte for each need: bit k, the target's key k is open [4]
- *     ... and, of versions 5 and 6, as in the document */
+ *     ... and, of versions 5 to 7, as in the document */
 #include "graph/definition_codec.h"
 
 #include "graph/definition.h"
@@ -718,9 +719,9 @@ static bool check_service(const struct task_def *def)
     return (def->kind == TASK_RUN || def->kind == TASK_EXEC) && !def->finally &&
            !def->once && !def->may_fail && !def->skip_exit && !def->reuse &&
            !def->cutoff && !def->repeat.max && !def->check.len && !def->undo.len &&
-           !def->n_inputs && !def->n_outputs && !def->depfile.len &&
-           def->when == WHEN_SUCCESS && !def->timeout_ms && !def->n_pools &&
-           !def->slots && def->ready_within_ms && def->ready_every_ms;
+           !def->fallback.len && !def->n_inputs && !def->n_outputs &&
+           !def->depfile.len && def->when == WHEN_SUCCESS && !def->timeout_ms &&
+           !def->n_pools && !def->slots && def->ready_within_ms && def->ready_every_ms;
 }
 
 /* What the fields must be like together. */
@@ -733,8 +734,11 @@ static void check_fields(struct decoder *d, const struct task_def *def)
                        (d->version >= 2 && def->external.len > 0));
     fail_unless(d, def->check_min_permille <= def->check_warn_permille);
     fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
-    fail_unless(d, (def->n_side_shell > 0) ==
-                       (def->check.len + def->undo.len + def->ready.len > 0));
+    fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len +
+                                                   def->ready.len + def->fallback.len >
+                                               0));
+    fail_unless(d,
+                !def->fallback.len || def->kind == TASK_RUN || def->kind == TASK_EXEC);
     fail_unless(d, task_def_is_service(def) ? check_service(def) : !def->port);
     fail_unless(d, def->own_params || def->n_params == 0);
     fail_unless(d, !def->reuse || task_def_may_reuse(def));

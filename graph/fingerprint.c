@@ -41,10 +41,11 @@ struct named_need {
     uint32_t index;
 };
 
-/* The shell that counts: of `run`, else of the check; n is 0 if there is none. */
+/* The shell that counts: of `run`, else of the check or the fallback; n is 0 if there is
+ * none. */
 static struct words fingerprint_shell(const struct task_def *def)
 {
-    if (def->n_shell || !def->check.len)
+    if (def->n_shell || (!def->check.len && !def->fallback.len))
         return (struct words){def->shell, def->n_shell};
     return (struct words){def->side_shell, def->n_side_shell};
 }

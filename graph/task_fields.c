@@ -83,6 +83,7 @@ enum {
     SLOTS,
     PORT,
     NICE,
+    FALLBACK,
     END
 };
 
@@ -157,6 +158,7 @@ const struct task_field task_fields[] = {
     [ROUNDS] = {NUMBER(repeat.max), EVERY(6), .most = LIMIT_RETRIES},
     [ROUND_DELAY] = {TIME(repeat.delay_ms), EVERY(6)},
     [PORT] = {.shape = FIELD_BOOL, .at = AT(port, bool), EVERY(6)},
+    [FALLBACK] = {TEXT(fallback), EVERY(7), .name = "fallback"},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},
@@ -177,12 +179,13 @@ const struct task_field *const fingerprint_fields[] = {
     F(KIND),      F(RUN),   F(SHELL),   F(ARGV),      F(VERSION), F(EXTERNAL),
     F(ENV),       F(CWD),   F(OUTPUTS), F(INPUTS),    F(PARAMS),  F(FOREACH),
     F(CONDITION), F(WHEN),  F(CHECK),   F(CHECK_MIN), F(SECRETS), F(DEPFILE),
-    F(SKIP_EXIT), F(READY), F(UNTIL),   NULL};
+    F(SKIP_EXIT), F(READY), F(UNTIL),   F(FALLBACK),  NULL};
 
 const struct task_field *const difference_fields[] = {
-    F(RUN),     F(EXTERNAL), F(SHELL),     F(VERSION), F(ENV),       F(CWD),  F(INPUTS),
-    F(OUTPUTS), F(PARAMS),   F(FOREACH),   F(NEEDS),   F(CONDITION), F(WHEN), F(CHECK),
-    F(SECRETS), F(DEPFILE),  F(SKIP_EXIT), F(READY),   F(UNTIL),     NULL};
+    F(RUN),    F(EXTERNAL), F(SHELL),   F(VERSION), F(ENV),       F(CWD),
+    F(INPUTS), F(OUTPUTS),  F(PARAMS),  F(FOREACH), F(NEEDS),     F(CONDITION),
+    F(WHEN),   F(CHECK),    F(SECRETS), F(DEPFILE), F(SKIP_EXIT), F(READY),
+    F(UNTIL),  F(FALLBACK), NULL};
 
 const struct task_field *const reference_fields[] = {
     F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), F(DEPFILE), NULL};

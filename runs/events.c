@@ -172,6 +172,8 @@ static const char *reason_of(const struct attempt_row *row)
         return "timeout";
     if (row->flags & ATTEMPT_CHECK)
         return "check";
+    if (row->flags & ATTEMPT_FALLBACK)
+        return "fallback";
     if (row->outcome == CAIRN_COMPLETED || row->outcome == CAIRN_UNDONE)
         return row->flags & ATTEMPT_ADOPTED ? "adopted" : NULL;
     if (row->outcome != CAIRN_FAILED && row->outcome != CAIRN_EXCLUDED)

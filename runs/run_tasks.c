@@ -127,7 +127,8 @@ static int show_attempt(void *context, const struct attempt_row *row)
                                       .merged = row->flags & ATTEMPT_MERGED,
                                       .undo = row->flags & ATTEMPT_UNDO,
                                       .check = row->flags & ATTEMPT_CHECK,
-                                      .external = row->flags & ATTEMPT_EXTERNAL};
+                                      .external = row->flags & ATTEMPT_EXTERNAL,
+                                      .fallback = row->flags & ATTEMPT_FALLBACK};
     l->stopped = l->each(l->context, &info) != 0;
     buf_release(&text);
     return l->stopped;

@@ -9,7 +9,7 @@
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error)
 {
-    const uint8_t of_its_end =
+    const uint16_t of_its_end =
         ATTEMPT_TIMED_OUT | ATTEMPT_INTERRUPTED | ATTEMPT_ADOPTED | ATTEMPT_RETRY;
     assert(row->run && row->gen && row->number);
     assert(!row->started_ns && !row->ended_ns && !row->outcome);
@@ -94,7 +94,7 @@ static void attempt_from(const struct query *query, struct attempt_row *row)
         .number = (uint32_t)query_int(query, ATTEMPT_N_AT),
         .intent_ns = query_int(query, ATTEMPT_INTENT_NS_AT),
         .outcome = query_u8(query, ATTEMPT_OUTCOME_AT),
-        .flags = query_u8(query, ATTEMPT_FLAGS_AT),
+        .flags = query_u16(query, ATTEMPT_FLAGS_AT),
         .exit_code = (int32_t)query_int_or(query, ATTEMPT_EXIT_CODE_AT, -1),
         .signal = (int32_t)query_int(query, ATTEMPT_SIGNAL_AT),
         .cpu_us = query_int(query, ATTEMPT_CPU_US_AT),

@@ -12,8 +12,8 @@
  * later process than the one that started it. RETRY: another was to follow, since it
  * failed, or completed as a round of a task with `repeat`. MERGED: `out` is both
  * streams, in the order in which they were written, and `err`, if it is there, when it
- * grew (base/log_times.h). UNDO, EXTERNAL, CHECK and MERGED are known with the intent;
- * the others are not. */
+ * grew (base/log_times.h). FALLBACK: the attempt ran the task's `fallback`. UNDO,
+ * EXTERNAL, CHECK, MERGED and FALLBACK are known with the intent; the others are not. */
 enum attempt_flag {
     ATTEMPT_TIMED_OUT = 1,
     ATTEMPT_INTERRUPTED = 2,
@@ -22,14 +22,15 @@ enum attempt_flag {
     ATTEMPT_CHECK = 16,
     ATTEMPT_ADOPTED = 32,
     ATTEMPT_RETRY = 64,
-    ATTEMPT_MERGED = 128
+    ATTEMPT_MERGED = 128,
+    ATTEMPT_FALLBACK = 256
 };
 struct attempt_row {
     uint64_t run;
     uint32_t gen, task, number;
     int64_t intent_ns, started_ns, ended_ns; /* ended 0: open */
     uint8_t outcome;
-    uint8_t flags;
+    uint16_t flags;    /* of enum attempt_flag */
     int32_t exit_code; /* -1: none */
     int32_t signal;
     int64_t cpu_us, peak_kib;

@@ -211,8 +211,11 @@ static void copy_command(struct definition *d, struct task_def *def,
             task->ready_within_ms ? task->ready_within_ms : READY_WITHIN_MS;
         def->ready_every_ms =
             task->ready_every_ms ? task->ready_every_ms : READY_EVERY_MS;
-        def->side_shell = copy_texts(&d->arena, shell, &def->n_side_shell);
     }
+    if (task->fallback)
+        def->fallback = arena_str(&d->arena, str_of(task->fallback));
+    if (task->ready || task->fallback)
+        def->side_shell = copy_texts(&d->arena, shell, &def->n_side_shell);
     if (task->cwd)
         def->cwd = arena_str(&d->arena, str_of(task->cwd));
     def->apart = task->stderr_apart;
@@ -366,12 +369,14 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
               : task->reuse                     ? "reuse"
               : task->cutoff                    ? "cutoff"
               : task->until                     ? "until"
+              : task->fallback                  ? "fallback"
               : task->slots > 1                 ? "slots"
               : task->call                      ? "call"
                                                 : NULL;
-    if (!key && task->ready && !task->ready[0])
-        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: `ready` is empty",
-                         task->id);
+    if (!key &&
+        ((task->ready && !task->ready[0]) || (task->fallback && !task->fallback[0])))
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: `%s` is empty", task->id,
+                         task->fallback ? "fallback" : "ready");
     return refuse_field(task, task->ready, "service", key, error);
 }
 
@@ -385,6 +390,7 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
               : task->stderr_apart      ? "stderr_apart"
               : task->skip_exit         ? "skip_exit"
               : task->nice              ? "nice"
+              : task->fallback          ? "fallback"
                                         : NULL;
     else
         key = task->parallel ? "parallel" : NULL;

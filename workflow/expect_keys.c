@@ -145,6 +145,10 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "write `may_fail: true`; what is to run after it all the same needs it as {task: " \
     "NAME, soft: true}"
 
+#define FALLBACK                                                                     \
+    "write `fallback: CMD`, which makes what the task could not; what only handles " \
+    "the failure is a task that needs it, with `when: failed`"
+
 #define SCHEDULE \
     "cairn starts nothing by itself: call `cairn run FILE` from cron or a timer"
 
@@ -175,6 +179,10 @@ static const char *other_way(struct str word, bool task)
         {NAME("ignore_error"), MAY_FAIL, NULL},
         {NAME("allow_failure"), MAY_FAIL, "write `on_failure: continue`"},
         {NAME("on_failure"), MAY_FAIL, NULL},
+        {NAME("rescue"), FALLBACK, NULL},
+        {NAME("catch"), FALLBACK, NULL},
+        {NAME("on_error"), FALLBACK, NULL},
+        {NAME("or_else"), FALLBACK, NULL},
         {NAME("finally"),
          "`finally` stands beside `tasks` at the top level: `finally: {NAME: {run: "
          "CMD}}`",

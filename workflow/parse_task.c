@@ -184,11 +184,17 @@ static int read_external(struct parser *p, struct task_def *def,
     return rc;
 }
 
-/* ---- Undo and check ---- */
+/* ---- Undo, fallback and check ---- */
 
 static int read_undo(struct parser *p, struct task_def *def, const struct node *node)
 {
     return read_shell_text(p, node, "undo", &def->undo);
+}
+
+static int read_fallback(struct parser *p, struct task_def *def,
+                         const struct node *node)
+{
+    return read_shell_text(p, node, "fallback", &def->fallback);
 }
 
 static int read_check(struct parser *p, struct task_def *def, const struct node *node)
@@ -622,6 +628,7 @@ enum {
     ONCE,
     CHECK,
     UNDO,
+    FALLBACK,
     TIMEOUT,
     RETRIES,
     REPEAT,
@@ -678,6 +685,7 @@ static const struct {
     [ONCE] = {NAME("once"), RUN_BY_US, .flag = FLAG(once)},
     [CHECK] = {NAME("check"), RUN_BY_US, .read = read_check},
     [UNDO] = {NAME("undo"), ALL, .read = read_undo},
+    [FALLBACK] = {NAME("fallback"), RUN_BY_US, .read = read_fallback},
     [TIMEOUT] = {NAME("timeout"), RUN_BY_US, .read = read_task_timeout},
     [RETRIES] = {NAME("retries"), RUN_BY_US, .read = read_task_retries},
     [REPEAT] = {NAME("repeat"), RUN_BY_US, .read = read_repeat},
@@ -755,6 +763,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         {ONCE, "it starts again whenever a task that needs it runs"},
         {CHECK, "`ready` asks whether it can be used"},
         {UNDO, "it is never done; give `undo` to the tasks that need it"},
+        {FALLBACK, "it is never done"},
         {RETRIES, "write `restart`"},
         {REPEAT, "it is never done"},
         {SLOTS, "it is not one of `jobs`"},
@@ -837,7 +846,7 @@ static void begin_task(struct parser *p, struct task_def *def,
     def->env = p->in->env;
     def->n_env = p->in->n_env;
     set_shell(def, &p->in->shell, found[RUN],
-              found[CHECK] || found[UNDO] || found[READY]);
+              found[CHECK] || found[UNDO] || found[READY] || found[FALLBACK]);
     def->members = 1;
     def->grace_ms = p->in->grace_ms;
     def->retry = (struct retry_policy){.factor_permille = 1000};
@@ -855,10 +864,10 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *k
                     size_t row)
 {
     if (keys[row].kinds == WITH_SHELL && !def->n_shell && !def->n_side_shell)
-        return diagnose(
-            &p->diagnostic, key->at,
-            "`shell` is only for `run`, `check`, `undo` and `ready`; `exec` "
-            "starts the command itself");
+        return diagnose(&p->diagnostic, key->at,
+                        "`shell` is only for `run`, `check`, `undo`, `fallback` and "
+                        "`ready`; `exec` "
+                        "starts the command itself");
     if (keys[row].flag) {
         char what[32];
         snprintf(what, sizeof what, "`%s`", keys[row].name.ptr);

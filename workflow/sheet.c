@@ -537,6 +537,8 @@ static void use_texts(struct usage *u, const struct task_def *def)
     use_words(u, def->run);
     use_words(u, def->check);
     use_words(u, def->undo);
+    use_words(u, def->fallback);
+    use_words(u, def->ready);
     use_all_words(u, def->shell, def->n_shell);
     use_all_words(u, def->side_shell, def->n_side_shell);
     use_all_words(u, def->argv, def->n_argv);
@@ -550,6 +552,7 @@ static void use_texts(struct usage *u, const struct task_def *def)
     use_expressions(u, def->external, false);
     use_expressions(u, def->depfile, false);
     use_expressions(u, def->condition, true);
+    use_expressions(u, def->repeat.until, true);
     for (uint32_t i = 0; i < def->n_needs; i++)
         for (uint32_t k = 0; k < def->needs[i].n_bindings; k++)
             use_expressions(u, def->needs[i].bindings[k].value, false);

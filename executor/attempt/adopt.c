@@ -144,15 +144,16 @@ static int note_orphan(void *context, const struct attempt_row *row)
     struct orphan *orphan = arena_take(&o->e->run.arena, 1, sizeof *orphan);
     if (!orphan)
         return error_nomem(o->error);
-    *orphan = (struct orphan){.row = {.gen = row->gen,
-                                      .task = row->task,
-                                      .number = row->number,
-                                      .flags = row->flags & ATTEMPT_MERGED,
-                                      .intent_ns = row->intent_ns,
-                                      .start_turn = row->start_turn},
-                              .old = old,
-                              .task = task,
-                              .next = o->first};
+    *orphan = (struct orphan){
+        .row = {.gen = row->gen,
+                .task = row->task,
+                .number = row->number,
+                .flags = row->flags & (ATTEMPT_MERGED | ATTEMPT_FALLBACK),
+                .intent_ns = row->intent_ns,
+                .start_turn = row->start_turn},
+        .old = old,
+        .task = task,
+        .next = o->first};
     o->first = orphan;
     o->n++;
     return 0;
@@ -230,7 +231,8 @@ static struct intent intent_of(const struct orphan *orphan, uint32_t task)
                            .attempt = orphan->row.number,
                            .intent_ns = orphan->row.intent_ns,
                            .turn = orphan->row.start_turn,
-                           .merged = orphan->row.flags & ATTEMPT_MERGED};
+                           .merged = orphan->row.flags & ATTEMPT_MERGED,
+                           .fallback = orphan->row.flags & ATTEMPT_FALLBACK};
 }
 
 /* A new generation has rows of its own; the old one is not left open for ever. */

@@ -61,7 +61,7 @@ static bool judge_round(struct engine *e, const struct job *job, struct ending *
     if (job->result.round < scope.def->repeat.max)
         return true;
     fail_round(ending);
-    progress_no_retry(e, ending->row.task);
+    progress_no_more_tries(e, ending->row.task);
     return false;
 }
 

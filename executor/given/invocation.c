@@ -182,7 +182,8 @@ static int add_entry(struct strings *s, const struct scope *scope,
     bool run = is_split_by(def->run, def->shell, def->n_shell, name);
     bool check = is_split_by(def->check, def->side_shell, def->n_side_shell, name);
     bool undo = is_split_by(def->undo, def->side_shell, def->n_side_shell, name);
-    if (!run && !check && !undo)
+    bool other = is_split_by(def->fallback, def->side_shell, def->n_side_shell, name);
+    if (!run && !check && !undo && !other)
         return 0;
     return error_set(
         error, CAIRN_EWORKFLOW,
@@ -192,7 +193,8 @@ static int add_entry(struct strings *s, const struct scope *scope,
         (int)name.len, name.ptr,
         run     ? "run"
         : check ? "check"
-                : "undo",
+        : undo  ? "undo"
+                : "fallback",
         (int)(split.len < 200 ? split.len : 200), split.ptr, (int)name.len, name.ptr);
 }
 
@@ -214,12 +216,13 @@ static int add_files(struct strings *s, const struct scope *scope, struct str te
     return rc;
 }
 
-static int add_shell(struct strings *s, const struct task_def *def)
+static int add_shell(struct strings *s, const struct str *shell, uint32_t n,
+                     struct str text)
 {
     int rc = 0;
-    for (uint32_t i = 0; i < def->n_shell && !rc; i++)
-        rc = add_text(s, def->shell[i]);
-    return rc ? rc : add_text(s, def->run);
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = add_text(s, shell[i]);
+    return rc ? rc : add_text(s, text);
 }
 
 static bool is_default_shell(const struct task_def *def)
@@ -263,7 +266,7 @@ static uint32_t find_words(struct strings *s, struct buf *words)
 {
     const struct task_def *def = s->of->scope->def;
     const struct direct_values values = {find_variable, s};
-    bool may = s->of->may_be_direct && s->of->inherited->direct &&
+    bool may = s->of->may_be_direct && !s->of->fallback && s->of->inherited->direct &&
                !s->to->text.failed && def->kind == TASK_RUN && is_default_shell(def);
     return may ? direct_words(def->run, &values, words) : 0;
 }
@@ -285,11 +288,15 @@ static int add_arguments(struct strings *s, const struct scope *scope,
 {
     const struct task_def *def = scope->def;
     int rc = 0;
+    if (s->of->fallback)
+        return add_shell(s, def->side_shell, def->n_side_shell, def->fallback);
     for (uint32_t i = 0; i < def->n_argv && !rc; i++)
         rc = text_is_files(def->argv[i])
                  ? add_files(s, scope, def->argv[i], error)
                  : add_expanded(s, scope, STR(""), def->argv[i], error);
-    return rc || def->kind != TASK_RUN ? rc : add_shell(s, def);
+    return rc || def->kind != TASK_RUN
+               ? rc
+               : add_shell(s, def->shell, def->n_shell, def->run);
 }
 
 static int add_told(struct strings *s)
@@ -432,7 +439,7 @@ static int add_command(struct strings *s, struct cairn_error *error)
         rc = n ? add_words(s, &words, n) : add_arguments(s, scope, error);
     s->n_argv = s->n - s->n_env;
     if (!rc && n)
-        rc = add_shell(s, scope->def);
+        rc = add_shell(s, scope->def->shell, scope->def->n_shell, scope->def->run);
     buf_release(&words);
     return rc;
 }
@@ -464,10 +471,8 @@ int invocation_make_action(struct invocation *to, const struct invocation_of *of
     if (!rc)
         rc = add_told(&s);
     s.n_env = s.n;
-    for (uint32_t i = 0; i < action->n_shell && !rc; i++)
-        rc = add_text(&s, action->shell[i]);
     if (!rc)
-        rc = add_text(&s, action->text);
+        rc = add_shell(&s, action->shell, action->n_shell, action->text);
     s.n_argv = s.n - s.n_env;
     return finish_strings(&s, rc, why);
 }

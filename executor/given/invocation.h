@@ -41,7 +41,7 @@ struct environment *environment_of(struct environments *environments,
 struct told {
     const char *task;
     uint64_t run;
-    uint32_t attempt, round;       /* round 0: the task has no `repeat` */
+    uint32_t attempt, round;       /* round 0: it is none of a `repeat` */
     const char *token;             /* CAIRN_TOKEN */
     const char *output;            /* CAIRN_OUTPUT */
     const char *run_status;        /* CAIRN_RUN_STATUS */
@@ -55,6 +55,7 @@ struct invocation_of { /* all borrowed */
     const struct secrets *secrets;
     struct told told;
     const char *cwd;    /* its working directory */
+    bool fallback;      /* its command is the task's `fallback` */
     bool may_be_direct; /* a command that needs no shell gets none */
     bool own_directory; /* PWD is set as its shell would set it */
 };

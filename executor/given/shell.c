@@ -27,6 +27,7 @@ struct attempt_view {
     uint32_t gen, task, attempt;  /* attempt 0: it has not started yet */
     uint64_t start_turn;          /* 0: not known */
     uint32_t round;               /* of a task with `repeat` */
+    bool fallback;                /* it ran the fallback of the task */
     struct definition definition; /* of that generation; its root is where it is now */
     struct graph graph;
     struct states states; /* in the numbers of that graph */
@@ -217,6 +218,7 @@ static int note_attempt(void *context, const struct attempt_row *row)
     f->view->start_turn = row->start_turn;
     f->checkpoint = row->checkpoint;
     f->view->round = f->round;
+    f->view->fallback = row->flags & ATTEMPT_FALLBACK;
     return 0;
 }
 
@@ -678,12 +680,13 @@ static int make_invocation(struct maker *m, struct environments *environments)
         .told = {.task = v->graph.id[v->task],
                  .run = v->run.row.run,
                  .attempt = v->attempt,
-                 .round = m->scope.def->repeat.max ? v->round : 0,
+                 .round = m->scope.def->repeat.max && !v->fallback ? v->round : 0,
                  .token = make_token(m),
                  .output = m->options->output,
                  .run_status = v->lookup.run_status},
         .cwd = m->shell->directory.size ? m->shell->directory.data : ".",
-        .own_directory = m->scope.def->kind == TASK_RUN};
+        .fallback = v->fallback,
+        .own_directory = m->scope.def->kind == TASK_RUN || v->fallback};
     int rc = invocation_make(&m->shell->given, &of, &why);
     if (rc)
         error_set(m->error, rc, "task %s, attempt %u: %s", of.told.task, v->attempt,
@@ -715,7 +718,9 @@ static void fill_texts(struct maker *m)
     to->workflow = show(m, v->definition.name);
     to->task = show(m, str_of(v->graph.id[v->task]));
     to->directory = show(m, buf_view(&m->shell->directory));
-    to->text = m->scope.def->kind == TASK_RUN ? show(m, m->scope.def->run) : NULL;
+    to->text = v->fallback                      ? show(m, m->scope.def->fallback)
+               : m->scope.def->kind == TASK_RUN ? show(m, m->scope.def->run)
+                                                : NULL;
 }
 
 static int write_script(struct maker *m)

@@ -170,7 +170,8 @@ static struct invocation_of prepare(struct engine *e, struct job *job, char *out
     struct told told = {.task = e->request.graph->id[job->intent.task],
                         .run = e->run.row.run,
                         .attempt = job->intent.attempt,
-                        .round = round_of(e, job->intent.task),
+                        .round =
+                            job->intent.fallback ? 0 : round_of(e, job->intent.task),
                         .token = job->token,
                         .run_status = e->progress.lookup.run_status};
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
@@ -184,6 +185,7 @@ static struct invocation_of prepare(struct engine *e, struct job *job, char *out
         .secrets = &e->run.situation.secrets,
         .told = told,
         .cwd = job->cwd.size ? job->cwd.data : ".",
+        .fallback = job->intent.fallback,
         /* A keeper has no second command line to fall back to. */
         .may_be_direct = !job->kept};
 }

@@ -175,12 +175,14 @@ static int put_made(struct engine *e, const struct ending *ending,
     return rc;
 }
 
-/* Whoever is given the same later may use what it made; not if that has failed since. */
+/* Whoever is given the same later may use what it made; not if that has failed since, nor
+ * what its fallback made: the task itself is tried. */
 static int put_key(struct engine *e, const struct ending *ending,
                    struct cairn_error *error)
 {
     const struct attempt_row *row = &ending->row;
-    uint8_t outcome = ending->change.outcome;
+    uint8_t outcome =
+        row->flags & ATTEMPT_FALLBACK ? CAIRN_FAILED : ending->change.outcome;
     if (!e->keys || !ending->final || !row->number || row->flags & ATTEMPT_UNDO ||
         (outcome != CAIRN_COMPLETED && outcome != CAIRN_FAILED) ||
         digest_is_none(&e->keys[row->task]))
@@ -264,12 +266,12 @@ static bool endings_lose_output(struct engine *e, size_t bytes, const char *why)
     return lost;
 }
 
-static uint8_t flags_of(const struct intent *intent)
+static uint16_t flags_of(const struct intent *intent)
 {
-    uint8_t merged = intent->merged ? ATTEMPT_MERGED : 0;
-    return intent->role == ROLE_UNDO     ? ATTEMPT_UNDO | merged
+    uint16_t flags = intent_flags(intent);
+    return intent->role == ROLE_UNDO     ? ATTEMPT_UNDO | flags
            : intent->role == ROLE_DECIDE ? ATTEMPT_CHECK
-                                         : merged;
+                                         : flags;
 }
 
 /* Of an attempt that was not started. */

@@ -98,6 +98,13 @@ static inline uint32_t round_of(const struct engine *e, uint32_t task)
                : 0;
 }
 
+/* Its tries are used up: its next attempt is its fallback. */
+static inline bool falls_back(const struct engine *e, uint32_t task)
+{
+    const struct task_def *def = graph_def(e->request.graph, task);
+    return def->fallback.len && e->progress.failures[task] > def->retry.max;
+}
+
 static inline enum on_failure failure_policy(const struct engine *e)
 {
     return choice_on_failure(e->request.graph->definition,

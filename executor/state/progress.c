@@ -313,6 +313,11 @@ void progress_set_status(struct engine *e, const char *status)
 
 void progress_no_retry(struct engine *e, uint32_t task)
 {
+    e->progress.failures[task] = graph_def(e->request.graph, task)->retry.max + 1;
+}
+
+void progress_no_more_tries(struct engine *e, uint32_t task)
+{
     e->progress.failures[task] = graph_def(e->request.graph, task)->retry.max;
 }
 
@@ -343,12 +348,18 @@ static bool is_worth_retrying(const struct retry_policy *retry,
     return listed;
 }
 
+/* Nothing of it starts any more: the run stops, or a service that it needs is over. */
+static bool is_cut_short(const struct engine *e, uint32_t task)
+{
+    enum sched_kind kind = sched_kind_of(graph_def(e->request.graph, task));
+    return !(e->progress.sched.allowed & kind) ||
+           sched_lost_service(&e->progress.sched, task) != NODE_NONE;
+}
+
 static bool retry_applies(const struct engine *e, struct ending *ending)
 {
     const struct task_def *def = graph_def(e->request.graph, ending->row.task);
-    if (!(e->progress.sched.allowed & sched_kind_of(def)) ||
-        sched_lost_service(&e->progress.sched, ending->row.task) != NODE_NONE ||
-        e->progress.failures[ending->row.task] > def->retry.max)
+    if (e->progress.failures[ending->row.task] > def->retry.max)
         return false;
     bool worth = is_worth_retrying(&def->retry, ending);
     if (!worth)
@@ -380,6 +391,17 @@ static void hold_for_retry(struct engine *e, struct ending *ending)
     struct backoff backoff = {retry->delay_ms, retry->factor_permille, retry->jitter,
                               retry->cap_ms};
     hold_for(e, ending, backoff_delay_ms(&backoff, e->progress.failures[task]));
+}
+
+/* Once, when the last try has failed. */
+static bool fallback_applies(struct engine *e, const struct ending *ending)
+{
+    const struct task_def *def = graph_def(e->request.graph, ending->row.task);
+    uint32_t *failures = &e->progress.failures[ending->row.task];
+    if (!def->fallback.len || *failures > def->retry.max + 1)
+        return false;
+    *failures = def->retry.max + 1;
+    return true;
 }
 
 static void apply_change(struct engine *e, struct ending *ending)
@@ -422,6 +444,9 @@ static void note_what_it_did(struct engine *e, const struct ending *ending)
 static void settle_for_good(struct engine *e, struct ending *ending)
 {
     struct skipping skipping = {e, &ending->skipped};
+    if (ending->row.flags & ATTEMPT_FALLBACK)
+        buf_format(&ending->text, "%s%s its fallback", ending->text.size ? "; " : "",
+                   ending->row.outcome == CAIRN_COMPLETED ? "by" : "that was");
     ending->change.task = ending->row.task;
     ending->change.outcome = ending->row.outcome;
     if (ending->row.number)
@@ -441,9 +466,17 @@ void settle_ending(struct engine *e, struct ending *ending)
     turn_add_ending(e, ending);
     redact_buf(e, &ending->text);
     if (ending->row.outcome == CAIRN_FAILED) {
-        e->progress.failures[ending->row.task]++;
-        if (retry_applies(e, ending)) {
+        uint32_t task = ending->row.task;
+        bool over = ending->row.flags & ATTEMPT_FALLBACK || is_cut_short(e, task);
+        e->progress.failures[task]++;
+        if (!over && retry_applies(e, ending)) {
             hold_for_retry(e, ending);
+            return;
+        }
+        if (!over && fallback_applies(e, ending)) {
+            buf_format(&ending->text, "%sits fallback follows",
+                       ending->text.size ? "; " : "");
+            hold_for(e, ending, 0);
             return;
         }
         if (graph_def(e->request.graph, ending->row.task)->may_fail)
@@ -491,5 +524,6 @@ void settle_rerun(struct engine *e, struct ending *ending)
     ending->change =
         (struct change){.task = ending->row.task, .outcome = CAIRN_PENDING};
     apply_change(e, ending);
+    e->progress.failures[ending->row.task] = 0; /* else its fallback might follow */
     sched_rerun(&e->progress.sched, ending->row.task);
 }

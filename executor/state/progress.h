@@ -53,8 +53,10 @@ bool progress_must_wait(struct engine *e, uint32_t task);
 void progress_set_run(struct engine *e, uint64_t run);
 /* For `finally`: how the run has gone so far. */
 void progress_set_status(struct engine *e, const char *status);
-/* A failure of the task now is final. */
+/* A failure of the task now is final, ... */
 void progress_no_retry(struct engine *e, uint32_t task);
+/* ... or only its fallback may follow. */
+void progress_no_more_tries(struct engine *e, uint32_t task);
 /* The outputs of an attempt that has just completed with this result. */
 void progress_saw_outputs(struct engine *e, const struct digest *digest,
                           const struct result *result);

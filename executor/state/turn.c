@@ -102,6 +102,12 @@ void turn_take_back_attempt(struct engine *e, uint32_t task)
     e->turn.attempts[task]--;
 }
 
+uint16_t intent_flags(const struct intent *intent)
+{
+    return (uint16_t)((intent->merged ? ATTEMPT_MERGED : 0) |
+                      (intent->fallback ? ATTEMPT_FALLBACK : 0));
+}
+
 struct ending *turn_draft_ending(struct engine *e, const struct intent *intent,
                                  struct cairn_error *error)
 {
@@ -119,7 +125,7 @@ struct ending *turn_draft_ending(struct engine *e, const struct intent *intent,
                                       .number = intent->attempt,
                                       .intent_ns = intent->intent_ns,
                                       .start_turn = intent->turn,
-                                      .flags = intent->merged ? ATTEMPT_MERGED : 0,
+                                      .flags = intent_flags(intent),
                                       .exit_code = -1,
                                       .ended_ns = loop_utc_ns(e)}};
     return ending;
@@ -167,7 +173,8 @@ int turn_add_intent(struct engine *e, uint32_t task, enum job_role role)
                             .attempt = e->turn.attempts[task] + 1,
                             .intent_ns = loop_utc_ns(e),
                             .role = role,
-                            .merged = writes_merged(e, task, role)};
+                            .merged = writes_merged(e, task, role),
+                            .fallback = role == ROLE_TASK && falls_back(e, task)};
     if (intent_list_add(&e->turn.intents, &intent))
         return CAIRN_ENOMEM;
     turn_next_attempt(e, task);

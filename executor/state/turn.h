@@ -28,10 +28,14 @@ struct intent {
     uint64_t turn;  /* in which it was stored */
     uint64_t order; /* in the queues of turn.c */
     enum job_role role;
-    bool merged; /* what it writes is one log */
+    bool merged;   /* what it writes is one log */
+    bool fallback; /* it runs the `fallback` of the task */
     bool acted;
     bool withheld; /* it was reported that it waits for saving */
 };
+
+/* Those of its row that are known with it, but for its role. */
+uint16_t intent_flags(const struct intent *intent);
 
 struct intent_list {
     struct intent *at;

@@ -180,6 +180,7 @@ struct cairn_attempt_info {
     bool check;    /* the task's check decided */
     bool external; /* its end was reported from outside (cairn_complete) */
     bool merged;   /* its stdout and stderr are one log */
+    bool fallback; /* it ran the task's fallback */
 };
 
 /* Attempts of one task, oldest first. */

@@ -152,6 +152,10 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     uint8_t retry_on;               /* only after these failures, CAIRN_RETRY_... */
     /* And these exit codes, up to a 0. Neither: after any failure. */
     const uint8_t *retry_exits;
+    const char
+        *fallback; /* text for `sh -eu -c`, run once when no try has ended well: it
+                             makes what the task would have made, which has completed if
+                             it succeeds; not of a callback or service. NULL: none */
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */

@@ -325,6 +325,12 @@ uint8_t query_u8(const struct query *query, int column)
     return value >= 0 && value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
 }
 
+uint16_t query_u16(const struct query *query, int column)
+{
+    int64_t value = query_int(query, column);
+    return value >= 0 && value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
+}
+
 bool query_null(const struct query *query, int column)
 {
     return sqlite3_column_type(row_of(query, column), column) == SQLITE_NULL;

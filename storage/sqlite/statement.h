@@ -45,6 +45,7 @@ uint64_t query_u64(const struct query *query, int column);
 /* A small number. One that does not fit is read as 255, which no such column holds, so
  * that a damaged value is not cut to a good one. */
 uint8_t query_u8(const struct query *query, int column);
+uint16_t query_u16(const struct query *query, int column);
 bool query_null(const struct query *query, int column);
 /* `absent` for NULL. */
 int64_t query_int_or(const struct query *query, int column, int64_t absent);

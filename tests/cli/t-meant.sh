@@ -250,6 +250,8 @@ done <<'END'
 if: always()|`when: always`
 if: failure()|`when: failed`
 continue-on-error: true|may_fail: true
+rescue: x|write `fallback: CMD`
+on_error: x|write `fallback: CMD`
 timeout-minutes: 10|`timeout: 10m`
 uses: actions/checkout|write the command under `run`
 steps: []|make a task of each with `needs`

@@ -109,6 +109,9 @@ tasks: {a: {run: exit 1}, b: {run: echo b >>log, needs: [{task: a, soft: true}]}
 key task.skip_exit go \
     'exit 0' 'tasks: {a: {run: exit 9, skip_exit: 9}, b: {run: echo b >>log, needs: a}}' \
     'exit 1' 'tasks: {a: {run: exit 9, skip_exit: 8}, b: {run: echo b >>log, needs: a}}'
+key task.fallback go \
+    'exit 0 f b' 'tasks: {a: {run: exit 9, fallback: echo f >>log}, b: {run: echo b >>log, needs: a}}' \
+    'exit 1 f' 'tasks: {a: {run: exit 9, fallback: echo f >>log; exit 8}, b: {run: echo b >>log, needs: a}}'
 key task.may_fail 'go -j 2' \
     'exit 0 b' 'tasks: {a: {run: until test -e at; do sleep 0.02; done; exit 1, may_fail: true}, b: {run: touch at; sleep 0.2; echo b >>log}}' \
     'exit 1 b' 'tasks: {a: {run: until test -e at; do sleep 0.02; done; exit 1, may_fail: false}, b: {run: touch at; sleep 0.2; echo b >>log}}'

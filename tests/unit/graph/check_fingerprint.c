@@ -429,6 +429,9 @@ START_TEST(test_checks_count)
     edited("one")->check_min_permille = 701;
     expect_difference("one", "one", "check");
     begin_checks();
+    edited("one")->fallback = STR("./other");
+    expect_difference("one", "one", "fallback");
+    begin_checks();
     edited("one")->n_side_shell = 1; /* it runs the check */
     expect_difference("one", "one", "shell");
     begin_checks();

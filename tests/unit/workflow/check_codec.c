@@ -503,6 +503,27 @@ START_TEST(test_version_6)
 }
 END_TEST
 
+START_TEST(test_version_7)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x, fallback: y}, b: {exec: [z]}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 7);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_text(d.defs[0].fallback, "y");
+    ck_assert_uint_eq(d.defs[1].fallback.len, 0);
+    definition_release(&d);
+    bytes.data[DEFINITION_MAGIC_BYTES] = 6;
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[1].fallback = STR("y"); /* without a shell */
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_reuse)
 {
     struct buf bytes = BUF_INIT;
@@ -752,6 +773,7 @@ int main(void)
     tcase_add_test(tests, test_rounds);
     tcase_add_test(tests, test_columns);
     tcase_add_test(tests, test_version_6);
+    tcase_add_test(tests, test_version_7);
     tcase_add_test(tests, test_reuse);
     tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_lost_claims);

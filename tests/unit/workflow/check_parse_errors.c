@@ -156,7 +156,7 @@ static const struct refusal refusals[] = {
      "name: n\ntasks:\n  a:\n    run: ${{ params.day }}\n"},
     {"6:11", "so write \"$part\" instead",
      "name: n\ntasks:\n  a:\n    run: |\n      one\n      two ${{ part }}\n"},
-    {"3:18", "`shell` is only for `run`, `check`, `undo` and `ready`",
+    {"3:18", "`shell` is only for `run`, `check`, `undo`, `fallback` and",
      "name: n\ntasks:\n  a: {exec: [b], shell: [sh]}\n"},
     {"5:12", "`shell` is empty", IN_TASK("shell: []")},
     {"5:12", "`shell` is a name such as bash, or a list", IN_TASK("shell: bash -c")},

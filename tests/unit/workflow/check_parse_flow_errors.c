@@ -158,7 +158,7 @@ static const struct refusal refusals[] = {
     /* undo, shell */
     {"5:11", "`undo` is empty", IN_TASK("undo: \"\"")},
     {"5:14", "so write \"$PART\" instead", IN_TASK("undo: rm ${{ env.PART }}")},
-    {"3:18", "`shell` is only for `run`, `check`, `undo` and `ready`",
+    {"3:18", "`shell` is only for `run`, `check`, `undo`, `fallback` and",
      "name: n\ntasks:\n  a: {exec: [x], shell: [bash]}\n"},
     /* inputs */
     {"5:13", "an input is empty", IN_TASK("inputs: \"\"")},

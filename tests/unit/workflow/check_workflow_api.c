@@ -393,11 +393,14 @@ START_TEST(test_later_fields)
                                .soft = odd,
                                .may_fail = true,
                                .skip_exit = 77,
+                               .fallback = "",
                                .reuse = true,
                                .cutoff = true,
                                .slots = LIMIT_JOBS + 1};
     refuse(&task, CAIRN_EWORKFLOW, "slots at most 4096");
     task.slots = 4;
+    refuse(&task, CAIRN_EWORKFLOW, "`fallback` is empty");
+    task.fallback = "./other";
     task.nice = 20;
     refuse(&task, CAIRN_EWORKFLOW, "nice at most 19");
     task.nice = 19;
@@ -411,6 +414,8 @@ START_TEST(test_later_fields)
     ck_assert(c->reuse && c->cutoff);
     ck_assert_uint_eq(c->slots, 4);
     ck_assert_uint_eq(c->nice, 19);
+    ck_assert_str_eq(c->fallback.ptr, "./other");
+    ck_assert_uint_eq(c->n_side_shell, 3);
     ck_assert(c->may_fail && !workflow->definition.defs[1].may_fail);
     const struct task_def *b = &workflow->definition.defs[1];
     ck_assert_uint_eq(b->n_needs, 1);
