@@ -190,18 +190,6 @@ sed 's,head -c 400000 /dev/urandom | base64,seq 100000 | tr 0-9 a-j,; s/sleep 1 
 edited 'getting started, fewer parts' words.txt start.yaml 's/, "03"\]/]/; s/, parts.03\]/]/; s,l/4,l/3,'
 edited 'getting started, other names' words.txt start.yaml 's/part\.count/part.sums/g; s/}}\.count/}}.sums/'
 edited 'getting started, another param' words.txt start.yaml 's/least: "4"/least: "5"/' run
-files() {
-    printf '#!/bin/sh\nseq 100 >"$1"\n' >fetch
-    printf '#!/bin/sh\nawk -v p="$2" "NR %% 4 == p - 1" "$1"\n' >convert
-    printf '#!/bin/sh\n' >publish
-    cp publish notify
-    chmod +x fetch convert publish notify
-}
-awk '/^## cairn/ { here = 1 } here && /^```yaml/ { on = 1; next } /^```/ { on = 0; if (seen) exit } on { seen = 1; print }' \
-    "$root/docs/coming-from.md" >coming.yaml
-edited 'coming from others, fewer parts' report.csv coming.yaml 's/\[1, 2, 3, 4\]/[1, 2, 3]/'
-edited 'coming from others, other names' report.csv coming.yaml 's/"part-/"piece-/'
-files() { :; }
 cp "$(grep -l '^name: matrix$' guide-pipelines.*.yaml)" matrix.yaml
 edited 'matrix, fewer members' report.txt matrix.yaml '/include:/d'
 edited 'matrix, another value' report.txt matrix.yaml 's/clang, v: 15/tcc, v: 1/; s/cc: clang/cc: tcc/'
