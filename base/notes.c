@@ -54,9 +54,7 @@ int notes_add(const char *store, struct str text, struct cairn_error *error)
         buf_byte(&line, (uint8_t)(c >= ' ' && c <= '~' ? c : '?'));
     }
     buf_byte(&line, '\n');
-    int rc = buf_check(&path, error);
-    if (!rc)
-        rc = buf_check(&line, error);
+    int rc = buf_check(&path, error) ?: buf_check(&line, error);
     int fd = rc ? -1 : open_notes(store, path.data);
     int sys = fd >= 0 ? os_write_all(fd, buf_view(&line)) : errno;
     if (!rc && sys)
@@ -77,9 +75,8 @@ int notes_read(const char *store, uint64_t *n, char last[NOTE_BYTES + 64],
     *n = 0;
     last[0] = '\0';
     buf_format(&path, "%s/" NOTES_FILE, store);
-    int rc = buf_check(&path, error);
-    if (!rc)
-        rc = os_read_plain(path.data, 2 * NOTES_BYTES, &all, &why);
+    int rc = buf_check(&path, error)
+                 ?: os_read_plain(path.data, 2 * NOTES_BYTES, &all, &why);
     for (size_t i = 0; i < all.size && !rc; i++)
         if (all.data[i] == '\n') {
             ++*n;

@@ -150,8 +150,7 @@ done:
 int os_write_file(const char *path, mode_t mode, struct str content,
                   struct cairn_error *error)
 {
-    int rc = replace(path, mode, content, true, error);
-    return rc ? rc : sync_parent(path, error);
+    return replace(path, mode, content, true, error) ?: sync_parent(path, error);
 }
 
 int os_replace_file(const char *path, mode_t mode, struct str content,

@@ -135,7 +135,7 @@ static int read_field(struct table_reading *r, struct str *out)
         if (!rc && r->at < r->end && *r->at != separator(r) && *r->at != '\n' &&
             *r->at != '\r')
             rc = wrong(r, r->line, "something stands behind the \" that ends a field");
-        return rc ? rc : check_cell(r, line, *out);
+        return rc ?: check_cell(r, line, *out);
     }
     while (r->at < r->end && *r->at != separator(r) && *r->at != '\n' &&
            *r->at != '\r' && *r->at != '"')
@@ -171,7 +171,7 @@ static int read_header(struct table_reading *r)
         if (!rc)
             rc = end_field(r, &last);
     }
-    return rc ? rc : keep_names(r);
+    return rc ?: keep_names(r);
 }
 
 static int read_record(struct table_reading *r)
@@ -264,7 +264,7 @@ static int read_json_value(struct table_reading *r, enum json_token token,
                      "a list or an object inside a row; it has only texts, numbers, "
                      "true, false and null");
     }
-    return rc ? rc : check_cell(r, r->line, *out);
+    return rc ?: check_cell(r, r->line, *out);
 }
 
 /* The columns of a first object, which has been opened: only its keys. */
@@ -280,9 +280,7 @@ static int learn_columns(struct table_reading *r)
         struct str name;
         if (token != JSON_KEY || scan.depth != depth)
             continue;
-        rc = meaning(r, scan.raw, &name);
-        if (!rc)
-            rc = check_cell(r, r->line, name);
+        rc = meaning(r, scan.raw, &name) ?: check_cell(r, r->line, name);
         int added = rc ? rc
                        : map_add(&r->by_name, name,
                                  (uint32_t)(r->names.size / sizeof name), NULL);
@@ -297,7 +295,7 @@ static int learn_columns(struct table_reading *r)
     }
     if (!rc && !r->names.size && token != JSON_BAD)
         rc = wrong(r, r->line, "an object without keys");
-    return rc ? rc : keep_names(r);
+    return rc ?: keep_names(r);
 }
 
 static int find_column(const struct table_reading *r, struct str name,
@@ -337,9 +335,7 @@ static int read_object(struct table_reading *r, enum json_token *token)
     if (!rc)
         rc = begin_row(r, line, &cells);
     while (!rc && (*token = next_token(r)) == JSON_KEY) {
-        rc = meaning(r, r->scan.raw, &name);
-        if (!rc)
-            rc = find_column(r, name, n++, &column);
+        rc = meaning(r, r->scan.raw, &name) ?: find_column(r, name, n++, &column);
         if (!rc && cells[column].ptr)
             rc = error_set(r->error, CAIRN_EWORKFLOW,
                            "line %u: the key `%.*s` is twice in an object", r->line,

@@ -97,9 +97,8 @@ static int set_label(struct cairn_store *store, const char *id, struct clean lab
 {
     struct search search;
     uint64_t seq = 0;
-    int rc = find_seq(store, id, &seq, error);
-    if (!rc)
-        rc = look(store, seq, label.ptr, &search, error);
+    int rc =
+        find_seq(store, id, &seq, error) ?: look(store, seq, label.ptr, &search, error);
     if (rc)
         return rc;
     if (on == (search.found > 0))
@@ -124,8 +123,8 @@ int checkpoint_label(struct cairn_store *store, const char *id, struct clean lab
             "'%.*s' is not a label: it has 1 to %d bytes, without white space "
             "and commas",
             (int)utf8_fit(text, 80), text.ptr, CAIRN_LABEL_MAX - 1);
-    int rc = store_begin(store, -1, error);
-    return rc ? rc : store_end(store, set_label(store, id, label, on, error), error);
+    return store_begin(store, -1, error)
+               ?: store_end(store, set_label(store, id, label, on, error), error);
 }
 
 /* ---- Notes ---- */
@@ -160,16 +159,14 @@ static int put_note(struct cairn_store *store, const char *id, struct clean text
 {
     struct search search;
     uint64_t seq = 0;
-    int rc = find_seq(store, id, &seq, error);
-    if (!rc)
-        rc = look(store, seq, "", &search, error);
+    int rc = find_seq(store, id, &seq, error) ?: look(store, seq, "", &search, error);
     struct annotation_row row = {.seq = seq,
                                  .n = rc ? 0 : search.last + 1,
                                  .time_ns = clock_utc_ns(),
                                  .kind = ANNOTATION_NOTE,
                                  .severity = severity,
                                  .text = text};
-    return rc ? rc : store_put_annotation(store, &row, error);
+    return rc ?: store_put_annotation(store, &row, error);
 }
 
 int checkpoint_note(struct cairn_store *store, const char *id, struct clean text,
@@ -180,9 +177,9 @@ int checkpoint_note(struct cairn_store *store, const char *id, struct clean text
     if (!rc && !is_text(clean_str(text)))
         rc = error_set(error, CAIRN_EUSAGE,
                        "a note is a text of UTF-8, of 1 to %d bytes", LIMIT_TEXT_BYTES);
-    if (!rc)
-        rc = store_begin(store, -1, error);
-    return rc ? rc : store_end(store, put_note(store, id, text, number, error), error);
+    return rc
+           ?: store_begin(store, -1, error)
+           ?: store_end(store, put_note(store, id, text, number, error), error);
 }
 
 /* ---- Telling ---- */
@@ -218,9 +215,8 @@ int cairn_checkpoint_annotations(struct cairn_store *store, const char *id,
 {
     struct telling t = {each, context, BUF_INIT, error};
     uint64_t seq = 0;
-    int rc = find_seq(store, id, &seq, error);
-    if (!rc)
-        rc = store_each_annotation(store, seq, tell_row, &t, error);
+    int rc = find_seq(store, id, &seq, error)
+                 ?: store_each_annotation(store, seq, tell_row, &t, error);
     buf_release(&t.text);
     return rc;
 }

@@ -320,9 +320,8 @@ static int put_record(const struct chain *chain, const struct chain_payload *pay
                        (unsigned long long)chain->parent);
     if (rc == 0)
         rc = record_encode_keyed(&header, payload->bytes, store_key(chain->in.store),
-                                 chain->in.sha, &record, &ref->digest, error);
-    if (rc == 0)
-        rc = put_row(chain, &header, buf_view(&record), &ref->digest, error);
+                                 chain->in.sha, &record, &ref->digest, error)
+                 ?: put_row(chain, &header, buf_view(&record), &ref->digest, error);
     ref->seq = header.seq;
     *bytes = record.size;
     buf_release(&record);

@@ -54,8 +54,8 @@ int chain_head(const struct chains *in, uint64_t stream, struct cairn_head *head
     int rc = store_last_seq(in->store, range.namespace_id, stream, &seq, error);
     if (rc || seq == 0)
         return rc;
-    rc = store_count_checkpoints(in->store, &range, &head->records, error);
-    return rc ? rc : store_get_checkpoint(in->store, seq, fill_head, &reading, error);
+    return store_count_checkpoints(in->store, &range, &head->records, error)
+               ?: store_get_checkpoint(in->store, seq, fill_head, &reading, error);
 }
 
 struct head_export {
@@ -80,8 +80,7 @@ static int export_stream(struct head_export *h, uint64_t stream)
 static int export_run(void *context, const struct run_row *row)
 {
     struct head_export *h = context;
-    int rc = run_check_forged(h->in.store, row, h->error);
-    return rc ? rc : export_stream(h, row->run);
+    return run_check_forged(h->in.store, row, h->error) ?: export_stream(h, row->run);
 }
 
 static int export_branch(void *context, const struct branch_row *row)
@@ -202,9 +201,8 @@ static int report_missing(struct comparison *c, const struct cairn_head *head)
     bool lost = false;
     char text[40];
     int rc =
-        store_last_seq(c->store, namespace_of(head), stream_of(head), &last, c->error);
-    if (!rc)
-        rc = store_was_quarantined(c->store, head->seq, &lost, c->error);
+        store_last_seq(c->store, namespace_of(head), stream_of(head), &last, c->error)
+            ?: store_was_quarantined(c->store, head->seq, &lost, c->error);
     if (rc)
         return rc;
     if (lost)
@@ -285,9 +283,8 @@ int cairn_checkpoint_compare(struct cairn_store *store,
         return error_nomem(error);
     int rc = store_begin_read(store, error);
     if (!rc) {
-        rc = tombstones_load_all(store, &c.tombstones, error);
-        if (!rc)
-            rc = compare_all(&c, of, heads, n);
+        rc = tombstones_load_all(store, &c.tombstones, error)
+                 ?: compare_all(&c, of, heads, n);
         store_end_read(store);
     }
     tombstones_release(&c.tombstones);

@@ -71,10 +71,9 @@ static int info_of_row(void *context, const struct checkpoint_row *row)
         const struct payload_kind *kind =
             catalog_kind(page->catalog, row->namespace_id);
         info->position = checked.header.position;
-        rc = kind->describe(&checked, info, page->error);
-        if (rc == 0)
-            rc = record_lacks(&checked, kind, &page->losses, &info->part_lost,
-                              page->error);
+        rc = kind->describe(&checked, info, page->error)
+                 ?: record_lacks(&checked, kind, &page->losses, &info->part_lost,
+                                 page->error);
     }
     if (rc && rc != CAIRN_EDAMAGED)
         return rc;
@@ -416,9 +415,8 @@ static int list_range(const struct catalog *catalog, struct listing *list,
     page.infos = calloc(PAGE, sizeof *page.infos);
     if (!page.infos)
         return error_nomem(error);
-    int rc = losses_load(&page.losses, catalog->store, error);
-    if (!rc)
-        rc = list_pages(list, &page);
+    int rc =
+        losses_load(&page.losses, catalog->store, error) ?: list_pages(list, &page);
     losses_release(&page.losses);
     if (!rc && page.forged.code)
         rc = error_set(error, page.forged.code, "%s", page.forged.text);
@@ -492,10 +490,9 @@ static int look_at_row(void *context, const struct checkpoint_row *row)
 {
     struct lack_of_row *lack = context;
     struct sound_record record;
-    int rc = row_check(row, lack->in->sha, &record, lack->error);
-    return rc ? rc
-              : record_lacks(&record, lack->in->kind, &lack->losses, lack->lost,
-                             lack->error);
+    return row_check(row, lack->in->sha, &record, lack->error)
+               ?: record_lacks(&record, lack->in->kind, &lack->losses, lack->lost,
+                               lack->error);
 }
 
 static int info_lacks(const struct chains *in, struct cairn_checkpoint_info *info,
@@ -526,9 +523,7 @@ static int info_rebuilt(const struct catalog *catalog, const struct chains *in,
         info_of_rebuilt(in, &built, &info);
         in->kind->summarize(state, &info);
         in->kind->state_release(state);
-        rc = info_finish(catalog, &info, error);
-        if (rc == 0)
-            rc = info_lacks(in, &info, error);
+        rc = info_finish(catalog, &info, error) ?: info_lacks(in, &info, error);
     }
     free(state);
     if (rc == 0)
@@ -680,9 +675,9 @@ static int find_wanted(const struct catalog *catalog,
     newest.page = (struct cairn_page){0};
     int rc = range_of_filter(catalog, &newest, &range, error);
     range.limit = 1;
-    return rc ? rc
-              : name_wanted(filter, find_latest(catalog, range, out, skipped, error),
-                            error);
+    return rc
+               ?: name_wanted(filter, find_latest(catalog, range, out, skipped, error),
+                              error);
 }
 
 int cairn_checkpoint_newest(struct cairn_store *store,

@@ -162,8 +162,8 @@ static int fit_fold(const struct outcome_fold *f, const struct delta *delta,
         return f->n && f->tag != delta->graph_tag
                    ? error_set(error, CAIRN_EDAMAGED, "it belongs to another graph")
                    : 0;
-    int rc = delta_fit_graph(delta, &f->graph, error);
-    return rc ? rc : delta_fit_tasks(delta, f->whole.n, error);
+    return delta_fit_graph(delta, &f->graph, error)
+               ?: delta_fit_tasks(delta, f->whole.n, error);
 }
 
 static int outcome_fold(void *fold, const struct sound_record *record,
@@ -179,10 +179,9 @@ static int outcome_fold(void *fold, const struct sound_record *record,
     if (rc)
         return rc;
     size_t before = f->n;
-    rc = fit_fold(f, &delta, error);
-    if (!rc)
-        rc = delta_each(&delta, LIMIT_TASKS, f->full ? fold_change : append_change,
-                        &adding, error);
+    rc = fit_fold(f, &delta, error)
+             ?: delta_each(&delta, LIMIT_TASKS, f->full ? fold_change : append_change,
+                           &adding, error);
     if (!rc && !f->full) {
         assert(f->n == before + delta.n);
         f->base = delta.base;
@@ -324,9 +323,8 @@ static int check_delta(const struct sound_record *record, struct payload_check *
         return rc;
     check->base = delta.base;
     if (frame && frame->base == delta.base) {
-        rc = delta_fit_tasks(&delta, frame->size, error);
-        if (!rc)
-            rc = delta_fit_graph(&delta, &frame->subject, error);
+        rc = delta_fit_tasks(&delta, frame->size, error)
+                 ?: delta_fit_graph(&delta, &frame->subject, error);
     }
     if (!rc)
         rc = visit_delta_roots(&delta, check, error);
@@ -387,9 +385,9 @@ static int apply_delta(struct outcomes *outcomes, const struct sound_record *rec
     if (delta_fit_graph(&delta, &outcomes->graph, error))
         rc = PAYLOAD_FOREIGN;
     if (!rc)
-        rc = delta_fit_tasks(&delta, outcomes->states.n, error);
-    if (!rc)
-        rc = delta_each(&delta, outcomes->states.n, apply_change, &target, error);
+        rc =
+            delta_fit_tasks(&delta, outcomes->states.n, error)
+                ?: delta_each(&delta, outcomes->states.n, apply_change, &target, error);
     delta_release(&delta);
     return rc;
 }

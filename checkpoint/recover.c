@@ -411,8 +411,8 @@ static int begin_with(struct recovering *r, const struct sound_record *record,
 static int take_base(struct recovering *r, const struct checkpoint_row *row)
 {
     struct sound_record record;
-    int rc = row_check(row, r->in->sha, &record, &r->reason);
-    return rc ? rc : begin_with(r, &record, row->seq);
+    return row_check(row, r->in->sha, &record, &r->reason)
+               ?: begin_with(r, &record, row->seq);
 }
 
 static int take_deleted(void *context, const struct tombstone_row *range,
@@ -496,8 +496,8 @@ static int note_damaged(struct recovering *r, uint64_t seq)
 static int refuse_full(struct recovering *r, const struct sound_record *record)
 {
     struct payload_check check = {0};
-    int rc = r->in->kind->check(record, &check, &r->reason);
-    return rc ? rc : error_set(&r->reason, CAIRN_EDAMAGED, "it is out of place");
+    return r->in->kind->check(record, &check, &r->reason)
+               ?: error_set(&r->reason, CAIRN_EDAMAGED, "it is out of place");
 }
 
 static int apply_record(struct recovering *r, const struct sound_record *record)

@@ -86,7 +86,7 @@ static const char *fault_of(const struct sections *s)
         fault = "its time since the boot, or the boot's id, is out of range";
     if (!fault && s->linked)
         fault = fault_of_link(&s->link);
-    return fault ? fault : fault_of_list(s);
+    return fault ?: fault_of_list(s);
 }
 
 /* ---- Writing ---- */
@@ -137,12 +137,10 @@ int sections_encode(const struct sections *sections, struct buf *payload,
                          fault);
     put_head(sections, &head);
     put_list(sections, &list);
-    int rc = buf_check(&head, error);
-    if (rc == 0)
-        rc = buf_check(&list, error);
-    if (rc == 0)
-        rc =
-            payload_sections(sections->trigger, buf_view(&head), &list, payload, error);
+    int rc = buf_check(&head, error)
+             ?: buf_check(&list, error)
+             ?: payload_sections(sections->trigger, buf_view(&head), &list, payload,
+                                 error);
     buf_release(&head);
     buf_release(&list);
     return rc;
@@ -511,9 +509,8 @@ static int identify_branch(struct cairn_store *store,
                            struct cairn_error *error)
 {
     struct cairn_error why = {0};
-    int rc = store_get_branch(store, info->branch, name_branch, info, &why);
-    if (rc == 0)
-        rc = store_get_session(store, info->session, name_session, info, &why);
+    int rc = store_get_branch(store, info->branch, name_branch, info, &why)
+                 ?: store_get_session(store, info->session, name_session, info, &why);
     if (rc == 0 || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
         return 0;
     return error_set(error, rc, "%s", why.text);
@@ -526,9 +523,8 @@ static int keep_needed(struct cairn_store *store, uint64_t branch,
     struct cairn_checkpoint_info own = {.branch = branch},
                                  other = {.branch = by->stream};
     char word[SHELL_WORD_ROOM(TEXT_ROOM)];
-    int rc = identify_branch(store, &own, error);
-    if (!rc)
-        rc = identify_branch(store, &other, error);
+    int rc =
+        identify_branch(store, &own, error) ?: identify_branch(store, &other, error);
     if (rc)
         return rc;
     bool forked = !by->merged && own.session != other.session;
@@ -587,9 +583,9 @@ static int read_newest(const struct opening *o, const struct checkpoint_row *row
 {
     struct sections unused;
     struct cairn_error why = {0};
-    int rc = row_check(row, o->head->in.sha, record, &why);
-    if (rc == 0)
-        rc = sections_of_record(o->arena, record, o->last ? o->last : &unused, &why);
+    int rc =
+        row_check(row, o->head->in.sha, record, &why)
+            ?: sections_of_record(o->arena, record, o->last ? o->last : &unused, &why);
     if (rc && rc != CAIRN_EDAMAGED)
         return error_set(o->error, rc, "%s", why.text);
     return rc;

@@ -315,11 +315,7 @@ int help_unknown(const char *words)
                             "there is no command '%s': to run that file: cairn run %s",
                             words, words);
     if (!meant)
-        meant = verb_meant(words);
-    if (!meant)
-        meant = begins_with(words);
-    if (!meant)
-        meant = nearest_command(words);
+        meant = verb_meant(words) ?: begins_with(words) ?: nearest_command(words);
     if (space)
         snprintf(group, sizeof group, "%.*s", (int)(space - words), words);
     return report_usage(group[0] ? group : NULL, "there is no command '%s'%s%s%s",

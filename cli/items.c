@@ -256,8 +256,6 @@ char *item_title(const struct cairn_item *item)
 {
     const struct cairn_field *field = item_field(item, "statement");
     if (!field)
-        field = item_field(item, "text");
-    if (!field)
-        field = item_field(item, "command");
+        field = item_field(item, "text") ?: item_field(item, "command");
     return field ? title_of(field_text(field)) : edge_text(item);
 }

@@ -626,9 +626,7 @@ static int target_run(struct settings *settings, const char *command,
                       struct cairn_run_options *options)
 {
     struct cairn_run_info info;
-    int status = require_store(store);
-    if (status == 0)
-        status = run_option(settings, store, &info);
+    int status = require_store(store) ?: run_option(settings, store, &info);
     if (status != 0)
         return status;
     options->start = CAIRN_START_RESUME;

@@ -249,9 +249,8 @@ static int list_all(struct telling *t)
         struct session_row row = {.session = feed->place.session};
         return add_session(t, &row);
     }
-    rc = store_each_run(feed->store, &runs, add_run, t, t->error);
-    if (!rc)
-        rc = store_each_session(feed->store, &page, add_session, t, NULL, t->error);
+    rc = store_each_run(feed->store, &runs, add_run, t, t->error)
+             ?: store_each_session(feed->store, &page, add_session, t, NULL, t->error);
     return rc < 0 ? rc : 0;
 }
 

@@ -173,8 +173,7 @@ static int read_claims(struct run_claims *claims, struct cairn_error *error)
             read_claim(claims, &id);
     if (dir)
         closedir(dir);
-    int rc = buf_check(&claims->keepers, error);
-    return rc ? rc : buf_check(&claims->refused, error);
+    return buf_check(&claims->keepers, error) ?: buf_check(&claims->refused, error);
 }
 
 static bool is_refused(const struct run_claims *claims, const struct proc_entry *keeper)

@@ -90,7 +90,7 @@ static int start_guard(struct local_runner *local, struct cairn_error *error)
 {
     int rc = guard_start(&local->guard, local->slots, error);
     local->guarded = !rc;
-    return rc ? rc : watch_end(local, local->guard.pidfd, NULL, error);
+    return rc ?: watch_end(local, local->guard.pidfd, NULL, error);
 }
 
 static void queue_end(struct local_runner *local, struct spawn_request *request)
@@ -140,9 +140,8 @@ static int open_local(struct runner *runner, const struct slot_map *slots,
     runner->tend_fd = epoll_create1(EPOLL_CLOEXEC);
     if (runner->tend_fd < 0)
         return error_sys(error, errno, "cannot make a descriptor");
-    int rc = start_guard(local, error);
-    if (!rc)
-        rc = spawner_start(&local->spawner, limit, notes, error);
+    int rc = start_guard(local, error)
+                 ?: spawner_start(&local->spawner, limit, notes, error);
     if (!rc)
         runner->news_fd = spawner_fd(local->spawner);
     return rc;

@@ -114,9 +114,7 @@ static int make_memory(struct slot_map *map, const char *path, size_t bytes,
 static int slots_make(struct slot_map *map, const char *path, size_t bytes,
                       struct cairn_error *error)
 {
-    int rc = make_memory(map, path, bytes, error);
-    if (!rc)
-        rc = make_file(map, path, bytes, error);
+    int rc = make_memory(map, path, bytes, error) ?: make_file(map, path, bytes, error);
     if (rc)
         slots_close(map, false);
     return rc;
@@ -159,9 +157,8 @@ int slots_create_unnamed(struct slot_map *map, const char *live_dir,
     if (!rc && !live_keeper_image(made.path, sizeof made.path, live_dir, getpid()))
         rc = error_set(error, CAIRN_ELIMIT, "%s: the path is too long", live_dir);
     if (!rc)
-        rc = make_memory(&made, made.path, (size_t)slots_bytes(n), error);
-    if (!rc)
-        rc = slots_fill(made.slots, store_id, 0, n, error);
+        rc = make_memory(&made, made.path, (size_t)slots_bytes(n), error)
+                 ?: slots_fill(made.slots, store_id, 0, n, error);
     if (rc) {
         slots_close(&made, false);
         return rc;
@@ -174,9 +171,7 @@ int slots_create(struct slot_map *map, const char *live_dir, const char *store_i
                  uint64_t run, uint32_t n, struct cairn_error *error)
 {
     struct slot_map made = {.fd = -1, .file = -1};
-    int rc = check_size(store_id, n, error);
-    if (!rc)
-        rc = slots_path(&made, live_dir, run, error);
+    int rc = check_size(store_id, n, error) ?: slots_path(&made, live_dir, run, error);
     if (rc)
         return rc;
     char path[LIVE_PATH];

@@ -201,11 +201,9 @@ static int put_new(struct unit *unit, const struct text_entry *entry,
                                .n_words =
                                    words_count(entry->title) + words_count(entry->body),
                                .vector = &vector};
-    int rc = searchdb_project(c->index, entry->project, &doc.project, c->error);
-    if (!rc)
-        rc = vector_of(entry->title, entry->body, &vector, c->error);
-    if (!rc)
-        rc = searchdb_put(c->index, &doc, c->error);
+    int rc = searchdb_project(c->index, entry->project, &doc.project, c->error)
+             ?: vector_of(entry->title, entry->body, &vector, c->error)
+             ?: searchdb_put(c->index, &doc, c->error);
     c->entries++;
     c->told.entries++;
     c->bytes += entry->title.len + entry->body.len;
@@ -228,9 +226,7 @@ static int unit_put(struct unit *unit, const struct text_entry *entry)
     if (!known && unit->c->only_gone)
         return 0;
     int rc = known ? searchdb_drop(unit->c->index, known->doc, unit->c->error) : 0;
-    if (!rc)
-        rc = put_new(unit, entry, hash);
-    return rc ? rc : rest(unit->c);
+    return rc ?: put_new(unit, entry, hash) ?: rest(unit->c);
 }
 
 static bool unit_only_gone(const struct unit *unit)
@@ -274,9 +270,7 @@ static int sweep_known(struct unit *unit, bool all)
         c->dropped |= matters;
         c->entries++;
         if (!rc)
-            rc = searchdb_drop(c->index, unit->known[i].doc, c->error);
-        if (!rc)
-            rc = rest(c);
+            rc = searchdb_drop(c->index, unit->known[i].doc, c->error) ?: rest(c);
     }
     return rc;
 }
@@ -314,9 +308,9 @@ static int unit_drop(struct unit *unit)
     int rc = unit_load(unit);
     for (size_t i = 0; i < unit->n; i++)
         unit->known[i].stays = false;
-    if (!rc)
-        rc = sweep_known(unit, true);
-    return rc ? rc : searchdb_drop_unit(unit->c->index, unit->id, unit->c->error);
+    return rc
+           ?: sweep_known(unit, true)
+           ?: searchdb_drop_unit(unit->c->index, unit->id, unit->c->error);
 }
 
 static void unit_free(struct unit *unit)
@@ -377,8 +371,7 @@ static int begin_bare(struct catching *c, const char *format, uint64_t number,
 static int begin_unit(struct catching *c, const char *format, uint64_t number,
                       struct unit **unit)
 {
-    int rc = begin_bare(c, format, number, unit);
-    return rc ? rc : unit_load(*unit);
+    return begin_bare(c, format, number, unit) ?: unit_load(*unit);
 }
 
 /* Damage of the store keeps what was indexed before: other commands name it. That of
@@ -402,32 +395,26 @@ static int end_unit(struct unit *unit, int rc, bool sweep, struct str stamp, boo
 static int drop_unit(struct catching *c, const char *format, uint64_t number)
 {
     struct unit *unit = NULL;
-    int rc = begin_unit(c, format, number, &unit);
-    if (!rc)
-        rc = unit_drop(unit);
+    int rc = begin_unit(c, format, number, &unit) ?: unit_drop(unit);
     unit_free(unit);
     return rc;
 }
 
 static int drop_rest(struct catching *c, uint64_t session)
 {
-    int rc = drop_unit(c, "messages/%llu", session);
-    if (!rc)
-        rc = drop_unit(c, "checkpoints/%llu", session);
-    if (!rc)
-        rc = drop_unit(c, "files/%llu", session);
-    return rc ? rc : drop_unit(c, "notes", 0);
+    return drop_unit(c, "messages/%llu", session)
+           ?: drop_unit(c, "checkpoints/%llu", session)
+           ?: drop_unit(c, "files/%llu", session)
+           ?: drop_unit(c, "notes", 0);
 }
 
 static int do_session(struct catching *c, uint64_t session)
 {
     struct unit *unit = NULL;
     struct buf project = BUF_INIT;
-    int rc = begin_unit(c, "session/%llu", session, &unit);
-    if (!rc)
-        rc = source_session_project(&c->source, session, &project);
-    if (!rc)
-        rc = source_session(&c->source, session);
+    int rc = begin_unit(c, "session/%llu", session, &unit)
+             ?: source_session_project(&c->source, session, &project)
+             ?: source_session(&c->source, session);
     rc = end_unit(unit, rc, true, project.size ? buf_view(&project) : STR(""), false);
     buf_release(&project);
     return rc;
@@ -438,9 +425,8 @@ static int drop_moved(struct catching *c, uint64_t session)
 {
     struct unit *unit = NULL;
     struct buf project = BUF_INIT;
-    int rc = begin_bare(c, "session/%llu", session, &unit);
-    if (!rc)
-        rc = source_session_project(&c->source, session, &project);
+    int rc = begin_bare(c, "session/%llu", session, &unit)
+                 ?: source_session_project(&c->source, session, &project);
     bool moved = !rc && unit_stamp(unit).len > 0 &&
                  !str_equal(unit_stamp(unit), buf_view(&project));
     unit_free(unit);
@@ -563,14 +549,11 @@ static int do_files(struct catching *c, uint64_t session, bool again)
 /* The units of a session. `again`: what was read before is read again. */
 static int catch_session(struct catching *c, uint64_t session, bool again)
 {
-    int rc = drop_moved(c, session);
-    if (!rc)
-        rc = do_session(c, session);
-    if (!rc)
-        rc = do_messages(c, session, again);
-    if (!rc)
-        rc = do_checkpoints(c, session);
-    return rc ? rc : do_files(c, session, again);
+    return drop_moved(c, session)
+           ?: do_session(c, session)
+           ?: do_messages(c, session, again)
+           ?: do_checkpoints(c, session)
+           ?: do_files(c, session, again);
 }
 
 static int catch_notes(struct catching *c)
@@ -613,21 +596,16 @@ static int catch_run(struct catching *c, uint64_t run)
     struct unit *unit = NULL;
     struct buf project = BUF_INIT;
     bool owned = false;
-    int rc = begin_unit(c, "run/%llu", run, &unit);
-    if (!rc)
-        rc = source_run_project(&c->source, run, &project);
+    int rc = begin_unit(c, "run/%llu", run, &unit)
+                 ?: source_run_project(&c->source, run, &project);
     if (!rc && unit_stamp(unit).len &&
         !str_equal(unit_stamp(unit), buf_view(&project))) {
         unit_free(unit);
         unit = NULL;
-        rc = drop_unit(c, "run/%llu", run);
-        if (!rc)
-            rc = begin_unit(c, "run/%llu", run, &unit);
+        rc = drop_unit(c, "run/%llu", run) ?: begin_unit(c, "run/%llu", run, &unit);
     }
     if (!rc)
-        rc = note_owned(c, run, &owned);
-    if (!rc)
-        rc = source_run(&c->source, run);
+        rc = note_owned(c, run, &owned) ?: source_run(&c->source, run);
     rc = end_unit(unit, rc, true, project.size ? buf_view(&project) : STR(""), owned);
     buf_release(&project);
     return rc;
@@ -755,9 +733,8 @@ static int read_turn(struct due *due)
 {
     struct catching *c = due->c;
     struct buf store = BUF_INIT, text = BUF_INIT, here = BUF_INIT;
-    int rc = searchdb_meta(c->index, "store", &store, c->error);
-    if (!rc)
-        rc = searchdb_meta(c->index, "turn", &text, c->error);
+    int rc = searchdb_meta(c->index, "store", &store, c->error)
+                 ?: searchdb_meta(c->index, "turn", &text, c->error);
     name_store(c, &here);
     if (!rc)
         rc = buf_check(&here, c->error);
@@ -776,9 +753,8 @@ static int find_due(struct due *due)
 {
     struct catching *c = due->c;
     struct cairn_store *store = c->source.store;
-    int rc = store_event_turn(store, EVENTS_OF_STORE, &due->newest, c->error);
-    if (!rc)
-        rc = read_turn(due);
+    int rc = store_event_turn(store, EVENTS_OF_STORE, &due->newest, c->error)
+                 ?: read_turn(due);
     if (!rc && !due->all && !due->anew)
         rc = store_each_event(store, EVENTS_OF_STORE, due->turn, note_event, due,
                               c->error);
@@ -865,13 +841,10 @@ static int set_turn(struct due *due)
     struct buf turn = BUF_INIT, store = BUF_INIT;
     buf_u64(&turn, due->newest);
     name_store(c, &store);
-    int rc = buf_check(&turn, c->error);
-    if (!rc)
-        rc = buf_check(&store, c->error);
-    if (!rc)
-        rc = searchdb_set_meta(c->index, "turn", buf_view(&turn), c->error);
-    if (!rc)
-        rc = searchdb_set_meta(c->index, "store", buf_view(&store), c->error);
+    int rc = buf_check(&turn, c->error)
+             ?: buf_check(&store, c->error)
+             ?: searchdb_set_meta(c->index, "turn", buf_view(&turn), c->error)
+             ?: searchdb_set_meta(c->index, "store", buf_view(&store), c->error);
     buf_release(&turn);
     buf_release(&store);
     return rc;
@@ -883,14 +856,10 @@ static int do_due(struct due *due)
     int rc = 0;
     c->told.of = due->sessions.n + due->runs.n;
     for (size_t i = 0; i < due->sessions.n && !rc; i++) {
-        rc = catch_session(c, due->sessions.at[i], due->all);
-        if (!rc)
-            rc = tell(c);
+        rc = catch_session(c, due->sessions.at[i], due->all) ?: tell(c);
     }
     for (size_t i = 0; i < due->runs.n && !rc; i++) {
-        rc = catch_run(c, due->runs.at[i]);
-        if (!rc)
-            rc = tell(c);
+        rc = catch_run(c, due->runs.at[i]) ?: tell(c);
     }
     if (!rc)
         rc = catch_notes(c);
@@ -913,8 +882,7 @@ static int merge(struct catching *c)
 
 static int begin_due(struct due *due)
 {
-    int rc = searchdb_begin(due->c->index, due->c->error);
-    return rc ? rc : find_due(due);
+    return searchdb_begin(due->c->index, due->c->error) ?: find_due(due);
 }
 
 int catch_up(struct catching *c)
@@ -924,16 +892,12 @@ int catch_up(struct catching *c)
     if (!rc && due.anew) {
         searchdb_abort(c->index);
         release_due(&due);
-        rc = searchdb_renew(c->index, c->error);
-        if (!rc)
-            rc = begin_due(&due);
+        rc = searchdb_renew(c->index, c->error) ?: begin_due(&due);
     }
     if (!rc && due.deleted)
         rc = add_gone(&due);
     if (!rc)
-        rc = do_due(&due);
-    if (!rc)
-        rc = merge(c);
+        rc = do_due(&due) ?: merge(c);
     if (rc >= 0) {
         int end = searchdb_commit(c->index, c->error);
         rc = end ? end : rc;

@@ -112,14 +112,11 @@ static int finding_take(struct finding *f)
     if (search->n_tags > TAGS_MOST)
         return error_set(f->error, CAIRN_EUSAGE, "a search takes at most %d tags",
                          TAGS_MOST);
-    int rc = take_service(f);
-    if (!rc)
-        rc = take_text(f);
-    if (!rc)
-        rc = take_project(f);
-    if (!rc)
-        rc = take_time(search->since, &f->since_ns, f->error);
-    return rc ? rc : take_time(search->until, &f->until_ns, f->error);
+    return take_service(f)
+           ?: take_text(f)
+           ?: take_project(f)
+           ?: take_time(search->since, &f->since_ns, f->error)
+           ?: take_time(search->until, &f->until_ns, f->error);
 }
 
 static bool in_word(char c)
@@ -468,11 +465,9 @@ int rank_texts(struct searchdb *index, const struct scope *scope, struct str tex
     struct phrases words = {.n = 0}, grams = {.n = 0};
     struct scoring of_words = {.scope = scope, .error = error};
     struct scoring of_grams = {.scope = scope, .error = error, .of_grams = true};
-    int rc = phrases_of_words(text, &words, error);
-    if (!rc)
-        rc = rank_phrases(&of_words, index, &words, &lists[0]);
-    if (!rc)
-        rc = phrases_of_grams(text, &grams, error);
+    int rc = phrases_of_words(text, &words, error)
+             ?: rank_phrases(&of_words, index, &words, &lists[0])
+             ?: phrases_of_grams(text, &grams, error);
     if (!rc) {
         leave_out(&grams, &words, of_words.common);
         rc = rank_phrases(&of_grams, index, &grams, &lists[1]);
@@ -728,17 +723,13 @@ static void fuse(struct finding *f, const double *weights)
 /* What the index finds, in order; needs a read transaction of it. */
 static int finding_rank(struct finding *f)
 {
-    int rc = searchdb_each_project(f->c.index, note_project, f, f->error);
-    if (!rc)
-        rc = find_tagged(f);
-    if (!rc)
-        rc = vector_of(STR(""), buf_view(&f->text), &f->query, f->error);
-    if (!rc)
-        rc = searchdb_each_vector(f->c.index, add_to_scope, f, f->error);
-    if (!rc)
-        rc = rank_texts(f->c.index, &f->scope, buf_view(&f->text), f->lists, f->error);
-    if (!rc)
-        rc = searchdb_count(f->c.index, &f->result->entries, f->error);
+    int rc = searchdb_each_project(f->c.index, note_project, f, f->error)
+             ?: find_tagged(f)
+             ?: vector_of(STR(""), buf_view(&f->text), &f->query, f->error)
+             ?: searchdb_each_vector(f->c.index, add_to_scope, f, f->error)
+             ?: rank_texts(f->c.index, &f->scope, buf_view(&f->text), f->lists,
+                           f->error)
+             ?: searchdb_count(f->c.index, &f->result->entries, f->error);
     rank_sort(&f->lists[2]);
     fuse(f, NULL);
     return rc;
@@ -770,9 +761,8 @@ static int finding_ask_service(struct finding *f)
                     "what it answers could not be kept, since the store is only read");
         return 0;
     }
-    int rc = service_begin(&e.service, f->c.source.store, f->service, f->error);
-    if (!rc)
-        rc = embed_rank(&e, &f->lists[3]);
+    int rc = service_begin(&e.service, f->c.source.store, f->service, f->error)
+                 ?: embed_rank(&e, &f->lists[3]);
     if (rc && rc != CAIRN_ENOMEM) { /* of the index: what was found stays so */
         say_service(f, f->error->text);
         rc = 0;
@@ -1045,9 +1035,7 @@ static int bring_up(struct finding *f)
     struct catching *c = &f->c;
     int rc = catch_up(c);
     if (rc == CAIRN_EDAMAGED) {
-        rc = searchdb_renew(c->index, f->error);
-        if (!rc)
-            rc = catch_up(c);
+        rc = searchdb_renew(c->index, f->error) ?: catch_up(c);
     }
     f->result->up_to_date = rc == 0;
     return rc > 0 || rc == CAIRN_EBUSY ? 0 : rc;
@@ -1062,8 +1050,7 @@ static int open_memory(struct finding *f, const char *why)
     result->in_memory = true;
     snprintf(result->in_memory_reason, sizeof result->in_memory_reason, "%s",
              why ? why : f->error->text);
-    int rc = searchdb_open(&f->c.index, NULL, true, f->error);
-    return rc ? rc : bring_up(f);
+    return searchdb_open(&f->c.index, NULL, true, f->error) ?: bring_up(f);
 }
 
 static int open_reader(struct finding *f)
@@ -1072,9 +1059,8 @@ static int open_reader(struct finding *f)
     bool current = false;
     const char *why = "the store can only be read, and its index is not up to date";
     int rc =
-        searchdb_open(&c->index, cairn_store_path(c->source.store), false, f->error);
-    if (!rc)
-        rc = catch_up_is_current(c, &current);
+        searchdb_open(&c->index, cairn_store_path(c->source.store), false, f->error)
+            ?: catch_up_is_current(c, &current);
     if (!rc && current) {
         f->result->up_to_date = true;
         return 0;
@@ -1089,9 +1075,8 @@ static int open_index(struct finding *f)
     struct cairn_store *store = f->c.source.store;
     if (store_read_only(store))
         return open_reader(f);
-    int rc = searchdb_open(&f->c.index, cairn_store_path(store), true, f->error);
-    if (!rc)
-        rc = bring_up(f);
+    int rc = searchdb_open(&f->c.index, cairn_store_path(store), true, f->error)
+                 ?: bring_up(f);
     return rc == CAIRN_EIO ? open_memory(f, NULL) : rc; /* a full disk, for example */
 }
 
@@ -1113,25 +1098,18 @@ static int make_anew(struct finding *f)
 {
     if (!f->result->in_memory && store_read_only(f->c.source.store))
         return open_memory(f, "the store can only be read, and its index is damaged");
-    int rc = searchdb_renew(f->c.index, f->error);
-    return rc ? rc : bring_up(f);
+    return searchdb_renew(f->c.index, f->error) ?: bring_up(f);
 }
 
 static int find(struct finding *f)
 {
-    int rc = open_index(f);
-    if (!rc)
-        rc = rank_once(f);
+    int rc = open_index(f) ?: rank_once(f);
     if (rc == CAIRN_EDAMAGED) {
-        rc = make_anew(f);
-        if (!rc)
-            rc = rank_once(f);
+        rc = make_anew(f) ?: rank_once(f);
     }
     if (rc == CAIRN_EBUSY && f->c.index)
         return searchdb_busy(f->c.index, f->error);
-    if (!rc)
-        rc = finding_ask_service(f);
-    return rc ? rc : finding_tell(f);
+    return rc ?: finding_ask_service(f) ?: finding_tell(f);
 }
 
 static void end(struct finding *f)
@@ -1178,9 +1156,7 @@ int cairn_search(struct cairn_store *store, const struct cairn_search *search,
     f->each = each;
     f->context = f->c.context = context;
     f->c.progress = progress;
-    rc = finding_take(f);
-    if (!rc)
-        rc = find(f);
+    rc = finding_take(f) ?: find(f);
     end(f);
     return rc;
 }
@@ -1205,11 +1181,9 @@ int cairn_search_rebuild(struct cairn_store *store,
         return rc;
     f->c.context = context;
     f->c.progress = progress;
-    rc = searchdb_open(&f->c.index, cairn_store_path(store), true, error);
-    if (!rc)
-        rc = searchdb_renew(f->c.index, error);
-    if (!rc)
-        rc = catch_up(&f->c);
+    rc = searchdb_open(&f->c.index, cairn_store_path(store), true, error)
+         ?: searchdb_renew(f->c.index, error)
+         ?: catch_up(&f->c);
     if (rc == CAIRN_EBUSY && f->c.index)
         rc = searchdb_busy(f->c.index, error);
     f->result->up_to_date = rc == 0;
@@ -1236,9 +1210,7 @@ int cairn_search_forget(struct cairn_store *store, struct cairn_error *error)
     if (rc)
         return rc;
     f->c.only_gone = true;
-    rc = searchdb_open(&f->c.index, dir, true, error);
-    if (!rc)
-        rc = catch_up(&f->c);
+    rc = searchdb_open(&f->c.index, dir, true, error) ?: catch_up(&f->c);
     end(f);
     return rc ? searchdb_remove(dir, error) : 0;
 }

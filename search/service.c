@@ -221,7 +221,7 @@ static int service_text(const struct service *s, struct str title, struct str bo
         buf_add(out, clean.data, utf8_fit(buf_view(&clean), SERVICE_TEXT_BYTES));
     buf_release(&whole);
     buf_release(&clean);
-    return rc ? rc : buf_check(out, s->error);
+    return rc ?: buf_check(out, s->error);
 }
 
 static void add_json(struct buf *out, struct str text)
@@ -416,12 +416,10 @@ static int keep_answers(struct asking *a)
         return rc;
     for (size_t i = 0; i < a->n && !rc; i++) {
         struct str kept = service_kept(&a->vectors[i], &data);
-        rc = buf_check(&data, e->error);
-        if (!rc)
-            rc = searchdb_put_embedding(e->index, &a->at[i].digest, kept, e->error);
-        if (!rc)
-            rc = searchdb_set_embedded(e->index, a->at[i].doc, &a->at[i].digest,
-                                       e->error);
+        rc = buf_check(&data, e->error)
+             ?: searchdb_put_embedding(e->index, &a->at[i].digest, kept, e->error)
+             ?: searchdb_set_embedded(e->index, a->at[i].doc, &a->at[i].digest,
+                                      e->error);
     }
     buf_release(&data);
     if (!rc)
@@ -468,9 +466,8 @@ static int is_asked(struct asking *a, struct asked *asked, bool *is)
     int rc = searchdb_has_embedding(e->index, &asked->digest, is, e->error);
     if (rc || !*is)
         return rc;
-    rc = searchdb_begin(e->index, e->error);
-    if (!rc)
-        rc = searchdb_set_embedded(e->index, asked->doc, &asked->digest, e->error);
+    rc = searchdb_begin(e->index, e->error)
+             ?: searchdb_set_embedded(e->index, asked->doc, &asked->digest, e->error);
     if (!rc)
         return searchdb_commit(e->index, e->error);
     searchdb_abort(e->index);
@@ -503,8 +500,7 @@ static int ask_for(struct asking *a, size_t place)
     if (rc || is)
         return rc;
     if (in_batch(a, asked)) {
-        rc = ask_batch(a);
-        return rc ? rc : is_asked(a, asked, &is);
+        return ask_batch(a) ?: is_asked(a, asked, &is);
     }
     a->n++;
     return a->n == SERVICE_BATCH ? ask_batch(a) : 0;
@@ -521,7 +517,7 @@ static int ask_for_all(struct asking *a)
     for (size_t i = e->scope->n; i-- > 0 && !rc;)
         if (a->looked_at < SERVICE_TEXTS_AT_ONCE && e->scope->at[i].wanted)
             rc = ask_for(a, i);
-    return rc ? rc : ask_batch(a);
+    return rc ?: ask_batch(a);
 }
 
 static int name_model(const struct embedding *e, struct buf *out)
@@ -534,9 +530,7 @@ static int name_model(const struct embedding *e, struct buf *out)
 static int use_model(struct embedding *e)
 {
     struct buf name = BUF_INIT;
-    int rc = name_model(e, &name);
-    if (!rc)
-        rc = searchdb_begin(e->index, e->error);
+    int rc = name_model(e, &name) ?: searchdb_begin(e->index, e->error);
     if (!rc) {
         rc = searchdb_use_model(e->index, buf_view(&name), e->error);
         if (!rc)
@@ -587,11 +581,9 @@ static int fill(struct asking *a, struct service_vector *query, struct rank_list
 {
     struct embedding *e = a->e;
     struct listing listing = {.e = e, .query = query, .list = list};
-    int rc = use_model(e);
-    if (!rc)
-        rc = ask_query(e, query);
-    if (!rc)
-        rc = searchdb_each_embedded(e->index, note_known, a, e->error);
+    int rc = use_model(e)
+             ?: ask_query(e, query)
+             ?: searchdb_each_embedded(e->index, note_known, a, e->error);
     if (!rc) {
         rc = ask_for_all(a);
         rc = rc > 0 ? 0 : rc; /* it has failed now: what it said before is good */

@@ -183,7 +183,7 @@ static int begin_run(struct run_source *t, struct text_source *s, uint64_t run)
         rc = moved_store_directory(s->store, &t->row, buf_view(&recorded), &t->project,
                                    s->error);
     buf_release(&recorded);
-    return rc ? rc : buf_check(&t->project, s->error);
+    return rc ?: buf_check(&t->project, s->error);
 }
 
 static void unload(struct run_source *t)
@@ -224,7 +224,7 @@ int source_run_project(struct text_source *s, uint64_t run, struct buf *out)
     if (!rc)
         buf_str(out, buf_view(&t.project));
     end_run(&t);
-    return rc ? rc : buf_check(out, s->error);
+    return rc ?: buf_check(out, s->error);
 }
 
 static int give(struct run_source *t, struct text_entry *entry)
@@ -267,9 +267,7 @@ static int give_run(struct run_source *t)
 static int source_run_itself(struct text_source *s, uint64_t run)
 {
     struct run_source t;
-    int rc = begin_run(&t, s, run);
-    if (!rc)
-        rc = give_run(&t);
+    int rc = begin_run(&t, s, run) ?: give_run(&t);
     end_run(&t);
     return rc;
 }
@@ -305,9 +303,7 @@ static int give_task(struct run_source *t, uint32_t task)
 static int source_task(struct text_source *s, uint64_t run, uint32_t task)
 {
     struct run_source t;
-    int rc = begin_run(&t, s, run);
-    if (!rc)
-        rc = load(&t, t.row.gen);
+    int rc = begin_run(&t, s, run) ?: load(&t, t.row.gen);
     if (!rc && task >= t.graph.n_tasks)
         rc = error_set(s->error, CAIRN_ENOTFOUND, "the run has no such task");
     if (!rc)
@@ -365,8 +361,7 @@ static int give_log(struct run_source *t, const struct attempt_row *row, int str
 
 static int give_logs(void *context, const struct attempt_row *row)
 {
-    int rc = give_log(context, row, 1);
-    return rc ? rc : give_log(context, row, 2);
+    return give_log(context, row, 1) ?: give_log(context, row, 2);
 }
 
 struct one_log {
@@ -388,9 +383,8 @@ static int source_log(struct text_source *s, const struct log_place *place)
                               .gen = place->gen,
                               .task = place->task,
                               .number = place->attempt};
-    int rc = begin_run(&t, s, place->run);
-    if (!rc)
-        rc = store_get_attempt(s->store, &key, give_one_log, &one, s->error);
+    int rc = begin_run(&t, s, place->run)
+                 ?: store_get_attempt(s->store, &key, give_one_log, &one, s->error);
     end_run(&t);
     return s->stopped ? s->stopped : rc;
 }
@@ -400,9 +394,7 @@ static int source_log(struct text_source *s, const struct log_place *place)
 int source_run(struct text_source *s, uint64_t run)
 {
     struct run_source t;
-    int rc = begin_run(&t, s, run);
-    if (!rc)
-        rc = give_run(&t);
+    int rc = begin_run(&t, s, run) ?: give_run(&t);
     int loaded = rc ? rc : load(&t, t.row.gen);
     for (uint32_t i = 0; !loaded && !rc && i < t.graph.n_tasks; i++)
         rc = give_task(&t, i);
@@ -537,8 +529,7 @@ static int give_session(struct session_source *t, const struct cairn_session_inf
     buf_clear(&t->key);
     buf_format(&t->key, "session/%llu", (unsigned long long)info->session);
     entry.key = buf_view(&t->key);
-    int rc = buf_check(&t->key, t->source->error);
-    return rc ? rc : source_give(t->source, &entry);
+    return buf_check(&t->key, t->source->error) ?: source_give(t->source, &entry);
 }
 
 static int begin_session(struct session_source *t, struct text_source *s,
@@ -549,7 +540,7 @@ static int begin_session(struct session_source *t, struct text_source *s,
     snprintf(number, 24, "%llu", (unsigned long long)session);
     int rc = cairn_session_get(s->store, number, info, s->error);
     t->name = info->name;
-    return rc ? rc : source_session_project(s, session, &t->project);
+    return rc ?: source_session_project(s, session, &t->project);
 }
 
 int source_session(struct text_source *s, uint64_t session)
@@ -558,11 +549,10 @@ int source_session(struct text_source *s, uint64_t session)
     struct cairn_session_info info;
     struct cairn_item_filter filter = {.page = {.all = true, .oldest_first = true}};
     char number[24];
-    int rc = begin_session(&t, s, session, number, &info);
-    if (!rc)
-        rc = give_session(&t, &info);
-    if (!rc)
-        rc = cairn_item_list(s->store, number, &filter, give_item, &t, NULL, s->error);
+    int rc = begin_session(&t, s, session, number, &info)
+             ?: give_session(&t, &info)
+             ?: cairn_item_list(s->store, number, &filter, give_item, &t, NULL,
+                                s->error);
     end_session(&t);
     if (s->stopped)
         return s->stopped;
@@ -574,9 +564,8 @@ static int source_item(struct text_source *s, uint64_t session, const char *id)
     struct session_source t;
     struct cairn_session_info info;
     char number[24];
-    int rc = begin_session(&t, s, session, number, &info);
-    if (!rc)
-        rc = cairn_item_get(s->store, number, id, NULL, give_item, &t, s->error);
+    int rc = begin_session(&t, s, session, number, &info)
+                 ?: cairn_item_get(s->store, number, id, NULL, give_item, &t, s->error);
     end_session(&t);
     return s->stopped ? s->stopped : rc;
 }
@@ -674,9 +663,8 @@ int source_checkpoint(struct text_source *s, uint64_t seq)
             rc = 0; /* it has none */
     }
     if (!rc)
-        rc = source_session_project(s, t.info.session, &t.project);
-    if (!rc)
-        rc = give_checkpoint(&t);
+        rc = source_session_project(s, t.info.session, &t.project)
+                 ?: give_checkpoint(&t);
     buf_release(&t.title);
     buf_release(&t.body);
     buf_release(&t.project);
@@ -713,9 +701,9 @@ static int find_owner(struct text_source *s, uint64_t seq, struct owner *owner,
     int rc = store_get_checkpoint(s->store, seq, note_owner, owner, s->error);
     if (!rc && owner->namespace_id == NAMESPACE_WORKFLOW)
         return source_run_project(s, owner->stream, project);
-    if (!rc)
-        rc = store_get_branch(s->store, owner->stream, note_session, owner, s->error);
-    return rc ? rc : source_session_project(s, owner->session, project);
+    return rc
+           ?: store_get_branch(s->store, owner->stream, note_session, owner, s->error)
+           ?: source_session_project(s, owner->session, project);
 }
 
 struct note_wanted {
@@ -757,9 +745,7 @@ static int give_note(void *context, const struct annotation_row *row)
                                .run = of_run ? owner.stream : 0,
                                .seq = row->seq};
     if (!rc)
-        rc = buf_check(&text, s->error);
-    if (!rc)
-        rc = source_give(s, &entry);
+        rc = buf_check(&text, s->error) ?: source_give(s, &entry);
 done:
     buf_release(&project);
     buf_release(&text);
@@ -822,8 +808,8 @@ static int begin_message(struct message_source *t, struct text_source *s,
 {
     *t = (struct message_source){.source = s, .session = session};
     snprintf(t->number, sizeof t->number, "%llu", (unsigned long long)session);
-    int rc = cairn_session_get(s->store, t->number, &t->info, s->error);
-    return rc ? rc : source_session_project(s, session, &t->project);
+    return cairn_session_get(s->store, t->number, &t->info, s->error)
+               ?: source_session_project(s, session, &t->project);
 }
 
 static void end_message(struct message_source *t)
@@ -837,9 +823,8 @@ int source_messages(struct text_source *s, uint64_t session, uint64_t after,
 {
     struct message_source t;
     uint64_t newest = after;
-    int rc = begin_message(&t, s, session);
-    if (!rc)
-        rc = store_last_message(s->store, session, &newest, s->error);
+    int rc = begin_message(&t, s, session)
+                 ?: store_last_message(s->store, session, &newest, s->error);
     for (uint64_t n = after + 1; !rc && !s->stopped && n <= newest; n++) {
         rc = cairn_message_get(s->store, t.number, n, give_message, &t, s->error);
         if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
@@ -853,9 +838,9 @@ int source_messages(struct text_source *s, uint64_t session, uint64_t after,
 static int source_message(struct text_source *s, uint64_t session, uint64_t n)
 {
     struct message_source t;
-    int rc = begin_message(&t, s, session);
-    if (!rc)
-        rc = cairn_message_get(s->store, t.number, n, give_message, &t, s->error);
+    int rc =
+        begin_message(&t, s, session)
+            ?: cairn_message_get(s->store, t.number, n, give_message, &t, s->error);
     end_message(&t);
     return s->stopped ? s->stopped : rc;
 }
@@ -890,8 +875,8 @@ static int begin_files(struct file_source *t, struct text_source *s, uint64_t se
     char number[24];
     *t = (struct file_source){.source = s};
     snprintf(number, sizeof number, "%llu", (unsigned long long)session);
-    int rc = cairn_session_get(s->store, number, &t->info, s->error);
-    return rc ? rc : source_session_project(s, session, &t->project);
+    return cairn_session_get(s->store, number, &t->info, s->error)
+               ?: source_session_project(s, session, &t->project);
 }
 
 static void end_files(struct file_source *t)
@@ -967,7 +952,7 @@ static int give_file(struct file_source *t, struct str path,
                                .id = t->title.data,
                                .session = t->info.name,
                                .seq = t->seq};
-    return rc ? rc : source_give(s, &entry);
+    return rc ?: source_give(s, &entry);
 }
 
 /* ---- What a checkpoint holds ---- */
@@ -1082,9 +1067,9 @@ int source_files(struct text_source *s, uint64_t session, struct file_place *pla
     struct checkpoint_range range = {
         .namespace_id = NAMESPACE_DEBUG, .session = session, .first = place->seq + 1};
     struct listing l = {&t, place};
-    int rc = begin_files(&t, s, session);
-    if (!rc)
-        rc = store_each_checkpoint(s->store, &range, add_checkpoint, &l, s->error);
+    int rc =
+        begin_files(&t, s, session)
+            ?: store_each_checkpoint(s->store, &range, add_checkpoint, &l, s->error);
     end_files(&t);
     return s->stopped ? s->stopped : rc;
 }

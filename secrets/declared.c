@@ -98,9 +98,8 @@ static int write_setting(struct cairn_store *store, const struct name_set *set,
     struct buf text = BUF_INIT;
     join(set, &text);
     buf_byte(&text, 0);
-    int rc = buf_check(&text, error);
-    if (!rc)
-        rc = store_set_setting(store, setting, text.data, error);
+    int rc =
+        buf_check(&text, error) ?: store_set_setting(store, setting, text.data, error);
     buf_release(&text);
     return rc;
 }
@@ -138,9 +137,8 @@ static int read_definition(struct cairn_store *store, const struct digest *diges
     struct buf bytes = BUF_INIT;
     struct cairn_error why = {0};
     bool added = false;
-    int rc = store_get_object(store, digest, &bytes, &why);
-    if (!rc)
-        rc = definition_decode(buf_view(&bytes), &definition, &why);
+    int rc = store_get_object(store, digest, &bytes, &why)
+                 ?: definition_decode(buf_view(&bytes), &definition, &why);
     buf_release(&bytes);
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
         return 0;
@@ -176,8 +174,7 @@ static int load(struct cairn_store *store, struct name_set *set,
                 struct cairn_error *error)
 {
     *set = (struct name_set){.arena = ARENA_INIT};
-    int rc = read_setting(store, set, error);
-    return rc ? rc : read_all(store, set, error);
+    return read_setting(store, set, error) ?: read_all(store, set, error);
 }
 
 /* ---- The calls ---- */

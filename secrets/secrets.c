@@ -48,9 +48,7 @@ int secrets_load(struct secrets *s, const struct definition *definition,
     *s = (struct secrets){.definition = definition};
     if (!definition->n_secrets)
         return 0;
-    int rc = read_values(s, options, error);
-    if (!rc)
-        rc = make_redactor(s, error);
+    int rc = read_values(s, options, error) ?: make_redactor(s, error);
     if (rc)
         secrets_release(s);
     return rc;

@@ -153,9 +153,7 @@ int child_start(struct child *child, const struct child_start *start)
     struct job job = {.start = start, .parent = getpid(), .fds = {-1, -1, -1}};
     int error;
     *child = CHILD_NONE;
-    error = make_pipes(child, job.fds, start->has_input);
-    if (!error)
-        error = clone_child(child, &job);
+    error = make_pipes(child, job.fds, start->has_input) ?: clone_child(child, &job);
     for (int i = 0; i < 3; i++)
         close_end(&job.fds[i]);
     if (!error && job.error) {

@@ -48,9 +48,8 @@ static int load_line(struct bisect *b, const char *good, const char *bad)
     int rc = store_begin_read(b->store, b->error);
     if (rc)
         return rc;
-    rc = debug_seq(b->store, good, &from, b->error);
-    if (!rc)
-        rc = debug_seq(b->store, bad, &to, b->error);
+    rc = debug_seq(b->store, good, &from, b->error)
+             ?: debug_seq(b->store, bad, &to, b->error);
     if (!rc && from == to)
         rc = error_set(b->error, CAIRN_EUSAGE,
                        "checkpoint debug:%llu is given as the good one and as the bad "

@@ -61,9 +61,9 @@ static int read_messages(struct capturing *c)
     struct section_ref *ref = &c->now.list[c->now.n];
     if (!c->live->last_message)
         return 0;
-    int rc = messages_encode(c->live, &c->messages, &ref->n, c->error);
-    if (!rc)
-        rc = sha256_of(c->messages.data, c->messages.size, &ref->digest, c->error);
+    int rc =
+        messages_encode(c->live, &c->messages, &ref->n, c->error)
+            ?: sha256_of(c->messages.data, c->messages.size, &ref->digest, c->error);
     ref->kind = SECTION_MESSAGES;
     ref->last = ref->n;
     c->now.n++;
@@ -87,7 +87,7 @@ static int read_present(struct capturing *c)
         ref->last = c->live->numbers[kind];
         c->now.n++;
     }
-    return rc ? rc : read_messages(c);
+    return rc ?: read_messages(c);
 }
 
 /* No section and an empty one are the same state; environment and context are none. */
@@ -139,14 +139,11 @@ static int read_environment(struct capturing *c)
     if (!settings->environment.len)
         return 0;
     struct section_ref *ref = make_room(&c->now, SECTION_ENVIRONMENT);
-    int rc = live_hidden(c->live, &hidden, c->error);
-    if (!rc)
-        rc = environment_encode(settings->environment, &hidden, &c->environment,
-                                &ref->n, c->error);
-    if (!rc)
-        rc =
-            sha256_of(c->environment.data, c->environment.size, &ref->digest, c->error);
-    return rc;
+    return live_hidden(c->live, &hidden, c->error)
+           ?: environment_encode(settings->environment, &hidden, &c->environment,
+                                 &ref->n, c->error)
+           ?: sha256_of(c->environment.data, c->environment.size, &ref->digest,
+                        c->error);
 }
 
 /* Where the work is done: the directory of the session's files, or of the project. */
@@ -174,9 +171,8 @@ static int read_git(struct capturing *c, struct git_head *head, struct context *
     struct cairn_error why = {0};
     struct buf branch = BUF_INIT;
     struct buf work = BUF_INIT;
-    int rc = find_work(c->live, &work, c->error);
-    if (!rc)
-        rc = git_head_read(work.data, head, c->error);
+    int rc =
+        find_work(c->live, &work, c->error) ?: git_head_read(work.data, head, c->error);
     buf_release(&work);
     if (rc || (!head->branch[0] && !head->commit[0]))
         return rc;
@@ -297,15 +293,11 @@ static int store_capture(struct capturing *c, const struct capture *capture,
                          struct checkpoint_ref *ref)
 {
     struct live *live = c->live;
-    int rc = read_environment(c);
-    if (!rc)
-        rc = read_context(c, capture);
-    if (!rc)
-        rc = put_sections(c);
-    if (!rc)
-        rc = describe(c, capture);
-    if (!rc)
-        rc = sections_append(&c->head, &c->now, live->now.utc_ns, ref, c->error);
+    int rc = read_environment(c)
+             ?: read_context(c, capture)
+             ?: put_sections(c)
+             ?: describe(c, capture)
+             ?: sections_append(&c->head, &c->now, live->now.utc_ns, ref, c->error);
     if (rc)
         return rc;
     struct log_entry entry = {.verb = VERB_CHECKPOINT,
@@ -316,8 +308,7 @@ static int store_capture(struct capturing *c, const struct capture *capture,
         live->settings.scheduled = live->now;
     if (capture->trigger == TRIGGER_CONTEXT_THRESHOLD && capture->context)
         settings_cross(&live->settings, capture->context->threshold);
-    rc = live_log(live, &entry, c->error);
-    return rc ? rc : live_put_row(live, c->error);
+    return live_log(live, &entry, c->error) ?: live_put_row(live, c->error);
 }
 
 /* ---- Whether ---- */
@@ -358,9 +349,7 @@ static int decide(struct capturing *c, const struct capture *capture,
     captured->answer = trigger_decide(&settings, &raised);
     if (captured->answer != TRIGGER_MAKES)
         return 0;
-    rc = read_present(c);
-    if (!rc)
-        rc = read_files(c);
+    rc = read_present(c) ?: read_files(c);
     raised.unchanged =
         capture->trigger == TRIGGER_FILES_SETTLED
             ? same_files(c)
@@ -591,11 +580,10 @@ static int begin_capture(struct live *live, struct cairn_store *store,
                          struct cairn_error *error)
 {
     files->in_transaction = true;
-    int rc = files_take(files, store, session, error);
-    if (!rc)
-        rc = live_write(live, store, session, error);
+    int rc = files_take(files, store, session, error)
+                 ?: live_write(live, store, session, error);
     live->files = files;
-    return rc ? rc : live_check_open(live, error);
+    return rc ?: live_check_open(live, error);
 }
 
 const char *cairn_trigger_name(uint32_t trigger)
@@ -759,18 +747,13 @@ static int take_numbers(struct given *g, const struct cairn_context *given)
 static int take_context(struct given *g, const struct cairn_context *given)
 {
     struct context *context = &g->context;
-    int rc = take_text("summary", given->summary, &context->summary, g->error);
-    if (!rc)
-        rc = take_text("description", given->description, &context->description,
-                       g->error);
-    if (!rc)
-        rc = take_text("state", given->state, &context->state, g->error);
-    if (!rc)
-        rc = take_pairs(g, given);
-    if (!rc)
-        rc = take_numbers(g, given);
-    if (!rc)
-        rc = context_check(context, g->error);
+    int rc = take_text("summary", given->summary, &context->summary, g->error)
+             ?: take_text("description", given->description, &context->description,
+                          g->error)
+             ?: take_text("state", given->state, &context->state, g->error)
+             ?: take_pairs(g, given)
+             ?: take_numbers(g, given)
+             ?: context_check(context, g->error);
     g->has_context = !rc && context_has_any(context);
     return rc;
 }
@@ -805,7 +788,7 @@ static int take_tags(struct given *g, const struct cairn_capture *given)
         rc = session_check_new_name("a tag", g->tags[i], g->error);
     }
     g->n_tags = (uint32_t)given->n_tags;
-    return rc ? rc : check_tags(g);
+    return rc ?: check_tags(g);
 }
 
 /* The threshold that it is made for, with the tag and the message of that. */
@@ -841,9 +824,7 @@ static int take_given(struct given *g, const struct cairn_capture *given,
     if (!rc && trigger == TRIGGER_MANUAL && !g->message.len && !g->context.summary.len)
         rc = error_set(g->error, CAIRN_EUSAGE, "a checkpoint needs a message");
     if (!rc)
-        rc = take_tags(g, given);
-    if (!rc)
-        rc = clean_given(g);
+        rc = take_tags(g, given) ?: clean_given(g);
     return !rc && trigger == TRIGGER_CONTEXT_THRESHOLD ? cross_threshold(g) : rc;
 }
 
@@ -853,17 +834,15 @@ static int capture_by_hand(struct live *live, const struct cairn_capture *given,
     struct given g = {.live = live, .error = error};
     enum trigger trigger;
     g.message = str_of(given->message ? given->message : "");
-    int rc = hand_trigger(given->trigger, &trigger, error);
-    if (!rc)
-        rc = take_given(&g, given, trigger);
-    if (!rc)
-        rc = live_load_board(live, error);
+    int rc = hand_trigger(given->trigger, &trigger, error)
+             ?: take_given(&g, given, trigger)
+             ?: live_load_board(live, error);
     struct capture capture = {.trigger = trigger,
                               .message = g.message,
                               .tags = g.tags,
                               .n_tags = g.n_tags,
                               .context = g.has_context ? &g.context : NULL};
-    return rc ? rc : capture_state(live, &capture, captured, error);
+    return rc ?: capture_state(live, &capture, captured, error);
 }
 
 int cairn_session_checkpoint(struct cairn_store *store, const char *session,
@@ -874,9 +853,8 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
-    int rc = begin_capture(&live, store, session, &files, error);
-    if (!rc)
-        rc = capture_by_hand(&live, capture, &made, error);
+    int rc = begin_capture(&live, store, session, &files, error)
+                 ?: capture_by_hand(&live, capture, &made, error);
     return capture_end(&live, rc, &made, captured, error);
 }
 
@@ -921,9 +899,8 @@ static int capture_failure(struct live *live, const struct cairn_task_failure *f
     struct capture capture = {
         .trigger = TRIGGER_TASK_FAILED, .message = buf_view(&message), .link = &link};
     if (!rc)
-        rc = live_load_board(live, error);
-    if (!rc)
-        rc = capture_state(live, &capture, captured, error);
+        rc = live_load_board(live, error)
+                 ?: capture_state(live, &capture, captured, error);
     buf_release(&message);
     return rc;
 }
@@ -937,10 +914,8 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
-    int rc = begin_capture(&live, store, session, &files, error);
-    if (!rc)
-        rc = take_secrets(&live, failure, error);
-    if (!rc)
-        rc = capture_failure(&live, failure, &made, error);
+    int rc = begin_capture(&live, store, session, &files, error)
+             ?: take_secrets(&live, failure, error)
+             ?: capture_failure(&live, failure, &made, error);
     return capture_end(&live, rc, &made, captured, error);
 }

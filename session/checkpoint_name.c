@@ -186,9 +186,8 @@ static int moment_find_time(struct live *live, const struct cairn_moment *moment
     struct searching s = {.live = live, .tag = moment->tag, .error = error};
     uint64_t branch = 0;
     int rc = when_parse(str_of(moment->time), live->now.utc_ns, &zone_local,
-                        &s.until_ns, error);
-    if (!rc)
-        rc = branch_at(live, s.until_ns, &branch, error);
+                        &s.until_ns, error)
+                 ?: branch_at(live, s.until_ns, &branch, error);
     if (!rc)
         rc = branch ? search_line(&s, branch)
                     : store_each_branch(live->store, live->row.session, search_branch,
@@ -302,13 +301,10 @@ int cairn_session_checkpoint_get(
     struct sha256 *sha = sha256_new();
     int rc = sha ? debug_seq(store, id, &seq, error) : error_nomem(error);
     if (!rc)
-        rc = cairn_checkpoint_get(store, id, &info.checkpoint, error);
-    if (!rc)
-        rc = sections_read(store, sha, seq, &arena, &sections, NULL, error);
-    if (!rc)
-        rc = add_line(store, &arena, &sections, &line, &info, error);
-    if (!rc)
-        rc = tell(&sections, &info, got, context, error);
+        rc = cairn_checkpoint_get(store, id, &info.checkpoint, error)
+             ?: sections_read(store, sha, seq, &arena, &sections, NULL, error)
+             ?: add_line(store, &arena, &sections, &line, &info, error)
+             ?: tell(&sections, &info, got, context, error);
     arena_release(&arena);
     sha256_free(sha);
     return rc;
@@ -405,9 +401,7 @@ int line_load(struct cairn_store *store, uint64_t from, uint64_t to, struct line
         .store = store, .line = line, .from = from, .until = to, .error = error};
     int rc = 0;
     while (!rc && !walk.reached && walk.until && walk.until >= from) {
-        rc = find_branch(&walk);
-        if (!rc)
-            rc = walk_branch(&walk);
+        rc = find_branch(&walk) ?: walk_branch(&walk);
     }
     if (!rc && from && !walk.reached)
         rc = error_set(error, CAIRN_EUSAGE,
@@ -683,8 +677,7 @@ static int see_named_branch(void *context, const struct branch_row *row)
         if (!rc && !n->branch)
             n->branch = row->from_seq;
     }
-    return rc ? rc
-              : store_each_checkpoint(n->live->store, &range, see_words, n, n->error);
+    return rc ?: store_each_checkpoint(n->live->store, &range, see_words, n, n->error);
 }
 
 static int find_by_words(struct live *live, struct str name, uint64_t *seq,
@@ -876,7 +869,7 @@ static int find_meant(struct live *live, const struct cairn_moment *moment,
     int rc = moment->id     ? debug_seq(live->store, moment->id, seq, error)
              : moment->name ? checkpoint_named(live, moment->name, seq, error)
                             : 0;
-    return rc ? rc : check_meant(live, *seq, moment->tag, error);
+    return rc ?: check_meant(live, *seq, moment->tag, error);
 }
 
 int cairn_session_at(struct cairn_store *store, const char *session,
@@ -887,9 +880,8 @@ int cairn_session_at(struct cairn_store *store, const char *session,
     struct live live;
     uint64_t seq = 0;
     char id[CAIRN_ID_MAX];
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = find_meant(&live, moment, &seq, error);
+    int rc = live_read(&live, store, session, error)
+                 ?: find_meant(&live, moment, &seq, error);
     rc = live_close(&live, rc, error);
     if (rc)
         return rc;

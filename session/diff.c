@@ -191,13 +191,10 @@ static int open_both(struct comparison *c, struct cairn_store *store,
     if (!rc && present)
         rc = live_load_board(&c->live, c->error);
     if (!rc)
-        rc = open_side(c, from, &c->from);
-    if (!rc)
-        rc = open_side(c, to, &c->to);
-    if (!rc)
-        rc = check_session(c);
-    if (!rc)
-        rc = compare_messages(c);
+        rc = open_side(c, from, &c->from)
+             ?: open_side(c, to, &c->to)
+             ?: check_session(c)
+             ?: compare_messages(c);
     if (c->live.open)
         store_end_read(store); /* the callbacks may use it */
     c->live.open = false;
@@ -227,9 +224,8 @@ static bool is_listed(const struct board_changes *changes, uint32_t n, uint32_t 
 static int confidence_differs(struct comparison *c, struct item_ref id, bool *differs)
 {
     double before = 0, after = 0;
-    int rc = board_confidence(c->from.board, id, &before, c->error);
-    if (!rc)
-        rc = board_confidence(c->to.board, id, &after, c->error);
+    int rc = board_confidence(c->from.board, id, &before, c->error)
+                 ?: board_confidence(c->to.board, id, &after, c->error);
     *differs = !rc && (before < after || before > after);
     return rc;
 }
@@ -466,13 +462,10 @@ int cairn_session_diff(struct cairn_store *store, const char *session, const cha
     struct comparison c = {.error = error};
     int stopped = 0;
     board_init(&c.empty);
-    int rc = open_both(&c, store, session, from, to);
-    if (!rc)
-        rc = boards_compare(c.from.board, c.to.board, &c.changes, error);
-    if (!rc)
-        rc = add_moved(&c);
-    if (!rc)
-        rc = summarize(&c, summary);
+    int rc = open_both(&c, store, session, from, to)
+             ?: boards_compare(c.from.board, c.to.board, &c.changes, error)
+             ?: add_moved(&c)
+             ?: summarize(&c, summary);
     for (uint32_t i = 0; i < c.changes.n && !rc && !stopped; i++)
         rc = tell_change(&c, &c.changes.at[i], each, context, &stopped);
     close_both(&c);

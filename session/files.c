@@ -212,8 +212,7 @@ static int see_move(void *context, const struct session_log_row *row)
     struct look move = {.seq = taken, .moved = true};
     if (in.failed || !taken || taken == seq)
         return 0;
-    int rc = add_look(o, &before);
-    return rc ? rc : add_look(o, &move);
+    return add_look(o, &before) ?: add_look(o, &move);
 }
 
 /* The last checkpoint before the move, by the time; from `seq` on. */
@@ -404,11 +403,9 @@ static int was_left(struct others *o, const struct look *move,
                     const struct restore_change *change)
 {
     uint64_t was = 0, put = 0, is = 0;
-    int rc = state_in(o, &move[-1].root, change->path, &was);
-    if (!rc)
-        rc = state_in(o, &move->root, change->path, &put);
-    if (!rc)
-        rc = state_after(o, move, change, &is);
+    int rc = state_in(o, &move[-1].root, change->path, &was)
+             ?: state_in(o, &move->root, change->path, &put)
+             ?: state_after(o, move, change, &is);
     if (rc || is != was || was == put)
         return rc;
     rc = was_moved(o, move, change, was);
@@ -583,7 +580,7 @@ static int spare(struct others *o)
     for (size_t i = 0; i < restore->n && o->claims; i++)
         free(o->claims[i].at);
     free(o->claims);
-    return rc ? rc : restore_choose(restore);
+    return rc ?: restore_choose(restore);
 }
 
 /* Between restore_open and restore_prepare of files->restore: sets the choices, and
@@ -594,9 +591,7 @@ static int others_spare(struct files_taken *files, struct cairn_store *store,
     struct others o = {.files = files, .error = error};
     if (!files->restore.n)
         return 0;
-    int rc = live_begin(&o.live, store, false, error);
-    if (!rc)
-        rc = spare(&o);
+    int rc = live_begin(&o.live, store, false, error) ?: spare(&o);
     rc = live_close(&o.live, rc, error);
     buf_release(&o.path);
     free(o.looks);
@@ -639,9 +634,8 @@ int files_path_name(struct cairn_store *store, const char *root, struct buf *out
         return error_set(error, CAIRN_EUSAGE,
                          "the path of the files of a session has to be UTF-8 without "
                          "control characters");
-    int rc = files_home(store, &home, error);
-    if (!rc)
-        rc = real_path(cairn_store_path(store), &own, error);
+    int rc = files_home(store, &home, error)
+                 ?: real_path(cairn_store_path(store), &own, error);
     if (!rc && files_path_below(root, own))
         rc = error_set(error, CAIRN_EUSAGE,
                        "%s belongs to the store: its files are not those of a session",
@@ -651,7 +645,7 @@ int files_path_name(struct cairn_store *store, const char *root, struct buf *out
         buf_text(out, !below ? root : *below ? below : ".");
     free(home);
     free(own);
-    return rc ? rc : buf_check(out, error);
+    return rc ?: buf_check(out, error);
 }
 
 static bool is_directory(const char *path)
@@ -716,9 +710,7 @@ static int read_known(struct files_known *known, const char *session,
     if (!rc && live.settings.later[SETTING_FILES].len) {
         known->session = live.row.session;
         buf_str(&known->name, live.settings.later[SETTING_FILES]);
-        rc = buf_check(&known->name, error);
-        if (!rc)
-            rc = read_before(&live, known, error);
+        rc = buf_check(&known->name, error) ?: read_before(&live, known, error);
     }
     return live_close(&live, rc, error);
 }
@@ -807,7 +799,7 @@ static int take_locked(struct files_taken *files, struct files_known *known,
     if (!rc && !files->looking)
         rc = pending_finish(known->store, true, known->session, buf_view(&known->name),
                             error);
-    return rc ? rc : take_tracked(files, known, error);
+    return rc ?: take_tracked(files, known, error);
 }
 
 int files_take(struct files_taken *files, struct cairn_store *store,
@@ -920,8 +912,8 @@ static int prepare_restore(struct files_taken *files, struct cairn_store *store,
         return rc;
     unlink(files->index);
     release(files);
-    rc = files_take(files, store, session, error);
-    return rc ? rc : prepare_once(files, store, &before_checked, error);
+    return files_take(files, store, session, error)
+               ?: prepare_once(files, store, &before_checked, error);
 }
 
 bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,

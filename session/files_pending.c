@@ -75,9 +75,7 @@ int files_root_path(struct cairn_store *store, struct str name, struct buf *out,
     if (!rc && !is_home)
         buf_str(out, name);
     free(home);
-    if (!rc)
-        rc = buf_check(out, error);
-    return rc ? rc : check_root(out->data, error);
+    return rc ?: buf_check(out, error) ?: check_root(out->data, error);
 }
 
 char *files_index_path(struct cairn_store *store, uint64_t session)
@@ -181,12 +179,9 @@ int pending_note(struct cairn_store *store, uint64_t session,
 static int carry_out(struct cairn_store *store, struct restore *restore,
                      const char *name, struct cairn_error *error)
 {
-    int rc = restore_apply(restore);
-    if (!rc)
-        rc = store_begin(store, -1, error);
-    if (!rc)
-        rc = store_end(store, store_drop_setting(store, name, error), error);
-    return rc;
+    return restore_apply(restore)
+           ?: store_begin(store, -1, error)
+           ?: store_end(store, store_drop_setting(store, name, error), error);
 }
 
 int pending_carry_out(struct cairn_store *store, struct restore *restore,
@@ -311,9 +306,8 @@ int fork_note(struct cairn_store *store, uint64_t session, const char *directory
 {
     struct buf value = BUF_INIT;
     buf_format(&value, "1 %llu\n%s", (unsigned long long)session, directory);
-    int rc = buf_check(&value, error);
-    if (!rc)
-        rc = store_set_setting(store, fork_setting, value.data, error);
+    int rc = buf_check(&value, error)
+                 ?: store_set_setting(store, fork_setting, value.data, error);
     buf_release(&value);
     return rc;
 }
@@ -343,18 +337,17 @@ static int place_fork(struct cairn_store *store, struct unpack *unpack,
                       uint64_t session, struct cairn_error *error)
 {
     struct buf text = BUF_INIT;
-    int rc = store_fork_text(store, session, &text, error);
-    if (!rc)
-        rc = unpack_place(unpack, ".cairn", buf_view(&text));
+    int rc = store_fork_text(store, session, &text, error)
+                 ?: unpack_place(unpack, ".cairn", buf_view(&text));
     buf_release(&text);
     return rc;
 }
 
 static int drop_fork(struct cairn_store *store, struct cairn_error *error)
 {
-    int rc = store_begin(store, -1, error);
-    return rc ? rc
-              : store_end(store, store_drop_setting(store, fork_setting, error), error);
+    return store_begin(store, -1, error)
+               ?: store_end(store, store_drop_setting(store, fork_setting, error),
+                            error);
 }
 
 /* What was written was not decided. A restore that was uses the same place. */
@@ -370,7 +363,7 @@ static int clear_fork(struct cairn_store *store, struct unpack *unpack,
     if (!rc && !restore)
         restore_clear_stage(path.data);
     buf_release(&path);
-    return rc ? rc : unpack_clear(unpack);
+    return rc ?: unpack_clear(unpack);
 }
 
 int fork_finish(struct cairn_store *store, struct cairn_error *error)
@@ -440,14 +433,13 @@ static int open_again(const struct pending *pending, struct cairn_store *store,
     const struct digest *before = &heads[0].root, *after = &heads[1].root;
     struct paths only;
     if (pending->n) {
-        int rc = paths_open(&only, pending->patterns, pending->n, error);
-        if (!rc)
-            rc = open(restore, store, root, before, after, &only, error);
+        int rc = paths_open(&only, pending->patterns, pending->n, error)
+                     ?: open(restore, store, root, before, after, &only, error);
         paths_close(&only);
-        return rc ? rc : choose_again(pending, restore);
+        return rc ?: choose_again(pending, restore);
     }
     int rc = open(restore, store, root, before, after, NULL, error);
-    return rc ? rc : choose_again(pending, restore);
+    return rc ?: choose_again(pending, restore);
 }
 
 /* A restore that was begun, found again. */
@@ -611,9 +603,8 @@ static int finish(struct cairn_store *store, const struct pending *pending,
     if (!rc)
         restore_count_placed(&begun.restore, &all, &placed);
     if (!rc)
-        rc = restore_prepare(&begun.restore, true);
-    if (!rc)
-        rc = carry_out(store, &begun.restore, pending->name, error);
+        rc = restore_prepare(&begun.restore, true)
+                 ?: carry_out(store, &begun.restore, pending->name, error);
     if (!rc)
         say_finished(store, pending, all - placed);
     *others =
@@ -633,9 +624,7 @@ static int put_aside(struct cairn_store *store, const struct pending *pending,
              (unsigned long long)pending->session);
     buf_format(&from, "%s/%s", cairn_store_path(store), pending->name);
     buf_format(&to, "%s/%s", cairn_store_path(store), name);
-    int rc = buf_check(&from, error);
-    if (!rc)
-        rc = buf_check(&to, error);
+    int rc = buf_check(&from, error) ?: buf_check(&to, error);
     if (!rc && rename(from.data, to.data) != 0 && errno != ENOENT)
         rc = error_sys(error, errno, "putting %s aside", from.data);
     buf_release(&from);
@@ -644,9 +633,8 @@ static int put_aside(struct cairn_store *store, const struct pending *pending,
         rc = store_begin(store, -1, error);
     if (rc)
         return rc;
-    rc = store_set_setting(store, name, pending->text, error);
-    if (!rc)
-        rc = store_drop_setting(store, pending->name, error);
+    rc = store_set_setting(store, name, pending->text, error)
+             ?: store_drop_setting(store, pending->name, error);
     return store_end(store, rc, error);
 }
 
@@ -857,14 +845,10 @@ static int check_stages(struct cairn_store *store, struct str files,
 {
     struct buf path = BUF_INIT;
     buf_format(&path, "%s/" RESTORE_STAGE, cairn_store_path(store));
-    int rc = buf_check(&path, error);
-    if (!rc)
-        rc = check_empty(path.data, error);
+    int rc = buf_check(&path, error) ?: check_empty(path.data, error);
     if (!rc && files.len && files_root_path(store, files, &path, NULL) == 0) {
         buf_format(&path, "/" TREE_STAGE "%s", store_id(store));
-        rc = buf_check(&path, error);
-        if (!rc)
-            rc = check_empty(path.data, error);
+        rc = buf_check(&path, error) ?: check_empty(path.data, error);
     }
     buf_release(&path);
     return rc;
@@ -923,8 +907,7 @@ static int forget_restore(struct cairn_store *store, const struct pending *pendi
         return busy(store, error);
     if (rc >= 0)
         rc = give_up(store, pending, files, error);
-    return rc ? rc
-              : store_drop_setting(store, pending ? pending->name : setting, error);
+    return rc ?: store_drop_setting(store, pending ? pending->name : setting, error);
 }
 
 /* The one of that session which was put aside (0: the other one). */
@@ -946,8 +929,7 @@ int pending_forget(struct cairn_store *store, uint64_t session, struct str files
                    bool *locked, struct cairn_error *error)
 {
     *locked = false;
-    int rc = forget_one(store, 0, session, files, locked, error);
-    if (!rc)
-        rc = forget_one(store, session, session, files, locked, error);
-    return rc ? rc : forget_fork(store, session, error);
+    return forget_one(store, 0, session, files, locked, error)
+           ?: forget_one(store, session, session, files, locked, error)
+           ?: forget_fork(store, session, error);
 }

@@ -501,19 +501,18 @@ static int open_view(struct view *view, struct cairn_store *store, const char *s
     if (!checkpoint) {
         int rc = live_read(&view->live, store, session, error);
         view->board = &view->live.board;
-        if (!rc)
-            rc = live_load_board(&view->live, error);
-        return rc ? rc : board_check(view->board, error);
+        return rc
+               ?: live_load_board(&view->live, error)
+               ?: board_check(view->board, error);
     }
-    int rc = live_begin(&view->live, store, false, error);
-    if (!rc)
-        rc = debug_seq(store, checkpoint, &seq, error);
+    int rc = live_begin(&view->live, store, false, error)
+                 ?: debug_seq(store, checkpoint, &seq, error);
     if (rc)
         return rc;
     view->past = true;
     view->board = &view->state.board;
-    rc = state_read(store, view->live.sha, seq, &view->state, error);
-    return rc ? rc : check_session(view, session, error);
+    return state_read(store, view->live.sha, seq, &view->state, error)
+               ?: check_session(view, session, error);
 }
 
 /* The transaction ends before the callbacks, which may use the store. */
@@ -541,9 +540,8 @@ int cairn_item_get(struct cairn_store *store, const char *session, const char *i
     struct view view;
     struct item_ref ref;
     struct cairn_item shown;
-    int rc = open_view(&view, store, session, checkpoint, error);
-    if (!rc)
-        rc = item_id_parse(str_of(id), &ref, error);
+    int rc = open_view(&view, store, session, checkpoint, error)
+                 ?: item_id_parse(str_of(id), &ref, error);
     const struct item *item = rc ? NULL : board_find(view.board, ref);
     if (!rc && !item)
         rc = error_set(error, CAIRN_ENOTFOUND, "there is no %.80s %s", id,
@@ -724,9 +722,8 @@ int cairn_item_list(struct cairn_store *store, const char *session,
     int rc = open_view(&view, store, session, filter->checkpoint, error);
     close_transaction(&view);
     if (!rc)
-        rc = choose(&view, filter, &chosen, error);
-    if (!rc)
-        rc = tell_page(&view, filter, &chosen, each, context, error);
+        rc = choose(&view, filter, &chosen, error)
+                 ?: tell_page(&view, filter, &chosen, each, context, error);
     if (!rc && total)
         *total = chosen.n;
     free(chosen.items);

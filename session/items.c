@@ -156,9 +156,9 @@ static int put_item(struct editing *e)
     uint32_t belief = belief_concerned(&e->item);
     int rc = belief ? board_contradictions(&live->board, belief, &before, e->error) : 0;
     if (!rc)
-        rc = look_before(e);
-    if (!rc)
-        rc = board_put(&live->board, &e->item, live->now.utc_ns, &e->changes, e->error);
+        rc = look_before(e)
+                 ?: board_put(&live->board, &e->item, live->now.utc_ns, &e->changes,
+                              e->error);
     belief = belief_concerned(&e->item); /* a new one has its number now */
     if (!rc && belief)
         rc = board_contradictions(&live->board, belief, &after, e->error);
@@ -282,15 +282,11 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
 {
     struct live *live = &e->live;
     struct item before = e->item;
-    int rc = check_sets(e->item.id.kind, sets, n, e->error);
-    if (!rc)
-        rc = fields_set(&live->arena, &e->item, sets, n, live->now.utc_ns, e->error);
-    if (!rc)
-        rc = clamp_strength(e);
-    if (!rc)
-        rc = check_move(e, &before, sets, n);
-    if (!rc)
-        rc = live_clean_item(live, &before, &e->item, e->error);
+    int rc = check_sets(e->item.id.kind, sets, n, e->error)
+             ?: fields_set(&live->arena, &e->item, sets, n, live->now.utc_ns, e->error)
+             ?: clamp_strength(e)
+             ?: check_move(e, &before, sets, n)
+             ?: live_clean_item(live, &before, &e->item, e->error);
     if (rc)
         return rc;
     if (e->item.id.kind == ITEM_CHECK)
@@ -299,7 +295,7 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
     if (!e->item.id.n || !is_same(&before, &e->item))
         return put_item(e);
     rc = look_before(e); /* nothing is changed, and nothing logged */
-    return rc ? rc : look_after(e);
+    return rc ?: look_after(e);
 }
 
 /* ---- Transactions ---- */
@@ -308,10 +304,9 @@ static int begin_editing(struct editing *e, struct cairn_store *store,
                          const char *session, struct cairn_error *error)
 {
     *e = (struct editing){.error = error};
-    int rc = live_write(&e->live, store, session, error);
-    if (!rc)
-        rc = live_check_open(&e->live, error);
-    return rc ? rc : live_load_board(&e->live, error);
+    return live_write(&e->live, store, session, error)
+           ?: live_check_open(&e->live, error)
+           ?: live_load_board(&e->live, error);
 }
 
 static int end_editing(struct editing *e, int rc, struct cairn_board_result *out)
@@ -406,28 +401,24 @@ struct edit {
 static int add_item(struct editing *e, const struct edit *edit)
 {
     e->item.id.kind = edit->kind;
-    int rc = board_check(&e->live.board, e->error);
-    if (!rc)
-        rc = set_usual(e);
-    return rc ? rc : finish_item(e, edit->sets, edit->n);
+    return board_check(&e->live.board, e->error)
+           ?: set_usual(e)
+           ?: finish_item(e, edit->sets, edit->n);
 }
 
 static int set_item(struct editing *e, const struct edit *edit)
 {
-    int rc = board_check(&e->live.board, e->error);
-    if (!rc)
-        rc = find_item(e, edit->id);
-    return rc ? rc : finish_item(e, edit->sets, edit->n);
+    return board_check(&e->live.board, e->error)
+           ?: find_item(e, edit->id)
+           ?: finish_item(e, edit->sets, edit->n);
 }
 
 static int remove_item(struct editing *e, const struct edit *edit)
 {
-    int rc = find_item(e, edit->id);
-    if (!rc)
-        rc = look_before(e);
-    if (!rc)
-        rc = board_remove(&e->live.board, e->item.id, &e->changes, e->error);
-    return rc ? rc : look_after(e);
+    return find_item(e, edit->id)
+           ?: look_before(e)
+           ?: board_remove(&e->live.board, e->item.id, &e->changes, e->error)
+           ?: look_after(e);
 }
 
 static int edit_with(struct files_taken *files, struct cairn_store *store,
@@ -532,9 +523,8 @@ static int make_token(struct impact *i)
         buf_u64(&bytes, bits[0]);
         buf_u64(&bytes, bits[1]);
     }
-    int rc = buf_check(&bytes, i->error);
-    if (!rc)
-        rc = sha256_of(bytes.data, bytes.size, &digest, i->error);
+    int rc = buf_check(&bytes, i->error)
+                 ?: sha256_of(bytes.data, bytes.size, &digest, i->error);
     for (size_t d = 0; d < sizeof i->token / 2 && !rc; d++)
         snprintf(i->token + 2 * d, 3, "%02x", digest.bytes[d]);
     buf_release(&bytes);
@@ -558,19 +548,14 @@ static int find_belief(struct impact *i, const char *id, uint32_t *place)
 static int compute(struct impact *i, const char *id, double confidence)
 {
     uint32_t place = 0;
-    int rc = live_load_board(&i->live, i->error);
-    if (!rc)
-        rc = board_check(&i->live.board, i->error);
-    if (!rc)
-        rc = confidence_check("confidence", confidence, i->error);
-    if (!rc)
-        rc = make_graph(i);
-    if (!rc)
-        rc = find_belief(i, id, &place);
-    if (!rc)
-        rc = belief_cascade(&i->graph, i->confidence, place, confidence, &i->cascade,
-                            i->error);
-    return rc ? rc : make_token(i);
+    return live_load_board(&i->live, i->error)
+           ?: board_check(&i->live.board, i->error)
+           ?: confidence_check("confidence", confidence, i->error)
+           ?: make_graph(i)
+           ?: find_belief(i, id, &place)
+           ?: belief_cascade(&i->graph, i->confidence, place, confidence, &i->cascade,
+                             i->error)
+           ?: make_token(i);
 }
 
 static int close_impact(struct impact *i, int rc)
@@ -602,11 +587,9 @@ int cairn_belief_preview(struct cairn_store *store, const char *session, const c
 {
     struct impact i = {.error = error};
     struct cascade_page shown;
-    int rc = live_read(&i.live, store, session, error);
-    if (!rc)
-        rc = compute(&i, id, confidence);
-    if (!rc)
-        rc = cascade_page(&i.cascade, page, &shown, error);
+    int rc = live_read(&i.live, store, session, error)
+             ?: compute(&i, id, confidence)
+             ?: cascade_page(&i.cascade, page, &shown, error);
     if (!rc) {
         *cascade = (struct cairn_cascade){
             .steps = i.cascade.n, .page = shown.page, .pages = shown.pages};
@@ -629,9 +612,8 @@ static int put_steps(struct impact *i, struct cairn_board_result *result)
         rc = board_put(&i->live.board, &item, i->live.now.utc_ns, &changes, i->error);
     }
     if (!rc)
-        rc = live_put_changes(&i->live, &changes, true, i->error);
-    if (!rc)
-        rc = capture_automatic(&i->live, &changes, NULL, &made, i->error);
+        rc = live_put_changes(&i->live, &changes, true, i->error)
+                 ?: capture_automatic(&i->live, &changes, NULL, &made, i->error);
     result->changed = changes.n;
     result->pruned = i->live.pruned;
     if (made.seq)
@@ -650,9 +632,7 @@ static int cascade_with(struct files_taken *files, struct cairn_store *store,
     int rc = live_write(&i.live, store, session, error);
     i.live.files = files;
     if (!rc)
-        rc = live_check_open(&i.live, error);
-    if (!rc)
-        rc = compute(&i, id, confidence);
+        rc = live_check_open(&i.live, error) ?: compute(&i, id, confidence);
     if (!rc && token && strcmp(token, i.token) != 0)
         rc = error_set(error, CAIRN_EUSAGE,
                        "the board has changed since that preview: look at it again; "

@@ -400,9 +400,8 @@ static int name_rules(struct sweep *s)
     struct buf bytes = BUF_INIT;
     struct digest digest = {{0}};
     settings_encode_keeping(&s->live->settings.keep, &bytes);
-    int rc = buf_check(&bytes, s->error);
-    if (!rc)
-        rc = sha256_of(bytes.data, bytes.size, &digest, s->error);
+    int rc = buf_check(&bytes, s->error)
+                 ?: sha256_of(bytes.data, bytes.size, &digest, s->error);
     for (size_t i = 0; i < RULES_DIGITS / 2; i++)
         snprintf(s->rules + 2 * i, 3, "%02x", digest.bytes[i]);
     buf_release(&bytes);
@@ -500,9 +499,7 @@ static int sweep_branch(struct sweep *s, uint64_t branch)
     rc = read_place(s);
     before = s->settled;
     if (!rc)
-        rc = list_old(s);
-    if (!rc)
-        rc = settle(s);
+        rc = list_old(s) ?: settle(s);
     struct kept_seqs going = {s->going, s->n_going};
     if (!rc)
         rc = chain_delete_listed(&in, branch, &going, &deleted, s->error);
@@ -569,18 +566,14 @@ int keep_by_settings(struct live *live, struct cairn_error *error)
         return error_nomem(error);
     s->live = live;
     s->error = &why;
-    int rc = keeping_of_settings(live, &s->keeping, &why);
-    if (!rc)
-        rc = name_rules(s);
-    if (!rc)
-        rc = sweep_branch(s, live->row.branch);
-    if (!rc)
-        rc = sweep_another(s);
+    int rc = keeping_of_settings(live, &s->keeping, &why)
+             ?: name_rules(s)
+             ?: sweep_branch(s, live->row.branch)
+             ?: sweep_another(s);
     free(s);
     if (rc && rc != CAIRN_EDAMAGED)
         return error_set(error, rc, "%s", why.text);
     if (!live->pruned)
         return 0;
-    rc = log_pruned(live, error);
-    return rc ? rc : live_tend_merges(live, error);
+    return log_pruned(live, error) ?: live_tend_merges(live, error);
 }

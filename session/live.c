@@ -90,11 +90,9 @@ int live_put_row(struct live *live, struct cairn_error *error)
     settings_encode(&live->settings, &settings);
     live->row.numbers = buf_view(&numbers);
     live->row.settings = buf_view(&settings);
-    int rc = buf_check(&numbers, error);
-    if (!rc)
-        rc = buf_check(&settings, error);
-    if (!rc)
-        rc = store_put_session(live->store, &live->row, error);
+    int rc = buf_check(&numbers, error)
+             ?: buf_check(&settings, error)
+             ?: store_put_session(live->store, &live->row, error);
     live->row.numbers = live->row.settings = (struct str){NULL, 0};
     buf_release(&numbers);
     buf_release(&settings);
@@ -134,9 +132,7 @@ int live_log_merge(struct live *live, const struct session_merge *merge,
     session_merge_encode(merge, &after);
     struct log_entry entry = {
         .verb = VERB_MERGED, .number = merge->branch, .after = buf_view(&after)};
-    int rc = buf_check(&after, error);
-    if (!rc)
-        rc = live_log(live, &entry, error);
+    int rc = buf_check(&after, error) ?: live_log(live, &entry, error);
     buf_release(&after);
     return rc;
 }
@@ -251,19 +247,17 @@ static int live_recover(struct live *live, struct cairn_error *error)
 {
     live->settings = session_settings_default();
     live->settings.scheduled = live->now;
-    int rc = store_each_item(live->store, live->row.session, note_item, live, error);
-    if (!rc)
-        rc = store_each_session_log(live->store, live->row.session, 0, false, note_log,
-                                    live, error);
-    if (!rc)
-        rc = store_last_message(live->store, live->row.session, &live->last_message,
-                                error);
+    int rc = store_each_item(live->store, live->row.session, note_item, live, error)
+             ?: store_each_session_log(live->store, live->row.session, 0, false,
+                                       note_log, live, error)
+             ?: store_last_message(live->store, live->row.session, &live->last_message,
+                                   error);
     live->message = live->last_message;
     if (rc || !live->writing)
         return rc;
     if (!live->row.branch)
         rc = begin_branch(live, error);
-    return rc ? rc : live_put_row(live, error);
+    return rc ?: live_put_row(live, error);
 }
 
 /* ==== Reading ==== */
@@ -413,17 +407,16 @@ static int read_row(struct live *live, uint64_t number, struct cairn_error *erro
         rc = error_nomem(error);
     if (!rc && !live->row.numbers.len)
         return live_recover(live, error);
-    if (!rc)
-        rc = numbers_decode(live, error);
-    return rc ? rc : settings_decode(live->row.settings, &live->settings, error);
+    return rc
+           ?: numbers_decode(live, error)
+           ?: settings_decode(live->row.settings, &live->settings, error);
 }
 
 int live_find(struct live *live, const char *session, struct cairn_error *error)
 {
     uint64_t number = 0;
-    int rc = resolve(live->store, session, &number, error);
-    if (!rc)
-        rc = read_row(live, number, error);
+    int rc =
+        resolve(live->store, session, &number, error) ?: read_row(live, number, error);
     return rc || session || !store_fork(live->store, NULL) ? rc
                                                            : check_fork(live, error);
 }
@@ -431,15 +424,13 @@ int live_find(struct live *live, const char *session, struct cairn_error *error)
 int live_read(struct live *live, struct cairn_store *store, const char *session,
               struct cairn_error *error)
 {
-    int rc = live_begin(live, store, false, error);
-    return rc ? rc : live_find(live, session, error);
+    return live_begin(live, store, false, error) ?: live_find(live, session, error);
 }
 
 int live_write(struct live *live, struct cairn_store *store, const char *session,
                struct cairn_error *error)
 {
-    int rc = live_begin(live, store, true, error);
-    return rc ? rc : live_find(live, session, error);
+    return live_begin(live, store, true, error) ?: live_find(live, session, error);
 }
 
 int live_check_open(const struct live *live, struct cairn_error *error)
@@ -561,8 +552,7 @@ int live_hidden(struct live *live, struct hidden_values *out, struct cairn_error
 int live_redactor(struct live *live, struct redactor **out, struct cairn_error *error)
 {
     struct hidden_values hidden;
-    int rc = live_hidden(live, &hidden, error);
-    return rc ? rc : redactor_of_values(&hidden, out, error);
+    return live_hidden(live, &hidden, error) ?: redactor_of_values(&hidden, out, error);
 }
 
 int redactor_of_workflows(struct cairn_store *store, struct redactor **out,
@@ -592,9 +582,7 @@ int live_redactor_lenient(struct live *live, struct redactor **out,
     buf_str(&names, hidden.declared);
     hidden.names = STR("");
     hidden.declared = buf_view(&names);
-    rc = buf_check(&names, error);
-    if (!rc)
-        rc = redactor_of_values(&hidden, out, error);
+    rc = buf_check(&names, error) ?: redactor_of_values(&hidden, out, error);
     buf_release(&names);
     return rc;
 }

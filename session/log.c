@@ -196,7 +196,7 @@ int cause_line(struct buf *out, const char *start, const struct item *item,
         out->size = room;
         buf_text(out, "...");
     }
-    return rc ? rc : buf_check(out, error);
+    return rc ?: buf_check(out, error);
 }
 
 static int describe_item(struct telling *t, const struct session_log_row *row)
@@ -323,10 +323,9 @@ int cairn_session_events(struct cairn_store *store, const char *session, uint64_
                         .each = each,
                         .context = context,
                         .error = error};
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = store_each_session_log(store, live.row.session, after, false, tell_row, &t,
-                                    error);
+    int rc = live_read(&live, store, session, error)
+                 ?: store_each_session_log(store, live.row.session, after, false,
+                                           tell_row, &t, error);
     buf_release(&t.text);
     arena_release(&t.arena);
     return live_close(&live, rc, error);
@@ -497,8 +496,8 @@ static int undo_turn(struct undoing *u)
     if (rc)
         return rc;
     reverse(&u->changes);
-    rc = live_put_changes(u->live, &u->changes, false, u->error);
-    return rc ? rc : live_log(u->live, &entry, u->error);
+    return live_put_changes(u->live, &u->changes, false, u->error)
+               ?: live_log(u->live, &entry, u->error);
 }
 
 struct taken_back {
@@ -536,12 +535,10 @@ int cairn_session_take_back(struct cairn_store *store, const char *session,
 {
     struct live live;
     struct undoing u = {.live = &live, .below = UINT64_MAX, .error = error};
-    int rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = live_check_open(&live, error);
-    if (!rc)
-        rc = store_each_session_log(store, live.row.session, UINT64_MAX, true,
-                                    look_for_turn, &u, error);
+    int rc = live_write(&live, store, session, error)
+             ?: live_check_open(&live, error)
+             ?: store_each_session_log(store, live.row.session, UINT64_MAX, true,
+                                       look_for_turn, &u, error);
     if (!rc && !u.turn)
         rc = error_set(error, CAIRN_EUSAGE, "%s",
                        u.blocked ? u.text : "there is nothing to undo");

@@ -506,9 +506,7 @@ int message_log(struct live *live, uint64_t n, struct cairn_error *error)
     buf_varint(&after, n);
     struct log_entry entry = {
         .verb = VERB_MESSAGES, .number = live->message, .after = buf_view(&after)};
-    int rc = buf_check(&after, error);
-    if (!rc)
-        rc = live_log(live, &entry, error);
+    int rc = buf_check(&after, error) ?: live_log(live, &entry, error);
     buf_release(&after);
     return rc;
 }
@@ -558,21 +556,16 @@ static int add_one(struct live *live, const struct cairn_new_message *given,
     int rc = live_redactor(live, &redactor, error);
     struct outside outside = {redactor, true, live->store};
     if (!rc)
-        rc = outside_take(&outside, &model, &live->arena, &message->model, error);
-    if (!rc)
-        rc = outside_take(&outside, &text, &live->arena, &body, error);
+        rc = outside_take(&outside, &model, &live->arena, &message->model, error)
+                 ?: outside_take(&outside, &text, &live->arena, &body, error);
     redactor_free(redactor);
     message->body = clean_str(body);
     message->time_ns = live->now.utc_ns;
-    if (!rc)
-        rc = message_end(live, &end, error);
-    if (!rc)
-        rc = message_append(live, message, &end, error);
-    if (!rc)
-        rc = message_log(live, 1, error);
-    if (!rc)
-        rc = live_put_row(live, error);
-    return rc;
+    return rc
+           ?: message_end(live, &end, error)
+           ?: message_append(live, message, &end, error)
+           ?: message_log(live, 1, error)
+           ?: live_put_row(live, error);
 }
 
 int cairn_message_add(struct cairn_store *store, const char *session,
@@ -586,11 +579,9 @@ int cairn_message_add(struct cairn_store *store, const char *session,
     int rc = check_message(given, &message, error);
     if (rc)
         return rc;
-    rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = live_check_open(&live, error);
-    if (!rc)
-        rc = add_one(&live, given, &message, error);
+    rc = live_write(&live, store, session, error)
+         ?: live_check_open(&live, error)
+         ?: add_one(&live, given, &message, error);
     n = live.last_message;
     rc = live_close(&live, rc, error);
     if (!rc && number)
@@ -653,9 +644,7 @@ static int tell_message(struct telling *t, const struct message_row *row,
     buf_str(&names, clean_str(row->file));
     buf_byte(text, 0);
     bool has_body = row->form != MESSAGE_LEFT_OUT && row->form != MESSAGE_LOST;
-    int rc = buf_check(&names, t->error);
-    if (!rc)
-        rc = buf_check(text, t->error);
+    int rc = buf_check(&names, t->error) ?: buf_check(text, t->error);
     struct cairn_message told = {
         .n = row->n,
         .parent = row->parent,
@@ -754,9 +743,7 @@ int messages_encode(struct live *live, struct buf *out, uint32_t *n,
         rc = store_get_message(live->store, session, end.prompt, take_text, &prompts,
                                error);
     if (!rc)
-        rc = buf_check(&model, error);
-    if (!rc)
-        rc = buf_check(&prompt, error);
+        rc = buf_check(&model, error) ?: buf_check(&prompt, error);
     struct message_line line = {.n = end.n,
                                 .position = end.position,
                                 .tokens_in = end.total_in,
@@ -850,9 +837,8 @@ int cairn_message_list(struct cairn_store *store, const char *session, const cha
     int rc = at ? live_begin(&live, store, false, error)
                 : live_read(&live, store, session, error);
     if (!rc)
-        rc = find_line(&live, at, &found, &whose, error);
-    if (!rc)
-        rc = walk_back(store, whose, &found, last, &numbers, error);
+        rc = find_line(&live, at, &found, &whose, error)
+                 ?: walk_back(store, whose, &found, last, &numbers, error);
     for (size_t i = numbers.n; i > 0 && !rc && !t.stopped; i--)
         rc = store_get_message(store, whose, numbers.at[i - 1], tell_row, &t, error);
     free(numbers.at);

@@ -413,8 +413,9 @@ static int check_pair(const struct context_pair *pair, struct cairn_error *error
     if (!rc && has_control(pair->key))
         rc = error_set(error, CAIRN_EUSAGE,
                        "a key of the context has a control character in it");
-    return rc ? rc
-              : check_text("a value of the context", pair->value, CONTEXT_VALUE, error);
+    return rc
+               ?: check_text("a value of the context", pair->value, CONTEXT_VALUE,
+                             error);
 }
 
 static int check_pairs(const struct context *context, struct cairn_error *error)
@@ -467,21 +468,18 @@ static int check_git(const struct context *context, struct cairn_error *error)
 
 int context_check(const struct context *context, struct cairn_error *error)
 {
-    int rc = check_text("the summary", context->summary, CONTEXT_SUMMARY, error);
-    if (!rc)
-        rc = check_text("the description", context->description, CONTEXT_DESCRIPTION,
-                        error);
-    if (!rc)
-        rc = check_pairs(context, error);
+    int rc = check_text("the summary", context->summary, CONTEXT_SUMMARY, error)
+             ?: check_text("the description", context->description, CONTEXT_DESCRIPTION,
+                           error)
+             ?: check_pairs(context, error);
     if (!rc && context->state.len > CONTEXT_STATE)
         rc = error_set(error, CAIRN_EUSAGE,
                        "the state has %zu bytes: it may have at most %d (1 MiB)",
                        context->state.len, CONTEXT_STATE);
-    if (!rc)
-        rc = check_text("the state", context->state, UINT64_MAX, error);
-    if (!rc)
-        rc = check_numbers(context, error);
-    return rc ? rc : check_git(context, error);
+    return rc
+           ?: check_text("the state", context->state, UINT64_MAX, error)
+           ?: check_numbers(context, error)
+           ?: check_git(context, error);
 }
 
 /* ---- Writing ---- */

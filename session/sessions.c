@@ -210,11 +210,9 @@ static int delete_settings(struct live *live, struct cairn_error *error)
 {
     struct cairn_store *store = live->store;
     uint64_t session = live->row.session, current = 0;
-    int rc = drop_setting(store, "size", session, error);
-    if (!rc)
-        rc = drop_setting(store, "merges", session, error);
-    if (!rc)
-        rc = drop_setting(store, "from", session, error);
+    int rc = drop_setting(store, "size", session, error)
+             ?: drop_setting(store, "merges", session, error)
+             ?: drop_setting(store, "from", session, error);
     if (!rc && store_current_session(store, &current, NULL) == 0 && current == session)
         rc = store_set_current_session(store, 0, error);
     return rc;
@@ -231,15 +229,12 @@ static int note_deletion(struct live *live, struct cairn_error *error)
 static int delete_all(struct live *live, uint64_t *checkpoints, bool *restoring,
                       struct cairn_error *error)
 {
-    int rc = pending_forget(live->store, live->row.session,
-                            live->settings.later[SETTING_FILES], restoring, error);
-    if (!rc)
-        rc = delete_branches(live, checkpoints, error);
-    if (!rc)
-        rc = delete_settings(live, error);
-    if (!rc)
-        rc = store_delete_session(live->store, live->row.session, error);
-    return rc ? rc : note_deletion(live, error);
+    return pending_forget(live->store, live->row.session,
+                          live->settings.later[SETTING_FILES], restoring, error)
+           ?: delete_branches(live, checkpoints, error)
+           ?: delete_settings(live, error)
+           ?: store_delete_session(live->store, live->row.session, error)
+           ?: note_deletion(live, error);
 }
 
 /* It is made anew by the next snapshot of a session, and believed by none without its
@@ -287,9 +282,7 @@ static int delete_session(struct cairn_store *store, const char *session,
     int rc = live_write(&live, store, session, error);
     uint64_t number = live.row.session;
     if (!rc)
-        rc = check_unused(&live, &locked, error);
-    if (!rc)
-        rc = check_unforked(&live, error);
+        rc = check_unused(&live, &locked, error) ?: check_unforked(&live, error);
     if (!rc && before_ns != INT64_MAX)
         rc = check_age(&live, before_ns, error);
     if (!rc)
@@ -503,12 +496,10 @@ static int session_tell(struct live *live, struct cairn_session_info *info,
     if (rc >= 0 || rc == CAIRN_EDAMAGED) /* doctor tells of it; here none is current */
         rc = row->branch ? live_branch(live, row->branch, &branch, error) : 0;
     if (!rc)
-        rc = store_each_item(live->store, row->session, count_item, &items, error);
-    if (!rc)
-        rc = store_each_branch(live->store, row->session, count_branch, &branches,
-                               error);
-    if (!rc)
-        rc = message_end(live, &end, error);
+        rc = store_each_item(live->store, row->session, count_item, &items, error)
+             ?: store_each_branch(live->store, row->session, count_branch, &branches,
+                                  error)
+             ?: message_end(live, &end, error);
     if (rc)
         return rc;
     *info = (struct cairn_session_info){
@@ -538,9 +529,8 @@ int cairn_session_get(struct cairn_store *store, const char *session,
 {
     struct live live;
     struct cairn_session_info told = {0};
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = session_tell(&live, &told, error);
+    int rc =
+        live_read(&live, store, session, error) ?: session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc)
         *info = told;
@@ -595,9 +585,8 @@ int cairn_session_list(struct cairn_store *store, const struct cairn_page *page,
     do {
         struct session_numbers numbers = {.n = 0};
         part.limit = left < 100 ? (uint32_t)left : 100;
-        rc = store_each_session(store, &part, add_number, &numbers, total, error);
-        if (!rc)
-            rc = list_page(store, &numbers, &list, &stopped, error);
+        rc = store_each_session(store, &part, add_number, &numbers, total, error)
+                 ?: list_page(store, &numbers, &list, &stopped, error);
         part.offset += numbers.n;
         left -= numbers.n;
         stopped |= numbers.n < part.limit;
@@ -652,9 +641,7 @@ static int put_new(struct live *live, struct cairn_error *error)
     if (!rc)
         rc = store_put_branch(live->store, &branch, error);
     live->row.branch = branch.branch;
-    if (!rc)
-        rc = live_put_row(live, error);
-    return rc ? rc : live_log(live, &entry, error);
+    return rc ?: live_put_row(live, error) ?: live_log(live, &entry, error);
 }
 
 /* The first free name. */
@@ -722,11 +709,9 @@ int cairn_session_start(struct cairn_store *store, const char *name, bool curren
     int rc = name ? check_against_current(store, name, error) : 0;
     if (rc)
         return rc;
-    rc = live_begin(&live, store, true, error);
-    if (!rc)
-        rc = session_begin(&live, name, &live.now, current, error);
-    if (!rc)
-        rc = session_tell(&live, &told, error);
+    rc = live_begin(&live, store, true, error)
+         ?: session_begin(&live, name, &live.now, current, error)
+         ?: session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc && info)
         *info = told;
@@ -741,8 +726,7 @@ int session_go_on(struct live *live, struct cairn_error *error)
     if (!live->row.ended_ns)
         return 0;
     live->row.ended_ns = 0;
-    int rc = live_put_row(live, error);
-    return rc ? rc : live_log(live, &entry, error);
+    return live_put_row(live, error) ?: live_log(live, &entry, error);
 }
 
 static int end(struct live *live, struct cairn_error *error)
@@ -751,14 +735,12 @@ static int end(struct live *live, struct cairn_error *error)
     if (live->row.ended_ns)
         return 0;
     live->row.ended_ns = live->now.utc_ns;
-    int rc = live_put_row(live, error);
-    return rc ? rc : live_log(live, &entry, error);
+    return live_put_row(live, error) ?: live_log(live, &entry, error);
 }
 
 static int go_on_as_current(struct live *live, struct cairn_error *error)
 {
-    int rc = session_go_on(live, error);
-    return rc ? rc : make_current(live, error);
+    return session_go_on(live, error) ?: make_current(live, error);
 }
 
 static int change(struct cairn_store *store, const char *session,
@@ -767,11 +749,9 @@ static int change(struct cairn_store *store, const char *session,
 {
     struct live live;
     struct cairn_session_info told = {0};
-    int rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = make(&live, error);
-    if (!rc)
-        rc = session_tell(&live, &told, error);
+    int rc = live_write(&live, store, session, error)
+             ?: make(&live, error)
+             ?: session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc && info)
         *info = told;
@@ -896,9 +876,8 @@ int cairn_session_config(struct cairn_store *store, const char *session,
     struct session_settings settings = {0};
     struct arena arena = ARENA_INIT;
     uint32_t days = 0;
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = keep_sessions_days(store, &days, error);
+    int rc = live_read(&live, store, session, error)
+                 ?: keep_sessions_days(store, &days, error);
     if (!rc)
         settings = copy_settings(&live.settings, &arena);
     if (!rc && arena.failed)
@@ -955,13 +934,10 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
     struct clean taken;
     struct outside_text text = {OUTSIDE_DATA, "the value of the setting", str_of(value),
                                 "take it from a variable of the environment"};
-    int rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = stored_value(store, name, value, &stored, error);
-    if (!rc)
-        rc = live_check_open(&live, error);
-    if (!rc)
-        rc = live_take(&live, &text, &taken, error);
+    int rc = live_write(&live, store, session, error)
+             ?: stored_value(store, name, value, &stored, error)
+             ?: live_check_open(&live, error)
+             ?: live_take(&live, &text, &taken, error);
     if (!rc && strcmp(name, "files") == 0)
         rc = pending_forget(store, live.row.session, live.settings.later[SETTING_FILES],
                             &locked, error);
@@ -975,9 +951,7 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
     }
     struct log_entry entry = {.verb = VERB_CONFIGURED, .after = buf_view(&said)};
     if (!rc)
-        rc = live_log(&live, &entry, error);
-    if (!rc)
-        rc = live_put_row(&live, error);
+        rc = live_log(&live, &entry, error) ?: live_put_row(&live, error);
     buf_release(&said);
     rc = live_close(&live, rc, error);
     if (locked)
@@ -1025,14 +999,12 @@ static int read_source(struct copying *c, struct cairn_store *store, const char 
 {
     struct live live;
     uint64_t seq = 0;
-    int rc = live_begin(&live, store, false, c->error);
-    if (!rc)
-        rc = debug_seq(store, id, &seq, c->error);
+    int rc = live_begin(&live, store, false, c->error)
+                 ?: debug_seq(store, id, &seq, c->error);
     c->read = rc == 0;
     if (!rc)
-        rc = state_read(store, live.sha, seq, &c->state, c->error);
-    if (!rc)
-        rc = read_session(c, &live);
+        rc = state_read(store, live.sha, seq, &c->state, c->error)
+                 ?: read_session(c, &live);
     return live_close(&live, rc, c->error);
 }
 
@@ -1070,12 +1042,11 @@ int live_take_state(struct live *live, const struct state_at *state,
     if (live->last_message) /* they were put there before */
         live->message = state->messages.n <= live->last_message ? state->messages.n : 0;
     if (!rc)
-        rc = boards_compare(&none, &live->board, &changes, error);
-    if (!rc)
-        rc = live_put_changes(live, &changes, false, error);
+        rc = boards_compare(&none, &live->board, &changes, error)
+                 ?: live_put_changes(live, &changes, false, error);
     free(changes.at);
     board_release(&none);
-    return rc ? rc : live_put_row(live, error);
+    return rc ?: live_put_row(live, error);
 }
 
 /* What it said of itself, and when: only the settings of the session are new. */
@@ -1097,7 +1068,7 @@ static int put_checkpoint(struct copying *c, struct live *live)
     live->settings.triggers.interval_ns = 0;
     int rc = capture_state(live, &capture, &captured, c->error);
     live->settings = settings;
-    return rc ? rc : live_put_row(live, c->error);
+    return rc ?: live_put_row(live, c->error);
 }
 
 static int write_copy(struct copying *c, struct live *live, const char *name)
@@ -1107,22 +1078,19 @@ static int write_copy(struct copying *c, struct live *live, const char *name)
         name || !c->name[0] ? 0 : session_free_name(live->store, c->name, c->error);
     if (!name && c->name[0])
         name = c->name;
-    if (!rc)
-        rc = session_begin(live, name, &started, true, c->error);
-    if (!rc)
-        rc = live_take_state(live, &c->state, c->error);
-    return rc ? rc : put_checkpoint(c, live);
+    return rc
+           ?: session_begin(live, name, &started, true, c->error)
+           ?: live_take_state(live, &c->state, c->error)
+           ?: put_checkpoint(c, live);
 }
 
 static int put_copy(struct copying *c, struct cairn_store *to, const char *name,
                     struct cairn_session_info *told)
 {
     struct live live;
-    int rc = live_begin(&live, to, true, c->error);
-    if (!rc)
-        rc = write_copy(c, &live, name);
-    if (!rc)
-        rc = session_tell(&live, told, c->error);
+    int rc = live_begin(&live, to, true, c->error)
+             ?: write_copy(c, &live, name)
+             ?: session_tell(&live, told, c->error);
     return live_close(&live, rc, c->error);
 }
 
@@ -1132,9 +1100,7 @@ int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
 {
     struct copying c = {.same_store = from == to, .error = error};
     struct cairn_session_info told = {0};
-    int rc = read_source(&c, from, checkpoint);
-    if (!rc)
-        rc = put_copy(&c, to, name, &told);
+    int rc = read_source(&c, from, checkpoint) ?: put_copy(&c, to, name, &told);
     if (c.read)
         state_release(&c.state);
     if (!rc && info)

@@ -320,7 +320,7 @@ static int add_entry(struct following *f, struct str above,
         return found.follow ? push(f, &entry->digest, above, entry->name) : 0;
     if (!rc && found.follow)
         rc = add_chunks(f, &entry->digest, &found.stored);
-    return rc ? rc : note_content(f, above, entry, found.fresh, found.stored);
+    return rc ?: note_content(f, above, entry, found.fresh, found.stored);
 }
 
 static int add_directory(struct following *f, const struct directory *directory)
@@ -603,9 +603,7 @@ static int add_others(struct sizing *s)
         rc = pass_damage(s, rc, &why);
     s->other = true;
     for (size_t i = 0; i < others.n && !rc; i++) {
-        rc = add_checkpoints(s, others.at[i]);
-        if (!rc)
-            rc = add_rows(s, others.at[i]);
+        rc = add_checkpoints(s, others.at[i]) ?: add_rows(s, others.at[i]);
     }
     free(others.at);
     return rc;
@@ -681,14 +679,11 @@ static void tell(struct sizing *s, const struct cairn_size_request *request)
 static int measure(struct sizing *s)
 {
     uint64_t session = s->live.row.session;
-    int rc = add_checkpoints(s, session);
-    if (!rc)
-        rc = add_rows(s, session);
-    if (!rc)
-        rc = add_others(s);
-    if (!rc)
-        rc = store_room(s->live.store, &s->out->store_bytes, &s->out->free_bytes,
-                        s->error);
+    int rc = add_checkpoints(s, session)
+             ?: add_rows(s, session)
+             ?: add_others(s)
+             ?: store_room(s->live.store, &s->out->store_bytes, &s->out->free_bytes,
+                           s->error);
     if (!rc)
         sum_up(s);
     return rc;
@@ -702,9 +697,7 @@ int cairn_session_size(struct cairn_store *store, const char *session,
     struct cairn_session_size out = {.session = 0};
     struct sizing s = {
         .uses = {.store = store, .error = error}, .out = &out, .error = error};
-    int rc = live_read(&s.live, store, session, error);
-    if (!rc)
-        rc = measure(&s);
+    int rc = live_read(&s.live, store, session, error) ?: measure(&s);
     rc = live_close(&s.live, rc, error);
     if (!rc)
         tell(&s, request);

@@ -38,9 +38,8 @@ static int read_environment(struct cairn_store *store, const struct section_ref 
                             struct state_at *out, struct cairn_error *error)
 {
     struct str kept;
-    int rc = read_content(store, ref, "environment", &out->arena, &kept, error);
-    if (!rc)
-        rc = environment_decode(&out->arena, kept, &out->environment, error);
+    int rc = read_content(store, ref, "environment", &out->arena, &kept, error)
+                 ?: environment_decode(&out->arena, kept, &out->environment, error);
     if (!rc && out->environment.n != ref->n)
         rc = error_set(error, CAIRN_EDAMAGED, "its part environment does not fit it");
     out->has_environment = rc == 0;
@@ -51,9 +50,8 @@ static int read_messages(struct cairn_store *store, const struct section_ref *re
                          struct state_at *out, struct cairn_error *error)
 {
     struct str kept;
-    int rc = read_content(store, ref, "messages", &out->arena, &kept, error);
-    if (!rc)
-        rc = message_line_decode(kept, &out->messages, error);
+    int rc = read_content(store, ref, "messages", &out->arena, &kept, error)
+                 ?: message_line_decode(kept, &out->messages, error);
     if (!rc && (uint32_t)out->messages.position != ref->n)
         rc = error_set(error, CAIRN_EDAMAGED, "its part messages does not fit it");
     return rc;
@@ -63,9 +61,8 @@ static int read_context(struct cairn_store *store, const struct section_ref *ref
                         struct state_at *out, struct cairn_error *error)
 {
     struct str kept;
-    int rc = read_content(store, ref, "context", &out->arena, &kept, error);
-    if (!rc)
-        rc = context_decode(&out->arena, kept, &out->context, error);
+    int rc = read_content(store, ref, "context", &out->arena, &kept, error)
+                 ?: context_decode(&out->arena, kept, &out->context, error);
     if (!rc && context_given(&out->context) != ref->n)
         rc = error_set(error, CAIRN_EDAMAGED, "its part context does not fit it");
     return rc;
@@ -92,14 +89,13 @@ static int read_section(struct cairn_store *store, const struct section_ref *ref
         return error_set(error, CAIRN_ENEWER,
                          "it holds a part of a kind that this release does not know: "
                          "use the cairn that wrote it");
-    int rc = read_content(store, ref, info->name, &out->arena, &kept, error);
-    if (!rc)
-        rc = section_decode(&out->arena, ref->kind, kept, &section, error);
+    int rc = read_content(store, ref, info->name, &out->arena, &kept, error)
+                 ?: section_decode(&out->arena, ref->kind, kept, &section, error);
     if (!rc && (section.n != ref->n ||
                 (section.n && section.items[section.n - 1].id.n > ref->last)))
         rc =
             error_set(error, CAIRN_EDAMAGED, "its part %s does not fit it", info->name);
-    return rc ? rc : board_load(&out->board, ref->kind, &section, ref->last, error);
+    return rc ?: board_load(&out->board, ref->kind, &section, ref->last, error);
 }
 
 int state_load(struct cairn_store *store, struct state_at *out,
@@ -193,10 +189,9 @@ static int find_stored(struct looking *l, const char *id)
 {
     struct sections sections;
     uint64_t seq = 0;
-    int rc = debug_seq(l->live.store, id, &seq, l->error);
-    if (!rc)
-        rc = sections_read(l->live.store, l->live.sha, seq, &l->arena, &sections, NULL,
-                           l->error);
+    int rc = debug_seq(l->live.store, id, &seq, l->error)
+                 ?: sections_read(l->live.store, l->live.sha, seq, &l->arena, &sections,
+                                  NULL, l->error);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < sections.n; i++)
@@ -213,11 +208,9 @@ static int find_present(struct looking *l)
     uint32_t n = 0;
     if (!settings->environment.len)
         return none(l, "is stored with checkpoints of the session");
-    int rc = live_hidden(&l->live, &hidden, l->error);
-    if (!rc)
-        rc = environment_encode(settings->environment, &hidden, &bytes, &n, l->error);
-    if (!rc)
-        rc = environment_decode(&l->arena, buf_view(&bytes), &l->found, l->error);
+    int rc = live_hidden(&l->live, &hidden, l->error)
+             ?: environment_encode(settings->environment, &hidden, &bytes, &n, l->error)
+             ?: environment_decode(&l->arena, buf_view(&bytes), &l->found, l->error);
     buf_release(&bytes);
     return rc;
 }
@@ -308,10 +301,9 @@ static int find_context(struct live *live, const char *id, struct context *out,
     struct sections sections;
     char number[CAIRN_ID_MAX];
     uint64_t seq = 0;
-    int rc = debug_seq(live->store, id, &seq, error);
-    if (!rc)
-        rc = sections_read(live->store, live->sha, seq, &live->arena, &sections, NULL,
-                           error);
+    int rc = debug_seq(live->store, id, &seq, error)
+                 ?: sections_read(live->store, live->sha, seq, &live->arena, &sections,
+                                  NULL, error);
     if (rc)
         return rc;
     const struct section_ref *ref = context_section(&sections);
@@ -365,9 +357,8 @@ int cairn_checkpoint_context(struct cairn_store *store, const char *id,
     struct live live;
     struct arena arena;
     struct context found = {0};
-    int rc = live_begin(&live, store, false, error);
-    if (!rc)
-        rc = find_context(&live, id, &found, error);
+    int rc = live_begin(&live, store, false, error)
+                 ?: find_context(&live, id, &found, error);
     arena = live.arena; /* outlives the transaction */
     live.arena = ARENA_INIT;
     rc = live_close(&live, rc, error);
@@ -428,9 +419,8 @@ int cairn_session_newest_context(struct cairn_store *store, const char *session,
     struct live live;
     uint64_t seq = 0;
     char id[CAIRN_ID_MAX];
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = find_newest(&live, among, &seq, error);
+    int rc = live_read(&live, store, session, error)
+                 ?: find_newest(&live, among, &seq, error);
     rc = live_close(&live, rc, error);
     if (rc)
         return rc;
@@ -573,9 +563,7 @@ int cairn_session_newest(struct cairn_store *store, const char *session,
                          struct cairn_error *error)
 {
     struct newest newest = {.damaged = damaged, .context = context, .error = error};
-    int rc = live_read(&newest.live, store, session, error);
-    if (!rc)
-        rc = search(&newest);
+    int rc = live_read(&newest.live, store, session, error) ?: search(&newest);
     rc = live_close(&newest.live, rc, error);
     free(newest.seqs);
     if (!rc)

@@ -92,7 +92,7 @@ static int give_session(struct steps *steps)
         add_word(&steps->text, steps->session.name);
         rc = give(steps, CAIRN_STEP_REPLAY);
     }
-    return rc ? rc : give_restore(steps);
+    return rc ?: give_restore(steps);
 }
 
 /* ---- The environment then ---- */
@@ -176,7 +176,7 @@ static int give_task(struct steps *steps, const struct cairn_task_failure *failu
     add_word(&steps->text, failure->task);
     rc = give(steps, CAIRN_STEP_REPLAY);
     buf_format(&steps->text, "cairn resume %llu", run);
-    return rc ? rc : give(steps, CAIRN_STEP_REPLAY);
+    return rc ?: give(steps, CAIRN_STEP_REPLAY);
 }
 
 static int see_checkpoint(void *context,
@@ -265,14 +265,11 @@ int cairn_session_steps(struct cairn_store *store, const char *checkpoint,
         cairn_session_checkpoint_get(store, checkpoint, note_checkpoint, &info, error);
     steps.id = info.id;
     if (!rc)
-        rc = find_session(&steps, &info);
-    if (!rc)
-        rc = give_environment(&steps);
-    if (!rc)
-        rc = give_session(&steps);
-    if (!rc)
-        rc = cairn_session_checkpoint_get(store, checkpoint, see_checkpoint, &steps,
-                                          error);
+        rc = find_session(&steps, &info)
+             ?: give_environment(&steps)
+             ?: give_session(&steps)
+             ?: cairn_session_checkpoint_get(store, checkpoint, see_checkpoint, &steps,
+                                             error);
     if (!rc)
         rc = steps.rc;
     if (!rc)

@@ -236,9 +236,7 @@ static int read_ago(struct time_words *r, int64_t count, int64_t *out)
         skip_blanks(r);
         if (at_end(r) || !is_digit(*r->at))
             break;
-        rc = take_count(r, &count);
-        if (!rc)
-            rc = take_unit(r, count, &total_ns);
+        rc = take_count(r, &count) ?: take_unit(r, count, &total_ns);
     }
     if (rc)
         return rc;
@@ -409,7 +407,7 @@ static int civil_to_utc(const struct time_words *r, const struct civil *c,
         utc_s = local_s - *offset_s;
     else
         rc = local_to_utc(r, c, local_s, &utc_s);
-    return rc ? rc : within_range(r, utc_s * SECOND_NS + c->ns, out);
+    return rc ?: within_range(r, utc_s * SECOND_NS + c->ns, out);
 }
 
 /* ---- All of it ---- */
@@ -427,10 +425,9 @@ static int read_date(struct time_words *r, int64_t *out)
     if (rc)
         return rc;
     skip_blanks(r);
-    rc = take_zone(r, &has_zone, &offset_s);
-    if (!rc)
-        rc = expect_end(r, "end with the time, or a zone such as Z or +05:30");
-    return rc ? rc : civil_to_utc(r, &c, has_zone ? &offset_s : NULL, out);
+    return take_zone(r, &has_zone, &offset_s)
+           ?: expect_end(r, "end with the time, or a zone such as Z or +05:30")
+           ?: civil_to_utc(r, &c, has_zone ? &offset_s : NULL, out);
 }
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -450,7 +447,7 @@ static int read_day(struct time_words *r, int days_ago, int64_t *out)
     if (!rc)
         rc = expect_end(r, "end with the time; for another zone write the date, as in "
                            "2025-01-20T14:30:05Z");
-    return rc ? rc : civil_to_utc(r, &c, NULL, out);
+    return rc ?: civil_to_utc(r, &c, NULL, out);
 }
 
 static int read_word(struct time_words *r, int64_t *out)
@@ -458,8 +455,7 @@ static int read_word(struct time_words *r, int64_t *out)
     const char *at = r->at;
     struct str word = take_word(r);
     if (equal_ignoring_case(word, "now")) {
-        int rc = expect_end(r, "write 'now' alone");
-        return rc ? rc : within_range(r, r->now_ns, out);
+        return expect_end(r, "write 'now' alone") ?: within_range(r, r->now_ns, out);
     }
     if (equal_ignoring_case(word, "today"))
         return read_day(r, 0, out);

@@ -256,10 +256,9 @@ static int put_large(struct content_reader *reader, int fd, size_t have,
     struct chunk_list list = {buf_view(&c.digests), c.sizes, c.n, c.size};
     if (!rc && *found == FOUND_WHOLE) {
         chunk_list_encode(&list, &c.list);
-        rc = buf_check(&c.list, error);
-        if (!rc)
-            rc = stage_put(reader->stage, buf_view(&c.list), before, &entry->digest,
-                           error);
+        rc = buf_check(&c.list, error)
+                 ?: stage_put(reader->stage, buf_view(&c.list), before, &entry->digest,
+                              error);
         entry->kind = TREE_CHUNKED;
         entry->size = c.size;
     }

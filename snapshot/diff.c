@@ -148,9 +148,8 @@ static int lines_number(struct arena *arena, struct lines *a, struct lines *b,
         error_nomem(error);
     *numbers = 0;
     if (!rc)
-        rc = number_lines(arena, a, &known, numbers, error);
-    if (!rc)
-        rc = number_lines(arena, b, &known, numbers, error);
+        rc = number_lines(arena, a, &known, numbers, error)
+                 ?: number_lines(arena, b, &known, numbers, error);
     map_release(&known);
     return rc;
 }
@@ -671,12 +670,9 @@ static int give_lines(const struct hunks *h, enum text_line kind, struct str tex
 static int give_edit(const struct hunks *h, size_t at, const struct text_edit *edit,
                      struct cairn_error *error)
 {
-    int rc = give_lines(h, TEXT_SAME, h->a, at, edit->a.at, error);
-    if (!rc)
-        rc = give_lines(h, TEXT_REMOVED, h->a, edit->a.at, edit->a.end, error);
-    if (!rc)
-        rc = give_lines(h, TEXT_ADDED, h->b, edit->b.at, edit->b.end, error);
-    return rc;
+    return give_lines(h, TEXT_SAME, h->a, at, edit->a.at, error)
+           ?: give_lines(h, TEXT_REMOVED, h->a, edit->a.at, edit->a.end, error)
+           ?: give_lines(h, TEXT_ADDED, h->b, edit->b.at, edit->b.end, error);
 }
 
 static size_t first_number(size_t line, size_t lines)
@@ -705,7 +701,7 @@ static int give_hunk(const struct hunks *h, size_t first, size_t end,
         rc = give_edit(h, at, &diff->edits[i], error);
         at = diff->edits[i].a.end;
     }
-    return rc ? rc : give_lines(h, TEXT_SAME, h->a, at, stop, error);
+    return rc ?: give_lines(h, TEXT_SAME, h->a, at, stop, error);
 }
 
 int text_hunks(struct str a, struct str b, const struct text_diff *diff, size_t around,

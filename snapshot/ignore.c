@@ -520,9 +520,8 @@ static int add_pattern(struct paths *paths, struct str given, struct cairn_error
         buf_byte(&line, '\\');
     buf_str(&line, text);
     *level = (struct ignore_level){.dir = STR("")};
-    int rc = buf_check(&line, error);
-    if (!rc)
-        rc = ignore_parse(&paths->arena, buf_view(&line), &level->rules, error);
+    int rc = buf_check(&line, error)
+                 ?: ignore_parse(&paths->arena, buf_view(&line), &level->rules, error);
     buf_release(&line);
     if (!rc && !level->rules.n)
         rc = error_set(error, CAIRN_EUSAGE, "the pattern '%.*s' can match no path",

@@ -238,14 +238,11 @@ int index_save(const char *path, const struct index *index, struct cairn_error *
     buf_str(&out, digest_view(&index->snapshot));
     buf_str(&out, digest_view(&index->root));
     buf_str(&out, index->block);
-    int rc = buf_check(&out, error);
-    if (!rc)
-        rc = sha256_of(out.data, out.size, &sum, error);
+    int rc = buf_check(&out, error) ?: sha256_of(out.data, out.size, &sum, error);
     buf_str(&out, digest_view(&sum));
     if (!rc)
-        rc = buf_check(&out, error);
-    if (!rc)
-        rc = os_replace_file(path, 0600, buf_view(&out), error);
+        rc = buf_check(&out, error)
+                 ?: os_replace_file(path, 0600, buf_view(&out), error);
     buf_release(&out);
     return rc;
 }

@@ -58,9 +58,8 @@ int snapshot_read(struct cairn_store *store, const struct digest *digest,
 {
     struct str content;
     struct node node;
-    int rc = read_object(store, digest, arena, &content, error);
-    if (!rc)
-        rc = node_decode(content, &node, error);
+    int rc = read_object(store, digest, arena, &content, error)
+                 ?: node_decode(content, &node, error);
     if (rc)
         return rc;
     struct reader in = reader_of(node.body.ptr, node.body.len);
@@ -82,8 +81,8 @@ int snapshot_read_tree(struct cairn_store *store, const struct digest *digest,
                        struct arena *arena, struct tree *out, struct cairn_error *error)
 {
     struct str content;
-    int rc = read_object(store, digest, arena, &content, error);
-    return rc ? rc : tree_decode(arena, content, out, error);
+    return read_object(store, digest, arena, &content, error)
+               ?: tree_decode(arena, content, out, error);
 }
 
 int snapshot_read_chunks(struct cairn_store *store, const struct digest *digest,
@@ -91,8 +90,8 @@ int snapshot_read_chunks(struct cairn_store *store, const struct digest *digest,
                          struct cairn_error *error)
 {
     struct str content;
-    int rc = read_object(store, digest, arena, &content, error);
-    return rc ? rc : chunk_list_decode(arena, content, out, error);
+    return read_object(store, digest, arena, &content, error)
+               ?: chunk_list_decode(arena, content, out, error);
 }
 
 /* ==== Checking ==== */
@@ -396,13 +395,11 @@ static int look_at(struct looking *l, const struct tree_entry *entry)
     int rc = buf_check(&l->path, l->error);
     snapshot_count(&l->sums, entry, l->path.size);
     if (!rc)
-        rc = snapshot_within(&l->sums, buf_view(&l->path), l->error);
-    if (!rc)
-        rc = l->each(l->context, buf_view(&l->path), entry);
+        rc = snapshot_within(&l->sums, buf_view(&l->path), l->error)
+                 ?: l->each(l->context, buf_view(&l->path), entry);
     if (!rc && entry->kind == TREE_DIRECTORY) {
         buf_byte(&l->path, '/');
-        rc = buf_check(&l->path, l->error);
-        return rc ? rc : enter(l, &entry->digest, path);
+        return buf_check(&l->path, l->error) ?: enter(l, &entry->digest, path);
     }
     l->path.size = path;
     return rc;
@@ -472,7 +469,7 @@ static int give_object(struct cairn_store *store, const struct digest *digest,
     int rc = store_get_object(store, digest, content, error);
     if (rc == CAIRN_ENOTFOUND)
         rc = snapshot_missing(store, digest, "the content of a file", error);
-    return rc ? rc : part(context, buf_view(content));
+    return rc ?: part(context, buf_view(content));
 }
 
 static int give_chunks(struct cairn_store *store, const struct tree_entry *file,
@@ -597,10 +594,9 @@ static int compare(struct comparing *c, struct str name,
         return rc;
     }
     buf_byte(&c->path, '/');
-    rc = buf_check(&c->path, c->error);
-    return rc ? rc
-              : compare_enter(c, is_directory(before) ? &before->digest : NULL,
-                              is_directory(after) ? &after->digest : NULL, path);
+    return buf_check(&c->path, c->error)
+               ?: compare_enter(c, is_directory(before) ? &before->digest : NULL,
+                                is_directory(after) ? &after->digest : NULL, path);
 }
 
 /* The next name of either side. */

@@ -456,9 +456,8 @@ static int open_stage(struct restore *r)
         buf_format(&r->stage_path, "%s/%s", dir, r->stage_name);
     else
         buf_format(&r->stage_path, "%s/" TREE_STAGE "%s", r->root, store_id(r->store));
-    int rc = buf_check(&r->stage_path, r->error);
-    if (!rc)
-        rc = os_make_dir(r->stage_path.data, 0700, r->error);
+    int rc = buf_check(&r->stage_path, r->error)
+                 ?: os_make_dir(r->stage_path.data, 0700, r->error);
     if (rc < 0)
         return rc;
     r->stage =

@@ -159,9 +159,9 @@ static int push(struct tree_rules *t, const struct digest *tree)
     int rc =
         tree ? snapshot_read_tree(t->store, tree, &level->arena, &level->tree, t->error)
              : 0;
-    if (!rc)
-        rc = read_rules(t, level, STR(".gitignore"));
-    return rc ? rc : read_rules(t, level, STR(".cairnignore"));
+    return rc
+           ?: read_rules(t, level, STR(".gitignore"))
+           ?: read_rules(t, level, STR(".cairnignore"));
 }
 
 static void pop(struct tree_rules *t)
@@ -223,9 +223,7 @@ static int go_to(struct tree_rules *t, struct str path)
         bool there = entry && entry->kind == TREE_DIRECTORY;
         buf_str(&t->path, name);
         buf_byte(&t->path, '/');
-        rc = buf_check(&t->path, t->error);
-        if (!rc)
-            rc = push(t, there ? &entry->digest : NULL);
+        rc = buf_check(&t->path, t->error) ?: push(t, there ? &entry->digest : NULL);
     }
 }
 
@@ -327,8 +325,7 @@ static int take_change(struct finding *f, const struct restore_change *change)
         return made                              ? keep_above(f, change)
                : tree_is_locked(&change->before) ? keep_above(f, &same)
                                                  : 0;
-    int rc = add_above(f, change->path);
-    return rc ? rc : add_change(f, change);
+    return add_above(f, change->path) ?: add_change(f, change);
 }
 
 static int note_change(void *context, struct str path, const struct tree_entry *before,
@@ -377,10 +374,9 @@ int restore_find(struct restore *r, const struct digest *before,
                  const struct digest *after, struct paths *only)
 {
     struct finding finding = {.restore = r, .only = only};
-    int rc = tree_rules_open(&finding.rules, r->store, after, r->error);
-    if (!rc)
-        rc = snapshot_compare(r->store, before, after, true, note_change, &finding,
-                              r->error);
+    int rc = tree_rules_open(&finding.rules, r->store, after, r->error)
+                 ?: snapshot_compare(r->store, before, after, true, note_change,
+                                     &finding, r->error);
     tree_rules_close(&finding.rules);
     free(finding.above);
     return rc || !only ? rc : check_found(r, before, after, only);

@@ -287,7 +287,7 @@ static int read_set(struct compiling *c)
             rc = read_range(c, &set);
     }
     c->at++;
-    return rc ? rc : emit_set(c, set, negated);
+    return rc ?: emit_set(c, set, negated);
 }
 
 /* ---- Groups ---- */
@@ -310,9 +310,8 @@ static int next_branch(struct compiling *c)
 {
     struct group *group = &c->groups[c->n_groups - 1];
     int32_t length = (int32_t)c->m->n - group->branch;
-    int rc = insert(c, group->branch, (struct part){PART_SPLIT, 1, length + 2});
-    if (!rc)
-        rc = emit(c, PART_JUMP, group->pending, 0);
+    int rc = insert(c, group->branch, (struct part){PART_SPLIT, 1, length + 2})
+                 ?: emit(c, PART_JUMP, group->pending, 0);
     group->pending = (int32_t)c->m->n - 1;
     group->branch = (int32_t)c->m->n;
     c->atom = NO_ATOM;
@@ -766,9 +765,9 @@ int search_pattern_init(struct search_pattern *pattern, struct str text, bool fi
         add_quoted(&made, text);
     else
         buf_str(&made, text);
-    int rc = buf_check(&made, error);
-    if (!rc)
-        rc = matcher_init(&pattern->matcher, buf_view(&made), ignore_case, error);
+    int rc =
+        buf_check(&made, error)
+            ?: matcher_init(&pattern->matcher, buf_view(&made), ignore_case, error);
     pattern->compiled = rc == 0;
     if (rc)
         matcher_release(&pattern->matcher);
@@ -908,9 +907,7 @@ int search_part(struct search *s, struct str part, struct cairn_error *error)
         size_t n = part.len < BLOCK ? part.len : BLOCK;
         buf_add(&s->held, part.ptr, n);
         part = (struct str){part.ptr + n, part.len - n};
-        rc = buf_check(&s->held, error);
-        if (!rc)
-            rc = look_at_held(s, error);
+        rc = buf_check(&s->held, error) ?: look_at_held(s, error);
     }
     return rc;
 }

@@ -319,9 +319,8 @@ static int is_ignored(struct taking *t, const struct level *level, struct str na
     if (!level->rules)
         return 0;
     buf_str(&t->path, name);
-    int rc = buf_check(&t->path, t->error);
-    if (!rc)
-        rc = ignore_matches(level->rules, buf_view(&t->path), is_dir);
+    int rc = buf_check(&t->path, t->error)
+                 ?: ignore_matches(level->rules, buf_view(&t->path), is_dir);
     t->path.size = length;
     return rc;
 }
@@ -332,14 +331,10 @@ static int enter(struct taking *t, struct level *level, int fd, struct str block
     level->fd = fd;
     level->same = true;
     t->depth++;
-    int rc = read_names(t, level);
-    if (!rc)
-        rc = read_level_rules(t, level);
-    if (!rc)
-        rc = read_old(t, level, block);
-    if (!rc)
-        rc = read_kept(t, level, kept);
-    return rc;
+    return read_names(t, level)
+           ?: read_level_rules(t, level)
+           ?: read_old(t, level, block)
+           ?: read_kept(t, level, kept);
 }
 
 static void leave(struct taking *t)
@@ -403,10 +398,10 @@ static int put_tree(struct taking *t, const struct level *level, struct digest *
     }
     t->out->changed = true;
     tree_encode(&level->tree, &content);
-    int rc = buf_check(&content, t->error);
-    if (!rc)
-        rc = stage_put(&t->out->stage, buf_view(&content),
-                       level->has_before ? &level->before : NULL, digest, t->error);
+    int rc =
+        buf_check(&content, t->error)
+            ?: stage_put(&t->out->stage, buf_view(&content),
+                         level->has_before ? &level->before : NULL, digest, t->error);
     buf_release(&content);
     return rc;
 }
@@ -432,8 +427,7 @@ static int finish_directory(struct taking *t)
     note_entry(top_of(t), &entry, was);
     entry.mtime_ns = top_of(t)->tree.entries[top_of(t)->tree.n - 1].mtime_ns;
     index_end_directory(&t->out->index, length_at, &entry);
-    rc = count_entry(t, &entry);
-    return rc ? rc : buf_check(&t->out->index, t->error);
+    return count_entry(t, &entry) ?: buf_check(&t->out->index, t->error);
 }
 
 static int take_name(struct taking *t, struct str name)
@@ -558,9 +552,7 @@ static int put_head(struct taking *t)
     struct buf content = BUF_INIT;
     bool there = false;
     snapshot_head_encode(&head, &content);
-    int rc = buf_check(&content, t->error);
-    if (!rc)
-        rc = is_there(t, buf_view(&content), &there);
+    int rc = buf_check(&content, t->error) ?: is_there(t, buf_view(&content), &there);
     if (!rc && !there)
         rc = stage_put(&t->out->stage, buf_view(&content), t->request->before,
                        &t->out->digest, t->error);
@@ -585,16 +577,14 @@ static int load_index(struct taking *t)
 static int take(struct taking *t)
 {
     const struct snapshot_request *request = t->request;
-    int rc = stage_begin(&t->out->stage, request->store, t->error);
-    if (!rc)
-        rc = load_index(t);
+    int rc = stage_begin(&t->out->stage, request->store, t->error) ?: load_index(t);
     if (rc)
         return rc;
     t->reader = (struct content_reader){&t->out->stage, malloc(TREE_CHUNK_MOST + 1)};
     t->levels = calloc(SNAPSHOT_DEPTH_MOST, sizeof *t->levels);
     t->found = malloc(FOUND_BYTES);
     rc = !t->reader.room || !t->levels || !t->found ? error_nomem(t->error) : walk(t);
-    return rc ? rc : put_head(t);
+    return rc ?: put_head(t);
 }
 
 int snapshot_take(const struct snapshot_request *request, struct snapshot *out,

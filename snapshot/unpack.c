@@ -22,9 +22,8 @@ static int name_work(struct unpack *u)
     struct digest digest = {{0}};
     char hex[DIGEST_HEX_SIZE];
     buf_format(&text, "%s %s", store_id(u->store), u->path);
-    int rc = buf_check(&text, u->error);
-    if (!rc)
-        rc = sha256_of(text.data, text.size, &digest, u->error);
+    int rc = buf_check(&text, u->error)
+                 ?: sha256_of(text.data, text.size, &digest, u->error);
     digest_hex(&digest, hex);
     snprintf(u->work, sizeof u->work, TREE_STAGE "fork-%.16s", hex);
     buf_release(&text);
@@ -38,9 +37,7 @@ int unpack_open(struct unpack *u, struct cairn_store *store, const char *path,
     *u = (struct unpack){
         .store = store, .path = path, .name = slash + 1, .fd = -1, .error = error};
     buf_add(&u->above, path, slash == path ? 1 : (size_t)(slash - path));
-    int rc = buf_check(&u->above, error);
-    if (!rc)
-        rc = name_work(u);
+    int rc = buf_check(&u->above, error) ?: name_work(u);
     if (rc)
         return rc;
     u->fd = open(u->above.data, DIRECTORY);
@@ -218,9 +215,7 @@ static int write_tree(struct unpack *u, const char *root, const struct digest *t
     restore.like = like;
     restore.scratch = scratch;
     if (!rc)
-        rc = restore_prepare(&restore, false);
-    if (!rc)
-        rc = restore_apply(&restore);
+        rc = restore_prepare(&restore, false) ?: restore_apply(&restore);
     if (rc) /* the caller deletes all of it */
         restore.applying = false;
     u->counts = restore.counts;
@@ -232,15 +227,11 @@ int unpack_write(struct unpack *u, const struct digest *tree, const char *like)
 {
     struct buf root = BUF_INIT;
     buf_format(&root, "%s%s%s", u->above.data, u->above.size > 1 ? "/" : "", u->work);
-    int rc = buf_check(&root, u->error);
-    if (!rc)
-        rc = unpack_clear(u);
+    int rc = buf_check(&root, u->error) ?: unpack_clear(u);
     if (!rc && mkdirat(u->fd, u->work, 0777) != 0)
         rc = error_sys(u->error, errno, "making a directory in %s", u->above.data);
     if (!rc)
-        rc = write_tree(u, root.data, tree, like, false);
-    if (!rc)
-        rc = set_mode(u);
+        rc = write_tree(u, root.data, tree, like, false) ?: set_mode(u);
     buf_release(&root);
     return rc;
 }
@@ -306,14 +297,12 @@ int unpack_place(struct unpack *u, const char *file, struct str content)
     struct stat st;
     int rc = 0;
     if (fstatat(u->fd, u->work, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        rc = write_file(u, file, content);
-        if (!rc)
-            rc = move_into_place(u);
+        rc = write_file(u, file, content) ?: move_into_place(u);
     } else if (errno != ENOENT) {
         return error_sys(u->error, errno, "%s in %s", u->work, u->above.data);
     } else if (!is_placed(u, file, content)) {
         return error_set(u->error, CAIRN_ENOTFOUND, "the files of %s are gone",
                          u->path);
     }
-    return rc ? rc : os_sync_dir(u->above.data, u->error);
+    return rc ?: os_sync_dir(u->above.data, u->error);
 }

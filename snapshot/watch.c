@@ -507,9 +507,7 @@ static int look_into(struct tree_watch *tree, struct watched_dir *dir)
         close(fd);
         return 0;
     }
-    int rc = watch_dir(tree, dir, fd);
-    if (!rc)
-        rc = read_rules(tree, dir, fd);
+    int rc = watch_dir(tree, dir, fd) ?: read_rules(tree, dir, fd);
     DIR *stream = rc || tree->blind ? NULL : fdopendir(fd);
     if (!stream)
         close(fd);

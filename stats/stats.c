@@ -368,7 +368,7 @@ static int tell_bytes(struct counting *c)
         rc = stats_tell(c, &stat);
     stat.labels[0].value = "free";
     stat.value = rc ? 0 : (double)free_bytes;
-    return rc ? rc : stats_tell(c, &stat);
+    return rc ?: stats_tell(c, &stat);
 }
 
 /* It can be removed at any time, so 0 is as good a size as any. */
@@ -384,7 +384,7 @@ static int tell_index(struct counting *c)
     if (!rc && lstat(path.data, &st) == 0 && S_ISREG(st.st_mode))
         stat.value = (double)st.st_size;
     buf_release(&path);
-    return rc ? rc : stats_tell(c, &stat);
+    return rc ?: stats_tell(c, &stat);
 }
 
 int cairn_stats(struct cairn_store *store,
@@ -400,9 +400,7 @@ int cairn_stats(struct cairn_store *store,
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = tell_bytes(&c);
-    if (!rc)
-        rc = tell_index(&c);
+    rc = tell_bytes(&c) ?: tell_index(&c);
     for (size_t i = 0; i < sizeof families / sizeof *families && !rc; i++)
         rc = tell_family(&c, &families[i]);
     if (!rc)

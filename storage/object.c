@@ -97,11 +97,9 @@ int store_room(struct cairn_store *store, uint64_t *bytes, uint64_t *free_bytes,
 {
     int64_t pages = 0, free_pages = 0, size = 0;
     store_assert_open(store);
-    int rc = db_get_int(store->db, SQL_PAGE_SIZE, NO_VALUES, &size, error);
-    if (!rc)
-        rc = db_get_int(store->db, SQL_PAGE_COUNT, NO_VALUES, &pages, error);
-    if (!rc)
-        rc = db_get_int(store->db, SQL_FREE_PAGES, NO_VALUES, &free_pages, error);
+    int rc = db_get_int(store->db, SQL_PAGE_SIZE, NO_VALUES, &size, error)
+             ?: db_get_int(store->db, SQL_PAGE_COUNT, NO_VALUES, &pages, error)
+             ?: db_get_int(store->db, SQL_FREE_PAGES, NO_VALUES, &free_pages, error);
     *bytes = (uint64_t)pages * (uint64_t)size;
     *free_bytes = (uint64_t)free_pages * (uint64_t)size;
     return rc;

@@ -331,9 +331,8 @@ int pages_load(struct pages *pages, const char *database, const char *wal,
 {
     *pages = (struct pages){0};
     bool unreadable = false; /* not needed: such pages are found one by one */
-    int rc = read_file(database, &pages->file, &unreadable, error);
-    if (!rc)
-        rc = wal_load(&pages->wal, wal, error);
+    int rc = read_file(database, &pages->file, &unreadable, error)
+                 ?: wal_load(&pages->wal, wal, error);
     if (!rc) {
         read_database_header(pages);
         rc = find_newest(pages, error);

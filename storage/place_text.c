@@ -47,6 +47,6 @@ int place_first(const char *dir, char text[STORE_PLACE_TEXT], struct cairn_error
     struct stat here;
     if (stat(dir, &here) < 0)
         return error_sys(error, errno, "cannot look at %s", dir);
-    int rc = place_make_identity(place.identity, error);
-    return rc ? rc : place_format(text, place.identity, dir, &here, error);
+    return place_make_identity(place.identity, error)
+               ?: place_format(text, place.identity, dir, &here, error);
 }

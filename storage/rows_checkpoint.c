@@ -87,14 +87,11 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
         rows = query_u64(&query, 0);
         size = query_u64(&query, 1);
     }
-    int rc = query_end(&query);
-    if (!rc)
-        rc = tally_drop_rows(store, TALLY_ANNOTATIONS, 0, SQL_DROPPED_ANNOTATION_SUMS,
-                             values, 4, error);
-    if (!rc)
-        rc = store_write(store, SQL_DROP_ANNOTATIONS, values, 4, error);
-    if (!rc)
-        rc = store_write(store, SQL_DELETE_CHECKPOINTS, values, 4, error);
+    int rc = query_end(&query)
+             ?: tally_drop_rows(store, TALLY_ANNOTATIONS, 0,
+                                SQL_DROPPED_ANNOTATION_SUMS, values, 4, error)
+             ?: store_write(store, SQL_DROP_ANNOTATIONS, values, 4, error)
+             ?: store_write(store, SQL_DELETE_CHECKPOINTS, values, 4, error);
     if (rc)
         return rc;
     if (store->pending.seq >= first && store->pending.seq <= last)

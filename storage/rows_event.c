@@ -160,9 +160,8 @@ int store_note_activity(struct cairn_store *store, enum event_kind kind,
     store_assert_writing(store);
     buf_varint(&data, number);
     buf_varint(&data, turn);
-    int rc = buf_check(&data, error);
-    if (!rc)
-        rc = newest_event(store, EVENTS_OF_STORE, &row.turn, error);
+    int rc = buf_check(&data, error)
+                 ?: newest_event(store, EVENTS_OF_STORE, &row.turn, error);
     row.turn++;
     row.data = buf_view(&data);
     if (!rc)
@@ -188,9 +187,8 @@ static int look_up_turns(struct cairn_store *store, uint64_t run,
     int rc = 0;
     if (begins) {
         found = (struct store_turns){.run = run};
-        rc = held_lock(store, run, &found.owner, error);
-        if (!rc)
-            rc = newest_attempt(store, run, &found.newest, error);
+        rc = held_lock(store, run, &found.owner, error)
+                 ?: newest_attempt(store, run, &found.newest, error);
     }
     if (!rc)
         rc = newest_event(store, run, &found.newest, error);
@@ -224,8 +222,8 @@ int store_note_event(struct cairn_store *store, uint64_t run, enum event_kind ki
                             .task = UINT32_MAX,
                             .kind = (uint8_t)kind,
                             .data = data};
-    int rc = store_next_turn(store, run, &row.turn, error);
-    return rc ? rc : store_put_event(store, &row, error);
+    return store_next_turn(store, run, &row.turn, error)
+               ?: store_put_event(store, &row, error);
 }
 
 /* ---- Lists of tasks ---- */

@@ -154,25 +154,24 @@ int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
     int rc = get_setting(store, GC_BOUND, &there, &earlier, error);
     if (!rc && !there)
         rc = check_alone(store, error);
-    if (!rc)
-        rc = store_write(store, SQL_FORGET_SPARED, NO_VALUES, error);
-    if (!rc)
-        rc = store_last_object(store, up_to, error);
-    return rc ? rc : put_setting(store, GC_BOUND, *up_to, error);
+    return rc
+           ?: store_write(store, SQL_FORGET_SPARED, NO_VALUES, error)
+           ?: store_last_object(store, up_to, error)
+           ?: put_setting(store, GC_BOUND, *up_to, error);
 }
 
 int store_gc_end(struct cairn_store *store, struct cairn_error *error)
 {
     store_assert_writing(store);
-    int rc = store_write(store, SQL_FORGET_SPARED, NO_VALUES, error);
-    return rc ? rc : put_setting(store, GC_BOUND, 0, error);
+    return store_write(store, SQL_FORGET_SPARED, NO_VALUES, error)
+               ?: put_setting(store, GC_BOUND, 0, error);
 }
 
 int store_gc_hold(struct cairn_store *store, struct cairn_error *error)
 {
     uint64_t last;
-    int rc = store_last_object(store, &last, error);
-    return rc ? rc : put_setting(store, GC_HELD, last, error);
+    return store_last_object(store, &last, error)
+               ?: put_setting(store, GC_HELD, last, error);
 }
 
 int store_gc_let_go(struct cairn_store *store, struct cairn_error *error)
@@ -311,10 +310,9 @@ int store_remove_run(struct cairn_store *store, uint64_t run, struct cairn_error
 {
     assert(run);
     const struct sql_value key = value_u64(run);
-    int rc = store_write(store, SQL_DELETE_RUN_GRAPHS, &key, 1, error);
-    if (!rc)
-        rc = store_drop_run_settings(store, run, error);
-    return rc ? rc : store_write(store, SQL_DROP_RUN, &key, 1, error);
+    return store_write(store, SQL_DELETE_RUN_GRAPHS, &key, 1, error)
+           ?: store_drop_run_settings(store, run, error)
+           ?: store_write(store, SQL_DROP_RUN, &key, 1, error);
 }
 
 int store_count_attempts(struct cairn_store *store, uint64_t run, uint64_t *count,

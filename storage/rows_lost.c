@@ -166,9 +166,8 @@ static int look_at(struct cairn_store *store, enum tally_of of, uint64_t scope,
     struct tally_gap gap = {.of = of, .scope = scope};
     char text[GAP_BYTES];
     gap.text = text;
-    int rc = store_tally(store, of, scope, &gap.due, error);
-    if (!rc)
-        rc = store_tally_rows(store, of, scope, &gap.found, error);
+    int rc = store_tally(store, of, scope, &gap.due, error)
+                 ?: store_tally_rows(store, of, scope, &gap.found, error);
     if (rc || tally_same(&gap.due, &gap.found))
         return rc;
     describe_gap(&gap, text);
@@ -203,11 +202,9 @@ int store_each_tally_gap(struct cairn_store *store, tally_gap_fn *each, void *co
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = look_at(store, TALLY_BRANCHES, 0, &looking, error);
-    if (!rc)
-        rc = look_at(store, TALLY_ANNOTATIONS, 0, &looking, error);
-    if (!rc)
-        rc = look_at_sessions(store, &looking, error);
+    rc = look_at(store, TALLY_BRANCHES, 0, &looking, error)
+         ?: look_at(store, TALLY_ANNOTATIONS, 0, &looking, error)
+         ?: look_at_sessions(store, &looking, error);
     store_end_read(store);
     return rc < 0 ? rc : 0;
 }
@@ -218,6 +215,6 @@ int store_tally_settle(struct cairn_store *store, enum tally_of of, uint64_t sco
     struct row_tally found;
     store_assert_writing(store);
     store->tallies[of] = (struct store_tally){0};
-    int rc = store_tally_rows(store, of, scope, &found, error);
-    return rc ? rc : tally_write(store, of, scope, &found, error);
+    return store_tally_rows(store, of, scope, &found, error)
+               ?: tally_write(store, of, scope, &found, error);
 }

@@ -88,11 +88,9 @@ int store_put_made(struct cairn_store *store, const struct made_row *row,
     if (!rc)
         setting_put_sum(&text, &sum);
     if (!rc)
-        rc = buf_check(&key, error);
-    if (!rc)
-        rc = buf_check(&text, error);
-    if (!rc)
-        rc = store_set_setting(store, key.data, text.data, error);
+        rc = buf_check(&key, error)
+             ?: buf_check(&text, error)
+             ?: store_set_setting(store, key.data, text.data, error);
     buf_release(&key);
     buf_release(&text);
     return rc;
@@ -103,9 +101,7 @@ int store_drop_made(struct cairn_store *store, const struct made_row *row,
 {
     struct buf key = BUF_INIT;
     put_key(&key, row);
-    int rc = buf_check(&key, error);
-    if (!rc)
-        rc = store_drop_setting(store, key.data, error);
+    int rc = buf_check(&key, error) ?: store_drop_setting(store, key.data, error);
     buf_release(&key);
     return rc;
 }
@@ -220,9 +216,7 @@ int store_each_made(struct cairn_store *store, const struct made_search *search,
     buf_str(&w.from, w.prefix);
     buf_str(&w.to, (struct str){prefix, w.prefix.len - 1});
     buf_byte(&w.to, '/'); /* follows '.' */
-    int rc = buf_check(&w.from, error);
-    if (!rc)
-        rc = buf_check(&w.to, error);
+    int rc = buf_check(&w.from, error) ?: buf_check(&w.to, error);
     while (!rc && (rc = walk_rows(store, search, &w, error)) > 0) {
         rc = 0;
         if (w.wanted)

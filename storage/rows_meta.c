@@ -206,9 +206,8 @@ static int make_key(struct cairn_store *store, uint8_t key[KEY_BYTES],
     uint8_t bytes[KEY_BYTES + CHECK_BYTES];
     char hex[KEY_HEX + 1];
     store_assert_writing(store);
-    int rc = random_bytes(bytes, KEY_BYTES, error);
-    if (!rc)
-        rc = checksum_key(bytes, bytes + KEY_BYTES, error);
+    int rc = random_bytes(bytes, KEY_BYTES, error)
+                 ?: checksum_key(bytes, bytes + KEY_BYTES, error);
     if (rc)
         return rc;
     for (size_t i = 0; i < sizeof bytes; i++)

@@ -53,9 +53,7 @@ int store_put_reuse(struct cairn_store *store, const struct reuse_row *row,
     buf_format(&text, "%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %s ", row->run,
                row->gen, row->task, row->attempt, hex);
     setting_put_sum(&text, &sum);
-    rc = buf_check(&text, error);
-    if (!rc)
-        rc = store_set_setting(store, setting, text.data, error);
+    rc = buf_check(&text, error) ?: store_set_setting(store, setting, text.data, error);
     buf_release(&text);
     return rc;
 }
@@ -103,8 +101,8 @@ int store_get_reuse(struct cairn_store *store, struct reuse_row *row,
     memcpy(text + strlen(text), " ", 2);
     if (!parse_reuse(text, row, stored, &n))
         return 0;
-    rc = sum_reuse(store, row, &sum, error);
-    return rc ? rc : sum_matches(&sum, (struct str){(const char *)stored, n});
+    return sum_reuse(store, row, &sum, error)
+               ?: sum_matches(&sum, (struct str){(const char *)stored, n});
 }
 
 static int stop_at_first(void *context, struct str key)
@@ -173,10 +171,7 @@ static int find_lost(struct cairn_store *store, uint32_t limit, struct buf *from
         }
     }
     *left = n == limit;
-    int rc = query_end(&query);
-    if (!rc)
-        rc = buf_check(from, error);
-    return rc ? rc : buf_check(lost, error);
+    return query_end(&query) ?: buf_check(from, error) ?: buf_check(lost, error);
 }
 
 int store_drop_lost_reuse(struct cairn_store *store, uint32_t limit, struct buf *from,
@@ -186,9 +181,8 @@ int store_drop_lost_reuse(struct cairn_store *store, uint32_t limit, struct buf 
     store_assert_writing(store);
     if (!from->size)
         buf_text(from, prefix);
-    int rc = buf_check(from, error);
-    if (!rc)
-        rc = find_lost(store, limit, from, &lost, left, error);
+    int rc =
+        buf_check(from, error) ?: find_lost(store, limit, from, &lost, left, error);
     for (size_t at = 0; at < lost.size && !rc; at += strlen(lost.data + at) + 1)
         rc = store_drop_setting(store, lost.data + at, error);
     buf_release(&lost);

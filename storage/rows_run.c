@@ -22,9 +22,8 @@ int store_workflow_id(struct cairn_store *store, struct str name, bool create,
     int64_t found;
     int rc = db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
     if (rc == CAIRN_ENOTFOUND && create) {
-        rc = store_write(store, SQL_ADD_WORKFLOW, &key, 1, error);
-        if (!rc)
-            rc = db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
+        rc = store_write(store, SQL_ADD_WORKFLOW, &key, 1, error)
+                 ?: db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
     } else if (rc == CAIRN_ENOTFOUND) {
         return error_set(error, CAIRN_ENOTFOUND,
                          "the store has no run of a workflow \"%.*s\"",
@@ -124,17 +123,15 @@ int store_add_run(struct cairn_store *store, struct run_row *row,
     struct row_sum sum;
     int64_t next, named;
     store_assert_writing(store);
-    int rc = db_get_int(store->db, SQL_NEXT_RUN, NO_VALUES, &next, error);
-    if (!rc)
-        rc = db_get_int(store->db, SQL_NAMED_SEQ, NO_VALUES, &named, error);
+    int rc = db_get_int(store->db, SQL_NEXT_RUN, NO_VALUES, &next, error)
+                 ?: db_get_int(store->db, SQL_NAMED_SEQ, NO_VALUES, &named, error);
     if (rc)
         return rc;
     store_keep_seq(store, (uint64_t)named);
     uint64_t before = row->run;
     row->run = (uint64_t)next;
-    rc = run_values(store, row, &sum, values, error);
-    if (!rc)
-        rc = store_write(store, SQL_ADD_RUN, values, RUN_COLUMNS, error);
+    rc = run_values(store, row, &sum, values, error)
+             ?: store_write(store, SQL_ADD_RUN, values, RUN_COLUMNS, error);
     if (rc)
         row->run = before;
     return rc;
@@ -152,9 +149,9 @@ int store_restore_run(struct cairn_store *store, const struct run_row *row, bool
         sum.size = SUM_KEYED_BYTES;
         values[RUN_COLUMNS - 1] = value_blob(sum_view(&sum));
     }
-    if (!rc)
-        rc = store_write(store, SQL_DROP_RUN, values, 1, error);
-    return rc ? rc : store_write(store, SQL_ADD_RUN, values, RUN_COLUMNS, error);
+    return rc
+           ?: store_write(store, SQL_DROP_RUN, values, 1, error)
+           ?: store_write(store, SQL_ADD_RUN, values, RUN_COLUMNS, error);
 }
 
 int store_set_run(struct cairn_store *store, const struct run_row *row,
@@ -164,11 +161,10 @@ int store_set_run(struct cairn_store *store, const struct run_row *row,
     struct row_sum sum;
     int64_t changed;
     store_assert_writing(store);
-    int rc = sum_check_keyed(store, row->run, error);
-    if (!rc)
-        rc = run_values(store, row, &sum, values, error);
-    if (!rc)
-        rc = db_get_int(store->db, SQL_SET_RUN, values, RUN_COLUMNS, &changed, error);
+    int rc = sum_check_keyed(store, row->run, error)
+             ?: run_values(store, row, &sum, values, error)
+             ?: db_get_int(store->db, SQL_SET_RUN, values, RUN_COLUMNS, &changed,
+                           error);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND, "there is no run %llu",
                          (unsigned long long)row->run);

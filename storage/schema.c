@@ -256,14 +256,11 @@ static int put_first_meta(struct db *db, const char *dir, struct cairn_error *er
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     assert(strlen(hex) == sizeof hex - 1);
-    rc = put_meta(db, STR("id"), str_of(hex), error);
-    if (!rc)
-        rc = put_meta(db, STR("gc"), STR("0"), error);
-    if (!rc)
-        rc = put_meta(db, STR("sums"), STR("all"), error);
-    if (!rc)
-        rc = place_first(dir, place, error);
-    return rc ? rc : put_meta(db, STR(STORE_PLACE), str_of(place), error);
+    return put_meta(db, STR("id"), str_of(hex), error)
+           ?: put_meta(db, STR("gc"), STR("0"), error)
+           ?: put_meta(db, STR("sums"), STR("all"), error)
+           ?: place_first(dir, place, error)
+           ?: put_meta(db, STR(STORE_PLACE), str_of(place), error);
 }
 
 /* Stores of this version and later have the setting `gc`, or get it from the first
@@ -300,9 +297,8 @@ int schema_prepare(struct db *db, const char *dir, bool alone,
     struct db_header header;
     int64_t tables;
     assert(dir);
-    int rc = db_header(db, &header, error);
-    if (!rc)
-        rc = db_get_int(db, SQL_COUNT_TABLES, NO_VALUES, &tables, error);
+    int rc = db_header(db, &header, error)
+                 ?: db_get_int(db, SQL_COUNT_TABLES, NO_VALUES, &tables, error);
     if (rc)
         return rc;
     rc = schema_check(&header, dir, error);
@@ -374,9 +370,7 @@ static int compare_lists(struct query *is, struct query *should,
                          int (*each)(void *, const char *line), void *context)
 {
     struct str name, text, wanted = STR(""), made = STR("");
-    int rc = next_object(is, &name, &text);
-    if (!rc)
-        rc = next_object(should, &wanted, &made);
+    int rc = next_object(is, &name, &text) ?: next_object(should, &wanted, &made);
     while (!rc && (name.len || wanted.len)) {
         int order = !name.len ? 1 : !wanted.len ? -1 : str_compare(name, wanted);
         if (order > 0)
@@ -413,9 +407,7 @@ int schema_compare(struct db *db, int (*each)(void *, const char *line), void *c
     const struct db_options memory = {.dir = ":memory:", .path = ":memory:"};
     struct db_header header;
     struct db *made;
-    int rc = db_header(db, &header, error);
-    if (!rc)
-        rc = db_open(&made, &memory, error);
+    int rc = db_header(db, &header, error) ?: db_open(&made, &memory, error);
     if (rc)
         return rc;
     for (int64_t v = 0; !rc && v < header.user_version && v < SCHEMA_VERSION; v++)

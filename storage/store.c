@@ -43,12 +43,10 @@ static int make_file(const char *path, bool new, struct cairn_error *error)
  */
 static int make_database(const struct store_paths *paths, struct cairn_error *error)
 {
-    int rc = make_file(paths->making, false, error);
-    if (!rc)
-        rc = os_sync_dir(paths->dir, error);
-    if (!rc)
-        rc = make_file(paths->db, true, error);
-    return rc ? rc : os_sync_dir(paths->dir, error);
+    return make_file(paths->making, false, error)
+           ?: os_sync_dir(paths->dir, error)
+           ?: make_file(paths->db, true, error)
+           ?: os_sync_dir(paths->dir, error);
 }
 
 static int end_making(const struct store_paths *paths, struct cairn_error *error)
@@ -143,9 +141,8 @@ static int load_id(struct cairn_store *store, struct cairn_error *error)
 static int open_reader(struct cairn_store *store, struct cairn_error *error)
 {
     assert(store->read_only && !store->db);
-    int rc = store_check_files(&store->paths, store->journal, error);
-    if (!rc)
-        rc = check_header(store, error);
+    int rc = store_check_files(&store->paths, store->journal, error)
+                 ?: check_header(store, error);
     if (rc > 0)
         return no_store(store, false, error);
     if (!rc)
@@ -156,9 +153,7 @@ static int open_reader(struct cairn_store *store, struct cairn_error *error)
         rc = store_connect(store, &store->db, error);
     if (rc == CAIRN_EIO && is_unmade(store))
         return no_store(store, true, error);
-    if (!rc)
-        rc = load_id(store, error);
-    return rc ? rc : store_look_at_place(store, error);
+    return rc ?: load_id(store, error) ?: store_look_at_place(store, error);
 }
 
 static int open_locked(struct cairn_store *store, struct cairn_error *error)
@@ -172,23 +167,20 @@ static int open_locked(struct cairn_store *store, struct cairn_error *error)
     if (!rc && store->journal == DB_WAL)
         rc = store_check_log(&store->paths, &store->lock, error);
     /* Held exclusively only by a last writer that is closing, and by a repair. */
-    if (!rc)
-        rc = lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, store->lock_wait_ms,
-                       error);
-    if (!rc)
-        rc = store_connect(store, &store->db, error);
-    if (!rc)
-        rc = load_id(store, error);
-    return rc ? rc : end_making(&store->paths, error);
+    return rc
+           ?: lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, store->lock_wait_ms,
+                        error)
+           ?: store_connect(store, &store->db, error)
+           ?: load_id(store, error)
+           ?: end_making(&store->paths, error);
 }
 
 static int open_writer(struct cairn_store *store, bool create,
                        struct cairn_error *error)
 {
     assert(!store->read_only && !store->db);
-    int rc = store_check_files(&store->paths, store->journal, error);
-    if (!rc)
-        rc = check_header(store, error);
+    int rc = store_check_files(&store->paths, store->journal, error)
+                 ?: check_header(store, error);
     if (rc > 0 && !create)
         return no_store(store, false, error);
     if (rc > 0)
@@ -196,14 +188,13 @@ static int open_writer(struct cairn_store *store, bool create,
                  ? store_dir_vacant(&store->paths, error)
                  : 0;
     if (!rc)
-        rc = lock_open(&store->lock, store->paths.lock, error);
-    if (!rc)
-        rc = store_take_lock(store, store->lock_wait_ms, error);
+        rc = lock_open(&store->lock, store->paths.lock, error)
+                 ?: store_take_lock(store, store->lock_wait_ms, error);
     if (rc)
         return rc;
     rc = open_locked(store, error);
     lock_drop(&store->lock, LOCK_COMMIT);
-    return rc ? rc : store_settle_place(store, error);
+    return rc ?: store_settle_place(store, error);
 }
 
 static int find_place(struct cairn_store *store, enum store_place place,
@@ -260,9 +251,8 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
     if (!rc && options->key_file)
         rc = store_key_read(options->key_file, store->sha, &store->key, error);
     if (!rc)
-        rc = store_paths_find(&store->paths, options, error);
-    if (!rc)
-        rc = find_place(store, place, error);
+        rc = store_paths_find(&store->paths, options, error)
+                 ?: find_place(store, place, error);
     if (!rc)
         rc = store->read_only ? open_reader(store, error)
                               : open_writer(store, options->create, error);

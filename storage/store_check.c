@@ -158,9 +158,7 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
             paths->db);
     rc = there ? check_names(paths->db, &st, error) : 0;
     if (!rc)
-        rc = check_kinds(paths, error);
-    if (!rc)
-        rc = check_note(paths, error);
+        rc = check_kinds(paths, error) ?: check_note(paths, error);
     if (rc)
         return rc;
     int marker = store_file(paths->marker, NULL, NULL, error);

@@ -27,15 +27,13 @@ static int prepare_writer(struct cairn_store *store, struct db *db,
     struct db_header header;
     assert(!store->read_only && db != store->db);
     bool alone = lock_held(&store->lock, LOCK_WRITERS, NULL) == 0;
-    int rc = schema_prepare(db, store->paths.dir, alone, error);
-    if (!rc)
-        rc = db_set_journal(db, store->journal, store->sync, error);
+    int rc = schema_prepare(db, store->paths.dir, alone, error)
+                 ?: db_set_journal(db, store->journal, store->sync, error);
     if (rc || store->journal != DB_WAL)
         return rc;
     /* SQLite opens the WAL with the next read. */
-    rc = db_header(db, &header, error);
-    if (!rc)
-        rc = store_file(store->paths.wal, &store->wal_inode, NULL, error);
+    rc = db_header(db, &header, error)
+             ?: store_file(store->paths.wal, &store->wal_inode, NULL, error);
     return rc < 0 ? rc : 0;
 }
 
@@ -44,11 +42,9 @@ static int prepare_reader(struct cairn_store *store, struct db *db,
 {
     struct db_header header;
     assert(store->read_only);
-    int rc = db_header(db, &header, error);
-    if (!rc)
-        rc = schema_check(&header, store->paths.dir, error);
-    if (!rc)
-        rc = schema_stand_in(db, &header, error);
+    int rc = db_header(db, &header, error)
+             ?: schema_check(&header, store->paths.dir, error)
+             ?: schema_stand_in(db, &header, error);
     if (!rc)
         store->stands_in =
             header.user_version < SCHEMA_VERSION ? header.user_version : 0;

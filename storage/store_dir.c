@@ -162,7 +162,7 @@ static int is_store(const char *dir, struct cairn_error *error)
     int rc = holds_store(dir, error);
     if (rc < 0 && lstat(dir, &st) == 0 && st.st_uid != geteuid())
         return 1;
-    return rc ? rc : is_fork(dir, error);
+    return rc ?: is_fork(dir, error);
 }
 
 /* Looks for a store in `from` and its parents; *found is NULL if there is none. Above
@@ -314,15 +314,12 @@ int store_paths_find(struct store_paths *paths,
         rc = rc > 0 ? 0 : rc;
     }
     if (!rc && !create) {
-        rc = store_file(dir, NULL, NULL, error);
-        if (rc == 0)
-            rc = error_set(error, CAIRN_ENOTFOUND, "there is no store %s", dir);
+        rc = store_file(dir, NULL, NULL, error)
+                 ?: error_set(error, CAIRN_ENOTFOUND, "there is no store %s", dir);
         rc = rc > 0 ? 0 : rc;
     }
     if (!rc)
-        rc = fill_paths(paths, dir, error);
-    if (!rc)
-        rc = check_length(paths, error);
+        rc = fill_paths(paths, dir, error) ?: check_length(paths, error);
     /* Somebody may have been quicker: this is what is used from here on. */
     if (!rc && found)
         rc = store_trust_place(paths->dir, error);

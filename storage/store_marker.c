@@ -92,9 +92,8 @@ static int make_marker(struct cairn_store *store, struct cairn_error *error)
     /* The name of the WAL first: directories keep no order, and after a power cut the
      * marker without the WAL would be taken for lost commits. */
     if (!rc)
-        rc = os_sync_dir(store->paths.dir, error);
-    if (!rc)
-        rc = os_write_file(store->paths.marker, 0600, buf_view(&text), error);
+        rc = os_sync_dir(store->paths.dir, error)
+                 ?: os_write_file(store->paths.marker, 0600, buf_view(&text), error);
     buf_release(&text);
     return rc;
 }
@@ -127,9 +126,8 @@ static int open_marker(struct cairn_store *store, struct cairn_error *error)
     store->marker_fd = os_open_plain(store->paths.marker, O_RDWR);
     if (store->marker_fd < 0)
         return error_sys(error, errno, "cannot open %s", store->paths.marker);
-    int rc = os_read_plain(store->paths.marker, STORE_MARKER_MOST, &marker, error);
-    if (!rc)
-        rc = weaken(store, &marker, error);
+    int rc = os_read_plain(store->paths.marker, STORE_MARKER_MOST, &marker, error)
+                 ?: weaken(store, &marker, error);
     int64_t at = find_text(&marker, STORE_LAST_COMMIT);
     store->last_at = at < 0 ? (int64_t)marker.size : at;
     buf_release(&marker);
@@ -140,9 +138,8 @@ int store_ensure_marker(struct cairn_store *store, struct cairn_error *error)
 {
     assert(!store->marked && !store->writing);
     store_leave_marker(store);
-    int rc = store_file(store->paths.marker, NULL, NULL, error);
-    if (rc == 0)
-        rc = make_marker(store, error);
+    int rc =
+        store_file(store->paths.marker, NULL, NULL, error) ?: make_marker(store, error);
     if (rc >= 0)
         rc = open_marker(store, error);
     store->marked = rc >= 0;
@@ -336,7 +333,7 @@ static int reaches_turn(struct db *db, const struct last_commit *last)
     int rc = 0;
     for (int i = 0; i < 2 && rc == 0; i++)
         rc = reaches(db, ids[i], VALUES(value_u64(last->run)), last->number);
-    return rc ? rc : reaches(db, SQL_WAS_REMOVED, VALUES(value_u64(last->run)), 1);
+    return rc ?: reaches(db, SQL_WAS_REMOVED, VALUES(value_u64(last->run)), 1);
 }
 
 static int holds(struct db *db, const struct last_commit *last)

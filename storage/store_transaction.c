@@ -42,7 +42,7 @@ static int begin_locked(struct cairn_store *store, struct cairn_error *error)
         rc = store_reopen(store, error);
     if (!rc && store->journal == DB_WAL && !store->marked)
         rc = store_ensure_marker(store, error);
-    return rc ? rc : db_begin_write(store->db, error);
+    return rc ?: db_begin_write(store->db, error);
 }
 
 int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *error)
@@ -156,11 +156,9 @@ static int commit_once(struct cairn_store *store, struct cairn_error *error)
 int store_commit(struct cairn_store *store, struct cairn_error *error)
 {
     store_assert_writing(store);
-    int rc = store_put_tallies(store, error);
-    if (!rc)
-        rc = store_number_commit(store, error);
-    if (!rc)
-        rc = commit_once(store, error);
+    int rc = store_put_tallies(store, error)
+             ?: store_number_commit(store, error)
+             ?: commit_once(store, error);
     if (rc) {
         store_abort(store);
         store->poisoned = true;
@@ -212,9 +210,8 @@ int store_begin_read(struct cairn_store *store, struct cairn_error *error)
         return code;
     store_assert_open(store);
     if (store->reads == 0 && !store->writing) {
-        int rc = end_stand_in(store, error);
-        if (!rc)
-            rc = db_run(store->db, SQL_BEGIN_READ, NO_VALUES, error);
+        int rc = end_stand_in(store, error)
+                     ?: db_run(store->db, SQL_BEGIN_READ, NO_VALUES, error);
         if (rc)
             return rc;
         store->read_open = true;

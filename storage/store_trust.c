@@ -307,6 +307,6 @@ int store_trust_files(const struct store_paths *paths, struct cairn_error *error
         close(fd);
         return rc;
     }
-    rc = judge_entries(fd, paths->dir, st.st_uid, error);
-    return rc ? rc : judge_live(paths, st.st_uid, error);
+    return judge_entries(fd, paths->dir, st.st_uid, error)
+               ?: judge_live(paths, st.st_uid, error);
 }

@@ -229,7 +229,7 @@ static int see_number(void *context, const struct message_row *row)
     struct mending *m = context;
     int rc = add_gaps(m, row->n);
     m->seen = row->n;
-    return rc ? rc : add_place(m, &m->rows, (struct place){row->n, row->position});
+    return rc ?: add_place(m, &m->rows, (struct place){row->n, row->position});
 }
 
 struct numbered {
@@ -269,10 +269,9 @@ static int find_last(struct mending *m, uint64_t *last)
 static int find_gaps(struct mending *m)
 {
     uint64_t last = 0;
-    int rc = store_each_message(m->store, m->session, 0, 0, see_number, m, m->error);
-    if (!rc)
-        rc = find_last(m, &last);
-    return rc ? rc : add_gaps(m, last + 1);
+    return store_each_message(m->store, m->session, 0, 0, see_number, m, m->error)
+           ?: find_last(m, &last)
+           ?: add_gaps(m, last + 1);
 }
 
 static struct gap *gap_of(struct mending *m, uint64_t n)
@@ -294,9 +293,8 @@ static int read_line(struct mending *m, const struct section_ref *ref)
 {
     struct buf content = BUF_INIT;
     struct message_line line;
-    int rc = store_get_object(m->store, &ref->digest, &content, NULL);
-    if (!rc)
-        rc = message_line_decode(buf_view(&content), &line, NULL);
+    int rc = store_get_object(m->store, &ref->digest, &content, NULL)
+                 ?: message_line_decode(buf_view(&content), &line, NULL);
     struct gap *gap = rc ? NULL : gap_of(m, line.n);
     if (gap)
         *gap = (struct gap){line.n, line.position, line.tokens_in, line.tokens_out,
@@ -388,9 +386,8 @@ static int put_lost(struct mending *m, const struct gap *gap)
         .reply = below.reply,
         .chain = gap->chain};
     if (!rc)
-        rc = store_put_message(m->store, &row, m->error);
-    if (!rc)
-        rc = see_place(m, (struct place){row.n, row.position});
+        rc = store_put_message(m->store, &row, m->error)
+                 ?: see_place(m, (struct place){row.n, row.position});
     if (!rc)
         m->lost(m->context, m->session, gap->n);
     return rc;
@@ -418,7 +415,7 @@ static int mend_session(struct mending *m)
         rc = store_each_checkpoint(m->store, &debug, see_checkpoint, m, m->error);
     if (!rc && m->n)
         rc = store_each_message(m->store, m->session, 0, 0, see_child, m, m->error);
-    return rc ? rc : put_all_lost(m);
+    return rc ?: put_all_lost(m);
 }
 
 struct session_list {

@@ -125,9 +125,8 @@ static int follow(struct following *f)
     struct cairn_error why = {0};
     struct node node;
     buf_clear(&f->content);
-    int rc = store_get_object(f->store, &digest, &f->content, &why);
-    if (!rc)
-        rc = node_decode(buf_view(&f->content), &node, &why);
+    int rc = store_get_object(f->store, &digest, &f->content, &why)
+                 ?: node_decode(buf_view(&f->content), &node, &why);
     if (!rc)
         return see_all(f, &node);
     if (f->visitor->bad && (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED))
@@ -220,9 +219,8 @@ static int enter(struct search *s, const struct digest *digest)
     s->places = place;
     place = &s->places[s->n++];
     *place = (struct place){.digest = *digest, .content = BUF_INIT};
-    int rc = store_get_object(s->losses->store, digest, &place->content, &why);
-    if (!rc)
-        rc = node_decode(buf_view(&place->content), &node, &why);
+    int rc = store_get_object(s->losses->store, digest, &place->content, &why)
+                 ?: node_decode(buf_view(&place->content), &node, &why);
     if (rc && rc != CAIRN_ENOTFOUND && rc != CAIRN_EDAMAGED)
         return error_set(s->error, rc, "%s", why.text);
     if (!rc)

@@ -158,9 +158,8 @@ static int report_objects(struct repair *r)
 {
     struct checkpoint_range all = {0};
     struct root_notes notes = {.repair = r};
-    int rc = store_each_lost_object(r->store, note_lost_object, r, r->error);
-    if (!rc)
-        rc = store_each_checkpoint(r->store, &all, note_roots, &notes, r->error);
+    int rc = store_each_lost_object(r->store, note_lost_object, r, r->error)
+                 ?: store_each_checkpoint(r->store, &all, note_roots, &notes, r->error);
     node_set_release(&notes.nodes);
     for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
         if (r->bad_objects.at[i]) {
@@ -272,10 +271,9 @@ static int repair_find_losses(struct repair *r)
     for (size_t i = 0; i < r->n_lost; i++)
         if (r->lost[i].other_namespace)
             settle_namespace(r, &r->lost[i]);
-    int rc = store_each_lost_checkpoint(r->store, note_missing, r, r->error);
-    if (!rc)
-        rc = repair_forget_found(r);
-    return rc ? rc : report_records(r);
+    return store_each_lost_checkpoint(r->store, note_missing, r, r->error)
+           ?: repair_forget_found(r)
+           ?: report_records(r);
 }
 
 /* Reports tasks that run again, and lost content. */
@@ -429,33 +427,20 @@ static int fill_store(struct repair *r)
     int rc = rescue_fill(r->rescue, r->error);
     if (rc)
         return rc;
-    rc = take_tables(r);
-    if (!rc)
-        rc = repair_tallies(r);
-    if (!rc)
-        rc = repair_take_records(r);
-    if (!rc)
-        rc = repair_parents(r);
-    if (!rc)
-        rc = repair_find_losses(r);
-    if (!rc)
-        rc = report_gaps(r);
-    if (!rc)
-        rc = repair_chains(r);
-    if (!rc)
-        rc = repair_attempts(r);
-    if (!rc)
-        rc = repair_runs(r);
-    if (!rc)
-        rc = repair_items(r);
-    if (!rc)
-        rc = repair_sessions(r);
-    if (!rc)
-        rc = message_lines_mend(r->store, r->sha, 0, note_mended, r, r->error);
-    if (!rc)
-        rc = repair_report_losses(r);
-    if (!rc)
-        rc = note_repair(r);
+    rc = take_tables(r)
+         ?: repair_tallies(r)
+         ?: repair_take_records(r)
+         ?: repair_parents(r)
+         ?: repair_find_losses(r)
+         ?: report_gaps(r)
+         ?: repair_chains(r)
+         ?: repair_attempts(r)
+         ?: repair_runs(r)
+         ?: repair_items(r)
+         ?: repair_sessions(r)
+         ?: message_lines_mend(r->store, r->sha, 0, note_mended, r, r->error)
+         ?: repair_report_losses(r)
+         ?: note_repair(r);
     return store_end(r->store, rc < 0 ? rc : 0, r->error);
 }
 
@@ -477,9 +462,9 @@ static int check_new(struct repair *r)
     struct cairn_store *store = NULL;
     char text[400] = "";
     struct verify_reader reader = {first_problem, text};
-    int rc = cairn_store_open(&store, &options, r->error);
-    if (!rc)
-        rc = checkpoint_verify(store, r->options->kinds, NULL, &reader, NULL, r->error);
+    int rc = cairn_store_open(&store, &options, r->error)
+                 ?: checkpoint_verify(store, r->options->kinds, NULL, &reader, NULL,
+                                      r->error);
     cairn_store_close(store);
     if (rc == CAIRN_EDAMAGED && text[0])
         return error_set(r->error, CAIRN_EDAMAGED,
@@ -497,11 +482,7 @@ static int replace_store(struct repair *r)
         return rescue_explain(r->rescue, rc, r->error);
     r->store = rescue_store(r->rescue);
     rescue_each_gap(r->rescue, report_lost_part, r);
-    rc = fill_store(r);
-    if (!rc)
-        rc = rescue_finish(r->rescue, r->error);
-    if (!rc)
-        rc = check_new(r);
+    rc = fill_store(r) ?: rescue_finish(r->rescue, r->error) ?: check_new(r);
     if (rc)
         return rescue_explain(r->rescue, rc, r->error);
     rc = rescue_switch(r->rescue, r->result.kept, r->error);

@@ -160,17 +160,14 @@ int repair_take_records(struct repair *r)
     static const char mark[] = {'C', 'R', 'N', 1};
     struct record_source t = {.repair = r};
     assert(r->n_links == 0 && r->deleted.n == 0);
-    int rc = tombstones_load_all(r->store, &r->deleted, r->error);
-    if (!rc)
-        rc = rescue_each_checkpoint(r->rescue, false, take_record, &t, r->error);
+    int rc = tombstones_load_all(r->store, &r->deleted, r->error)
+                 ?: rescue_each_checkpoint(r->rescue, false, take_record, &t, r->error);
     t.stray = true;
-    if (!rc)
-        rc = rescue_each_checkpoint(r->rescue, true, take_record, &t, r->error);
-    if (!rc)
-        rc = rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
-                                RECORD_HEADER_BYTES, size_of_record, take_record, &t,
-                                r->error);
-    return rc;
+    return rc
+           ?: rescue_each_checkpoint(r->rescue, true, take_record, &t, r->error)
+           ?: rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
+                                 RECORD_HEADER_BYTES, size_of_record, take_record, &t,
+                                 r->error);
 }
 
 /* Of those with the same seq, one whose SHA-256 is known comes first. */
@@ -178,7 +175,7 @@ static int by_seq(const void *a, const void *b)
 {
     const struct known_record *x = a, *y = b;
     int order = (x->seq > y->seq) - (x->seq < y->seq);
-    return order ? order : memcmp(y->digest.bytes, x->digest.bytes, DIGEST_SIZE);
+    return order ?: memcmp(y->digest.bytes, x->digest.bytes, DIGEST_SIZE);
 }
 
 static int see_stream(void *context, const struct checkpoint_row *row)
@@ -371,7 +368,7 @@ static int drop_record(struct repair *r, struct chain_link *link)
     assert(r->result.checkpoints > 0);
     r->result.checkpoints--;
     link->dropped = true;
-    return rc ? rc : repair_add_lost(r, record);
+    return rc ?: repair_add_lost(r, record);
 }
 
 static int correct_parent(struct repair *r, struct parent_list *ends,
@@ -605,7 +602,7 @@ static int bridge_gap(struct gap_notes *c, const struct chain_link *before,
         report_unnamed(c, &gap);
     while (!rc && (t = next_deleted(deleted, &gap, &place)))
         rc = pass_deleted(c, &gap, t);
-    return rc ? rc : end_gap(c, &gap);
+    return rc ?: end_gap(c, &gap);
 }
 
 /* ---- Lost at the end ---- */
@@ -686,7 +683,7 @@ static int find_notes(struct gap_notes *c)
     }
     if (r->n_lost)
         qsort(r->lost, r->n_lost, sizeof *r->lost, by_stream);
-    return rc ? rc : note_lost_tails(c);
+    return rc ?: note_lost_tails(c);
 }
 
 int repair_chains(struct repair *r)

@@ -265,10 +265,9 @@ static int note_start(void *context, const struct session_log_row *row)
 /* What is known of it from other rows. */
 static int find_session(struct repair *r, struct session_row *row)
 {
-    int rc = store_each_branch(r->store, row->session, note_branch, row, r->error);
-    return rc ? rc
-              : store_each_session_log(r->store, row->session, 0, false, note_start,
-                                       row, r->error);
+    return store_each_branch(r->store, row->session, note_branch, row, r->error)
+               ?: store_each_session_log(r->store, row->session, 0, false, note_start,
+                                         row, r->error);
 }
 
 static int restore_session(struct repair *r, uint64_t number)
@@ -726,9 +725,8 @@ int repair_runs(struct repair *r)
 {
     struct run_filter every = {.ascending = true};
     assert(!r->nomem && r->bare_runs.n == 0);
-    int rc = store_each_orphan(r->store, note_orphan, r, r->error);
-    if (!rc)
-        rc = store_each_run(r->store, &every, note_wrong, r, r->error);
+    int rc = store_each_orphan(r->store, note_orphan, r, r->error)
+                 ?: store_each_run(r->store, &every, note_wrong, r, r->error);
     seqs_sort(&r->lost_runs);
     for (size_t i = 0; i < r->lost_runs.n && !rc; i++)
         if (i == 0 || r->lost_runs.at[i] != r->lost_runs.at[i - 1])
@@ -737,7 +735,5 @@ int repair_runs(struct repair *r)
         rc = store_each_bare_run(r->store, note_bare, r, r->error);
     for (size_t i = 0; i < r->bare_runs.n && !rc; i++)
         rc = reserve_number(r, r->bare_runs.at[i]);
-    if (!rc)
-        rc = store_drop_stray_graphs(r->store, r->error);
-    return rc ? rc : fill_missing_graphs(r);
+    return rc ?: store_drop_stray_graphs(r->store, r->error) ?: fill_missing_graphs(r);
 }

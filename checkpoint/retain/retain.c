@@ -155,9 +155,8 @@ static int find_gaps(struct pruning *p)
 {
     struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
                                      .stream = p->stream};
-    int rc = fork_points(p->in, p->stream, &p->forks, p->error);
-    if (!rc)
-        rc = store_each_annotation(p->in->store, 0, note_label, p, p->error);
+    int rc = fork_points(p->in, p->stream, &p->forks, p->error)
+                 ?: store_each_annotation(p->in->store, 0, note_label, p, p->error);
     if (rc)
         return rc;
     rc = store_each_checkpoint(p->in->store, &range, scan_row, p, p->error);
@@ -257,9 +256,7 @@ int chain_prune(const struct chains *in, const struct retention *wanted,
         return error_set(error, CAIRN_EUSAGE,
                          "at least one checkpoint of each %s must be kept",
                          in->kind->stream_noun);
-    int rc = find_cutoff(&p, wanted->keep);
-    if (!rc)
-        rc = prune_stream(&p, result);
+    int rc = find_cutoff(&p, wanted->keep) ?: prune_stream(&p, result);
     pruning_release(&p);
     if (!rc)
         result->surplus = result->kept > wanted->keep ? result->kept - wanted->keep : 0;
@@ -414,9 +411,7 @@ static int see_neighbours(struct deletion *d)
     range.first = 0;
     range.last = d->seq;
     range.descending = true;
-    if (rc == 0)
-        rc = store_each_checkpoint(d->in->store, &range, see_before, d, d->error);
-    return rc;
+    return rc ?: store_each_checkpoint(d->in->store, &range, see_before, d, d->error);
 }
 
 /* ---- Whether it may be deleted ---- */
@@ -508,14 +503,11 @@ static int delete_in(struct deletion *d, const struct catalog *catalog, const ch
     d->in = &d->found.in;
     d->seq = d->found.seq;
     d->sound = d->found.sound;
-    rc = store_get_checkpoint(d->in->store, d->seq, see_stream, d, d->error);
-    if (rc == 0)
-        rc = see_neighbours(d);
-    if (rc == 0)
-        rc = may_delete(d);
-    if (rc == 0)
-        rc = delete_record(d);
-    return rc ? rc : note_deletion(d);
+    return store_get_checkpoint(d->in->store, d->seq, see_stream, d, d->error)
+           ?: see_neighbours(d)
+           ?: may_delete(d)
+           ?: delete_record(d)
+           ?: note_deletion(d);
 }
 
 int catalog_delete(const struct catalog *catalog, const char *id,
@@ -708,9 +700,8 @@ int chain_delete_all(const struct chains *in, uint64_t stream, uint64_t *deleted
     struct tombstones old = {0};
     uint64_t bytes;
     *deleted = 0;
-    int rc = store_each_checkpoint(in->store, &all, see_record, &whole, error);
-    if (!rc)
-        rc = tombstones_load(in->store, all.namespace_id, stream, &old, error);
+    int rc = store_each_checkpoint(in->store, &all, see_record, &whole, error)
+                 ?: tombstones_load(in->store, all.namespace_id, stream, &old, error);
     if (!rc && whole.row.count)
         rc = store_delete_checkpoints(in->store, all.namespace_id, stream, 1, INT64_MAX,
                                       deleted, &bytes, error);

@@ -249,9 +249,7 @@ static int add_delta(struct span *s, const struct item *item)
         return put_item(s, item, true);
     if (rc == CAIRN_EDAMAGED)
         rc = end_fold(s);
-    if (rc == 0)
-        rc = fold_item(s, item);
-    return rc ? rc : put_item(s, item, false);
+    return rc ?: fold_item(s, item) ?: put_item(s, item, false);
 }
 
 /* With a change. CAIRN_EDAMAGED: it turned out to have none. */
@@ -387,8 +385,7 @@ static int add_row(void *context, const struct checkpoint_row *row)
     item.guessed = row_check(row, s->in->sha, &checked, NULL) != 0;
     if (item.guessed) {
         item.row.after = row_digest(row, s->in->sha);
-        rc = refuse_forged(s, row);
-        return rc ? rc : add_item(s, &item);
+        return refuse_forged(s, row) ?: add_item(s, &item);
     }
     item.linked = true;
     item.parent = row->parent;
@@ -405,13 +402,11 @@ int span_plan(struct span *span)
     struct checkpoint_range range = inside(span);
     assert_chains(span->in);
     assert(span->n == 0 && !span->fold);
-    int rc = look_around(span);
-    if (rc == 0)
-        rc = store_each_checkpoint(span->in->store, &range, add_row, span, span->error);
-    if (rc == 0)
-        rc = pass_tombstones(span, span->next);
-    if (rc == 0)
-        rc = end_fold(span);
+    int rc = look_around(span)
+             ?: store_each_checkpoint(span->in->store, &range, add_row, span,
+                                      span->error)
+             ?: pass_tombstones(span, span->next)
+             ?: end_fold(span);
     if (rc || span->n == 0)
         return span->refused ? 0 : rc;
     struct span_range *last = &span->ranges[span->n - 1];

@@ -463,9 +463,8 @@ int command_checkpoint_show(struct settings *settings)
 {
     struct cairn_checkpoint_info info = {0};
     struct cairn_error error = {0};
-    int status = store_for_reading(settings, &settings->store);
-    if (status == 0)
-        status = checkpoint_operand(settings, 0);
+    int status = store_for_reading(settings, &settings->store)
+                     ?: checkpoint_operand(settings, 0);
     if (status == 0 && cairn_checkpoint_get(settings->store, settings->operands[0],
                                             &info, &error) != 0)
         status = report_error(&error);
@@ -473,9 +472,8 @@ int command_checkpoint_show(struct settings *settings)
         status = show_document(settings, settings->store, &info);
     else if (status == 0) {
         print_checkpoint(&info);
-        status = annotations_print(settings->store, info.id);
-        if (status == 0)
-            status = print_state(settings->store, &info);
+        status = annotations_print(settings->store, info.id)
+                     ?: print_state(settings->store, &info);
         if (status == 0 &&
             (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]))
             status = list_tasks(settings, settings->store, info.id, NULL);
@@ -626,9 +624,7 @@ static int print_sessions(const struct tree *tree, bool *any)
 static int print_all(struct tree *tree)
 {
     bool any = false;
-    int status = print_runs(tree);
-    if (status == 0)
-        status = print_sessions(tree, &any);
+    int status = print_runs(tree) ?: print_sessions(tree, &any);
     if (status == 0 && tree->lineage.tree.n == 0 && !any)
         say("no runs");
     return status;
@@ -662,9 +658,7 @@ static int show_tree(struct tree *tree)
 int command_checkpoint_timeline(struct settings *settings)
 {
     struct tree tree = {.settings = settings};
-    int status = store_for_reading(settings, &tree.store);
-    if (status == 0)
-        status = show_tree(&tree);
+    int status = store_for_reading(settings, &tree.store) ?: show_tree(&tree);
     run_lineage_release(&tree.lineage);
     cairn_store_close(tree.store);
     return status;

@@ -431,11 +431,9 @@ int command_checkpoint_verify(struct settings *settings)
     if (settings->given[OPT_HEAD])
         status = head_read(settings->text[OPT_HEAD], &heads);
     if (status == 0)
-        status = store_for_reading(settings, &settings->store);
-    if (status == 0)
-        status = checkpoint_operand(settings, 0);
-    if (status == 0)
-        status = verify_store(settings, settings->given[OPT_HEAD] ? &heads : NULL);
+        status = store_for_reading(settings, &settings->store)
+                 ?: checkpoint_operand(settings, 0)
+                 ?: verify_store(settings, settings->given[OPT_HEAD] ? &heads : NULL);
     head_release(&heads);
     return status;
 }
@@ -478,16 +476,12 @@ static int delete_checkpoint(const struct settings *settings)
 
 int command_checkpoint_delete(struct settings *settings)
 {
-    int status;
     if (!settings->given[OPT_YES] && !ui_can_ask())
         return report_usage("checkpoint delete",
                             "deleting without a terminal needs --yes");
-    status = store_for_writing(settings, &settings->store, false);
-    if (status == 0)
-        status = checkpoint_operand(settings, 0);
-    if (status == 0)
-        status = delete_checkpoint(settings);
-    return status;
+    return store_for_writing(settings, &settings->store, false)
+           ?: checkpoint_operand(settings, 0)
+           ?: delete_checkpoint(settings);
 }
 
 /* cairn checkpoint prune: deletes old checkpoints of every run, or of a session. */

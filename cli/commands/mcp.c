@@ -212,13 +212,10 @@ int command_mcp(struct settings *settings)
         .masked_context = settings,
     };
     char *store = NULL;
-    int status = check_options(settings);
-    if (status == 0)
-        status = take_toolsets(settings, &options.toolsets);
-    if (status == 0)
-        status = take_path(given, &store);
-    if (status == 0)
-        status = give_key(settings);
+    int status = check_options(settings)
+                 ?: take_toolsets(settings, &options.toolsets)
+                 ?: take_path(given, &store)
+                 ?: give_key(settings);
     options.store = store;
     if (status == 0)
         status = settings->given[OPT_LISTEN] ? serve_clients(settings, &options)

@@ -225,9 +225,7 @@ int command_stats(struct settings *settings)
     if (ui_json() && settings->given[OPT_PROMETHEUS])
         return report_usage("stats",
                             "--json and --prometheus are two forms: choose one");
-    int status = store_for_reading(settings, &store);
-    if (status == 0)
-        status = print_stats(settings, store);
+    int status = store_for_reading(settings, &store) ?: print_stats(settings, store);
     cairn_store_close(store);
     return status;
 }

@@ -107,9 +107,8 @@ static int start(void *context, struct cairn_store *store,
 
 int command_branch_start(struct settings *settings)
 {
-    int status = session_store(settings, STORE_WRITE);
-    if (status == 0)
-        status = checkpoint_option(settings, OPT_BRANCH_FROM);
+    int status = session_store(settings, STORE_WRITE)
+                     ?: checkpoint_option(settings, OPT_BRANCH_FROM);
     return status == 0 ? branch_go_on(settings, start, settings) : status;
 }
 
@@ -169,11 +168,9 @@ int command_branch_abandon(struct settings *settings)
     if (!settings->given[OPT_REASON])
         return report_usage(settings->command,
                             "say why, for those who read it later: --reason TEXT");
-    status = texts_take(&texts, settings->text[OPT_REASON], &reason);
-    if (status == 0)
-        status = session_store(settings, STORE_WRITE);
-    if (status == 0)
-        status = abandon_branch(settings, reason);
+    status = texts_take(&texts, settings->text[OPT_REASON], &reason)
+             ?: session_store(settings, STORE_WRITE)
+             ?: abandon_branch(settings, reason);
     texts_release(&texts);
     return status;
 }

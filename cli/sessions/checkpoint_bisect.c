@@ -276,14 +276,11 @@ static void bisect_command_release(struct bisect_command *command)
 
 static int set_files(posix_spawn_file_actions_t *files, const char *directory, int held)
 {
-    int sys = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
-    if (sys == 0)
-        sys = posix_spawn_file_actions_adddup2(files, 2, 1);
+    int sys = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0)
+                  ?: posix_spawn_file_actions_adddup2(files, 2, 1);
     if (sys == 0) /* onto itself: it stays open */
         sys = posix_spawn_file_actions_adddup2(files, held, held);
-    if (sys == 0)
-        sys = posix_spawn_file_actions_addchdir_np(files, directory);
-    return sys;
+    return sys ?: posix_spawn_file_actions_addchdir_np(files, directory);
 }
 
 static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
@@ -295,11 +292,9 @@ static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
     int sys = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID |
                                                        POSIX_SPAWN_SETSIGMASK |
                                                        POSIX_SPAWN_SETSIGDEF);
-    if (sys == 0)
-        sys = posix_spawnattr_setsigmask(attributes, mask);
-    if (sys == 0)
-        sys = posix_spawnattr_setsigdefault(attributes, &defaults);
-    return sys;
+    return sys
+           ?: posix_spawnattr_setsigmask(attributes, mask)
+           ?: posix_spawnattr_setsigdefault(attributes, &defaults);
 }
 
 /* One with a slash in its name is that of the directory in which it is to run, where
@@ -331,12 +326,10 @@ static int start(const struct bisect_command *command, const char *directory, in
         posix_spawn_file_actions_destroy(&files);
         return sys;
     }
-    sys = set_files(&files, directory, held);
-    if (sys == 0)
-        sys = set_attributes(&attributes, &command->before);
-    if (sys == 0)
-        sys = posix_spawnp(child, find_program(command, directory), &files, &attributes,
-                           command->argv, environ);
+    sys = set_files(&files, directory, held)
+          ?: set_attributes(&attributes, &command->before)
+          ?: posix_spawnp(child, find_program(command, directory), &files, &attributes,
+                          command->argv, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     return sys;
@@ -471,9 +464,8 @@ static int make_store(struct bisect *b, const char *id, bool *fits)
     struct cairn_error error = {0};
     int rc;
     snprintf(path, sizeof path, "%s/.cairn", b->scratch.probe);
-    rc = cairn_store_open(&store, &options, &error);
-    if (rc == 0)
-        rc = cairn_session_copy(b->store, id, store, NULL, &info, &error);
+    rc = cairn_store_open(&store, &options, &error)
+             ?: cairn_session_copy(b->store, id, store, NULL, &info, &error);
     hooks_run_and_close(store);
     if (rc == 0 && !set_variables(b, path, info.name, id)) {
         error = (struct cairn_error){.code = CAIRN_ENOMEM, .text = "out of memory"};
@@ -716,11 +708,9 @@ static int search(struct bisect *b, const struct settings *settings)
 
 static int bisect_with(struct bisect *b, const struct settings *settings)
 {
-    int status = bisect_command_prepare(&b->command, settings->rest);
-    if (status == 0)
-        status = scratch_open(&b->scratch);
-    if (status == 0)
-        status = search(b, settings);
+    int status = bisect_command_prepare(&b->command, settings->rest)
+                 ?: scratch_open(&b->scratch)
+                 ?: search(b, settings);
     bisect_command_release(&b->command);
     return status;
 }
@@ -740,9 +730,8 @@ int command_checkpoint_bisect(struct settings *settings)
     status = session_store(settings, STORE_READ);
     b.store = settings->store;
     if (status == 0)
-        status = checkpoint_option(settings, OPT_GOOD);
-    if (status == 0)
-        status = checkpoint_option(settings, OPT_BAD);
+        status = checkpoint_option(settings, OPT_GOOD)
+                     ?: checkpoint_option(settings, OPT_BAD);
     if (status == 0)
         b.files = holds_files(b.store, settings->text[OPT_GOOD]) ||
                   holds_files(b.store, settings->text[OPT_BAD]);

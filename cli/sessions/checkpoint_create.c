@@ -265,9 +265,8 @@ static int create_checkpoint(struct settings *settings, struct cairn_capture *ca
     bool contextd;
     if (!contextd_option(settings, &contextd))
         return EXIT_USAGE;
-    int status = session_store(settings, STORE_CREATE);
-    if (status == 0)
-        status = find_session(settings->store, session_option(settings), &info);
+    int status = session_store(settings, STORE_CREATE)
+                     ?: find_session(settings->store, session_option(settings), &info);
     if (status == 0 && cairn_session_checkpoint(settings->store, info.name, capture,
                                                 &captured, &error) != 0)
         status = report_error(&error);
@@ -286,9 +285,8 @@ int command_checkpoint_create(struct settings *settings)
         return cairn_exit_status(CAIRN_ENOMEM);
     capture.tags = tags.words;
     capture.n_tags = tags.n;
-    int status = take_message(settings, &texts, capture.trigger, &capture.message);
-    if (status == 0)
-        status = given_take(settings, &texts, &given);
+    int status = take_message(settings, &texts, capture.trigger, &capture.message)
+                     ?: given_take(settings, &texts, &given);
     capture.context = given.any ? &given.context : NULL;
     if (status == 0)
         status = create_checkpoint(settings, &capture);

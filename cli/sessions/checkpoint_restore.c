@@ -201,13 +201,10 @@ int command_checkpoint_restore(struct settings *settings)
                   "shows those that there are");
     if (settings->given[OPT_FINISH])
         return finish(settings);
-    status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS]);
-    if (status == 0)
-        status = session_store(settings, STORE_WRITE);
-    if (status == 0)
-        status = patterns_add_files(&patterns, settings, 1);
-    if (status == 0)
-        status = checkpoint_operand(settings, 0);
+    status = patterns_take(&patterns, settings->text[OPT_RESTORED_PATHS])
+             ?: session_store(settings, STORE_WRITE)
+             ?: patterns_add_files(&patterns, settings, 1)
+             ?: checkpoint_operand(settings, 0);
     options = options_of(settings, &patterns, &others);
     if (status == 0)
         status = restore(settings, &options, &others);
@@ -418,9 +415,8 @@ int command_checkpoint_fork(struct settings *settings)
         return report_usage(settings->command,
                             "--dry-run and --all are for a branch: a new directory "
                             "takes nothing back");
-    status = session_store(settings, STORE_WRITE);
-    if (status == 0)
-        status = checkpoint_named(settings, settings->operands[0], id, &wanted);
+    status = session_store(settings, STORE_WRITE)
+                 ?: checkpoint_named(settings, settings->operands[0], id, &wanted);
     if (status == 0)
         status = settings->given[OPT_FORK_TO] ? fork_to(settings, wanted)
                                               : fork_branch(settings, wanted);

@@ -161,9 +161,8 @@ static int environment_compare(struct doc *doc, struct cairn_store *store,
                                const char *session, const char *from, const char *to)
 {
     struct copied was = {0}, is = {0};
-    int status = copy_one(store, session, from, &was);
-    if (status == 0)
-        status = copy_one(store, session, to, &is);
+    int status =
+        copy_one(store, session, from, &was) ?: copy_one(store, session, to, &is);
     if (doc)
         doc_array(doc, "environment");
     if (status == 0 && was.found && is.found)
@@ -376,11 +375,9 @@ int checkpoint_state_print(struct cairn_store *store, const char *id)
     struct cairn_error error = {0};
     if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
         return report_error(&error);
-    int status = print_counts(store, id, told.items);
-    if (status == 0)
-        status = files_print(store, id);
-    if (status == 0)
-        status = context_print(store, id);
+    int status = print_counts(store, id, told.items)
+                 ?: files_print(store, id)
+                 ?: context_print(store, id);
     return status != 0 ? status : environment_print(store, id);
 }
 
@@ -391,11 +388,9 @@ int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
     struct cairn_error error = {0};
     if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
         return report_error(&error);
-    int status = counts_document(doc, store, id);
-    if (status == 0)
-        status = files_document(doc, store, id);
-    if (status == 0)
-        status = context_document(doc, store, id);
+    int status = counts_document(doc, store, id)
+                 ?: files_document(doc, store, id)
+                 ?: context_document(doc, store, id);
     return status != 0 ? status : environment_document(doc, store, id);
 }
 
@@ -520,9 +515,7 @@ int command_checkpoint_at(struct settings *settings)
     struct cairn_checkpoint_info info = {0};
     struct cairn_moment moment = {0};
     struct cairn_error error = {0};
-    int status = take_moment(settings, &moment);
-    if (status == 0)
-        status = session_store(settings, STORE_READ);
+    int status = take_moment(settings, &moment) ?: session_store(settings, STORE_READ);
     const char *session = session_option(settings);
     int rc = status == 0
                  ? cairn_session_at(settings->store, session, &moment, &info, &error)
@@ -751,12 +744,10 @@ static int print_diff(const struct settings *settings, const struct sides *sides
     if (status == 0 && used)
         doc_end(used);
     if (status == 0)
-        status =
-            environment_compare(used, settings->store, session, sides->from, sides->to);
-    if (status == 0)
-        status = context_compare(used, settings->store, sides->from, sides->to);
-    if (status == 0)
-        status = files_compare(used, settings->store, &compared, &files);
+        status = environment_compare(used, settings->store, session, sides->from,
+                                     sides->to)
+                 ?: context_compare(used, settings->store, sides->from, sides->to)
+                 ?: files_compare(used, settings->store, &compared, &files);
     if (status == 0 && used && settings->given[OPT_PATCH])
         status = add_patch(used, settings, sides);
     if (status != 0)
@@ -809,17 +800,12 @@ int command_checkpoint_diff(struct settings *settings)
     enum store_use use = sides.worktree ? STORE_WRITE
                          : until_now    ? STORE_WRITE_IF_POSSIBLE
                                         : STORE_READ;
-    int status = check_usage(settings);
-    if (status == 0)
-        status = patterns_take(&sides.patterns, settings->text[OPT_PATHS]);
-    if (status == 0)
-        status = session_store(settings, use);
-    if (status == 0)
-        status = patterns_add_files(&sides.patterns, settings, 2);
-    if (status == 0)
-        status = find_sides(settings, &sides);
-    if (status == 0)
-        status = print_sides(settings, &sides, patch);
+    int status = check_usage(settings)
+                 ?: patterns_take(&sides.patterns, settings->text[OPT_PATHS])
+                 ?: session_store(settings, use)
+                 ?: patterns_add_files(&sides.patterns, settings, 2)
+                 ?: find_sides(settings, &sides)
+                 ?: print_sides(settings, &sides, patch);
     patterns_release(&sides.patterns);
     return status;
 }

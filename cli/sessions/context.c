@@ -218,9 +218,9 @@ int context_offer(struct doc *doc, struct cairn_store *store, const char *sessio
     struct cairn_checkpoint_info info = {0};
     struct offer offer = {doc, &info};
     struct cairn_error error = {0};
-    int rc = cairn_session_newest_context(store, session, OFFER_AMONG, &info, &error);
-    if (rc == 0)
-        rc = cairn_checkpoint_context(store, info.id, tell_offer, &offer, &error);
+    int rc =
+        cairn_session_newest_context(store, session, OFFER_AMONG, &info, &error)
+            ?: cairn_checkpoint_context(store, info.id, tell_offer, &offer, &error);
     if (rc == CAIRN_ENOTFOUND && doc)
         doc_null(doc, "context");
     return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);

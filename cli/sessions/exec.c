@@ -297,9 +297,7 @@ int command_check_run(struct settings *settings)
     int status = session_store(settings, STORE_WRITE);
     work.store = settings->store;
     if (status == 0)
-        status = take_ids(&work, settings);
-    if (status == 0)
-        status = run_and_tell(&work);
+        status = take_ids(&work, settings) ?: run_and_tell(&work);
     free(work.ids);
     return status;
 }

@@ -246,11 +246,9 @@ static int search(const struct settings *settings, const struct patterns *patter
 int command_checkpoint_grep(struct settings *settings)
 {
     struct patterns patterns;
-    int status = patterns_take(&patterns, settings->text[OPT_PATHS]);
-    if (status == 0)
-        status = session_store(settings, STORE_READ);
-    if (status == 0)
-        status = search(settings, &patterns);
+    int status = patterns_take(&patterns, settings->text[OPT_PATHS])
+                 ?: session_store(settings, STORE_READ)
+                 ?: search(settings, &patterns);
     patterns_release(&patterns);
     return status;
 }
@@ -384,9 +382,7 @@ int command_checkpoint_blame(struct settings *settings)
     int status;
     if (!split_operand(&b, settings->operands[0]))
         return cairn_exit_status(CAIRN_ENOMEM);
-    status = session_store(settings, STORE_READ);
-    if (status == 0)
-        status = blame(settings, &b);
+    status = session_store(settings, STORE_READ) ?: blame(settings, &b);
     free(b.path);
     return status;
 }

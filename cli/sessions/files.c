@@ -292,9 +292,8 @@ int command_checkpoint_files(struct settings *settings)
 {
     char id[CAIRN_ID_MAX];
     const char *wanted;
-    int status = session_store(settings, STORE_READ);
-    if (status == 0)
-        status = checkpoint_named(settings, settings->operands[0], id, &wanted);
+    int status = session_store(settings, STORE_READ)
+                     ?: checkpoint_named(settings, settings->operands[0], id, &wanted);
     return status == 0 ? list_files(settings->store, wanted) : status;
 }
 
@@ -396,9 +395,7 @@ int command_checkpoint_cat(struct settings *settings)
     int status;
     if (!operand)
         return cairn_exit_status(CAIRN_ENOMEM);
-    status = session_store(settings, STORE_READ);
-    if (status == 0)
-        status = print_content(settings, operand);
+    status = session_store(settings, STORE_READ) ?: print_content(settings, operand);
     free(operand);
     return status;
 }
@@ -456,9 +453,8 @@ static int export_files(const struct settings *settings, struct export *e)
     const char *id;
     struct cairn_files_summary summary = {0};
     struct cairn_error error = {0};
-    int status = checkpoint_named(settings, settings->operands[0], found, &id);
-    if (status == 0)
-        status = open_export(e, settings->command);
+    int status = checkpoint_named(settings, settings->operands[0], found, &id)
+                     ?: open_export(e, settings->command);
     if (status != 0)
         return status;
     int rc = cairn_files_tar(settings->store, id, write_bytes, e, &summary, &error);
@@ -479,9 +475,7 @@ int command_checkpoint_export(struct settings *settings)
     if (ui_json() && !e.file)
         return report_usage(settings->command,
                             "stdout has the archive: with --json give a FILE");
-    status = session_store(settings, STORE_READ);
-    if (status == 0)
-        status = export_files(settings, &e);
+    status = session_store(settings, STORE_READ) ?: export_files(settings, &e);
     target_release(&e.target);
     return status;
 }

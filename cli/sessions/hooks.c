@@ -684,9 +684,8 @@ int command_install_hooks(struct settings *settings)
     make_command(settings, command);
     if (settings->given[OPT_PRINT_HOOKS])
         return print_entries(command);
-    int status = session_store(settings, remove ? STORE_READ : STORE_CREATE);
-    if (status == 0)
-        status = edit_file(&file, settings->store, remove ? NULL : command);
+    int status = session_store(settings, remove ? STORE_READ : STORE_CREATE)
+                     ?: edit_file(&file, settings->store, remove ? NULL : command);
     settings->hooks = false;
     release(&file);
     return status;

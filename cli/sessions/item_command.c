@@ -477,9 +477,7 @@ static int show_item(struct work *work)
     const struct settings *settings = work->settings;
     struct doc doc, *used;
     struct cairn_error error = {0};
-    int status = session_store(work->settings, STORE_READ);
-    if (status == 0)
-        status = find_state(work);
+    int status = session_store(work->settings, STORE_READ) ?: find_state(work);
     if (status != 0)
         return status;
     used = doc_open(&doc, NULL);
@@ -561,11 +559,9 @@ static int list_items(struct work *work)
     struct cairn_item_filter filter;
     struct cairn_error error = {0};
     uint64_t total = 0;
-    int status = take_filter(work, &filter);
-    if (status == 0)
-        status = session_store(work->settings, STORE_READ);
-    if (status == 0)
-        status = find_state(work);
+    int status = take_filter(work, &filter)
+                 ?: session_store(work->settings, STORE_READ)
+                 ?: find_state(work);
     if (status != 0)
         return status;
     filter.checkpoint = work->at;

@@ -172,9 +172,8 @@ int command_session_end(struct settings *settings)
     struct cairn_session_info info = {0};
     struct cairn_error error = {0};
     const char *session = NULL;
-    int status = session_operand(settings, &session);
-    if (status == 0)
-        status = session_store(settings, STORE_WRITE);
+    int status =
+        session_operand(settings, &session) ?: session_store(settings, STORE_WRITE);
     if (status == 0 && cairn_session_end(settings->store, session, &info, &error) != 0)
         status = report_error(&error);
     else if (status == 0 && ui_json())
@@ -252,9 +251,8 @@ static int show_session(struct cairn_store *store, const char *session)
     }
     doc_begin(&doc);
     session_document(&doc, &info);
-    status = context_offer(&doc, store, number);
-    if (status == 0)
-        status = unfinished_restores_document(&doc, store, number);
+    status = context_offer(&doc, store, number)
+                 ?: unfinished_restores_document(&doc, store, number);
     doc_object(&doc, "board");
     if (status == 0)
         status = board_page(store, number, &doc);
@@ -265,9 +263,8 @@ static int show_session(struct cairn_store *store, const char *session)
 int command_session_show(struct settings *settings)
 {
     const char *session = NULL;
-    int status = session_operand(settings, &session);
-    if (status == 0)
-        status = session_store(settings, STORE_READ);
+    int status =
+        session_operand(settings, &session) ?: session_store(settings, STORE_READ);
     return status == 0 ? show_session(settings->store, session) : status;
 }
 
@@ -715,9 +712,8 @@ static int print_size(const struct settings *settings, const char *session)
                                                .checkpoint = each_checkpoint,
                                                .file = each_file,
                                                .context = &page};
-    int rc = cairn_session_expire(settings->store, 0, true, &old, &error);
-    if (rc == 0)
-        rc = cairn_session_size(settings->store, session, &request, &error);
+    int rc = cairn_session_expire(settings->store, 0, true, &old, &error)
+                 ?: cairn_session_size(settings->store, session, &request, &error);
     int status = rc == 0 ? 0 : report_error(&error);
     if (page.doc && status == 0)
         status = end_document(&page);
@@ -736,8 +732,7 @@ static int print_size(const struct settings *settings, const char *session)
 int command_session_size(struct settings *settings)
 {
     const char *session = NULL;
-    int status = session_operand(settings, &session);
-    if (status == 0)
-        status = session_store(settings, STORE_READ);
+    int status =
+        session_operand(settings, &session) ?: session_store(settings, STORE_READ);
     return status == 0 ? print_size(settings, session) : status;
 }

@@ -454,9 +454,7 @@ int command_report(struct settings *settings)
     for (int i = 0; status == 0 && i < settings->n_operands; i++)
         status = checkpoint_operand(settings, i);
     if (status == 0)
-        status = find_ends(settings, &page);
-    if (status == 0)
-        status = make_page(&page);
+        status = find_ends(settings, &page) ?: make_page(&page);
     failures_release(&page.failures);
     free(page.text);
     return status;

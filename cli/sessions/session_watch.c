@@ -102,9 +102,9 @@ static int make_checkpoint(struct watch *watch, const char *trigger)
     struct cairn_captured made = {0};
     struct cairn_store *writer = NULL;
     struct cairn_error error = {0};
-    int rc = open_writer(watch, &writer, &error);
-    if (rc == 0)
-        rc = cairn_session_checkpoint(writer, watch->session, &capture, &made, &error);
+    int rc = open_writer(watch, &writer, &error)
+                 ?: cairn_session_checkpoint(writer, watch->session, &capture, &made,
+                                             &error);
     run_hooks(watch, writer);
     if (rc != 0) {
         wait_longer(watch);
@@ -278,13 +278,10 @@ int command_session_watch(struct settings *settings)
     const char *session = NULL;
     if (settings->given[OPT_KEY]) /* or each checkpoint would be refused */
         return report_usage(settings->command, "sessions have no key: leave --key out");
-    int status = session_operand(settings, &session);
-    if (status == 0)
-        status = session_store(settings, STORE_READ);
-    if (status == 0)
-        status = begin(&watch, session);
-    if (status == 0)
-        status = follow(&watch);
+    int status = session_operand(settings, &session)
+                 ?: session_store(settings, STORE_READ)
+                 ?: begin(&watch, session)
+                 ?: follow(&watch);
     cairn_watch_close(watch.files);
     return status;
 }

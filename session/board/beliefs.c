@@ -355,11 +355,9 @@ int belief_cascade(const struct belief_graph *graph, const double *confidence,
     uint32_t *depth;
     if (node >= graph->n)
         return error_set(error, CAIRN_ENOTFOUND, "there is no such belief");
-    int rc = confidence_check("confidence", changed, error);
-    if (!rc)
-        rc = check_confidences(graph, confidence, error);
-    if (!rc)
-        rc = belief_reach(graph, node, BELIEF_DEPENDENTS, &reached, &depth, error);
+    int rc = confidence_check("confidence", changed, error)
+             ?: check_confidences(graph, confidence, error)
+             ?: belief_reach(graph, node, BELIEF_DEPENDENTS, &reached, &depth, error);
     if (rc)
         return rc;
     if (reached.n >= CASCADE_MOST) {
@@ -461,9 +459,8 @@ static bool is_believed(const struct belief_board *board, uint32_t node)
 static int by_claim(const void *left, const void *right)
 {
     const struct claim *x = left, *y = right;
-    int order = str_compare(x->belief->subject, y->belief->subject);
-    if (!order)
-        order = str_compare(x->belief->claim, y->belief->claim);
+    int order = str_compare(x->belief->subject, y->belief->subject)
+                    ?: str_compare(x->belief->claim, y->belief->claim);
     if (!order)
         order = x->belief->denied - y->belief->denied;
     return order ? order : (x->node > y->node) - (x->node < y->node);

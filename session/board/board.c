@@ -413,9 +413,8 @@ static int check_circle(const struct board_list *beliefs,
     struct belief_list cycle = {0};
     int rc = name_beliefs(beliefs, &names) ? 0 : error_nomem(error);
     if (!rc)
-        rc = belief_graph_init(&graph, beliefs->n, edges, n, error);
-    if (!rc)
-        rc = belief_cycle(&graph, names.ids, edge, &cycle, error);
+        rc = belief_graph_init(&graph, beliefs->n, edges, n, error)
+                 ?: belief_cycle(&graph, names.ids, edge, &cycle, error);
     free(cycle.at);
     belief_graph_release(&graph);
     free(names.ids);
@@ -551,11 +550,9 @@ int board_put(struct board *board, struct item *item, int64_t now_ns,
     struct item_ref uncertain = {0};
     int rc = is_new ? number_item(list, &made, error) : 0;
     if (!rc)
-        rc = check_item(board, before, &made, error);
-    if (!rc)
-        rc = board_find_uncertain(board, &made, &uncertain, error);
-    if (!rc)
-        rc = board_make_room(list, error);
+        rc = check_item(board, before, &made, error)
+             ?: board_find_uncertain(board, &made, &uncertain, error)
+             ?: board_make_room(list, error);
     if (rc)
         return rc;
     struct board_change *change = board_add_change(changes, made.id);

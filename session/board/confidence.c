@@ -52,11 +52,9 @@ bool confidence_above(double confidence, double threshold)
 int confidence_update(double prior, struct likelihoods evidence, double *posterior,
                       struct cairn_error *error)
 {
-    int rc = confidence_check("prior", prior, error);
-    if (!rc)
-        rc = confidence_check("P(E|H)", evidence.if_true, error);
-    if (!rc)
-        rc = confidence_check("P(E|not H)", evidence.if_false, error);
+    int rc = confidence_check("prior", prior, error)
+             ?: confidence_check("P(E|H)", evidence.if_true, error)
+             ?: confidence_check("P(E|not H)", evidence.if_false, error);
     if (rc)
         return rc;
     double with = prior * evidence.if_true;
@@ -126,9 +124,8 @@ int confidence_of(double prior, const struct evidence *evidence, size_t n,
     int rc = confidence_check("prior", prior, error);
     for (size_t i = 0; !rc && i < n; i++) {
         struct likelihoods likelihoods;
-        rc = evidence_likelihoods(&evidence[i], &likelihoods, error);
-        if (!rc)
-            rc = confidence_update(value, likelihoods, &value, error);
+        rc = evidence_likelihoods(&evidence[i], &likelihoods, error)
+                 ?: confidence_update(value, likelihoods, &value, error);
     }
     if (!rc)
         *confidence = value;

@@ -321,7 +321,7 @@ static int add_fields(const struct item *item, const struct item_kind_info *info
         rc = buf_check(&content, error);
     }
     buf_release(&content);
-    return rc ? rc : buf_check(out, error);
+    return rc ?: buf_check(out, error);
 }
 
 int item_encode(const struct item *item, struct buf *out, struct cairn_error *error)
@@ -555,7 +555,7 @@ int section_encode(const struct section *section, struct buf *out,
         buf_lstr(out, buf_view(&body));
     }
     buf_release(&body);
-    return rc ? rc : buf_check(out, error);
+    return rc ?: buf_check(out, error);
 }
 
 int section_decode(struct arena *arena, uint8_t kind, struct str bytes,

@@ -650,11 +650,7 @@ int run_one_command(struct cairn_store *store, const struct command_job *job,
 {
     struct running r = {.job = job, .end = end, .error = error};
     *end = (struct command_end){0};
-    int rc = open_runner(&r, store);
-    if (!rc)
-        rc = make_environment(&r);
-    if (!rc)
-        rc = open_streams(&r);
+    int rc = open_runner(&r, store) ?: make_environment(&r) ?: open_streams(&r);
     if (!rc) {
         submit(&r);
         rc = run_to_end(&r);

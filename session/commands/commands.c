@@ -103,15 +103,11 @@ static int put_command(struct live *live, struct item *item,
 {
     struct board_changes changes = {0};
     struct checkpoint_ref made = {0};
-    int rc = live_check_open(live, error);
-    if (!rc)
-        rc = live_load_board(live, error);
-    if (!rc)
-        rc = board_put(&live->board, item, live->now.utc_ns, &changes, error);
-    if (!rc)
-        rc = live_put_changes(live, &changes, true, error);
-    if (!rc)
-        rc = capture_automatic(live, &changes, NULL, &made, error);
+    int rc = live_check_open(live, error)
+             ?: live_load_board(live, error)
+             ?: board_put(&live->board, item, live->now.utc_ns, &changes, error)
+             ?: live_put_changes(live, &changes, true, error)
+             ?: capture_automatic(live, &changes, NULL, &made, error);
     if (!rc && made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
     result->pruned = live->pruned;
@@ -160,16 +156,14 @@ static int prepare(struct cairn_store *store, const char *session,
                    struct cairn_error *error)
 {
     struct live live;
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = live_check_open(&live, error);
-    if (!rc)
-        rc = live_redactor(&live, &rec->redactor, error);
+    int rc = live_read(&live, store, session, error)
+             ?: live_check_open(&live, error)
+             ?: live_redactor(&live, &rec->redactor, error);
     *number = live.row.session;
     rc = live_close(&live, rc, error);
-    if (!rc)
-        rc = quote_command(rec->redactor, argv, &rec->command, error);
-    return rc ? rc : add_directory(rec->redactor, &rec->directory, error);
+    return rc
+           ?: quote_command(rec->redactor, argv, &rec->command, error)
+           ?: add_directory(rec->redactor, &rec->directory, error);
 }
 
 static int exec_and_record(struct cairn_store *store, uint64_t session,
@@ -207,11 +201,9 @@ int cairn_session_exec(struct cairn_store *store, const char *session,
         return error_set(error, CAIRN_EUSAGE, "there is no command to run");
     if (store_read_only(store))
         return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
-    int rc = prepare(store, session, exec->argv, &rec, &number, error);
-    if (!rc)
-        rc = session_hold(store, number, &held, error);
-    if (!rc)
-        rc = exec_and_record(store, number, exec, &rec, &made, error);
+    int rc = prepare(store, session, exec->argv, &rec, &number, error)
+             ?: session_hold(store, number, &held, error)
+             ?: exec_and_record(store, number, exec, &rec, &made, error);
     if (held)
         session_unhold(store, number);
     command_end_release(&rec.end);
@@ -267,15 +259,11 @@ static int read_check(struct checking *c, struct cairn_store *store,
     int rc = item_id_parse(str_of(id), &c->id, c->error);
     if (rc)
         return rc;
-    rc = live_read(&live, store, session, c->error);
-    if (!rc)
-        rc = live_check_open(&live, c->error);
-    if (!rc)
-        rc = live_load_board(&live, c->error);
-    if (!rc)
-        rc = find_check(&live, c->id, &check, c->error);
-    if (!rc)
-        rc = live_redactor(&live, &c->redactor, c->error);
+    rc = live_read(&live, store, session, c->error)
+         ?: live_check_open(&live, c->error)
+         ?: live_load_board(&live, c->error)
+         ?: find_check(&live, c->id, &check, c->error)
+         ?: live_redactor(&live, &c->redactor, c->error);
     if (!rc) {
         c->session = live.row.session;
         c->command = arena_str(&c->arena, check->values[CHECK_COMMAND].text);
@@ -430,12 +418,10 @@ static int add_evidence(const struct checking *c, struct writing *w,
         (struct item_value){.present = true, .number = passed ? 1 : -1};
     values[EVIDENCE_SOURCE] = text_value(&source);
     values[EVIDENCE_CREATED] = time_value(w->live.now.utc_ns);
-    int rc = buf_check(&text, c->error);
-    if (!rc)
-        rc = buf_check(&source, c->error);
-    if (!rc)
-        rc = board_put(&w->live.board, &evidence, w->live.now.utc_ns, &w->changes,
-                       c->error);
+    int rc = buf_check(&text, c->error)
+             ?: buf_check(&source, c->error)
+             ?: board_put(&w->live.board, &evidence, w->live.now.utc_ns, &w->changes,
+                          c->error);
     w->evidence = evidence.id;
     buf_release(&text);
     buf_release(&source);
@@ -453,8 +439,8 @@ static int put_result(const struct checking *c, struct writing *w)
                          "the command of the check was changed while it ran: nothing "
                          "was recorded; run it again");
     struct item item = with_result(c, check);
-    rc = board_put(&w->live.board, &item, w->live.now.utc_ns, &w->changes, c->error);
-    return rc ? rc : add_evidence(c, w, &item);
+    return board_put(&w->live.board, &item, w->live.now.utc_ns, &w->changes, c->error)
+               ?: add_evidence(c, w, &item);
 }
 
 static int record_check_with(struct files_taken *files, const struct checking *c,
@@ -466,15 +452,11 @@ static int record_check_with(struct files_taken *files, const struct checking *c
     int rc = live_write(&w.live, store, session, c->error);
     w.live.files = files;
     if (!rc)
-        rc = live_check_open(&w.live, c->error);
-    if (!rc)
-        rc = live_load_board(&w.live, c->error);
-    if (!rc)
-        rc = put_result(c, &w);
-    if (!rc)
-        rc = live_put_changes(&w.live, &w.changes, true, c->error);
-    if (!rc)
-        rc = capture_automatic(&w.live, &w.changes, NULL, &made, c->error);
+        rc = live_check_open(&w.live, c->error)
+             ?: live_load_board(&w.live, c->error)
+             ?: put_result(c, &w)
+             ?: live_put_changes(&w.live, &w.changes, true, c->error)
+             ?: capture_automatic(&w.live, &w.changes, NULL, &made, c->error);
     if (!rc && made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
     if (!rc && w.evidence.n)
@@ -512,11 +494,9 @@ int cairn_check_run(struct cairn_store *store, const char *session, const char *
     struct cairn_check_result made = {0};
     if (store_read_only(store))
         return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
-    int rc = read_check(&c, store, session, id);
-    if (!rc)
-        rc = try_until_it_passes(&c, store);
-    if (!rc)
-        rc = record_check(&c, store, &made);
+    int rc = read_check(&c, store, session, id)
+             ?: try_until_it_passes(&c, store)
+             ?: record_check(&c, store, &made);
     item_id(c.id, made.id);
     made.status = check_status_name(c.status);
     made.exit_code = c.exit_code;

@@ -27,10 +27,9 @@ static int find_snapshot(struct files_reading *r, const char *id)
     struct sections_at at = {.time_ns = 0};
     uint64_t seq = 0;
     char number[CAIRN_ID_MAX];
-    int rc = debug_seq(r->live.store, id, &seq, r->error);
-    if (!rc)
-        rc = sections_read(r->live.store, r->live.sha, seq, &r->arena, &sections, &at,
-                           r->error);
+    int rc = debug_seq(r->live.store, id, &seq, r->error)
+                 ?: sections_read(r->live.store, r->live.sha, seq, &r->arena, &sections,
+                                  &at, r->error);
     r->time_ns = at.time_ns;
     if (rc)
         return rc;
@@ -48,8 +47,7 @@ static int files_open(struct files_reading *r, struct cairn_store *store,
                       const char *id, struct cairn_error *error)
 {
     *r = (struct files_reading){.arena = ARENA_INIT, .error = error};
-    int rc = live_begin(&r->live, store, false, error);
-    return rc ? rc : find_snapshot(r, id);
+    return live_begin(&r->live, store, false, error) ?: find_snapshot(r, id);
 }
 
 static int files_close(struct files_reading *r, int rc)
@@ -131,9 +129,8 @@ int cairn_files_unpack(struct cairn_store *store, const char *id, const char *di
                        struct cairn_files_summary *summary, struct cairn_error *error)
 {
     struct files_reading r;
-    int rc = files_open(&r, store, id, error);
-    if (!rc)
-        rc = unpack_scratch(store, directory, &r.head.root, error);
+    int rc = files_open(&r, store, id, error)
+                 ?: unpack_scratch(store, directory, &r.head.root, error);
     if (!rc && summary)
         *summary = files_summary(&r);
     return files_close(&r, rc);
@@ -182,9 +179,7 @@ int cairn_files_read(struct cairn_store *store, const char *id, const char *path
 {
     struct files_reading r;
     struct giving giving = {part, context};
-    int rc = files_open(&r, store, id, error);
-    if (!rc)
-        rc = read_path(&r, path, &giving);
+    int rc = files_open(&r, store, id, error) ?: read_path(&r, path, &giving);
     return files_close(&r, rc < 0 ? rc : 0);
 }
 
@@ -236,15 +231,13 @@ static int write_entry(void *context, struct str path, const struct tree_entry *
     }
     buf_clear(&w->header);
     tar_header(&w->header, &tar);
-    int rc = buf_check(&w->header, w->r.error);
-    if (!rc)
-        rc = give(w, buf_view(&w->header));
+    int rc = buf_check(&w->header, w->r.error) ?: give(w, buf_view(&w->header));
     if (rc || tar.kind != TAR_FILE)
         return rc;
     rc = snapshot_content(w->r.live.store, entry, write_part, w, w->r.error);
     if (rc == CAIRN_EDAMAGED)
         error_context(w->r.error, "%.200s", path.ptr);
-    return rc ? rc : give_zeros(w, tar_padding(entry->size));
+    return rc ?: give_zeros(w, tar_padding(entry->size));
 }
 
 int cairn_files_tar(struct cairn_store *store, const char *id,
@@ -256,9 +249,8 @@ int cairn_files_tar(struct cairn_store *store, const char *id,
     if (!rc && summary)
         *summary = files_summary(&w.r);
     if (!rc)
-        rc = snapshot_each(store, &w.r.head.root, write_entry, &w, error);
-    if (!rc)
-        rc = give_zeros(&w, TAR_END);
+        rc = snapshot_each(store, &w.r.head.root, write_entry, &w, error)
+                 ?: give_zeros(&w, TAR_END);
     buf_release(&w.header);
     return files_close(&w.r, rc < 0 ? rc : 0);
 }
@@ -567,11 +559,9 @@ static bool is_wanted(struct diffing *d, const struct pair *pair)
 static int compare_trees(struct diffing *d, const struct digest *from,
                          const struct digest *to)
 {
-    int rc = snapshot_compare(d->store, from, to, false, note_pair, d, d->error);
-    if (!rc)
-        rc = find_renames(d);
-    if (!rc)
-        rc = find_copies(d, from);
+    int rc = snapshot_compare(d->store, from, to, false, note_pair, d, d->error)
+             ?: find_renames(d)
+             ?: find_copies(d, from);
     if (!rc && d->options->patch)
         rc = find_barred(d);
     for (size_t i = 0; i < d->n && !rc; i++)
@@ -610,9 +600,8 @@ static int compare_sides(struct diffing *d, const char *session, const char *fro
     rc = files_close(&sides[0], rc);
     if (rc || !to)
         return rc ? rc : compare_with_now(d, session, &first);
-    rc = files_open(&sides[1], d->store, to, d->error);
-    if (!rc)
-        rc = compare_trees(d, &first, &sides[1].head.root);
+    rc = files_open(&sides[1], d->store, to, d->error)
+             ?: compare_trees(d, &first, &sides[1].head.root);
     return files_close(&sides[1], rc);
 }
 
@@ -801,17 +790,15 @@ static int meet_snapshot(struct damage_search *s, const struct digest *digest)
 {
     struct snapshot_head head;
     struct cairn_error why = {0};
-    int rc = meet_object(s, digest, "");
-    if (!rc)
-        rc = node_set_add(&s->seen, digest, true, s->error);
+    int rc =
+        meet_object(s, digest, "") ?: node_set_add(&s->seen, digest, true, s->error);
     if (rc <= 0)
         return rc;
     rc = snapshot_read(s->store, digest, &s->arena, &head, &why);
     if (rc)
         return pass_damage(s, rc, &why);
-    rc = meet_object(s, &head.root, "");
-    if (!rc)
-        rc = node_set_add(&s->seen, &head.root, true, s->error);
+    rc = meet_object(s, &head.root, "")
+             ?: node_set_add(&s->seen, &head.root, true, s->error);
     if (rc > 0)
         rc = add_place(s, STR(""), &head.root);
     while (!rc && s->n) {

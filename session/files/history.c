@@ -69,9 +69,7 @@ static int load_line(struct history *h, const char *at)
 static int load_one(struct history *h, const char *at)
 {
     struct step step = {.before = STEP_NONE};
-    int rc = debug_seq(h->live.store, at, &step.seq, h->error);
-    if (!rc)
-        rc = add_step(h, &step);
+    int rc = debug_seq(h->live.store, at, &step.seq, h->error) ?: add_step(h, &step);
     h->newest = 0;
     return rc;
 }
@@ -152,9 +150,9 @@ static int load_all(struct history *h)
                                      .session = h->live.row.session};
     uint64_t seq = 0;
     int rc = store_each_branch(h->live.store, h->live.row.session, add_branch,
-                               &branches, h->error);
-    if (!rc)
-        rc = store_each_checkpoint(h->live.store, &range, add_row, &branches, h->error);
+                               &branches, h->error)
+                 ?: store_each_checkpoint(h->live.store, &range, add_row, &branches,
+                                          h->error);
     free(branches.at);
     if (!rc)
         rc = line_present_seq(&h->live, &seq, h->error);
@@ -254,9 +252,8 @@ static int read_prompt(struct history *h, const struct digest *digest,
 {
     struct buf content = BUF_INIT;
     struct message_line line;
-    int rc = store_get_object(h->live.store, digest, &content, h->error);
-    if (!rc)
-        rc = message_line_decode(buf_view(&content), &line, h->error);
+    int rc = store_get_object(h->live.store, digest, &content, h->error)
+                 ?: message_line_decode(buf_view(&content), &line, h->error);
     if (!rc && line.prompt.len)
         *prompt = arena_str(arena, line.prompt).ptr;
     buf_release(&content);
@@ -372,9 +369,7 @@ static int look_before(struct logging *l, uint32_t step, struct look *look)
     uint32_t before = step;
     int rc;
     do {
-        rc = history_before(&l->h, before, &before);
-        if (!rc)
-            rc = look_at(l, before, look);
+        rc = history_before(&l->h, before, &before) ?: look_at(l, before, look);
     } while (!rc && look->damaged);
     return rc;
 }
@@ -421,9 +416,7 @@ int cairn_files_log(struct cairn_store *store, const char *session, const char *
                         .each = each,
                         .context = context,
                         .left = most ? most : UINT64_MAX};
-    int rc = history_open(&l.h, store, session, NULL, all, error);
-    if (!rc)
-        rc = log_all(&l);
+    int rc = history_open(&l.h, store, session, NULL, all, error) ?: log_all(&l);
     trail_end(&l.trail);
     return history_close(&l.h, rc);
 }
@@ -654,11 +647,9 @@ static int describe(struct reading *r)
 {
     struct grep *g = r->g;
     struct step_told first, last;
-    int rc = find_last(g, r->version, &r->match.present);
-    if (!rc)
-        rc = history_tell(&g->h, r->version->first, &r->arena, &first);
-    if (!rc)
-        rc = history_tell(&g->h, r->version->last, &r->arena, &last);
+    int rc = find_last(g, r->version, &r->match.present)
+             ?: history_tell(&g->h, r->version->first, &r->arena, &first)
+             ?: history_tell(&g->h, r->version->last, &r->arena, &last);
     if (rc)
         return rc;
     r->told = true;
@@ -709,9 +700,8 @@ static int search_version(struct grep *g, struct version *version)
         return 0;
     r.search = (struct search){.pattern = &g->pattern, .hit = note_hit, .context = &r};
     int rc =
-        snapshot_content(g->h.live.store, &version->entry, look_at_part, &r, g->error);
-    if (!rc)
-        rc = search_end(&r.search, g->error);
+        snapshot_content(g->h.live.store, &version->entry, look_at_part, &r, g->error)
+            ?: search_end(&r.search, g->error);
     search_release(&r.search);
     arena_release(&r.arena);
     g->result->contents += content->state == CONTENT_UNREAD;
@@ -776,13 +766,11 @@ int cairn_files_search(struct cairn_store *store, const char *session,
                      .error = error ? error : &own};
     *result = (struct cairn_files_searched){.checkpoints = 0};
     int rc = search_pattern_init(&g.pattern, str_of(options->pattern), options->fixed,
-                                 options->ignore_case, g.error);
-    if (!rc)
-        rc = take_paths(&g);
+                                 options->ignore_case, g.error)
+                 ?: take_paths(&g);
     if (!rc) {
-        rc = history_open(&g.h, store, session, options->checkpoint, true, g.error);
-        if (!rc)
-            rc = grep(&g);
+        rc = history_open(&g.h, store, session, options->checkpoint, true, g.error)
+                 ?: grep(&g);
         rc = history_close(&g.h, rc);
     }
     if (g.has_paths)
@@ -841,9 +829,8 @@ static int read_text(struct blame *b, const struct tree_entry *entry, struct buf
     buf_clear(out);
     if (entry->kind != TREE_FILE)
         return 0;
-    int rc = snapshot_content(b->h.live.store, entry, add_part, out, b->error);
-    if (!rc)
-        rc = buf_check(out, b->error);
+    int rc = snapshot_content(b->h.live.store, entry, add_part, out, b->error)
+                 ?: buf_check(out, b->error);
     return rc ? rc : !text_is_binary(buf_view(out));
 }
 
@@ -1109,11 +1096,9 @@ int cairn_files_blame(struct cairn_store *store, const char *session, const char
                       void *context, struct cairn_error *error)
 {
     struct blame b = {.trail = trail_begin(str_of(path)), .error = error};
-    int rc = history_open(&b.h, store, session, at, false, error);
-    if (!rc)
-        rc = find_end(&b, path);
-    if (!rc)
-        rc = take_lines(&b, path, line);
+    int rc = history_open(&b.h, store, session, at, false, error)
+             ?: find_end(&b, path)
+             ?: take_lines(&b, path, line);
     while (!rc && b.left)
         rc = go_back(&b);
     if (!rc)

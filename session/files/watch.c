@@ -461,7 +461,7 @@ static int begin_tree(struct cairn_watch *watch, int64_t now, struct cairn_error
     if (watch->why_gone.size)
         note(watch, "back", watch->root.data, "the directory exists again");
     buf_clear(&watch->why_gone);
-    return rc ? rc : follow_tree(watch, clock_boot_ns(), error);
+    return rc ?: follow_tree(watch, clock_boot_ns(), error);
 }
 
 /* Is it the directory that is watched? */
@@ -511,7 +511,7 @@ static int read_settings(struct cairn_watch *watch, struct buf *name,
     if (watch->settle.settle_ns > 0)
         buf_str(name, settings->later[SETTING_FILES]);
     rc = live_close(&live, rc, error);
-    return rc ? rc : buf_check(name, error);
+    return rc ?: buf_check(name, error);
 }
 
 static int follow_settings(struct cairn_watch *watch, int64_t now,
@@ -673,9 +673,8 @@ int cairn_watch_open(struct cairn_watch **out, struct cairn_store *store,
     watch->epoll = watch->timer = watch->places.notify = watch->tree.notify = -1;
     watch->rest_ns = watch->look_ns = watch->wake_ns = INT64_MAX;
     watch->armed = true;
-    rc = session_hold(store, info.session, &watch->held, error);
-    if (!rc)
-        rc = open_descriptors(watch, error);
+    rc = session_hold(store, info.session, &watch->held, error)
+             ?: open_descriptors(watch, error);
     if (!rc)
         watch_places(watch);
     if (rc)

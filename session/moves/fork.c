@@ -87,7 +87,7 @@ static int find_directory(struct forking *f, const char *given)
     free(copy);
     if (!rc && f->directory[1] == '\0')
         rc = error_set(f->error, CAIRN_EUSAGE, "/ cannot be the directory of a fork");
-    return rc ? rc : files_path_name(f->store, f->directory, &f->root_name, f->error);
+    return rc ?: files_path_name(f->store, f->directory, &f->root_name, f->error);
 }
 
 struct root_check {
@@ -165,9 +165,8 @@ static int check_name(struct forking *f, struct live *live, const char *name)
     struct clean clean;
     struct outside_text text = {OUTSIDE_NAME, "the name of the session", str_of(name),
                                 NULL};
-    int rc = session_check_name("session", str_of(name), f->error);
-    if (!rc)
-        rc = live_take(live, &text, &clean, f->error);
+    int rc = session_check_name("session", str_of(name), f->error)
+                 ?: live_take(live, &text, &clean, f->error);
     if (rc)
         return rc;
     rc = store_find_session(f->store, str_of(name), &taken, f->error);
@@ -182,22 +181,18 @@ static int read_source(struct forking *f, const char *name)
     struct live live;
     struct state_at state;
     bool read = false;
-    int rc = live_read(&live, f->store, f->session, f->error);
-    if (!rc)
-        rc = live_check_open(&live, f->error);
+    int rc = live_read(&live, f->store, f->session, f->error)
+                 ?: live_check_open(&live, f->error);
     if (!rc && name)
         rc = check_name(f, &live, name);
     if (!rc)
-        rc = debug_seq(f->store, f->id, &f->seq, f->error);
-    if (!rc)
-        rc = checkpoint_check_broken(f->store, f->seq, f->id, f->error);
+        rc = debug_seq(f->store, f->id, &f->seq, f->error)
+                 ?: checkpoint_check_broken(f->store, f->seq, f->id, f->error);
     read = !rc;
     if (!rc)
-        rc = state_read(f->store, live.sha, f->seq, &state, f->error);
-    if (!rc)
-        rc = check_source(f, &live, &state);
-    if (!rc)
-        rc = snapshot_read(f->store, &state.files, &f->arena, &f->head, f->error);
+        rc = state_read(f->store, live.sha, f->seq, &state, f->error)
+             ?: check_source(f, &live, &state)
+             ?: snapshot_read(f->store, &state.files, &f->arena, &f->head, f->error);
     if (!rc)
         checkpoint_id(NAMESPACE_DEBUG, f->seq, &state.at.ref.digest, f->told.from);
     if (!rc && files_root_path(f->store, f->head.root_name, &f->like, NULL) != 0)
@@ -282,10 +277,9 @@ static int put_snapshot(struct forking *f, struct files_taken *files)
     struct snapshot_head head = f->head;
     head.root_name = buf_view(&f->root_name);
     snapshot_head_encode(&head, &content);
-    int rc = buf_check(&content, f->error);
-    if (!rc)
-        rc = store_put_object(f->store, buf_view(&content), &files->snapshot.digest,
-                              f->error);
+    int rc = buf_check(&content, f->error)
+                 ?: store_put_object(f->store, buf_view(&content),
+                                     &files->snapshot.digest, f->error);
     buf_release(&content);
     files->snapshot.counts = head.counts;
     files->taken = files->tracked = true;
@@ -315,15 +309,11 @@ static int take_state(struct forking *f, struct live *live,
                       const struct state_at *state, const char *name)
 {
     uint64_t first = live->row.session;
-    int rc = begin_session(f, live, name);
-    if (!rc)
-        rc = copy_messages(live, first, state->messages.n, f->error);
-    if (!rc)
-        rc = live_take_state(live, state, f->error);
-    if (!rc)
-        rc = put_checkpoint(f, live);
-    if (!rc)
-        rc = fork_note(f->store, live->row.session, f->directory, f->error);
+    int rc = begin_session(f, live, name)
+             ?: copy_messages(live, first, state->messages.n, f->error)
+             ?: live_take_state(live, state, f->error)
+             ?: put_checkpoint(f, live)
+             ?: fork_note(f->store, live->row.session, f->directory, f->error);
     f->told.number = live->row.session;
     snprintf(f->told.session, sizeof f->told.session, "%.*s", (int)live->row.name.len,
              live->row.name.ptr);
@@ -337,11 +327,9 @@ static int make_session(struct forking *f, const char *name)
     int rc = live_write(&live, f->store, f->session, f->error);
     bool read = !rc;
     if (!rc)
-        rc = state_read(f->store, live.sha, f->seq, &state, f->error);
-    if (!rc)
-        rc = check_source(f, &live, &state);
-    if (!rc)
-        rc = take_state(f, &live, &state, name);
+        rc = state_read(f->store, live.sha, f->seq, &state, f->error)
+             ?: check_source(f, &live, &state)
+             ?: take_state(f, &live, &state, name);
     if (read)
         state_release(&state);
     return live_close(&live, rc, f->error);
@@ -351,22 +339,18 @@ static int make_session(struct forking *f, const char *name)
 
 static int note_beginning(struct forking *f)
 {
-    int rc = store_begin(f->store, -1, f->error);
-    return rc ? rc
-              : store_end(f->store, fork_note(f->store, 0, f->directory, f->error),
-                          f->error);
+    return store_begin(f->store, -1, f->error)
+               ?: store_end(f->store, fork_note(f->store, 0, f->directory, f->error),
+                            f->error);
 }
 
 static int write_files(struct forking *f)
 {
     const char *like = f->like.size ? f->like.data : NULL;
-    int rc = unpack_open(&f->unpack, f->store, f->directory, f->error);
-    if (!rc)
-        rc = unpack_check(&f->unpack);
-    if (!rc)
-        rc = note_beginning(f);
-    if (!rc)
-        rc = unpack_write(&f->unpack, &f->head.root, like);
+    int rc = unpack_open(&f->unpack, f->store, f->directory, f->error)
+             ?: unpack_check(&f->unpack)
+             ?: note_beginning(f)
+             ?: unpack_write(&f->unpack, &f->head.root, like);
     f->told.files = f->unpack.counts.added;
     f->told.cloned = f->unpack.counts.cloned;
     f->told.left = f->unpack.counts.left;
@@ -382,9 +366,7 @@ static int carry_out(struct forking *f, const char *name)
         rc = pending_finish(f->store, true, 0, STR(""), f->error);
     if (rc)
         return rc;
-    rc = write_files(f);
-    if (!rc)
-        rc = make_session(f, name);
+    rc = write_files(f) ?: make_session(f, name);
     if (rc) {
         (void)fork_finish(f->store, NULL);
         return rc;
@@ -410,9 +392,7 @@ int cairn_session_fork(struct cairn_store *store, const char *session, const cha
         rc = error_set(error, CAIRN_EUSAGE,
                        "sessions are not recorded with a key: leave out --key");
     if (!rc)
-        rc = read_source(&f, name);
-    if (!rc)
-        rc = pending_lock(store, error);
+        rc = read_source(&f, name) ?: pending_lock(store, error);
     bool locked = !rc;
     if (!rc)
         rc = carry_out(&f, name);

@@ -146,9 +146,8 @@ static int add_merged(struct base_search *s, struct places *line,
                       const struct session_merge *merge)
 {
     struct place at = {0, merge->head};
-    int rc = add_place(s, line, (struct place){merge->branch, merge->head});
-    if (!rc)
-        rc = find_branch_of(s, merge->head, &at.branch);
+    int rc = add_place(s, line, (struct place){merge->branch, merge->head})
+                 ?: find_branch_of(s, merge->head, &at.branch);
     return rc || !at.branch ? rc : add_place(s, line, at);
 }
 
@@ -387,17 +386,12 @@ static int merge_find_base(struct live *live, uint64_t ours, uint64_t theirs,
 {
     struct base_search s = {.live = live, .out = out, .error = error};
     uint64_t session = live->row.session;
-    int rc = store_load_merges(live->store, session, &s.merges, error);
-    if (!rc)
-        rc = find_line(&s, (struct place){ours, UINT64_MAX}, &s.ours);
-    if (!rc)
-        rc = find_line(&s, (struct place){theirs, UINT64_MAX}, &s.theirs);
-    if (!rc)
-        rc = find_common(&s, &s.ours, &s.theirs, &s.common);
-    if (!rc)
-        rc = choose_states(&s);
-    if (!rc)
-        rc = store_each_branch(live->store, session, look_for_merge, &s, error);
+    int rc = store_load_merges(live->store, session, &s.merges, error)
+             ?: find_line(&s, (struct place){ours, UINT64_MAX}, &s.ours)
+             ?: find_line(&s, (struct place){theirs, UINT64_MAX}, &s.theirs)
+             ?: find_common(&s, &s.ours, &s.theirs, &s.common)
+             ?: choose_states(&s)
+             ?: store_each_branch(live->store, session, look_for_merge, &s, error);
     session_merges_release(&s.merges);
     free(s.ours.at);
     free(s.theirs.at);
@@ -423,10 +417,9 @@ static int read_root(struct merged_files *f, const char *id, int side)
     struct sections sections;
     struct snapshot_head head;
     uint64_t seq;
-    int rc = debug_seq(f->live.store, id, &seq, f->error);
-    if (!rc)
-        rc = sections_read(f->live.store, f->live.sha, seq, &arena, &sections, NULL,
-                           f->error);
+    int rc = debug_seq(f->live.store, id, &seq, f->error)
+                 ?: sections_read(f->live.store, f->live.sha, seq, &arena, &sections,
+                                  NULL, f->error);
     const struct section_ref *files = rc ? NULL : files_section(&sections);
     if (files)
         rc = snapshot_read(f->live.store, &files->digest, &arena, &head, f->error);
@@ -490,9 +483,7 @@ int cairn_branch_merged_files(struct cairn_store *store,
                               void *context, struct cairn_error *error)
 {
     struct merged_files f = {.error = error};
-    int rc = live_begin(&f.live, store, false, error);
-    if (!rc)
-        rc = compare(&f, merged);
+    int rc = live_begin(&f.live, store, false, error) ?: compare(&f, merged);
     rc = live_close(&f.live, rc, error);
     for (size_t at = 0; at < f.paths.size && !rc; at += strlen(f.paths.data + at) + 1)
         rc = each(context, f.paths.data + at + 1, f.paths.data[at] == '+');
@@ -701,9 +692,8 @@ static int try_edge(struct joining *j, const struct item *item, bool *fits)
         if (j->edges[i].from == edge.from && j->edges[i].to == edge.to &&
             j->edges[i].kind == edge.kind)
             return 0;
-    int rc = belief_graph_init(&graph, j->beliefs.n, j->edges, j->n, j->g->m.error);
-    if (!rc)
-        rc = belief_cycle(&graph, j->ids, edge, &cycle, j->g->m.error);
+    int rc = belief_graph_init(&graph, j->beliefs.n, j->edges, j->n, j->g->m.error)
+                 ?: belief_cycle(&graph, j->ids, edge, &cycle, j->g->m.error);
     *fits = rc == 0;
     if (!rc)
         j->edges[j->n++] = edge;
@@ -756,11 +746,9 @@ static int join_dependencies(struct merging *g)
     for (uint32_t i = 0; i < j.beliefs.n && !rc; i++)
         j.ids[i] = STR("a belief"); /* the text of a circle is not told */
     if (!rc)
-        rc = join_edges(&j, true, kept, &n);
-    if (!rc)
-        rc = join_edges(&j, false, kept, &n);
-    if (!rc)
-        rc = keep_edges(g, kept, n);
+        rc = join_edges(&j, true, kept, &n)
+             ?: join_edges(&j, false, kept, &n)
+             ?: keep_edges(g, kept, n);
     free(kept);
     free(j.ids);
     free(j.edges);
@@ -782,7 +770,7 @@ static int merge_boards(struct merging *g)
     board_init(&g->merged);
     for (size_t i = 0; i < sizeof order && !rc; i++)
         rc = merge_kind(g, order[i]);
-    return rc ? rc : join_dependencies(g);
+    return rc ?: join_dependencies(g);
 }
 
 static int read_states(struct merging *g, const char *name)
@@ -800,10 +788,9 @@ static int read_states(struct merging *g, const char *name)
         rc = branch_state(live, &g->m.to, &g->m.seq, g->m.error);
     if (rc)
         return rc;
-    rc = move_read_target(&g->m);
-    return rc ? rc
-              : merge_find_base(live, g->m.from.branch, g->m.to.branch, &g->base,
-                                g->m.error);
+    return move_read_target(&g->m)
+               ?: merge_find_base(live, g->m.from.branch, g->m.to.branch, &g->base,
+                                  g->m.error);
 }
 
 /* What follows from the merge by itself. */
@@ -812,11 +799,9 @@ static int follow_up(struct merging *g, struct cairn_merged *report)
     struct contradictions before = {0}, after = {0};
     const struct board *ours = &g->m.live.board;
     int rc = board_close_gaps(&g->merged, ours, &g->m.state.board, g->m.live.now.utc_ns,
-                              &report->gaps_closed, g->m.error);
-    if (!rc)
-        rc = board_contradictions(ours, 0, &before, g->m.error);
-    if (!rc)
-        rc = board_contradictions(&g->merged, 0, &after, g->m.error);
+                              &report->gaps_closed, g->m.error)
+             ?: board_contradictions(ours, 0, &before, g->m.error)
+             ?: board_contradictions(&g->merged, 0, &after, g->m.error);
     const struct contradiction *found = rc ? NULL : new_contradiction(&before, &after);
     if (found) {
         g->opposed = *found;
@@ -834,9 +819,8 @@ static int put_merged(struct merging *g, const char *name, struct cairn_merged *
     struct live *live = &g->m.live;
     struct board_changes changes = {0};
     struct captured made = {0};
-    int rc = boards_compare(&live->board, &g->merged, &changes, g->m.error);
-    if (!rc)
-        rc = live_put_changes(live, &changes, false, g->m.error);
+    int rc = boards_compare(&live->board, &g->merged, &changes, g->m.error)
+                 ?: live_put_changes(live, &changes, false, g->m.error);
     for (uint32_t i = 0; i < changes.n && !rc; i++) {
         report->added += !changes.at[i].had;
         report->removed += !changes.at[i].has;
@@ -871,16 +855,12 @@ static void report_states(const struct merging *g, struct cairn_merged *report)
 static int merge(struct merging *g, const char *name, struct cairn_merged *report)
 {
     uint64_t made = 0;
-    int rc = read_states(g, name);
-    if (!rc)
-        rc = capture_before(&g->m.live, TRIGGER_BRANCH_SWITCH, name, &g->m.before,
-                            g->m.error);
-    if (!rc)
-        rc = merge_boards(g);
-    if (!rc)
-        rc = follow_up(g, report);
-    if (!rc)
-        rc = put_merged(g, name, report, &made);
+    int rc = read_states(g, name)
+             ?: capture_before(&g->m.live, TRIGGER_BRANCH_SWITCH, name, &g->m.before,
+                               g->m.error)
+             ?: merge_boards(g)
+             ?: follow_up(g, report)
+             ?: put_merged(g, name, report, &made);
     if (rc)
         return rc;
     report->conflicts = g->n_conflicts;
@@ -890,10 +870,9 @@ static int merge(struct merging *g, const char *name, struct cairn_merged *repor
     const struct session_merge done = {g->m.to.branch, g->m.seq, g->m.from.branch,
                                        made};
     if (!rc)
-        rc = live_log_merge(&g->m.live, &done, g->m.error);
-    if (!rc)
-        rc = store_note_merges(g->m.live.store, g->m.live.row.session, g->m.live.turn,
-                               g->m.error);
+        rc = live_log_merge(&g->m.live, &done, g->m.error)
+                 ?: store_note_merges(g->m.live.store, g->m.live.row.session,
+                                      g->m.live.turn, g->m.error);
     if (!rc && g->opposed.a)
         rc = live_log_contradiction(&g->m.live, g->opposed.a, g->opposed.b, g->m.error);
     return rc;
@@ -914,9 +893,7 @@ static int merge_with(struct files_taken *files, struct cairn_store *store,
                       const char *session, const char *name, struct merging *g,
                       struct cairn_merged *told, struct cairn_error *error)
 {
-    int rc = move_begin(&g->m, files, store, session, error);
-    if (!rc)
-        rc = merge(g, name, told);
+    int rc = move_begin(&g->m, files, store, session, error) ?: merge(g, name, told);
     board_release(&g->merged);
     merge_base_release(&g->base);
     return move_end(&g->m, rc);

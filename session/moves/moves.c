@@ -32,13 +32,11 @@ int move_begin(struct move *m, struct files_taken *files, struct cairn_store *st
     int rc = live_write(&m->live, store, session, error);
     m->live.files = files;
     if (!rc)
-        rc = live_check_open(&m->live, error);
-    if (!rc)
-        rc = live_load_board(&m->live, error);
-    if (!rc)
-        rc = message_end(&m->live, &end, error);
+        rc = live_check_open(&m->live, error)
+             ?: live_load_board(&m->live, error)
+             ?: message_end(&m->live, &end, error);
     m->messages_before = rc ? 0 : end.position;
-    return rc ? rc : live_branch(&m->live, m->live.row.branch, &m->from, error);
+    return rc ?: live_branch(&m->live, m->live.row.branch, &m->from, error);
 }
 
 int move_end(struct move *m, int rc)
@@ -75,9 +73,8 @@ static void count(struct move *m, const struct board_changes *changes)
 static int put_target(struct move *m)
 {
     struct board_changes changes = {0};
-    int rc = boards_compare(&m->live.board, &m->state.board, &changes, m->error);
-    if (!rc)
-        rc = live_put_changes(&m->live, &changes, false, m->error);
+    int rc = boards_compare(&m->live.board, &m->state.board, &changes, m->error)
+                 ?: live_put_changes(&m->live, &changes, false, m->error);
     if (!rc)
         count(m, &changes);
     free(changes.at);
@@ -154,8 +151,7 @@ static int begin_look(struct cairn_store *store, struct files_taken *files,
         return 0; /* the transaction is refused */
     int rc = pending_lock(store, error);
     files->locked = rc == 0;
-    return rc ? rc
-              : pending_each(store, true, 0, STR(""), refuse_unfinished, error, error);
+    return rc ?: pending_each(store, true, 0, STR(""), refuse_unfinished, error, error);
 }
 
 int move_with_files(struct cairn_store *store, const char *session,
@@ -267,9 +263,7 @@ static int go_on(struct move *m, enum session_verb verb)
     struct buf after = BUF_INIT;
     move_put_origin(m, &after);
     struct log_entry entry = {.verb = verb, .after = buf_view(&after)};
-    int rc = buf_check(&after, m->error);
-    if (!rc)
-        rc = move_finish(m, &entry);
+    int rc = buf_check(&after, m->error) ?: move_finish(m, &entry);
     buf_release(&after);
     return rc;
 }
@@ -285,9 +279,8 @@ static int start_branch(struct move *m, const char *name, const char *from)
     if (!name)
         name = own;
     if (!rc)
-        rc = session_check_name("branch", str_of(name), m->error);
-    if (!rc)
-        rc = branch_find(&m->live, str_of(name), &taken, m->error);
+        rc = session_check_name("branch", str_of(name), m->error)
+                 ?: branch_find(&m->live, str_of(name), &taken, m->error);
     if (!rc && taken.branch)
         rc = error_set(m->error, CAIRN_EUSAGE,
                        taken.branch == m->from.branch
@@ -313,7 +306,7 @@ static int start_branch(struct move *m, const char *name, const char *from)
     m->to = (struct branch_row){
         .name = taken_name, .from_seq = m->seq, .reason = CLEAN("")};
     rc = m->live.arena.failed ? error_nomem(m->error) : move_read_target(m);
-    return rc ? rc : go_on(m, VERB_BRANCHED);
+    return rc ?: go_on(m, VERB_BRANCHED);
 }
 
 static int switch_branch(struct move *m, const char *name, const char *from)
@@ -330,13 +323,11 @@ static int switch_branch(struct move *m, const char *name, const char *from)
                          "branch %.128s was abandoned: `cairn branch start NAME --from "
                          "CHECKPOINT`, one of its own, continues from there",
                          name);
-    rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error);
-    if (!rc)
-        rc = branch_state(&m->live, &m->to, &m->seq, m->error);
+    rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error)
+             ?: branch_state(&m->live, &m->to, &m->seq, m->error);
     if (rc)
         return rc;
-    rc = move_read_target(m);
-    return rc ? rc : go_on(m, VERB_SWITCHED);
+    return move_read_target(m) ?: go_on(m, VERB_SWITCHED);
 }
 
 static int tell_branch(struct live *live, const struct branch_row *row,
@@ -391,9 +382,9 @@ static int tell_branch(struct live *live, const struct branch_row *row,
     int rc = store_last_seq(live->store, NAMESPACE_DEBUG, row->branch, &last, error);
     if (rc == CAIRN_ENOTFOUND)
         rc = 0;
-    if (!rc)
-        rc = name_checkpoint(live, row->from_seq, info->from, error);
-    return rc ? rc : name_checkpoint(live, last, info->head, error);
+    return rc
+           ?: name_checkpoint(live, row->from_seq, info->from, error)
+           ?: name_checkpoint(live, last, info->head, error);
 }
 
 int cairn_branch_list(struct cairn_store *store, const char *session,
@@ -402,9 +393,8 @@ int cairn_branch_list(struct cairn_store *store, const char *session,
 {
     struct live live;
     struct branch_list list = {&live, each, context, error};
-    int rc = live_read(&live, store, session, error);
-    if (!rc)
-        rc = store_each_branch(store, live.row.session, tell_each, &list, error);
+    int rc = live_read(&live, store, session, error)
+                 ?: store_each_branch(store, live.row.session, tell_each, &list, error);
     return live_close(&live, rc, error);
 }
 
@@ -426,11 +416,9 @@ static int go_once(void *context, struct files_taken *files)
     struct going *g = context;
     struct move m;
     struct cairn_branch_info told = {0};
-    int rc = move_begin(&m, files, g->store, g->session, g->error);
-    if (!rc)
-        rc = g->move(&m, g->name, g->from);
-    if (!rc)
-        rc = tell_branch(&m.live, &m.to, &told, g->error);
+    int rc = move_begin(&m, files, g->store, g->session, g->error)
+             ?: g->move(&m, g->name, g->from)
+             ?: tell_branch(&m.live, &m.to, &told, g->error);
     if (!rc)
         snprintf(told.before, sizeof told.before, "%.*s", (int)m.from.name.len,
                  m.from.name.ptr);
@@ -499,10 +487,9 @@ static int abandon_branch(struct live *live, const char *name, const char *reaso
     row.status = BRANCH_ABANDONED;
     struct outside_text text = {OUTSIDE_PROSE, "the reason",
                                 str_of(reason ? reason : ""), NULL};
-    rc = live_take(live, &text, &row.reason, error);
-    if (!rc)
-        rc = store_put_branch(live->store, &row, error);
-    return rc ? rc : live_log(live, &entry, error);
+    return live_take(live, &text, &row.reason, error)
+           ?: store_put_branch(live->store, &row, error)
+           ?: live_log(live, &entry, error);
 }
 
 int cairn_branch_abandon(struct cairn_store *store, const char *session,
@@ -510,10 +497,8 @@ int cairn_branch_abandon(struct cairn_store *store, const char *session,
                          struct cairn_error *error)
 {
     struct live live;
-    int rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = live_check_open(&live, error);
-    if (!rc)
-        rc = abandon_branch(&live, name, reason, error);
+    int rc = live_write(&live, store, session, error)
+             ?: live_check_open(&live, error)
+             ?: abandon_branch(&live, name, reason, error);
     return live_close(&live, rc, error);
 }

@@ -201,9 +201,8 @@ static int restore_with(struct cairn_store *store, const char *session,
                           .options = options,
                           .error = error};
     struct str *texts;
-    int rc = check_options(options, error);
-    if (!rc)
-        rc = take_paths(options, &files, &texts, error);
+    int rc =
+        check_options(options, error) ?: take_paths(options, &files, &texts, error);
     if (rc)
         return rc;
     rc = move_with_files(store, session, options, &files, restore_once, &r, error);
@@ -385,11 +384,9 @@ static int same_files(struct cairn_store *store, const struct digest *before,
 {
     struct arena arena = ARENA_INIT;
     struct snapshot_head heads[2];
-    int rc = snapshot_read(store, before, &arena, &heads[0], error);
-    if (!rc)
-        rc = snapshot_read(store, after, &arena, &heads[1], error);
-    if (!rc)
-        rc = compare_files(store, &heads[0].root, &heads[1].root, same, error);
+    int rc = snapshot_read(store, before, &arena, &heads[0], error)
+             ?: snapshot_read(store, after, &arena, &heads[1], error)
+             ?: compare_files(store, &heads[0].root, &heads[1].root, same, error);
     arena_release(&arena);
     return rc;
 }
@@ -432,13 +429,10 @@ static int same_states(struct move *m, uint64_t a, uint64_t b, bool *same)
     if (*same || !a || !b)
         return 0;
     *same = true;
-    int rc = sections_read(m->live.store, m->live.sha, a, &arena, &one, NULL, &why);
-    if (!rc)
-        rc = sections_read(m->live.store, m->live.sha, b, &arena, &other, NULL, &why);
-    if (!rc)
-        rc = same_sections(m->live.store, &one, &other, same, &why);
-    if (!rc)
-        rc = same_sections(m->live.store, &other, &one, same, &why);
+    int rc = sections_read(m->live.store, m->live.sha, a, &arena, &one, NULL, &why)
+             ?: sections_read(m->live.store, m->live.sha, b, &arena, &other, NULL, &why)
+             ?: same_sections(m->live.store, &one, &other, same, &why)
+             ?: same_sections(m->live.store, &other, &one, same, &why);
     arena_release(&arena);
     *same = *same && !rc;
     return !rc || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED
@@ -463,9 +457,7 @@ static int finish(struct move *m, enum session_verb verb, bool changed)
     move_put_origin(m, &after);
     buf_varint(&after, changed);
     struct log_entry entry = {.verb = verb, .after = buf_view(&after)};
-    int rc = buf_check(&after, m->error);
-    if (!rc)
-        rc = move_finish(m, &entry);
+    int rc = buf_check(&after, m->error) ?: move_finish(m, &entry);
     buf_release(&after);
     return rc;
 }
@@ -492,8 +484,8 @@ static int read_target(struct move *m, const struct move_search *search)
     m->seq = search->at.seq;
     m->since_turn = search->at.turn;
     m->since = m->seq > search->at.taken ? m->seq : search->at.taken;
-    int rc = move_read_target(m);
-    return rc ? rc : live_branch(&m->live, search->at.branch, &m->to, m->error);
+    return move_read_target(m)
+               ?: live_branch(&m->live, search->at.branch, &m->to, m->error);
 }
 
 static int refuse_undo(struct move *m, const struct move_search *search)
@@ -520,11 +512,10 @@ static int refuse_undo(struct move *m, const struct move_search *search)
  * was changed since the last move. */
 static int find_target(struct move *m, const struct move_search *search, bool *changed)
 {
-    int rc = read_target(m, search);
-    if (!rc)
-        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
-                            m->error);
-    return rc ? rc : find_change(m, search, changed);
+    return read_target(m, search)
+           ?: capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
+                             m->error)
+           ?: find_change(m, search, changed);
 }
 
 static int undo_restore(struct move *m, const char *id,
@@ -537,11 +528,10 @@ static int undo_restore(struct move *m, const char *id,
     int rc = search_log(m, &search);
     if (!rc && !search.found)
         return refuse_undo(m, &search);
-    if (!rc)
-        rc = find_target(m, &search, &changed);
-    if (!rc)
-        rc = finish(m, VERB_BACK, changed);
-    return rc ? rc : abandon_empty(m);
+    return rc
+           ?: find_target(m, &search, &changed)
+           ?: finish(m, VERB_BACK, changed)
+           ?: abandon_empty(m);
 }
 
 int cairn_session_undo_restore(struct cairn_store *store, const char *session,
@@ -590,9 +580,7 @@ static int redo_restore(struct move *m, const char *id,
         rc = find_target(m, &search, &changed);
     if (!rc && changed)
         return refuse_change(m, &search);
-    if (!rc)
-        rc = take_up_branch(m);
-    return rc ? rc : finish(m, VERB_FORWARD, false);
+    return rc ?: take_up_branch(m) ?: finish(m, VERB_FORWARD, false);
 }
 
 int cairn_session_redo_restore(struct cairn_store *store, const char *session,
@@ -627,7 +615,7 @@ static int find_session(struct cairn_store *store, const char *session,
     if (!rc)
         buf_str(files, live.settings.later[SETTING_FILES]);
     rc = live_close(&live, rc, error);
-    return rc ? rc : buf_check(files, error);
+    return rc ?: buf_check(files, error);
 }
 
 struct unfinished_list {
@@ -687,9 +675,8 @@ int cairn_restore_finish(struct cairn_store *store, const char *session,
         return error_set(error, CAIRN_EUSAGE,
                          "a restore is finished in a store that is open for writing, "
                          "and without a key");
-    int rc = find_session(store, session, &number, &files, error);
-    if (!rc)
-        rc = pending_lock(store, error);
+    int rc = find_session(store, session, &number, &files, error)
+                 ?: pending_lock(store, error);
     if (!rc) {
         rc = pending_finish(store, true, number, buf_view(&files), error);
         pending_unlock(store);

@@ -136,7 +136,7 @@ static int find_place(struct cairn_store *store, const char *cwd, const char *pr
         buf_text(&meant->files, project ? project : home);
     }
     free(home);
-    return rc ? rc : buf_check(&meant->files, error);
+    return rc ?: buf_check(&meant->files, error);
 }
 
 static int find_meant(struct cairn_store *store, const struct hook_event *event,
@@ -190,9 +190,7 @@ static int look(struct cairn_store *store, const char *name,
 static int go_on(struct cairn_store *store, const char *name, struct cairn_error *error)
 {
     struct live live;
-    int rc = live_write(&live, store, name, error);
-    if (!rc)
-        rc = session_go_on(&live, error);
+    int rc = live_write(&live, store, name, error) ?: session_go_on(&live, error);
     return live_close(&live, rc, error);
 }
 
@@ -228,9 +226,8 @@ static int set(struct live *live, const char *name, struct str value,
 {
     struct buf said = BUF_INIT;
     buf_format(&said, "%s=%.*s", name, (int)value.len, value.ptr);
-    int rc = settings_set(&live->settings, str_of(name), value, error);
-    if (!rc)
-        rc = buf_check(&said, error);
+    int rc = settings_set(&live->settings, str_of(name), value, error)
+                 ?: buf_check(&said, error);
     struct log_entry entry = {.verb = VERB_CONFIGURED, .after = buf_view(&said)};
     if (!rc)
         rc = live_log(live, &entry, error);
@@ -247,14 +244,11 @@ static int begin_session(struct live *live, const char *name, struct str files,
     *started = rc == CAIRN_ENOTFOUND;
     if (!*started)
         return rc;
-    rc = may_be_current(live, &current, error);
-    if (!rc)
-        rc = session_begin(live, name, &live->now, current, error);
-    if (!rc)
-        rc = set(live, "files", files, error);
-    if (!rc)
-        rc = set(live, "strategy", str_of(strategy), error);
-    return rc ? rc : live_put_row(live, error);
+    return may_be_current(live, &current, error)
+           ?: session_begin(live, name, &live->now, current, error)
+           ?: set(live, "files", files, error)
+           ?: set(live, "strategy", str_of(strategy), error)
+           ?: live_put_row(live, error);
 }
 
 enum { AT_ONCE = 2 }; /* old sessions that are deleted with a new one */
@@ -270,12 +264,10 @@ static int start(struct cairn_store *store, const struct meant *meant,
     const char *strategy = options->strategy ? options->strategy : "smart";
     int rc = meant->files.size ? 0 : files_home(store, &home, error);
     if (!rc)
-        rc = files_root_name(store, home ? home : meant->files.data, &files, error);
-    if (!rc)
-        rc = live_begin(&live, store, true, error);
-    if (!rc)
-        rc = begin_session(&live, meant->name, buf_view(&files), strategy,
-                           &out->started, error);
+        rc = files_root_name(store, home ? home : meant->files.data, &files, error)
+             ?: live_begin(&live, store, true, error)
+             ?: begin_session(&live, meant->name, buf_view(&files), strategy,
+                              &out->started, error);
     if (!rc)
         take(&live, event, out);
     rc = live_close(&live, rc, error);
@@ -307,9 +299,8 @@ static int agent_session_look(struct cairn_store *store, const struct hook_event
 {
     struct meant meant;
     *out = (struct agent_session){.number = ""};
-    int rc = find_meant(store, event, options, &meant, error);
-    if (!rc)
-        rc = look(store, meant.name, event, out, error);
+    int rc = find_meant(store, event, options, &meant, error)
+                 ?: look(store, meant.name, event, out, error);
     buf_release(&meant.files);
     if (rc != CAIRN_ENOTFOUND || event->moment == AGENT_SESSION_ENDED)
         return rc == CAIRN_ENOTFOUND ? 0 : rc;
@@ -324,9 +315,8 @@ static int agent_session_find(struct cairn_store *store, const struct hook_event
     struct meant meant;
     uint64_t number;
     *out = (struct agent_session){.number = ""};
-    int rc = find_meant(store, event, options, &meant, error);
-    if (!rc)
-        rc = look(store, meant.name, event, out, error);
+    int rc = find_meant(store, event, options, &meant, error)
+                 ?: look(store, meant.name, event, out, error);
     bool missing = rc == CAIRN_ENOTFOUND && !str_to_u64(str_of(meant.name), &number);
     if (rc > 0)
         rc = go_on(store, meant.name, error);
@@ -465,7 +455,7 @@ static int say_why(struct live *live, enum trigger trigger,
         buf_format(out, ": %.*s", (int)clean.size, clean.data);
     out->failed |= clean.failed;
     buf_release(&clean);
-    return rc ? rc : buf_check(out, error);
+    return rc ?: buf_check(out, error);
 }
 
 static int begin_event(struct live *live, struct cairn_store *store,
@@ -475,9 +465,7 @@ static int begin_event(struct live *live, struct cairn_store *store,
     int rc = writing ? live_write(live, store, session, error)
                      : live_read(live, store, session, error);
     live->files = files;
-    if (!rc)
-        rc = live_check_open(live, error);
-    return rc ? rc : live_load_board(live, error);
+    return rc ?: live_check_open(live, error) ?: live_load_board(live, error);
 }
 
 /* Where nothing has changed nothing is written: that is most of the time. Messages come
@@ -495,17 +483,15 @@ static int make_checkpoint(struct cairn_store *store, const char *session,
     int rc = files_take(&files, store, session, error);
     live.files = &files;
     if (!rc)
-        rc = begin_event(&live, store, session, false, &files, error);
-    if (!rc)
-        rc = capture_look(&live, &capture, &made, error);
+        rc = begin_event(&live, store, session, false, &files, error)
+                 ?: capture_look(&live, &capture, &made, error);
     if (rc || made.answer != TRIGGER_MAKES)
         return capture_end(&live, rc, &made, &told->captured, error);
     live_close(&live, 0, error);
     if (is_tool(event))
         take_messages(store, session, event, told);
-    rc = begin_event(&live, store, session, true, &files, error);
-    if (!rc)
-        rc = say_why(&live, capture.trigger, event, &why, error);
+    rc = begin_event(&live, store, session, true, &files, error)
+             ?: say_why(&live, capture.trigger, event, &why, error);
     capture.message = buf_view(&why);
     if (!rc)
         rc = capture_state(&live, &capture, &made, error);

@@ -346,9 +346,7 @@ static int clean_line(struct importing *im, struct str line, bool readable,
         redact(im, body, &whole);
         body = buf_view(&whole);
     }
-    int rc = buf_check(&strings, im->error);
-    if (!rc)
-        rc = buf_check(&whole, im->error);
+    int rc = buf_check(&strings, im->error) ?: buf_check(&whole, im->error);
     if (!rc && readable && whole.size && !transcript_read(body, &read))
         message->form = MESSAGE_UNREADABLE;
     message->body = arena_str(&im->arena, body);
@@ -365,9 +363,9 @@ static int take_model(struct importing *im, struct str raw, struct new_message *
     struct outside_text text = {OUTSIDE_NAME, "the model", buf_view(&model), NULL};
     bool fits = utf8_is_text(text.text) && outside_check(&outside, &text, NULL) == 0;
     text.text.len = fits ? utf8_fit(text.text, MESSAGE_MODEL_BYTES - 1) : 0;
-    int rc = buf_check(&model, im->error);
-    if (!rc)
-        rc = outside_take(&outside, &text, &im->arena, &message->model, im->error);
+    int rc =
+        buf_check(&model, im->error)
+            ?: outside_take(&outside, &text, &im->arena, &message->model, im->error);
     buf_release(&model);
     return !rc && im->arena.failed ? error_nomem(im->error) : rc;
 }
@@ -471,16 +469,15 @@ static int put_lines(struct importing *im, struct live *live, bool last,
         rc = put_line(im, live, &im->lines[i], &end, did);
     if (!rc && last && did->added)
         rc = message_log(live, did->added, im->error);
-    return rc ? rc : live_put_row(live, im->error);
+    return rc ?: live_put_row(live, im->error);
 }
 
 /* *all: there is nothing to write, and nobody is kept waiting. */
 static int find_known(struct importing *im, bool *all)
 {
     struct live live;
-    int rc = live_read(&live, im->store, im->session, im->error);
-    if (!rc)
-        rc = live_check_open(&live, im->error);
+    int rc = live_read(&live, im->store, im->session, im->error)
+                 ?: live_check_open(&live, im->error);
     *all = true;
     for (size_t i = 0; i < im->n && !rc; i++) {
         rc = is_known(im, &live, &im->lines[i], &im->lines[i].known);
@@ -518,11 +515,9 @@ static int write_lines(struct importing *im, bool last,
                        struct cairn_message_import *did)
 {
     struct live live;
-    int rc = live_write(&live, im->store, im->session, im->error);
-    if (!rc)
-        rc = live_check_open(&live, im->error);
-    if (!rc)
-        rc = put_lines(im, &live, last, did);
+    int rc = live_write(&live, im->store, im->session, im->error)
+             ?: live_check_open(&live, im->error)
+             ?: put_lines(im, &live, last, did);
     return live_close(&live, rc, im->error);
 }
 
@@ -530,9 +525,7 @@ static int flush(struct importing *im, bool last)
 {
     struct cairn_message_import did = im->result;
     bool all = false;
-    int rc = find_known(im, &all);
-    if (!rc)
-        rc = clean_lines(im);
+    int rc = find_known(im, &all) ?: clean_lines(im);
     if (!rc && (!all || (last && did.added)))
         rc = write_lines(im, last, &did);
     else if (!rc)
@@ -573,17 +566,15 @@ static int take_lines(struct importing *im)
         if (rc)
             return rc;
     }
-    return rc ? rc : flush(im, true);
+    return rc ?: flush(im, true);
 }
 
 static int find_session(struct importing *im, const char *session)
 {
     struct live live;
-    int rc = live_read(&live, im->store, session, im->error);
-    if (!rc)
-        rc = live_check_open(&live, im->error);
-    if (!rc)
-        rc = live_redactor(&live, &im->redactor, im->error);
+    int rc = live_read(&live, im->store, session, im->error)
+             ?: live_check_open(&live, im->error)
+             ?: live_redactor(&live, &im->redactor, im->error);
     snprintf(im->session, sizeof im->session, "%llu",
              (unsigned long long)live.row.session);
     return live_close(&live, rc, im->error);
@@ -596,9 +587,8 @@ static int take_name(struct importing *im, const char *file)
     add_visible(&name, str_of(file));
     struct outside_text text = {OUTSIDE_NAME, "the name of the transcript",
                                 buf_view(&name), NULL};
-    int rc = buf_check(&name, im->error);
-    if (!rc)
-        rc = outside_take(&outside, &text, &im->keys, &im->name, im->error);
+    int rc = buf_check(&name, im->error)
+                 ?: outside_take(&outside, &text, &im->keys, &im->name, im->error);
     buf_release(&name);
     return rc;
 }
@@ -696,7 +686,7 @@ static int make_mark(struct cairn_store *store, const char *session, const char 
                (long long)timespec_ns(&st->st_mtim),
                (long long)timespec_ns(&st->st_ctim), (unsigned long long)last);
     buf_text(out, path);
-    return rc ? rc : buf_check(out, error);
+    return rc ?: buf_check(out, error);
 }
 
 static bool is_marked(const char *file, const struct buf *mark)
@@ -770,9 +760,9 @@ int transcript_file_import(struct cairn_store *store, const char *session,
     if (fd < 0)
         return error && error->code ? error->code : CAIRN_EIO;
     buf_format(&file, "%s/transcript-%s.mark", cairn_store_path(store), session);
-    int rc = buf_check(&file, error);
-    if (!rc)
-        rc = import_open(store, session, path, fd, &st, file.data, result, error);
+    int rc =
+        buf_check(&file, error)
+            ?: import_open(store, session, path, fd, &st, file.data, result, error);
     buf_release(&file);
     close(fd);
     return rc;

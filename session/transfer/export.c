@@ -291,9 +291,8 @@ static int write_objects(struct exporting *e, const struct sections *sections)
         }
         if (digest_equal(&e->last[ref->kind], &ref->digest))
             continue;
-        rc = store_get_object(e->store, &ref->digest, &content, e->error);
-        if (!rc)
-            rc = write_object(e, ref->kind, &ref->digest, buf_view(&content));
+        rc = store_get_object(e->store, &ref->digest, &content, e->error)
+                 ?: write_object(e, ref->kind, &ref->digest, buf_view(&content));
         buf_release(&content);
     }
     return rc;
@@ -316,9 +315,8 @@ static int write_record(struct exporting *e, const struct checkpoint_place *plac
     line_number(&e->line, "seq", place->seq);
     line_number(&e->line, "branch", place->branch);
     line_digest(&e->line, "digest", &at->ref.digest);
-    int rc = store_get_checkpoint(e->store, place->seq, put_record, e, e->error);
-    if (!rc)
-        rc = write_line(e);
+    int rc = store_get_checkpoint(e->store, place->seq, put_record, e, e->error)
+                 ?: write_line(e);
     e->result.checkpoints += rc == 0;
     return rc;
 }
@@ -389,11 +387,9 @@ static int add_present(struct exporting *e, uint8_t kind, struct sections *now)
     struct buf content = BUF_INIT;
     if (!e->live.numbers[kind])
         return 0;
-    int rc = section_encode(&section, &content, e->error);
-    if (!rc)
-        rc = sha256_of(content.data, content.size, &ref->digest, e->error);
-    if (!rc)
-        rc = write_object(e, kind, &ref->digest, buf_view(&content));
+    int rc = section_encode(&section, &content, e->error)
+             ?: sha256_of(content.data, content.size, &ref->digest, e->error)
+             ?: write_object(e, kind, &ref->digest, buf_view(&content));
     buf_release(&content);
     ref->kind = kind;
     ref->n = section.n;
@@ -408,11 +404,9 @@ static int add_present_messages(struct exporting *e, struct sections *now)
     struct buf content = BUF_INIT;
     if (!e->live.last_message)
         return 0;
-    int rc = messages_encode(&e->live, &content, &ref->n, e->error);
-    if (!rc)
-        rc = sha256_of(content.data, content.size, &ref->digest, e->error);
-    if (!rc)
-        rc = write_object(e, SECTION_MESSAGES, &ref->digest, buf_view(&content));
+    int rc = messages_encode(&e->live, &content, &ref->n, e->error)
+             ?: sha256_of(content.data, content.size, &ref->digest, e->error)
+             ?: write_object(e, SECTION_MESSAGES, &ref->digest, buf_view(&content));
     buf_release(&content);
     ref->kind = SECTION_MESSAGES;
     ref->last = ref->n;
@@ -430,11 +424,9 @@ static int write_present(struct exporting *e)
     for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++)
         rc = add_present(e, kind, &now);
     if (!rc)
-        rc = add_present_messages(e, &now);
-    if (!rc)
-        rc = sections_encode(&now, &payload, e->error);
-    if (!rc)
-        rc = sha256_of(payload.data, payload.size, &digest, e->error);
+        rc = add_present_messages(e, &now)
+             ?: sections_encode(&now, &payload, e->error)
+             ?: sha256_of(payload.data, payload.size, &digest, e->error);
     if (!rc) {
         line_begin(&e->line, "present");
         line_digest(&e->line, "digest", &digest);
@@ -471,21 +463,17 @@ static int write_messages(struct exporting *e)
 static int write_parts(struct exporting *e)
 {
     struct cairn_error why = {0};
-    int rc = list_session(e);
-    if (!rc)
-        rc = left_out(
-            e, session_turn_find(e->store, e->live.row.session, 0, &e->turn, &why),
-            &why);
-    if (!rc)
-        rc = write_session(e);
+    int rc = list_session(e)
+             ?: left_out(e,
+                         session_turn_find(e->store, e->live.row.session, 0, &e->turn,
+                                           &why), &why)
+             ?: write_session(e);
     for (size_t i = 0; i < e->n_places && !rc; i++)
         rc = write_checkpoint(e, &e->places[i]);
     for (size_t i = 0; i < e->n_branches && !rc; i++)
         rc = write_branch(e, &e->branches[i]);
     if (!rc)
-        rc = write_merges(e);
-    if (!rc)
-        rc = write_messages(e);
+        rc = write_merges(e) ?: write_messages(e);
     if (rc)
         return rc;
     rc = live_load_board(&e->live, &why);
@@ -496,9 +484,7 @@ static int export_one(struct exporting *e, const char *session)
 {
     memset(e->last, 0, sizeof e->last);
     e->n_branches = e->n_places = 0;
-    int rc = live_read(&e->live, e->store, session, e->error);
-    if (!rc)
-        rc = write_parts(e);
+    int rc = live_read(&e->live, e->store, session, e->error) ?: write_parts(e);
     if (!rc && e->calls && e->calls->session)
         e->calls->session(e->calls->context, e->live.row.session, e->live.row.name.ptr,
                           e->live.row.name.ptr);

@@ -192,8 +192,7 @@ static int put_body(struct importing *im, struct file_message *m,
     int rc = sha256_of(m->body.data, m->body.size, &digest, im->error);
     if (!rc && !str_equal(row->object, (struct str){(char *)digest.bytes, DIGEST_SIZE}))
         return damaged(why, "its body is not the one that it names");
-    return rc ? rc
-              : store_put_object(im->store, buf_view(&m->body), &digest, im->error);
+    return rc ?: store_put_object(im->store, buf_view(&m->body), &digest, im->error);
 }
 
 /* Where the one before it was refused, its own digest is all that there is. */
@@ -253,11 +252,9 @@ static int take_message(struct importing *im, const struct line *line,
     if (s->continued && row->n <= s->live.last_message)
         return 0; /* no message is ever changed */
     s->n_added += s->continued;
-    int rc = put_body(im, m, why);
-    if (!rc)
-        rc = check_place(im, m, why);
-    if (!rc)
-        rc = store_put_message(im->store, row, im->error);
+    int rc = put_body(im, m, why)
+             ?: check_place(im, m, why)
+             ?: store_put_message(im->store, row, im->error);
     if (!rc)
         s->message = row->n;
     return rc;
@@ -304,10 +301,9 @@ static int import_mend_messages(struct importing *im)
     if (s->live.last_message < s->last_message)
         s->live.last_message = s->last_message;
     s->live.message = 0;
-    int rc = live_put_row(&s->live, im->error);
-    return rc ? rc
-              : message_lines_mend(im->store, im->sha, s->live.row.session, note_lost,
-                                   NULL, im->error);
+    return live_put_row(&s->live, im->error)
+               ?: message_lines_mend(im->store, im->sha, s->live.row.session, note_lost,
+                                     NULL, im->error);
 }
 
 /* ==== One session ==== */
@@ -350,7 +346,7 @@ static int import_session_begin(struct importing *im, const struct line *line)
     s->open = true;
     if (!rc && store_data_version(im->store) != im->version) /* others were at work */
         rc = import_load_known(im);
-    return rc ? rc : import_recognize(im);
+    return rc ?: import_recognize(im);
 }
 
 static const struct seq_pair *seq_here(const struct session_import *s, uint64_t file)
@@ -570,10 +566,9 @@ static int verify_record(struct importing *im, struct file_record *record,
         rc = error_set(why, CAIRN_EDAMAGED,
                        "it is another record than the line says, or none of a session");
     if (!rc)
-        rc = sections_decode(&record->state.arena, payload, &record->state.sections,
-                             why);
-    if (!rc)
-        rc = state_load(im->store, &record->state, why);
+        rc =
+            sections_decode(&record->state.arena, payload, &record->state.sections, why)
+                ?: state_load(im->store, &record->state, why);
     if (!rc && record->state.has_files)
         rc = check_files(im, &record->state.files, why);
     return rc;
@@ -607,12 +602,11 @@ static int append_record(struct importing *im, struct file_record *record,
     struct arena arena = ARENA_INIT;
     struct checkpoint_ref ref;
     struct chain head;
-    int rc = add_origin(im, record);
-    if (!rc)
-        rc = sections_open(im->store, im->sha, branch, &head, &arena, NULL, im->error);
-    if (!rc)
-        rc = sections_append(&head, &record->state.sections, record->header.time_ns,
-                             &ref, im->error);
+    int rc = add_origin(im, record)
+             ?: sections_open(im->store, im->sha, branch, &head, &arena, NULL,
+                              im->error)
+             ?: sections_append(&head, &record->state.sections, record->header.time_ns,
+                                &ref, im->error);
     arena_release(&arena);
     if (rc)
         return rc;
@@ -626,8 +620,7 @@ static int append_record(struct importing *im, struct file_record *record,
         s->newest_there = ref.seq;
     s->n_made++;
     s->live.counters.checkpoints++;
-    rc = live_log(&s->live, &entry, im->error);
-    return rc ? rc : note_seq(im, record, ref.seq);
+    return live_log(&s->live, &entry, im->error) ?: note_seq(im, record, ref.seq);
 }
 
 static int put_record(struct importing *im, struct file_record *record)
@@ -738,9 +731,9 @@ static int verify_present(struct importing *im, struct str payload,
     int rc = sha256_of(payload.ptr, payload.len, &found, why);
     if (!rc && !digest_equal(&found, digest))
         rc = error_set(why, CAIRN_EDAMAGED, "its SHA-256 does not match");
-    if (!rc)
-        rc = sections_decode(&s->present.arena, payload, &s->present.sections, why);
-    return rc ? rc : state_load(im->store, &s->present, why);
+    return rc
+           ?: sections_decode(&s->present.arena, payload, &s->present.sections, why)
+           ?: state_load(im->store, &s->present, why);
 }
 
 static int import_present(struct importing *im, const struct line *line)
@@ -770,9 +763,8 @@ static int import_present(struct importing *im, const struct line *line)
 static int replace_board(struct session_import *s, struct cairn_error *error)
 {
     struct board_changes changes = {0};
-    int rc = boards_compare(&s->live.board, &s->present.board, &changes, error);
-    if (!rc)
-        rc = live_put_changes(&s->live, &changes, true, error);
+    int rc = boards_compare(&s->live.board, &s->present.board, &changes, error)
+                 ?: live_put_changes(&s->live, &changes, true, error);
     free(changes.at);
     for (int kind = 1; kind < ITEM_KINDS_END; kind++)
         if (s->live.numbers[kind] < s->present.board.lists[kind].last)
@@ -781,7 +773,7 @@ static int replace_board(struct session_import *s, struct cairn_error *error)
         s->present.messages.n <= s->live.last_message ? s->present.messages.n : 0;
     if (!rc && s->n_added)
         rc = message_log(&s->live, s->n_added, error);
-    return rc ? rc : live_put_row(&s->live, error);
+    return rc ?: live_put_row(&s->live, error);
 }
 
 /* The present state, or where that is damaged the newest one. */
@@ -823,7 +815,7 @@ static int finish(struct importing *im)
     if (!rc && current && current->here)
         s->live.row.branch = current->here;
     s->live.row.ended_ns = s->ended_ns;
-    return rc ? rc : fill_board(im);
+    return rc ?: fill_board(im);
 }
 
 static void release(struct session_import *s)
@@ -1019,8 +1011,7 @@ static int take_session_or_part(struct importing *im, const struct line *line,
 {
     if (!str_equal(type, STR("session")))
         return take_part(im, line, type);
-    int rc = import_session_end(im, 0);
-    return rc ? rc : import_session_begin(im, line);
+    return import_session_end(im, 0) ?: import_session_begin(im, line);
 }
 
 /* What a file has is under digests, so nothing can be taken out of it. Its bytes are
@@ -1067,9 +1058,7 @@ static int take_lines(struct importing *im, struct file *file)
     int rc = 0;
     while (!rc && (rc = next_line(im, &file->in, &text)) > 0) {
         im->line++;
-        rc = check_secrets(im, text);
-        if (!rc)
-            rc = take_line(im, file, text);
+        rc = check_secrets(im, text) ?: take_line(im, file, text);
     }
     if (!rc && !im->line)
         rc = check_header(im, &(struct line){.n = 0});

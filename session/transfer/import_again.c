@@ -287,15 +287,12 @@ static int go_on(struct importing *im, uint64_t session, const struct row_here *
     struct cairn_error why = {0};
     char number[24];
     snprintf(number, sizeof number, "%" PRIu64, session);
-    int rc = live_find(&s->live, number, &why);
-    if (!rc)
-        rc = live_load_board(&s->live, &why);
+    int rc = live_find(&s->live, number, &why) ?: live_load_board(&s->live, &why);
     s->made = s->continued = rc == 0;
     if (rc != CAIRN_EDAMAGED)
         return rc ? error_set(im->error, rc, "%s", why.text) : 0;
     (void)live_close(&s->live, rc, &why);
-    rc = live_begin(&s->live, im->store, true, im->error);
-    return rc ? rc : make_apart(im, here);
+    return live_begin(&s->live, im->store, true, im->error) ?: make_apart(im, here);
 }
 
 static int recognize_origin(struct importing *im, const struct origin *o,
@@ -392,16 +389,13 @@ int import_compare(struct importing *im)
     if (!s->has_present || !s->known_session)
         return 0;
     snprintf(number, sizeof number, "%" PRIu64, s->known_session);
-    int rc = live_find(&s->live, number, &why);
-    if (!rc)
-        rc = live_load_board(&s->live, &why);
-    if (!rc)
-        rc = compare_board(s, &s->live.board, &lacks, &same, &why);
+    int rc = live_find(&s->live, number, &why)
+             ?: live_load_board(&s->live, &why)
+             ?: compare_board(s, &s->live.board, &lacks, &same, &why);
     s->same = !rc && same && !s->lacks_messages;
     if (!rc && lacks) {
-        rc = state_read(im->store, im->sha, s->known_seq, &state, &why);
-        if (!rc)
-            rc = compare_board(s, &state.board, &lacks, &as_it_was, &why);
+        rc = state_read(im->store, im->sha, s->known_seq, &state, &why)
+                 ?: compare_board(s, &state.board, &lacks, &as_it_was, &why);
         state_release(&state);
     }
     if (rc)

@@ -115,13 +115,11 @@ static int check_owners(struct rescue *rescue, struct cairn_error *error)
 static int take_locks(struct rescue *rescue, struct cairn_error *error)
 {
     assert(!rescue->locked);
-    int rc = check_owners(rescue, error);
-    if (!rc)
-        rc = lock_wait(&rescue->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, WRITERS_WAIT_MS,
-                       error);
-    if (!rc)
-        rc = lock_wait(&rescue->lock, LOCK_WRITERS, LOCK_EXCLUSIVE, WRITERS_WAIT_MS,
-                       error);
+    int rc = check_owners(rescue, error)
+             ?: lock_wait(&rescue->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, WRITERS_WAIT_MS,
+                          error)
+             ?: lock_wait(&rescue->lock, LOCK_WRITERS, LOCK_EXCLUSIVE, WRITERS_WAIT_MS,
+                          error);
     if (rc == CAIRN_EBUSY)
         return error_set(error, CAIRN_EBUSY,
                          "another process has the store %s open for writing: let it "
@@ -184,17 +182,14 @@ int rescue_open(struct rescue **out, const char *path, char finished[64],
     if (!rescue)
         return error_nomem(error);
     rescue->lock.fd = -1;
-    int rc = find_paths(rescue, path, error);
-    if (!rc)
-        rc = put_aside(rescue, "lock", S_IFREG, aside, error);
+    int rc = find_paths(rescue, path, error)
+                 ?: put_aside(rescue, "lock", S_IFREG, aside, error);
     if (!rc)
         rc = put_aside(rescue, "live", S_IFDIR, aside, error); /* of live output */
     if (!rc)
-        rc = lock_open(&rescue->lock, rescue->paths.lock, error);
-    if (!rc)
-        rc = take_locks(rescue, error);
-    if (!rc)
-        rc = rescue_go_on(rescue, kept, error);
+        rc = lock_open(&rescue->lock, rescue->paths.lock, error)
+             ?: take_locks(rescue, error)
+             ?: rescue_go_on(rescue, kept, error);
     if (rc) {
         rescue_close(rescue);
         return rc;
@@ -286,9 +281,7 @@ static int move_all(const struct rescue *rescue, const char *dir,
     rc = rc > 0 ? 0 : rc;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !rc; i++)
         rc = move_into(rescue, dir, names[i], error);
-    if (!rc)
-        rc = os_sync_dir(dir, error);
-    return rc ? rc : os_sync_dir(rescue->paths.dir, error);
+    return rc ?: os_sync_dir(dir, error) ?: os_sync_dir(rescue->paths.dir, error);
 }
 
 /* Takes it away, with all that a new store has in it. */
@@ -469,16 +462,14 @@ int rescue_switch(struct rescue *rescue, char kept[64], struct cairn_error *erro
 {
     char text[80];
     assert(rescue->locked && !rescue->store);
-    int rc = sync_file(rescue->new_db, error);
-    if (!rc)
-        rc = os_sync_dir(rescue->new_dir, error);
-    if (!rc)
-        rc = name_kept(rescue, kept, error);
+    int rc = sync_file(rescue->new_db, error)
+             ?: os_sync_dir(rescue->new_dir, error)
+             ?: name_kept(rescue, kept, error);
     if (rc)
         return rc;
     snprintf(text, sizeof text, "%s\n", kept);
-    rc = os_write_file(rescue->note, 0600, str_of(text), error);
-    return rc ? rc : move_on(rescue, kept, error);
+    return os_write_file(rescue->note, 0600, str_of(text), error)
+               ?: move_on(rescue, kept, error);
 }
 
 /* What the files as a whole have lost, or may have lost: nobody can say which rows. */
@@ -668,22 +659,17 @@ static int refuse_newer(const struct rescue *rescue, struct cairn_error *error)
 int rescue_begin(struct rescue *rescue, struct cairn_error *error)
 {
     assert(rescue->locked && !rescue->store);
-    int rc = pages_load(&rescue->pages, rescue->paths.db, rescue->paths.wal, error);
-    if (!rc)
-        rc = refuse_newer(rescue, error);
-    if (!rc)
-        rc = salvage_open(&rescue->salvage, &rescue->pages, error);
-    if (!rc)
-        rc = rescue_make_new(rescue, error);
-    return rc;
+    return pages_load(&rescue->pages, rescue->paths.db, rescue->paths.wal, error)
+           ?: refuse_newer(rescue, error)
+           ?: salvage_open(&rescue->salvage, &rescue->pages, error)
+           ?: rescue_make_new(rescue, error);
 }
 
 int rescue_fill(struct rescue *rescue, struct cairn_error *error)
 {
     assert(rescue->store);
-    int rc = store_begin(rescue->store, -1, error);
-    if (!rc)
-        rc = db_script(rescue->store->db, sql_defer_references, error);
+    int rc = store_begin(rescue->store, -1, error)
+                 ?: db_script(rescue->store->db, sql_defer_references, error);
     if (rc)
         store_abort(rescue->store);
     return rc;

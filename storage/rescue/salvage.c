@@ -449,7 +449,7 @@ static int add_children(struct salvage *s, const struct leaf *leaf, struct todo 
         else
             s->bad_pages++;
     }
-    return rc ? rc : add_todo(todo, big32(leaf->page + leaf->start + 8), error);
+    return rc ?: add_todo(todo, big32(leaf->page + leaf->start + 8), error);
 }
 
 /* Marks the pages of the tree as those of `owner`. */
@@ -536,9 +536,8 @@ static int each_on(struct salvage *s, int table, uint8_t owner, salvage_fn *each
 
 static int read_schema(struct salvage *s, struct cairn_error *error)
 {
-    int rc = mark_tree(s, 1, OTHER, error);
-    if (!rc)
-        rc = each_on(s, SCHEMA_TABLE, OTHER, note_root, s, error);
+    int rc = mark_tree(s, 1, OTHER, error)
+                 ?: each_on(s, SCHEMA_TABLE, OTHER, note_root, s, error);
     for (int i = 0; i < SALVAGE_TABLES && !rc; i++)
         if (s->roots[i])
             rc = mark_tree(s, s->roots[i], (uint8_t)(i + 1), error);

@@ -159,9 +159,7 @@ static int make_file(const char *path, struct cairn_error *error)
 static int make_tables(struct db *db, struct cairn_error *error)
 {
     struct db_header header;
-    int rc = db_begin_write(db, error);
-    if (!rc)
-        rc = db_header(db, &header, error);
+    int rc = db_begin_write(db, error) ?: db_header(db, &header, error);
     if (!rc && header.user_version == 0)
         rc = db_script(db, tables, error);
     if (!rc)
@@ -177,9 +175,7 @@ static int check_header(struct searchdb *index, struct cairn_error *error)
     struct db_header header;
     int rc = db_header(index->db, &header, error);
     if (!rc && header.application_id == 0 && header.user_version == 0 && index->write) {
-        rc = make_tables(index->db, error);
-        if (!rc)
-            rc = db_header(index->db, &header, error);
+        rc = make_tables(index->db, error) ?: db_header(index->db, &header, error);
     }
     if (rc)
         return rc;
@@ -205,15 +201,12 @@ static int open_database(struct searchdb *index, struct cairn_error *error)
     assert(!index->db);
     int rc = index->path && index->write ? make_file(index->path, error) : 0;
     if (!rc)
-        rc = db_open(&index->db, &options, error);
-    if (!rc)
-        rc = db_script(index->db, settings, error);
+        rc = db_open(&index->db, &options, error)
+                 ?: db_script(index->db, settings, error);
     if (!rc && index->path && index->write)
         rc = db_set_journal(index->db, DB_ROLLBACK, CAIRN_SYNC_OFF, error);
     if (!rc)
-        rc = db_script(index->db, sql_sync_off, error);
-    if (!rc)
-        rc = check_header(index, error);
+        rc = db_script(index->db, sql_sync_off, error) ?: check_header(index, error);
     if (rc && index->db)
         drop_database(index);
     return rc;
@@ -307,9 +300,7 @@ static int remove_files(const char *path, struct cairn_error *error)
     for (size_t i = 0; i < sizeof ends / sizeof ends[0] && !rc; i++) {
         struct buf file = BUF_INIT;
         buf_format(&file, "%s%s", path, ends[i]);
-        rc = buf_check(&file, error);
-        if (!rc)
-            rc = remove_file(file.data, error);
+        rc = buf_check(&file, error) ?: remove_file(file.data, error);
         buf_release(&file);
     }
     return rc;
@@ -323,11 +314,9 @@ int searchdb_renew(struct searchdb *index, struct cairn_error *error)
     if (!index->path)
         return open_database(index, error);
     lock_drop(&index->lock, LOCK_SEARCH);
-    int rc = wait_for(index, LOCK_EXCLUSIVE, error);
-    if (!rc)
-        rc = remove_files(index->path, error);
-    if (!rc)
-        rc = open_database(index, error);
+    int rc = wait_for(index, LOCK_EXCLUSIVE, error)
+             ?: remove_files(index->path, error)
+             ?: open_database(index, error);
     int again = wait_for(index, LOCK_SHARED, error);
     return rc ? rc : again;
 }
@@ -335,11 +324,9 @@ int searchdb_renew(struct searchdb *index, struct cairn_error *error)
 int searchdb_remove(const char *dir, struct cairn_error *error)
 {
     struct searchdb index = {.lock = {.fd = -1}, .write = true};
-    int rc = open_files(&index, dir, error);
-    if (!rc)
-        rc = wait_for(&index, LOCK_EXCLUSIVE, error);
-    if (!rc)
-        rc = remove_files(index.path, error);
+    int rc = open_files(&index, dir, error)
+             ?: wait_for(&index, LOCK_EXCLUSIVE, error)
+             ?: remove_files(index.path, error);
     if (index.lock.fd >= 0)
         lock_close(&index.lock);
     free(index.dir);
@@ -400,8 +387,7 @@ int searchdb_meta(struct searchdb *index, const char *key, struct buf *value,
                 error);
     if (query_step(&query))
         buf_str(value, query_blob(&query, 0));
-    int rc = query_end(&query);
-    return rc ? rc : buf_check(value, error);
+    return query_end(&query) ?: buf_check(value, error);
 }
 
 int searchdb_set_meta(struct searchdb *index, const char *key, struct str value,
@@ -415,10 +401,9 @@ int searchdb_project(struct searchdb *index, struct str path, uint32_t *id,
                      struct cairn_error *error)
 {
     int64_t found = 0;
-    int rc = db_run(index->db, SQL_INDEX_ADD_PROJECT, VALUES(value_blob(path)), error);
-    if (!rc)
-        rc = db_get_int(index->db, SQL_INDEX_GET_PROJECT, VALUES(value_blob(path)),
-                        &found, error);
+    int rc = db_run(index->db, SQL_INDEX_ADD_PROJECT, VALUES(value_blob(path)), error)
+                 ?: db_get_int(index->db, SQL_INDEX_GET_PROJECT,
+                               VALUES(value_blob(path)), &found, error);
     *id = (uint32_t)found;
     return rc;
 }
@@ -453,8 +438,7 @@ int searchdb_get_unit(struct searchdb *index, struct str name,
     } else if (!query.rc) {
         query.rc = error_set(error, CAIRN_EDAMAGED, "the index has lost a unit");
     }
-    rc = query_end(&query);
-    return rc ? rc : buf_check(stamp, error);
+    return query_end(&query) ?: buf_check(stamp, error);
 }
 
 int searchdb_set_unit(struct searchdb *index, const struct searchdb_unit *unit,
@@ -591,14 +575,12 @@ static int put_texts(struct searchdb *index, int64_t id, const struct searchdb_d
                      struct cairn_error *error)
 {
     struct buf grams = BUF_INIT;
-    int rc = db_run(
-        index->db, SQL_INDEX_PUT_WORDS,
-        VALUES(value_int(id), value_text(doc->title), value_text(doc->body)), error);
-    if (!rc)
-        rc = gram_text(doc->title, doc->body, &grams, error);
-    if (!rc)
-        rc = db_run(index->db, SQL_INDEX_PUT_GRAMS,
-                    VALUES(value_int(id), value_text(buf_view(&grams))), error);
+    int rc = db_run(index->db, SQL_INDEX_PUT_WORDS,
+                    VALUES(value_int(id), value_text(doc->title),
+                           value_text(doc->body)), error)
+             ?: gram_text(doc->title, doc->body, &grams, error)
+             ?: db_run(index->db, SQL_INDEX_PUT_GRAMS,
+                       VALUES(value_int(id), value_text(buf_view(&grams))), error);
     for (size_t i = 0; i < doc->n_tags && !rc; i++)
         rc = db_run(index->db, SQL_INDEX_PUT_TAG,
                     VALUES(value_blob(doc->tags[i]), value_int(id)), error);
@@ -611,15 +593,13 @@ int searchdb_put(struct searchdb *index, const struct searchdb_doc *doc,
 {
     int64_t id = 0;
     assert(doc->section > 0 && doc->hash.len == SEARCHDB_HASH);
-    int rc = db_get_int(index->db, SQL_INDEX_PUT_DOC,
-                        VALUES(value_int(doc->unit), value_blob(doc->key),
-                               value_int(doc->section), value_int(doc->project),
-                               value_int(doc->time_ns), value_blob(doc->hash),
-                               value_text(doc->title), value_text(doc->body)),
-                        &id, error);
-    if (!rc)
-        rc = put_texts(index, id, doc, error);
-    return rc ? rc : put_vector(index, id, doc, error);
+    return db_get_int(index->db, SQL_INDEX_PUT_DOC,
+                      VALUES(value_int(doc->unit), value_blob(doc->key),
+                             value_int(doc->section), value_int(doc->project),
+                             value_int(doc->time_ns), value_blob(doc->hash),
+                             value_text(doc->title), value_text(doc->body)), &id, error)
+           ?: put_texts(index, id, doc, error)
+           ?: put_vector(index, id, doc, error);
 }
 
 int searchdb_get(struct searchdb *index, int64_t id,
@@ -653,15 +633,13 @@ static int drop_texts(void *context, const struct searchdb_doc *doc)
 {
     struct dropping *d = context;
     struct buf grams = BUF_INIT;
-    int rc =
-        db_run(d->index->db, SQL_INDEX_DROP_WORDS,
-               VALUES(value_int(d->id), value_text(doc->title), value_text(doc->body)),
-               d->error);
-    if (!rc)
-        rc = gram_text(doc->title, doc->body, &grams, d->error);
-    if (!rc)
-        rc = db_run(d->index->db, SQL_INDEX_DROP_GRAMS,
-                    VALUES(value_int(d->id), value_text(buf_view(&grams))), d->error);
+    int rc = db_run(d->index->db, SQL_INDEX_DROP_WORDS,
+                    VALUES(value_int(d->id), value_text(doc->title),
+                           value_text(doc->body)), d->error)
+             ?: gram_text(doc->title, doc->body, &grams, d->error)
+             ?: db_run(d->index->db, SQL_INDEX_DROP_GRAMS,
+                       VALUES(value_int(d->id), value_text(buf_view(&grams))),
+                       d->error);
     buf_release(&grams);
     return rc;
 }
@@ -669,25 +647,20 @@ static int drop_texts(void *context, const struct searchdb_doc *doc)
 /* The vector goes with the last entry that has the text. */
 static int drop_embedded(struct searchdb *index, int64_t doc, struct cairn_error *error)
 {
-    int rc = db_run(index->db, SQL_INDEX_DROP_EMBEDDING, VALUES(value_int(doc)), error);
-    return rc ? rc
-              : db_run(index->db, SQL_INDEX_DROP_EMBEDDED, VALUES(value_int(doc)),
-                       error);
+    return db_run(index->db, SQL_INDEX_DROP_EMBEDDING, VALUES(value_int(doc)), error)
+               ?: db_run(index->db, SQL_INDEX_DROP_EMBEDDED, VALUES(value_int(doc)),
+                         error);
 }
 
 int searchdb_drop(struct searchdb *index, int64_t id, struct cairn_error *error)
 {
     struct dropping d = {index, id, error};
     uint8_t *slot;
-    int rc = searchdb_get(index, id, drop_texts, &d, error);
-    if (!rc)
-        rc = db_run(index->db, SQL_INDEX_DROP_TAGS, VALUES(value_int(id)), error);
-    if (!rc)
-        rc = drop_embedded(index, id, error);
-    if (!rc)
-        rc = db_run(index->db, SQL_INDEX_DROP_DOC, VALUES(value_int(id)), error);
-    if (!rc)
-        rc = slot_of(index, id, &slot, error);
+    int rc = searchdb_get(index, id, drop_texts, &d, error)
+             ?: db_run(index->db, SQL_INDEX_DROP_TAGS, VALUES(value_int(id)), error)
+             ?: drop_embedded(index, id, error)
+             ?: db_run(index->db, SQL_INDEX_DROP_DOC, VALUES(value_int(id)), error)
+             ?: slot_of(index, id, &slot, error);
     if (!rc)
         memset(slot, 0, SEARCHDB_SLOT);
     return rc;
@@ -703,8 +676,8 @@ int searchdb_count(struct searchdb *index, uint64_t *docs, struct cairn_error *e
 
 int searchdb_merge(struct searchdb *index, struct cairn_error *error)
 {
-    int rc = db_run(index->db, SQL_INDEX_MERGE_WORDS, NO_VALUES, error);
-    return rc ? rc : db_run(index->db, SQL_INDEX_MERGE_GRAMS, NO_VALUES, error);
+    return db_run(index->db, SQL_INDEX_MERGE_WORDS, NO_VALUES, error)
+               ?: db_run(index->db, SQL_INDEX_MERGE_GRAMS, NO_VALUES, error);
 }
 
 /* Vectors of a service: one for each text that it was asked, by the digest of that
@@ -721,10 +694,9 @@ int searchdb_use_model(struct searchdb *index, struct str model,
     buf_release(&old);
     if (rc || same)
         return rc;
-    rc = db_run(index->db, SQL_INDEX_CLEAR_EMBEDDED, NO_VALUES, error);
-    if (!rc)
-        rc = db_run(index->db, SQL_INDEX_CLEAR_EMBEDDINGS, NO_VALUES, error);
-    return rc ? rc : searchdb_set_meta(index, MODEL_KEY, model, error);
+    return db_run(index->db, SQL_INDEX_CLEAR_EMBEDDED, NO_VALUES, error)
+           ?: db_run(index->db, SQL_INDEX_CLEAR_EMBEDDINGS, NO_VALUES, error)
+           ?: searchdb_set_meta(index, MODEL_KEY, model, error);
 }
 
 int searchdb_has_embedding(struct searchdb *index, const struct digest *text, bool *has,

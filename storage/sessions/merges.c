@@ -116,10 +116,9 @@ int store_load_merges(struct cairn_store *store, uint64_t session,
 {
     struct log_reading reading = {out, error};
     *out = (struct session_merges){0};
-    int rc = load_setting(store, session, out, error);
-    return rc ? rc
-              : store_each_session_log(store, session, out->turn, false, see_row,
-                                       &reading, error);
+    return load_setting(store, session, out, error)
+               ?: store_each_session_log(store, session, out->turn, false, see_row,
+                                         &reading, error);
 }
 
 /* ---- Writing ---- */
@@ -140,9 +139,7 @@ int store_note_merges(struct cairn_store *store, uint64_t session, uint64_t turn
     }
     buf_byte(&text, 0);
     if (!rc)
-        rc = buf_check(&text, error);
-    if (!rc)
-        rc = store_set_setting(store, key, text.data, error);
+        rc = buf_check(&text, error) ?: store_set_setting(store, key, text.data, error);
     buf_release(&text);
     session_merges_release(&merges);
     return rc;

@@ -15,17 +15,17 @@ int store_put_annotation(struct cairn_store *store, const struct annotation_row 
         value_int(row->time_ns),  value_int(row->kind),
         value_int(row->severity), value_text(clean_str(row->text))};
     enum { ALL = sizeof values / sizeof values[0] };
-    int rc = store_write_summed(store, SQL_PUT_ANNOTATION, values, ALL, error);
-    return rc ? rc : tally_put_row(store, TALLY_ANNOTATIONS, 0, values, ALL, error);
+    return store_write_summed(store, SQL_PUT_ANNOTATION, values, ALL, error)
+               ?: tally_put_row(store, TALLY_ANNOTATIONS, 0, values, ALL, error);
 }
 
 int store_drop_annotation(struct cairn_store *store, uint64_t seq, uint32_t n,
                           struct cairn_error *error)
 {
     const struct sql_value key[] = {value_number(seq), value_int(n)};
-    int rc =
-        tally_drop_rows(store, TALLY_ANNOTATIONS, 0, SQL_ANNOTATION_SUM, key, 2, error);
-    return rc ? rc : store_write(store, SQL_DROP_ANNOTATION, key, 2, error);
+    return tally_drop_rows(store, TALLY_ANNOTATIONS, 0, SQL_ANNOTATION_SUM, key, 2,
+                           error)
+               ?: store_write(store, SQL_DROP_ANNOTATION, key, 2, error);
 }
 
 /* What this handle writes keeps them fitting; what others write is a new version. */
@@ -35,9 +35,8 @@ static int check_tally(struct cairn_store *store, struct cairn_error *error)
     uint32_t version = db_version(store->db);
     if (store->annotations_fit && store->annotations_version == version)
         return 0;
-    int rc = store_tally_rows(store, TALLY_ANNOTATIONS, 0, &found, error);
-    if (!rc)
-        rc = store_tally_compare(store, TALLY_ANNOTATIONS, 0, &found, error);
+    int rc = store_tally_rows(store, TALLY_ANNOTATIONS, 0, &found, error)
+                 ?: store_tally_compare(store, TALLY_ANNOTATIONS, 0, &found, error);
     store->annotations_fit = rc == 0;
     store->annotations_version = version;
     return rc;

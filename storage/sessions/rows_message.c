@@ -66,10 +66,9 @@ int store_put_message(struct cairn_store *store, const struct message_row *row,
     struct sql_value values[ROW_VALUES];
     assert(row->session && row->n && row->position && row->parent < row->n);
     values_of(row, values);
-    int rc = store_write_summed(store, SQL_PUT_MESSAGE, values, ROW_VALUES, error);
-    return rc ? rc
-              : tally_put_row(store, TALLY_MESSAGES, row->session, values, ROW_VALUES,
-                              error);
+    return store_write_summed(store, SQL_PUT_MESSAGE, values, ROW_VALUES, error)
+               ?: tally_put_row(store, TALLY_MESSAGES, row->session, values, ROW_VALUES,
+                                error);
 }
 
 /* ---- Reading ---- */

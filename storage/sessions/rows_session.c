@@ -19,10 +19,10 @@ static int check_session_name(struct cairn_store *store, const struct session_ro
                         VALUES(value_text(clean_str(row->name))), &other, error);
     if (rc == CAIRN_ENOTFOUND || (!rc && (uint64_t)other == row->session))
         return 0;
-    return rc ? rc
-              : error_set(error, CAIRN_EUSAGE,
-                          "there is a session %.*s already: take another name",
-                          (int)row->name.len, row->name.ptr);
+    return rc
+               ?: error_set(error, CAIRN_EUSAGE,
+                            "there is a session %.*s already: take another name",
+                            (int)row->name.len, row->name.ptr);
 }
 
 static int no_session(uint64_t session, struct cairn_error *error)
@@ -66,8 +66,8 @@ int store_restore_session(struct cairn_store *store, const struct session_row *r
 {
     store_assert_writing(store);
     assert(row->session && row->name.len);
-    int rc = check_session_name(store, row, error);
-    return rc ? rc : put_session(store, SQL_ADD_SESSION, row->session, row, error);
+    return check_session_name(store, row, error)
+               ?: put_session(store, SQL_ADD_SESSION, row->session, row, error);
 }
 
 /* ---- Reading ---- */
@@ -107,11 +107,9 @@ int store_get_session(struct cairn_store *store, uint64_t session, session_row_f
         rows.query.rc = got(context, &row);
         return query_end(&rows.query);
     }
-    int rc = checked_stop(&rows);
-    if (!rc)
-        rc = check_sessions(&rows, error);
+    int rc = checked_stop(&rows) ?: check_sessions(&rows, error);
     rc = checked_result(&rows, rc, error);
-    return rc ? rc : no_session(session, error);
+    return rc ?: no_session(session, error);
 }
 
 struct named {
@@ -135,10 +133,9 @@ int store_find_session(struct cairn_store *store, struct str name, uint64_t *ses
     struct named named = {.name = name};
     int64_t found = 0;
     store_assert_open(store);
-    int rc = db_get_int(store->db, SQL_FIND_SESSION, VALUES(value_text(name)), &found,
-                        error);
-    if (!rc)
-        rc = store_get_session(store, (uint64_t)found, note_named, &named, error);
+    int rc =
+        db_get_int(store->db, SQL_FIND_SESSION, VALUES(value_text(name)), &found, error)
+            ?: store_get_session(store, (uint64_t)found, note_named, &named, error);
     if (rc == CAIRN_ENOTFOUND || (!rc && !named.session)) {
         const struct cairn_page all = {.all = true};
         rc = store_each_session(store, &all, note_named, &named, NULL, error);
@@ -217,10 +214,9 @@ int store_delete_session(struct cairn_store *store, uint64_t session,
     const struct sql_value key = value_number(session);
     store_assert_writing(store);
     assert(session);
-    int rc = note_number(store, session, error);
-    if (!rc)
-        rc = tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUMS_OF, &key, 1,
-                             error);
+    int rc = note_number(store, session, error)
+                 ?: tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUMS_OF, &key,
+                                    1, error);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !rc; i++)
         rc = store_write(store, rows[i], &key, 1, error);
     for (size_t i = 0; i < sizeof tallies / sizeof tallies[0] && !rc; i++)
@@ -275,11 +271,11 @@ static int check_branch_name(struct cairn_store *store, const struct branch_row 
                    &other, error);
     if (rc == CAIRN_ENOTFOUND || (!rc && (uint64_t)other == row->branch))
         return 0;
-    return rc ? rc
-              : error_set(error, CAIRN_EUSAGE,
-                          "session %llu has a branch %.*s already: take another name",
-                          (unsigned long long)row->session, (int)row->name.len,
-                          row->name.ptr);
+    return rc
+               ?: error_set(error, CAIRN_EUSAGE,
+                            "session %llu has a branch %.*s already: take another name",
+                            (unsigned long long)row->session, (int)row->name.len,
+                            row->name.ptr);
 }
 
 static int no_branch(uint64_t branch, struct cairn_error *error)
@@ -299,11 +295,9 @@ static int put_branch(struct cairn_store *store, enum sql_id id, uint64_t branch
                                        value_int(row->started_ns),
                                        value_text(clean_str(row->reason))};
     enum { ALL = sizeof values / sizeof values[0] };
-    int rc =
-        tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUM, values, 1, error);
-    if (!rc)
-        rc = checked_put(store, id, values, ALL, error);
-    return rc ? rc : tally_put_row(store, TALLY_BRANCHES, 0, values, ALL, error);
+    return tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUM, values, 1, error)
+           ?: checked_put(store, id, values, ALL, error)
+           ?: tally_put_row(store, TALLY_BRANCHES, 0, values, ALL, error);
 }
 
 int store_put_branch(struct cairn_store *store, struct branch_row *row,
@@ -329,8 +323,8 @@ int store_restore_branch(struct cairn_store *store, const struct branch_row *row
 {
     store_assert_writing(store);
     assert(row->branch && row->session && row->name.len);
-    int rc = check_branch_name(store, row, error);
-    return rc ? rc : put_branch(store, SQL_ADD_BRANCH, row->branch, row, error);
+    return check_branch_name(store, row, error)
+               ?: put_branch(store, SQL_ADD_BRANCH, row->branch, row, error);
 }
 
 int store_each_lost_branch(struct cairn_store *store,
@@ -362,9 +356,8 @@ static int check_branches(struct checked *rows, struct cairn_error *error)
     int rc = store_begin_read(rows->store, error); /* both see one moment */
     if (rc)
         return rc;
-    rc = checked_look(rows, SQL_EACH_BRANCH, NO_VALUES, error);
-    if (!rc)
-        rc = store_tally_rows(rows->store, TALLY_BRANCHES, 0, &found, error);
+    rc = checked_look(rows, SQL_EACH_BRANCH, NO_VALUES, error)
+             ?: store_tally_rows(rows->store, TALLY_BRANCHES, 0, &found, error);
     if (!rc && !rows->damaged[0])
         rc = store_tally_compare(rows->store, TALLY_BRANCHES, 0, &found, error);
     store_end_read(rows->store);
@@ -384,10 +377,9 @@ int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *
         rows.query.rc = got(context, &row);
         return query_end(&rows.query);
     }
-    int rc = checked_stop(&rows);
-    if (!rc)
-        rc = check_branches(&rows, error);
-    return rc ? rc : no_branch(branch, error);
+    return checked_stop(&rows)
+           ?: check_branches(&rows, error)
+           ?: no_branch(branch, error);
 }
 
 int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
@@ -423,12 +415,10 @@ int store_put_item(struct cairn_store *store, const struct item_row *row,
                                        value_int(row->n), value_blob(row->body)};
     enum { KEY = 3, ALL = 4 };
     assert(row->session);
-    int rc = tally_drop_rows(store, TALLY_ITEMS, row->session, SQL_ITEM_SUM, values,
-                             KEY, error);
-    if (!rc)
-        rc = store_write_summed(store, SQL_PUT_ITEM, values, ALL, error);
-    return rc ? rc
-              : tally_put_row(store, TALLY_ITEMS, row->session, values, ALL, error);
+    return tally_drop_rows(store, TALLY_ITEMS, row->session, SQL_ITEM_SUM, values, KEY,
+                           error)
+           ?: store_write_summed(store, SQL_PUT_ITEM, values, ALL, error)
+           ?: tally_put_row(store, TALLY_ITEMS, row->session, values, ALL, error);
 }
 
 void store_item_tally(struct cairn_store *store, const struct item_row *row,
@@ -447,8 +437,8 @@ int store_drop_item(struct cairn_store *store, uint64_t session, uint8_t kind,
 {
     const struct sql_value key[] = {value_number(session), value_int(kind),
                                     value_int(n)};
-    int rc = tally_drop_rows(store, TALLY_ITEMS, session, SQL_ITEM_SUM, key, 3, error);
-    return rc ? rc : store_write(store, SQL_DROP_ITEM, key, 3, error);
+    return tally_drop_rows(store, TALLY_ITEMS, session, SQL_ITEM_SUM, key, 3, error)
+               ?: store_write(store, SQL_DROP_ITEM, key, 3, error);
 }
 
 int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
@@ -494,8 +484,8 @@ int store_put_session_log(struct cairn_store *store, const struct session_log_ro
         value_number(row->number),  value_blob(row->before), value_blob(row->after)};
     enum { ALL = sizeof values / sizeof values[0] };
     assert(row->session && row->turn);
-    int rc = store_write_summed(store, SQL_PUT_SESSION_LOG, values, ALL, error);
-    return rc ? rc : tally_put_row(store, TALLY_LOG, row->session, values, ALL, error);
+    return store_write_summed(store, SQL_PUT_SESSION_LOG, values, ALL, error)
+               ?: tally_put_row(store, TALLY_LOG, row->session, values, ALL, error);
 }
 
 /* No bytes stand for none. They are not NULL, so that no row of an event has the shape
@@ -558,7 +548,7 @@ static int find_end(struct checked *rows, bool last, uint64_t session,
     enum sql_id other = last ? SQL_FIRST_SESSION_LOG : SQL_LAST_SESSION_LOG;
     int rc =
         bound[0].integer == INT64_MAX ? 0 : checked_look(rows, other, beside, 1, error);
-    return rc ? rc : find_key(rows, id, bound, 1, session, key, error);
+    return rc ?: find_key(rows, id, bound, 1, session, key, error);
 }
 
 /* ---- A list ---- */
@@ -588,10 +578,9 @@ static int check_start(struct log_list *list, struct cairn_error *error)
                                       value_number(list->from)};
     struct log_key below, above, end;
     int rc =
-        find_key(rows, SQL_SESSION_LOG_BELOW, bound, 2, list->session, &below, error);
-    if (!rc)
-        rc = find_key(rows, SQL_SESSION_LOG_ABOVE, bound, 2, list->session, &above,
-                      error);
+        find_key(rows, SQL_SESSION_LOG_BELOW, bound, 2, list->session, &below, error)
+            ?: find_key(rows, SQL_SESSION_LOG_ABOVE, bound, 2, list->session, &above,
+                        error);
     for (int last = 0; last <= 1 && !rc; last++) {
         struct log_key beyond = last ? above : below, inside = last ? below : above;
         if (beyond.turn)
@@ -646,8 +635,7 @@ static int each_turn(struct log_list *list, session_log_row_fn *each, void *cont
                   list->back ? SQL_EACH_SESSION_LOG_DESC : SQL_EACH_SESSION_LOG_ASC,
                   VALUES(value_number(list->session), value_number(list->from)), error);
     each_row(list, each, context);
-    rc = checked_stop(&list->rows);
-    return rc ? rc : check_end(list, error);
+    return checked_stop(&list->rows) ?: check_end(list, error);
 }
 
 int store_each_session_log(struct cairn_store *store, uint64_t session, uint64_t after,

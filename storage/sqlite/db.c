@@ -103,10 +103,9 @@ static int open_configured(struct db *db, const struct db_options *options,
                            struct cairn_error *error)
 {
     db->dir = options->dir;
-    int rc = open_handle(db, options, error);
-    return rc ? rc
-              : configure_connection(db, options->read_only || options->immutable,
-                                     error);
+    return open_handle(db, options, error)
+               ?: configure_connection(db, options->read_only || options->immutable,
+                                       error);
 }
 
 int db_open(struct db **out, const struct db_options *options,
@@ -165,7 +164,7 @@ int db_set_journal(struct db *db, enum db_journal journal, enum cairn_sync sync,
     assert(db->running == 0);
     if (journal == DB_ROLLBACK) {
         int rc = set_mode(db, SQL_JOURNAL_DELETE, STR("delete"), error);
-        return rc ? rc : db_script(db, sql_sync_extra, error);
+        return rc ?: db_script(db, sql_sync_extra, error);
     }
     int rc = set_mode(db, SQL_JOURNAL_WAL, STR("wal"), error);
     if (rc)
@@ -182,10 +181,9 @@ int db_header(struct db *db, struct db_header *header, struct cairn_error *error
 {
     struct db_header found;
     int rc =
-        db_get_int(db, SQL_GET_APPLICATION_ID, NO_VALUES, &found.application_id, error);
-    if (!rc)
-        rc =
-            db_get_int(db, SQL_GET_USER_VERSION, NO_VALUES, &found.user_version, error);
+        db_get_int(db, SQL_GET_APPLICATION_ID, NO_VALUES, &found.application_id, error)
+            ?: db_get_int(db, SQL_GET_USER_VERSION, NO_VALUES, &found.user_version,
+                          error);
     if (!rc)
         *header = found;
     return rc;
@@ -201,9 +199,7 @@ int db_probe(const struct db_options *options, struct db_header *header,
     struct db_options look = *options;
     look.immutable = true;
     /* Even the first statement may find the file shorter than its header says. */
-    int rc = open_configured(db, &look, error);
-    if (!rc)
-        rc = db_header(db, header, error);
+    int rc = open_configured(db, &look, error) ?: db_header(db, header, error);
     if (rc && (db->result & 0xff) == SQLITE_CORRUPT)
         rc = 1;
     db_close(db);
