@@ -176,21 +176,25 @@ static int report_stale(struct engine *e, struct cairn_error *error)
 }
 
 /* How many tasks run; a range where it depends on what happens. */
-static const char *count_to_run(const struct decisions *d, char text[64])
+static const char *count_to_run(const struct decisions *d, char text[96])
 {
-    uint32_t most = d->will + d->may;
+    uint32_t will = d->will - d->adopted, most = will + d->may;
+    size_t n;
     if (!d->may)
-        snprintf(text, 64, "%u of %u tasks to run", d->will, d->n);
-    else if (!d->will)
+        snprintf(text, 64, "%u of %u tasks to run", will, d->n);
+    else if (!will)
         snprintf(text, 64, "up to %u of %u tasks to run", most, d->n);
     else
-        snprintf(text, 64, "%u to %u of %u tasks to run", d->will, most, d->n);
+        snprintf(text, 64, "%u to %u of %u tasks to run", will, most, d->n);
+    n = strlen(text);
+    if (d->adopted)
+        snprintf(text + n, 96 - n, ", %u taken over", d->adopted);
     return text;
 }
 
 static void report_begin(struct engine *e)
 {
-    char text[256], count[64];
+    char text[256], count[96];
     const struct recorded *r = &e->run.situation.recorded;
     const struct decisions *d = &e->run.situation.decisions;
     if (!e->request.store)

@@ -140,7 +140,7 @@ static int apply_stop_on_failure(struct judge *j)
     for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
         uint16_t *fate = &j->out->fate[task];
         if (!(*fate & FATE_WILL) || stopper[task] == NODE_NONE ||
-            graph_def(g, task)->finally)
+            graph_def(g, task)->finally || j->out->reason[task] == CAIRN_REASON_ADOPTED)
             continue;
         *fate = made_doubtful(*fate);
         if (j->out->cause[task] == NODE_NONE && stopper[task] != task)
@@ -538,6 +538,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         reason == CAIRN_REASON_FAILED && !v->changed && reads_the_same(j, v->task)
             ? FATE_RISK
             : 0;
+    if (reason == CAIRN_REASON_ADOPTED && v->mark & MARK_ENDED_BADLY)
+        risk = FATE_RISK;
     uint32_t cause = NODE_NONE;
     if (reason == CAIRN_REASON_UPSTREAM || go == GO_PERHAPS)
         cause = need_with(j, task, FATE_MAY | FATE_RISK | FATE_OPEN);
@@ -907,6 +909,7 @@ static void count_fates(struct decisions *d)
     for (uint32_t task = 0; task < d->n; task++) {
         uint16_t fate = d->fate[task];
         d->will += (fate & FATE_WILL) != 0;
+        d->adopted += fate & FATE_WILL && d->reason[task] == CAIRN_REASON_ADOPTED;
         d->may += fate & FATE_MAY || (fate & FATE_LISTED && !(fate & FATE_UNSETTLED));
     }
 }

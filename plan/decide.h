@@ -148,9 +148,10 @@ struct decide_input {
 
 struct decisions {
     uint32_t n, will, may;
-    uint32_t spared; /* done by another attempt: neither will nor may */
-    uint16_t *fate;  /* [n_nodes] enum fate */
-    uint8_t *aside;  /* [n_tasks] would run, but was not chosen; with
+    uint32_t adopted; /* of `will`: they run already, or have ended */
+    uint32_t spared;  /* done by another attempt: neither will nor may */
+    uint16_t *fate;   /* [n_nodes] enum fate */
+    uint8_t *aside;   /* [n_tasks] would run, but was not chosen; with
                        one, all of `finally` is, too */
     uint32_t n_aside;
     uint8_t *ask;    /* [n_tasks] has completed, must not run twice, and what it needs

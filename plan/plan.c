@@ -503,6 +503,18 @@ static const char *describe_users(const struct cairn_plan *plan, uint32_t task,
                : "nothing that needs it runs";
 }
 
+/* Its process runs already, or has ended. */
+static const char *describe_adopted(const struct cairn_plan *plan, uint32_t task)
+{
+    uint8_t mark = situation_mark(&plan->situation, task);
+    return mark & MARK_ENDED_BADLY
+               ? "it has ended while cairn did not run, and not with "
+                 "0: that end counts"
+           : mark & MARK_ENDED ? "it has ended while cairn did not run: that end "
+                                 "counts"
+                               : "it still runs, and is taken over";
+}
+
 static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
                                    struct arena *arena)
 {
@@ -579,8 +591,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_SERVICE:
         return describe_users(plan, task, arena);
     case CAIRN_REASON_ADOPTED:
-        return "it still runs, or has ended since the last checkpoint: it is taken "
-               "over";
+        return describe_adopted(plan, task);
     }
     return "";
 }
@@ -613,6 +624,9 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     if (d->fate[task] & FATE_SPARED && !def->condition.len)
         return def->reuse ? "unless it can be reused once what it needs has ended"
                           : "unless what it needs comes out as it was";
+    if (fate & FATE_RISK && d->reason[cause] == CAIRN_REASON_ADOPTED)
+        return about_cause(plan, task, "unless the failure of %s ends the run", "",
+                           arena);
     if (fate & FATE_RISK)
         return about_cause(plan, task, "unless %s fails again", "", arena);
     if (fate & FATE_OPEN)

@@ -555,13 +555,22 @@ static int situation_find_open(struct loader *l, const struct attempt_numbers *o
 
 /* It was not interrupted. */
 static void situation_note_outlived(struct loader *l, uint32_t task,
-                                    const struct attempt_numbers *of)
+                                    const struct attempt_numbers *of, uint8_t ended)
 {
     struct recorded *r = &l->s->recorded;
-    r->marks[task] = MARK_OUTLIVED;
+    r->marks[task] = MARK_OUTLIVED | ended;
     r->kept[task].gen = of->gen;
     r->kept[task].task = of->task;
     r->n_outlived++;
+}
+
+static uint8_t keeper_mark(const struct keeper *keeper)
+{
+    const struct keeper_record *end = &keeper->record;
+    bool badly = end->exit_code || end->signal || end->timed_out || end->error;
+    return keeper->fate == KEEPER_LIVE ? 0
+           : badly                     ? MARK_ENDED | MARK_ENDED_BADLY
+                                       : MARK_ENDED;
 }
 
 /* Attempts whose keeper lives, or has recorded their end, were not interrupted. */
@@ -576,7 +585,7 @@ static int note_keeper(void *context, struct keeper *keeper)
                     (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
     int rc = outlived ? situation_find_open(l, &of, &task) : 0;
     if (!rc && task != NODE_NONE && r->marks[task] & MARK_INTERRUPTED)
-        situation_note_outlived(l, task, &of);
+        situation_note_outlived(l, task, &of, keeper_mark(keeper));
     return rc;
 }
 
@@ -873,7 +882,9 @@ static int take_note(void *context, const struct end_note *note)
     at += r->n_noted++;
     *at = *note;
     at->task = task;
-    situation_note_outlived(c->l, task, &of);
+    situation_note_outlived(
+        c->l, task, &of,
+        note->exit_code || note->signal ? MARK_ENDED | MARK_ENDED_BADLY : MARK_ENDED);
     return 0;
 }
 

@@ -2,8 +2,8 @@
 /* What attempts say about a task beyond its recorded outcome: the rules that plan,
  * explain, status and run share. Pure.
  *
- * The newest attempt decides, so a task has one mark or none; they are bits so that a
- * set of them can be asked for.
+ * The newest attempt decides, so a task has one mark or none (ENDED stands with another);
+ * they are bits so that a set of them can be asked for.
  *
  *   mark         recorded as  means
  *   INTERRUPTED  pending      an attempt has begun, and its end is not known
@@ -14,6 +14,9 @@
  *   OUTLIVED     pending      its attempt outlived the owner that began it: it still
  *                             runs under a keeper, or its end was recorded by its
  *                             keeper, or noted by its owner (process/end_notes.h)
+ *   ENDED        pending      with OUTLIVED, where it was known when the run was
+ *                             loaded: it has ended
+ *   ENDED_BADLY  pending      with ENDED: otherwise than with 0
  *   REPORTED     failed       somebody outside reported the failure, and the run has
  *                             not ended since: it has still to deal with it
  *
@@ -34,7 +37,9 @@ enum mark {
     MARK_RESET = 4,
     MARK_UNDOING = 8,
     MARK_OUTLIVED = 16,
-    MARK_REPORTED = 32
+    MARK_REPORTED = 32,
+    MARK_ENDED = 64,
+    MARK_ENDED_BADLY = 128
 };
 /* The task may have done some of its work, or all, or none. */
 enum { MARK_UNCERTAIN = MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING };

@@ -242,7 +242,17 @@ static void print_command(const struct cairn_plan *plan, uint32_t node)
         print_lines("        ", command);
 }
 
-static const char *const will_words[] = {"keep", "run ", "may "};
+/* It is not started: its process was. */
+static bool is_taken_over(const struct cairn_decision *decision)
+{
+    return decision->will == CAIRN_WILL && decision->reason == CAIRN_REASON_ADOPTED;
+}
+
+static const char *word_of(const struct cairn_decision *decision)
+{
+    static const char *const words[] = {"keep", "run ", "may "};
+    return is_taken_over(decision) ? "take" : words[decision->will];
+}
 
 /* The group that is looked at: how many of its members are decided alike. */
 struct plan_group {
@@ -318,8 +328,8 @@ static void print_row(const struct cairn_plan *plan, uint32_t i,
                       const struct plan_row *row, const struct plan_shown *shown)
 {
     int gap = name_gap(shown->width, row->decision.task, (size_t)row->name);
-    out("%s  %.*s%*s  ", will_words[row->decision.will], row->name, row->decision.task,
-        gap, "");
+    out("%s  %.*s%*s  ", word_of(&row->decision), row->name, row->decision.task, gap,
+        "");
     if (row->n > 1 && row->n < row->of)
         out("%u of %u tasks, the first (%s): ", row->n, row->of,
             row->decision.task + row->name);
@@ -335,19 +345,26 @@ static int print_plan(const struct cairn_plan *plan, struct plan_shown *shown)
     uint32_t will = cairn_plan_will(plan), may = cairn_plan_may(plan);
     uint32_t tasks = cairn_plan_tasks(plan);
     const char *text, *workflow = cairn_workflow_name(shown->workflow);
-    char *notice;
+    uint32_t taken = 0;
+    char *notice, more[48] = "";
     struct plan_group group = {.end = 0};
     struct plan_row row;
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         say("cairn: %s", text);
     shown->width = name_columns(plan, shown);
-    for (uint32_t i = 0; i < tasks && !ui_output_lost(); i++)
+    for (uint32_t i = 0; i < tasks && !ui_output_lost(); i++) {
         if (row_at(plan, i, shown, &group, &row))
             print_row(plan, i, &row, shown);
+        taken += is_taken_over(&row.decision);
+    }
     out_flush();
+    if (taken > 0)
+        snprintf(more, sizeof more, ", %u %s taken over", taken,
+                 taken == 1 ? "is" : "are");
     if (cairn_plan_run(plan) != 0)
-        say("%s, run %llu: %u of %u task%s will run", workflow,
-            (unsigned long long)cairn_plan_run(plan), will, tasks, plural(tasks));
+        say("%s, run %llu: %u of %u task%s will run%s", workflow,
+            (unsigned long long)cairn_plan_run(plan), will - taken, tasks,
+            plural(tasks), more);
     else
         say("%s, a new run: %u of %u task%s will run", workflow, will, tasks,
             plural(tasks));
@@ -627,7 +644,8 @@ static int print_explanation(const struct cairn_workflow *workflow,
     int status;
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         say("cairn: %s", text);
-    out("%s %s%s\n", decision->task, verdicts[decision->will],
+    out("%s %s%s\n", decision->task,
+        is_taken_over(decision) ? "is taken over" : verdicts[decision->will],
         run == 0 ? " (a new run)" : "");
     if ((text = cairn_workflow_description(workflow, decision->node)))
         print_lines("  description: ", text);

@@ -208,7 +208,7 @@ for once in '' 'once: true, '; do
         exits 0 cairn status --json
         is "$(json_get .unknown)" 0 "$once$now: nobody has to decide about it"
         exits 0 cairn plan
-        matches '^(adopt|run) +a ' 'and the plan names it'
+        matches '^take +a ' 'and the plan says that it is taken over'
         if [ $now = ended ]; then
             end_task
         else

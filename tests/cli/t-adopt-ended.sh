@@ -45,6 +45,44 @@ exits 0 cairn resume 1
 is "$(cat out err | grep -c 'was still running')" 0 'a resume adopts them'
 is "$(sort came | tr '\n' ' ')" 'x 1 y 1 ' 'and nothing runs twice'
 
+# What plan says of such tasks, and what resume does.
+cat >said.yaml <<'END2'
+name: said
+jobs: 3
+on_crash: adopt
+tasks:
+  lives: {run: 'echo lives >>begun; until [ -e go ]; do sleep 0.02; done'}
+  good: {run: 'echo good >>begun; until [ -e go1 ]; do sleep 0.02; done; echo good >>came'}
+  bad: {run: 'echo bad >>begun; until [ -e go1 ]; do sleep 0.02; done; echo bad >>came; exit 3'}
+  next: {needs: good, run: 'true'}
+  after: {needs: bad, run: 'true'}
+END2
+rm -rf .cairn begun came go go1
+cairn run said.yaml >run.out 2>&1 &
+pid=$!
+wait_for 20 sh -c '[ "$(wc -l <begun)" = 3 ]'
+kill -9 $pid
+wait $pid 2>/dev/null
+exits 0 cairn plan said.yaml
+is "$(grep -c '^take .* it still runs, and is taken over$' out)" 3 'all of them still run'
+says '2 of 5 tasks will run, 3 are taken over' 'they are not started'
+touch go1
+wait_for 20 sh -c 'cairn plan said.yaml 2>/dev/null | grep "^take *bad .*not with 0" && cairn plan said.yaml | grep "^take *good .* it has ended"' >/dev/null 2>&1
+exits 0 cairn plan said.yaml
+matches '^take  lives  it still runs' 'one still runs'
+matches '^take  good   it has ended while cairn did not run: that end counts' 'one has ended'
+matches '^take  bad    it has ended while cairn did not run, and not with 0' 'one has failed'
+matches '^may   after  unless the failure of bad ends the run' 'what needs it may run'
+matches '^may   next   unless the failure of bad ends the run' 'and the rest, too'
+exits 0 cairn explain good said.yaml
+says 'good is taken over' 'explain'
+exits 0 cairn plan said.yaml --json
+is "$(json_get '.decisions[1].reason')" adopted 'JSON: the reason'
+touch go
+exits 1 cairn resume
+says 'up to 2 of 5 tasks to run, 3 taken over' 'resume says the same'
+is "$(wc -l <begun)" 3 'and starts none of them again'
+
 # What an adopted task has read is known only if it looks as it did before the start.
 cat >reads.yaml <<'END'
 name: reads

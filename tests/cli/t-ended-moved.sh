@@ -73,9 +73,10 @@ flow '' '' >"$top/w.yaml"
 killed moved 4
 cd "$top" && mv moved there && cd there || exit 1
 exits 0 cairn plan
-is "$(grep -c 'has ended since' out)" 4 'moved: plan says that all are taken over'
+is "$(grep -c '^take .*it has ended while' out)" 4 'moved: plan says that all are taken over'
+matches '^take  bad .* and not with 0' 'and which one has failed'
 exits 0 cairn explain pay
-says 'has ended since the last checkpoint' 'also what must not run twice'
+says 'it has ended while cairn did not run' 'also what must not run twice'
 exits 0 cairn status
 is "$(grep -c 'unknown\|interrupted)' out)" 0 'status: nothing is unknown, or was interrupted'
 : >mended

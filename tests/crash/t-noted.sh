@@ -111,9 +111,9 @@ ok 'kinds: seven tasks run while the store is locked' begin kinds.yaml 7
 ok 'they end and are noted' crash 7
 ok 'no secret is in live/ but in its file of values' sh -c '! grep -rlF open-sesame .cairn/live | grep -v values'
 exits 0 cairn plan
-says 'has ended since the last checkpoint' 'plan: taken over'
+says 'it has ended while cairn did not run' 'plan: taken over'
 exits 0 cairn explain single
-says 'has ended since the last checkpoint' 'what must not run twice is not unknown'
+says 'it has ended while cairn did not run' 'what must not run twice is not unknown'
 exits 0 cairn status
 is "$(grep -c 'unknown\|interrupted)' out)" 0 'status: nothing is unknown, or was interrupted'
 exits 2 cairn resolve 1 single 'done'
