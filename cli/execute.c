@@ -356,16 +356,28 @@ static bool touched_since(const char *file, int64_t time_ns)
     return changed >= time_ns;
 }
 
+bool is_taken_over(const struct cairn_decision *decision)
+{
+    return decision->will == CAIRN_WILL && decision->reason == CAIRN_REASON_ADOPTED;
+}
+
 static void print_plan(const struct cairn_plan *plan)
 {
     uint32_t shown = 0, may = cairn_plan_may(plan);
-    uint32_t listed = cairn_plan_will(plan) + may;
+    uint32_t will = cairn_plan_will(plan), listed = will + may, taken = 0;
     struct cairn_decision decision = {0};
-    char more[48] = "";
+    char more[48] = "", over[48] = "";
+    for (uint32_t i = 0; i < cairn_plan_tasks(plan); i++) {
+        cairn_plan_get(plan, i, &decision);
+        taken += is_taken_over(&decision);
+    }
+    if (taken > 0)
+        snprintf(over, sizeof over, ", %u %s taken over", taken,
+                 taken == 1 ? "is" : "are");
     if (may > 0)
         snprintf(more, sizeof more, ", and %u more may run", may);
-    say("%u of %u task%s will run%s:", cairn_plan_will(plan), cairn_plan_tasks(plan),
-        plural(cairn_plan_tasks(plan)), more);
+    say("%u of %u task%s will run%s%s:", will - taken, cairn_plan_tasks(plan),
+        plural(cairn_plan_tasks(plan)), over, more);
     for (uint32_t i = 0; i < cairn_plan_tasks(plan) && shown < CHANGES_SHOWN; i++) {
         cairn_plan_get(plan, i, &decision);
         if (decision.will == CAIRN_WILL_NOT)

@@ -9,6 +9,8 @@
 
 /* Fills the options that tune a run from the command line. */
 void tuning_options(const struct settings *settings, struct cairn_run_options *options);
+/* It is not started: its process was. */
+bool is_taken_over(const struct cairn_decision *decision);
 /* Says what will run, with the reasons. */
 void announce_plan(struct settings *settings, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options);

@@ -284,8 +284,8 @@ static bool is_asked(const struct judge *j, uint32_t task)
  * (executor/attempt/kept.h). One that is to run again whatever became of it is not. */
 static bool will_adopt(const struct judge *j, const struct judged_task *v)
 {
-    if (!(v->mark & MARK_OUTLIVED) || v->anew)
-        return false;
+    if (!(v->mark & MARK_OUTLIVED) || v->anew || v->needs & FATE_ANEW)
+        return false; /* nor one that waits for what it needs only for the order */
     return v->def->once ||
            (!is_asked(j, v->task) && (!v->changed || j->in->on_change == CAIRN_KEEP));
 }

@@ -242,12 +242,6 @@ static void print_command(const struct cairn_plan *plan, uint32_t node)
         print_lines("        ", command);
 }
 
-/* It is not started: its process was. */
-static bool is_taken_over(const struct cairn_decision *decision)
-{
-    return decision->will == CAIRN_WILL && decision->reason == CAIRN_REASON_ADOPTED;
-}
-
 static const char *word_of(const struct cairn_decision *decision)
 {
     static const char *const words[] = {"keep", "run ", "may "};

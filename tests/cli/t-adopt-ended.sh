@@ -83,6 +83,37 @@ exits 1 cairn resume
 says 'up to 2 of 5 tasks to run, 3 taken over' 'resume says the same'
 is "$(wc -l <begun)" 3 'and starts none of them again'
 
+# What a task needs only for the order runs again: it waits for that, so it is not taken over.
+for once in '' 'once: true, '; do
+    cat >order.yaml <<END2
+name: order
+on_crash: adopt
+tasks:
+  prep: {run: 'true'}
+  pay: {${once}needs: [{task: prep, order: true}], run: 'echo pay >>begun; until [ -e go ]; do sleep 0.02; done'}
+END2
+    rm -rf .cairn begun go
+    cairn run order.yaml >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -s begun
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    sed -i "s/prep: .*/prep: {run: ':'}/" order.yaml
+    exits 0 cairn plan order.yaml
+    if [ "$once" ]; then
+        is "$(grep -c pay out)" 0 'once: the plan does not say that it runs, or is taken over'
+        touch go
+        exits 8 cairn resume
+        is "$(wc -l <begun)" 1 'once: it does not run twice'
+        is "$(task_state pay)" unknown 'somebody decides'
+    else
+        matches '^run  *pay  *prep, which it needs, runs' 'it runs again'
+        touch go
+        exits 0 cairn resume
+        is "$(wc -l <begun)" 2 'and it does'
+    fi
+done
+
 # What an adopted task has read is known only if it looks as it did before the start.
 cat >reads.yaml <<'END'
 name: reads

@@ -452,6 +452,21 @@ static void play_phase(struct play *p, uint8_t kinds)
     }
 }
 
+/* What is taken over runs before anything is started. */
+static void play_adopted(struct play *p)
+{
+    for (uint32_t t = 0; t < graph.n_tasks; t++) {
+        if (decisions.reason[t] != CAIRN_REASON_ADOPTED ||
+            !(decisions.fate[t] & FATE_WILL))
+            continue;
+        ck_assert_int_eq(p->sched.state[t], READY);
+        sched_take_tasks(&p->sched, &t, 1);
+        p->ran[t] = true;
+        p->outcome[t] = CAIRN_COMPLETED;
+        sched_end(&p->sched, t, CAIRN_COMPLETED, note_skip, p);
+    }
+}
+
 static void play_end(struct play *p)
 {
     sched_release(&p->sched);
@@ -507,6 +522,7 @@ static bool play_once(uint64_t seed, enum luck luck)
     struct play p;
     play_begin(&p, seed, luck);
     p.away = help_below(&p.seed, 2);
+    play_adopted(&p);
     play_phase(&p, SCHED_ORDINARY | SCHED_HANDLERS);
     bool waits = p.sched.offered > 0; /* then it does not come to `finally` */
     for (uint32_t t = 0; t < graph.n_tasks; t++)
