@@ -150,7 +150,10 @@ static int put_said(void *context, const struct cairn_session_checkpoint_info *i
         put_failure(place, info->failure);
     if (info->messages) {
         fact_begin(out, "messages");
-        buf_format(out, "%" PRIu64 ", tokens in %" PRIu64 ", out %" PRIu64,
+        buf_format(out,
+                   "<a href=\"/sessions/%" PRIu64 "/messages?at=%" PRIu64 "\">%" PRIu64
+                   "</a>, tokens in %" PRIu64 ", out %" PRIu64,
+                   info->checkpoint.session, info->checkpoint.seq,
                    info->messages->messages, info->messages->tokens_in,
                    info->messages->tokens_out);
         fact_end(out);
@@ -242,6 +245,11 @@ int checkpoint_page(struct place *place)
     buf_text(out, "</dl>");
     if (rc == 0)
         rc = put_notes(place, info.id);
+    if (rc == 0 && debug) {
+        buf_text(out, "<section><h2>Board at that time</h2>");
+        rc = put_board(place, NULL, info.id);
+        buf_text(out, "</section>");
+    }
     frame_end(out, place->options, wall_ns());
     return rc;
 }

@@ -81,7 +81,7 @@ static int put_change(void *context, const struct cairn_board_change *change)
     return 0;
 }
 
-static int put_board(struct comparison *c, struct cairn_board_summary *summary)
+static int put_changes(struct comparison *c, struct cairn_board_summary *summary)
 {
     static const char *const headings[] = {"Change", "Item", "Kind", "What", NULL};
     struct buf *out = c->place->out, rows = BUF_INIT;
@@ -356,7 +356,7 @@ static void put_side(struct place *place, const char *name,
 static int put_sessions(struct comparison *c)
 {
     struct cairn_board_summary summary = {0};
-    int rc = put_board(c, &summary);
+    int rc = put_changes(c, &summary);
     if (rc == 0)
         rc = put_files(c);
     if (rc == 0)

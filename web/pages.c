@@ -302,6 +302,11 @@ static const struct address {
     {"/runs/", "", put_run_page, true},
     {"/runs/", "/log", put_log, false},
     {"/checkpoints/", "", checkpoint_page, false},
+    {"/sessions/", "", session_page, true},
+    {"/sessions/", "/messages", messages_page, false},
+    {"/sessions/", "/items", items_page, false},
+    {"/sessions/", "/item", one_item_page, false},
+    {"/sessions/", "/settings", settings_page, false},
 };
 
 static bool address_fits(const struct address *address, const char *path,

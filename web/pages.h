@@ -7,6 +7,8 @@
  *     /timeline       sessions and runs as trees            ?session= &branch= &run= &offset=
  *     /compare        what differs between two checkpoints  ?from= &to=
  *     /checkpoints/42 one of them
+ *     /sessions/3     its board and messages; /messages ?at= &skip=, /items ?kind= &offset=,
+ *                     /item ?id=, /settings
  *
  * and the style. Everything is read anew for each, and nothing is changed. */
 #ifndef WEB_PAGES_H

@@ -44,6 +44,8 @@ void put_session_link(struct buf *out, uint64_t session, const char *name);
 /* Tags, with commas between them, as one each; labels of a checkpoint likewise. */
 void put_tags(struct buf *out, const char *tags);
 void put_labels(struct place *place, const char *id);
+/* The items of a session by kinds, now (`id` NULL), or at a checkpoint. */
+int put_board(struct place *place, const char *session, const char *id);
 /* One message; the context is a struct buf. */
 int put_message(void *out, const struct cairn_message *message);
 /* A line with a heading in a list of facts (<dl>), around what it is. */
@@ -55,5 +57,10 @@ void fact_end(struct buf *out);
 int timeline_page(struct place *place);   /* /timeline */
 int compare_page(struct place *place);    /* /compare */
 int checkpoint_page(struct place *place); /* /checkpoints/42 */
+int session_page(struct place *place);    /* /sessions/3 */
+int messages_page(struct place *place);   /* /sessions/3/messages */
+int items_page(struct place *place);      /* /sessions/3/items */
+int one_item_page(struct place *place);   /* /sessions/3/item */
+int settings_page(struct place *place);   /* /sessions/3/settings */
 
 #endif

@@ -231,7 +231,10 @@ static int put_branches(struct timeline *t, uint64_t session, uint64_t only)
                    shown - BRANCHES_SHOWN);
     t->branches = NULL;
     branch_lineage_release(&lineage);
-    return rc;
+    return rc == 0 && only != 0 && shown == 0
+               ? error_set(t->place->error, CAIRN_ENOTFOUND,
+                           "the session has no such branch")
+               : rc;
 }
 
 static void put_session_line(struct timeline *t, const struct cairn_session_info *info)

@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: MIT */
+/* A session: its board, its conversation with the checkpoint at each point, one item
+ * with what belongs to it, and its settings. */
+#include "web/place.h"
+
+#include "base/error.h"
+#include "cli/format.h"
+#include "cli/items.h"
+#include "web/html.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    ITEMS_SHOWN = 10, /* of each kind on the page of the session */
+    ALL_ITEMS = 100,  /* of one kind on a page of its own */
+    PAIRS_SHOWN = 20,
+    MESSAGES_SHOWN = 30,
+    MARKS_MOST = 100, /* checkpoints between them */
+    COLUMNS_MOST = ITEM_COLUMNS + 1,
+};
+
+static int find_session(struct place *place, struct cairn_session_info *info,
+                        char number[24])
+{
+    snprintf(number, 24, "%" PRIu64, place->number);
+    return cairn_session_get(place->store, number, info, place->error);
+}
+
+/* ---- Items ---- */
+
+struct item_rows {
+    struct place *place;
+    const struct item_kind *kind;
+    uint64_t session; /* whose items have pages, or 0 */
+};
+
+static void put_heap(struct buf *out, char *text)
+{
+    if (text)
+        html_start(out, text, TEXT_SHOWN);
+    out->failed |= !text;
+    free(text);
+}
+
+static void put_item_link(struct buf *out, uint64_t session, const char *id)
+{
+    if (session != 0)
+        buf_format(out, "<a href=\"/sessions/%" PRIu64 "/item?id=%s\">%s</a>", session,
+                   id, id);
+    else
+        buf_text(out, id);
+}
+
+/* The row of an item, whose text is not cut to one line. */
+static int put_item(void *context, const struct cairn_item *item)
+{
+    struct item_rows *rows = context;
+    struct buf *out = rows->place->out;
+    buf_text(out, "<tr><th scope=\"row\">");
+    put_item_link(out, rows->session, item->id);
+    buf_text(out, "</th>");
+    for (const struct item_column *column = rows->kind->columns; column->heading;
+         column++) {
+        const struct cairn_field *field = item_field(item, column->field);
+        buf_text(out, "<td>");
+        if (field && field->type == CAIRN_FIELD_TIME)
+            html_time(out, field->time_ns);
+        else
+            put_heap(out, item_cell(item, column->field));
+        if (column->width == 0 && item->suggestion) {
+            buf_text(out, "<div class=\"note\">");
+            html_text(out, item->suggestion);
+            buf_text(out, item->rationale ? ": " : "");
+            html_text(out, item->rationale ? item->rationale : "");
+            buf_text(out, "</div>");
+        }
+        buf_text(out, "</td>");
+    }
+    buf_text(out, "</tr>");
+    return 0;
+}
+
+static void headings_of(const struct item_kind *kind, char *text, size_t size,
+                        const char *headings[COLUMNS_MOST + 1])
+{
+    size_t n = 0, used = 0;
+    headings[n++] = "Id";
+    for (const struct item_column *column = kind->columns; column->heading; column++) {
+        headings[n++] = text + used;
+        used += (size_t)snprintf(text + used, size - used, "%s", column->heading) + 1;
+        for (char *at = text + used - strlen(column->heading); *at != '\0'; at++)
+            *at = (char)(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at);
+    }
+    headings[n] = NULL;
+}
+
+/* The table of those that the filter selects, if there are any. */
+static int put_kind(struct item_rows *rows, const char *session,
+                    const struct cairn_item_filter *filter, uint64_t *total)
+{
+    struct place *place = rows->place;
+    struct buf *out = place->out, table = BUF_INIT;
+    const char *headings[COLUMNS_MOST + 1];
+    char text[160];
+    place->out = &table;
+    int rc = cairn_item_list(place->store, session, filter, put_item, rows, total,
+                             place->error);
+    place->out = out;
+    if (table.size > 0) {
+        headings_of(rows->kind, text, sizeof text, headings);
+        table_begin(out, "plain items", rows->kind->plural, headings);
+        buf_str(out, buf_view(&table));
+        table_end(out);
+    }
+    out->failed |= table.failed;
+    buf_release(&table);
+    return rc;
+}
+
+/* A heading and the first of them, the most important ones if those are known. */
+static int put_section(struct item_rows *rows, const char *session, const char *id)
+{
+    const struct item_kind *kind = rows->kind;
+    struct buf *out = rows->place->out, section = BUF_INIT;
+    bool by_score = strcmp(kind->name, "hypothesis") == 0 ||
+                    (strcmp(kind->name, "gap") == 0 && !id);
+    struct cairn_item_filter filter = {.kind = kind->name,
+                                       .checkpoint = id,
+                                       .by_score = by_score,
+                                       .page.limit = ITEMS_SHOWN};
+    uint64_t total = 0;
+    rows->place->out = &section;
+    int rc = put_kind(rows, session, &filter, &total);
+    rows->place->out = out;
+    if (rc == 0 && section.size > 0) {
+        buf_format(out, "<h3>%s%s</h3>",
+                   by_score && kind->prefix[0] == 'g' ? "open " : "", kind->plural);
+        buf_str(out, buf_view(&section));
+        if (rows->session != 0)
+            buf_format(out,
+                       "<p><a href=\"/sessions/%" PRIu64 "/items?kind=%s\">all %s</a>",
+                       rows->session, kind->name, kind->plural);
+        if (total > ITEMS_SHOWN)
+            buf_format(out, "%s%u of %" PRIu64, rows->session ? ": " : "<p>",
+                       (unsigned)ITEMS_SHOWN, total);
+        buf_text(out, rows->session != 0 || total > ITEMS_SHOWN ? "</p>" : "");
+    }
+    out->failed |= section.failed;
+    buf_release(&section);
+    return rc;
+}
+
+int put_board(struct place *place, const char *session, const char *id)
+{
+    uint64_t number = id ? 0 : place->number;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && item_kind_at(i); i++)
+        rc = put_section(&(struct item_rows){place, item_kind_at(i), number}, session,
+                         id);
+    return rc;
+}
+
+static int put_pair(void *context, const char *a, const char *b)
+{
+    struct place *place = context;
+    buf_text(place->out, "<li>");
+    put_item_link(place->out, place->number, a);
+    buf_text(place->out, " contradicts ");
+    put_item_link(place->out, place->number, b);
+    buf_text(place->out, "</li>");
+    return 0;
+}
+
+static int put_contradictions(struct place *place, const char *session,
+                              const char *belief)
+{
+    struct buf *out = place->out, pairs = BUF_INIT;
+    place->out = &pairs;
+    int rc = cairn_belief_contradictions(place->store, session, belief, NULL, put_pair,
+                                         place, NULL, place->error);
+    place->out = out;
+    if (pairs.size > 0) {
+        buf_text(out, "<h3>contradictions</h3><ul>");
+        buf_str(out, buf_view(&pairs));
+        buf_text(out, "</ul>");
+    }
+    out->failed |= pairs.failed;
+    buf_release(&pairs);
+    return rc;
+}
+
+/* ---- The conversation ---- */
+
+/* Where checkpoints were made: behind which message. */
+struct mark {
+    struct cairn_checkpoint_info info;
+    uint64_t last, messages;
+    char message[200];
+};
+
+struct talk {
+    struct place *place;
+    const char *session;
+    char at[CAIRN_ID_MAX]; /* the line is that of this checkpoint; "": the present */
+    uint64_t skip;         /* messages at its end */
+    uint64_t first, first_position, shown;
+    struct mark *marks; /* [n], newest first */
+    size_t n;
+};
+
+static int note_line(void *context, const struct cairn_session_checkpoint_info *info)
+{
+    struct mark *mark = context;
+    mark->info = info->checkpoint;
+    if (info->messages) {
+        mark->last = info->messages->last;
+        mark->messages = info->messages->messages;
+    }
+    return 0;
+}
+
+struct branch_search {
+    uint64_t branch; /* 0: the current one */
+    char head[CAIRN_ID_MAX], from[CAIRN_ID_MAX];
+};
+
+static int note_branch(void *context, const struct cairn_branch_info *info)
+{
+    struct branch_search *search = context;
+    if (search->branch == 0 ? !info->current : info->branch != search->branch)
+        return 0;
+    memcpy(search->head, info->head, sizeof search->head);
+    memcpy(search->from, info->from, sizeof search->from);
+    return 1;
+}
+
+/* The newest checkpoint of the present line. */
+static int find_head(struct talk *talk, char id[CAIRN_ID_MAX])
+{
+    struct branch_search search = {0};
+    int rc = cairn_branch_list(talk->place->store, talk->session, note_branch, &search,
+                               talk->place->error);
+    snprintf(id, CAIRN_ID_MAX, "%s", search.head[0] ? search.head : search.from);
+    return rc;
+}
+
+static void find_before(struct talk *talk, const struct cairn_checkpoint_info *info,
+                        char id[CAIRN_ID_MAX])
+{
+    struct branch_search search = {.branch = info->branch};
+    struct cairn_error error = {0};
+    if (info->parent != 0) {
+        snprintf(id, CAIRN_ID_MAX, "debug:%" PRIu64, info->parent);
+        return;
+    }
+    (void)cairn_branch_list(talk->place->store, talk->session, note_branch, &search,
+                            &error);
+    memcpy(id, search.from, CAIRN_ID_MAX);
+}
+
+/* Those from the line's end back to the first message that is shown. */
+static int find_marks(struct talk *talk)
+{
+    struct cairn_error error = {0};
+    char id[CAIRN_ID_MAX] = "";
+    int rc = 0;
+    if (talk->at[0] != '\0')
+        memcpy(id, talk->at, sizeof id);
+    else
+        rc = find_head(talk, id);
+    talk->marks = calloc(MARKS_MOST, sizeof *talk->marks);
+    if (!talk->marks)
+        return error_nomem(talk->place->error);
+    while (rc == 0 && id[0] != '\0' && talk->n < MARKS_MOST) {
+        struct mark *mark = &talk->marks[talk->n];
+        if (cairn_session_checkpoint_get(talk->place->store, id, note_line, mark,
+                                         &error) != 0)
+            break; /* it was pruned, or is damaged */
+        talk->n++;
+        if (mark->last < talk->first)
+            break;
+        find_before(talk, &mark->info, id);
+    }
+    return rc;
+}
+
+static void put_marks(struct talk *talk, uint64_t message)
+{
+    struct buf *out = talk->place->out;
+    for (size_t i = talk->n; i-- > 0;) {
+        const struct mark *mark = &talk->marks[i];
+        if (mark->last != message)
+            continue;
+        buf_text(out, "<p class=\"mark\">");
+        put_checkpoint_link(out, mark->info.id);
+        buf_text(out, " ");
+        html_time(out, mark->info.time_ns);
+        buf_text(out, " ");
+        html_start(out, mark->info.message, TEXT_SHOWN);
+        buf_text(out, "</p>");
+    }
+}
+
+static int note_first(void *context, const struct cairn_message *message)
+{
+    struct talk *talk = context;
+    talk->first = message->n;
+    talk->first_position = message->position;
+    return 1;
+}
+
+static int put_one(void *context, const struct cairn_message *message)
+{
+    struct talk *talk = context;
+    if (talk->shown++ == MESSAGES_SHOWN)
+        return 1;
+    (void)put_message(talk->place->out, message);
+    put_marks(talk, message->n);
+    return 0;
+}
+
+/* Counted from the end of the line of the oldest checkpoint that is known to have it.
+ */
+static void put_older(struct talk *talk)
+{
+    const struct mark *from = NULL;
+    uint64_t left = talk->first_position - 1;
+    for (size_t i = 0; i < talk->n; i++)
+        if (talk->marks[i].messages >= left)
+            from = &talk->marks[i];
+    buf_format(talk->place->out, "<p><a href=\"/sessions/%" PRIu64 "/messages?",
+               talk->place->number);
+    if (from)
+        buf_format(talk->place->out, "at=%" PRIu64 "&amp;skip=%" PRIu64, from->info.seq,
+                   from->messages - left);
+    else
+        buf_format(talk->place->out, "%s%s%sskip=%" PRIu64, talk->at[0] ? "at=" : "",
+                   talk->at[0] ? strchr(talk->at, ':') + 1 : "",
+                   talk->at[0] ? "&amp;" : "", talk->skip + MESSAGES_SHOWN);
+    buf_format(talk->place->out, "\">older messages</a>, %" PRIu64 " before these</p>",
+               left);
+}
+
+static int put_talk(struct talk *talk)
+{
+    struct place *place = talk->place;
+    struct cairn_message_line line = {0};
+    const char *at = talk->at[0] ? talk->at : NULL;
+    int rc =
+        cairn_message_list(place->store, talk->session, at, talk->skip + MESSAGES_SHOWN,
+                           note_first, talk, &line, place->error);
+    if (rc == 0)
+        rc = find_marks(talk);
+    buf_text(place->out, "<h2>Messages</h2>");
+    if (rc == 0)
+        buf_format(place->out,
+                   "<p class=\"note\">%" PRIu64 " on this line; tokens in %" PRIu64
+                   ", out %" PRIu64 "</p>",
+                   line.messages, line.tokens_in, line.tokens_out);
+    if (rc == 0 && talk->first_position > 1)
+        put_older(talk);
+    if (rc == 0 && talk->first_position <= 1)
+        put_marks(talk, 0);
+    if (rc == 0)
+        rc = cairn_message_list(place->store, talk->session, at,
+                                talk->skip + MESSAGES_SHOWN, put_one, talk, NULL,
+                                place->error);
+    free(talk->marks);
+    return rc;
+}
+
+/* ---- Pages ---- */
+
+static void put_title(struct place *place, const struct cairn_session_info *info,
+                      const char *what)
+{
+    struct buf *out = place->out;
+    buf_text(out, "<header id=\"head\"><h1>");
+    if (what)
+        put_session_link(out, info->session, info->name);
+    else
+        html_text(out, info->name);
+    buf_format(out, " <small>session %" PRIu64 "%s%s</small></h1>", info->session,
+               what ? ", " : "", what ? what : "");
+}
+
+static void put_facts(struct place *place, const struct cairn_session_info *info)
+{
+    struct buf *out = place->out;
+    char spent[FORMAT_MAX];
+    buf_format(out,
+               "<p class=\"links\"><a href=\"/timeline?session=%" PRIu64 "\">timeline"
+               "</a> <a href=\"/sessions/%" PRIu64 "/settings\">settings</a></p>"
+               "<dl class=\"facts\">",
+               info->session, info->session);
+    fact_begin(out, "state");
+    buf_text(out, info->ended_ns ? "ended" : info->current ? "current" : "open");
+    buf_text(out, ", on branch ");
+    html_text(out, info->branch);
+    fact_end(out);
+    fact_begin(out, "started");
+    html_time(out, info->started_ns);
+    buf_format(out, ", %s", format_duration(spent, info->spent_ms));
+    fact_end(out);
+    fact_begin(out, "made");
+    buf_format(out,
+               "%" PRIu64 " checkpoint%s, branches: %" PRIu64 ", items: %" PRIu64
+               ", commands: %" PRIu64,
+               info->checkpoints, plural(info->checkpoints), info->branches,
+               info->items, info->commands);
+    fact_end(out);
+    fact_begin(out, "tested");
+    buf_format(out,
+               "hypotheses: %" PRIu64 ", gaps filled: %" PRIu64 ", checks: %" PRIu64,
+               info->hypotheses_tested, info->gaps_filled, info->verifications);
+    fact_end(out);
+    buf_text(out, "</dl></header>");
+}
+
+static int put_board_part(struct place *place, const char *session)
+{
+    struct buf *out = place->out;
+    part_begin(place->options, out, "board", NO_NUMBER);
+    buf_text(out, "<section id=\"board\"><h2>Board</h2>");
+    size_t before = out->size;
+    int rc = put_board(place, session, NULL);
+    if (rc == 0)
+        rc = put_contradictions(place, session, NULL);
+    if (rc == 0 && out->size == before)
+        put_note(out, "There is nothing on it.");
+    buf_text(out, "</section>");
+    part_end(place->options, out);
+    return rc;
+}
+
+int session_page(struct place *place)
+{
+    struct cairn_session_info info;
+    struct buf *out = place->out;
+    char number[24];
+    int rc = find_session(place, &info, number);
+    if (rc != 0)
+        return rc;
+    place_begin(place, info.name, true);
+    part_begin(place->options, out, "head", NO_NUMBER);
+    put_title(place, &info, NULL);
+    put_facts(place, &info);
+    part_end(place->options, out);
+    rc = put_board_part(place, number);
+    part_begin(place->options, out, "talk", NO_NUMBER);
+    buf_text(out, "<section id=\"talk\">");
+    if (rc == 0)
+        rc = put_talk(&(struct talk){.place = place, .session = number});
+    buf_text(out, "</section>");
+    part_end(place->options, out);
+    frame_end(out, place->options, wall_ns());
+    return rc;
+}
+
+static int begin_page(struct place *place, struct cairn_session_info *info,
+                      char number[24], const char *what)
+{
+    int rc = find_session(place, info, number);
+    if (rc != 0)
+        return rc;
+    place_begin(place, info->name, false);
+    put_title(place, info, what);
+    buf_text(place->out, "</header>");
+    return 0;
+}
+
+int messages_page(struct place *place)
+{
+    struct cairn_session_info info;
+    char number[24], id[32];
+    struct cairn_checkpoint_info at = {0};
+    struct talk talk = {
+        .place = place, .session = number, .skip = ask_number(place->ask, "skip")};
+    int rc = begin_page(place, &info, number, "messages");
+    if (talk.skip > UINT32_MAX)
+        talk.skip = UINT32_MAX;
+    if (rc == 0 && ask_number(place->ask, "at") != 0) {
+        snprintf(id, sizeof id, "debug:%" PRIu64, ask_number(place->ask, "at"));
+        rc = cairn_checkpoint_get(place->store, id, &at, place->error);
+        memcpy(talk.at, at.id, sizeof talk.at);
+    }
+    if (rc == 0)
+        rc = put_talk(&talk);
+    frame_end(place->out, place->options, wall_ns());
+    return rc;
+}
+
+int items_page(struct place *place)
+{
+    struct cairn_session_info info;
+    char number[24], address[80], *name = ask_text(place->ask, "kind");
+    const struct item_kind *kind = item_kind_named(name ? name : "");
+    struct part_shown part = {.address = address,
+                              .before = "newer",
+                              .behind = "older",
+                              .offset = ask_number(place->ask, "offset"),
+                              .most = ALL_ITEMS};
+    free(name);
+    if (!kind)
+        return error_set(place->error, CAIRN_ENOTFOUND,
+                         "there is no such kind of item");
+    struct cairn_item_filter filter = {
+        .kind = kind->name, .page = {.limit = ALL_ITEMS, .offset = part.offset}};
+    struct item_rows rows = {place, kind, place->number};
+    int rc = begin_page(place, &info, number, kind->plural);
+    if (rc == 0)
+        rc = put_kind(&rows, number, &filter, &part.total);
+    snprintf(address, sizeof address,
+             "/sessions/%" PRIu64 "/items?kind=%s&amp;offset=", place->number,
+             kind->name);
+    uint64_t left = part.total > part.offset ? part.total - part.offset : 0;
+    part.shown = left < ALL_ITEMS ? left : ALL_ITEMS;
+    put_part_links(place->out, &part);
+    frame_end(place->out, place->options, wall_ns());
+    return rc;
+}
+
+static int put_fields(void *context, const struct cairn_item *item)
+{
+    struct place *place = context;
+    struct buf *out = place->out;
+    char *cell;
+    buf_format(out, "<h2>%s %s</h2><dl class=\"facts\">", item->kind, item->id);
+    if (item->has_confidence) {
+        fact_begin(out, "confidence");
+        buf_format(out, "%.2f, with %u supporting and %u refuting", item->confidence,
+                   item->supporting, item->refuting);
+        fact_end(out);
+    }
+    if (item->has_score) {
+        fact_begin(out, "score");
+        put_heap(out, item_cell(item, "score"));
+        fact_end(out);
+    }
+    for (size_t i = 0; i < item->n_fields; i++) {
+        const struct cairn_field *field = &item->fields[i];
+        fact_begin(out, field->name);
+        cell = field->type == CAIRN_FIELD_TIME ? NULL : field_text(field);
+        if (field->type == CAIRN_FIELD_TIME)
+            html_time(out, field->time_ns);
+        else if (cell && strchr(cell, '\n'))
+            buf_text(out, "<pre>");
+        if (cell)
+            html_lines(out, cell, strlen(cell));
+        buf_text(out, cell && strchr(cell, '\n') ? "</pre>" : "");
+        free(cell);
+        fact_end(out);
+    }
+    buf_text(out, "</dl>");
+    return 0;
+}
+
+/* What refers to it by the field `hypothesis`. */
+static int put_belongings(struct place *place, const char *session, const char *id)
+{
+    static const char *const kinds[] = {"evidence", "gap", "check"};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && rc == 0; i++) {
+        struct cairn_item_filter filter = {.kind = kinds[i],
+                                           .field = "hypothesis",
+                                           .value = id,
+                                           .page.limit = ALL_ITEMS};
+        struct item_rows rows = {place, item_kind_named(kinds[i]), place->number};
+        uint64_t total = 0;
+        rc = put_kind(&rows, session, &filter, &total);
+        if (total > ALL_ITEMS)
+            buf_format(place->out, "<p class=\"note\">%u of %" PRIu64 "</p>",
+                       (unsigned)ALL_ITEMS, total);
+    }
+    return rc;
+}
+
+int one_item_page(struct place *place)
+{
+    struct cairn_session_info info;
+    char number[24], *id = ask_text(place->ask, "id");
+    int rc = begin_page(place, &info, number, "item");
+    if (rc == 0)
+        rc = cairn_item_get(place->store, number, id ? id : "", NULL, put_fields, place,
+                            place->error);
+    if (rc == 0 && id[0] == 'h')
+        rc = put_belongings(place, number, id);
+    if (rc == 0 && id[0] == 'b')
+        rc = put_contradictions(place, number, id);
+    free(id);
+    frame_end(place->out, place->options, wall_ns());
+    return rc;
+}
+
+/* ---- Settings ---- */
+
+static int put_setting(void *context, const char *name, const char *value,
+                       bool is_default)
+{
+    struct buf *out = context;
+    buf_text(out, "<tr><th scope=\"row\">");
+    html_text(out, name);
+    buf_text(out, "</th><td>");
+    html_start(out, value, TEXT_SHOWN);
+    buf_format(out, "</td><td>%s</td></tr>", is_default ? "" : "set");
+    return 0;
+}
+
+int settings_page(struct place *place)
+{
+    static const char *const headings[] = {"Setting", "Value", "", NULL};
+    struct cairn_session_info info;
+    struct buf *out = place->out;
+    char number[24], *word;
+    int rc = begin_page(place, &info, number, "settings");
+    if (rc == 0) {
+        word = shell_word(info.name);
+        buf_text(out, "<p>");
+        put_command(out, place->options, "cairn session config NAME VALUE --session %s",
+                    word ? word : number);
+        buf_text(out, " What takes room: ");
+        put_command(out, place->options, "cairn session size %s", word ? word : number);
+        buf_text(out, "</p>");
+        free(word);
+        table_begin(out, "plain", "settings", headings);
+        rc = cairn_session_config(place->store, number, put_setting, out, place->error);
+        table_end(out);
+    }
+    frame_end(out, place->options, wall_ns());
+    return rc;
+}
