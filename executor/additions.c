@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Adding tasks to a run: what is added is parsed behind the workflow's file and all that
- * was added before, as whoever goes on with the run will do. If that is good, one
- * command is stored, so all of it belongs to the run, or nothing does. A text that was
- * added before adds nothing: a task that was killed after it had added tasks adds them
- * again when it is repeated. If the run has an owner, that is woken, and opens the run
- * again with the new tasks (command_apply.c). */
+/* Adding tasks to a run: what is added is parsed behind the workflow's file and what was
+ * added before, as whoever goes on with the run will do. If that is good, one command is
+ * stored, so all of it belongs to the run, or nothing does. A text that was added before
+ * adds nothing: a task that was killed after it had added tasks adds them again when it
+ * is repeated. If the run has an owner, that is woken, and opens the run again with the
+ * new tasks (command_apply.c).
+ *
+ * So that an addition costs what it adds, only those before it are parsed with it whose
+ * tasks it names; which these are, and that no name is there twice, is looked up
+ * (runs/additions.h). Wherever that is not enough, because the file was edited, something
+ * is wrong or a limit may be near, all is parsed, which gives the message. What is taken
+ * the short way would be taken the long way, too: no task of an earlier addition can need
+ * one of a later one, and earlier ones were checked with this very file. */
 #include "executor/command_wait.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "base/sha256.h"
 #include "cairn/run.h"
 #include "runs/additions.h"
 #include "runs/stored.h"
@@ -27,28 +35,26 @@ struct adding {
     struct arena arena;
     struct run_row row;
     struct cairn_workflow *workflow; /* of the run, with the addition */
-    size_t n_before;                 /* additions before this one */
-    bool same;                       /* one of them has this very text */
+    struct added_sum before;         /* of the additions before this one */
+    bool known;             /* `before` holds, and its names can be looked up */
+    struct added_sum sum;   /* with this one */
+    bool same;              /* one of them has this very text */
+    struct name_list names; /* of the text */
     char caller[LIMIT_NAME_BYTES + 1];
     struct cairn_added *out;
     struct cairn_error *error;
 };
 
-/* Behind those that there are. */
-static int append(struct adding *a, struct addition *all, size_t n)
+static struct str text_of(const struct adding *a)
+{
+    return (struct str){a->addition->text, a->addition->length};
+}
+
+/* Puts the text behind those that there are, and gives all to the workflow: the first
+ * `n` have been checked before if they are not all of them. */
+static int take_all(struct adding *a, struct addition *all, size_t n, bool some)
 {
     const struct cairn_addition *given = a->addition;
-    size_t bytes = given->length;
-    a->same = false;
-    for (size_t i = 0; i < n; i++) {
-        bytes += all[i].length;
-        a->same |= all[i].length == given->length &&
-                   memcmp(all[i].text, given->text, given->length) == 0;
-    }
-    if (a->same) {
-        additions_free(all, n);
-        return 0;
-    }
     all[n] = (struct addition){.name = strdup(given->name ? given->name : "addition"),
                                .text = malloc(given->length + 1),
                                .length = given->length};
@@ -58,14 +64,198 @@ static int append(struct adding *a, struct addition *all, size_t n)
     }
     memcpy(all[n].text, given->text, given->length);
     workflow_take_additions(a->workflow, a->row.run, all, n + 1);
-    if (n < LIMIT_ADDITIONS && bytes <= LIMIT_ADDED_BYTES)
+    a->workflow->n_checked = some ? n : 0;
+    return 0;
+}
+
+static int append(struct adding *a, struct addition *all, size_t n)
+{
+    a->before = (struct added_sum){.n = n, .last = n ? all[n - 1].id : 0};
+    a->same = false;
+    for (size_t i = 0; i < n; i++) {
+        a->before.bytes += all[i].length;
+        a->same |= str_equal((struct str){all[i].text, all[i].length}, text_of(a));
+    }
+    if (a->same) {
+        additions_free(all, n);
         return 0;
+    }
+    int rc = take_all(a, all, n, false);
+    uint64_t bytes = a->before.bytes + a->addition->length;
+    if (rc || (n < LIMIT_ADDITIONS && bytes <= LIMIT_ADDED_BYTES))
+        return rc;
     return error_set(
         a->error, CAIRN_ELIMIT,
-        "run %llu has %zu additions of %zu bytes with this one: at most %d "
+        "run %llu has %zu additions of %llu bytes with this one: at most %d "
         "of %d bytes together",
-        (unsigned long long)a->row.run, n + 1, bytes, LIMIT_ADDITIONS,
-        LIMIT_ADDED_BYTES);
+        (unsigned long long)a->row.run, n + 1, (unsigned long long)bytes,
+        LIMIT_ADDITIONS, LIMIT_ADDED_BYTES);
+}
+
+/* ---- What all of it comes to ---- */
+
+static int digest_source(struct adding *a, struct digest *out)
+{
+    const struct cairn_workflow *w = a->workflow;
+    struct sha256 *sha = sha256_new();
+    if (!sha)
+        return error_nomem(a->error);
+    sha256_begin(sha);
+    sha256_add(sha, w->file, strlen(w->file) + 1);
+    for (size_t i = 0; i <= w->included->n; i++) {
+        const struct included_file *file = i ? &w->included->files[i - 1] : NULL;
+        struct str text = buf_view(file ? &file->text : &w->source);
+        struct str path = str_of(file ? file->path : "");
+        sha256_add(sha, path.ptr, path.len + 1);
+        sha256_add(sha, &text.len, sizeof text.len);
+        sha256_add(sha, text.ptr, text.len);
+    }
+    sha256_end(sha, out);
+    sha256_free(sha);
+    return 0;
+}
+
+/* With what was parsed: all of it, or, `some`, as much that it is no less. */
+static int sum_up(struct adding *a, bool some)
+{
+    const struct cairn_workflow *w = a->workflow;
+    const struct definition *d = &w->definition;
+    struct added_sum *sum = &a->sum;
+    uint64_t services = 0;
+    *sum = a->before;
+    sum->n++;
+    sum->bytes += a->addition->length;
+    sum->edges = (some ? sum->edges : 0) + w->graph.n_edges;
+    sum->extended = (some ? sum->extended : 0) + d->n_extended;
+    sum->value_bytes = (some ? sum->value_bytes : 0) + d->value_bytes;
+    for (size_t i = 0; some && i < a->names.n; i++) {
+        uint32_t index = map_get(&d->by_id, a->names.at[i]);
+        const struct task_def *def = index == MAP_NONE ? NULL : &d->defs[index];
+        a->out->tasks += def ? def->members : 0;
+        services += def && task_def_is_service(def) ? def->members : 0;
+    }
+    sum->tasks = some ? sum->tasks + a->out->tasks : w->graph.n_tasks;
+    sum->services = some ? sum->services + services : w->graph.n_services;
+    return digest_source(a, &sum->source);
+}
+
+static bool is_below_limits(const struct added_sum *sum)
+{
+    return sum->n <= LIMIT_ADDITIONS && sum->bytes <= LIMIT_ADDED_BYTES &&
+           sum->tasks <= LIMIT_TASKS && sum->services <= LIMIT_SERVICES &&
+           sum->edges <= LIMIT_EDGES && sum->extended <= LIMIT_EXTENDED &&
+           sum->value_bytes <= LIMIT_FOREACH_BYTES;
+}
+
+/* ---- With those that it names ---- */
+
+struct needed_additions {
+    struct adding *adding;
+    struct map seen;    /* words */
+    struct arena arena; /* of the keys */
+    uint64_t *at;
+    size_t n, room;
+};
+
+static int note_addition(struct needed_additions *needed, uint64_t id)
+{
+    uint64_t *at = array_room(needed->at, needed->n, &needed->room, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    needed->at = at;
+    at[needed->n++] = id;
+    return 0;
+}
+
+static int look_up(struct needed_additions *needed, struct str word)
+{
+    struct adding *a = needed->adding;
+    uint64_t id = 0;
+    if (!word.len || word.len > LIMIT_ID_BYTES ||
+        map_get(&needed->seen, word) != MAP_NONE)
+        return 0;
+    struct str key = arena_str(&needed->arena, word);
+    if (!key.ptr || map_add(&needed->seen, key, 0, NULL) < 0)
+        return error_nomem(a->error);
+    int rc = added_name_find(a->store, a->row.run, word, &id, a->error);
+    return rc || !id ? rc : note_addition(needed, id) ? error_nomem(a->error) : 0;
+}
+
+static bool is_of_id(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '-';
+}
+
+/* Every word that can be the name of a task, and those with dots in them, too. */
+static int look_up_words(struct needed_additions *needed, struct str text)
+{
+    int rc = 0;
+    for (size_t i = 0; i < text.len && !rc;) {
+        size_t whole = i, part = i;
+        for (; i < text.len && !rc && (is_of_id(text.ptr[i]) || text.ptr[i] == '.');
+             i++)
+            if (text.ptr[i] == '.') {
+                rc = look_up(needed, (struct str){text.ptr + part, i - part});
+                part = i + 1;
+            }
+        if (!rc)
+            rc = look_up(needed, (struct str){text.ptr + part, i - part});
+        if (!rc && part > whole)
+            rc = look_up(needed, (struct str){text.ptr + whole, i - whole});
+        i++;
+    }
+    return rc;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+static int load_needed(struct needed_additions *needed)
+{
+    struct adding *a = needed->adding;
+    struct addition *all = calloc(needed->n + 1, sizeof *all);
+    size_t n = 0;
+    int rc = all ? 0 : error_nomem(a->error);
+    if (needed->n)
+        qsort(needed->at, needed->n, sizeof *needed->at, by_number);
+    for (size_t i = 0; i < needed->n && !rc; i++) {
+        struct buf text = BUF_INIT;
+        if (i && needed->at[i] == needed->at[i - 1])
+            continue;
+        rc = addition_text(a->store, a->row.run, needed->at[i], &text, a->error);
+        if (!rc)
+            all[n++] = (struct addition){.name = strdup("addition"),
+                                         .length = text.size,
+                                         .id = needed->at[i],
+                                         .text = text.data};
+        else
+            buf_release(&text);
+        if (!rc && !all[n - 1].name)
+            rc = error_nomem(a->error);
+    }
+    if (rc)
+        additions_free(all, n);
+    return rc ? rc : take_all(a, all, n, true);
+}
+
+/* 1: a task has one of its names; or it is that very text. */
+static int look_for_clash(struct adding *a)
+{
+    struct buf text = BUF_INIT;
+    uint64_t id = 0;
+    int rc = 0;
+    for (size_t i = 0; i < a->names.n && !rc && !id; i++)
+        rc = added_name_find(a->store, a->row.run, a->names.at[i], &id, a->error);
+    if (rc || !id)
+        return rc;
+    rc = addition_text(a->store, a->row.run, id, &text, a->error);
+    a->same = !rc && str_equal(buf_view(&text), text_of(a));
+    buf_release(&text);
+    return rc ? rc : !a->same;
 }
 
 /* A value of a secret in a text would be stored with it. */
@@ -87,10 +277,11 @@ static int check_secrets(const struct adding *a, const char *by)
     return rc;
 }
 
-static int parse_all(struct adding *a, const char *by)
+static int parse_all(struct adding *a)
 {
     struct addition *all = NULL;
     bool from_file = false;
+    size_t n = 0;
     int rc =
         cairn_workflow_of_run(&a->workflow, a->store, a->row.run, &from_file, a->error);
     if (!rc && !from_file)
@@ -100,43 +291,133 @@ static int parse_all(struct adding *a, const char *by)
                        (unsigned long long)a->row.run);
     uint32_t before = rc ? 0 : a->workflow->graph.n_tasks;
     if (!rc)
-        rc = additions_load(a->store, a->row.run, &all, &a->n_before, a->error);
+        rc = additions_load(a->store, a->row.run, &all, &n, a->error);
     if (!rc)
-        rc = append(a, all, a->n_before);
+        rc = append(a, all, n);
     if (!rc && a->same)
         return 0;
     if (!rc)
         rc = workflow_reparse(a->workflow, &a->workflow->definition, a->error);
     if (!rc)
         a->out->tasks = a->workflow->graph.n_tasks - before;
-    return rc ? rc : check_secrets(a, by);
+    return rc ? rc : sum_up(a, false);
 }
 
-/* 1: somebody else has added tasks meanwhile. */
+/* 1: that is not enough. */
+static int parse_some(struct adding *a)
+{
+    struct needed_additions needed = {.adding = a};
+    int rc = workflow_of_run_read(&a->workflow, a->store, &a->row, a->error);
+    rc = rc < 0 ? rc : rc == 0;
+    if (!rc)
+        rc = look_up_words(&needed, text_of(a));
+    if (!rc)
+        rc = load_needed(&needed);
+    if (!rc)
+        rc = workflow_parse_source(a->workflow, NULL, a->error);
+    if (!rc)
+        rc = sum_up(a, true);
+    if (!rc)
+        rc = !digest_equal(&a->sum.source, &a->before.source) ||
+             !is_below_limits(&a->sum);
+    free(needed.at);
+    map_release(&needed.seen);
+    arena_release(&needed.arena);
+    return rc;
+}
+
+/* The short way is taken only with all before it known. Whatever is wrong on it, but for
+ * a lack of memory, is found again on the long way, and told there. */
+static int parse(struct adding *a, const char *by)
+{
+    struct cairn_error why = {0};
+    int rc = addition_names(text_of(a), &a->arena, &a->names, &why);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(a->error);
+    int found = rc ? 1 : added_sum_get(a->store, a->row.run, &a->before, a->error);
+    a->known = !rc && found > 0;
+    rc = !a->known ? 1 : look_for_clash(a);
+    if (!rc && !a->same)
+        rc = parse_some(a);
+    if (rc && rc != CAIRN_ENOMEM) {
+        bool known = a->known;
+        struct added_sum before = a->before;
+        cairn_workflow_free(a->workflow);
+        a->workflow = NULL;
+        a->out->tasks = 0;
+        rc = parse_all(a);
+        a->known = known && before.n == a->before.n && before.last == a->before.last;
+    }
+    return rc || a->same ? rc : check_secrets(a, by);
+}
+
+/* ---- Storing it ---- */
+
+static int put_names_of(struct adding *a, struct str text, uint64_t id)
+{
+    struct arena arena = ARENA_INIT;
+    struct name_list names;
+    int rc = addition_names(text, &arena, &names, a->error);
+    for (size_t i = 0; !rc && i < names.n; i++)
+        rc = added_name_put(a->store, a->row.run, names.at[i], id, a->error);
+    arena_release(&arena);
+    return rc;
+}
+
+/* Those of earlier ones, too, if they were not there. */
+static int put_index(struct adding *a, uint64_t id)
+{
+    const struct cairn_workflow *w = a->workflow;
+    int rc = 0;
+    for (size_t i = 0; !a->known && i + 1 < w->n_additions && !rc; i++) {
+        const struct addition *one = &w->additions[i];
+        rc = put_names_of(a, (struct str){one->text, one->length}, one->id);
+    }
+    for (size_t i = 0; i < a->names.n && !rc; i++)
+        rc = added_name_put(a->store, a->row.run, a->names.at[i], id, a->error);
+    a->sum.last = id;
+    return rc ? rc : added_sum_put(a->store, a->row.run, &a->sum, a->error);
+}
+
+/* Whether nobody has added tasks meanwhile. */
+static int is_as_before(struct adding *a, bool *same)
+{
+    struct added_sum sum;
+    size_t n = 0;
+    int rc = added_sum_get(a->store, a->row.run, &sum, a->error);
+    *same = rc > 0 && sum.n == a->before.n && sum.last == a->before.last;
+    if (rc < 0 || *same || a->known)
+        return rc < 0 ? rc : 0;
+    rc = additions_count(a->store, a->row.run, &n, a->error);
+    *same = n == a->before.n;
+    return rc;
+}
+
+/* 1: somebody has. */
 static int put_addition(struct adding *a, const char *by, struct command_row *command)
 {
     struct buf data = BUF_INIT;
-    size_t n = 0;
+    bool same = false;
     int rc = store_begin(a->store, -1, a->error);
     if (rc)
         return rc;
-    addition_encode(str_of(by), (struct str){a->addition->text, a->addition->length},
-                    &data);
+    addition_encode(str_of(by), text_of(a), &data);
     rc = buf_check(&data, a->error);
     if (!rc)
-        rc = additions_count(a->store, a->row.run, &n, a->error);
-    bool again = !rc && n != a->n_before;
+        rc = is_as_before(a, &same);
     *command = (struct command_row){.run = a->row.run,
                                     .verb = COMMAND_ADD,
                                     .gen = a->row.gen,
                                     .task = UINT32_MAX,
                                     .time_ns = clock_utc_ns(),
                                     .data = buf_view(&data)};
-    if (!rc && !again)
+    if (!rc && same)
         rc = store_put_command(a->store, command, a->error);
+    if (!rc && same)
+        rc = put_index(a, command->id);
     rc = store_end(a->store, rc, a->error);
     buf_release(&data);
-    return !rc && again ? 1 : rc;
+    return !rc && !same ? 1 : rc;
 }
 
 static int add_all(struct adding *a, uint64_t run)
@@ -152,9 +433,10 @@ static int add_all(struct adding *a, uint64_t run)
     bool again = !rc;
     while (again) {
         arena_release(&a->arena);
+        a->out->tasks = 0;
         rc = run_row_get(&a->row, a->store, run, &a->arena, a->error);
         if (!rc)
-            rc = parse_all(a, by);
+            rc = parse(a, by);
         if (!rc && !a->same)
             rc = put_addition(a, by, &command);
         again = rc > 0;

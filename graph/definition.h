@@ -235,6 +235,8 @@ struct definition {
     size_t defs_capacity;
     bool defs_growing;    /* `defs` is not in the arena: cairn_workflow_add */
     struct map by_id;     /* task name -> index */
+    uint64_t n_extended;  /* keys that its templates add, and bytes of the values of */
+    uint64_t value_bytes; /* foreach: what the parser counted; not stored */
     struct str *warnings; /* file:line:column: text */
     uint32_t n_warnings;
     struct str *notes; /* [n_notes] members of glob and lines that are new or gone on

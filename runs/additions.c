@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/additions.h"
 
+#include "base/limits.h"
+#include "storage/rows_meta.h"
 #include "workflow/yaml.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -111,29 +114,46 @@ static int add_name(struct naming *naming, struct str name)
     return 0;
 }
 
+int addition_names(struct str text, struct arena *arena, struct name_list *names,
+                   struct cairn_error *error)
+{
+    struct source source = {.name = "addition", .text = str_without_mark(text)};
+    const struct diagnostic diagnostic = {&source, error, NULL};
+    const struct node *root = NULL, *tasks = NULL;
+    *names = (struct name_list){0};
+    int rc = yaml_read(&diagnostic, arena, &root);
+    if (rc)
+        return rc;
+    if (root->kind == NODE_MAP)
+        for (const struct node *key = root->first; key; key = key->next->next)
+            if (str_equal(key->text, STR("tasks")) && key->next->kind == NODE_MAP)
+                tasks = key->next;
+    if (!tasks)
+        return error_set(error, CAIRN_EWORKFLOW, "no tasks");
+    names->at = arena_take(arena, tasks->n + 1, sizeof *names->at);
+    if (!names->at)
+        return error_nomem(error);
+    for (const struct node *task = tasks->first; task; task = task->next->next)
+        names->at[names->n++] = task->text;
+    return 0;
+}
+
 static int name_tasks(void *context, const struct command_row *row)
 {
     struct naming *naming = context;
     struct arena arena = ARENA_INIT;
     struct cairn_error why = {0};
-    struct source source = {.name = "addition"};
-    const struct diagnostic diagnostic = {&source, &why, NULL};
-    const struct node *root = NULL;
-    struct str by;
-    if (!addition_decode(row->data, &by, &source.text))
+    struct name_list names;
+    struct str by, text;
+    if (!addition_decode(row->data, &by, &text))
         return damaged_addition(row->run, naming->error);
-    source.text = str_without_mark(source.text);
-    int rc = yaml_read(&diagnostic, &arena, &root);
+    int rc = addition_names(text, &arena, &names, &why);
     if (rc == CAIRN_ENOMEM)
         rc = error_nomem(naming->error);
-    else if (rc || root->kind != NODE_MAP) /* it was read before it was stored */
+    else if (rc) /* it was read before it was stored */
         rc = damaged_addition(row->run, naming->error);
-    for (const struct node *key = rc ? NULL : root->first; key; key = key->next->next) {
-        bool tasks = str_equal(key->text, STR("tasks")) && key->next->kind == NODE_MAP;
-        const struct node *task = tasks ? key->next->first : NULL;
-        for (; task && !rc; task = task->next->next)
-            rc = add_name(naming, task->text);
-    }
+    for (size_t i = 0; !rc && i < names.n; i++)
+        rc = add_name(naming, names.at[i]);
     arena_release(&arena);
     return rc;
 }
@@ -156,4 +176,95 @@ void added_names_release(struct added_names *names)
 {
     map_release(&names->map);
     arena_release(&names->arena);
+}
+
+/* ---- What an addition is checked by ---- */
+
+enum { KEY_BYTES = 32 + LIMIT_NAME_BYTES, SUM_BYTES = 8 * 21 + DIGEST_HEX_SIZE };
+
+/* "": the sums. False: it is too long for the name of a task. */
+static bool put_key(char key[KEY_BYTES], uint64_t run, struct str name)
+{
+    if (name.len > LIMIT_NAME_BYTES)
+        return false;
+    snprintf(key, KEY_BYTES, "added.%" PRIu64 ".%.*s", run, (int)name.len,
+             name.len ? name.ptr : "");
+    return true;
+}
+
+int added_sum_get(struct cairn_store *store, uint64_t run, struct added_sum *sum,
+                  struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[SUM_BYTES], hex[DIGEST_HEX_SIZE];
+    struct cairn_error why;
+    *sum = (struct added_sum){0};
+    put_key(key, run, STR(""));
+    int rc = store_sound_setting(store, key, text, sizeof text, &why);
+    if (rc == CAIRN_EDAMAGED)
+        return 0;
+    if (rc <= 0)
+        return rc ? error_set(error, rc, "%s", why.text) : 0;
+    int n = sscanf(text,
+                   "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %64s",
+                   &sum->n, &sum->last, &sum->bytes, &sum->tasks, &sum->services,
+                   &sum->edges, &sum->extended, &sum->value_bytes, hex);
+    return n == 9 && bytes_of_hex(str_of(hex), sum->source.bytes);
+}
+
+int added_sum_put(struct cairn_store *store, uint64_t run, const struct added_sum *sum,
+                  struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[SUM_BYTES], hex[DIGEST_HEX_SIZE];
+    put_key(key, run, STR(""));
+    digest_hex(&sum->source, hex);
+    snprintf(text, sizeof text,
+             "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+             " %" PRIu64 " %" PRIu64 " %s",
+             sum->n, sum->last, sum->bytes, sum->tasks, sum->services, sum->edges,
+             sum->extended, sum->value_bytes, hex);
+    return store_set_setting(store, key, text, error);
+}
+
+int added_name_put(struct cairn_store *store, uint64_t run, struct str name,
+                   uint64_t addition, struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[24];
+    if (!put_key(key, run, name))
+        return 0;
+    snprintf(text, sizeof text, "%" PRIu64, addition);
+    return store_set_setting(store, key, text, error);
+}
+
+int added_name_find(struct cairn_store *store, uint64_t run, struct str name,
+                    uint64_t *addition, struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[24];
+    *addition = 0;
+    if (!name.len || !put_key(key, run, name))
+        return 0;
+    int rc = store_setting(store, key, text, sizeof text, error);
+    if (rc > 0)
+        *addition = strtoull(text, NULL, 10);
+    return rc < 0 ? rc : 0;
+}
+
+int addition_text(struct cairn_store *store, uint64_t run, uint64_t id,
+                  struct buf *text, struct cairn_error *error)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row;
+    struct str by, words;
+    int rc = store_get_command(store, run, id, &row, &data, error);
+    if (!rc && (!row.id || row.verb != COMMAND_ADD))
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       "run %" PRIu64 " has no addition %" PRIu64, run, id);
+    else if (!rc && !addition_decode(row.data, &by, &words))
+        rc = damaged_addition(run, error);
+    if (!rc) {
+        buf_str(text, words);
+        rc = buf_check(text, error);
+    }
+    buf_release(&data);
+    return rc;
 }

@@ -21,6 +21,42 @@ int additions_load(struct cairn_store *store, uint64_t run, struct addition **ou
 /* How many a run has. */
 int additions_count(struct cairn_store *store, uint64_t run, size_t *n,
                     struct cairn_error *error);
+/* The names in the text of one, in order, views of `text` or of the arena: a group's is
+ * that of all its members. CAIRN_EWORKFLOW. */
+struct name_list {
+    struct str *at;
+    size_t n;
+};
+int addition_names(struct str text, struct arena *arena, struct name_list *names,
+                   struct cairn_error *error);
+
+/* ---- What an addition is checked by, without all those before it ----
+ *
+ * Settings of the store: `added.RUN.NAME` has the number of the addition that has the
+ * task, and `added.RUN.` the sums. They are written with each addition, and no reader of
+ * a run needs them: where they are missing, or are not of all additions, the next one
+ * makes them anew. */
+struct added_sum {
+    uint64_t n, last; /* how many additions, the number of the newest */
+    uint64_t bytes;   /* of their texts */
+    /* Of the graph and the definition with all of them, or more: what is limited. */
+    uint64_t tasks, services, edges, extended, value_bytes;
+    struct digest source; /* of the file that they were checked with */
+};
+/* 1, 0: there is none, or an error. */
+int added_sum_get(struct cairn_store *store, uint64_t run, struct added_sum *sum,
+                  struct cairn_error *error);
+/* These need a write transaction. */
+int added_sum_put(struct cairn_store *store, uint64_t run, const struct added_sum *sum,
+                  struct cairn_error *error);
+int added_name_put(struct cairn_store *store, uint64_t run, struct str name,
+                   uint64_t addition, struct cairn_error *error);
+/* The addition that has a task of this name; 0: none has. */
+int added_name_find(struct cairn_store *store, uint64_t run, struct str name,
+                    uint64_t *addition, struct cairn_error *error);
+/* Appends the text of an addition. CAIRN_ENOTFOUND, CAIRN_EDAMAGED. */
+int addition_text(struct cairn_store *store, uint64_t run, uint64_t id,
+                  struct buf *text, struct cairn_error *error);
 /* The names of all tasks that were added to stored runs of a workflow (its row id), as
  * they stand in the texts: a group's is that of all its members. CAIRN_EDAMAGED. */
 struct added_names {

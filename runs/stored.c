@@ -629,15 +629,27 @@ int run_put_given(struct cairn_store *store, const struct run_row *row,
     return rc < 0 ? rc : 0;
 }
 
+static int read_file(struct cairn_workflow **out, const char *path,
+                     const struct run_row *row, struct cairn_error *error)
+{
+    size_t n;
+    struct cairn_param *params;
+    int rc = read_params(row->params_text, &params, &n, error);
+    if (rc)
+        return rc;
+    rc = workflow_read(out, path, params, n, error);
+    free_params(params, n);
+    return rc;
+}
+
 /* The file is not parsed if it has not changed since the run recorded its definition.
  */
 static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
                                  struct cairn_store *store, const struct run_row *row,
-                                 const struct cairn_param *params, size_t n_params,
                                  struct cairn_error *error)
 {
     struct cairn_workflow *w;
-    int rc = workflow_read(&w, path, params, n_params, error);
+    int rc = read_file(&w, path, row, error);
     if (rc)
         return rc;
     if (is_newer(path, row))
@@ -679,15 +691,10 @@ static int load_file(struct cairn_workflow **out, const char *path,
                      struct cairn_store *store, const struct run_row *row,
                      struct cairn_error *error)
 {
-    size_t n;
-    struct cairn_param *params;
     int rc = run_trust(store, row, error);
-    if (!rc)
-        rc = read_params(row->params_text, &params, &n, error);
     if (rc)
         return rc;
-    rc = load_unless_unchanged(out, path, store, row, params, n, error);
-    free_params(params, n);
+    rc = load_unless_unchanged(out, path, store, row, error);
     return rc == CAIRN_EUSAGE && error ? refuse_other_params(row, path, error) : rc;
 }
 
@@ -708,6 +715,18 @@ int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
     w->compiled = true;
     *out = w;
     return 0;
+}
+
+int workflow_of_run_read(struct cairn_workflow **out, struct cairn_store *store,
+                         const struct run_row *row, struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    int file = moved_store_find(store, row, &path, error);
+    int rc = file > 0 ? run_trust(store, row, error) : file;
+    if (file > 0 && !rc)
+        rc = read_file(out, path.data, row, error);
+    buf_release(&path);
+    return rc ? rc : file;
 }
 
 int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store,

@@ -134,6 +134,10 @@ int moved_store_directory(struct cairn_store *store, const struct run_row *row,
                           struct str recorded, struct buf *path,
                           struct cairn_error *error);
 
+/* The file of a run with its params, read and not parsed. 1, 0: it is gone, or an error.
+ */
+int workflow_of_run_read(struct cairn_workflow **out, struct cairn_store *store,
+                         const struct run_row *row, struct cairn_error *error);
 /* Within the transaction that puts the definition into the store; `row` has the graph's
  * digest and the params. */
 int parse_cache_note(const struct cairn_workflow *workflow, struct cairn_store *store,

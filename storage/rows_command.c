@@ -114,18 +114,32 @@ static int read_command(struct cairn_store *store, struct query *query,
     return rc;
 }
 
-int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
-                       struct command_row *row, struct buf *data,
+static int one_command(struct cairn_store *store, enum sql_id statement, uint64_t run,
+                       uint64_t number, struct command_row *row, struct buf *data,
                        struct cairn_error *error)
 {
     struct query query;
     store_assert_open(store);
     *row = (struct command_row){0};
-    query_start(&query, store->db, SQL_NEXT_COMMAND,
-                VALUES(value_u64(run), value_u64(after)), error);
+    query_start(&query, store->db, statement, VALUES(value_u64(run), value_u64(number)),
+                error);
     if (query_step(&query))
         query.rc = read_command(store, &query, row, data, error);
     return query_end(&query);
+}
+
+int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
+                       struct command_row *row, struct buf *data,
+                       struct cairn_error *error)
+{
+    return one_command(store, SQL_NEXT_COMMAND, run, after, row, data, error);
+}
+
+int store_get_command(struct cairn_store *store, uint64_t run, uint64_t id,
+                      struct command_row *row, struct buf *data,
+                      struct cairn_error *error)
+{
+    return one_command(store, SQL_GET_COMMAND, run, id, row, data, error);
 }
 
 static int each_addition(struct cairn_store *store, enum sql_id statement, uint64_t of,

@@ -35,6 +35,10 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
 int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
                        struct command_row *row, struct buf *data,
                        struct cairn_error *error);
+/* The command of a run with that id, in the same way; row->id is 0 if there is none. */
+int store_get_command(struct cairn_store *store, uint64_t run, uint64_t id,
+                      struct command_row *row, struct buf *data,
+                      struct cairn_error *error);
 typedef int command_row_fn(void *context, const struct command_row *row);
 /* Those that added tasks to the run, in their order. CAIRN_EDAMAGED. */
 int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn *each,

@@ -117,6 +117,8 @@ struct parser {
     bool *pool_used;
     const struct node *exclude, *include; /* of the task that is read, or NULL */
     struct task_nodes *nodes;             /* [n_defs] */
+    uint32_t checked_after,
+        checked_to; /* lines of what was checked before with others */
 };
 
 /* What follows is read, or said, of that file, or of the file of a task. */
@@ -129,6 +131,14 @@ static inline void parse_enter(struct parser *p, struct workflow_file *file)
 static inline void parse_enter_task(struct parser *p, uint32_t index)
 {
     parse_enter(p, p->files[p->out->defs[index].file]);
+}
+
+/* The task was checked with others that are not here (parse_options). */
+static inline bool parse_was_checked(const struct parser *p, uint32_t index)
+{
+    const struct task_def *def = &p->out->defs[index];
+    return def->file == 0 && def->at.line > p->checked_after &&
+           def->at.line <= p->checked_to;
 }
 
 /* Reports it and returns CAIRN_ENOMEM. */

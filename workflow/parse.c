@@ -374,6 +374,8 @@ static int add_tasks(struct parser *p, const struct node *tasks)
     struct source *sources = arena_take(&p->scratch, n, sizeof *sources);
     if (!sources)
         return out_of_memory(p);
+    p->checked_after = source_position(last, last->text.len).line;
+    p->checked_to = p->checked_after;
     for (size_t i = 0; i < n && !rc; i++) {
         const struct addition *addition = &p->options->additions[i];
         const struct node *more = NULL;
@@ -386,6 +388,8 @@ static int add_tasks(struct parser *p, const struct node *tasks)
         last = &sources[i];
         p->source = p->in->source;
         rc = read_addition(p, last, &more);
+        if (i < p->options->n_checked)
+            p->checked_to = source_position(last, last->text.len).line;
         while (*end)
             end = &(*end)->next;
         if (!rc) {
@@ -511,6 +515,8 @@ int definition_parse(struct str text, const struct parse_options *options,
         rc = keep_files(&p);
     if (!rc)
         rc = definition_prepare(out, error);
+    out->n_extended = p.n_extended;
+    out->value_bytes = p.value_bytes;
     buf_release(&p.warnings);
     buf_release(&p.notes);
     buf_release(&p.pending);

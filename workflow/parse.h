@@ -58,6 +58,9 @@ struct parse_options {
     const struct addition *additions; /* [n_additions] to the file's own tasks, in this
                                          order */
     size_t n_additions;
+    /* So many of the first of them were checked with others that are not here: names of
+     * these in their texts are passed over. */
+    size_t n_checked;
     /* Not NULL: gets what is wrong in the file, as far as one mistake does not follow
      * from another. */
     struct mistakes *mistakes;

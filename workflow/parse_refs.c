@@ -954,6 +954,8 @@ static int check_reference(struct reach *r, size_t i)
 {
     look_at(r, i);
     uint32_t own = r->pending->def;
+    if (parse_was_checked(r->p, own))
+        return 0;
     if (r->target == MAP_NONE)
         return unknown_task(r);
     if (r->target == own)

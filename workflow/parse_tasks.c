@@ -397,6 +397,16 @@ static int check_needs_of_file(const struct parser *p, const struct node *need)
                : 0;
 }
 
+/* Whether it leads to a task that is not here, of one that was checked before. */
+static bool is_passed_over(struct parser *p, uint32_t index, const struct node *need)
+{
+    struct str name = name_of_need(need)->text;
+    const char *bracket = name.len ? memchr(name.ptr, '[', name.len) : NULL;
+    name.len = bracket ? (size_t)(bracket - name.ptr) : name.len;
+    return parse_was_checked(p, index) && !file_of_need(p, need) &&
+           definition_task(p->out, p->in->scope, name) == MAP_NONE;
+}
+
 static int add_needs(struct parser *p, uint32_t index, const struct need_list *list)
 {
     struct task_def *def = &p->out->defs[index];
@@ -410,6 +420,8 @@ static int add_needs(struct parser *p, uint32_t index, const struct need_list *l
                                  .def = def,
                                  .node = need,
                                  .need = &def->needs[def->n_needs]};
+        if (is_passed_over(p, index, need))
+            continue;
         rc = list->of ? check_needs_of_file(p, need) : 0;
         rc = rc ? rc : read_need(&r, &taken);
         if (rc && list->of)

@@ -95,6 +95,7 @@ static int parse_source(const struct cairn_workflow *w,
                                     .were_given = w->were_given,
                                     .additions = w->additions,
                                     .n_additions = w->n_additions,
+                                    .n_checked = w->n_checked,
                                     .mistakes = mistakes};
     return definition_parse(buf_view(&w->source), &options, out, error);
 }

@@ -25,10 +25,10 @@ struct cairn_workflow {
     char *name, *file, *root; /* parse_options; NULL if built in memory */
     struct cairn_param *params;
     size_t n_params;
-    uint64_t edited_run;        /* parse_options */
-    bool *were_given;           /* parse_options */
-    struct addition *additions; /* parse_options; of run `added_run` */
-    size_t n_additions;
+    uint64_t edited_run;           /* parse_options */
+    bool *were_given;              /* parse_options */
+    struct addition *additions;    /* parse_options; of run `added_run` */
+    size_t n_additions, n_checked; /* parse_options */
     uint64_t added_run;
     bool grows;    /* tasks are added to the run that is at work (executor/) */
     bool digested; /* the digest of the definition is known (runs/stored.c) */

@@ -332,6 +332,7 @@ static const char *const texts[SQL_COUNT] = {
         "sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [SQL_NEXT_COMMAND] =
         COMMAND_COLUMNS "WHERE run = ?1 AND taken = 0 AND id > ?2 ORDER BY id LIMIT 1",
+    [SQL_GET_COMMAND] = COMMAND_COLUMNS "WHERE run = ?1 AND id = ?2",
     [SQL_EACH_ADDITION] = COMMAND_COLUMNS "WHERE run = ?1 AND verb = ?2 ORDER BY id",
     [SQL_EACH_WORKFLOW_ADDITION] = COMMAND_COLUMNS
     "WHERE verb = ?2 AND run IN (SELECT run FROM run WHERE workflow = ?1) ORDER BY id",

@@ -120,6 +120,41 @@ exits 0 cairn run here.yaml
 exits 0 cairn log second
 matches '^run [0-9]+$' 'its text is an expression in the added task'
 
+# ---- Behind earlier additions, of which only those that are named are read ----
+mkdir behind && cd behind || exit 1
+printf 'name: p\ntasks:\n  build: {run: echo build >>ran}\n' >p.yaml
+exits 0 cairn run p.yaml
+run_n=$(sed -n 's/^run \([0-9]*\) of p.*/\1/p' err)
+add() { # TEXT
+    printf '%s\n' "$1" | tr @ "'" >text
+    exits 0 cairn add "$run_n" text
+}
+refused() { # TEXT, what is said
+    printf '%s\n' "$1" | tr @ "'" >text
+    exits 3 cairn add "$run_n" text
+    says "$2" "said: $2"
+}
+add 'tasks: {a.b: {needs: build, run: "echo v=7 >>$CAIRN_OUTPUT"}}'
+add 'tasks: {c: {needs: a.b, env: {V: "${{ tasks[@a.b@].outputs.v }}"}, run: "echo c $V >>ran"}}'
+add 'tasks: {g: {needs: c, foreach: {n: [1, 2]}, run: "echo v=$n >>$CAIRN_OUTPUT"}}'
+add 'tasks: {h: {needs: ["g[n=${{ n }}]"], foreach: {n: [1, 2]}, run: "echo h $n >>ran"}}'
+add 'tasks: {i: {needs: h, env: {V: "${{ tasks[@a.b@].outputs.v }}"}, run: "echo i $V >>ran"}}'
+refused 'tasks: {k: {needs: ["g[n=3]"], run: x}}' 'has no member'
+refused 'tasks: {k: {needs: a, run: x}}' 'which does not exist'
+refused 'tasks: {k: {needs: h, env: {V: "${{ tasks.i.outputs.v }}"}, run: x}}' 'does not need'
+refused 'tasks: {k: {run: x}, g: {run: x}}' 'there is a task `g` already, by addition 3 to run'
+refused 'tasks: {k: {run: x}, build: {run: x}}' 'there is a task `build` already'
+add 'tasks: {"\x6c": {needs: "\x69", run: echo l >>ran}}'
+is "$(planned --run "$run_n")" 'a.b c g[n=1] g[n=2] h[n=1] h[n=2] i l' 'all of it is in the plan'
+# An edited file is looked at with all of them.
+sed -i 's/^  build:/  built:/' p.yaml
+refused 'tasks: {k: {run: x}}' 'needs `build`, which does not exist'
+sed -i 's/^  built:/  build:/' p.yaml
+: >ran
+exits 0 cairn resume "$run_n"
+is "$(ran)" 'c 7 h 1 h 2 i 7 l ' 'and all of it runs'
+cd .. || exit 1
+
 # ---- By several at once ----
 rm -f said.*
 # Of many tasks, so that they are all looked at at the same time.
@@ -190,7 +225,7 @@ TOKEN=abcdefgh run cairn add "$n" secret.yaml
 ok 'a value of a secret is refused' test "$status" -ne 0
 ok 'and not stored' sh -c '! grep -q abcdefgh .cairn/cairn.db .cairn/cairn.db-wal 2>/dev/null'
 rm w.yaml
-exits 2 cairn add 1 more.yaml
+exits 2 cairn add 1 b.yaml
 says 'is gone' 'without the file nothing can be added'
 
 # The same id again: who has it already is named.

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* make: wrap=store_begin */
+/* make: wrap=store_begin,additions_load */
 /* Tasks are added while somebody else adds some: just before the first one writes, so
- * that it has parsed them without the others' (wrap above). */
+ * that it has parsed them without the others' (wrap above). And what is taken without
+ * reading all additions before it is what would be taken with them. */
 #include "tests/support/engine.h"
 
+#include "runs/additions.h"
+#include "storage/rows_meta.h"
 #include "storage/store.h"
 
 static struct cairn_store *other;
@@ -67,12 +70,139 @@ START_TEST(others_add_meanwhile)
 }
 END_TEST
 
+/* ---- One by one, or with all before them ---- */
+
+static int loads; /* how often all additions were read */
+
+int __real_additions_load(struct cairn_store *store, uint64_t run,
+                          struct addition **out, size_t *n, struct cairn_error *wrong);
+int __wrap_additions_load(struct cairn_store *store, uint64_t run,
+                          struct addition **out, size_t *n, struct cairn_error *wrong);
+int __wrap_additions_load(struct cairn_store *store, uint64_t run,
+                          struct addition **out, size_t *n, struct cairn_error *wrong)
+{
+    loads++;
+    return __real_additions_load(store, run, out, n, wrong);
+}
+
+static uint32_t random_below(uint32_t n)
+{
+    static uint32_t state = 1;
+    state = state * 1103515245 + 12345;
+    return (state >> 16) % n;
+}
+
+/* A task or a group with needs, some of whole groups, of members, of nothing, of itself;
+ * and with values of tasks that it needs, also indirectly, or does not need. */
+static void random_text(char *out, size_t size)
+{
+    uint32_t name = random_below(12), need = random_below(12), used = random_below(12);
+    static const char *const forms[] = {
+        "tasks: {t%u: {run: 'true'}}",
+        "tasks: {t%u: {needs: t%u, run: 'true', env: {V: '${{ tasks.t%u.status }}'}}}",
+        "tasks: {t%u: {foreach: {n: [1, 2]}, needs: t%u, run: 'true'}}",
+        "tasks: {t%u: {foreach: {n: [1, 2]}, needs: ['t%u[n=${{ n }}]'], run: 'true'}}",
+        "tasks: {t%u: {needs: ['t%u[n=1]'], if: \"tasks.t%u.status == 'completed'\", "
+        "run: x}}",
+        "tasks: {t%u: {needs: [{task: t%u, order: true}], run: 'true', "
+        "env: {V: '${{ tasks.t%u.outputs.v }}'}}}",
+        "tasks: {t%u: {ready: 'true', run: x}, u%u: {needs: [t%u], run: 'true'}}"};
+    uint32_t form = random_below(sizeof forms / sizeof forms[0]);
+    snprintf(out, size, forms[form], name, need, used);
+}
+
+static struct cairn_store *store_with_run(const char *path)
+{
+    struct cairn_store *store = open_at(path);
+    struct cairn_run_result result = {0};
+    struct cairn_workflow *w;
+    good(cairn_workflow_load(&w, "w.yaml", NULL, 0, &error));
+    good(cairn_run(w, store, NULL, &result, &error));
+    cairn_workflow_free(w);
+    return store;
+}
+
+static void forget_index(struct cairn_store *store)
+{
+    good(store_begin(store, -1, &error));
+    good(store_end(store, store_drop_setting(store, "added.1.", &error), &error));
+}
+
+START_TEST(one_by_one_as_with_all)
+{
+    char text[400];
+    int taken = 0;
+    put_file("w.yaml", "name: w\ntasks: {t0: {run: 'true'}, g: {foreach: {n: [1, 2]}, "
+                       "run: 'true'}}\n");
+    struct cairn_store *one = store_with_run("one"), *all = store_with_run("all");
+    for (int i = 0; i < 400; i++) {
+        if (i % 40 == 0) {
+            cairn_store_close(one);
+            cairn_store_close(all);
+            remove_tree("one");
+            remove_tree("all");
+            one = store_with_run("one");
+            all = store_with_run("all");
+        }
+        random_text(text, sizeof text);
+        struct cairn_error short_way = {0}, long_way = {0};
+        struct cairn_added added[2] = {0};
+        struct cairn_addition addition = {.text = text, .length = strlen(text)};
+        forget_index(all);
+        int rc = cairn_add(one, 1, &addition, &added[0], &short_way);
+        ck_assert_int_eq(rc, cairn_add(all, 1, &addition, &added[1], &long_way));
+        ck_assert_str_eq(rc ? short_way.text : "", rc ? long_way.text : "");
+        ck_assert_uint_eq(added[0].tasks, added[1].tasks);
+        ck_assert_uint_eq(added[0].same, added[1].same);
+        taken += rc == 0;
+    }
+    ck_assert_int_gt(taken, 40);
+    cairn_store_close(one);
+    cairn_store_close(all);
+}
+END_TEST
+
+START_TEST(all_are_read_once)
+{
+    put_file("w.yaml", "name: w\ntasks: {a: {run: 'true'}}\n");
+    struct cairn_store *store = store_with_run(".cairn");
+    good(add_text(store, TASK("one", "1")));
+    loads = 0;
+    good(add_text(store, TASK("two", "2")));
+    good(add_text(store, "tasks: {three: {needs: two, run: 'true', env: "
+                         "{V: '${{ tasks.two.status }}'}}}"));
+    /* Of `three` alone, without what that needs. */
+    good(add_text(store, "tasks: {deep: {needs: three, run: 'true', env: "
+                         "{V: '${{ tasks.three.status }}'}}}"));
+    good(add_text(store, TASK("two", "2"))); /* the same again */
+    ck_assert_int_eq(loads, 0);
+    /* With another file all is looked at, once. */
+    put_file("w.yaml", "name: w\ntasks: {a: {run: 'true'}, b: {run: 'true'}}\n");
+    good(add_text(store, TASK("four", "4")));
+    ck_assert_int_gt(loads, 0);
+    loads = 0;
+    good(add_text(store, TASK("five", "5")));
+    ck_assert_int_eq(loads, 0);
+    /* And where the index is lost. */
+    forget_index(store);
+    good(add_text(store, TASK("six", "6")));
+    ck_assert_int_gt(loads, 0);
+    loads = 0;
+    good(add_text(store, "tasks: {seven: {needs: one, run: 'true'}}"));
+    ck_assert_int_eq(add_text(store, TASK("b", "b")), CAIRN_EWORKFLOW);
+    ck_assert_int_gt(loads, 0);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("additions");
     TCase *tests = tcase_create("additions");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, others_add_meanwhile, 0, sizeof cases / sizeof cases[0]);
+    tcase_add_test(tests, one_by_one_as_with_all);
+    tcase_add_test(tests, all_are_read_once);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
