@@ -48,6 +48,7 @@ enum {
     LIMIT_LOST_CLAIMS = 999,      /* the most that it can say in place of these */
     LIMIT_VALUES = 1000,          /* of one attempt in $CAIRN_OUTPUT */
     LIMIT_VALUES_BYTES = 1 << 20, /* that file */
+    LIMIT_PORTS = 16,             /* of a service */
     LIMIT_SERVICES = 64,          /* of a workflow, each member of a group counted */
     LIMIT_SECRETS = 1000,         /* of a workflow */
     LIMIT_CHOICES = 1000,         /* of a param */

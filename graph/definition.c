@@ -144,43 +144,88 @@ bool task_def_uses_services(const struct definition *d, const struct task_def *d
     return uses;
 }
 
-void service_port_name(const struct task_def *user, const struct task_def *service,
-                       struct buf *out)
+static void put_capitals(struct str text, struct buf *out)
 {
-    struct str scope = name_scope(user->id);
-    buf_text(out, "CAIRN_PORT_");
-    for (size_t i = str_begins(service->id, scope) ? scope.len : 0; i < service->id.len;
-         i++) {
-        char c = service->id.ptr[i];
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
         bool upper = c >= 'a' && c <= 'z';
         bool other = c == '-' || c == '.' || c == '/';
         buf_byte(out, (uint8_t)(upper ? c - 'a' + 'A' : other ? '_' : c));
     }
 }
 
+void service_port_name(const struct task_def *user, const struct task_def *service,
+                       uint32_t i, struct buf *out)
+{
+    struct str id = service->id, scope = name_scope(user->id);
+    if (str_begins(id, scope))
+        id = (struct str){id.ptr + scope.len, id.len - scope.len};
+    buf_text(out, "CAIRN_PORT_");
+    put_capitals(id, out);
+    if (service->port)
+        return;
+    buf_byte(out, '_');
+    put_capitals(service->ports[i], out);
+}
+
+uint32_t service_port(const struct task_def *service, struct str name)
+{
+    uint32_t i = 0;
+    if (service->port)
+        return name.len > 0;
+    while (i < service->n_ports && !str_equal(service->ports[i], name))
+        i++;
+    return i;
+}
+
+bool service_ports_are_good(const struct str *names, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!str_is_key(names[i]) || names[i].len > LIMIT_NAME_BYTES)
+            return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (str_equal(names[i], names[k]))
+                return false;
+    }
+    return n <= LIMIT_PORTS;
+}
+
+/* Adds the names of its ports to the lines; false: one was there. */
+static bool add_port_names(const struct task_def *user, const struct task_def *service,
+                           struct buf *names)
+{
+    struct buf name = BUF_INIT;
+    bool added = true;
+    for (uint32_t i = 0; i < task_def_ports(service) && added; i++) {
+        buf_clear(&name);
+        buf_byte(&name, '\n');
+        service_port_name(user, service, i, &name);
+        buf_byte(&name, '\n');
+        names->failed |= name.failed;
+        added = !names->failed && !(names->size && memmem(names->data, names->size,
+                                                          name.data, name.size));
+        if (added)
+            buf_str(names, buf_view(&name));
+    }
+    buf_release(&name);
+    return added;
+}
+
 int task_def_port_clash(const struct definition *d, const struct task_def *def,
                         uint32_t *need)
 {
-    struct buf names = BUF_INIT, name = BUF_INIT;
+    struct buf names = BUF_INIT;
     uint32_t i = 0;
+    (void)add_port_names(def, def, &names);
     for (; i < def->n_needs; i++) {
         const struct task_def *service = &d->defs[def->needs[i].target];
         bool one =
             !service->n_foreach || (def->needs[i].n_bindings && !def->needs[i].open);
-        if (!service->port)
-            continue;
-        buf_clear(&name);
-        buf_byte(&name, '\n');
-        service_port_name(def, service, &name);
-        buf_byte(&name, '\n');
-        if (!one || name.failed ||
-            (names.size && memmem(names.data, names.size, name.data, name.size)))
+        if (task_def_ports(service) && (!one || !add_port_names(def, service, &names)))
             break;
-        buf_str(&names, buf_view(&name));
     }
-    bool failed = names.failed || name.failed;
+    bool failed = names.failed;
     buf_release(&names);
-    buf_release(&name);
     *need = i;
     return failed ? CAIRN_ENOMEM : 0;
 }

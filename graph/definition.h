@@ -159,7 +159,11 @@ struct task_def {
     struct str ready;    /* text for `side_shell`: it is a service, and this command
                                asks whether it is ready; "": it is none */
     int64_t ready_within_ms, ready_every_ms; /* of a service */
-    bool port; /* of a service: each start gets a free port (service_port_name) */
+    /* Of a service: each start gets a free port (service_port_name), or one for each of
+     * these names. */
+    bool port;
+    struct str *ports; /* [n_ports] as str_is_key; only without `port` */
+    uint32_t n_ports;
     struct str *side_shell; /* [n_side_shell] for check, undo, ready, fallback */
     uint32_t n_side_shell;
     struct str *secrets; /* [n_secrets] sorted names */
@@ -310,10 +314,20 @@ static inline bool task_def_is_service(const struct task_def *def)
 /* It runs only while services are ready. */
 bool task_def_uses_services(const struct definition *definition,
                             const struct task_def *def);
-/* CAIRN_PORT_DB of `db`: how tasks that need it are given its port. In an included file
- * it is called as there. */
+/* How many it has. */
+static inline uint32_t task_def_ports(const struct task_def *def)
+{
+    return def->port ? 1 : def->n_ports;
+}
+/* CAIRN_PORT_DB of `db`, CAIRN_PORT_DB_HTTP of its port `http`: how tasks that need it
+ * are given port `i`. In an included file it is called as there. */
 void service_port_name(const struct task_def *user, const struct task_def *service,
-                       struct buf *out);
+                       uint32_t i, struct buf *out);
+/* Which port of the service has the name ("": its only one, of `port`), or
+ * task_def_ports. */
+uint32_t service_port(const struct task_def *service, struct str name);
+/* Good names, and none twice. */
+bool service_ports_are_good(const struct str *names, uint32_t n);
 /* The first need of a task whose port would have a name that another one has, or that
  * is of several members of a group, which have one name; or n_needs. CAIRN_ENOMEM. */
 int task_def_port_clash(const struct definition *definition, const struct task_def *def,

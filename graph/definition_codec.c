@@ -739,7 +739,10 @@ static void check_fields(struct decoder *d, const struct task_def *def)
                                                0));
     fail_unless(d,
                 !def->fallback.len || def->kind == TASK_RUN || def->kind == TASK_EXEC);
-    fail_unless(d, task_def_is_service(def) ? check_service(def) : !def->port);
+    fail_unless(d,
+                task_def_is_service(def) ? check_service(def) : !task_def_ports(def));
+    fail_unless(d, !def->port || !def->n_ports);
+    fail_unless(d, service_ports_are_good(def->ports, def->n_ports));
     fail_unless(d, def->own_params || def->n_params == 0);
     fail_unless(d, !def->reuse || task_def_may_reuse(def));
     fail_unless(d, (def->repeat.until.len > 0) == (def->repeat.max > 0));

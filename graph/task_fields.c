@@ -84,6 +84,7 @@ enum {
     PORT,
     NICE,
     FALLBACK,
+    PORTS,
     END
 };
 
@@ -159,6 +160,7 @@ const struct task_field task_fields[] = {
     [ROUND_DELAY] = {TIME(repeat.delay_ms), EVERY(6)},
     [PORT] = {.shape = FIELD_BOOL, .at = AT(port, bool), EVERY(6)},
     [FALLBACK] = {TEXT(fallback), EVERY(7), .name = "fallback"},
+    [PORTS] = {TEXTS(FIELD_TEXTS, ports), EVERY(7)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},

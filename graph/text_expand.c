@@ -398,6 +398,10 @@ static int not_known_yet(const struct name *name, struct cairn_error *error)
         return error_set(error, CAIRN_EWORKFLOW,
                          "tasks.%s.files is only known while the workflow runs",
                          task.text);
+    case NAME_TASK_PORT:
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "tasks.%s.port is only known while the workflow runs",
+                         task.text);
     case NAME_OWN_OUTPUT:
         return error_set(error, CAIRN_EWORKFLOW,
                          "outputs.%s is only known when the task has ended", task.text);
@@ -448,6 +452,7 @@ static int look_up(void *context, const struct name *name, struct value *out,
     case NAME_TASK_OUTPUT:
     case NAME_TASK_STATUS:
     case NAME_TASK_FILES:
+    case NAME_TASK_PORT:
     case NAME_OWN_OUTPUT:
     case NAME_RUN_ID:
     case NAME_RUN_ATTEMPT:

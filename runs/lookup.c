@@ -359,6 +359,34 @@ static int ask_task(const struct asker *a, const struct name *name, struct value
     return 0;
 }
 
+/* Of a service that the task needs, or of itself. What is the same whatever the port is,
+ * as the key of its reuse, does not know it. */
+static int ask_port(const struct asker *a, const struct name *name, struct value *out,
+                    struct cairn_error *error)
+{
+    const struct graph *g = a->lookup->graph;
+    struct str scope = name_scope(graph_def(g, a->task)->id);
+    uint32_t def = definition_task(g->definition, scope, name->first), node = NODE_NONE;
+    uint32_t i = g->need_start[a->task];
+    if (def != MAP_NONE && g->def_of[a->task] == def)
+        node = a->task;
+    for (; node == NODE_NONE && i < g->need_start[a->task + 1]; i++)
+        if (!graph_is_barrier(g, g->needs[i]) && g->def_of[g->needs[i]] == def)
+            node = g->needs[i];
+    const struct task_def *service = node == NODE_NONE ? NULL : graph_def(g, node);
+    uint32_t at = service ? service_port(service, name->second) : 0;
+    if (!service || at == task_def_ports(service))
+        return error_set(
+            error, CAIRN_EWORKFLOW,
+            "tasks.%.*s.port%s%.*s: it needs no service that has this port",
+            (int)name->first.len, name->first.ptr, name->second.len ? "s." : "",
+            (int)name->second.len, name->second.ptr);
+    uint16_t port = a->ports ? a->ports[node * a->ports_each + at] : 0;
+    *out = port ? (struct value){.type = VALUE_NUMBER, .number = port}
+                : (struct value){.type = VALUE_TEXT, .text = STR("PORT")};
+    return 0;
+}
+
 int lookup_name(void *context, const struct name *name, struct value *out,
                 struct cairn_error *error)
 {
@@ -368,6 +396,8 @@ int lookup_name(void *context, const struct name *name, struct value *out,
     case NAME_TASK_STATUS:
     case NAME_TASK_FILES:
         return ask_task(a, name, out, error);
+    case NAME_TASK_PORT:
+        return ask_port(a, name, out, error);
     case NAME_OWN_OUTPUT:
         find_own_output(a, name->first, out);
         return 0;

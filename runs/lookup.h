@@ -56,6 +56,8 @@ struct asker {
     struct lookup *lookup;
     uint32_t task, attempt;   /* attempt 0: none yet */
     const struct result *own; /* of that attempt, once it has ended well; else NULL */
+    const uint16_t *ports;    /* [n_tasks * ports_each] of services; NULL: not known */
+    uint32_t ports_each;
 };
 int lookup_name(void *asker, const struct name *name, struct value *out,
                 struct cairn_error *error);

@@ -205,6 +205,7 @@ static void copy_command(struct definition *d, struct task_def *def,
         def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
     }
     def->port = task->port;
+    def->ports = copy_texts(&d->arena, task->ports, &def->n_ports);
     if (task->ready) {
         def->ready = arena_str(&d->arena, str_of(task->ready));
         def->ready_within_ms =
@@ -359,6 +360,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
         key = task->ready_within_ms  ? "ready_within_ms"
               : task->ready_every_ms ? "ready_every_ms"
               : task->port           ? "port"
+              : task->ports          ? "ports"
                                      : NULL;
     else
         key = task->outputs && task->outputs[0] ? "outputs"
@@ -505,6 +507,13 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
         def->depfile = arena_str(&d->arena, str_of(task->depfile));
     copy_retries(d, def, task);
     rc = copy_env(&d->arena, def, task->env, error);
+    if (!rc && ((def->port && def->n_ports) ||
+                !service_ports_are_good(def->ports, def->n_ports)))
+        rc =
+            error_set(error, CAIRN_EWORKFLOW,
+                      "task `%s`: `ports` are at most %d names of a-z, 0-9 and _, none "
+                      "twice, without `port`",
+                      task->id, LIMIT_PORTS);
     if (!rc)
         rc = copy_pools(d, def, task, error);
     if (!rc)

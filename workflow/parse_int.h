@@ -15,8 +15,9 @@ enum place {
     IN_FOREACH,   /* the same */
     IN_NEED,      /* brackets: params, foreach keys */
     IN_WHERE,     /* the same */
-    IN_ENV,       /* of a task: everything but env */
-    IN_TASK,      /* everything */
+    IN_ENV,       /* of a task: everything but env; ports, too */
+    IN_TASK,      /* everything but ports */
+    IN_EXEC,      /* everything */
     IN_CONDITION, /* everything but the number of the attempt */
     IN_UNTIL      /* everything, and outputs.NAME */
 };

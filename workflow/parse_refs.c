@@ -69,6 +69,7 @@ static const char *place_name(const struct checking *c)
     case IN_UNTIL:
         return "`until`";
     case IN_ENV:
+    case IN_EXEC:
     case IN_TASK:
         break;
     }
@@ -92,11 +93,34 @@ static bool is_early(const struct checking *c)
 
 /* ---- Names ---- */
 
-static bool has_env(const struct task_def *def, struct str name)
+/* NULL: it has none. */
+static const struct key_value *find_env(const struct task_def *def, struct str name)
 {
     for (uint32_t i = 0; i < def->n_env; i++)
         if (str_equal(def->env[i].key, name))
-            return true;
+            return &def->env[i];
+    return NULL;
+}
+
+/* A port is another one with each run. What files there are, or whether the task runs,
+ * must not depend on it. */
+static int refuse_port(const struct checking *c)
+{
+    return diagnose(&c->p->diagnostic, position_of_name(c),
+                    "`%.*s`: the port of a service can only stand in `env` and `exec`",
+                    SHOWN(word_of(c)));
+}
+
+static bool has_port(const struct checking *c, struct str text)
+{
+    const struct text_template *template =
+        template_has(text) ? definition_kept_text(c->p->out, text, false) : NULL;
+    for (uint32_t i = 0; template && i < template->n; i++) {
+        const struct expression *e = template->pieces[i].expression;
+        for (uint32_t k = 0; e && k < expression_names(e); k++)
+            if (expression_name(e, k)->kind == NAME_TASK_PORT)
+                return true;
+    }
     return false;
 }
 
@@ -136,7 +160,7 @@ static int unknown_name(const struct checking *c)
     if (find_param(c->p, bare) != UINT32_MAX)
         snprintf(hint.text, sizeof hint.text, "; a param is written params.%.*s",
                  SHOWN(bare));
-    else if (c->def && has_env(c->def, bare))
+    else if (c->def && find_env(c->def, bare))
         snprintf(hint.text, sizeof hint.text, "; it is written env.%.*s", SHOWN(bare));
     else if (!hint.text[0])
         snprintf(hint.text, sizeof hint.text, "%s", literal_remedy(c));
@@ -196,7 +220,10 @@ static int check_env(const struct checking *c)
         return diagnose(&c->p->diagnostic, position_of_name(c),
                         "`%.*s`: the value of one `env` entry cannot refer to another",
                         SHOWN(word_of(c)));
-    return has_env(c->def, c->name->first) ? 0 : unknown_name(c);
+    const struct key_value *entry = find_env(c->def, c->name->first);
+    if (entry && c->place != IN_EXEC && has_port(c, entry->value))
+        return refuse_port(c);
+    return entry ? 0 : unknown_name(c);
 }
 
 static int check_run(const struct checking *c)
@@ -251,6 +278,9 @@ static int check_name(struct checking *c)
     case NAME_TASK_STATUS:
     case NAME_TASK_FILES:
         return check_task(c);
+    case NAME_TASK_PORT:
+        return c->place == IN_ENV || c->place == IN_EXEC ? check_task(c)
+                                                         : refuse_port(c);
     case NAME_OWN_OUTPUT:
         return check_own_output(c);
     case NAME_RUN_ID:
@@ -950,6 +980,37 @@ static int find_out_later(struct reach *r, size_t i)
     return 0;
 }
 
+/* Of a service: it is there while the task runs, which must need it itself. */
+static int check_port(const struct reach *r)
+{
+    const struct task_def *service = target_of(r);
+    struct str name = r->pending->name->second;
+    bool given = r->target == r->pending->def;
+    for (uint32_t i = 0; i < r->def->n_needs && !given; i++)
+        given = r->def->needs[i].target == r->target;
+    if (!task_def_ports(service))
+        return diagnose(&r->p->diagnostic, position_of_pending(r),
+                        "`%.*s` has no port: that is of a service with `port: true`",
+                        SHOWN(service->id));
+    if (!given)
+        return diagnose(
+            &r->p->diagnostic, position_of_pending(r),
+            "task `%.*s` does not need the service `%.*s` itself; add it to "
+            "`needs`",
+            SHOWN(r->def->id), SHOWN(service->id));
+    if (service_port(service, name) < task_def_ports(service))
+        return 0;
+    if (service->port)
+        return diagnose(&r->p->diagnostic, position_of_pending(r),
+                        "the service `%.*s` has one port: write tasks.%.*s.port",
+                        SHOWN(service->id), SHOWN(r->pending->name->first));
+    struct hint hint = hint_nearest(name, service->ports, service->n_ports);
+    return diagnose(&r->p->diagnostic, position_of_pending(r),
+                    "the ports of the service `%.*s` have names: write "
+                    "tasks.%.*s.ports.NAME%s",
+                    SHOWN(service->id), SHOWN(r->pending->name->first), hint.text);
+}
+
 static int check_reference(struct reach *r, size_t i)
 {
     look_at(r, i);
@@ -958,6 +1019,8 @@ static int check_reference(struct reach *r, size_t i)
         return 0;
     if (r->target == MAP_NONE)
         return unknown_task(r);
+    if (r->pending->name->kind == NAME_TASK_PORT)
+        return check_port(r);
     if (r->target == own)
         return diagnose(&r->p->diagnostic, position_of_pending(r),
                         "task `%.*s` refers to itself; its outcome is not known before "

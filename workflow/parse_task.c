@@ -160,7 +160,7 @@ static int read_exec(struct parser *p, struct task_def *def, const struct node *
         struct str *argument = &def->argv[def->n_argv++];
         rc = expect_text(p, item, "an argument of `exec`", argument);
         if (!rc)
-            rc = check_string(p, item, STR(""), argument, def, IN_TASK);
+            rc = check_string(p, item, STR(""), argument, def, IN_EXEC);
         if (!rc && def->n_argv == 1 && argument->len == 0)
             rc = diagnose(&p->diagnostic, item->at, "the command is empty");
     }
@@ -253,7 +253,24 @@ static int read_port(struct parser *p, struct task_def *def, const struct node *
         return diagnose(&p->diagnostic, node->at,
                         "`port: true` asks for a free port; a fixed one is written in "
                         "the command");
-    return expect_bool(p, node, "`port`", &def->port);
+    if (node->kind != NODE_LIST)
+        return expect_bool(p, node, "`port`", &def->port);
+    if (!node->n || node->n > LIMIT_PORTS)
+        return diagnose(&p->diagnostic, node->at,
+                        "`port` takes 1 to %d names, as in [http, admin]", LIMIT_PORTS);
+    def->ports = arena_take(&p->out->arena, node->n, sizeof *def->ports);
+    if (!def->ports)
+        return out_of_memory(p);
+    int rc = 0;
+    for (const struct node *item = node->first; item && !rc; item = item->next) {
+        rc = expect_text(p, item, "a name under `port`", &def->ports[def->n_ports]);
+        if (!rc && !service_ports_are_good(def->ports, ++def->n_ports))
+            rc =
+                diagnose(&p->diagnostic, item->at,
+                         "a port has a name of a-z, 0-9 and _, and none twice; a fixed "
+                         "port is written in the command");
+    }
+    return rc;
 }
 
 static int read_restart(struct parser *p, struct task_def *def, const struct node *node)

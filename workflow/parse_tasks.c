@@ -884,7 +884,7 @@ static int check_ports(struct parser *p, const struct task_def *def)
         return 0;
     const struct task_def *service = &p->out->defs[def->needs[at].target];
     struct buf name = BUF_INIT;
-    service_port_name(def, service, &name);
+    service_port_name(def, service, 0, &name);
     int rc = name.failed ? out_of_memory(p)
                          : diagnose(&p->diagnostic, def->needs[at].at,
                                     "task `%.*s` would be given several ports as "

@@ -74,9 +74,9 @@ static void ask_if_ready(struct engine *e, struct job *job)
     buf_release(&why);
 }
 
-int service_pick_port(struct engine *e, uint32_t task, struct buf *why)
+int service_pick_ports(struct engine *e, uint32_t task, struct buf *why)
 {
-    int sys = graph_def(e->request.graph, task)->port ? jobs_pick_port(e, task) : 0;
+    int sys = jobs_pick_ports(e, task);
     if (sys)
         buf_format(why, "there is no free port for it: %s", strerrordesc_np(sys));
     return sys ? CAIRN_EIO : 0;
@@ -231,7 +231,7 @@ int service_ended(struct engine *e, struct job *job, const struct process_end *e
     job_capture(e, job, ending);
     stop_probe(e, job);
     if (!is_up(e, job)) /* somebody else may have taken it */
-        jobs_forget_port(e, service);
+        jobs_forget_ports(e, service);
     jobs_free(e, job);
     settle_ending(e, ending);
     service_settled(e, service);

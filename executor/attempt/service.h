@@ -7,7 +7,7 @@
 #include "executor/state/engine.h"
 
 /* Before it is launched; nothing for other tasks. The reason of a failure is in `why`. */
-int service_pick_port(struct engine *e, uint32_t task, struct buf *why);
+int service_pick_ports(struct engine *e, uint32_t task, struct buf *why);
 /* Its process is there. */
 void service_started(struct engine *e, struct job *job);
 /* Asks whether it is ready; the timer is of its slot. */

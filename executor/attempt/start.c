@@ -41,7 +41,7 @@ static int start_process(struct engine *e, const struct intent *intent,
 {
     struct buf why = BUF_INIT;
     struct job *job = jobs_take(e, intent);
-    int rc = service_pick_port(e, intent->task, &why);
+    int rc = service_pick_ports(e, intent->task, &why);
     if (!rc)
         rc = role_ops[intent->role].launch(e, job, &why);
     rc = settle_start(e, job, rc, why.data ? why.data : "", error);

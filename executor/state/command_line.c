@@ -124,10 +124,10 @@ static void name_token(struct engine *e, struct job *job)
 }
 
 static void add_port(struct engine *e, struct job *job, struct str name,
-                     uint32_t service, struct key_value *out)
+                     uint32_t service, uint32_t i, struct key_value *out)
 {
     char text[8];
-    snprintf(text, sizeof text, "%u", e->jobs.port[service]);
+    snprintf(text, sizeof text, "%u", e->jobs.port[service * e->jobs.ports_each + i]);
     *out = (struct key_value){arena_str(&job->arena, name),
                               arena_str(&job->arena, str_of(text))};
 }
@@ -143,16 +143,19 @@ static int tell_ports(struct engine *e, struct job *job, struct told *told,
     if (!e->jobs.port || job->role == ROLE_UNDO)
         return 0;
     struct key_value *ports =
-        arena_take(&job->arena, (size_t)(end - first) + 2, sizeof *ports);
-    if (ports && graph_def(g, task)->port)
-        add_port(e, job, STR("CAIRN_PORT"), task, &ports[n++]);
+        arena_take(&job->arena, ((size_t)(end - first) + 1) * e->jobs.ports_each + 1,
+                   sizeof *ports);
+    if (ports && task_def_ports(graph_def(g, task)))
+        add_port(e, job, STR("CAIRN_PORT"), task, 0, &ports[n++]);
     for (uint32_t i = first; ports && i <= end; i++) {
         uint32_t service = i < end ? g->needs[i] : task; /* by its name, too */
-        if (graph_is_barrier(g, service) || !e->jobs.port[service])
+        if (graph_is_barrier(g, service) || !e->jobs.port[service * e->jobs.ports_each])
             continue;
-        buf_clear(&name);
-        service_port_name(graph_def(g, task), graph_def(g, service), &name);
-        add_port(e, job, buf_view(&name), service, &ports[n++]);
+        for (uint32_t k = 0; k < task_def_ports(graph_def(g, service)); k++) {
+            buf_clear(&name);
+            service_port_name(graph_def(g, task), graph_def(g, service), k, &name);
+            add_port(e, job, buf_view(&name), service, k, &ports[n++]);
+        }
     }
     told->ports = ports;
     told->n_ports = n;

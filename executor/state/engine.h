@@ -87,7 +87,9 @@ static inline struct asker job_asker(struct engine *e, const struct job *job)
 {
     return (struct asker){.lookup = &e->progress.lookup,
                           .task = job->intent.task,
-                          .attempt = job->intent.attempt};
+                          .attempt = job->intent.attempt,
+                          .ports = e->jobs.port,
+                          .ports_each = e->jobs.ports_each};
 }
 
 /* Which round of a task with `repeat` runs, or comes next, from 1; 0: it has none. */

@@ -62,29 +62,41 @@ static uint32_t count_beside(const struct engine *e)
     return 2 * e->request.graph->n_services;
 }
 
-int jobs_pick_port(struct engine *e, uint32_t service)
+static int pick_port(const struct engine *e, uint16_t *picked)
 {
     enum { TRIES = 100 };
-    uint16_t *port = e->jobs.port, picked = 0;
+    size_t n = (size_t)e->request.graph->n_tasks * e->jobs.ports_each;
     bool taken = true;
     int sys = 0;
-    if (port[service])
-        return 0;
     /* One that was picked for another service may not be in use yet. */
     for (int i = 0; taken && i < TRIES && !sys; i++) {
-        sys = os_free_port(&picked);
+        sys = os_free_port(picked);
         taken = false;
-        for (uint32_t task = 0; task < e->request.graph->n_tasks && !taken; task++)
-            taken = port[task] == picked;
+        for (size_t k = 0; k < n && !taken; k++)
+            taken = e->jobs.port[k] == *picked;
     }
-    port[service] = picked;
     return sys;
 }
 
-void jobs_forget_port(struct engine *e, uint32_t service)
+int jobs_pick_ports(struct engine *e, uint32_t service)
 {
+    uint32_t n = task_def_ports(graph_def(e->request.graph, service));
+    int sys = 0;
+    for (uint32_t i = 0; i < n && !sys; i++) {
+        uint16_t *port = &e->jobs.port[service * e->jobs.ports_each + i], picked = 0;
+        if (*port)
+            continue;
+        sys = pick_port(e, &picked);
+        *port = picked;
+    }
+    return sys;
+}
+
+void jobs_forget_ports(struct engine *e, uint32_t service)
+{
+    uint32_t each = e->jobs.ports_each;
     if (e->jobs.port)
-        e->jobs.port[service] = 0;
+        memset(e->jobs.port + (size_t)service * each, 0, each * sizeof *e->jobs.port);
 }
 
 int jobs_open(struct engine *e, struct cairn_error *error)
@@ -95,10 +107,10 @@ int jobs_open(struct engine *e, struct cairn_error *error)
     assert(noted <= outlived);
     uint32_t ahead = 0, beside = count_beside(e);
     const struct definition *d = e->request.graph->definition;
-    bool ports = false;
     for (uint32_t i = 0; i < d->n_defs; i++) {
         jobs->weighted |= d->defs[i].slots > 1;
-        ports |= d->defs[i].port;
+        if (task_def_ports(&d->defs[i]) > jobs->ports_each)
+            jobs->ports_each = task_def_ports(&d->defs[i]);
     }
     jobs->wanted = jobs->limit = count_jobs(e);
     if (jobs_need_processes(e))
@@ -108,9 +120,10 @@ int jobs_open(struct engine *e, struct cairn_error *error)
     jobs->n = jobs->limit + ahead + beside + (jobs_need_processes(e) ? noted : 0);
     jobs->at = calloc(jobs->n, sizeof *jobs->at);
     jobs->free = calloc(jobs->n, sizeof *jobs->free);
-    if (ports)
-        jobs->port = calloc(e->request.graph->n_tasks, sizeof *jobs->port);
-    if (!jobs->at || !jobs->free || (ports && !jobs->port))
+    if (jobs->ports_each)
+        jobs->port = calloc((size_t)e->request.graph->n_tasks * jobs->ports_each,
+                            sizeof *jobs->port);
+    if (!jobs->at || !jobs->free || (jobs->ports_each && !jobs->port))
         return error_nomem(error);
     for (uint32_t i = jobs->n; i-- > 0;) {
         struct job *job = &jobs->at[i];

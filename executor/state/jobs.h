@@ -106,8 +106,8 @@ struct jobs {
     uint32_t n_beside;  /* of `running`: services, and what asks whether one is ready */
     uint32_t n_services;              /* of them ... */
     uint32_t service[LIMIT_SERVICES]; /* [n_services] ... the slots of services */
-    uint16_t *port; /* [n_tasks] that services were given, 0: none; NULL: no service
-                       wants one */
+    uint16_t *port; /* [n_tasks * ports_each] that services were given, 0: none; ... */
+    uint32_t ports_each; /* ... NULL: no service wants one */
     uint32_t *free, n_free;
     uint64_t next_stamp;
     uint32_t started; /* attempts of tasks, those that were recalled not counted */
@@ -185,10 +185,10 @@ void jobs_clear_submitted(struct engine *e);
 /* When the run is given up: there is no process, and nothing is reported. What is left
  * of an end that is noted stays. */
 void jobs_abandon(struct engine *e, struct job *job);
-/* A free port for a service that has none: an errno, or 0. */
-int jobs_pick_port(struct engine *e, uint32_t service);
+/* Free ports for a service that has none: an errno, or 0. */
+int jobs_pick_ports(struct engine *e, uint32_t service);
 /* The next start gets another one: nobody has been given this one. */
-void jobs_forget_port(struct engine *e, uint32_t service);
+void jobs_forget_ports(struct engine *e, uint32_t service);
 /* It was told that a task had left processes behind. */
 void jobs_told_leftovers(struct engine *e);
 /* For `cairn status`. */

@@ -16,8 +16,9 @@
  *   number     -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)?, at most 100 bytes
  *   name       params.P | env.E | KEY (foreach) | run.id | run.attempt | run.status |
  *              outputs.K (only in `until`) |
- *              tasks.X.status | tasks.X.outputs.K | tasks.X.files    (X: letters,
- * digits, _ and -; a task whose id has a dot in it is written tasks['a.b'].status)
+ *              tasks.X.status | tasks.X.outputs.K | tasks.X.files | tasks.X.port |
+ *              tasks.X.ports.P    (X: letters, digits, _ and -; a task whose id has a
+ *              dot in it is written tasks['a.b'].status)
  *
  * Values are text, numbers, truth values, or missing (an output that was not set).
  * == and != compare a number with text by the number that the text stands for, a truth
@@ -49,6 +50,7 @@ enum name_kind {
     NAME_TASK_OUTPUT, /* first: the task, second: the key */
     NAME_TASK_STATUS, /* first: the task */
     NAME_TASK_FILES,  /* the same: the names of its declared outputs, a line for each */
+    NAME_TASK_PORT,   /* first: the service, second: the port, or "" of its only one */
     NAME_OWN_OUTPUT,  /* first: the key; of the attempt that asks, which has ended */
     NAME_RUN_ID,
     NAME_RUN_ATTEMPT,

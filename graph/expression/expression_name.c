@@ -130,6 +130,13 @@ static int read_task(struct name_reading *r, struct name *out)
                                                        : NAME_TASK_OUTPUT;
     if (out->kind != NAME_TASK_OUTPUT)
         return 0;
+    if (any && (str_equal(part, STR("port")) || str_equal(part, STR("ports")))) {
+        out->kind = NAME_TASK_PORT;
+        out->second = STR("");
+        if (part.len == strlen("port") || read_part(r, &out->second))
+            return 0;
+        return fail_name(r, "needs the name of a port: tasks.X.ports.NAME");
+    }
     if (part.ptr && str_equal(part, STR("outputs"))) {
         if (read_part(r, &out->second))
             return 0;

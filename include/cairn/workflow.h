@@ -156,6 +156,10 @@ struct cairn_task {           /* zero unused fields; everything is copied */
         *fallback; /* text for `sh -eu -c`, run once when no try has ended well: it
                              makes what the task would have made, which has completed if
                              it succeeds; not of a callback or service. NULL: none */
+    /* Of a service, instead of `port`: names (a-z, 0-9 and _) of ports, each of which
+     * is picked and given as CAIRN_PORT_ID_NAME; the first one to the service as
+     * CAIRN_PORT, too. NULL-terminated. */
+    const char *const *ports;
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */

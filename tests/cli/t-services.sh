@@ -292,6 +292,43 @@ touch earlya earlyb
 exits 0 cairn run kept.yaml --fresh 'uses[v=a]'
 is "$(awk '{ print $3 }' ports | sort -u | wc -l)" 1 'one that had been ready keeps its port'
 
+# ---- Several ports, and ports in ${{ }} ----
+cat >two.yaml <<'END'
+name: two
+jobs: 1
+tasks:
+  web:
+    service: true
+    port: [http, admin]
+    exec: [sh, -c, 'echo "web $1 $2 $CAIRN_PORT $CAIRN_PORT_WEB_HTTP $CAIRN_PORT_WEB_ADMIN $OWN" >>ports; sleep 30', web, '${{ tasks.web.ports.http }}', '${{ tasks.web.ports.admin }}']
+    env: {OWN: '${{ tasks.web.ports.admin }}'}
+    shell: [sh, -eu, -c]
+    ready: 'test "$OWN" = "$CAIRN_PORT_WEB_ADMIN"; test -e ports'
+  one: {service: true, port: true, needs: web, run: 'echo "one $CAIRN_PORT $URL" >>ports; exec sleep 30', env: {URL: 'x:${{ tasks.web.ports.http }}/${{ tasks.one.port }}'}, ready: test -e ports}
+  a: {needs: [web, one], exec: [sh, -c, 'echo "a $*" >>ports; echo $URL >made', a, '${{ tasks.one.port }}', 'h:${{ env.URL }}'], env: {URL: 'http://localhost:${{ tasks.web.ports.http }}'}, shell: [sh, -eu, -c], check: 'test "$URL" = "http://localhost:$CAIRN_PORT_WEB_HTTP"', outputs: made, reuse: true}
+  b: {needs: [a, {task: web}], run: 'echo b >>ran; test -e fine'}
+END
+rm -f ports ran fine
+exits 1 cairn run two.yaml
+http=$(awk '$1 == "web" { print $2; exit }' ports)
+admin=$(awk '$1 == "web" { print $3; exit }' ports)
+port=$(awk '$1 == "one" { print $2; exit }' ports)
+is "$(sort ports)" "a $port h:http://localhost:$http
+one $port x:$http/$port
+web $http $admin $http $http $admin $admin" 'each has the ports of what it needs, in its environment and its texts'
+is "$(printf '%s\n' "$http" "$admin" "$port" | grep -x '[1-9][0-9]*' | sort -u | wc -l)" 3 'three numbers'
+touch fine
+rm -f ports
+is "$(planned two.yaml)" 'web b' 'other ports make nothing run again'
+exits 0 cairn resume two.yaml
+is "$(grep -c ^a ports)" 0 'on resume'
+is "$(tr '\n' ' ' <ran)" 'b b ' 'which runs what is left'
+exits 0 cairn run two.yaml
+says 'reused' 'nor in a new run'
+is "$(grep -c ^a ports)" 0 'whose ports are others'
+exits 0 cairn shell a --print
+says 'http://localhost:PORT' 'where no service runs there is no port'
+
 # ---- Adopted runs: what needs a service ends with cairn, and so does that ----
 rm -f up busy free
 sed 's/^name: long/name: adopts\non_crash: adopt/' long.yaml >adopts.yaml
@@ -317,6 +354,22 @@ refused 'service: true, run: x, ready: y, outputs: z' 'never done'
 refused 'service: true, run: x, ready: y, timeout: 5m' 'has no time limit'
 refused 'service: true, run: x, ready: {within: 5s}' '`ready` needs `run`'
 refused 'service: true, run: x, ready: y, port: 8080' '`port: true` asks for a free port'
+refused 'service: true, run: x, ready: y, port: []' '1 to 16 names'
+refused 'service: true, run: x, ready: y, port: [http, http]' 'none twice'
+refused 'service: true, run: x, ready: y, port: [8080]' 'a fixed port is written in the command'
+refused 'service: true, run: x, ready: y, port: [http], env: {P: "${{ tasks.a.port }}"}' 'write tasks.a.ports.NAME'
+refused 'service: true, run: x, ready: y, port: [http], env: {P: "${{ tasks.a.ports.htp }}"}' 'did you mean `http`?'
+refused 'service: true, run: x, ready: y, port: true, env: {P: "${{ tasks.a.ports.http }}"}' 'write tasks.a.port'
+refused 'service: true, run: x, ready: y, port: true, cwd: "${{ tasks.a.port }}"' 'can only stand in `env` and `exec`'
+refused 'service: true, run: x, ready: y, port: true, env: {P: "${{ tasks.a.port }}"}, cwd: "${{ env.P }}"' 'can only stand in `env` and `exec`'
+refused 'service: true, run: x, ready: y, port: true, if: tasks.a.port > 1' 'can only stand in `env` and `exec`'
+refused 'needs: db, exec: [x, "${{ tasks.db.port }}"]' '`db` has no port'
+printf 'name: r\ntasks: {db: {service: true, port: true, run: x, ready: y}, u: {needs: db, run: x}, a: {needs: u, exec: [x, "${{ tasks.db.port }}"]}}\n' >r.yaml
+exits 3 cairn validate r.yaml
+says 'does not need the service `db` itself'
+printf 'name: r\ntasks: {db-x: {service: true, port: true, run: x, ready: y}, db: {service: true, port: [x], run: x, ready: y}, a: {needs: [db, db-x], run: x}}\n' >r.yaml
+exits 3 cairn validate r.yaml
+says 'several ports as $CAIRN_PORT_DB_X'
 refused 'run: x, port: true' '`port` is only for a service'
 refused 'needs: db, external: x' 'cannot need the service'
 refused 'needs: db, run: x, when: always' 'cannot need the service'

@@ -348,6 +348,9 @@ ported='go >seen; sed -n "s/^p[1-9][0-9]*$/a port/p; s/^exit 1/none/p" seen'
 key task.port "$ported" \
     'a port' 'tasks: {a: {service: true, port: true, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}' \
     'none' 'tasks: {a: {service: true, port: false, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}'
+key task.port "$ported" \
+    'a port' 'tasks: {a: {service: true, port: [x, y], ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A_Y" >>log, needs: a}}' \
+    'none' 'tasks: {a: {service: true, port: [x, z], ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A_Y" >>log, needs: a}}'
 default task.port "$ported" \
     'none' 'tasks: {a: {service: true, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}' \
     'a port' 'tasks: {a: {service: true, port: true, ready: "true", run: sleep 30}, b: {run: echo "p$CAIRN_PORT_A" >>log, needs: a}}'

@@ -514,6 +514,27 @@ START_TEST(test_version_7)
     ck_text(d.defs[0].fallback, "y");
     ck_assert_uint_eq(d.defs[1].fallback.len, 0);
     definition_release(&d);
+    help_parse("name: n\ntasks: {a: {service: true, run: x, ready: y, port: [p, q]},\n"
+               "  b: {run: z, needs: a}}\n");
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 7);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert_uint_eq(d.defs[0].n_ports, 2);
+    ck_text(d.defs[0].ports[1], "q");
+    definition_release(&d);
+    help_definition.defs[0].port = true; /* both: which no file says */
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[0].port = false;
+    help_definition.defs[0].ports[1] = help_definition.defs[0].ports[0];
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_parse("name: n\ntasks: {a: {run: x, fallback: y}, b: {exec: [z]}}\n");
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
     bytes.data[DEFINITION_MAGIC_BYTES] = 6;
     ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
     help_definition.defs[1].fallback = STR("y"); /* without a shell */

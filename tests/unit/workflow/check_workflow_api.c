@@ -442,6 +442,12 @@ START_TEST(test_services)
     task.outputs = needs;
     refuse(&task, CAIRN_EWORKFLOW, "task `db` is a service, which has no `outputs`");
     task.outputs = NULL;
+    task.ports = (const char *const[]){"http", "http", NULL};
+    refuse(&task, CAIRN_EWORKFLOW, "none twice");
+    task.ports = (const char *const[]){"http", "admin", NULL};
+    task.port = true;
+    refuse(&task, CAIRN_EWORKFLOW, "without `port`");
+    task.port = false;
     accept(&task);
     task = (struct cairn_task){.id = "soft", .run = "x", .soft = needs};
     refuse(&task, CAIRN_EWORKFLOW,
@@ -455,6 +461,8 @@ START_TEST(test_services)
     ck_assert(task_def_uses_services(&workflow->definition, user));
     ck_assert_int_eq(db->ready_within_ms, 5);
     ck_assert_int_eq(db->ready_every_ms, 200);
+    ck_assert_uint_eq(task_def_ports(db), 2);
+    ck_assert_uint_eq(service_port(db, STR("admin")), 1);
     ck_assert(user->needs[0].order);
 }
 END_TEST

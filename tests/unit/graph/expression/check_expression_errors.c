@@ -74,6 +74,8 @@ START_TEST(test_refused_names)
     refused("tasks.a", 0, 7, "tasks.X.status, tasks.X.outputs.KEY or tasks.X.files");
     refused("tasks.a.b.status", 0, 9, "tasks['a.b']");
     refused("tasks.a.outputs", 0, 15, "the name of an output");
+    refused("tasks.a.ports", 0, 13, "the name of a port");
+    refused("tasks.a.port.x", 0, 12, "has nothing further");
     refused("tasks.a.outputs.9", 0, 15, "the name of an output");
     refused("tasks.a.outputs.k.x", 0, 17, "has nothing further");
     refused("tasks.a.outputs['k']", 0, 15, "the name of an output");
