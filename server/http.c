@@ -626,6 +626,8 @@ static void add_page_headers(struct MHD_Response *response,
         {"Cross-Origin-Opener-Policy", "same-origin"}};
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
         mhd->add_response_header(response, headers[i][0], headers[i][1]);
+    if (wanted->disposition)
+        mhd->add_response_header(response, "Content-Disposition", wanted->disposition);
     if (wanted->cookie)
         mhd->add_response_header(response, "Set-Cookie", wanted->cookie);
 }
@@ -818,7 +820,7 @@ static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
     struct response response = {.status = 200};
     struct site_answer answer = {.status = 200};
     struct site_ask ask = {path, exchange->handle, query_value};
-    char cookie[160];
+    char cookie[160], disposition[160];
     site->used_ms = clock_ms();
     if (strncmp(path, SITE_OPEN, strlen(SITE_OPEN)) == 0) {
         if (!site_open(site, path))
@@ -851,6 +853,9 @@ static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
     response.type = answer.type;
     response.fixed = answer.fixed;
     response.body = answer.body;
+    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"",
+             answer.file);
+    response.disposition = answer.file[0] ? disposition : NULL;
     return respond(exchange, &response);
 }
 

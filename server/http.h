@@ -26,6 +26,7 @@ struct response {
     unsigned status;
     const char *type, *session, *allow; /* headers, or NULL; as long as the session */
     const char *cookie;                 /* likewise */
+    const char *disposition;            /* likewise */
     bool fixed;                         /* it may be kept */
     struct buf body;                    /* the reader of `response` frees it */
     struct stream *stream;              /* instead of a body */

@@ -20,6 +20,7 @@ struct site_answer {
     unsigned status;
     const char *type;
     bool fixed;      /* what stands at this address never changes */
+    char file[128];  /* the name by which it is saved, and not shown; "": it is shown */
     struct buf body; /* freed by the reader */
 };
 

@@ -3,6 +3,7 @@
  * neighbours, its board and its files. */
 #include "web/place.h"
 
+#include "base/error.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "web/html.h"
@@ -203,6 +204,30 @@ static int put_environment(void *context, const struct cairn_environment *enviro
     return 0;
 }
 
+/* What the checkpoint holds; nothing where it holds none. */
+static int put_files(struct place *place, const struct cairn_checkpoint_info *info)
+{
+    struct cairn_files_summary summary;
+    struct cairn_error error = {0};
+    char size[FORMAT_MAX];
+    int rc = cairn_files_list(place->store, info->id, NULL, NULL, &summary, &error);
+    if (rc != 0 && rc != CAIRN_EDAMAGED)
+        return rc == CAIRN_ENOTFOUND ? 0
+                                     : error_set(place->error, rc, "%s", error.text);
+    fact_begin(place->out, "files");
+    buf_format(place->out, "<a href=\"/checkpoints/%" PRIu64 "/files\">", info->seq);
+    if (rc == 0)
+        buf_format(place->out, "%" PRIu64 ", %s", summary.files,
+                   format_bytes(size, summary.bytes));
+    else
+        html_text(place->out, error.text);
+    buf_text(place->out, "</a>");
+    if (rc == 0 && summary.left_out > 0)
+        buf_format(place->out, ", %" PRIu64 " left out", summary.left_out);
+    fact_end(place->out);
+    return 0;
+}
+
 static int put_state(struct place *place, const char *id)
 {
     int rc =
@@ -242,6 +267,8 @@ int checkpoint_page(struct place *place)
     put_record(place, &info);
     if (debug)
         rc = put_state(place, info.id);
+    if (rc == 0 && debug)
+        rc = put_files(place, &info);
     buf_text(out, "</dl>");
     if (rc == 0)
         rc = put_notes(place, info.id);

@@ -280,6 +280,7 @@ void pages_problem(const struct page_options *options, unsigned status,
 {
     buf_clear(&answer->body);
     answer->status = status;
+    answer->file[0] = '\0';
     answer->type = "text/html; charset=utf-8";
     frame_begin(&answer->body, options);
     buf_text(&answer->body, "cairn");
@@ -302,6 +303,11 @@ static const struct address {
     {"/runs/", "", put_run_page, true},
     {"/runs/", "/log", put_log, false},
     {"/checkpoints/", "", checkpoint_page, false},
+    {"/checkpoints/", "/files", files_page, false},
+    {"/checkpoints/", "/file", file_page, false},
+    {"/checkpoints/", "/raw", raw_page, false},
+    {"/sessions/", "/history", history_page, false},
+    {"/sessions/", "/grep", grep_page, false},
     {"/sessions/", "", session_page, true},
     {"/sessions/", "/messages", messages_page, false},
     {"/sessions/", "/items", items_page, false},

@@ -6,9 +6,9 @@
  *     /runs/3/log     of a task, a part of it               ?task= &attempt= &stream= &from=
  *     /timeline       sessions and runs as trees            ?session= &branch= &run= &offset=
  *     /compare        what differs between two checkpoints  ?from= &to=
- *     /checkpoints/42 one of them
+ *     /checkpoints/42 one of them; /files ?path= &offset=, /file ?path= &from=, /raw ?path=
  *     /sessions/3     its board and messages; /messages ?at= &skip=, /items ?kind= &offset=,
- *                     /item ?id=, /settings
+ *                     /item ?id=, /settings, /history ?path= &most=, /grep ?pattern=
  *
  * and the style. Everything is read anew for each, and nothing is changed. */
 #ifndef WEB_PAGES_H
@@ -26,7 +26,8 @@ struct page_ask {
 struct page_answer {
     unsigned status; /* of HTTP */
     const char *type;
-    bool fixed; /* what stands at this address never changes */
+    bool fixed;     /* what stands at this address never changes */
+    char file[128]; /* the name by which it is saved, and not shown; "": it is shown */
     struct buf body;
 };
 

@@ -61,6 +61,11 @@ int session_page(struct place *place);    /* /sessions/3 */
 int messages_page(struct place *place);   /* /sessions/3/messages */
 int items_page(struct place *place);      /* /sessions/3/items */
 int one_item_page(struct place *place);   /* /sessions/3/item */
+int files_page(struct place *place);      /* /checkpoints/42/files */
+int file_page(struct place *place);       /* /checkpoints/42/file */
+int raw_page(struct place *place);        /* /checkpoints/42/raw */
+int history_page(struct place *place);    /* /sessions/3/history */
+int grep_page(struct place *place);       /* /sessions/3/grep */
 int settings_page(struct place *place);   /* /sessions/3/settings */
 
 #endif

@@ -392,9 +392,11 @@ static void put_facts(struct place *place, const struct cairn_session_info *info
     char spent[FORMAT_MAX];
     buf_format(out,
                "<p class=\"links\"><a href=\"/timeline?session=%" PRIu64 "\">timeline"
-               "</a> <a href=\"/sessions/%" PRIu64 "/settings\">settings</a></p>"
+               "</a> <a href=\"/sessions/%" PRIu64
+               "/grep\">search in files</a> <a href=\"/sessions/%" PRIu64
+               "/settings\">settings</a></p>"
                "<dl class=\"facts\">",
-               info->session, info->session);
+               info->session, info->session, info->session);
     fact_begin(out, "state");
     buf_text(out, info->ended_ns ? "ended" : info->current ? "current" : "open");
     buf_text(out, ", on branch ");

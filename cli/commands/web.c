@@ -171,7 +171,11 @@ static void answer_page(void *context, const struct site_ask *ask,
         pages_problem(&serving->pages, 500, error.text, &page);
     else
         pages_answer(serving->store, &serving->pages, &page_ask, &page);
-    *answer = (struct site_answer){page.status, page.type, page.fixed, page.body};
+    *answer = (struct site_answer){.status = page.status,
+                                   .type = page.type,
+                                   .fixed = page.fixed,
+                                   .body = page.body};
+    memcpy(answer->file, page.file, sizeof answer->file);
 }
 
 /* "/events" of the first page, "/runs/3/events" of a run. */

@@ -57,7 +57,7 @@ END
 # ---- Pages that are served ----
 
 query='[?]([a-z]+=[A-Za-z0-9_.~%-]*(&amp;)?)+'
-served="/((runs|checkpoints|sessions)/[1-9][0-9]*(/[a-z]+)?($query)?|timeline($query)?|compare($query)?|search($query)?|$query|page-[0-9a-f]{16}[.]css)?\""
+served="/((runs|checkpoints|sessions)/[1-9][0-9]*(/[a-z]+)?($query)?(#L[0-9]+)?|timeline($query)?|compare($query)?|search($query)?|$query|page-[0-9a-f]{16}[.]css)?\""
 serve() { # OPTION...
     : >url
     cairn web "$@" >url 2>web.err &

@@ -25,6 +25,10 @@ has_planted() { # NAME [TEXT]: each planted text that is UTF-8 was shown
     sed '$d; s/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&#34;/g; s/'"'"'/\&#39;/g' planted >wanted
     is "$(while IFS= read -r line; do grep -qF -e "$line" body || echo "$line"; done <wanted)" '' "$1: all of them"
 }
+has_planted_names() { # as they are named in files
+    sed '$d; s/[/]/|/g; s/ /_/g; s/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&#34;/g; s/'"'"'/\&#39;/g' planted >wanted
+    is "$(while IFS= read -r line; do grep -qF -e ">$line</a>" body || echo "$line"; done <wanted)" '' "$1: all of them"
+}
 first=$(cairn checkpoint list --sort seq --session 1 --json | grep -o 'debug:[0-9]*' | head -n 1 | tr -dc 0-9)
 last=$(cairn checkpoint list --session 1 --json | grep -o 'debug:[0-9]*' | head -n 1 | tr -dc 0-9)
 run cairn session start other
@@ -136,7 +140,54 @@ older=$(grep -o '/sessions/3/messages?[^"]*' body | sed 's/&amp;/\&/g')
 page 200 "$older" 'what comes before'
 is "$(grep -o 'id="m[0-9]*"' body | sed -n '1p;$p' | tr -dc '0-9\n' | tr '\n' ' ')" '42 71 ' 'exactly'
 page 200 '/sessions/3/messages?skip=18446744073709551615' 'too far'
-for wrong in /sessions /sessions/ /sessions/9 /sessions/1/x /sessions/1/item '/sessions/1/item?id=h99' \
+
+# ---- Files ----
+page 200 "/checkpoints/$last/files" 'the files of a checkpoint'
+has_planted_names 'names of files'
+grep -o '/checkpoints/[0-9]*/file?path=[^"]*' body | grep -v contents | sed 's/&amp;/\&/g' >paths
+is "$(wc -l <paths)" 13 'each leads to its content'
+page 200 "$(head -n 1 paths)" 'a file with such a name'
+has '<span id="L1"><i>1</i> &lt;script&gt;alert(1)&lt;/script&gt;</span>' 'its lines are text'
+history=$(grep -o '/sessions/1/history?path=[^"]*' body)
+raw=$(grep -o '/checkpoints/[0-9]*/raw?path=[^"]*' body)
+page 200 "$history" 'its versions'
+has '<td>added</td>'
+ask GET "$raw"
+is "$code" 200 'it can be saved'
+ok 'and is not shown' grep -qE '^Content-Disposition: attachment; filename="[A-Za-z0-9_.-]+".$' answer
+ok 'nor looked at for what it could be' grep -q '^Content-Type: application/octet-stream' answer
+ok 'byte for byte' cmp -s body planted
+page 200 "/checkpoints/$try/file?path=binary" 'a binary content'
+has 'binary: it can be saved'
+ask GET "/checkpoints/$try/raw?path=binary"
+is "$(od -An -c body | tr -d ' ')" 'a\0b' 'that is what is saved'
+page 200 "/checkpoints/$try" 'the page of a checkpoint'
+has "<a href=\"/checkpoints/$try/files\">" 'leads to its files'
+page 200 '/sessions/2/history?path=changed' 'a file that changed'
+is "$(grep -o '<td>changed</td>\|<td>added</td>\|<td>removed</td>' body | wc -l)" 4 'in four versions'
+page 200 '/sessions/1/grep?pattern=%3Cscript%3Ealert(1)%3C%2Fscript%3E' 'lines of all versions'
+has '<input type="search" name="pattern" value="&lt;script&gt;alert(1)&lt;/script&gt;">' 'what was looked for, as text'
+has '#L1">contents:1</a>' 'each leads to its line'
+page 200 "/sessions/2/grep?pattern=LINE+%5B23%5D&regex=1&case=1&at=$two" 'by a pattern, in one checkpoint'
+has '<code>line 2</code>'
+page 200 '/sessions/2/grep?pattern=%28&regex=1' 'by one that is wrong'
+mkdir -p files/dir/sub
+seq 1 30000 >files/dir/sub/long
+run cairn session switch other
+run cairn checkpoint create 'long'
+run cairn session switch talks
+long=$(number long)
+page 200 "/checkpoints/$long/files?path=dir" 'a directory'
+has "<a href=\"/checkpoints/$long/files?path=dir%2Fsub\">sub/</a>"
+page 200 "/checkpoints/$long/file?path=dir%2Fsub%2Flong" 'a long file'
+next=$(grep -o '/checkpoints/[0-9]*/file?[^"]*from=[0-9]*' body | sed 's/&amp;/\&/g')
+line=$(sed -n 's/.*<span id="L\([0-9]*\)">.*/\1/p' body | tail -n 1)
+page 200 "$next" 'what follows'
+has "<span id=\"L$((line + 1))\"><i>$((line + 1))</i> $((line + 1))</span>" 'with the line that follows'
+for wrong in "/checkpoints/$try/files?path=none" "/checkpoints/$try/file" "/checkpoints/$try/file?path=none" \
+    "/checkpoints/$try/file?path=..%2Fplanted" "/checkpoints/$try/raw?path=..%2F..%2Fetc%2Fpasswd" \
+    "/checkpoints/$try/raw?path=%2Fetc%2Fpasswd" "/checkpoints/$long/file?path=dir" /checkpoints/1/files \
+    '/sessions/1/history?path=none' /sessions/9/grep /sessions /sessions/ /sessions/9 /sessions/1/x /sessions/1/item '/sessions/1/item?id=h99' \
     '/sessions/1/items?kind=x' '/sessions/9/messages' '/sessions/1/messages?at=99' /checkpoints /checkpoints/ /checkpoints/0 /checkpoints/01 /checkpoints/99 /checkpoints/1/x /timeline/ \
     /timeline/events /compare/events /checkpoints/1/events; do
     ask GET "$wrong"
