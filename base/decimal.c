@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/decimal.h"
 
+#include <stdio.h>
+
 bool str_to_u64(struct str text, uint64_t *out)
 {
     uint64_t value = 0;
@@ -28,6 +30,12 @@ struct str str_decimal(int64_t number, char out[24])
     if (number < 0)
         *--at = '-';
     return (struct str){at, (size_t)(end - at)};
+}
+
+const char *u64_text(uint64_t number, char out[24])
+{
+    snprintf(out, 24, "%llu", (unsigned long long)number);
+    return out;
 }
 
 static bool is_digit(char c)
@@ -70,7 +78,7 @@ bool str_to_duration_ms(struct str text, int64_t *out)
                  {{"m", 1}, 60000},
                  {{"s", 1}, 1000},
                  {{"ms", 2}, 1}};
-    enum { UNITS = sizeof units / sizeof units[0] };
+    enum { UNITS = COUNT_OF(units) };
     const int64_t most = INT64_C(36500) * 86400000;
     int64_t sum = 0;
     size_t at = 0, unit = 0;

@@ -164,7 +164,7 @@ static enum json_token read_word(struct json_scan *in)
         const char *word;
         enum json_token token;
     } words[] = {{"true", JSON_TRUE}, {"false", JSON_FALSE}, {"null", JSON_NULL}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         size_t n = strlen(words[i].word);
         if ((size_t)(in->end - in->at) < n || memcmp(in->at, words[i].word, n) != 0)
             continue;

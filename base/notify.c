@@ -50,7 +50,7 @@ static unsigned what_of(uint32_t mask)
         {IN_Q_OVERFLOW, NOTIFY_LOST},
     };
     unsigned what = 0;
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(table); i++)
         if (mask & table[i].mask)
             what |= table[i].what;
     return what;

@@ -296,7 +296,7 @@ int os_network_fs(const char *path, const char **name, struct cairn_error *error
     while (rc < 0 && errno == EINTR);
     if (rc < 0)
         return error_sys(error, errno, "cannot find out the file system of %s", path);
-    for (size_t i = 0; i < sizeof network_fs / sizeof network_fs[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(network_fs); i++) {
         if (network_fs[i].magic != (uint32_t)fs.f_type)
             continue;
         if (name)

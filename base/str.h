@@ -21,6 +21,9 @@ struct str {
 
 #define STR(literal) ((struct str){"" literal, sizeof(literal) - 1})
 
+/* How many elements an array has: an array, not a pointer. */
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 static inline struct str str_of(const char *text)
 {
     return (struct str){text, text ? strlen(text) : 0};

@@ -54,7 +54,7 @@ bool utf8_is_visible(uint32_t code)
         {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd},
         {0x110cd, 0x110cd}, {0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
         {0x1fffe, 0x1ffff}, {0x2fffe, 0x2ffff}, {0x3fffe, 0x10ffff}};
-    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(hidden); i++)
         if (code >= hidden[i].first && code <= hidden[i].last)
             return false;
     return true;

@@ -14,7 +14,7 @@
 
 /* Stored: never renumbered. */
 static const char *const severities[] = {NULL, "info", "warning", "critical"};
-enum { SEVERITIES = sizeof severities / sizeof severities[0] };
+enum { SEVERITIES = COUNT_OF(severities) };
 
 /* ---- What is there ---- */
 

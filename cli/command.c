@@ -208,7 +208,7 @@ static const struct meaning commands[] = {
 /* A row is also found by the whole of its words: those of a command of a group. */
 const char *command_meant(const char *word)
 {
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
         if (row_has(commands[i].words, word) || strcmp(commands[i].words, word) == 0)
             return commands[i].meant;
     return NULL;
@@ -264,7 +264,7 @@ static const char *const verbs[] = {
 const char *verb_meant(const char *words)
 {
     const char *space = strrchr(words, ' ');
-    for (size_t i = 0; space && i < sizeof verbs / sizeof verbs[0]; i++) {
+    for (size_t i = 0; space && i < COUNT_OF(verbs); i++) {
         char name[128];
         snprintf(name, sizeof name, "%.*s %.*s", (int)(space - words), words,
                  (int)strcspn(verbs[i], " "), verbs[i]);
@@ -483,12 +483,12 @@ const char *option_meant(const char *command, const char *option)
 {
     if (strcmp(option, "V") == 0 || (!command && strcmp(option, "v") == 0))
         return "`cairn --version` prints the version";
-    for (size_t i = 0; command && i < sizeof options / sizeof options[0]; i++)
+    for (size_t i = 0; command && i < COUNT_OF(options); i++)
         if (strcmp(options[i].command, command) == 0 &&
             row_has(options[i].of.words, option))
             return options[i].of.meant;
     const struct command *of = command ? command_find(command) : NULL;
-    for (size_t i = 0; of && i < sizeof everywhere / sizeof everywhere[0]; i++)
+    for (size_t i = 0; of && i < COUNT_OF(everywhere); i++)
         if (command_takes(of, everywhere[i].taken) &&
             row_has(everywhere[i].of.words, option))
             return everywhere[i].of.meant;

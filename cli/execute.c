@@ -123,12 +123,12 @@ static void print_advice(const struct display *display,
     if (display->checked > 0)
         say_always("%u task%s must not run twice; %s check decides: cairn resume "
                    "%llu%s",
-                   display->checked, display->checked == 1 ? "" : "s",
+                   display->checked, plural(display->checked),
                    display->checked == 1 ? "its" : "their", run, display->hint);
     if (unknown > 0)
         say_always("%u task%s must not run twice; decide: cairn resolve %llu %s "
                    "done|failed|rerun%s  (cairn status %llu%s)",
-                   unknown, unknown == 1 ? "" : "s", run,
+                   unknown, plural(unknown), run,
                    unknown == 1 && display->undecided ? display->undecided : "TASK",
                    display->hint, run, display->hint);
     if (result->state == CAIRN_RUN_FAILED && result->attempts == 0 &&
@@ -280,7 +280,7 @@ static void ignore_user_signals(void)
     struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART},
                      old;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
             sigaction(signals[i], &action, NULL);
 }
@@ -293,7 +293,7 @@ static void catch_signals(struct cairn_stop *stop)
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART}, old;
     sigemptyset(&action.sa_mask);
     stop_request_stop = stop;
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
@@ -306,7 +306,7 @@ static void release_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction old;
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == request_stop)
             signal(signals[i], SIG_DFL);
     }

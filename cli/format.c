@@ -47,7 +47,7 @@ const char *format_bytes(char out[FORMAT_MAX], uint64_t bytes)
         snprintf(out, FORMAT_MAX, "%d byte%s", (int)bytes, bytes == 1 ? "" : "s");
         return out;
     }
-    while (value >= 1024 && i + 1 < sizeof units / sizeof units[0]) {
+    while (value >= 1024 && i + 1 < COUNT_OF(units)) {
         value /= 1024;
         i++;
     }
@@ -460,7 +460,7 @@ static bool is_wide(unsigned code)
         {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x16fe0, 0x18aff}, {0x1b000, 0x1b2ff},
         {0x1f000, 0x1f2ff}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f7e0, 0x1f7eb},
         {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0] && wide[i].first <= code; i++)
+    for (size_t i = 0; i < COUNT_OF(wide) && wide[i].first <= code; i++)
         if (code <= wide[i].last)
             return true;
     return false;

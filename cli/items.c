@@ -2,6 +2,8 @@
 /* Items of a board in words. */
 #include "cli/items.h"
 
+#include "base/decimal.h"
+
 #include "cli/format.h"
 
 #include <stdio.h>
@@ -123,7 +125,7 @@ static const struct item_kind kinds[] = {
 
 const struct item_kind *item_kind_at(size_t i)
 {
-    return i < sizeof kinds / sizeof kinds[0] ? &kinds[i] : NULL;
+    return i < COUNT_OF(kinds) ? &kinds[i] : NULL;
 }
 
 const struct item_kind *item_kind_named(const char *name)
@@ -185,7 +187,7 @@ char *field_text(const struct cairn_field *field)
         if (field_is_duration(field->name))
             format_duration(text, (int64_t)field->count);
         else
-            snprintf(text, sizeof text, "%llu", (unsigned long long)field->count);
+            u64_text(field->count, text);
         break;
     case CAIRN_FIELD_NUMBER:
         snprintf(text, sizeof text, "%g", field->number);

@@ -2,6 +2,8 @@
 /* The writer of JSON documents. A document grows in memory and is printed whole. */
 #include "cli/json.h"
 
+#include "base/decimal.h"
+
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/ui.h"
@@ -180,7 +182,7 @@ void doc_number(struct doc *doc, const char *key, int64_t number)
 void doc_count(struct doc *doc, const char *key, uint64_t number)
 {
     char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    u64_text(number, text);
     put_key(doc, key);
     put_text(doc, text);
 }

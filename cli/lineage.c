@@ -3,6 +3,7 @@
  * there are runs. */
 #include "cli/lineage.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -165,7 +166,7 @@ int branch_lineage_read(struct branch_lineage *lineage, struct cairn_store *stor
 {
     char number[24];
     *lineage = (struct branch_lineage){0};
-    snprintf(number, sizeof number, "%" PRIu64, session);
+    u64_text(session, number);
     int rc = cairn_branch_list(store, number, add_branch, lineage, error);
     if (lineage->failed)
         rc = error_nomem(error);
@@ -233,7 +234,7 @@ int session_starts_read(struct session_starts *starts, struct cairn_store *store
     int rc = cairn_session_list(store, page, add_session, starts, total, error);
     for (size_t i = 0; i < starts->n_sessions && rc == 0; i++) {
         struct start_search search = {starts, &starts->sessions[i]};
-        snprintf(number, sizeof number, "%" PRIu64, search.info->session);
+        u64_text(search.info->session, number);
         rc = cairn_branch_list(store, number, add_start, &search, error);
     }
     return starts->failed ? error_nomem(error) : rc;

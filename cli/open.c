@@ -63,8 +63,7 @@ static int split_lines(const struct settings *settings, struct secrets_given *se
     size_t line = 0, n = 0;
     secrets->values = calloc(SECRETS_MOST, sizeof *secrets->values);
     if (!secrets->values)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     while (at < end) {
         char *stop = memchr(at, '\n', (size_t)(end - at)), *equals;
         line++;
@@ -546,8 +545,7 @@ int read_given(const char *path, size_t most, struct buf *out)
     if (fd >= 0 && !is_stdin)
         close(fd);
     if (out->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     return n >= 0 ? 0
                   : report_failure(
                         sys == ENOENT ? EXIT_NOT_FOUND : EXIT_SYSTEM,

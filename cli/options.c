@@ -68,12 +68,12 @@ static const char *nearest_option(const struct command *command, const char *wor
         if (option_taken(command, (enum option_id)id))
             nearest_try(&nearest, option_get((enum option_id)id)->name);
     }
-    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(synonyms); i++) {
         name = synonyms[i].option;
         if (option_find(command, name, strlen(name)) != OPT_NONE)
             nearest_try(&nearest, synonyms[i].name);
     }
-    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(synonyms); i++) {
         if (nearest.best == synonyms[i].name)
             return synonyms[i].option;
     }

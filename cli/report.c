@@ -51,6 +51,11 @@ static struct cairn_error with_remedy(const struct cairn_error *error)
     return full;
 }
 
+int report_nomem(void)
+{
+    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+}
+
 int report_code(int rc, const struct cairn_error *error)
 {
     return rc == 0 ? 0 : report_error(error);

@@ -8,6 +8,7 @@
 
 /* An error of the library. */
 int report_error(const struct cairn_error *error);
+int report_nomem(void);
 /* The same if `rc`, the code that the call returned, is not 0; else 0. */
 int report_code(int rc, const struct cairn_error *error);
 /* Whether all that was asked of a plan could be told. */

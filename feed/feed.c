@@ -2,6 +2,7 @@
 /* Which runs and sessions have something new, and telling it: see README.md. */
 #include "feed/feed_int.h"
 
+#include "base/decimal.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "cairn/session.h"
@@ -202,7 +203,7 @@ static int tell_session(struct telling *t, struct told *session)
 {
     struct cairn_session_info info;
     char number[24];
-    snprintf(number, sizeof number, "%llu", (unsigned long long)session->number);
+    u64_text(session->number, number);
     int rc = cairn_session_get(t->feed->store, number, &info, t->error);
     if (rc == CAIRN_ENOTFOUND)
         rc = 0;

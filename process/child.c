@@ -105,7 +105,7 @@ IN_CHILD static void leave_terminal(void)
 }
 
 static const int job_signals[] = {SIGINT, SIGQUIT, SIGHUP};
-enum { JOB_SIGNALS = sizeof job_signals / sizeof job_signals[0] };
+enum { JOB_SIGNALS = COUNT_OF(job_signals) };
 
 /* Those of a job that are ignored (nohup, a shell's background job), as bits. */
 IN_CHILD static unsigned long ignored_signals(void)
@@ -232,7 +232,7 @@ IN_CHILD int child_guard(void *arg)
     if (chdir("/")) /* not to keep a file system busy */
         guard_failed(job, "chdir");
     default_signals();
-    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(ignored); i++)
         (void)signal(ignored[i], SIG_IGN);
     if (unblock_signals())
         guard_failed(job, "sigprocmask");

@@ -21,9 +21,7 @@ static const char *const section_names[] = {"all",   "sessions", "runs", "logs",
 
 const char *cairn_search_section_name(enum cairn_search_section section)
 {
-    return (unsigned)section < sizeof section_names / sizeof section_names[0]
-               ? section_names[section]
-               : NULL;
+    return (unsigned)section < COUNT_OF(section_names) ? section_names[section] : NULL;
 }
 
 static bool is_plain(uint32_t code)

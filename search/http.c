@@ -43,7 +43,7 @@ static bool load(struct curl *curl)
     curl->library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!curl->library)
         return false;
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(functions); i++) {
         void *found = dlsym(curl->library, functions[i].name);
         if (!found)
             return false;
@@ -141,7 +141,7 @@ static CURLcode set_options(const struct curl *curl, CURL *handle,
         rc = curl->setopt(handle, CURLOPT_WRITEFUNCTION, receive);
     if (rc == CURLE_OK)
         rc = curl->setopt(handle, CURLOPT_WRITEDATA, (void *)receiving);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && rc == CURLE_OK; i++)
+    for (size_t i = 0; i < COUNT_OF(numbers) && rc == CURLE_OK; i++)
         rc = curl->setopt(handle, numbers[i].option, numbers[i].value);
     return rc;
 }

@@ -175,7 +175,7 @@ size_t word_stem(struct str word)
         size_t n;
     } ends[] = {{"ing", 3}, {"ies", 3}, {"ed", 2}, {"es", 2},
                 {"ly", 2},  {"s", 1},   {"e", 1}};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
         if (word.len >= ends[i].n + 3 &&
             memcmp(word.ptr + word.len - ends[i].n, ends[i].end, ends[i].n) == 0)
             return word.len - ends[i].n;

@@ -78,10 +78,9 @@ static int read_entry(struct answer *answer, const json_t *entry, bool *seen,
         !json_is_array(numbers))
         return refuse(why, "its answer has other vectors than were asked for");
     seen[at] = true;
-    int rc = make_room(answer, numbers, why, error);
-    if (rc)
-        return rc;
-    return read_vector(answer, numbers, answer->at + (size_t)at * answer->numbers, why);
+    return make_room(answer, numbers, why, error)
+               ?: read_vector(answer, numbers,
+                              answer->at + (size_t)at * answer->numbers, why);
 }
 
 /* 0; 1: it is no answer to the request, and why. CAIRN_ENOMEM */
@@ -123,7 +122,7 @@ static bool is_plain(const char *text)
 static bool is_this_machine(const char *host)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t n = strlen(names[i]);
         if (strncmp(host, names[i], n) == 0 && strchr(":/", host[n]))
             return true;

@@ -6,6 +6,7 @@
  *     file/SEQ/PATH */
 #include "search/search_int.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -248,7 +249,7 @@ static int give_run(struct run_source *t)
                                .kind = "run",
                                .id = id};
     snprintf(key, sizeof key, "run/%llu", (unsigned long long)t->row.run);
-    snprintf(id, sizeof id, "%llu", (unsigned long long)t->row.run);
+    u64_text(t->row.run, id);
     buf_clear(&t->title);
     buf_clear(&t->body);
     entry_text(&t->title, t->row.workflow_name, TEXT_MOST, false);
@@ -428,7 +429,7 @@ int source_session_project(struct text_source *s, uint64_t session, struct buf *
 {
     struct buf name = BUF_INIT;
     char number[24];
-    snprintf(number, sizeof number, "%llu", (unsigned long long)session);
+    u64_text(session, number);
     buf_clear(out);
     int rc = cairn_session_config(s->store, number, note_files, &name, s->error);
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
@@ -793,7 +794,7 @@ static int give_message(void *context, const struct cairn_message *message)
                                .session = t->info.name};
     snprintf(key, sizeof key, "message/%llu/%llu", (unsigned long long)t->session,
              (unsigned long long)message->n);
-    snprintf(id, sizeof id, "%llu", (unsigned long long)message->n);
+    u64_text(message->n, id);
     buf_clear(&t->body);
     entry_text(&t->body, str_of(message->text), TEXT_MOST, false);
     entry.key = str_of(key);
@@ -874,7 +875,7 @@ static int begin_files(struct file_source *t, struct text_source *s, uint64_t se
 {
     char number[24];
     *t = (struct file_source){.source = s};
-    snprintf(number, sizeof number, "%llu", (unsigned long long)session);
+    u64_text(session, number);
     return cairn_session_get(s->store, number, &t->info, s->error)
                ?: source_session_project(s, session, &t->project);
 }

@@ -109,7 +109,7 @@ static struct range find_form(const struct look *l)
 {
     if (inside_word(l))
         return (struct range){0, 0};
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
         const struct form *form = &forms[i];
         if (!begins(l->text, l->at, form->prefix))
             continue;
@@ -126,7 +126,7 @@ static struct range find_aws_secret(const struct look *l)
     enum { LENGTH = 40 };
     static const char *const names[] = {"aws_secret_access_key", "SecretAccessKey",
                                         "aws_secret_key"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (!begins_in_any_case(l->text, l->at, names[i]))
             continue;
         size_t from = skip_any(l->text, l->at + strlen(names[i]), " \t\"'=:>");

@@ -64,7 +64,7 @@ static int enter(void *context)
     if (job->start->directory && chdir(job->start->directory))
         goto failed;
     mask = job->mask;
-    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(defaults); i++) {
         (void)signal(defaults[i], SIG_DFL);
         sigdelset(&mask, defaults[i]);
     }

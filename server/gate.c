@@ -20,7 +20,7 @@ static const char *name_member(const char *method)
 {
     static const char *const rows[][2] = {
         {"tools/call", "name"}, {"prompts/get", "name"}, {"resources/read", "uri"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (strcmp(rows[i][0], method) == 0)
             return rows[i][1];
     return NULL;
@@ -141,7 +141,7 @@ static bool is_ours(const struct gate *gate, const struct knock *knock,
                     const char *place)
 {
     static const char *const loopback[] = {"127.0.0.1", "localhost", "[::1]"};
-    for (size_t i = 0; i < sizeof loopback / sizeof loopback[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(loopback); i++)
         if (is_local(gate, knock) && is_place(gate, place, loopback[i]))
             return true;
     /* A number cannot be made to point elsewhere. */

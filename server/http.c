@@ -592,7 +592,7 @@ static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind,
     struct single *single = context;
     (void)kind;
     (void)value;
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (unsigned i = 0; i < COUNT_OF(names); i++) {
         if (strcasecmp(name, names[i]) != 0)
             continue;
         if (single->seen >> i & 1)
@@ -624,7 +624,7 @@ static void add_page_headers(struct MHD_Response *response,
         {"Referrer-Policy", "no-referrer"},
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Cross-Origin-Opener-Policy", "same-origin"}};
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(headers); i++)
         mhd->add_response_header(response, headers[i][0], headers[i][1]);
     if (wanted->disposition)
         mhd->add_response_header(response, "Content-Disposition", wanted->disposition);

@@ -37,7 +37,7 @@ static const struct prompt {
      "be changed before run_resume.\n\n",
      NULL},
 };
-enum { PROMPTS = sizeof prompts / sizeof prompts[0] };
+enum { PROMPTS = COUNT_OF(prompts) };
 
 void prompts_list(struct server *server, struct request *request)
 {
@@ -303,7 +303,7 @@ void completion_complete(struct server *server, struct request *request)
         complete_level(server, request, beginning);
         return;
     }
-    for (size_t i = 0; i < sizeof completions / sizeof completions[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(completions); i++) {
         if (strcmp(completions[i].argument, name) != 0)
             continue;
         start_completion(server, request, &completions[i], beginning);

@@ -105,7 +105,7 @@ void server_start_call(struct server *server, struct call *call)
 static void put_capabilities(struct buf *text, bool modern)
 {
     static const char *const names[] = {"tools", "prompts", "completions", "logging"};
-    size_t n = sizeof names / sizeof names[0] - modern;
+    size_t n = COUNT_OF(names) - modern;
     text_key(text, "capabilities");
     text_open(text, '{');
     for (size_t i = 0; i < n; i++) {
@@ -214,7 +214,7 @@ static const struct method {
 
 static const struct method *method_named(const char *name, bool modern)
 {
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(methods); i++)
         if (strcmp(methods[i].name, name) == 0 &&
             (modern ? methods[i].modern : methods[i].old))
             return &methods[i];

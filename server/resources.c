@@ -63,7 +63,7 @@ static bool add_words(struct arguments *arguments, const char *uri)
         {"cairn://session/", {"session", "show", NULL}},
         {"cairn://log/", {"log", NULL, NULL}},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         size_t n = strlen(kinds[i].prefix);
         if (strncmp(uri, kinds[i].prefix, n) != 0)
             continue;
@@ -227,7 +227,7 @@ static const struct listed {
      "id",
      "message"},
 };
-enum { LISTS = sizeof lists / sizeof lists[0] };
+enum { LISTS = COUNT_OF(lists) };
 
 static void put_resource(struct buf *text, const struct listed *listed,
                          const struct value *item)
@@ -365,7 +365,7 @@ void resources_templates(struct server *server, struct request *request)
     reply_begin(server, &result, request->reply->modern);
     text_key(&result, "resourceTemplates");
     text_open(&result, '[');
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         text_open(&result, '{');
         text_pair(&result, "uriTemplate", rows[i][0]);
         text_pair(&result, "name", rows[i][1]);

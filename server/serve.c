@@ -28,12 +28,12 @@ static void stop_catch(void)
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t blocked;
     sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         sigaddset(&blocked, numbers[i]);
         sigaction(numbers[i], &action, NULL);
     }
     sigprocmask(SIG_BLOCK, &blocked, &while_waiting);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
         sigdelset(&while_waiting, numbers[i]);
 }
 

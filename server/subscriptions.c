@@ -50,7 +50,7 @@ static bool changes_list(const struct value *event)
     const char *verb = value_text(value_member(event, "verb"));
     if (is_deletion(event) || (type && strcmp(type, "run_started") == 0))
         return true;
-    for (size_t i = 0; verb && i < sizeof verbs / sizeof verbs[0]; i++)
+    for (size_t i = 0; verb && i < COUNT_OF(verbs); i++)
         if (strcmp(verbs[i], verb) == 0)
             return true;
     return false;

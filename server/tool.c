@@ -22,7 +22,7 @@ static const struct {
 
 unsigned toolset_find(const char *name, size_t n)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(sets); i++)
         if (strlen(sets[i].name) == n && memcmp(sets[i].name, name, n) == 0)
             return sets[i].set;
     return 0;
@@ -30,7 +30,7 @@ unsigned toolset_find(const char *name, size_t n)
 
 const char *toolset_name(enum toolset set)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(sets); i++)
         if (sets[i].set == set)
             return sets[i].name;
     return NULL;

@@ -21,7 +21,7 @@ enum agent_moment agent_moment_of(const char *name)
         {"PreToolUse", AGENT_BEFORE_TOOL},     {"PostToolUse", AGENT_AFTER_TOOL},
         {"PreCompact", AGENT_COMPACTION},      {"Stop", AGENT_TURN_ENDED},
         {"SessionEnd", AGENT_SESSION_ENDED}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(known); i++)
         if (strcmp(name, known[i].name) == 0)
             return known[i].moment;
     return AGENT_OTHER;
@@ -219,7 +219,7 @@ static const char *const names[] = {[STRATEGY_MANUAL] = "manual",
                                     [STRATEGY_PER_TOOL_USE] = "per_tool_use",
                                     [STRATEGY_SMART] = "smart"};
 
-enum { STRATEGIES = sizeof names / sizeof names[0] };
+enum { STRATEGIES = COUNT_OF(names) };
 
 enum strategy strategy_of(struct str name)
 {

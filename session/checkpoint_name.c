@@ -718,7 +718,7 @@ static int find_by_words(struct live *live, struct str name, uint64_t *seq,
 static bool is_head(struct str name)
 {
     static const char *const words[] = {"head", "@", "latest", "newest"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strlen(words[i]) == name.len &&
             strncasecmp(words[i], name.ptr, name.len) == 0)
             return true;

@@ -373,7 +373,7 @@ static int set_usual(struct editing *e)
     struct cairn_set created = {"created", "now"};
     int64_t now_ns = e->live.now.utc_ns;
     int rc = fields_set(&e->live.arena, &e->item, &created, 1, now_ns, e->error);
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0] && !rc; i++)
+    for (size_t i = 0; i < COUNT_OF(usual) && !rc; i++)
         if (usual[i].kind == e->item.id.kind)
             rc = fields_set(&e->live.arena, &e->item, &usual[i].set, 1, now_ns,
                             e->error);

@@ -173,7 +173,7 @@ static enum transcript_role role_named(struct str name)
                  {"assistant", TRANSCRIPT_ASSISTANT}, {"system", TRANSCRIPT_SYSTEM},
                  {"developer", TRANSCRIPT_SYSTEM},    {"tool", TRANSCRIPT_TOOL},
                  {"function", TRANSCRIPT_TOOL},       {"summary", TRANSCRIPT_SUMMARY}};
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(roles); i++)
         if (str_equal(name, str_of(roles[i].name)))
             return roles[i].role;
     return TRANSCRIPT_OTHER;
@@ -216,7 +216,7 @@ static void note_number(struct reading *r, const struct walk *w)
                  {"tokens_in", &usage->input},
                  {"tokens_out", &usage->output}};
     uint64_t n = json_count(w->in.raw);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(known); i++)
         if (at(w, known[i].path))
             *known[i].to = n >> TOKENS_BITS ? 0 : n;
 }

@@ -345,7 +345,7 @@ static int keep_sessions_set(struct cairn_store *store, const char *value,
                          ": give days, such as "
                          "30d (1d to %dd), or off",
                          value, KEEP_DAYS_MOST);
-    snprintf(text, sizeof text, "%" PRIu64, days);
+    u64_text(days, text);
     return store_set_setting(store, KEEP_SESSIONS, text, error);
 }
 
@@ -388,7 +388,7 @@ static int expire_one(struct cairn_store *store, uint64_t number, int64_t keep_n
     struct cairn_session_deleted done = {0};
     char session[24];
     int64_t at = 0, now = 0;
-    snprintf(session, sizeof session, "%" PRIu64, number);
+    u64_text(number, session);
     bool made = false;
     int rc = look_at(store, session, &at, &now, &made, error);
     bool due = !rc && made && at < now - keep_ns;
@@ -564,7 +564,7 @@ static int list_page(struct cairn_store *store, const struct session_numbers *nu
     for (size_t i = 0; i < numbers->n && !rc && !*stopped; i++) {
         struct cairn_session_info info;
         char text[24];
-        snprintf(text, sizeof text, "%llu", (unsigned long long)numbers->at[i]);
+        u64_text(numbers->at[i], text);
         rc = cairn_session_get(store, text, &info, error);
         if (!rc)
             *stopped = list->each(list->context, &info);

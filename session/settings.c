@@ -191,7 +191,7 @@ const char *trigger_answer_name(enum trigger_answer answer)
         [TRIGGER_UNCHANGED] = "unchanged",
         [TRIGGER_NOT_CROSSED] = "no new threshold",
     };
-    return (unsigned)answer < sizeof names / sizeof names[0] ? names[answer] : NULL;
+    return (unsigned)answer < COUNT_OF(names) ? names[answer] : NULL;
 }
 
 static bool is_off(const struct trigger_settings *settings, enum trigger trigger)
@@ -247,7 +247,7 @@ static const struct unit {
              {"m", 60 * SECOND_NS},
              {"s", SECOND_NS}};
 
-enum { UNITS = sizeof units / sizeof units[0] };
+enum { UNITS = COUNT_OF(units) };
 
 #define TIME_MOST (366 * 86400 * SECOND_NS)
 

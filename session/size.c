@@ -3,6 +3,7 @@
 #include "session/files.h"
 #include "session/session_int.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
@@ -625,7 +626,7 @@ static void sum_up(struct sizing *s)
     }
     const struct cairn_size *parts[] = {&out->files, &out->board, &out->messages,
                                         &out->log, &out->records};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
         out->all.logical += parts[i]->logical;
         out->all.stored += parts[i]->stored;
         out->all.shared += parts[i]->shared;
@@ -774,7 +775,7 @@ static int look(struct checking *c, uint64_t session)
     int rc = live_begin(&live, c->store, false, c->error);
     if (!rc) {
         char number[24];
-        snprintf(number, sizeof number, "%" PRIu64, session);
+        u64_text(session, number);
         rc = live_find(&live, number, c->error);
     }
     if (!rc) {
@@ -820,7 +821,7 @@ static int check(struct checking *c, uint64_t session)
         return c->noted ? write_note(c, false) : 0;
     if (!is_new(c))
         return 0;
-    snprintf(number, sizeof number, "%" PRIu64, session);
+    u64_text(session, number);
     rc = cairn_session_size(c->store, number, &request, c->error);
     c->now.over = c->told.stored > c->now.budget;
     if (!rc)

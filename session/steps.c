@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What it takes to go on from a checkpoint, as steps for people and programs. */
+#include "base/decimal.h"
 #include "base/identifier.h"
 #include "cairn/outcome.h"
 #include "cairn/restore.h"
@@ -70,8 +71,7 @@ static int give_restore(struct steps *steps)
 {
     struct cairn_board_summary summary;
     char session[24];
-    snprintf(session, sizeof session, "%llu",
-             (unsigned long long)steps->session.session);
+    u64_text(steps->session.session, session);
     int rc = cairn_session_diff(steps->store, session, steps->id, NULL, ignore_change,
                                 NULL, &summary, steps->error);
     bool damaged = rc == CAIRN_EDAMAGED; /* the present board: this puts it right */
@@ -245,7 +245,7 @@ static int find_session(struct steps *steps, const struct cairn_checkpoint_info 
 {
     char session[24];
     struct cairn_error why = {0};
-    snprintf(session, sizeof session, "%llu", (unsigned long long)info->session);
+    u64_text(info->session, session);
     int rc = info->session
                  ? cairn_session_get(steps->store, session, &steps->session, &why)
                  : 0;

@@ -190,7 +190,7 @@ static const struct {
 
 static int64_t unit_s(struct str word)
 {
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
         bool letter = word.len == 1 && (*word.ptr | 0x20) == *units[i].name;
         if (letter || equal_ignoring_case(word, units[i].name) ||
             equal_ignoring_case(word, units[i].many) ||
@@ -243,10 +243,9 @@ static int read_ago(struct time_words *r, int64_t count, int64_t *out)
     const char *at = r->at;
     if (!equal_ignoring_case(take_word(r), "ago"))
         return refuse_at(r, at, "'ago' is missing", "as in '2 hours ago'");
-    rc = expect_end(r, "end with 'ago'");
-    if (rc)
-        return rc;
-    return within_range(r, total_ns > r->now_ns ? -1 : r->now_ns - total_ns, out);
+    return expect_end(r, "end with 'ago'")
+               ?: within_range(r, total_ns > r->now_ns ? -1 : r->now_ns - total_ns,
+                               out);
 }
 
 /* ---- A time of a day ---- */

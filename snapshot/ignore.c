@@ -87,7 +87,7 @@ static const struct {
 
 static bool add_class(struct byte_set *set, struct str name)
 {
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(classes); i++) {
         if (!str_equal(name, classes[i].name))
             continue;
         for (size_t r = 0; r < 4 && classes[i].ranges[r].to; r++)

@@ -183,7 +183,7 @@ int store_verify_rows(struct cairn_store *store,
     if (store->stands_in && store->stands_in < CHECKSUMS_SINCE)
         return 0;
     int rc = is_strict(store, &strict, error);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && rc == 0; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds) && rc == 0; i++)
         rc = verify_kind(store, &kinds[i], strict, bad, context, error);
     return rc < 0 ? rc : 0;
 }

@@ -28,17 +28,16 @@ int store_put_event(struct cairn_store *store, const struct event_row *row,
     store_assert_writing(store);
     assert(row->turn && row->kind);
     store_turn_put(store, row->run, row->turn);
-    int rc = db_get_int(store->db, SQL_NEXT_EVENT,
-                        VALUES(value_u64(row->run), value_u64(row->turn)), &n, error);
-    if (rc)
-        return rc;
-    return store_write_summed(
-        store, SQL_PUT_EVENT,
-        VALUES(value_u64(row->run), value_u64(row->turn), value_int(n),
-               value_int(row->time_ns), value_int(row->kind),
-               value_unless(row->argument, 0), value_unless(row->gen, 0),
-               value_task(row->task), value_some(SQL_VALUE_BLOB, row->data)),
-        error);
+    return db_get_int(store->db, SQL_NEXT_EVENT,
+                      VALUES(value_u64(row->run), value_u64(row->turn)), &n, error)
+               ?: store_write_summed(
+                      store, SQL_PUT_EVENT,
+                      VALUES(value_u64(row->run), value_u64(row->turn), value_int(n),
+                             value_int(row->time_ns), value_int(row->kind),
+                             value_unless(row->argument, 0), value_unless(row->gen, 0),
+                             value_task(row->task),
+                             value_some(SQL_VALUE_BLOB, row->data)),
+                      error);
 }
 
 static void event_from(const struct query *query, struct event_row *row)

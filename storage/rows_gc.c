@@ -43,6 +43,7 @@
  * is then the only writer: an older cairn cannot open the store after that. */
 #include "storage/rows_gc.h"
 
+#include "base/decimal.h"
 #include "base/lock.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
@@ -77,7 +78,7 @@ static int put_setting(struct cairn_store *store, const char *key, uint64_t up_t
 {
     char text[24];
     store_assert_writing(store);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)up_to);
+    u64_text(up_to, text);
     store->knows_collecting = false;
     return store_set_setting(store, key, text, error);
 }
@@ -355,7 +356,7 @@ int store_delete_leftovers(struct cairn_store *store, uint64_t run, uint32_t lim
     *rows = *attempts = 0;
     int rc = delete_some(store, SQL_DELETE_ATTEMPTS, run, limit, attempts, error);
     *rows = *attempts;
-    for (size_t i = 0; i < sizeof others / sizeof others[0] && !rc && *rows == 0; i++)
+    for (size_t i = 0; i < COUNT_OF(others) && !rc && *rows == 0; i++)
         rc = delete_some(store, others[i], run, limit, rows, error);
     return rc;
 }

@@ -60,8 +60,8 @@ static int sum_made(struct cairn_store *store, const struct made_row *row,
         row->workflow,           row->kind, row->size, (uint64_t)row->mtime_ns,
         (uint64_t)row->ctime_ns, row->inode};
     const struct str texts[] = {row->task, row->path, digest_view(&row->digest)};
-    const struct summed summed = {"made", numbers, sizeof numbers / sizeof numbers[0],
-                                  texts, sizeof texts / sizeof texts[0]};
+    const struct summed summed = {"made", numbers, COUNT_OF(numbers), texts,
+                                  COUNT_OF(texts)};
     return row_sum(store, &summed, sum, error);
 }
 

@@ -27,8 +27,8 @@ static int sum_reuse(struct cairn_store *store, const struct reuse_row *row,
     const uint64_t numbers[] = {row->workflow, row->run, row->gen, row->task,
                                 row->attempt};
     const struct str texts[] = {digest_view(&row->key), digest_view(&row->result)};
-    const struct summed summed = {"reuse", numbers, sizeof numbers / sizeof numbers[0],
-                                  texts, sizeof texts / sizeof texts[0]};
+    const struct summed summed = {"reuse", numbers, COUNT_OF(numbers), texts,
+                                  COUNT_OF(texts)};
     return row_sum(store, &summed, sum, error);
 }
 

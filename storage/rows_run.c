@@ -58,8 +58,7 @@ static int sum_row(struct cairn_store *store, const struct run_row *row,
         name,           digest_view(&row->params), row->params_text,
         row->file,      digest_view(&row->graph),  row->owner_host,
         row->owner_boot};
-    struct summed summed = {"run", numbers, sizeof numbers / sizeof numbers[0], texts,
-                            sizeof texts / sizeof texts[0]};
+    struct summed summed = {"run", numbers, COUNT_OF(numbers), texts, COUNT_OF(texts)};
     return row_sum(store, &summed, sum, error);
 }
 

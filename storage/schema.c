@@ -159,7 +159,7 @@ static const char version_7[] =
 
 static const char *const migrations[] = {version_1, version_2, version_3, version_4,
                                          version_5, version_6, version_7};
-_Static_assert(sizeof migrations / sizeof migrations[0] == SCHEMA_VERSION,
+_Static_assert(COUNT_OF(migrations) == SCHEMA_VERSION,
                "each version has its migration");
 
 /* Temporary objects of the same names come before those of the file. Each is for stores
@@ -202,7 +202,7 @@ static const struct stand_in {
      " origin, object, body, chain, sum);",
      "DROP TABLE temp.message;"},
 };
-enum { STAND_INS = sizeof stand_ins / sizeof stand_ins[0] };
+enum { STAND_INS = COUNT_OF(stand_ins) };
 
 int schema_check(const struct db_header *header, const char *dir,
                  struct cairn_error *error)

@@ -59,7 +59,7 @@ static int check_kinds(const struct store_paths *paths, struct cairn_error *erro
     enum { LOGS = 2 }; /* the first two hold what is nowhere else */
     struct stat st;
     snprintf(shm, sizeof shm, "%s-shm", paths->db);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
         if (lstat(files[i], &st) < 0)
             continue;
         if (!S_ISREG(st.st_mode))

@@ -53,7 +53,7 @@ char *store_path_join(const char *dir, const char *name)
 static int holds_store(const char *dir, struct cairn_error *error)
 {
     static const char *const names[] = {"cairn.db", "lock", "open"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         char *path = store_path_join(dir, names[i]);
         if (!path)
             return error_nomem(error);
@@ -356,10 +356,10 @@ static bool is_ours(const char *name)
                                         "open", ".gitignore", "making"};
     static const char *const starts[] = {"cairn.db", ".gitignore.tmp.", "open.tmp.",
                                          "outputs.", "search."};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0)
             return true;
-    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return true;
     return false;
@@ -409,7 +409,7 @@ static bool is_leftover(const char *name, const struct stat *st)
     static const char *const starts[] = {"open.",    ".gitignore.", (STORE_NOTE "."),
                                          "outputs.", "files-",      "transcript-"};
     enum { LOCKED = 3 }; /* the first */
-    size_t i = 0, n = sizeof starts / sizeof starts[0], length = strlen(name);
+    size_t i = 0, n = COUNT_OF(starts), length = strlen(name);
     while (i < n && strncmp(name, starts[i], strlen(starts[i])) != 0)
         i++;
     if (i == n || !S_ISREG(st->st_mode))

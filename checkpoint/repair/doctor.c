@@ -63,7 +63,7 @@ static void check_writable(struct doctor *d, const char *path)
     char text[PATH_MAX + 128];
     if (access(path, R_OK | X_OK) < 0)
         return; /* it cannot be read either: reported by opening it */
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         snprintf(text, sizeof text, "%s%s", path, names[i]);
         if (access(text, W_OK) == 0 || (errno != EROFS && errno != EACCES))
             continue;

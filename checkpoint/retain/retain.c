@@ -514,10 +514,8 @@ int catalog_delete(const struct catalog *catalog, const char *id,
                    struct cairn_error *error)
 {
     struct deletion d = {.error = error};
-    int rc = store_begin(catalog->store, -1, error);
-    if (rc)
-        return rc;
-    return store_end(catalog->store, delete_in(&d, catalog, id), error);
+    return store_begin(catalog->store, -1, error)
+               ?: store_end(catalog->store, delete_in(&d, catalog, id), error);
 }
 
 int cairn_checkpoint_delete(struct cairn_store *store, const char *id,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint list, show, timeline. */
+#include "base/decimal.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/tasks.h"
 #include "cli/describe.h"
@@ -112,7 +113,7 @@ static void print_row(struct cairn_store *store,
 {
     char when[FORMAT_MAX], run[32] = "-", done[32] = "-", line[CHECKPOINT_LINE_MAX];
     if (info->run != 0)
-        snprintf(run, sizeof run, "%llu", (unsigned long long)info->run);
+        u64_text(info->run, run);
     if (info->counted)
         snprintf(done, sizeof done, "%u/%u", info->completed, info->total);
     if (first)
@@ -242,8 +243,7 @@ static int list_all(struct checkpoint_listing *listing,
                  : cairn_checkpoint_list(listing->store, filter, each_checkpoint,
                                          listing, total, &error);
     if (listing->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     if (listing->by_time || has_own_filter(listing))
         *total = listing->matched;
     return rc != 0 ? report_error(&error) : listing->status;
@@ -394,8 +394,7 @@ static int list_tasks(const struct settings *settings, struct cairn_store *store
     told_values_release(&with.values);
     task_rows_release(&with.rows);
     if (rc == 0 && failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     return report_code(rc, &error);
 }
 
@@ -422,7 +421,7 @@ static void print_checkpoint(const struct cairn_checkpoint_info *info)
             (unsigned long long)info->parent);
     out("record    %s", format_bytes(text, info->bytes));
     if (!info->full)
-        out(", %u change%s", info->changes, info->changes == 1 ? "" : "s");
+        out(", %u change%s", info->changes, plural(info->changes));
     out("\nsha256    %s\n", info->digest);
     if (info->counted)
         out("tasks     %u: %u completed, %u failed, %u skipped, %u cancelled\n",

@@ -97,8 +97,7 @@ int command_checkpoint_head(struct settings *settings)
         status = report_error(&error);
     cairn_store_close(store);
     if (status == 0 && list.failed) {
-        status =
-            report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+        status = report_nomem();
     } else if (status == 0 && ui_json()) {
         status = print_heads_document(&list);
     } else if (status == 0) {
@@ -348,7 +347,7 @@ static void print_advice(const struct verify_report *report)
             "head`");
     else if (report->heads)
         say("the exported head matches: %zu run%s%s compared", report->heads->n,
-            report->heads->n == 1 ? "" : "s", heads_text(report->heads));
+            plural(report->heads->n), heads_text(report->heads));
 }
 
 static void print_unkeyed(const struct cairn_verify_result *result)

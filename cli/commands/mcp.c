@@ -32,9 +32,7 @@ static int take_path(const char *path, char **out)
     if (*out)
         snprintf(*out, n, "%s%s%s", here ? here : "", here ? "/" : "", path);
     free(here);
-    return *out ? 0
-                : report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                                 "out of memory");
+    return *out ? 0 : report_nomem();
 }
 
 /* "checkpoint,run"; NULL: the usual ones. */
@@ -100,9 +98,7 @@ static int token_in_store(struct settings *settings, char **out)
     if (*out)
         snprintf(*out, n, "%s/mcp.token", path);
     cairn_store_close(store);
-    return *out ? 0
-                : report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                                 "out of memory");
+    return *out ? 0 : report_nomem();
 }
 
 int host_names_read(const struct settings *settings, struct host_names *hosts)
@@ -113,8 +109,7 @@ int host_names_read(const struct settings *settings, struct host_names *hosts)
         return 0;
     hosts->text = strdup(settings->text[OPT_ALLOW_HOST]);
     if (!hosts->text)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     for (at = hosts->text; at; n++) {
         char *comma = strchr(at, ',');
         size_t length = comma ? (size_t)(comma - at) : strlen(at);
@@ -177,7 +172,7 @@ static int check_options(const struct settings *settings)
                                           OPT_ALLOW_HOST};
     if (settings->given[OPT_LISTEN])
         return 0;
-    for (size_t i = 0; i < sizeof http / sizeof http[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(http); i++)
         if (settings->given[http[i]])
             return report_usage(settings->command, "--%s needs --listen",
                                 option_get(http[i])->name);
@@ -193,8 +188,7 @@ static int give_key(const struct settings *settings)
                                                     : getenv("CAIRN_KEY"),
                            &path);
     if (status == 0 && path && setenv("CAIRN_KEY", path, 1) != 0)
-        status =
-            report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+        status = report_nomem();
     free(path);
     return status;
 }

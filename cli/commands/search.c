@@ -303,7 +303,7 @@ static int search(struct settings *settings, struct cairn_store *store)
         search.k = HITS_MOST;
     s.has_service = service.url && *service.url;
     search.service = s.has_service ? &service : NULL;
-    if (settings->n_params > sizeof tags / sizeof tags[0])
+    if (settings->n_params > COUNT_OF(tags))
         return report_usage("search", "--tag can be given 64 times at most");
     for (size_t i = 0; i < settings->n_params; i++)
         tags[search.n_tags++] = settings->params[i].name;
@@ -357,7 +357,7 @@ static int check_rebuild(const struct settings *settings)
     static const enum option_id of_searches[] = {OPT_IN,      OPT_ALL_TAGS, OPT_SINCE,
                                                  OPT_UNTIL,   OPT_PROJECT,  OPT_HITS,
                                                  OPT_CONTEXTD};
-    for (size_t i = 0; i < sizeof of_searches / sizeof of_searches[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(of_searches); i++)
         if (settings->given[of_searches[i]])
             return report_usage("search", "--%s has no effect with --rebuild",
                                 option_get(of_searches[i])->name);

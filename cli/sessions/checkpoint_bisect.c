@@ -238,7 +238,7 @@ static void expect_signals(struct bisect_command *command)
     struct sigaction old;
     sigemptyset(&command->expected);
     sigaddset(&command->expected, SIGCHLD);
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaddset(&command->expected, signals[i]);
     sigprocmask(SIG_BLOCK, &command->expected, &command->before);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint create and resume: what an agent has to know to go on. */
+#include "base/decimal.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -22,11 +23,6 @@ struct given_context {
     struct cairn_context_pair *pairs;
     struct buf state;
 };
-
-static int out_of_memory(void)
-{
-    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
-}
 
 /* ---- The full state ---- */
 
@@ -101,7 +97,7 @@ static int take_pairs(const struct settings *settings, struct given_context *giv
     size_t n = settings->n_params;
     given->pairs = calloc(n + 1, sizeof *given->pairs);
     if (!given->pairs)
-        return out_of_memory();
+        return report_nomem();
     for (size_t i = 0; i < n; i++)
         given->pairs[i] = (struct cairn_context_pair){settings->params[i].name,
                                                       settings->params[i].value};
@@ -362,7 +358,7 @@ static int print_messages(struct resuming *r)
     struct cairn_error error = {0};
     if (r->info->session == 0) /* the row of its branch is damaged or lost */
         return 0;
-    snprintf(session, sizeof session, "%" PRIu64, r->info->session);
+    u64_text(r->info->session, session);
     out("\n## Last messages\n");
     return cairn_message_list(r->store, session, r->info->id, MESSAGES, print_message,
                               NULL, NULL, &error) == 0
@@ -431,8 +427,7 @@ static int print_kept(const struct resuming *r, const struct cairn_context *cont
                       const char *text, size_t n)
 {
     if (!text)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     if (ui_json())
         return print_document(r, context, text, n);
     out_raw(text, n);

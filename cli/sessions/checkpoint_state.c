@@ -114,8 +114,7 @@ static int copy_one(struct cairn_store *store, const char *session, const char *
     int rc =
         cairn_session_environment(store, session, id, copy_environment, copied, &error);
     if (copied->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
 }
 

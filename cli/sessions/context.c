@@ -2,6 +2,8 @@
 /* The context of an agent, as checkpoints and sessions show it. */
 #include "cli/sessions/context.h"
 
+#include "base/decimal.h"
+
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
@@ -265,7 +267,7 @@ static int copy_parts(void *context, const struct cairn_context *found)
     for (size_t i = 0; i < found->n_pairs; i++)
         add_part(parts, "context.", found->pairs[i].key, found->pairs[i].value);
     add_part(parts, "", "state", found->state);
-    snprintf(number, sizeof number, "%" PRIu64, found->tokens);
+    u64_text(found->tokens, number);
     add_part(parts, "", "tokens", found->has_tokens ? number : NULL);
     snprintf(number, sizeof number, "%.6g", found->usage);
     add_part(parts, "", "usage", found->has_usage ? number : NULL);
@@ -288,8 +290,7 @@ static int take_parts(struct cairn_store *store, const char *id, struct parts *p
     struct cairn_error error = {0};
     int rc = cairn_checkpoint_context(store, id, copy_parts, parts, &error);
     if (parts->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
 }
 

@@ -17,7 +17,7 @@
 
 static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
 
-#define CAUGHT (sizeof caught / sizeof caught[0])
+#define CAUGHT (COUNT_OF(caught))
 
 /* A signal handler gets no context. */
 static volatile sig_atomic_t received, keys_are_shared;
@@ -194,8 +194,7 @@ static int take_ids(struct work *work, const struct settings *settings)
         return report_usage(settings->command, "give ids of checks, or --all");
     status = all ? take_all(work) : take_named(work, settings);
     if (status == 0 && work->out_of_memory)
-        status =
-            report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+        status = report_nomem();
     return status;
 }
 
@@ -225,7 +224,7 @@ static void tell_line(const struct cairn_check_result *result)
         snprintf(code, sizeof code, ", exit %d", result->exit_code);
     out("%-5s  %-7s  %9s  %" PRIu32 " attempt%s%s\n", result->id, result->status,
         format_duration(time, result->duration_ms), result->attempts,
-        result->attempts == 1 ? "" : "s", code);
+        plural(result->attempts), code);
     out_flush();
     if (result->evidence[0] != '\0')
         say("%s was added by this", result->evidence);

@@ -19,11 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int out_of_memory(void)
-{
-    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
-}
-
 int patterns_take(struct patterns *patterns, const char *given)
 {
     size_t most = 1 + OPERANDS_MAX;
@@ -33,7 +28,7 @@ int patterns_take(struct patterns *patterns, const char *given)
     patterns->text = strdup(given ? given : "");
     patterns->list = calloc(most, sizeof *patterns->list);
     if (!patterns->text || !patterns->list)
-        return out_of_memory();
+        return report_nomem();
     if (given)
         patterns->list[patterns->n++] = patterns->text;
     for (char *at = patterns->text; *at != '\0'; at++) {
@@ -153,7 +148,7 @@ int patterns_add_files(struct patterns *patterns, const struct settings *setting
                 root[0] != '\0' ? ", " : "", root);
         char *pattern = literal(seen);
         if (!pattern)
-            return out_of_memory();
+            return report_nomem();
         patterns->files[patterns->n_files++] = pattern;
         patterns->list[patterns->n++] = pattern;
     }
@@ -633,7 +628,7 @@ int files_print_patch(struct cairn_store *store, const struct files_sides *sides
     if (stat)
         out("%4llu %4llu  in %llu file%s\n", (unsigned long long)printing.added,
             (unsigned long long)printing.removed, (unsigned long long)printing.files,
-            printing.files == 1 ? "" : "s");
+            plural(printing.files));
     return 0;
 }
 

@@ -501,8 +501,7 @@ static int read_all(struct settings_file *file, int fd)
     size_t room = CAIRN_AGENT_SETTINGS_MAX + 1;
     file->old = malloc(room);
     if (!file->old)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     while (file->old_bytes < room) {
         ssize_t got = read(fd, file->old + file->old_bytes, room - file->old_bytes);
         if (got < 0 && errno == EINTR)

@@ -225,7 +225,7 @@ static const struct item_verb verbs[] = {
 
 static const struct item_verb *item_verb(const char *command)
 {
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         if (strcmp(verbs[i].command, command) == 0)
             return &verbs[i];
     }
@@ -255,7 +255,7 @@ static bool is_prose(const char *field)
 {
     static const char *const prose[] = {"statement", "text", "reason", "source",
                                         "resolution"};
-    for (size_t i = 0; i < sizeof prose / sizeof prose[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(prose); i++) {
         if (strcmp(prose[i], field) == 0)
             return true;
     }

@@ -155,8 +155,7 @@ static int read_text(struct cairn_new_message *message, char **text)
     size_t room = (size_t)CAIRN_MESSAGE_LINE_MAX + 2, n;
     *text = malloc(room);
     if (!*text)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     n = fread(*text, 1, room, stdin);
     if (ferror(stdin))
         return system_failure("stdin", errno);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session start, list, show, switch, end, config, log, undo, size. */
+#include "base/decimal.h"
 #include "cli/commands/commands.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
@@ -116,7 +117,7 @@ static void keep_files(struct cairn_store *store, const struct cairn_session_inf
             directory);
         return;
     }
-    snprintf(name, sizeof name, "%" PRIu64, info->session);
+    u64_text(info->session, name);
     if (cairn_session_configure(store, name, "files", directory, &error) != 0)
         ui_warn("the session keeps no files: %s", error.text);
     else
@@ -187,9 +188,9 @@ static bool ask_to_delete(const struct cairn_session_info *info)
 {
     say_always("session %" PRIu64 " (%s): %" PRIu64 " item%s, %" PRIu64
                " checkpoint%s made, %" PRIu64 " message%s",
-               info->session, info->name, info->items, info->items == 1 ? "" : "s",
-               info->checkpoints, info->checkpoints == 1 ? "" : "s",
-               info->messages_stored, info->messages_stored == 1 ? "" : "s");
+               info->session, info->name, info->items, plural(info->items),
+               info->checkpoints, plural(info->checkpoints), info->messages_stored,
+               plural(info->messages_stored));
     return ui_ask("Delete it permanently?");
 }
 
@@ -212,8 +213,7 @@ static int delete_session(const struct settings *settings)
     if (!ui_json()) {
         say("deleted session %" PRIu64 " (%s) with %" PRIu64
             " checkpoint%s: `cairn gc` removes content that only it had",
-            info.session, info.name, deleted.checkpoints,
-            deleted.checkpoints == 1 ? "" : "s");
+            info.session, info.name, deleted.checkpoints, plural(deleted.checkpoints));
         return 0;
     }
     doc_begin(&doc);
@@ -243,7 +243,7 @@ static int show_session(struct cairn_store *store, const char *session)
     int status;
     if (cairn_session_get(store, session, &info, &error) != 0)
         return report_error(&error);
-    snprintf(number, sizeof number, "%" PRIu64, info.session);
+    u64_text(info.session, number);
     if (!ui_json()) {
         print_session(&info);
         status = context_offer(NULL, store, number);
@@ -506,8 +506,7 @@ int command_session_undo(struct settings *settings)
     int status = session_store(settings, STORE_WRITE);
     taken.file = status == 0 ? open_memstream(&taken.text, &taken.length) : NULL;
     if (status == 0 && !taken.file)
-        status =
-            report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+        status = report_nomem();
     if (status == 0) {
         taken.doc = doc_open(&doc, "taken_back");
         status = undo(settings, &taken);

@@ -229,7 +229,7 @@ bool project_of(const struct cairn_store *store, char out[PATH_MAX])
     size_t n = strlen(out);
     if (strncmp(here, out, n) != 0 || (here[n] != '\0' && here[n] != '/'))
         return false;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
         snprintf(path, sizeof path, "%s/%s", out, marks[i]);
         if (access(path, F_OK) == 0)
             return true;
@@ -345,11 +345,6 @@ int checkpoint_option(struct settings *settings, enum option_id option)
 
 /* ---- Texts ---- */
 
-static int out_of_memory(void)
-{
-    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
-}
-
 size_t text_mark(const char *text, size_t n)
 {
     return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -361,7 +356,7 @@ static int read_stdin(struct texts *texts, size_t *n)
     size_t most = TEXT_STDIN_MAX + 2; /* a line break, and the byte too many */
     texts->from_stdin = malloc(most + 1);
     if (!texts->from_stdin)
-        return out_of_memory();
+        return report_nomem();
     *n = fread(texts->from_stdin, 1, most, stdin);
     size_t mark = text_mark(texts->from_stdin, *n);
     *n -= mark;
@@ -422,7 +417,7 @@ bool word_list_init(struct word_list *list, const char *given)
     list->words = calloc(most, sizeof *list->words);
     if (!list->text || !list->words) {
         word_list_release(list);
-        out_of_memory();
+        report_nomem();
         return false;
     }
     for (part = strtok_r(list->text, ",", &rest); part;

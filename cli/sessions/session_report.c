@@ -53,7 +53,7 @@ static bool is_told(const struct cairn_field *field)
     static const char *const names[] = {"text", "statement", "status", "from", "to"};
     if (field->type == CAIRN_FIELD_TIME)
         return true;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(field->name, names[i]) == 0)
             return true;
     return false;
@@ -436,8 +436,7 @@ static int make_page(struct page *page)
     rc = write_page(page);
     lost = ferror(page->file);
     if (fclose(page->file) != 0 || lost)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     return rc == 0 ? print_page(page) : report_error(&page->error);
 }
 

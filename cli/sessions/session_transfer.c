@@ -182,8 +182,8 @@ static int report_end(struct transfer *t, int rc, const struct cairn_error *erro
         status = end_document(t);
     out_flush();
     say("%" PRIu64 " session%s and %" PRIu64 " checkpoint%s were %s",
-        t->result.sessions, t->result.sessions == 1 ? "" : "s", t->result.checkpoints,
-        t->result.checkpoints == 1 ? "" : "s", t->import ? "imported" : "written");
+        t->result.sessions, plural(t->result.sessions), t->result.checkpoints,
+        plural(t->result.checkpoints), t->import ? "imported" : "written");
     if (t->result.skipped > 0)
         say("skipped: %" PRIu64 " that are here already, or were deleted here",
             t->result.skipped);

@@ -3,6 +3,8 @@
  * help pages. */
 #include "cli/commands/commands.h"
 
+#include "base/str.h"
+
 /* The commands about sessions and their branches, in the order of their help pages. */
 
 #define EXITS "0 2 5 10 75"
@@ -373,8 +375,7 @@ static const struct command session_table[] = {
      command_branch_abandon},
 };
 
-const struct command_part session_commands = {
-    session_table, sizeof session_table / sizeof session_table[0]};
+const struct command_part session_commands = {session_table, COUNT_OF(session_table)};
 
 /* The commands about the items of a board, in the order of their help pages. What they
  * do is in item_command.c, under the same names. */
@@ -667,8 +668,7 @@ static const struct command board_table[] = {
     REMOVE_ROW("note remove", "a note", "n1"),
 };
 
-const struct command_part board_commands = {board_table,
-                                            sizeof board_table / sizeof board_table[0]};
+const struct command_part board_commands = {board_table, COUNT_OF(board_table)};
 
 /* The commands that run others, and those about what was run. */
 
@@ -801,8 +801,7 @@ static const struct command run_table[] = {
      command_item},
 };
 
-const struct command_part run_commands = {run_table,
-                                          sizeof run_table / sizeof run_table[0]};
+const struct command_part run_commands = {run_table, COUNT_OF(run_table)};
 
 /* The commands that keep what an agent knows, and give it back. */
 
@@ -853,5 +852,4 @@ static const struct command context_table[] = {
      command_checkpoint_resume},
 };
 
-const struct command_part context_commands = {
-    context_table, sizeof context_table / sizeof context_table[0]};
+const struct command_part context_commands = {context_table, COUNT_OF(context_table)};

@@ -28,7 +28,7 @@ static const char *const kinds[] = {
     [DEPENDENCY_CONTRADICTS] = "contradicts",
 };
 
-enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
+enum { N_KINDS = COUNT_OF(kinds) };
 
 const char *dependency_kind_name(enum dependency_kind kind)
 {

@@ -31,7 +31,7 @@ static const struct {
     [EVIDENCE_DEDUCTION] = {"deduction", 0.7},
 };
 
-enum { N_EVIDENCE_KINDS = sizeof kinds / sizeof kinds[0] };
+enum { N_EVIDENCE_KINDS = COUNT_OF(kinds) };
 
 int confidence_check(const char *what, double value, struct cairn_error *error)
 {
@@ -227,8 +227,8 @@ static const struct {
     [GAP_HIGH] = {"high", 1}, [GAP_MEDIUM] = {"medium", 0.6}, [GAP_LOW] = {"low", 0.3}};
 
 enum {
-    N_GAP_KINDS = sizeof kind_names / sizeof kind_names[0],
-    N_CRITICALITIES = sizeof criticalities / sizeof criticalities[0],
+    N_GAP_KINDS = COUNT_OF(kind_names),
+    N_CRITICALITIES = COUNT_OF(criticalities),
 };
 
 const char *gap_kind_name(enum gap_kind kind)

@@ -57,7 +57,7 @@ static const char *name_check_status(unsigned n)
 static const char *name_severity(unsigned n)
 {
     static const char *const names[] = {NULL, "info", "warning", "critical"};
-    return n < sizeof names / sizeof names[0] ? names[n] : NULL;
+    return n < COUNT_OF(names) ? names[n] : NULL;
 }
 
 static const struct item_field hypothesis_fields[] = {

@@ -5,6 +5,7 @@
 #include "session/outside.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shell_word.h"
@@ -141,7 +142,7 @@ static int record_command(struct cairn_store *store, uint64_t session,
     struct files_taken files = {0};
     char number[24];
     int rc;
-    snprintf(number, sizeof number, "%llu", (unsigned long long)session);
+    u64_text(session, number);
     do
         rc = record_command_with(&files, store, number, rec, result, error);
     while (files_wanted(&files, &rc, store, number, error));
@@ -473,7 +474,7 @@ static int record_check(const struct checking *c, struct cairn_store *store,
     struct files_taken files = {0};
     char number[24];
     int rc;
-    snprintf(number, sizeof number, "%llu", (unsigned long long)c->session);
+    u64_text(c->session, number);
     do
         rc = record_check_with(&files, c, store, number, result);
     while (files_wanted(&files, &rc, store, number, c->error));
@@ -543,7 +544,7 @@ static int read_settings(struct hooks_due *due, uint64_t session, bool *any)
 {
     struct live live;
     char number[24];
-    snprintf(number, sizeof number, "%llu", (unsigned long long)session);
+    u64_text(session, number);
     *any = false;
     int rc = live_read(&live, due->store, number, due->error);
     arena_release(&due->arena);
@@ -600,7 +601,7 @@ static int look_at(struct hooks_due *due, const struct store_done *done)
     int rc = read_settings(due, done->session, &any);
     if (rc || !any)
         return rc;
-    snprintf(number, sizeof number, "%llu", (unsigned long long)done->session);
+    u64_text(done->session, number);
     due->turn = done->turn;
     rc = cairn_session_events(due->store, number, done->turn - 1, see_event, due,
                               due->error);

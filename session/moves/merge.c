@@ -629,7 +629,7 @@ static bool is_named(const struct board *board, struct item_ref id)
                 {ITEM_CHECK, CHECK_HYPOTHESIS},
                 {ITEM_DEPENDENCY, DEPENDENCY_FROM},
                 {ITEM_DEPENDENCY, DEPENDENCY_TO}};
-    for (size_t r = 0; r < sizeof refs / sizeof refs[0]; r++) {
+    for (size_t r = 0; r < COUNT_OF(refs); r++) {
         struct section section = board_section(board, refs[r].kind);
         for (uint32_t i = 0; i < section.n; i++) {
             const struct item_value *value = &section.items[i].values[refs[r].field];

@@ -323,11 +323,10 @@ static int switch_branch(struct move *m, const char *name, const char *from)
                          "branch %.128s was abandoned: `cairn branch start NAME --from "
                          "CHECKPOINT`, one of its own, continues from there",
                          name);
-    rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error)
-             ?: branch_state(&m->live, &m->to, &m->seq, m->error);
-    if (rc)
-        return rc;
-    return move_read_target(m) ?: go_on(m, VERB_SWITCHED);
+    return capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error)
+           ?: branch_state(&m->live, &m->to, &m->seq, m->error)
+           ?: move_read_target(m)
+           ?: go_on(m, VERB_SWITCHED);
 }
 
 static int tell_branch(struct live *live, const struct branch_row *row,

@@ -202,7 +202,7 @@ static const struct {
               {"PreCompact", false},   {"Stop", false},
               {"SessionEnd", false}};
 
-enum { EVENTS = sizeof events / sizeof events[0] };
+enum { EVENTS = COUNT_OF(events) };
 
 /* Part of the text becomes another one; from > to: nothing changes. */
 struct change {

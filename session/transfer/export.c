@@ -6,6 +6,7 @@
 #include "session/transfer/transfer_int.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "cairn/session.h"
@@ -522,7 +523,7 @@ static int export_all(struct exporting *e)
     rc = left_out(e, rc < 0 ? rc : 0, &why);
     for (size_t i = 0; i < numbers.n && !rc; i++) {
         char text[24];
-        snprintf(text, sizeof text, "%llu", (unsigned long long)numbers.at[i]);
+        u64_text(numbers.at[i], text);
         rc = export_one(e, text);
         if (rc == CAIRN_EDAMAGED) {
             refuse(e, e->error->text[0] ? e->error->text : text);

@@ -968,7 +968,7 @@ static int take_part(struct importing *im, const struct line *line, struct str t
     } parts[] = {{"branch", import_branch},         {"object", import_object},
                  {"checkpoint", import_checkpoint}, {"merge", import_merge},
                  {"message", import_message},       {"present", import_present}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
         if (str_equal(type, str_of(parts[i].type))) {
             if (im->session.open)
                 return parts[i].take(im, line);

@@ -2,6 +2,7 @@
 /* What an import leaves out, and says so. */
 #include "session/transfer/transfer_int.h"
 
+#include "base/decimal.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "storage/rows_checkpoint.h"
@@ -286,7 +287,7 @@ static int go_on(struct importing *im, uint64_t session, const struct row_here *
     struct session_import *s = &im->session;
     struct cairn_error why = {0};
     char number[24];
-    snprintf(number, sizeof number, "%" PRIu64, session);
+    u64_text(session, number);
     int rc = live_find(&s->live, number, &why) ?: live_load_board(&s->live, &why);
     s->made = s->continued = rc == 0;
     if (rc != CAIRN_EDAMAGED)
@@ -388,7 +389,7 @@ int import_compare(struct importing *im)
     struct cairn_error why = {0};
     if (!s->has_present || !s->known_session)
         return 0;
-    snprintf(number, sizeof number, "%" PRIu64, s->known_session);
+    u64_text(s->known_session, number);
     int rc = live_find(&s->live, number, &why)
              ?: live_load_board(&s->live, &why)
              ?: compare_board(s, &s->live.board, &lacks, &same, &why);

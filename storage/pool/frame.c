@@ -84,7 +84,7 @@ static size_t compress_after(struct object_codec *codec, struct str content,
                   {ZSTD_c_windowLog, window_log(prefix.len + content.len)},
                   {ZSTD_c_enableLongDistanceMatching, 1}};
     size_t n = 0;
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0] && !ZSTD_isError(n); i++)
+    for (size_t i = 0; i < COUNT_OF(wanted) && !ZSTD_isError(n); i++)
         n = ZSTD_CCtx_setParameter(c, wanted[i].name, wanted[i].value);
     if (!ZSTD_isError(n))
         n = ZSTD_CCtx_refPrefix(c, prefix.ptr, prefix.len);

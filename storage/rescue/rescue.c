@@ -279,7 +279,7 @@ static int move_all(const struct rescue *rescue, const char *dir,
                                         "cairn.db-journal", "open", "cairn.db"};
     int rc = os_make_dir(dir, 0700, error);
     rc = rc > 0 ? 0 : rc;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !rc; i++)
+    for (size_t i = 0; i < COUNT_OF(names) && !rc; i++)
         rc = move_into(rescue, dir, names[i], error);
     return rc ?: os_sync_dir(dir, error) ?: os_sync_dir(rescue->paths.dir, error);
 }
@@ -291,7 +291,7 @@ static void rescue_remove_new(const struct rescue *rescue)
     static const char *const names[] = {
         "cairn.db", "cairn.db-wal", "cairn.db-shm", "cairn.db-journal",
         "lock",     "open",         ".gitignore"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         char *path = store_path_join(rescue->new_dir, names[i]);
         if (path)
             unlink(path);
@@ -893,10 +893,8 @@ static int put_run(struct rescue *rescue, const struct salvage_row *row,
     int rc = keep_row(rescue, row->table, row->values, row->n, error);
     if (rc <= 0)
         return rc;
-    rc = run_sound(rescue->store, (uint64_t)row->values[0].integer, error);
-    if (rc)
-        return rc;
-    rc = store_write(rescue->store, SQL_DROP_RUN, row->values, 1, error);
+    rc = run_sound(rescue->store, (uint64_t)row->values[0].integer, error)
+             ?: store_write(rescue->store, SQL_DROP_RUN, row->values, 1, error);
     return rc ? rc : CAIRN_EDAMAGED;
 }
 

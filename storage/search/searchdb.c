@@ -297,7 +297,7 @@ static int remove_files(const char *path, struct cairn_error *error)
 {
     static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
     int rc = 0;
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0] && !rc; i++) {
+    for (size_t i = 0; i < COUNT_OF(ends) && !rc; i++) {
         struct buf file = BUF_INIT;
         buf_format(&file, "%s%s", path, ends[i]);
         rc = buf_check(&file, error) ?: remove_file(file.data, error);

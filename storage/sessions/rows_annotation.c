@@ -14,7 +14,7 @@ int store_put_annotation(struct cairn_store *store, const struct annotation_row 
         value_number(row->seq),   value_int(row->n),
         value_int(row->time_ns),  value_int(row->kind),
         value_int(row->severity), value_text(clean_str(row->text))};
-    enum { ALL = sizeof values / sizeof values[0] };
+    enum { ALL = COUNT_OF(values) };
     return store_write_summed(store, SQL_PUT_ANNOTATION, values, ALL, error)
                ?: tally_put_row(store, TALLY_ANNOTATIONS, 0, values, ALL, error);
 }

@@ -32,7 +32,7 @@ static void values_of(const struct message_row *row,
                                     value_blob(row->object),
                                     value_blob(row->body),
                                     value_blob(digest_view(&row->chain))};
-    _Static_assert(sizeof all / sizeof all[0] == ROW_VALUES, "all columns but the sum");
+    _Static_assert(COUNT_OF(all) == ROW_VALUES, "all columns but the sum");
     memcpy(values, all, sizeof all);
     for (size_t i = 0; i < ROW_VALUES; i++) /* empty is not the same as none */
         if (values[i].kind != SQL_VALUE_INT && !values[i].bytes.ptr)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of sessions, and the setting that says which one is the current. */
 #include "storage/sessions/rows_session.h"
+
+#include "base/decimal.h"
 #include "storage/rows_meta.h"
 #include "storage/sessions/rows_checked_int.h"
 
@@ -200,7 +202,7 @@ static int note_number(struct cairn_store *store, uint64_t session,
     int rc = store_setting(store, DELETED_SESSIONS, text, sizeof text, error);
     if (rc < 0 || strtoull(text, NULL, 10) >= session)
         return rc < 0 ? rc : 0;
-    snprintf(text, sizeof text, "%" PRIu64, session);
+    u64_text(session, text);
     return store_set_setting(store, DELETED_SESSIONS, text, error);
 }
 
@@ -217,9 +219,9 @@ int store_delete_session(struct cairn_store *store, uint64_t session,
     int rc = note_number(store, session, error)
                  ?: tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUMS_OF, &key,
                                     1, error);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !rc; i++)
+    for (size_t i = 0; i < COUNT_OF(rows) && !rc; i++)
         rc = store_write(store, rows[i], &key, 1, error);
-    for (size_t i = 0; i < sizeof tallies / sizeof tallies[0] && !rc; i++)
+    for (size_t i = 0; i < COUNT_OF(tallies) && !rc; i++)
         rc = tally_forget(store, tallies[i], session, error);
     return rc;
 }
@@ -234,7 +236,7 @@ int store_set_current_session(struct cairn_store *store, uint64_t session,
     char text[32];
     if (!session)
         return store_drop_setting(store, CURRENT_SESSION, error);
-    snprintf(text, sizeof text, "%" PRIu64, session);
+    u64_text(session, text);
     return store_set_setting(store, CURRENT_SESSION, text, error);
 }
 
@@ -294,7 +296,7 @@ static int put_branch(struct cairn_store *store, enum sql_id id, uint64_t branch
                                        value_number(row->from_seq),
                                        value_int(row->started_ns),
                                        value_text(clean_str(row->reason))};
-    enum { ALL = sizeof values / sizeof values[0] };
+    enum { ALL = COUNT_OF(values) };
     return tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUM, values, 1, error)
            ?: checked_put(store, id, values, ALL, error)
            ?: tally_put_row(store, TALLY_BRANCHES, 0, values, ALL, error);
@@ -482,7 +484,7 @@ int store_put_session_log(struct cairn_store *store, const struct session_log_ro
         value_number(row->session), value_number(row->turn), value_int(row->n),
         value_int(row->time_ns),    value_int(row->verb),    value_int(row->kind),
         value_number(row->number),  value_blob(row->before), value_blob(row->after)};
-    enum { ALL = sizeof values / sizeof values[0] };
+    enum { ALL = COUNT_OF(values) };
     assert(row->session && row->turn);
     return store_write_summed(store, SQL_PUT_SESSION_LOG, values, ALL, error)
                ?: tally_put_row(store, TALLY_LOG, row->session, values, ALL, error);

@@ -43,7 +43,7 @@ static int configure_connection(struct db *db, bool read_only,
                     {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
                     {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
                     {SQLITE_DBCONFIG_ENABLE_FKEY, 1}};
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
         int rc = sqlite3_db_config(db->handle, settings[i].option, settings[i].value,
                                    (int *)NULL);
         if (rc != SQLITE_OK)
