@@ -6,7 +6,7 @@
 #include "checkpoint/outcomes.h"
 #include "checkpoint/sections.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 #include "storage/rows_checkpoint.h"
 
 #include <assert.h>

@@ -7,9 +7,9 @@
 #include "checkpoint/payload.h"
 
 #include "base/limits.h"
-#include "base/shell_word.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/sessions/merges.h"
 #include "storage/sessions/rows_session.h"

@@ -2,7 +2,7 @@
 /* Items of a board in words. */
 #include "cli/items.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 
 #include "cli/format.h"
 

@@ -2,7 +2,7 @@
 /* The writer of JSON documents. A document grows in memory and is printed whole. */
 #include "cli/json.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 
 #include "cli/exit_status.h"
 #include "cli/format.h"

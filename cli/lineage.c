@@ -3,9 +3,9 @@
  * there are runs. */
 #include "cli/lineage.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "cli/report.h"
 #include "cli/ui.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cairn.h"
 
 #include <errno.h>
@@ -143,16 +143,6 @@ void settings_release(struct settings *settings)
     settings->n_params = 0;
 }
 
-static bool parse_number(const char *text, uint64_t *out)
-{
-    char *end;
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return errno == 0 && *end == '\0';
-}
-
 static bool is_digits(const char *text)
 {
     return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
@@ -162,7 +152,7 @@ bool number_operand(const struct settings *settings, int n, uint64_t *out)
 {
     const char *text = settings->operands[n];
     const struct command *command = command_find(settings->command);
-    if (parse_number(text, out) && *out >= 1 && *out <= INT64_MAX)
+    if (str_to_u64(str_of(text), out) && *out >= 1 && *out <= INT64_MAX)
         return true;
     bool path = strpbrk(text, "/.");
     char *word = shell_word(text);
@@ -348,7 +338,7 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
     case OPTION_TEXT:
         return true;
     case OPTION_NUMBER:
-        return parse_number(text, number) && *number >= option->low &&
+        return str_to_u64(str_of(text), number) && *number >= option->low &&
                *number <= option->high;
     case OPTION_SIZE:
         return parse_size(text, number) && *number >= option->low &&

@@ -2,10 +2,9 @@
 #include "executor/command_wait.h"
 
 #include "base/clock.h"
-#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/os.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 #include "cairn/run.h"
 #include "plan/run_view.h"
 #include "storage/rows_command.h"

@@ -2,9 +2,9 @@
 /* Which runs and sessions have something new, and telling it: see README.md. */
 #include "feed/feed_int.h"
 
-#include "base/decimal.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cairn/session.h"
 #include "runs/owner.h"
 #include "storage/rows_event.h"

@@ -2,8 +2,8 @@
 /* Positions as text, and what they are made of. */
 #include "feed/feed_int.h"
 
-#include "base/decimal.h"
 #include "base/memory.h"
+#include "base/words.h"
 
 enum { STORE_DIGITS = 8 }; /* of the store's id */
 

@@ -2,9 +2,8 @@
 /* Life of a definition, and finding names in it. */
 #include "graph/definition.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 #include "cairn/outcome.h"
 
 #include <stdlib.h>

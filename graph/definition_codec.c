@@ -54,9 +54,9 @@
 #include "graph/task_fields.h"
 #include "graph/text_expand.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/words.h"
 
 /* The start of the binary form. */
 #define DEFINITION_MAGIC "CAIRNDEF"

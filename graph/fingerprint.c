@@ -29,7 +29,7 @@
 #include "graph/text_expand.h"
 
 #include "base/limits.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 
 #include <assert.h>
 #include <stdio.h>

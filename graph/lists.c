@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "graph/lists.h"
 
-#include "base/decimal.h"
-#include "base/identifier.h"
 #include "base/json_scan.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "graph/members.h"
 
 #include <stdlib.h>

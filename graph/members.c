@@ -4,9 +4,9 @@
  * The values of a RANGE need no map: their index follows from the number. */
 #include "graph/members.h"
 
-#include "base/decimal.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "base/words.h"
 
 #include <assert.h>
 #include <stdlib.h>

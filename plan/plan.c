@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 #include "cairn/plan.h"
 #include "graph/fingerprint.h"
 #include "graph/lists.h"

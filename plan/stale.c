@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 #include "runs/additions.h"
 #include "storage/rows_attempt.h"
 

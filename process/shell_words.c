@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/shell_words.h"
 
-#include "base/identifier.h"
+#include "base/words.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 #include "cairn/plan.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"

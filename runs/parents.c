@@ -3,6 +3,7 @@
  * every task says which attempt it is (CAIRN_TOKEN, CAIRN_TASK), so a cairn that is
  * started there knows; but the environment is also inherited by what outlives the
  * attempt, so it counts only while the store says that the attempt is open. */
+#include "base/words.h"
 #include "runs/marks.h"
 #include "runs/stored.h"
 
@@ -13,17 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Digits up to `end`, which is passed over unless the text ends there. */
-static bool take_number(const char **at, char end, uint64_t most, uint64_t *out)
-{
-    char *stop;
-    if (**at < '0' || **at > '9')
-        return false;
-    *out = strtoull(*at, &stop, 10);
-    *at = *stop ? stop + 1 : stop;
-    return *stop == end && *out <= most;
-}
-
 /* "<store id>.<run>.<16 hex digits>.<task>.<attempt>", see process/slot_map.h. */
 static bool parse_token(const char *token, const char *id, struct run_parent *out)
 {
@@ -32,11 +22,11 @@ static bool parse_token(const char *token, const char *id, struct run_parent *ou
     if (!n || strncmp(token, id, n) != 0 || token[n] != '.')
         return false;
     token += n + 1;
-    if (!take_number(&token, '.', INT64_MAX, &run))
+    if (!digits_take(&token, '.', INT64_MAX, &run))
         return false;
     token += strspn(token, "0123456789abcdef");
-    if (*token++ != '.' || !take_number(&token, '.', UINT32_MAX, &task) ||
-        !take_number(&token, 0, UINT32_MAX, &attempt))
+    if (*token++ != '.' || !digits_take(&token, '.', UINT32_MAX, &task) ||
+        !digits_take(&token, 0, UINT32_MAX, &attempt))
         return false;
     out->run = run;
     out->task = (uint32_t)task;

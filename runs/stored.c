@@ -4,8 +4,8 @@
 
 #include "runs/additions.h"
 
-#include "base/shell_word.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cairn/runs.h"
 #include "checkpoint/outcomes.h"
 #include "graph/definition_codec.h"

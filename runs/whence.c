@@ -3,7 +3,7 @@
  * Every result that the store has is looked at, the newest runs first. */
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 #include "cairn/runs.h"
 #include "runs/lookup.h"
 #include "runs/marks.h"

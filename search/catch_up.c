@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "runs/owner.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
@@ -335,12 +336,11 @@ static void unit_free(struct unit *unit)
 static uint64_t unit_number(struct str name, const char *start)
 {
     size_t n = strlen(start);
-    char text[24];
-    if (name.len <= n || name.len - n >= sizeof text || memcmp(name.ptr, start, n) != 0)
+    uint64_t number = 0;
+    if (!str_begins(name, str_of(start)) ||
+        !str_to_u64((struct str){name.ptr + n, name.len - n}, &number))
         return 0;
-    memcpy(text, name.ptr + n, name.len - n);
-    text[name.len - n] = 0;
-    return strtoull(text, NULL, 10);
+    return number;
 }
 
 static int put_entry(void *context, const struct text_entry *entry)

@@ -6,10 +6,10 @@
  *     file/SEQ/PATH */
 #include "search/search_int.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cairn/board.h"
 #include "cairn/checkpoint.h"
 #include "cairn/message.h"
@@ -78,13 +78,8 @@ static struct str next_part(struct str *rest)
 
 static uint64_t next_number(struct str *rest)
 {
-    char text[24];
-    struct str part = next_part(rest);
-    if (part.len == 0 || part.len >= sizeof text)
-        return 0;
-    memcpy(text, part.ptr, part.len);
-    text[part.len] = 0;
-    return strtoull(text, NULL, 10);
+    uint64_t number = 0;
+    return str_to_u64(next_part(rest), &number) ? number : 0;
 }
 
 static int source_log(struct text_source *s, const struct log_place *place);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/listen.h"
 
+#include "base/words.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,13 +20,10 @@ union address {
 
 static bool take_port(const char *text, unsigned *port)
 {
-    char *end;
-    unsigned long number;
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    number = strtoul(text, &end, 10);
+    uint64_t number = 0;
+    bool good = str_to_u64(str_of(text), &number);
     *port = (unsigned)number;
-    return *end == '\0' && number <= 65535 && strlen(text) <= 5;
+    return good && number <= 65535 && strlen(text) <= 5;
 }
 
 /* No names but localhost: what they point to would be decided elsewhere. */

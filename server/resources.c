@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Resources: runs, checkpoints, sessions and logs of tasks, by address. Each is the
  * document that the command prints. */
+#include "base/words.h"
 #include "server/answer.h"
 
 #include <string.h>
@@ -284,11 +285,10 @@ static bool parse_cursor(const char *cursor, size_t *list, int64_t *offset)
         if (strncmp(cursor, lists[*list].cursor, n) != 0 || cursor[n] != ':')
             continue;
         cursor += n + 1;
-        if (strspn(cursor, "0123456789") != strlen(cursor) || strlen(cursor) > 15 ||
-            cursor[0] == '\0')
-            return false;
-        *offset = strtoll(cursor, NULL, 10);
-        return true;
+        uint64_t number = 0;
+        bool good = str_to_u64(str_of(cursor), &number) && strlen(cursor) <= 15;
+        *offset = (int64_t)number;
+        return good;
     }
     return false;
 }

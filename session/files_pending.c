@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/files_pending.h"
 
-#include "base/decimal.h"
 #include "base/lock.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "session/files.h"
 #include "session/session_int.h"
 #include "snapshot/unpack.h"

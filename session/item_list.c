@@ -5,9 +5,9 @@
 #include "session/session_int.h"
 #include "session/when.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "storage/store.h"
 
 #include <assert.h>

@@ -5,9 +5,9 @@
 #include "session/outside.h"
 #include "session/session_int.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "checkpoint/annotations.h"
 #include "checkpoint/retain/retain.h"
 #include "storage/rows_checkpoint.h"

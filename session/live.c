@@ -5,11 +5,10 @@
 #include "session/session_int.h"
 
 #include "base/clock.h"
-#include "base/decimal.h"
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/shell_word.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "checkpoint/verify/lost_items.h"
 #include "secrets/declared.h"
 #include "secrets/known_secrets.h"

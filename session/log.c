@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What was done in a session: telling it, and taking it back. */
 #include "base/memory.h"
-#include "base/shell_word.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "session/names.h"
 #include "session/session_int.h"
 

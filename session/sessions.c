@@ -3,11 +3,10 @@
 #include "session/files_pending.h"
 #include "session/session_int.h"
 
-#include "base/decimal.h"
 #include "base/lock.h"
 #include "base/memory.h"
-#include "base/shell_word.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "cairn/restore.h"
 #include "checkpoint/retain/retain.h"
 #include "storage/rows_checkpoint.h"

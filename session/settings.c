@@ -10,9 +10,9 @@
 #include "session/outside.h"
 
 #include "base/clock.h"
-#include "base/decimal.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "checkpoint/sections.h"
 
 #include <assert.h>

@@ -3,10 +3,10 @@
 #include "session/files.h"
 #include "session/session_int.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "cairn/maintenance.h"
 #include "snapshot/snapshot.h"
 #include "storage/object.h"

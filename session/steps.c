@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What it takes to go on from a checkpoint, as steps for people and programs. */
-#include "base/decimal.h"
-#include "base/identifier.h"
+#include "base/words.h"
 #include "cairn/outcome.h"
 #include "cairn/restore.h"
 #include "cairn/session.h"

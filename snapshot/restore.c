@@ -2,8 +2,8 @@
 /* Carrying a restore out. */
 #include "snapshot/restore_int.h"
 
-#include "base/decimal.h"
 #include "base/os.h"
+#include "base/words.h"
 #include "storage/object.h"
 #include "storage/store.h"
 

@@ -43,8 +43,8 @@
  * is then the only writer: an older cairn cannot open the store after that. */
 #include "storage/rows_gc.h"
 
-#include "base/decimal.h"
 #include "base/lock.h"
+#include "base/words.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 #include "storage/rows_parent.h"

@@ -70,8 +70,6 @@ int sum_check_keyed(struct cairn_store *store, uint64_t run, struct cairn_error 
 
 /* ---- Rows that are settings with texts, rows_made.c ---- */
 
-/* Digits up to a space, which is passed over. */
-bool setting_take_number(const char **at, uint64_t most, uint64_t *out);
 /* Pairs of hex digits up to a space, which is passed over. */
 bool setting_take_sum(const char **at, uint8_t bytes[SUM_KEYED_BYTES], size_t *n);
 void setting_put_sum(struct buf *text, const struct row_sum *sum);

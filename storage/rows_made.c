@@ -7,6 +7,8 @@
  * key the sum has an HMAC, since files are removed on the strength of these rows. */
 #include "storage/rows_made.h"
 
+#include "base/words.h"
+
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 
@@ -15,16 +17,6 @@
 #include <stdlib.h>
 
 /* ---- Texts of settings ---- */
-
-bool setting_take_number(const char **at, uint64_t most, uint64_t *out)
-{
-    char *end;
-    if (**at < '0' || **at > '9')
-        return false;
-    *out = strtoull(*at, &end, 10);
-    *at = end + 1;
-    return *end == ' ' && *out <= most;
-}
 
 static int digit_of(char c)
 {
@@ -113,11 +105,11 @@ static bool parse_made(const char *text, struct made_row *row,
     uint8_t digest[SUM_KEYED_BYTES];
     uint64_t kind, mtime, ctime;
     size_t bytes;
-    if (!setting_take_number(&text, UINT8_MAX, &kind) ||
-        !setting_take_number(&text, UINT64_MAX, &row->size) ||
-        !setting_take_number(&text, UINT64_MAX, &mtime) ||
-        !setting_take_number(&text, UINT64_MAX, &ctime) ||
-        !setting_take_number(&text, UINT64_MAX, &row->inode) ||
+    if (!digits_take(&text, ' ', UINT8_MAX, &kind) ||
+        !digits_take(&text, ' ', UINT64_MAX, &row->size) ||
+        !digits_take(&text, ' ', UINT64_MAX, &mtime) ||
+        !digits_take(&text, ' ', UINT64_MAX, &ctime) ||
+        !digits_take(&text, ' ', UINT64_MAX, &row->inode) ||
         !setting_take_sum(&text, digest, &bytes) || bytes != DIGEST_SIZE ||
         !setting_take_sum(&text, sum, n))
         return false;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "storage/rows_parent.h"
 
+#include "base/words.h"
+
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 
@@ -33,10 +35,10 @@ static int parse_parent(struct cairn_store *store, uint64_t run, const char *tex
     struct row_sum sum;
     *parent = (struct run_parent){0};
     struct run_parent read = {0};
-    if (!setting_take_number(&text, INT64_MAX, &read.run) ||
-        !setting_take_number(&text, UINT32_MAX, &gen) ||
-        !setting_take_number(&text, UINT32_MAX, &task) ||
-        !setting_take_number(&text, UINT32_MAX, &attempt) ||
+    if (!digits_take(&text, ' ', INT64_MAX, &read.run) ||
+        !digits_take(&text, ' ', UINT32_MAX, &gen) ||
+        !digits_take(&text, ' ', UINT32_MAX, &task) ||
+        !digits_take(&text, ' ', UINT32_MAX, &attempt) ||
         !setting_take_sum(&text, bytes, &n) || strlen(text) >= sizeof read.id)
         return 0;
     read.gen = (uint32_t)gen;

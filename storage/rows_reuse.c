@@ -6,6 +6,8 @@
  * numbers decimal, the rest hex. With a key of the store the sum has an HMAC. */
 #include "storage/rows_reuse.h"
 
+#include "base/words.h"
+
 #include "storage/rows_attempt.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
@@ -73,10 +75,10 @@ static bool parse_reuse(const char *text, struct reuse_row *row,
     uint8_t result[SUM_KEYED_BYTES];
     uint64_t gen, task, attempt;
     size_t bytes;
-    if (!setting_take_number(&text, INT64_MAX, &row->run) ||
-        !setting_take_number(&text, UINT32_MAX, &gen) ||
-        !setting_take_number(&text, UINT32_MAX, &task) ||
-        !setting_take_number(&text, UINT32_MAX, &attempt) ||
+    if (!digits_take(&text, ' ', INT64_MAX, &row->run) ||
+        !digits_take(&text, ' ', UINT32_MAX, &gen) ||
+        !digits_take(&text, ' ', UINT32_MAX, &task) ||
+        !digits_take(&text, ' ', UINT32_MAX, &attempt) ||
         !setting_take_sum(&text, result, &bytes) || bytes != DIGEST_SIZE ||
         !setting_take_sum(&text, sum, n))
         return false;

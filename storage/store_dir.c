@@ -3,8 +3,8 @@
 #include "storage/store_int.h"
 
 #include "base/clock.h"
-#include "base/decimal.h"
 #include "base/os.h"
+#include "base/words.h"
 
 #include <assert.h>
 #include <dirent.h>

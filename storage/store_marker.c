@@ -23,9 +23,9 @@
 #include "storage/sqlite/statement.h"
 #include "storage/store_int.h"
 
-#include "base/decimal.h"
 #include "base/lock.h"
 #include "base/os.h"
+#include "base/words.h"
 
 #include <assert.h>
 #include <errno.h>

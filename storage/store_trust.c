@@ -12,7 +12,7 @@
 #include "storage/store_files_int.h"
 
 #include "base/os.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 
 #include <dirent.h>
 #include <endian.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "web/live.h"
 
-#include "base/decimal.h"
 #include "base/sha256.h"
+#include "base/words.h"
 #include "cli/format.h"
 
 #include <inttypes.h>

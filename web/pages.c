@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "web/pages.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "web/charts.h"

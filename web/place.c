@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "web/place.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cli/format.h"
 #include "web/html.h"
 

@@ -3,8 +3,8 @@
  * copied. */
 #include "workflow/workflow.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "graph/lists.h"
 #include "graph/members.h"
 #include "graph/task_fields.h"

@@ -5,8 +5,8 @@
 
 #include "workflow/scalar.h"
 
-#include "base/decimal.h"
 #include "base/limits.h"
+#include "base/words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,10 +5,9 @@
 #include "workflow/glob.h"
 #include "workflow/parse_int.h"
 
-#include "base/decimal.h"
-#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "base/words.h"
 #include "graph/lists.h"
 #include "graph/members.h"
 

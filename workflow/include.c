@@ -8,9 +8,9 @@
  * and what it held is kept for when the workflow is parsed again. */
 #include "workflow/parse_int.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "base/words.h"
 #include "graph/text_expand.h"
 
 #include <stdio.h>

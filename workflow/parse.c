@@ -3,8 +3,8 @@
  * crashes, and the defaults of tasks. */
 #include "workflow/parse_int.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "graph/text_expand.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "workflow/scalar.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "graph/members.h"
 
 #include <inttypes.h>

@@ -3,9 +3,8 @@
  * what a task takes of its secrets and params, which are kept sorted; params. */
 #include "workflow/parse_int.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

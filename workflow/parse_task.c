@@ -5,8 +5,8 @@
 
 #include "workflow/glob.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/words.h"
 
 #include <stdio.h>
 

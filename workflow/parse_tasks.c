@@ -2,8 +2,8 @@
 /* needs: `task`, or the members `task[key=value, ...]` with ${{ }} in values. */
 #include "workflow/parse_int.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "graph/lists.h"
 #include "graph/members.h"
 #include "graph/task_fields.h"

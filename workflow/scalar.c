@@ -4,7 +4,7 @@
  * booleans y and n of 1.1 are taken as text: hardly any parser implements them. */
 #include "workflow/scalar.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 
 static bool is_digit(char c)
 {

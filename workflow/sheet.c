@@ -5,10 +5,10 @@
  * that no other one is in its environment, its fingerprint or what a run stores. */
 #include "workflow/parse_int.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/table.h"
+#include "base/words.h"
 #include "graph/members.h"
 #include "graph/task_fields.h"
 #include "graph/text_expand.h"

@@ -4,8 +4,8 @@
  * in the task itself, and a mistake in it is found at its place in the template. */
 #include "workflow/parse_int.h"
 
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/words.h"
 
 /* One of them is enough: a task's own `exec` takes the place of a template's `run`. */
 static bool is_command(struct str key)

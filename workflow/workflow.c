@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/shell_word.h"
+#include "base/words.h"
 #include "graph/definition.h"
 #include "graph/members.h"
 #include "graph/text_expand.h"

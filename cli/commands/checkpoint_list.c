@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint list, show, timeline. */
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/tasks.h"
 #include "cli/describe.h"

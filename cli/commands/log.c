@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn log: what tasks wrote, of one or of several. */
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/run.h"
 #include "cli/describe.h"

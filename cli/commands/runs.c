@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn runs, watch, events. */
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/tasks.h"
 #include "cli/describe.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn search: what fits a text best, of all that the store keeps. */
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
@@ -167,14 +168,13 @@ static int take_service(struct cairn_search_service *service)
 {
     const char *dimensions = getenv("CAIRN_EMBED_DIMENSIONS");
     const char *key = getenv("CAIRN_EMBED_KEY");
-    char *end;
+    uint64_t n;
     *service = (struct cairn_search_service){.url = getenv("CAIRN_EMBED_URL"),
                                              .model = getenv("CAIRN_EMBED_MODEL"),
                                              .key = key && *key ? key : NULL};
     if (!dimensions || !*dimensions)
         return 0;
-    unsigned long n = strtoul(dimensions, &end, 10);
-    if (*end || n == 0 || n > 100000 || dimensions[0] < '0' || dimensions[0] > '9')
+    if (!str_to_u64(str_of(dimensions), &n) || n == 0 || n > 100000)
         return report_usage("search",
                             "CAIRN_EMBED_DIMENSIONS is not a number from 1 to 100000");
     service->dimensions = (uint32_t)n;

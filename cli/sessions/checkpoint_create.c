@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint create and resume: what an agent has to know to go on. */
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"

@@ -2,7 +2,7 @@
 /* The context of an agent, as checkpoints and sessions show it. */
 #include "cli/sessions/context.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 
 #include "cli/exit_status.h"
 #include "cli/format.h"

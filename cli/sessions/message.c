@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session message add, import, list, show. */
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -380,10 +381,8 @@ static int show_message(const struct settings *settings, uint64_t n)
 int command_message_show(struct settings *settings)
 {
     const char *given = settings->operands[0];
-    char *end = NULL;
-    errno = 0;
-    uint64_t n = given[0] >= '0' && given[0] <= '9' ? strtoull(given, &end, 10) : 0;
-    if (!end || *end != '\0' || errno != 0)
+    uint64_t n;
+    if (!str_to_u64(str_of(given), &n))
         return report_usage(settings->command, "'%.40s' is not the number of a message",
                             given);
     int status = session_store(settings, STORE_READ);

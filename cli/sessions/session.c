@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session start, list, show, switch, end, config, log, undo, size. */
-#include "base/decimal.h"
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"

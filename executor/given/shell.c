@@ -5,9 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/identifier.h"
-#include "base/shell_word.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cairn/runs.h"
 #include "graph/match.h"
 #include "runs/lookup.h"

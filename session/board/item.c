@@ -3,10 +3,10 @@
  * so many, and at the end the item must encode to the very bytes that were read. */
 #include "session/board/item.h"
 
-#include "base/decimal.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "session/board/beliefs.h"
 #include "session/board/confidence.h"
 

@@ -5,11 +5,10 @@
 #include "session/outside.h"
 
 #include "base/clock.h"
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/shell_word.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "cairn/message.h"
 #include "storage/store.h"
 

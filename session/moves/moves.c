@@ -5,10 +5,9 @@
 #include "session/board/confidence.h"
 #include "session/files_pending.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
-#include "base/shell_word.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "checkpoint/annotations.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/shell_word.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "checkpoint/annotations.h"
 #include "snapshot/restore.h"
 #include "storage/store.h"

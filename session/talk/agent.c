@@ -8,11 +8,11 @@
 #include "session/outside.h"
 #include "session/session_int.h"
 
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/notes.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "cairn/message.h"
 #include "secrets/redact.h"
 #include "snapshot/ignore.h"

@@ -6,9 +6,9 @@
 #include "session/transfer/transfer_int.h"
 
 #include "base/clock.h"
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "cairn/session.h"
 #include "checkpoint/nodes/nodes.h"
 #include "storage/object.h"

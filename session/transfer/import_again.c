@@ -2,9 +2,9 @@
 /* What an import leaves out, and says so. */
 #include "session/transfer/transfer_int.h"
 
-#include "base/decimal.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_meta.h"
 #include "storage/sessions/rows_message.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/transfer/line.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 
 /* ---- Writing ---- */
 

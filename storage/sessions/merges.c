@@ -3,9 +3,9 @@
  * between them. */
 #include "storage/sessions/merges.h"
 
-#include "base/decimal.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "storage/rows_meta.h"
 #include "storage/store.h"
 

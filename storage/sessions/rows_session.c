@@ -2,7 +2,7 @@
 /* Rows of sessions, and the setting that says which one is the current. */
 #include "storage/sessions/rows_session.h"
 
-#include "base/decimal.h"
+#include "base/words.h"
 #include "storage/rows_meta.h"
 #include "storage/sessions/rows_checked_int.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What tasks say: $CAIRN_OUTPUT and the answer of a check; and lists of pairs and of
  * tasks as the store has them (commands to a run, the audit log). */
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "runs/values.h"
 #include "storage/rows_event.h"
 #include "tests/fuzz/fuzz.h"

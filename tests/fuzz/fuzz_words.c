@@ -2,9 +2,8 @@
 /* The small words of a workflow file: durations, numbers, ranges, names, what a plain
  * scalar is, UTF-8; and names of files in the live directory. Each input is all of
  * them. (There are no times such as "2 hours ago" in cairn.) */
-#include "base/decimal.h"
-#include "base/identifier.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "graph/definition.h"
 #include "graph/members.h"
 #include "process/live.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* base/: views and buffers, the byte cursor, arena, map, errors, SHA-256. */
-#include "base/decimal.h"
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "base/words.h"
 
 #include "tests/support/random.h"
 #include "tests/support/suite.h"

@@ -2,9 +2,8 @@
 /* The small modules about texts and pauses: UTF-8, identifiers, words of a shell,
  * backoff. */
 #include "base/clock.h"
-#include "base/identifier.h"
-#include "base/shell_word.h"
 #include "base/utf8.h"
+#include "base/words.h"
 
 #include "tests/support/suite.h"
 

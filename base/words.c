@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/decimal.h"
+#include "base/words.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Numbers and durations ---- */
 
 bool str_to_u64(struct str text, uint64_t *out)
 {
@@ -18,6 +21,16 @@ bool str_to_u64(struct str text, uint64_t *out)
     }
     *out = value;
     return true;
+}
+
+bool digits_take(const char **at, char end, uint64_t most, uint64_t *out)
+{
+    char *stop;
+    if (**at < '0' || **at > '9')
+        return false;
+    *out = strtoull(*at, &stop, 10);
+    *at = *stop ? stop + 1 : stop;
+    return *stop == end && *out <= most;
 }
 
 struct str str_decimal(int64_t number, char out[24])
@@ -109,4 +122,77 @@ bool str_to_duration_ms(struct str text, int64_t *out)
     }
     *out = sum;
     return text.len > 0;
+}
+
+/* ---- Names ---- */
+
+/* All bytes are lower-case letters, digits, '_', or one of `extra`, and upper-case
+ * letters if `upper`. */
+static bool made_of(struct str text, bool upper, const char *extra)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+                    (upper && c >= 'A' && c <= 'Z') || (c && strchr(extra, c));
+        if (!fine)
+            return false;
+    }
+    return text.len > 0;
+}
+
+bool str_is_id(struct str text)
+{
+    return made_of(text, true, ".-") && text.ptr[0] != '.' && text.ptr[0] != '-';
+}
+
+bool str_is_key(struct str text)
+{
+    return made_of(text, false, "") && !(text.ptr[0] >= '0' && text.ptr[0] <= '9');
+}
+
+bool str_is_env_name(struct str text)
+{
+    return made_of(text, true, "") && !(text.ptr[0] >= '0' && text.ptr[0] <= '9');
+}
+
+/* ---- Words of a shell ---- */
+
+static bool is_plain(struct str text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_@%+=:,./-";
+    size_t n = 0;
+    while (n < text.len && memchr(plain, text.ptr[n], sizeof plain - 1))
+        n++;
+    return text.len && n == text.len;
+}
+
+void buf_shell_word(struct buf *buf, struct str text)
+{
+    if (is_plain(text)) {
+        buf_str(buf, text);
+        return;
+    }
+    buf_byte(buf, '\'');
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\'')
+            buf_text(buf, "'\\''");
+        else
+            buf_byte(buf, (uint8_t)text.ptr[i]);
+    buf_byte(buf, '\'');
+}
+
+const char *shell_word_in(char *out, size_t size, struct str text)
+{
+    size_t used = 0;
+    if (SHELL_WORD_ROOM(text.len) > size)
+        return "NAME";
+    const char *quote = is_plain(text) ? "" : "'";
+    used += (size_t)snprintf(out, size, "%s", quote);
+    for (size_t i = 0; i < text.len; i++)
+        used += text.ptr[i] == '\''
+                    ? (size_t)snprintf(out + used, size - used, "'\\''")
+                    : (size_t)snprintf(out + used, size - used, "%c", text.ptr[i]);
+    snprintf(out + used, size - used, "%s", quote);
+    return out;
 }
