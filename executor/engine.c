@@ -394,6 +394,7 @@ int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
     struct cairn_run_options next = {0};
     struct cairn_run_result all = {0};
     struct retries retries = {.arena = ARENA_INIT};
+    struct past_attempts past = {0};
     int64_t began_ns = clock_boot_ns();
     int rc;
     if (options)
@@ -404,6 +405,7 @@ int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
         if (e) {
             e->request.runner = runner;
             e->request.retries = &retries;
+            e->request.past = &past;
             e->request.spent_ns =
                 workflow->going_on ? ns_between(began_ns, clock_boot_ns()) : 0;
         }
@@ -416,6 +418,7 @@ int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
         workflow->going_on = rc == 1;
     } while (rc == 1);
     arena_release(&retries.arena);
+    past_attempts_release(&past);
     if (!rc && result)
         *result = all;
     return rc;

@@ -943,17 +943,26 @@ static int load_situation(struct loader *l)
     return rc;
 }
 
-int situation_load(struct situation *s, struct cairn_workflow *w,
-                   struct cairn_store *store, const struct cairn_run_options *options,
-                   struct cairn_error *error)
+int situation_load_again(struct situation *s, struct cairn_workflow *w,
+                         struct cairn_store *store,
+                         const struct cairn_run_options *options,
+                         struct past_attempts *past, struct cairn_error *error)
 {
     static const struct cairn_run_options defaults;
     struct loader l = {.s = s,
                        .w = w,
                        .store = store,
                        .options = options ? options : &defaults,
+                       .attempts = past,
                        .error = error};
     return load_situation(&l);
+}
+
+int situation_load(struct situation *s, struct cairn_workflow *w,
+                   struct cairn_store *store, const struct cairn_run_options *options,
+                   struct cairn_error *error)
+{
+    return situation_load_again(s, w, store, options, NULL, error);
 }
 
 int situation_load_as_is(struct situation *s, struct cairn_workflow *w,

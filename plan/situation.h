@@ -112,12 +112,30 @@ struct situation {
     struct buf notices; /* NUL-terminated, one after the other */
 };
 
+/* Attempts of earlier generations of a run, for an owner that opens it again and again:
+ * each generation is read once. Zeroed at first. */
+struct past_attempts {
+    uint64_t run;
+    uint32_t up_to; /* all generations up to this one are in it */
+    struct past_attempt {
+        struct str id; /* of the task */
+        uint32_t gen, number;
+        bool began; /* and was no undo */
+    } * at;
+    size_t n, room;
+    struct arena arena; /* of the ids */
+};
+void past_attempts_release(struct past_attempts *past);
 /* May read the workflow's file again with recorded foreach members. CAIRN_ENOTFOUND,
  * CAIRN_EDAMAGED (no valid checkpoint), CAIRN_ECHANGED, CAIRN_EUSAGE (the run or
  * checkpoint belongs to another workflow, perhaps one of the same name elsewhere). */
 int situation_load(struct situation *situation, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options,
                    struct cairn_error *error);
+int situation_load_again(struct situation *situation, struct cairn_workflow *workflow,
+                         struct cairn_store *store,
+                         const struct cairn_run_options *options,
+                         struct past_attempts *past, struct cairn_error *error);
 /* The same for a run that is only looked at or gets a single turn: everything stays as
  * it is recorded, but interrupted `once` tasks are unknown. Of the options (may be
  * NULL) only the secrets count. */

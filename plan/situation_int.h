@@ -17,6 +17,7 @@ struct loader {
     int reuse_rc;
     struct nearest *nearest; /* with it */
     struct past_definition past;
+    struct past_attempts *attempts; /* NULL: nothing is kept */
     struct cairn_error *error;
 };
 

@@ -413,6 +413,8 @@ struct other_generation {
     bool *wanted;     /* for note_number: [tasks now] */
     uint32_t present; /* the same: the generation that is recorded; 0: not known, or
                          complete */
+    struct past_attempts *past;
+    const struct graph *graph;
 };
 
 /* 1: how it was defined is lost. */
@@ -427,6 +429,7 @@ static int each_other_attempt(struct loader *l, uint32_t gen, attempt_row_fn *ea
         return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 1 : rc;
     size_t size = ((size_t)graph.n_tasks + 1) * sizeof *of->old;
     of->n = graph.n_tasks;
+    of->graph = &graph;
     of->old = malloc(size);
     of->now = malloc(size);
     if (of->old && of->now) {
@@ -477,21 +480,70 @@ static uint32_t *number_of(struct situation *s, uint32_t task)
                             : &s->recorded.last_attempt[old];
 }
 
+static void note_past(struct other_generation *earlier, uint32_t task,
+                      const struct past_attempt *past)
+{
+    struct situation *s = earlier->s;
+    if (task == NODE_NONE || !(earlier->wanted[task] || is_pending(s, task)))
+        return;
+    uint32_t *number = number_of(s, task);
+    uint8_t *mark = mark_of(s, task);
+    if (*number < past->number)
+        *number = past->number;
+    if (past->gen < earlier->present && is_pending(s, task) && !*mark && past->began)
+        *mark = MARK_RESET;
+}
+
 static int note_number(void *context, const struct attempt_row *row)
 {
     struct other_generation *earlier = context;
-    struct situation *s = earlier->s;
-    uint32_t task = row->task < earlier->n ? earlier->now[row->task] : NODE_NONE;
-    if (task == NODE_NONE || !(earlier->wanted[task] || is_pending(s, task)))
+    struct past_attempts *all = earlier->past;
+    const struct graph *g = earlier->graph;
+    const struct past_attempt past = {.gen = row->gen,
+                                      .number = row->number,
+                                      .began = !attempt_never_started(row) &&
+                                               !(row->flags & ATTEMPT_UNDO)};
+    if (row->task >= earlier->n)
         return 0;
-    uint32_t *number = number_of(s, task);
-    uint8_t *mark = mark_of(s, task);
-    if (*number < row->number)
-        *number = row->number;
-    if (row->gen < earlier->present && is_pending(s, task) && !*mark &&
-        !attempt_never_started(row) && !(row->flags & ATTEMPT_UNDO))
-        *mark = MARK_RESET;
+    note_past(earlier, earlier->now[row->task], &past);
+    if (!all)
+        return 0;
+    struct past_attempt *at = array_room(all->at, all->n, &all->room, sizeof *at);
+    struct str id = arena_str(&all->arena, str_of(g->id[row->task]));
+    if (at)
+        all->at = at;
+    if (!at || !id.ptr)
+        return CAIRN_ENOMEM;
+    at[all->n] = past;
+    at[all->n++].id = id;
     return 0;
+}
+
+void past_attempts_release(struct past_attempts *past)
+{
+    free(past->at);
+    arena_release(&past->arena);
+    *past = (struct past_attempts){0};
+}
+
+/* Those that are kept. */
+static void note_kept(struct loader *l, struct other_generation *earlier)
+{
+    for (size_t i = 0; i < l->attempts->n; i++)
+        note_past(earlier, graph_find(&l->w->graph, l->attempts->at[i].id),
+                  &l->attempts->at[i]);
+}
+
+/* Only where what is recorded is whole: else a generation may be looked at otherwise. */
+static bool keeps_attempts(const struct loader *l, uint32_t present)
+{
+    const struct run_row *row = &l->s->recorded.row;
+    if (!l->attempts || present != row->gen)
+        return false;
+    if (l->attempts->run != row->run)
+        past_attempts_release(l->attempts);
+    l->attempts->run = row->run;
+    return true;
 }
 
 /* A number is used once in a run. The records of the present generation say nothing of
@@ -514,11 +566,19 @@ static int load_earlier_numbers(struct loader *l, uint32_t present)
         earlier.wanted[task] = had && !*number_of(l->s, task);
         n_wanted += earlier.wanted[task];
     }
-    for (uint32_t gen = r->row.gen; n_wanted && gen > 0 && rc >= 0; gen--)
+    uint32_t kept = 0;
+    if (n_wanted && keeps_attempts(l, present)) {
+        note_kept(l, &earlier);
+        earlier.past = l->attempts;
+        kept = l->attempts->up_to;
+    }
+    for (uint32_t gen = r->row.gen; n_wanted && gen > kept && rc >= 0; gen--)
         if (gen != present)
             rc = each_other_attempt(l, gen, note_number, &earlier);
+    if (earlier.past && rc >= 0)
+        earlier.past->up_to = present - 1;
     free(earlier.wanted);
-    return rc < 0 ? rc : 0;
+    return rc == CAIRN_ENOMEM ? error_nomem(l->error) : rc < 0 ? rc : 0;
 }
 
 static int load_lost_marks(struct loader *l, uint32_t gen)

@@ -49,9 +49,10 @@ struct request { /* what was asked for; constant, but for the graph's compilatio
     const struct graph *graph;
     struct cairn_store *store; /* NULL: nothing is kept */
     const struct cairn_run_options *options;
-    struct runner *runner;   /* and the clock */
-    int64_t spent_ns;        /* of the deadline, before a list was made */
-    struct retries *retries; /* from before that; NULL: none */
+    struct runner *runner;      /* and the clock */
+    int64_t spent_ns;           /* of the deadline, before a list was made */
+    struct retries *retries;    /* from before that; NULL: none */
+    struct past_attempts *past; /* the same */
 };
 
 /* Each part is written by one file; everybody may read. */

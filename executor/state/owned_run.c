@@ -64,7 +64,7 @@ int owned_run_load(struct engine *e, struct cairn_error *error)
     struct situation *s = &e->run.situation;
     int rc =
         r->mode == MODE_RUN
-            ? situation_load(s, r->workflow, r->store, r->options, error)
+            ? situation_load_again(s, r->workflow, r->store, r->options, r->past, error)
             : situation_load_as_is(s, r->workflow, r->store, r->run, r->options, error);
     if (!rc && s->present.root_gone)
         rc = error_set(error, CAIRN_ENOTFOUND,

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* make: wrap=store_begin,additions_load */
+/* make: wrap=store_begin,additions_load,generation_load */
 /* Tasks are added while somebody else adds some: just before the first one writes, so
  * that it has parsed them without the others' (wrap above). And what is taken without
- * reading all additions before it is what would be taken with them. */
+ * reading all additions before it is what would be taken with them. A live run that is
+ * added to reads each of its generations once. */
 #include "tests/support/engine.h"
 
 #include "runs/additions.h"
+#include "runs/stored.h"
 #include "storage/rows_meta.h"
 #include "storage/store.h"
+
+#include <pthread.h>
 
 static struct cairn_store *other;
 static const char *others_text; /* is added at the next write, once */
@@ -106,6 +110,7 @@ static void random_text(char *out, size_t size)
         "run: x}}",
         "tasks: {t%u: {needs: [{task: t%u, order: true}], run: 'true', "
         "env: {V: '${{ tasks.t%u.outputs.v }}'}}}",
+        "tasks: {\"t\\x3%u\": {run: 'true'}}",
         "tasks: {t%u: {ready: 'true', run: x}, u%u: {needs: [t%u], run: 'true'}}"};
     uint32_t form = random_below(sizeof forms / sizeof forms[0]);
     snprintf(out, size, forms[form], name, need, used);
@@ -195,6 +200,68 @@ START_TEST(all_are_read_once)
 }
 END_TEST
 
+/* ---- To a live run, again and again ---- */
+
+enum { LIVE = 40 };
+
+static int generations; /* how often one was read */
+
+int __real_generation_load(struct cairn_store *store, const struct run_row *row,
+                           uint32_t gen, struct definition *definition,
+                           struct graph *graph, struct cairn_error *wrong);
+int __wrap_generation_load(struct cairn_store *store, const struct run_row *row,
+                           uint32_t gen, struct definition *definition,
+                           struct graph *graph, struct cairn_error *wrong);
+int __wrap_generation_load(struct cairn_store *store, const struct run_row *row,
+                           uint32_t gen, struct definition *definition,
+                           struct graph *graph, struct cairn_error *wrong)
+{
+    generations++;
+    return __real_generation_load(store, row, gen, definition, graph, wrong);
+}
+
+static void *add_one_by_one(void *context)
+{
+    char text[100];
+    struct cairn_error wrong = {0};
+    struct cairn_store *store;
+    struct cairn_store_options options = {.path = ".cairn"};
+    int rc = cairn_store_open(&store, &options, &wrong);
+    for (int i = 0; i < LIVE && !rc; i++) {
+        snprintf(text, sizeof text, "tasks: {t%d: {run: 'echo %d >>log'}}", i, i);
+        struct cairn_addition addition = {.text = text, .length = strlen(text)};
+        while ((rc = cairn_add(store, 1, &addition, NULL, &wrong)) == CAIRN_ENOTFOUND)
+            sched_yield(); /* the run has not begun yet */
+    }
+    if (!rc)
+        rc = cairn_complete(store, 1, "hold", NULL, NULL, 0, &wrong);
+    cairn_store_close(store);
+    *(int *)context = rc;
+    return NULL;
+}
+
+START_TEST(each_generation_is_read_once)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_run_result result = {0};
+    struct cairn_workflow *w;
+    pthread_t thread;
+    int rc = 0;
+    put_file("w.yaml", "name: w\ntasks: {a: {run: 'true'}, hold: {external: wait}}\n");
+    good(cairn_workflow_load(&w, "w.yaml", NULL, 0, &error));
+    generations = 0;
+    ck_assert_int_eq(pthread_create(&thread, NULL, add_one_by_one, &rc), 0);
+    good(cairn_run(w, store, NULL, &result, &error));
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(rc, 0);
+    ck_assert_int_eq(result.exit_status, 0);
+    ck_assert_int_eq(lines("log"), LIVE);
+    ck_assert_int_le(generations, 3 * LIVE);
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("additions");
@@ -203,6 +270,7 @@ int main(void)
     tcase_add_loop_test(tests, others_add_meanwhile, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(tests, one_by_one_as_with_all);
     tcase_add_test(tests, all_are_read_once);
+    tcase_add_test(tests, each_generation_is_read_once);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
