@@ -471,6 +471,19 @@ static bool is_listed_again(const struct judge *j, uint32_t task)
     return again;
 }
 
+/* A placeholder, whose maker runs: there will be members, or the group fails. */
+static bool is_surely_listed(const struct judged_task *v)
+{
+    struct list_spec spec;
+    for (uint32_t k = 0; k < v->def->n_foreach; k++) {
+        const struct foreach_key *key = &v->def->foreach[k];
+        if (key->source == FOREACH_FROM &&
+            (key->n > 1 || !list_spec_of(key, &spec) || spec.allow_empty))
+            return false; /* or the former members are there */
+    }
+    return v->needs & FATE_WILL && !v->def->condition.len;
+}
+
 /* Whether it does not matter who does its work: not what was asked for, nor what was
  * left half done, or has failed with the same. */
 static bool may_be_spared(const struct judge *j, const struct judged_task *v,
@@ -512,7 +525,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
                   blocking_need(j, task));
         return;
     }
-    if (task_def_is_unlisted(v->def) || is_listed_again(j, v->task))
+    if (task_def_is_unlisted(v->def) ? !is_surely_listed(v)
+                                     : is_listed_again(j, v->task))
         go = GO_PERHAPS;
     if (v->def->condition.len && !task_def_is_unlisted(v->def)) {
         enum condition c = j->in->condition(j->in->context, task, j->out->fate);

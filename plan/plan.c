@@ -659,9 +659,15 @@ static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
                    graph_def(&plan->workflow->graph, task)->repeat.max);
         reason = keep_text(arena, &text, reason);
     }
-    if (!(plan->situation.decisions.fate[task] & (FATE_MAY | FATE_LISTED)))
+    const struct task_def *def = graph_def(&plan->workflow->graph, task);
+    uint16_t fate = s->decisions.fate[task];
+    bool listed = fate & FATE_WILL && task_def_is_unlisted(def);
+    if (!(fate & (FATE_MAY | FATE_LISTED)) && !listed)
         return reason;
-    buf_format(&text, "%s; %s", describe_doubt(plan, task, arena), reason);
+    buf_format(&text, "%s; %s",
+               listed ? about_list(def, "as many as %.*s gives", arena)
+                      : describe_doubt(plan, task, arena),
+               reason);
     return keep_text(arena, &text, reason);
 }
 

@@ -27,7 +27,15 @@ ran() { sort ran | tr '\n' ' '; }
 printf 'a\nb\nc\n' >list.txt
 exits 0 cairn plan w.yaml
 says 'as many as split gives' 'the plan says who decides'
-says 'convert[part=…]' 'one member stands for all'
+matches '^run   convert\[part=…\]' 'one member stands for all: there will be some'
+matches '^run   join ' 'and what needs them runs'
+sed 's/value: parts}/value: parts, allow_empty: true}/' w.yaml >empty.yaml
+exits 0 cairn plan empty.yaml
+matches '^may   convert\[part=…\] *as many as split gives' 'it may where the list may be empty'
+matches '^may   join ' 'with what needs them'
+sed 's|^  convert:|  convert:\n    if: 1 < 2|' w.yaml >some.yaml
+exits 0 cairn plan some.yaml
+matches '^may   convert\[part=…\]' 'or a condition decides'
 exits 0 cairn run w.yaml -j 4
 is "$(ran)" 'a b c ia ib ic join ' 'each member ran once'
 is "$(tr '\n' ' ' <joined)" 'a b c ' 'the join saw all'

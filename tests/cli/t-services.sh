@@ -32,6 +32,16 @@ ran() { test ! -e ran || tr '\n' ' ' <ran; rm -f ran; }
 json_run() { cairn status --json >status.json && json_get .run status.json; }
 gone() { ! lives 'sleep 61.5'; }
 
+# ---- As sure as what needs it ----
+cat >listed.yaml <<'END'
+name: listed
+tasks:
+  db: {service: true, run: 'exec sleep 61.5', ready: 'true'}
+  split: {run: 'echo "l=[1]" >>"$CAIRN_OUTPUT"'}
+  part: {needs: db, foreach: {p: {from: split, value: l}}, run: 'true'}
+END
+is "$(planned listed.yaml)" 'db split part[p=…]' 'members of a list will need it'
+
 # ---- As it should go ----
 exits 0 cairn plan w.yaml
 exits 0 cairn run w.yaml -j 1
