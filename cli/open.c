@@ -315,6 +315,29 @@ int store_if_any(struct settings *settings, int n, struct cairn_store **store)
     return report_error(&error);
 }
 
+/* Who asked for the command, where that is not who runs it: cairn web, for somebody who
+ * looks at a page. What this command starts has asked for nothing. */
+static int note_asked(const struct settings *settings, struct cairn_store *store,
+                      struct cairn_error *error)
+{
+    const char *by = getenv("CAIRN_ASKED_BY");
+    struct buf text = BUF_INIT;
+    if (!by)
+        return 0;
+    buf_format(&text, "%.40s: cairn %s", by, settings->command);
+    for (int i = 0; i < settings->n_operands; i++) {
+        char *word = shell_word(settings->operands[i]);
+        buf_format(&text, " %.300s", word ? word : "");
+        text.failed |= !word;
+        free(word);
+    }
+    unsetenv("CAIRN_ASKED_BY");
+    int rc =
+        text.failed ? error_nomem(error) : cairn_store_note(store, text.data, error);
+    buf_release(&text);
+    return rc;
+}
+
 int store_for_writing(struct settings *settings, struct cairn_store **store,
                       bool create)
 {
@@ -349,6 +372,8 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
             say_store_made(*store);
         free(beside);
     }
+    if (rc == 0)
+        rc = note_asked(settings, *store, &error);
     return report_code(rc, &error);
 }
 

@@ -478,6 +478,9 @@ static const struct option option_table[OPT_NONE] = {
                             "(default: mcp.token in the store)"),
     [OPT_ALLOW_REMOTE] = FLAG(
         "allow-remote", "let --listen be reached from other machines, unencrypted"),
+    [OPT_ALLOW_CHANGES] =
+        FLAG("allow-changes", "let pages resume, rerun and cancel runs, decide unknown "
+                              "tasks and complete external ones"),
     [OPT_ALLOW_HOST] =
         TEXT("allow-host", "NAME,...",
              "names of this machine by which clients over HTTP may call it"),

@@ -788,6 +788,24 @@ int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
     return rc;
 }
 
+int cairn_store_note(struct cairn_store *store, const char *text,
+                     struct cairn_error *error)
+{
+    enum { NOTE_BYTES = 4096 };
+    if (strlen(text) > NOTE_BYTES)
+        return error_set(error, CAIRN_ELIMIT, "a notice has at most %d bytes",
+                         NOTE_BYTES);
+    int rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = store_note_event(store, EVENTS_OF_STORE, EVENT_NOTICE, str_of(text), error);
+    if (rc) {
+        store_abort(store);
+        return rc;
+    }
+    return store_commit(store, error);
+}
+
 int cairn_store_events(struct cairn_store *store, uint64_t after,
                        int (*each)(void *, const struct cairn_log_event *),
                        void *context, uint64_t *last, struct cairn_error *error)

@@ -286,7 +286,9 @@ void site_next_address(struct site *site)
 {
     bool first = site->secret[0] == '\0';
     char url[200];
+    char *key = site->options->key;
     site->failed = (first && !secret_random(site->secret, SITE_SECRET / 2)) ||
+                   (first && key && !secret_random(key, SITE_SECRET / 2)) ||
                    !secret_random(site->token, SITE_SECRET / 2);
     snprintf(url, sizeof url, "%s" SITE_OPEN "%s", site->url, site->token);
     if (!site->failed)
@@ -321,6 +323,35 @@ static bool has_cookie(const struct site *site, const char *header)
     return false;
 }
 
+/* A form of ours: a browser says from where it was sent, and no other page can have it
+ * sent as this type with the cookie. Whether it has the key is looked at later. */
+static unsigned check_form(const struct site *site, const struct knock *knock,
+                           const char **why)
+{
+    static const char form[] = "application/x-www-form-urlencoded";
+    size_t n = sizeof form - 1;
+    char *end = NULL;
+    *why = "the method is GET";
+    if (!site->options->key || strcmp(knock->path, SITE_ACT) != 0)
+        return 405;
+    *why = "a page of another site may not ask";
+    if (knock->fetch_site && strcmp(knock->fetch_site, "same-origin") != 0)
+        return 403;
+    *why = "open the address that cairn web has printed last";
+    if (!has_cookie(site, knock->cookie))
+        return 401;
+    *why = "the content type is that of a form";
+    if (!knock->content_type || strncasecmp(knock->content_type, form, n) != 0 ||
+        !strchr("; \t", knock->content_type[n]))
+        return 415;
+    *why = "a form says how long it is, and has at most 64 KiB";
+    return !knock->content_length ||
+                   strtoull(knock->content_length, &end, 10) > SITE_FORM_BYTES ||
+                   end == knock->content_length || *end != '\0'
+               ? 413
+               : 0;
+}
+
 unsigned gate_page(const struct gate *gate, const struct site *site,
                    const struct knock *knock, const char **why)
 {
@@ -328,6 +359,8 @@ unsigned gate_page(const struct gate *gate, const struct site *site,
     unsigned status = check_place(gate, knock, why);
     if (status != 0)
         return status;
+    if (strcmp(knock->method, "POST") == 0)
+        return check_form(site, knock, why);
     *why = "the method is GET";
     if (strcmp(knock->method, "GET") != 0 && !head)
         return 405;

@@ -6,6 +6,7 @@
 #define SERVER_GATE_H
 
 #include "server/server.h"
+#include "server/site.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ struct gate {
 /* Headers that are not there are NULL. The path is as it was sent, not decoded. */
 struct knock {
     const char *method, *path, *host, *origin, *authorization;
-    const char *content_type, *content_length, *accept, *cookie;
+    const char *content_type, *content_length, *accept, *cookie, *fetch_site;
     const char *twice;   /* one that is there more than once, and may not be */
     const char *address; /* at which the connection arrived, as in a URL */
 };
@@ -43,7 +44,7 @@ char *gate_token(const char *path, char why[512]);
 /* ---- The way into pages (server/site.h) ---- */
 
 #define SITE_OPEN "/open/" /* begins the address that opens one browser */
-#define SITE_SECRET 65     /* 256 bits in hexadecimal digits, and a NUL */
+#define SITE_FORM_BYTES ((size_t)64 << 10)
 
 struct site {
     const struct site_options *options;
@@ -52,7 +53,9 @@ struct site {
     char secret[SITE_SECRET], cookie[32]; /* the cookie's value, and its name, which has
                                              the port in it: cookies ignore ports */
     int64_t used_ms;
-    bool failed; /* no random numbers */
+    bool failed;          /* no random numbers */
+    struct calls calls;   /* commands that forms have asked for, ... */
+    struct client client; /* ... all of them by the same one */
 };
 
 /* The same as gate_check. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http.h"
 
+#include "server/answer.h"
 #include "server/call.h"
 #include "server/gate.h"
 #include "server/listen.h"
@@ -314,6 +315,7 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define NEWS_MS 100              /* news are looked at so often, ... */
 #define NEWS_AGAIN_MS 500        /* ... and what they are about once more */
 #define NEWS_BLIND_MS 250        /* where the system does not tell them */
+#define DEED_MS 60000            /* for what a form asks for */
 #define LIVE_MAX 64              /* pages that are renewed at once */
 #define OWN_FDS (CALLS_FDS + 32) /* of calls and files */
 
@@ -327,12 +329,15 @@ struct exchange {
     struct stream *stream;
     int fd;
     bool suspended, gone, too_large, refused;
-    int64_t alive_ms; /* when it last sent something */
-    void *live;       /* of the site; NULL: it is no stream of events of a page */
-    struct buf text;  /* of these, what is to be sent ... */
-    size_t sent;      /* ... and was */
-    int64_t due_ms;   /* when to ask for more, ... */
-    int64_t rest_ms;  /* ... and not before this, whatever happens */
+    int64_t alive_ms;  /* when it last sent something */
+    void *live;        /* of the site; NULL: it is no stream of events of a page */
+    struct buf text;   /* of these, what is to be sent ... */
+    size_t sent;       /* ... and was */
+    struct deed *deed; /* its command is carried out; or ... */
+    struct site_answer answer; /* ... this has come of it */
+    bool acted;
+    int64_t due_ms;  /* when to ask for more, ... */
+    int64_t rest_ms; /* ... and not before this, whatever happens */
 };
 
 struct http {
@@ -588,7 +593,8 @@ static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind,
                                         "Mcp-Session-Id",
                                         "Mcp-Method",
                                         "Mcp-Name",
-                                        "Cookie"};
+                                        "Cookie",
+                                        "Sec-Fetch-Site"};
     struct single *single = context;
     (void)kind;
     (void)value;
@@ -621,7 +627,7 @@ static void add_page_headers(struct MHD_Response *response,
          "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
          "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
         {"X-Frame-Options", "DENY"},
-        {"Referrer-Policy", "no-referrer"},
+        {"Referrer-Policy", "same-origin"}, /* else a form has the origin "null" */
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Cross-Origin-Opener-Policy", "same-origin"}};
     for (size_t i = 0; i < COUNT_OF(headers); i++)
@@ -697,6 +703,89 @@ static enum MHD_Result respond(struct exchange *exchange, struct response *respo
     return queued;
 }
 
+/* ---- What forms ask for ---- */
+
+/* One command. It is an outlet, since calls are answered into one. */
+struct deed {
+    struct outlet outlet;
+    struct site *site;
+    struct exchange *exchange; /* NULL: who asked for it has gone */
+    struct site_command *command;
+    bool told; /* what came of it */
+};
+
+static void release_deed(struct outlet *outlet)
+{
+    struct deed *deed = (struct deed *)outlet;
+    const struct site_options *options = deed->site->options;
+    if (!deed->told)
+        options->acted(options->context, deed->command, NULL, NULL);
+    if (deed->exchange && !deed->told) {
+        deed->exchange->deed = NULL;
+        deed->exchange->gone = true;
+    }
+    free(deed);
+}
+
+static void finish_deed(struct server *server, struct call *call)
+{
+    struct deed *deed = (struct deed *)call->reply.outlet;
+    const struct site_options *options = deed->site->options;
+    struct site_answer answer = {.status = 200};
+    struct answer printed;
+    deed->told = true;
+    answer_init(&printed, call);
+    options->acted(options->context, deed->command,
+                   printed.refused ? text_get(&printed.problem) : NULL, &answer);
+    answer_release(&printed);
+    if (deed->exchange) {
+        deed->exchange->answer = answer;
+        deed->exchange->acted = true;
+        deed->exchange->deed = NULL;
+        wake_exchange(deed->exchange);
+    } else {
+        buf_release(&answer.body);
+    }
+    server_drop(server, &call->reply);
+}
+
+/* The connection waits for the answer, and the command not for the connection. */
+static bool start_deed(struct exchange *exchange, struct site_command *command)
+{
+    struct site *site = exchange->http->site;
+    struct deed *deed = calloc(1, sizeof *deed);
+    struct call *call = deed ? call_new() : NULL;
+    if (!call) {
+        free(deed);
+        return false;
+    }
+    *deed = (struct deed){.outlet.done = release_deed,
+                          .site = site,
+                          .exchange = exchange,
+                          .command = command};
+    for (const char *const *word = command->argv; *word; word++)
+        arguments_add(&call->arguments, *word);
+    call->reply = reply_to(&(struct route){&site->client, &deed->outlet, NULL}, NULL);
+    call->finish = finish_deed;
+    call->starts = command->starts;
+    call->lane = LANE_QUICK;
+    call->time_limit_ms = DEED_MS;
+    exchange->deed = deed;
+    if (call->arguments.failed || call->arguments.too_many ||
+        !calls_add(&site->calls, call)) {
+        exchange->deed = NULL;
+        deed->told = true;
+        server_drop(NULL, &call->reply);
+        call_free(call);
+        return false;
+    }
+    arm(exchange->handle, 0);
+    exchange->suspended = true;
+    watch(exchange, true);
+    mhd->suspend_connection(exchange->handle);
+    return true;
+}
+
 static void put_plain(struct response *response, const char *why)
 {
     response->type = "text/plain; charset=utf-8";
@@ -750,6 +839,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
                            .content_length = header(handle, "Content-Length"),
                            .accept = header(handle, "Accept"),
                            .cookie = header(handle, "Cookie"),
+                           .fetch_site = header(handle, "Sec-Fetch-Site"),
                            .twice = single.twice,
                            .address = address};
     if (http->site && header(handle, "Transfer-Encoding"))
@@ -776,7 +866,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     struct http *http = exchange->http;
     if (exchange->refused || exchange->too_large)
         return MHD_YES;
-    if (exchange->body.size + n > MESSAGE_BYTES) {
+    if (exchange->body.size + n > (http->site ? SITE_FORM_BYTES : MESSAGE_BYTES)) {
         exchange->too_large = true; /* the library takes no answer before its end */
         drop_body(exchange);
         return MHD_YES;
@@ -811,6 +901,64 @@ static const char *query_value(void *request, const char *name)
     return mhd->lookup_connection_value(request, MHD_GET_ARGUMENT_KIND, name);
 }
 
+/* The fields of a form: the values stand behind their names, each ended by a NUL. */
+static const char *field_value(void *request, const char *name)
+{
+    const struct buf *body = request;
+    size_t n = strlen(name);
+    for (const char *at = body->data, *end = at ? at + body->size : at; at < end;
+         at += strlen(at) + 1)
+        if (strncmp(at, name, n) == 0 && at[n] == '=')
+            return at + n + 1;
+    return NULL;
+}
+
+static enum MHD_Result respond_site(struct exchange *exchange,
+                                    struct site_answer *answer)
+{
+    struct response response = {.status = answer->body.failed ? 503 : answer->status,
+                                .type = answer->type,
+                                .fixed = answer->fixed,
+                                .body = answer->body};
+    char disposition[sizeof answer->file + 40];
+    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"",
+             answer->file);
+    response.disposition = answer->file[0] ? disposition : NULL;
+    answer->body = BUF_INIT;
+    return respond(exchange, &response);
+}
+
+static enum MHD_Result finish_form(struct exchange *exchange, const char *path)
+{
+    const struct site_options *options = exchange->http->site->options;
+    struct site_answer answer = {.status = 200};
+    struct site_ask ask = {path, &exchange->body, field_value};
+    exchange->http->site->used_ms = clock_ms();
+    if (exchange->gone)
+        return MHD_NO;
+    if (exchange->acted)
+        return respond_site(exchange, &exchange->answer);
+    buf_byte(&exchange->body, 0);
+    if (exchange->too_large || exchange->body.failed)
+        return refuse(exchange, 413, "a form has at most 64 KiB");
+    exchange->http->bodies++; /* that byte */
+    for (size_t i = 0; i < exchange->body.size; i++)
+        if (exchange->body.data[i] == '&')
+            exchange->body.data[i] = '\0';
+    const char *key = field_value(&exchange->body, SITE_KEY);
+    if (!key || !secret_is(options->key, key, strlen(key)))
+        return refuse(exchange, 403,
+                      "this form is not one of this server, or of an earlier start of "
+                      "it: load its page again");
+    struct site_command *command = options->act(options->context, &ask, &answer);
+    if (!command)
+        return respond_site(exchange, &answer);
+    if (start_deed(exchange, command))
+        return MHD_YES;
+    options->acted(options->context, command, NULL, NULL);
+    return refuse(exchange, 503, "too much is being done: ask again later");
+}
+
 /* The address with the token leads to the first page, with a cookie: by a page of ours
  * and not by a status, since a browser that came by a link of another site would not
  * show the cookie behind that. */
@@ -820,7 +968,7 @@ static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
     struct response response = {.status = 200};
     struct site_answer answer = {.status = 200};
     struct site_ask ask = {path, exchange->handle, query_value};
-    char cookie[160], disposition[160];
+    char cookie[160];
     site->used_ms = clock_ms();
     if (strncmp(path, SITE_OPEN, strlen(SITE_OPEN)) == 0) {
         if (!site_open(site, path))
@@ -849,14 +997,7 @@ static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
                      &response);
     }
     site->options->answer(site->options->context, &ask, &answer);
-    response.status = answer.body.failed ? 503 : answer.status;
-    response.type = answer.type;
-    response.fixed = answer.fixed;
-    response.body = answer.body;
-    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"",
-             answer.file);
-    response.disposition = answer.file[0] ? disposition : NULL;
-    return respond(exchange, &response);
+    return respond_site(exchange, &answer);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
@@ -871,8 +1012,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
         return begin(context, handle, path, method, own);
     if (*n == 0)
         return exchange->refused || exchange->stream || exchange->live ? MHD_YES
-               : exchange->http->site ? finish_page(exchange, path)
-                                      : finish(exchange, method);
+               : !exchange->http->site       ? finish(exchange, method)
+               : strcmp(method, "POST") == 0 ? finish_form(exchange, path)
+                                             : finish_page(exchange, path);
     taken = take_body(exchange, bytes, *n);
     *n = 0;
     return taken;
@@ -894,6 +1036,9 @@ static void on_completed(void *context, struct MHD_Connection *handle, void **ow
         stream_leave(exchange->stream, exchange);
     if (exchange->live)
         exchange->http->site->options->live_end(exchange->live);
+    if (exchange->deed)
+        exchange->deed->exchange = NULL;
+    buf_release(&exchange->answer.body);
     buf_release(&exchange->text);
     drop_body(exchange);
     *exchange->link = exchange->next;
@@ -964,7 +1109,7 @@ static int64_t next_sweep(const struct http *http)
         if (at->deadline_ms != 0 && at->deadline_ms < until)
             until = at->deadline_ms;
     for (const struct exchange *at = http->exchanges; at; at = at->next)
-        if (at->suspended && at->alive_ms + ALIVE_MS < until)
+        if (at->suspended && !at->deed && at->alive_ms + ALIVE_MS < until)
             until = at->alive_ms + ALIVE_MS;
     return until < soon ? soon : until;
 }
@@ -1020,7 +1165,8 @@ static void keep_alive(struct http *http, int64_t now)
     for (struct exchange *exchange = http->exchanges, *next; exchange;
          exchange = next) {
         next = exchange->next;
-        if (exchange->suspended && now - exchange->alive_ms >= ALIVE_MS &&
+        if (exchange->suspended && !exchange->deed &&
+            now - exchange->alive_ms >= ALIVE_MS &&
             (exchange->live || exchange->stream->form == STREAM_EVENTS))
             wake_exchange(exchange);
     }

@@ -129,11 +129,13 @@ static enum serve_end run_site(struct site *site, struct http *http)
     int64_t idle_ms = site->options->idle_ms;
     site->used_ms = clock_ms();
     while (!stop_wanted() && !site->failed) {
-        struct pollfd fds[HTTP_FDS];
+        struct pollfd fds[HTTP_FDS + CALLS_FDS];
         int64_t until = idle_ms > 0 ? site->used_ms + idle_ms : INT64_MAX;
         size_t n = http_poll(http, fds, &until);
-        if (!stop_poll(fds, n, until) || !http_turn(http, fds, n))
+        size_t of_calls = calls_poll(&site->calls, fds + n, &until);
+        if (!stop_poll(fds, n + of_calls, until) || !http_turn(http, fds, n))
             return SERVE_SYSTEM;
+        calls_serve(&site->calls);
         if (idle_ms > 0 && clock_ms() - site->used_ms >= idle_ms)
             return SERVE_DONE;
     }
@@ -155,8 +157,10 @@ enum serve_end serve_site(const struct site_options *options, char why[512])
     http = http_start(NULL, &site, &gate, place.fd, why);
     if (!http)
         return SERVE_SYSTEM;
+    calls_init(&site.calls, NULL);
     site_next_address(&site);
     end = run_site(&site, http);
+    calls_end(&site.calls);
     snprintf(
         why, 512,
         "the server has ended: no random numbers, no memory, or the network failed");

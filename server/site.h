@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages for browsers, over the same HTTP as `cairn mcp --listen`: GET only, and without
+/* Pages for browsers, over the same HTTP as `cairn mcp --listen`: GET only, but for forms
+ * where they are allowed, and without
  * `remote` from this machine only. What the pages are is not known here.
  *
  * The address that is printed has a token, which opens one browser, once: that gets a
@@ -9,12 +10,17 @@
 
 #include "server/serve.h"
 
+#define SITE_SECRET 65 /* 256 bits in hexadecimal digits, and a NUL */
+
 struct site_ask {
     const char *path; /* without a % */
     void *request;
     /* A value of the query as it was sent, with its percent signs; NULL: not there. */
     const char *(*query)(void *request, const char *name);
 };
+
+#define SITE_ACT "/act" /* to which forms are posted */
+#define SITE_KEY "key"  /* the field of a form that shows that the form is ours */
 
 struct site_answer {
     unsigned status;
@@ -31,6 +37,12 @@ struct site_rest {
 };
 #define SITE_NEVER INT64_MAX
 
+/* A command of cairn, which is carried out by a process of its own. */
+struct site_command {
+    const char *const *argv; /* ended by NULL; until `acted` is called */
+    bool starts; /* it goes on when it has said which run it is, also without us */
+};
+
 struct site_options {
     const char *listen;
     const char *const *hosts; /* as in serve_options */
@@ -40,6 +52,16 @@ struct site_options {
     /* `answer` begins with nothing but the status 200. */
     void (*answer)(void *context, const struct site_ask *ask,
                    struct site_answer *answer);
+    /* NULL: nothing can be posted. Else room for SITE_SECRET bytes: what the field
+     * SITE_KEY of each form has, from the first call of `address` on. */
+    char *key;
+    /* What was posted by one of our forms, whose fields `ask` has. Answers it, or gives
+     * a command; what it printed is answered by `acted`, which frees the command. */
+    struct site_command *(*act)(void *context, const struct site_ask *ask,
+                                struct site_answer *answer);
+    /* `problem` NULL: it is done, or goes on; `answer` NULL: nobody waits for it. */
+    void (*acted)(void *context, struct site_command *command, const char *problem,
+                  struct site_answer *answer);
     /* A stream of events, if the address is one of those: what it needs, for `tick` and
      * then `live_end`; else NULL. */
     void *(*live)(void *context, const struct site_ask *ask, const char *last_event);

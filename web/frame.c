@@ -79,8 +79,10 @@ void frame_begin(struct buf *out, const struct page_options *options)
                       "content=\"default-src 'none'; style-src 'unsafe-inline'; "
                       "base-uri 'none'; form-action 'none'\">");
     buf_text(out, "<meta name=\"viewport\" content=\"width=device-width, "
-                  "initial-scale=1\"><meta name=\"referrer\" content=\"no-referrer\">"
-                  "<title>");
+                  "initial-scale=1\">");
+    if (!options->style) /* of a served page a header says more */
+        buf_text(out, "<meta name=\"referrer\" content=\"no-referrer\">");
+    buf_text(out, "<title>");
 }
 
 void frame_body(struct buf *out, const struct page_options *options, bool live)

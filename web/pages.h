@@ -4,6 +4,9 @@
  *     /               what needs somebody, runs, sessions   ?workflow= &offset=
  *     /runs/3         a run
  *     /runs/3/log     of a task, a part of it               ?task= &attempt= &stream= &from=
+ *     /runs/3/task    a task: why, attempts, values, events   ?task=
+ *     /runs/3/tasks   all of them                 ?state= &group= &exit= &sort= &offset=
+ *     /runs/3/plan    what a resume would do
  *     /timeline       sessions and runs as trees            ?session= &branch= &run= &offset=
  *     /compare        what differs between two checkpoints  ?from= &to=
  *     /checkpoints/42 one of them; /files ?path= &offset=, /file ?path= &from=, /raw ?path=

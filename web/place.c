@@ -172,6 +172,39 @@ int put_message(void *context, const struct cairn_message *message)
     return 0;
 }
 
+/* ---- Forms of what changes something ---- */
+
+void put_hidden(struct buf *out, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_format(out, "<input type=\"hidden\" name=\"%s\" value=\"", name);
+    html_text(out, value);
+    buf_text(out, "\">");
+}
+
+void act_form_begin(struct buf *out, const struct page_options *options,
+                    const struct act_asked *asked)
+{
+    char run[24];
+    snprintf(run, sizeof run, "%" PRIu64, asked->run);
+    buf_text(out, "<form class=\"act\" method=\"post\" action=\"/act\">");
+    put_hidden(out, "key", options->key);
+    put_hidden(out, "act", asked->act);
+    put_hidden(out, "run", run);
+    put_hidden(out, "task", asked->task);
+    put_hidden(out, "outcome", asked->outcome);
+}
+
+void put_act(struct buf *out, const struct page_options *options, const char *label,
+             const struct act_asked *asked)
+{
+    if (!options->key || !options->style)
+        return;
+    act_form_begin(out, options, asked);
+    buf_format(out, "<button>%s...</button></form>", label);
+}
+
 void fact_begin(struct buf *out, const char *name)
 {
     buf_format(out, "<dt>%s</dt><dd>", name);

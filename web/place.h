@@ -52,6 +52,23 @@ int put_message(void *out, const struct cairn_message *message);
 void fact_begin(struct buf *out, const char *name);
 void fact_end(struct buf *out);
 
+/* ---- Forms of what changes something (web/act.h) ---- */
+
+/* What is asked for; what an action has not got is NULL. */
+struct act_asked {
+    const char *act; /* "resume", ... */
+    uint64_t run;
+    const char *task, *outcome;
+};
+/* A button that asks for a preview. Nothing if pages only show. */
+void put_act(struct buf *out, const struct page_options *options, const char *label,
+             const struct act_asked *asked);
+/* A form that is posted, with its key and what is asked for; and one more field, which
+ * is not seen (value NULL: none). */
+void act_form_begin(struct buf *out, const struct page_options *options,
+                    const struct act_asked *asked);
+void put_hidden(struct buf *out, const char *name, const char *value);
+
 /* ---- The pages ---- */
 
 int timeline_page(struct place *place);   /* /timeline */
@@ -67,5 +84,12 @@ int raw_page(struct place *place);        /* /checkpoints/42/raw */
 int history_page(struct place *place);    /* /sessions/3/history */
 int grep_page(struct place *place);       /* /sessions/3/grep */
 int settings_page(struct place *place);   /* /sessions/3/settings */
+int task_page(struct place *place);       /* /runs/3/task */
+int tasks_page(struct place *place);      /* /runs/3/tasks */
+int plan_page(struct place *place);       /* /runs/3/plan */
+
+/* What a resume of the run would do, or `cairn rerun` of a task. */
+int put_resume_plan(struct place *place, uint64_t run, const char *again);
+void put_task_link(struct buf *out, uint64_t run, const char *task);
 
 #endif

@@ -8,6 +8,7 @@
 #include "web/html.h"
 #include "web/logs.h"
 #include "web/page_view.h"
+#include "web/place.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,6 +107,13 @@ static void put_facts(struct page *page)
 
 /* ---- What somebody is to do ---- */
 
+static void put_task_act(struct page *page, const char *label, const char *act,
+                         const char *task, const char *outcome)
+{
+    put_act(page->out, page->options, label,
+            &(struct act_asked){act, page->view.run.run, task, outcome});
+}
+
 static void put_step(struct page *page, const struct cairn_waiting_info *waiting)
 {
     char *word = shell_word(waiting->task);
@@ -117,11 +125,20 @@ static void put_step(struct page *page, const struct cairn_waiting_info *waiting
         put(page, " ");
         put_command(page->out, page->options, "cairn complete %" PRIu64 " %s",
                     page->view.run.run, word ? word : "TASK");
+        put(page, " ");
+        put_task_act(page, "Complete", "complete", waiting->task, NULL);
+        put_task_act(page, "Fail", "fail", waiting->task, NULL);
     } else if (!waiting->check) {
         put(page, " by ");
         put_command(page->out, page->options,
                     "cairn resolve %" PRIu64 " %s done|failed|rerun",
                     page->view.run.run, word ? word : "TASK");
+        static const char *const decisions[][2] = {{"Decide: done", "done"},
+                                                   {"Decide: failed", "failed"},
+                                                   {"Decide: rerun", "rerun"}};
+        for (size_t i = 0; i < 3; i++)
+            put_task_act(page, decisions[i][0], "resolve", waiting->task,
+                         decisions[i][1]);
     }
     put(page, "</li>");
     free(word);
@@ -145,9 +162,18 @@ static void put_next_steps(struct page *page)
     if (resume) {
         put(page, "<li>continue with ");
         put_command(page->out, page->options, "cairn resume %" PRIu64, run->run);
+        if (page->options->style)
+            buf_format(page->out,
+                       " (<a href=\"/runs/%" PRIu64 "/plan\">what that would do</a>)",
+                       run->run);
+        put(page, " ");
+        put_task_act(page, "Resume", "resume", NULL, NULL);
         put(page, "</li>");
     }
-    put(page, view->n_waiting > 0 || resume ? "</ul></section>" : "</section>");
+    put(page, view->n_waiting > 0 || resume ? "</ul>" : "");
+    if (run->live)
+        put_task_act(page, "Cancel", "cancel", NULL, NULL);
+    put(page, "</section>");
     part_end(page->options, page->out);
 }
 
@@ -302,6 +328,12 @@ static void put_row(struct page *page, uint32_t i, bool first_of_group)
     }
     if (info->failed_undo > 0)
         put(page, " its undo failed");
+    if (page->options->style) {
+        buf_format(page->out,
+                   " <a href=\"/runs/%" PRIu64 "/task?task=", page->view.run.run);
+        html_address(page->out, info->id);
+        put(page, "\">why</a>");
+    }
     if (page->options->style && info->attempt > 0) {
         put(page, " ");
         put_log_link(page->out, page->view.run.run, info->id, "log");
@@ -379,6 +411,11 @@ static void put_table(struct page *page)
     const struct page_view *view = &page->view;
     bool all = view->n <= VIEW_ROWS;
     put(page, "<section><h2>Tasks</h2>");
+    if (page->options->style)
+        buf_format(page->out,
+                   "<p><a href=\"/runs/%" PRIu64
+                   "/tasks\">filter and sort them</a></p>",
+                   view->run.run);
     if (!all)
         buf_format(
             page->out,

@@ -366,14 +366,16 @@ static const struct command store_table[] = {
      "Serves pages to a browser on this machine: what needs somebody, runs and "
      "sessions, each run with its graph, its attempts over time, its tasks and their "
      "logs. They show what happens while they are open, "
-     "and change nothing. It prints an address that opens one browser, once, and ends "
+     "and change nothing, unless --allow-changes says so. It prints an address that "
+     "opens one browser, once, and ends "
      "with Ctrl-C. Over ssh forward a port of the same number, or name the host that "
      "the browser uses by --allow-host.",
      "  cairn web --open\n  cairn web --listen 127.0.0.1:8080 --idle 1h",
      "0 2 10 75",
      0,
      0,
-     {OPT_WEB_LISTEN, OPT_OPEN, OPT_IDLE, OPT_ALLOW_REMOTE, OPT_ALLOW_HOST, OPT_NONE},
+     {OPT_WEB_LISTEN, OPT_OPEN, OPT_IDLE, OPT_ALLOW_CHANGES, OPT_ALLOW_REMOTE,
+      OPT_ALLOW_HOST, OPT_NONE},
      command_web},
     {"help",
      "[COMMAND]",

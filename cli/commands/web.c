@@ -10,6 +10,7 @@
 #include "cli/target_file.h"
 #include "cli/ui.h"
 #include "server/site.h"
+#include "web/act.h"
 #include "web/live.h"
 #include "web/pages.h"
 #include "web/run_page.h"
@@ -85,7 +86,11 @@ struct serving {
     int news;        /* of cairn_store_watch */
     struct page_options pages;
     char style[40], script[40];
-    pid_t browser; /* 0: none was opened */
+    pid_t browser;           /* 0: none was opened */
+    struct acts *acts;       /* with --allow-changes */
+    char key[SITE_SECRET];   /* of its forms */
+    char *words[2];          /* with which its commands begin; heap */
+    const char *argv[1 + 2]; /* the same, behind "cairn" */
 };
 
 /* ---- The browser ---- */
@@ -158,6 +163,15 @@ static int current_store(struct serving *serving, struct cairn_error *error)
     return 0;
 }
 
+static void hand_over(const struct page_answer *page, struct site_answer *answer)
+{
+    *answer = (struct site_answer){.status = page->status,
+                                   .type = page->type,
+                                   .fixed = page->fixed,
+                                   .body = page->body};
+    memcpy(answer->file, page->file, sizeof answer->file);
+}
+
 static void answer_page(void *context, const struct site_ask *ask,
                         struct site_answer *answer)
 {
@@ -171,11 +185,75 @@ static void answer_page(void *context, const struct site_ask *ask,
         pages_problem(&serving->pages, 500, error.text, &page);
     else
         pages_answer(serving->store, &serving->pages, &page_ask, &page);
-    *answer = (struct site_answer){.status = page.status,
-                                   .type = page.type,
-                                   .fixed = page.fixed,
-                                   .body = page.body};
-    memcpy(answer->file, page.file, sizeof answer->file);
+    hand_over(&page, answer);
+}
+
+/* ---- Acting ---- */
+
+struct deed {
+    struct site_command command; /* the first member */
+    struct act_command *act;
+};
+
+static struct site_command *begin_act(void *context, const struct site_ask *ask,
+                                      struct site_answer *answer)
+{
+    struct serving *serving = context;
+    struct page_ask page_ask = {ask->path, ask->request, ask->query};
+    struct page_answer page = {.status = 200};
+    struct cairn_error error = {0};
+    struct deed *deed = calloc(1, sizeof *deed);
+    if (!deed || current_store(serving, &error) != 0)
+        pages_problem(&serving->pages, 500, deed ? error.text : "out of memory", &page);
+    else
+        deed->act =
+            act_take(serving->acts, serving->store, &serving->pages, &page_ask, &page);
+    hand_over(&page, answer);
+    if (!deed || !deed->act) {
+        free(deed);
+        return NULL;
+    }
+    deed->command = (struct site_command){deed->act->argv, deed->act->starts};
+    buf_release(&answer->body);
+    return &deed->command;
+}
+
+static void end_act(void *context, struct site_command *command, const char *problem,
+                    struct site_answer *answer)
+{
+    struct serving *serving = context;
+    struct deed *deed = (struct deed *)command;
+    struct page_answer page = {.status = 200};
+    if (answer) {
+        act_done(&serving->pages, deed->act, problem, &page);
+        hand_over(&page, answer);
+    } else {
+        act_free(deed->act);
+    }
+    free(deed);
+}
+
+/* What a page asks for is done with the same store and key, and the log of the store
+ * says who has asked (note_asked in cli/open.c). */
+static bool allow_changes(struct serving *serving, struct site_options *options)
+{
+    const char *key = key_path(serving->settings);
+    size_t n = 0;
+    serving->argv[n++] = "cairn";
+    if (asprintf(&serving->words[0], "--store=%s", cairn_store_path(serving->store)) <
+        0)
+        return false;
+    serving->argv[n++] = serving->words[0];
+    if (key && asprintf(&serving->words[1], "--key=%s", key) < 0)
+        return false;
+    if (key)
+        serving->argv[n++] = serving->words[1];
+    serving->acts = acts_new(serving->argv, n);
+    serving->pages.key = serving->key;
+    options->key = serving->key;
+    options->act = begin_act;
+    options->acted = end_act;
+    return serving->acts && setenv("CAIRN_ASKED_BY", "web", 1) == 0;
 }
 
 /* "/events" of the first page, "/runs/3/events" of a run. */
@@ -254,10 +332,16 @@ int command_web(struct settings *settings)
                                               .hint = store_hint(settings),
                                               .style = serving.style,
                                               .script = serving.script};
-        if (serve_site(&options, why) != SERVE_DONE)
+        snprintf(why, sizeof why, "out of memory");
+        if ((settings->given[OPT_ALLOW_CHANGES] &&
+             !allow_changes(&serving, &options)) ||
+            serve_site(&options, why) != SERVE_DONE)
             status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
     }
     cairn_store_close(serving.store);
+    acts_free(serving.acts);
+    free(serving.words[0]);
+    free(serving.words[1]);
     host_names_release(&hosts);
     return status;
 }

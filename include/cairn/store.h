@@ -80,6 +80,10 @@ CAIRN_API uint32_t cairn_store_changes(struct cairn_store *store);
  * of the store. It is the handle's, the same each time. -1: the system refuses another
  * one (fs.inotify.max_user_instances): ask cairn_store_changes every so often. */
 CAIRN_API int cairn_store_watch(struct cairn_store *store);
+/* Puts a notice into the log of the store (cairn_store_events), such as who asked for
+ * what is done next. CAIRN_ELIMIT: it has more than 4096 bytes. */
+CAIRN_API int cairn_store_note(struct cairn_store *store, const char *text,
+                               struct cairn_error *error);
 
 /* Which part of a list to return. Zero: the newest ten. */
 struct cairn_page {

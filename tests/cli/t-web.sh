@@ -56,7 +56,7 @@ ask GET /
 is "$code" 200 'with the cookie'
 for header in "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" \
     'X-Content-Type-Options: nosniff' 'Cache-Control: no-store' 'X-Frame-Options: DENY' \
-    'Referrer-Policy: no-referrer' 'Cross-Origin-Resource-Policy: same-origin'; do
+    'Referrer-Policy: same-origin' 'Cross-Origin-Resource-Policy: same-origin'; do
     ok "the header $header" grep -qF "$header" answer
 done
 ok 'nobody else may read it' sh -c '! grep -qi Access-Control answer'

@@ -1,0 +1,209 @@
+# Pages of a run that explain, plan and list tasks; and cairn web --allow-changes: what a page
+# may do, by whom, once, and only as it was shown.
+. "$TESTS/cli/tap.sh"
+. "$TESTS/cli/page.sh"
+unset CAIRN_SESSION
+
+enter() { # a browser that has used the address
+    cookie=none=
+    ask GET "$opened"
+    cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' answer)
+}
+# post FIELDS [HEADER...]: a form, as a browser sends it
+post() {
+    fields=$1
+    shift
+    for usual in 'Content-Type: application/x-www-form-urlencoded' "Origin: http://127.0.0.1:$port"; do
+        case " $*" in *"${usual%%:*}:"*) ;; *) set -- "$@" "$usual" ;; esac
+    done
+    build POST /act "Content-Length: ${#fields}" "$@"
+    printf '%s' "$fields" >>request
+    "$BUILD/tests/tools/http" "$port" <request >answer
+    code=$(sed -n '1s/^HTTP.1.1 \([0-9]*\).*/\1/p' answer)
+    sed '1,/^.$/d' answer >body
+}
+key() { sed -n 's/.*name="key" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
+nonce() { sed -n 's/.*name="nonce" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
+refused() { # CODE NAME FIELDS [HEADER...]
+    wanted=$1 name=$2
+    shift 2
+    post "$@"
+    is "$code" "$wanted" "$name"
+}
+
+plant >planted
+text=$(sed -n 1p planted)
+cat >flow.yaml <<END
+name: flow
+tasks:
+  make: {run: 'echo x=1 >>"\$CAIRN_OUTPUT"; echo made', outputs: [], values: [x]}
+  bad: {needs: [make], run: 'test -e good || { echo "$text"; exit 3; }'}
+  each: {foreach: {n: [1, 2, 3]}, run: 'test -e good || exit \$((n == 2 ? 4 : 0))'}
+  ask: {external: 'say yes $text', needs: [make]}
+  last: {needs: [bad, ask], run: "true"}
+END
+sed -i 's/, outputs: \[\], values: \[x\]//' flow.yaml
+run cairn run flow.yaml --keep-going --no-wait
+is "$(cairn status --json >s; json_get .failed s)" 2 'a run with two failures'
+
+# ---- Pages that explain ----
+serve
+enter
+page 200 '/runs/1/task?task=bad' 'a task that failed'
+has 'A resume may run it.' 'what would become of it'
+has 'it failed last time'
+has 'exit 3' 'its attempt'
+has 'task_finished' 'its events'
+has '&lt;script&gt;alert(1)' 'its log, as text'
+is "$(grep -c '<form' body)" 0 'nothing can be done here'
+page 200 '/runs/1/task?task=make' 'one that is done'
+has 'A resume does not run it.'
+has 'x = 1' 'its value'
+page 200 '/runs/1/task?task=each%5Bn%3D2%5D' 'a member of a group'
+page 404 '/runs/1/task?task=none' 'none'
+page 404 '/runs/1/task' 'none is named'
+page 404 '/runs/7/task?task=bad' 'no such run'
+page 200 /runs/1/plan 'what a resume would do'
+has 'bad</a></th><td>unless each[n=2] fails again; it failed last time'
+has '4 more may run'
+page 200 /runs/1/tasks 'all tasks'
+is "$(grep -o '<tr><td><span class="state' body | wc -l | tr -d ' ')" 7 'each has a row'
+page 200 '/runs/1/tasks?state=failed' 'those in a state'
+has '2 tasks</p>'
+page 200 '/runs/1/tasks?state=&group=each&exit=&sort=name' 'those of a group'
+has '3 tasks</p>'
+page 200 '/runs/1/tasks?exit=4' 'by exit code'
+is "$(grep -o '/runs/1/task?task=[^"]*' body)" '/runs/1/task?task=each%5Bn%3D2%5D' 'the one that ended so'
+page 200 '/runs/1/tasks?sort=state' 'sorted'
+is "$(grep -o '/task?task=[^"]*' body | sed -n 1p)" '/task?task=bad' 'failed ones first'
+page 200 "/runs/1/tasks?group=%22%3E%3Cscript%3E&sort=x&offset=99999" 'nonsense'
+has '0 tasks</p>'
+page 200 /runs/1 'the run'
+has '/runs/1/plan' 'leads to the plan'
+is "$(grep -c '<form' body)" 0 'and does nothing'
+refused 405 'nothing can be posted' 'key=0&act=resume&run=1'
+stop
+
+# ---- Who may ----
+serve --allow-changes
+enter
+page 200 /runs/1 'a page that can do something'
+key=$(key)
+is "${#key}" 64 'has a key of 256 bits'
+has '<button>Resume...</button>'
+has '<button>Complete...</button>'
+ask GET "/act?act=resume&run=1&key=$key"
+is "$code" 404 'nothing is done by a link'
+form="key=$key&act=resume&run=1"
+refused 403 'no key' 'act=resume&run=1'
+refused 403 'another key' "key=$(echo "$key" | tr 0-9a-f 1-9a-f0)&act=resume&run=1"
+refused 403 'a part of it' "key=${key%?}&act=resume&run=1"
+refused 403 'another origin' "$form" "Origin: http://evil.example"
+refused 403 'the origin null' "$form" 'Origin: null'
+refused 403 'from another site' "$form" 'Sec-Fetch-Site: cross-site'
+refused 403 'from another port of this host' "$form" 'Sec-Fetch-Site: same-site'
+refused 401 'without the cookie' "$form" 'Cookie: a=b'
+refused 403 'by another name' "$form" 'Host: evil.example'
+refused 415 'as what a script could send' "$form" 'Content-Type: text/plain'
+refused 413 'too long' "$(head -c 70000 /dev/zero | tr '\0' a)"
+for wrong in act=none act=resume 'act=rerun&run=1' 'act=resolve&run=1&task=bad' 'act=resume&run=x' act=; do
+    refused 400 "$wrong" "key=$key&$wrong"
+done
+refused 409 'no such run' "key=$key&act=resume&run=9"
+is "$(cairn status 1 --json >s; json_get .live s)/$(cairn events --maintenance 2>/dev/null | wc -l | tr -d ' ')" false/0 'nothing was done'
+
+# ---- A preview, and what it allows ----
+post "$form"
+is "$code" 200 'a preview'
+ok 'is whole and inert' inert body "$served"
+has '4 more may run' 'says what would happen'
+has '<code>cairn resume 1' 'and by which command'
+is "$(cairn runs --json >s; json_get .total s)" 1 'does nothing'
+nonce=$(nonce)
+is "${#nonce}" 32 'has a nonce'
+refused 409 'the nonce is of this action alone' "key=$key&act=rerun&run=1&task=bad&nonce=$nonce"
+post "$form"
+nonce=$(nonce)
+touch good
+run cairn resume 1 --no-wait each
+post "$form&nonce=$nonce"
+is "$code" 409 'the run has gone on since'
+has 'Things have changed since you looked'
+ok 'the new preview is whole' inert body "$served"
+new=$(nonce)
+post "$form&nonce=$nonce"
+is "$code" 409 'that nonce is used up'
+run cairn session start elsewhere
+post "$form&nonce=$new"
+is "$code" 200 'a change elsewhere in the store changes nothing of it'
+has 'It has begun'
+ok 'what came of it is whole' inert body "$served"
+ok 'the run goes on' wait_for 20 sh -c 'cairn status 1 --json | grep -q "\"live\":true"'
+ok 'and has mended what failed' wait_for 20 sh -c 'cairn status 1 --state completed | grep -q bad'
+run cairn events --maintenance
+says 'web: cairn resume 1' 'the log says who asked'
+post "$form&nonce=$new"
+is "$code" 409 'nothing twice'
+post "key=$key&act=complete&run=1&task=ask"
+is "$code" 200 'the preview of an external task'
+has 'say yes &lt;script&gt;' 'says what it is'
+post "key=$key&act=complete&run=1&task=ask&nonce=$(nonce)&value=answer%3Dit%27s%20fine%20%26%20%24HOME%0D%0Asecond%3D2&token="
+is "$code" 200 'it is completed'
+has 'cairn complete --output ' 'by a command that can be typed'
+ok 'the run ends' wait_for 20 sh -c 'cairn status 1 --json | grep -q "\"live\":false"'
+is "$(cairn values ask answer --run 1)" "it's fine & \$HOME" 'with the value'
+is "$(cairn values ask second --run 1)" 2 'and another one'
+refused 409 'once' "key=$key&act=complete&run=1&task=ask"
+has 'does not wait for somebody'
+
+# ---- The others ----
+printf 'name: long\ntasks: {a: {run: "sleep 60"}}\n' >long.yaml
+cairn run -q long.yaml &
+long=$!
+ok 'a run is at work' wait_for 10 sh -c 'cairn status 2 2>/dev/null | grep -q running'
+page 200 /runs/2 'its page'
+has '<button>Cancel...</button>'
+post "key=$key&act=cancel&run=2"
+has 'is asked to stop, as by Ctrl-C'
+post "key=$key&act=cancel&run=2&nonce=$(nonce)"
+is "$code" 200 'cancelled'
+wait $long
+is "$(cairn status 2 --json >s; json_get .state s)" cancelled 'it has stopped'
+refused 409 'there is nothing to cancel' "key=$key&act=cancel&run=1"
+post "key=$key&act=rerun&run=1&task=make"
+has 'make</a></th>'
+has 'cairn rerun --run 1 make'
+post "key=$key&act=rerun&run=1&task=make&nonce=$(nonce)"
+has 'It has begun'
+ok 'it runs again' wait_for 20 sh -c 'cairn status 1 --tasks | grep "make" | grep -q "2 attempts"'
+printf 'name: once\ntasks: {a: {once: true, run: "kill -9 $PPID; sleep 5"}}\n' >once.yaml
+run cairn run -q once.yaml
+page 200 /runs/3 'a run that waits for a decision'
+has '<button>Decide: done...</button>'
+post "key=$key&act=resolve&run=3&task=a&outcome=failed"
+post "key=$key&act=resolve&run=3&task=a&outcome=done&nonce=$(nonce)"
+is "$code" 409 'another decision than was shown'
+post "key=$key&act=resolve&run=3&task=a&outcome=failed&nonce=$(nonce)"
+is "$code" 409 'needs its own preview'
+post "key=$key&act=resolve&run=3&task=a&outcome=failed&nonce=$(nonce)"
+is "$code" 200 'decided'
+is "$(cairn status 3 --json >s; json_get .failed s)" 1 'as it was shown'
+cat >slow.yaml <<'EOF'
+name: slow
+tasks:
+  a: {run: 'test -e once || { touch once; exit 1; }; until [ -e go ]; do sleep 0.05; done'}
+EOF
+run cairn run -q slow.yaml
+post "key=$key&act=resume&run=4"
+post "key=$key&act=resume&run=4&nonce=$(nonce)"
+has 'It has begun'
+old=$key
+stop
+is "$status" 0 'it ends in order'
+: >go
+ok 'what was begun from a page outlives the server' wait_for 20 sh -c 'cairn status 4 --json | grep -q "\"state\":\"completed\""'
+serve --allow-changes --listen "127.0.0.1:$port"
+enter
+refused 403 'the key of an earlier start' "key=$old&act=resume&run=1"
+stop
+done_testing

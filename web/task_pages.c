@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+/* The tasks of a run: what a resume would do, why one of them ran or would run, and all
+ * of them in a table that can be filtered and sorted by its address. */
+#include "web/place.h"
+
+#include "base/memory.h"
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "web/charts.h"
+#include "web/html.h"
+#include "web/logs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    DECISIONS_SHOWN = 500,
+    EVENTS_SHOWN = 200,
+    ROWS_SHOWN = 200,
+};
+
+/* ---- What a resume would do ---- */
+
+/* The workflow of the run and its plan; both are released by the caller, whatever the
+ * result is. `tasks` (may be NULL): these run again. */
+static int read_plan(struct place *place, uint64_t run, const char *again,
+                     struct cairn_workflow **workflow, struct cairn_plan **plan)
+{
+    const char *const tasks[] = {again};
+    struct cairn_run_options options = {.start = CAIRN_START_RESUME,
+                                        .run = run,
+                                        .tasks = again ? tasks : NULL,
+                                        .n_tasks = again != NULL,
+                                        .again = again != NULL};
+    bool from_file;
+    int rc =
+        cairn_workflow_of_run(workflow, place->store, run, &from_file, place->error);
+    if (rc == 0)
+        rc = cairn_workflow_compile(*workflow, place->error);
+    return rc != 0 ? rc
+                   : cairn_plan(plan, *workflow, place->store, &options, place->error);
+}
+
+static const char *const will_words[] = {
+    [CAIRN_WILL_NOT] = "stays", [CAIRN_WILL] = "runs", [CAIRN_MAY] = "may run"};
+
+static void put_notices(struct buf *out, const struct cairn_plan *plan)
+{
+    const char *text;
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
+        put_note(out, text);
+}
+
+static int put_plan(struct place *place, const struct cairn_plan *plan)
+{
+    static const char *const headings[] = {"What", "Task", "Why", NULL};
+    uint32_t tasks = cairn_plan_tasks(plan), shown = 0;
+    uint32_t some = cairn_plan_will(plan) + cairn_plan_may(plan);
+    struct buf *out = place->out;
+    put_notices(out, plan);
+    buf_format(out, "<p>%u of %u task%s will run", cairn_plan_will(plan), tasks,
+               tasks == 1 ? "" : "s");
+    if (cairn_plan_may(plan) > 0)
+        buf_format(out, ", %u more may run, depending on what happens",
+                   cairn_plan_may(plan));
+    buf_text(out, ".</p>");
+    if (some == 0)
+        return cairn_plan_check(plan, place->error);
+    table_begin(out, "plain", "what will run", headings);
+    for (uint32_t i = 0; i < tasks && shown < DECISIONS_SHOWN; i++) {
+        struct cairn_decision decision = {0};
+        cairn_plan_get(plan, i, &decision);
+        if (decision.will == CAIRN_WILL_NOT)
+            continue;
+        shown++;
+        buf_format(out, "<tr><td>%s</td><th scope=\"row\">", will_words[decision.will]);
+        put_task_link(out, cairn_plan_run(plan), decision.task);
+        buf_text(out, "</th><td>");
+        html_start(out, decision.detail, 4 * TEXT_SHOWN);
+        buf_text(out, "</td></tr>");
+    }
+    table_end(out);
+    if (shown < some)
+        buf_format(out, "<p class=\"note\">and %u more</p>", some - shown);
+    return cairn_plan_check(plan, place->error);
+}
+
+int put_resume_plan(struct place *place, uint64_t run, const char *again)
+{
+    struct cairn_workflow *workflow = NULL;
+    struct cairn_plan *plan = NULL;
+    int rc = read_plan(place, run, again, &workflow, &plan);
+    if (rc == 0)
+        rc = put_plan(place, plan);
+    cairn_plan_free(plan);
+    cairn_workflow_free(workflow);
+    return rc;
+}
+
+static void put_heading(struct place *place, const char *what)
+{
+    buf_text(place->out, "<header><h1>");
+    html_text(place->out, what);
+    buf_text(place->out, " <small>");
+    put_run_link(place->out, place->options, place->number);
+    buf_text(place->out, "</small></h1></header>");
+}
+
+int plan_page(struct place *place)
+{
+    place_begin(place, "what a resume would do", false);
+    put_heading(place, "What a resume would do");
+    int rc = put_resume_plan(place, place->number, NULL);
+    buf_text(place->out, "<p>");
+    put_command(place->out, place->options, "cairn plan --run %" PRIu64, place->number);
+    buf_text(place->out, " shows the same. ");
+    put_command(place->out, place->options, "cairn resume %" PRIu64, place->number);
+    buf_text(place->out, " does it.</p>");
+    put_act(place->out, place->options, "Resume",
+            &(struct act_asked){"resume", place->number, NULL, NULL});
+    if (rc == 0)
+        frame_end(place->out, place->options, wall_ns());
+    return rc;
+}
+
+/* ---- One task ---- */
+
+void put_task_link(struct buf *out, uint64_t run, const char *task)
+{
+    buf_format(out, "<a href=\"/runs/%" PRIu64 "/task?task=", run);
+    html_address(out, task);
+    buf_text(out, "\">");
+    html_text(out, task);
+    buf_text(out, "</a>");
+}
+
+static void put_fact(struct buf *out, const char *name, const char *text)
+{
+    if (!text || text[0] == '\0')
+        return;
+    fact_begin(out, name);
+    html_start(out, text, 4 * TEXT_SHOWN);
+    fact_end(out);
+}
+
+static int put_change(void *context, const char *field, const char *old,
+                      const char *now)
+{
+    struct buf *out = context;
+    fact_begin(out, "Changed");
+    html_text(out, field);
+    buf_text(out, ": ");
+    html_start(out, old ? old : "(not there)", TEXT_SHOWN);
+    buf_text(out, " &#8594; ");
+    html_start(out, now ? now : "(not there)", TEXT_SHOWN);
+    fact_end(out);
+    return 0;
+}
+
+/* As `cairn explain` says it. That of a live run is about its next resume. */
+static int put_why(struct place *place, const char *task)
+{
+    static const char *const verdicts[] = {[CAIRN_WILL_NOT] =
+                                               "A resume does not run it.",
+                                           [CAIRN_WILL] = "A resume runs it.",
+                                           [CAIRN_MAY] = "A resume may run it."};
+    struct cairn_workflow *workflow = NULL;
+    struct cairn_plan *plan = NULL;
+    struct cairn_decision decision = {0};
+    struct buf *out = place->out;
+    int rc = read_plan(place, place->number, NULL, &workflow, &plan);
+    uint32_t node = rc == 0 ? cairn_workflow_find(workflow, task) : UINT32_MAX;
+    if (rc == 0 && node == UINT32_MAX)
+        put_note(out, "The file as it is now does not have this task.");
+    if (rc == 0 && node != UINT32_MAX) {
+        cairn_plan_get(plan, node, &decision);
+        put_notices(out, plan);
+        buf_format(out, "<p>%s</p><dl class=\"facts\">", verdicts[decision.will]);
+        put_fact(out, "Description", cairn_workflow_description(workflow, node));
+        put_fact(out, "Why", decision.detail);
+        if (decision.cause) {
+            fact_begin(out, "Because of");
+            put_task_link(out, place->number, decision.cause);
+            fact_end(out);
+        }
+        put_fact(out, "Condition", cairn_plan_condition(plan, node));
+        rc = cairn_plan_changes(plan, node, put_change, out, place->error);
+        buf_text(out, "</dl>");
+        const char *command = cairn_plan_command(plan, node);
+        if (command && command[0] != '\0') {
+            buf_text(out, "<pre class=\"command\">");
+            html_lines(out, command, strlen(command));
+            buf_text(out, "</pre>");
+        }
+        if (rc == 0)
+            rc = cairn_plan_check(plan, place->error);
+    }
+    cairn_plan_free(plan);
+    cairn_workflow_free(workflow);
+    return rc;
+}
+
+struct rows {
+    struct place *place;
+    const char *task;
+    size_t n;
+    uint64_t last; /* of events: the turn */
+};
+
+static int put_attempt_row(void *context, const struct cairn_attempt_info *attempt)
+{
+    struct rows *rows = context;
+    struct buf *out = rows->place->out;
+    char text[FORMAT_MAX];
+    rows->n++;
+    buf_format(out, "<tr><td>%u%s</td><td>", attempt->attempt,
+               attempt->undo ? ", undo" : "");
+    buf_text(out, attempt->open ? "not ended" : cairn_outcome_name(attempt->outcome));
+    buf_text(out, "</td><td>");
+    html_time(out, attempt->started_ns);
+    buf_text(out, "</td><td>");
+    if (!attempt->open)
+        buf_text(out, format_duration(text, (attempt->ended_ns - attempt->started_ns) /
+                                                1000000));
+    buf_text(out, "</td><td>");
+    html_text(out, format_end(text, attempt->exit_code, attempt->signal,
+                              attempt->timed_out, attempt->text));
+    if (attempt->text) {
+        buf_byte(out, ' ');
+        html_start(out, attempt->text, TEXT_SHOWN);
+    }
+    buf_text(out, "</td></tr>");
+    return 0;
+}
+
+static int put_value(void *context, const struct cairn_value_info *value)
+{
+    struct rows *rows = context;
+    if (rows->n++ == 0)
+        buf_text(rows->place->out, "<h2>Values</h2><dl class=\"facts values\">");
+    fact_begin(rows->place->out, "");
+    html_text(rows->place->out, value->name);
+    buf_text(rows->place->out, " = ");
+    html_start(rows->place->out, value->value, 4 * TEXT_SHOWN);
+    fact_end(rows->place->out);
+    return 0;
+}
+
+static int put_event_row(void *context, const struct cairn_log_event *event)
+{
+    struct rows *rows = context;
+    struct buf *out = rows->place->out;
+    if (!event->task || strcmp(event->task, rows->task) != 0)
+        return 0;
+    if (rows->n++ >= EVENTS_SHOWN)
+        return 0;
+    buf_format(out, "<tr><td>%" PRIu64 "</td><td>", event->turn);
+    html_time(out, event->time_ns);
+    buf_format(out, "</td><td>%s</td><td>", event->kind);
+    html_start(out, event->text ? event->text : "", TEXT_SHOWN);
+    buf_text(out, "</td></tr>");
+    return 0;
+}
+
+static int put_histories(struct place *place, const char *task)
+{
+    static const char *const attempts[] = {"Attempt", "Outcome",      "Started",
+                                           "Took",    "How it ended", NULL};
+    static const char *const events[] = {"Turn", "Time", "Event", "What", NULL};
+    struct rows rows = {place, task, 0, 0};
+    struct cairn_error none = {0};
+    struct buf *out = place->out;
+    buf_text(out, "<h2>Attempts</h2>");
+    table_begin(out, "plain", "attempts", attempts);
+    int rc = cairn_attempts(place->store, place->number, task, put_attempt_row, &rows,
+                            place->error);
+    table_end(out);
+    bool started = rows.n > 0;
+    rows.n = 0;
+    int values =
+        cairn_values(place->store, place->number, task, put_value, &rows, &none);
+    if (rows.n > 0)
+        buf_text(out, "</dl>");
+    if (values == CAIRN_EDAMAGED)
+        put_note(out, none.text);
+    if (rc == 0 && started) {
+        struct log_wanted log = {.run = place->number, .task = task, .stream = 1};
+        buf_text(out, "<h2>Log</h2>");
+        (void)put_log_end(out, place->store, &log, place->options);
+        buf_text(out, "<p>");
+        put_log_link(out, place->number, task, "the whole log");
+        buf_text(out, "</p>");
+    }
+    rows.n = 0;
+    buf_text(out, "<h2>Events</h2>");
+    table_begin(out, "plain", "events", events);
+    if (rc == 0)
+        rc = cairn_events(place->store, place->number, 0, put_event_row, &rows, NULL,
+                          place->error);
+    table_end(out);
+    if (rows.n > EVENTS_SHOWN)
+        buf_format(out, "<p class=\"note\">and %zu more</p>", rows.n - EVENTS_SHOWN);
+    return rc;
+}
+
+static int pass_over(void *context, const struct cairn_attempt_info *attempt)
+{
+    (void)context;
+    (void)attempt;
+    return 1;
+}
+
+int task_page(struct place *place)
+{
+    char *task = ask_text(place->ask, "task");
+    int rc = task ? cairn_attempts(place->store, place->number, task, pass_over, NULL,
+                                   place->error)
+                  : error_set(place->error, CAIRN_ENOTFOUND, "No task is named.");
+    if (rc == 0) {
+        place_begin(place, task, false);
+        put_heading(place, task);
+        buf_text(place->out, "<h2>Why</h2>");
+        rc = put_why(place, task);
+        if (rc == 0) {
+            put_act(place->out, place->options, "Run again",
+                    &(struct act_asked){"rerun", place->number, task, NULL});
+            rc = put_histories(place, task);
+        }
+        if (rc == 0)
+            frame_end(place->out, place->options, wall_ns());
+    }
+    free(task);
+    return rc;
+}
+
+/* ---- All of them ---- */
+
+struct task_line {
+    char *id;
+    uint32_t node, attempts;
+    uint8_t state;
+    int64_t ms; /* -1: none */
+    int64_t started_ns;
+    int exit_code, signal;
+    bool timed_out;
+};
+
+struct filter {
+    char *state, *group, *exit; /* heap or NULL: as given */
+    const char *sort;
+};
+
+struct lines {
+    struct task_line *at; /* [n] */
+    size_t n, capacity;
+    const struct filter *filter;
+    int64_t now_ns;
+    uint32_t counts[PICTURE_STATES]; /* of all tasks */
+    bool failed;
+};
+
+static bool is_member(const char *id, const char *group)
+{
+    size_t n = strlen(group);
+    return cairn_name_matches(group, id) ||
+           (strncmp(id, group, n) == 0 && id[n] == '[');
+}
+
+static bool is_listed(const struct filter *filter, const struct cairn_task_info *task)
+{
+    char code[16];
+    snprintf(code, sizeof code, "%d", task->exit_code);
+    return (!filter->state || strcmp(filter->state, task_state_word(task)) == 0) &&
+           (!filter->group || is_member(task->id, filter->group)) &&
+           (!filter->exit || strcmp(filter->exit, code) == 0);
+}
+
+static int add_line(void *context, const struct cairn_task_info *task)
+{
+    struct lines *lines = context;
+    uint8_t state = picture_state(task_state_word(task));
+    lines->counts[state]++;
+    if (!is_listed(lines->filter, task))
+        return 0;
+    struct task_line *at =
+        array_room(lines->at, lines->n, &lines->capacity, sizeof *at);
+    char *id = at ? strdup(task->id) : NULL;
+    lines->at = at ? at : lines->at;
+    lines->failed |= !id;
+    if (!id)
+        return 1;
+    lines->at[lines->n++] = (struct task_line){
+        .id = id,
+        .node = task->node,
+        .attempts = task->attempts,
+        .state = state,
+        .ms = task_has_own_times(task) ? task_spent_ms(task, lines->now_ns) : -1,
+        .started_ns = task->started_ns,
+        .exit_code = task->exit_code,
+        .signal = task->signal,
+        .timed_out = task->timed_out};
+    return 0;
+}
+
+static int in_order(const struct task_line *a, const struct task_line *b)
+{
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+static int by_duration(const void *x, const void *y)
+{
+    const struct task_line *a = x, *b = y;
+    return a->ms != b->ms ? (a->ms < b->ms) - (a->ms > b->ms) : in_order(a, b);
+}
+
+static int by_state(const void *x, const void *y)
+{
+    const struct task_line *a = x, *b = y;
+    return a->state != b->state ? (a->state < b->state) - (a->state > b->state)
+                                : in_order(a, b);
+}
+
+static int by_started(const void *x, const void *y)
+{
+    const struct task_line *a = x, *b = y;
+    return a->started_ns != b->started_ns
+               ? (a->started_ns > b->started_ns) - (a->started_ns < b->started_ns)
+               : in_order(a, b);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct task_line *a = x, *b = y;
+    return strcmp(a->id, b->id);
+}
+
+static int by_exit(const void *x, const void *y)
+{
+    const struct task_line *a = x, *b = y;
+    return a->exit_code != b->exit_code
+               ? (a->exit_code < b->exit_code) - (a->exit_code > b->exit_code)
+               : in_order(a, b);
+}
+
+static const struct order {
+    const char *name, *words;
+    int (*compare)(const void *, const void *); /* NULL: they are so */
+} orders[] = {{"file", "as in the file", NULL},
+              {"duration", "the slowest first", by_duration},
+              {"state", "failed ones first", by_state},
+              {"started", "as they started", by_started},
+              {"name", "by name", by_name},
+              {"exit", "by exit code", by_exit}};
+
+static const struct order *order_of(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof orders / sizeof orders[0]; i++)
+        if (strcmp(orders[i].name, name) == 0)
+            return &orders[i];
+    return &orders[0];
+}
+
+static void put_option(struct buf *out, const char *value, const char *words, bool on)
+{
+    buf_format(out, "<option value=\"%s\"%s>%s</option>", value,
+               on ? " selected=\"selected\"" : "", words);
+}
+
+static void put_filter_form(struct place *place, const struct filter *filter)
+{
+    struct buf *out = place->out;
+    buf_format(out,
+               "<form class=\"filter\" action=\"/runs/%" PRIu64
+               "/tasks\"><label>State <select name=\"state\">",
+               place->number);
+    put_option(out, "", "any", !filter->state);
+    for (uint8_t i = 0; i < PICTURE_STATES; i++)
+        put_option(out, picture_states[i], picture_states[i],
+                   filter->state && strcmp(filter->state, picture_states[i]) == 0);
+    buf_text(out, "</select></label> <label>Group or name <input type=\"text\" "
+                  "name=\"group\" value=\"");
+    html_text(out, filter->group ? filter->group : "");
+    buf_text(out, "\"></label> <label>Exit code <input type=\"text\" name=\"exit\" "
+                  "value=\"");
+    html_text(out, filter->exit ? filter->exit : "");
+    buf_text(out, "\"></label> <label>Order <select name=\"sort\">");
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+        put_option(out, orders[i].name, orders[i].words,
+                   strcmp(filter->sort, orders[i].name) == 0);
+    buf_text(out, "</select></label> <button>Show</button></form>");
+}
+
+static void put_line(struct place *place, const struct task_line *line)
+{
+    struct buf *out = place->out;
+    char text[FORMAT_MAX];
+    buf_text(out, "<tr><td>");
+    put_state(out, line->state);
+    buf_text(out, "</td><th scope=\"row\">");
+    put_task_link(out, place->number, line->id);
+    buf_text(out, "</th><td>");
+    if (line->ms >= 0)
+        buf_text(out, format_duration(text, line->ms));
+    buf_text(out, "</td><td>");
+    if (line->attempts > 0)
+        buf_format(out, "%u", line->attempts);
+    buf_text(out, "</td><td>");
+    if (line->exit_code > 0 || line->signal != 0 || line->timed_out)
+        html_text(out, format_end(text, line->exit_code, line->signal, line->timed_out,
+                                  NULL));
+    if (line->attempts > 0) {
+        buf_byte(out, ' ');
+        put_log_link(out, place->number, line->id, "log");
+    }
+    buf_text(out, "</td></tr>");
+}
+
+static void put_filter_address(struct buf *address, uint64_t run,
+                               const struct filter *filter)
+{
+    const char *const names[] = {"state", "group", "exit", "sort"};
+    const char *const values[] = {filter->state, filter->group, filter->exit,
+                                  filter->sort};
+    buf_format(address, "/runs/%" PRIu64 "/tasks?", run);
+    for (size_t i = 0; i < 4; i++) {
+        if (!values[i])
+            continue;
+        buf_format(address, "%s=", names[i]);
+        html_address(address, values[i]);
+        buf_text(address, "&amp;");
+    }
+    buf_text(address, "offset=");
+    buf_byte(address, 0);
+}
+
+static void put_lines(struct place *place, struct lines *lines)
+{
+    static const char *const headings[] = {"State",    "Task",         "Took",
+                                           "Attempts", "How it ended", NULL};
+    const struct order *order = order_of(lines->filter->sort);
+    uint64_t offset = ask_number(place->ask, "offset");
+    struct buf address = BUF_INIT;
+    if (order->compare && lines->n > 0)
+        qsort(lines->at, lines->n, sizeof *lines->at, order->compare);
+    offset = offset < lines->n ? offset : lines->n;
+    size_t shown = lines->n - (size_t)offset;
+    shown = shown < ROWS_SHOWN ? shown : ROWS_SHOWN;
+    put_counts(place->out, lines->counts);
+    put_filter_form(place, lines->filter);
+    buf_format(place->out, "<p class=\"note\">%zu task%s</p>", lines->n,
+               lines->n == 1 ? "" : "s");
+    table_begin(place->out, "tasks", "tasks", headings);
+    for (size_t i = 0; i < shown; i++)
+        put_line(place, &lines->at[(size_t)offset + i]);
+    table_end(place->out);
+    put_filter_address(&address, place->number, lines->filter);
+    if (!address.failed)
+        put_part_links(place->out, &(struct part_shown){.address = address.data,
+                                                        .before = "before",
+                                                        .behind = "more",
+                                                        .offset = offset,
+                                                        .shown = shown,
+                                                        .total = lines->n,
+                                                        .most = ROWS_SHOWN});
+    place->out->failed |= address.failed;
+    buf_release(&address);
+}
+
+/* A field that was left empty filters nothing. */
+static char *filter_text(const struct page_ask *ask, const char *name)
+{
+    char *text = ask_text(ask, name);
+    if (text && text[0] == '\0') {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+int tasks_page(struct place *place)
+{
+    char *sort = filter_text(place->ask, "sort");
+    struct filter filter = {filter_text(place->ask, "state"),
+                            filter_text(place->ask, "group"),
+                            filter_text(place->ask, "exit"), order_of(sort)->name};
+    struct lines lines = {.filter = &filter, .now_ns = wall_ns()};
+    int rc =
+        cairn_run_tasks(place->store, place->number, add_line, &lines, place->error);
+    if (lines.failed)
+        rc = error_nomem(place->error);
+    if (rc == 0) {
+        place_begin(place, "tasks", false);
+        put_heading(place, "Tasks");
+        put_lines(place, &lines);
+        frame_end(place->out, place->options, wall_ns());
+    }
+    for (size_t i = 0; i < lines.n; i++)
+        free(lines.at[i].id);
+    free(lines.at);
+    free(sort);
+    free(filter.state);
+    free(filter.group);
+    free(filter.exit);
+    return rc;
+}
