@@ -90,7 +90,8 @@ struct workflow_file {
     uint32_t n_env;
     struct command_shell shell; /* of a task that gives none; so are the next ones */
     struct str cwd;
-    struct pool_uses pools; /* of a task that gives none */
+    struct pool_uses pools;    /* of a task that gives none */
+    const struct node *params; /* the key in `defaults`, or NULL */
     int64_t timeout_ms, grace_ms;
     struct retry_policy retry;
     struct thresholds check;

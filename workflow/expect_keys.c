@@ -36,6 +36,8 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("deps"), NAME("needs")},
                  {NAME("retry"), NAME("retries")},
                  {NAME("retrys"), NAME("retries")},
+                 {NAME("retry_policy"), NAME("retries")},
+                 {NAME("max_retries"), NAME("retries")},
                  {NAME("rounds"), NAME("max")},
                  {NAME("max_rounds"), NAME("max")},
                  {NAME("interval"), NAME("delay")},
@@ -48,6 +50,10 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("script"), NAME("run")},
                  {NAME("shell_command"), NAME("run")},
                  {NAME("steps"), NAME("tasks")},
+                 {NAME("timeout_sec"), NAME("timeout")},
+                 {NAME("timeout_sec"), NAME("deadline")},
+                 {NAME("max_active_steps"), NAME("jobs")},
+                 {NAME("publish_dir"), NAME("outputs")},
                  {NAME("stages"), NAME("tasks")},
                  {NAME("environment"), NAME("env")},
                  {NAME("vars"), NAME("params")},
@@ -149,6 +155,18 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "write `fallback: CMD`, which makes what the task could not; what only handles " \
     "the failure is a task that needs it, with `when: failed`"
 
+#define HANDLERS                                                                     \
+    "write a task under `finally`, which runs however the others end; for failures " \
+    "with `if: run.status == 'failed'`"
+
+#define PRECONDITION                                                                   \
+    "write `if: EXPR`, as in `if: params.day != 'none'`; where a command decides, it " \
+    "says by `skip_exit` that there is nothing to do"
+
+#define INCLUDED                                                                   \
+    "tasks of another file come by `include: [{file: x.yaml, as: x}]` at the top " \
+    "level"
+
 #define SCHEDULE \
     "cairn starts nothing by itself: call `cairn run FILE` from cron or a timer"
 
@@ -175,6 +193,8 @@ static const char *other_way(struct str word, bool task)
         const char *in_task, *at_top; /* NULL: nothing is known */
     } ways[] = {
         {NAME("continue-on-error"), MAY_FAIL, "write `on_failure: continue`"},
+        {NAME("continue_on"), MAY_FAIL, "write `on_failure: continue`"},
+        {NAME("error_strategy"), "write `retries: 2`, or `may_fail: true`", NULL},
         {NAME("ignore_errors"), MAY_FAIL, NULL},
         {NAME("ignore_error"), MAY_FAIL, NULL},
         {NAME("allow_failure"), MAY_FAIL, "write `on_failure: continue`"},
@@ -194,8 +214,14 @@ static const char *other_way(struct str word, bool task)
         {NAME("pools"), "write `pool: NAME`, with `pools: {NAME: 2}` at the top", NULL},
         {NAME("timeout-minutes"), "write `timeout: 10m`",
          "write `deadline: 10m`, or `timeout: 10m` in a task"},
-        {NAME("uses"), "there are no actions of others; write the command under `run`",
+        {NAME("uses"),
+         "there are no actions of others; write the command under `run`; " INCLUDED,
          NULL},
+        {NAME("call"), INCLUDED, NULL},
+        {NAME("handler_on"), HANDLERS, HANDLERS},
+        {NAME("mail_on"), HANDLERS, HANDLERS},
+        {NAME("precondition"), PRECONDITION, PRECONDITION},
+        {NAME("preconditions"), PRECONDITION, PRECONDITION},
         {NAME("with"), "values for the command are `env`", NULL},
         {NAME("steps"),
          "a task is one command: write the lines under `run: |`, or make a task of "
@@ -249,7 +275,8 @@ static const char *other_way(struct str word, bool task)
         {NAME("gpus"), RESOURCES, RESOURCES},
         {NAME("resources"), RESOURCES, RESOURCES},
         {NAME("concurrency"), "write `pool: NAME`, with `pools: {NAME: 1}` at the top",
-         "write `jobs: 4`"},
+         "two runs of a workflow are never live at once; how many tasks are is `jobs: "
+         "4`"},
         {NAME("before_script"), BEFORE, BEFORE},
         {NAME("after_script"), AFTER, AFTER},
         {NAME("only"), ONLY, ONLY},
@@ -259,6 +286,8 @@ static const char *other_way(struct str word, bool task)
          NULL},
         {NAME("sources"), "write `inputs`", NULL},
         {NAME("generates"), "write `outputs`", NULL},
+        {NAME("max_forks"), "write `pool: NAME`, with `pools: {NAME: 2}` at the top",
+         NULL},
         {NAME("max-parallel"), "write `pool: NAME`, with `pools: {NAME: 2}` at the top",
          "write `jobs: 4`"},
         {NAME("fail-fast"), "write `on_failure: cancel` at the top level",

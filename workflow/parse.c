@@ -141,10 +141,10 @@ static int read_default_check(struct parser *p, const struct node *map)
 }
 
 /* In the order of the keys of `defaults`. */
-enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, REUSE, DEFAULT_KEYS };
+enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, REUSE, TASK_PARAMS, DEFAULT_KEYS };
 static const struct str default_keys[DEFAULT_KEYS] = {
     NAME("timeout"), NAME("retries"), NAME("shell"), NAME("check"),
-    NAME("cwd"),     NAME("pool"),    NAME("reuse")};
+    NAME("cwd"),     NAME("pool"),    NAME("reuse"), NAME("params")};
 
 static int read_defaults(struct parser *p, const struct node *map)
 {
@@ -168,6 +168,11 @@ static int read_defaults(struct parser *p, const struct node *map)
         rc = read_pool_uses(p, found[POOL]->next, &p->in->pools);
     if (!rc && found[REUSE])
         rc = expect_bool(p, found[REUSE]->next, "`reuse`", &p->in->reuse);
+    if (!rc && found[TASK_PARAMS]) { /* here for its mistakes, and then by each task */
+        struct task_def any = {0};
+        rc = read_task_params(p, &any, found[TASK_PARAMS]->next);
+        p->in->params = rc ? NULL : found[TASK_PARAMS];
+    }
     return rc;
 }
 

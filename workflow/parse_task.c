@@ -923,6 +923,8 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
         def->members = 1;
         return rc;
     }
+    if (!found[PARAMS])
+        found[PARAMS] = p->in->params;
     begin_task(p, def, found);
     p->exclude = found[EXCLUDE] ? found[EXCLUDE]->next : NULL;
     p->include = found[INCLUDE] ? found[INCLUDE]->next : NULL;

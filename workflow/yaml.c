@@ -592,25 +592,21 @@ static int merge_map(struct merge *m, const struct node *from, struct position a
     return rc < 0 ? rc : 0;
 }
 
-/* Takes `<<` out of a mapping, and adds what it stands for behind its own keys, which
- * win; of several mappings the first one does. */
+/* Takes `<<` out of a mapping, and puts in its place what it stands for. The mapping's
+ * own keys win; of several mappings the first one does. */
 static int merge_keys(struct merge *m, const struct node *merged)
 {
-    struct node *key = m->map->first, *next;
+    struct node *rest = merged->next->next;
     int rc = 0;
-    m->map->first = NULL;
     m->map->n = 0;
-    for (; key && rc >= 0; key = next) {
-        next = key->next->next;
+    for (struct node *key = m->map->first; key && rc >= 0; key = key->next->next) {
         if (key == merged)
             continue;
         rc = see_key(m, key->text);
-        append_node(m, key);
-        m->last = key->next;
+        if (key->next->next == merged)
+            m->last = key->next;
         m->map->n++;
     }
-    if (m->last)
-        m->last->next = NULL;
     const struct node *from = merged->next;
     bool list = from->kind == NODE_LIST;
     for (from = list ? from->first : from; from && rc >= 0; from = from->next) {
@@ -618,6 +614,10 @@ static int merge_keys(struct merge *m, const struct node *merged)
         if (!list)
             break;
     }
+    if (m->last)
+        m->last->next = rest;
+    else
+        m->map->first = rest;
     return rc < 0 ? rc : 0;
 }
 

@@ -86,4 +86,16 @@ says 'unknown key `<<`' 'in quotes it is a key'
 } >many.yaml
 exits 0 cairn validate many.yaml
 says '20000 tasks' 'all of them'
+
+# ---- In the order in which they are written ----
+cat >order.yaml <<'END'
+name: order
+x-cell: &cell {os: [a, b], cc: [gcc]}
+tasks:
+  first: {foreach: {<<: *cell, part: [1]}, run: ':'}
+  last: {foreach: {part: [1], <<: *cell}, run: ':'}
+  both: {foreach: {x: [1], <<: [{y: [2]}, *cell], cc: [tcc], z: [3]}, run: ':'}
+END
+is "$(planned order.yaml)" 'first[os=a,cc=gcc,part=1] first[os=b,cc=gcc,part=1] last[part=1,os=a,cc=gcc] last[part=1,os=b,cc=gcc] both[x=1,y=2,os=a,cc=tcc,z=3] both[x=1,y=2,os=b,cc=tcc,z=3]' \
+    'what `<<` stands for is in its place'
 done_testing

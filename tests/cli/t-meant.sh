@@ -288,6 +288,17 @@ foreach: {csv: x, key: a, filter: b}|did you mean `where`?
 retries: {max_delay: 9s, max: 2}|did you mean `cap`?
 name: x|a task is named by its key
 working-directory: x|`cwd`
+retryPolicy: {limit: 2}|did you mean `retries`?
+max_retries: 2|did you mean `retries`?
+timeout_sec: 10s|did you mean `timeout`?
+publishDir: x|did you mean `outputs`?
+continueOn: {failure: true}|`may_fail: true`
+errorStrategy: retry|`retries: 2`
+maxForks: 2|`pools: {NAME: 2}`
+call: x|`include: [{file: x.yaml, as: x}]`
+uses: ./.github/workflows/x.yml|`include: [{file: x.yaml, as: x}]`
+preconditions: [test -e x]|write `if: EXPR`
+mailOn: {failure: true}|`if: run.status == 'failed'`
 END
 task 'resources: {mem: 4}'
 ok 'no mistake about a guessed key follows' sh -c '! grep -q "mistakes\|mean" err'
@@ -309,6 +320,10 @@ retries: 3|`retries` is a key of a task; for all tasks: `defaults: {retries: ...
 shell: bash|for all tasks: `defaults: {shell: ...}`
 inputs: [a]|at the top level; `inputs` is a key of a task
 run: make|at the top level; `run` is a key of a task
+handlerOn: {exit: {command: x}}|write a task under `finally`
+precondition: test -e x|write `if: EXPR`
+max_active_steps: 2|did you mean `jobs`?
+timeoutSec: 10s|did you mean `deadline`?
 END
 while IFS='|' read -r key meant; do
     task "$key"

@@ -94,6 +94,15 @@ key defaults.reuse twice \
 $reuse" \
     'exit 0 a a' "defaults: {reuse: false}
 $reuse"
+key defaults.params go \
+    'exit 0 1' 'params: {n: 1}
+tasks: {a: {run: "echo ${n-none} >>log"}}' \
+    'exit 0 none' 'params: {n: 1}
+defaults: {params: []}
+tasks: {a: {run: "echo ${n-none} >>log"}}' \
+    'exit 0 1' 'params: {n: 1}
+defaults: {params: []}
+tasks: {a: {params: [n], run: "echo ${n-none} >>log"}}'
 default defaults.reuse twice \
     'exit 0 a a' "defaults: {timeout: 1m}
 $reuse" \
