@@ -299,6 +299,24 @@ char *mask_secrets(void *context, const char *text)
     return masked;
 }
 
+int search_project(const struct settings *settings, struct cairn_store *store,
+                   char out[PATH_MAX])
+{
+    const char *dir = cairn_store_path(store);
+    const char *slash = strrchr(dir, '/');
+    size_t n = slash && slash > dir ? (size_t)(slash - dir) : 1;
+    if (!getcwd(out, PATH_MAX))
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
+                              "cannot tell which directory this is: give --project");
+    if (store_path(settings) || n >= PATH_MAX)
+        return 0;
+    if (n > 1 && (strncmp(out, dir, n) != 0 || (out[n] != '\0' && out[n] != '/')))
+        return 0;
+    memcpy(out, dir, n);
+    out[n] = '\0';
+    return 0;
+}
+
 int store_for_reading(struct settings *settings, struct cairn_store **store)
 {
     struct cairn_error error = {0};

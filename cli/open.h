@@ -11,6 +11,8 @@
 #include "cli/json.h"
 #include "cli/options.h"
 
+#include <limits.h>
+
 /* Reads the secrets, if the option was given, to the end of the descriptor, and closes
  * it. Call it before anything else is opened: a wrong number must not hit a descriptor
  * of our own. secrets_given_release wipes them. */
@@ -31,6 +33,10 @@ void secrets_given_release(struct secrets_given *secrets);
 const char *store_path(const struct settings *settings);
 /* The same for --key and $CAIRN_KEY. */
 const char *key_path(const struct settings *settings);
+/* The directory that `cairn search` looks for: of a store that was named, that which we
+ * are in; else the one that the store lies in, if we are in that. */
+int search_project(const struct settings *settings, struct cairn_store *store,
+                   char out[PATH_MAX]);
 /* The store for reading; it must exist. */
 int store_for_reading(struct settings *settings, struct cairn_store **store);
 /* The same, but `*store` is NULL when there is none. The n-th operand may be a workflow

@@ -93,10 +93,12 @@ void frame_body(struct buf *out, const struct page_options *options, bool live)
         return;
     }
     buf_format(out, "<link rel=\"stylesheet\" href=\"%s\">", options->style);
-    if (live)
-        buf_format(out, "<script src=\"%s\" defer></script>", options->script);
-    buf_text(out, "</head><body><nav><a href=\"/\">cairn</a> <a "
-                  "href=\"/timeline\">timeline</a></nav><main");
+    buf_format(out,
+               "<script src=\"%s\" defer></script></head><body><nav><a href=\"/\">cairn"
+               "</a> <a href=\"/timeline\">timeline</a> <form action=\"/search\">"
+               "<input type=\"search\" name=\"q\" id=\"find\" aria-label=\"search "
+               "everything\"> <button>Search</button></form></nav><main",
+               options->script);
     if (live)
         buf_format(out, " data-turn=\"%" PRIu64 "\"", options->turn);
     buf_text(out, ">");

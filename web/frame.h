@@ -31,7 +31,8 @@ struct page_options {
     /* NULL: a file that refers to nothing outside. Else the addresses of the style and
      * of the script, and pages lead to each other. */
     const char *style, *script;
-    const char *key; /* of forms that change something; NULL: pages only show */
+    const char *key;     /* of forms that change something; NULL: pages only show */
+    const char *project; /* a directory: only what belongs to it is searched */
     struct page_parts *parts; /* NULL: nobody wants to know */
     /* Of a served page: another one whenever something was committed to the store, or
      * the store was opened again. Taken before anything is read. */

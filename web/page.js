@@ -1,5 +1,6 @@
-// Renews the parts of a page when the store changes (web/live.h): what comes is the HTML
-// of one element, which takes the place of the one with its id. Without this script the
+// `/` goes to the search. Renews the parts of a live page when the store changes
+// (web/live.h): what comes is the HTML of one element, which takes the place of the one
+// with its id. Without this script the
 // page is the same, as of when it was loaded.
 'use strict';
 {
@@ -55,6 +56,15 @@
       open();
     }
   };
-  document.addEventListener('visibilitychange', follow);
-  follow();
+  if (turn !== undefined) {
+    document.addEventListener('visibilitychange', follow);
+    follow();
+  }
+
+  document.addEventListener('keydown', (event) => {
+    const { tagName } = document.activeElement ?? {};
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(tagName)) return;
+    event.preventDefault();
+    document.getElementById('find')?.focus();
+  });
 }

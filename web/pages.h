@@ -9,8 +9,9 @@
  *     /runs/3/plan    what a resume would do
  *     /timeline       sessions and runs as trees            ?session= &branch= &run= &offset=
  *     /compare        what differs between two checkpoints  ?from= &to=
+ *     /search         everything                            ?q= &in= &tag= &since= &until=
  *     /checkpoints/42 one of them; /files ?path= &offset=, /file ?path= &from=, /raw ?path=
- *     /sessions/3     its board and messages; /messages ?at= &skip=, /items ?kind= &offset=,
+ *     /sessions/3     its board and messages; /messages ?at= &skip=, /message ?n=, /items ?kind= &offset=,
  *                     /item ?id=, /settings, /history ?path= &most=, /grep ?pattern=
  *
  * and the style. Everything is read anew for each, and nothing is changed. */

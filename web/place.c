@@ -142,10 +142,14 @@ void put_labels(struct place *place, const char *id)
 
 enum { MESSAGE_SHOWN = 8 << 10 };
 
-int put_message(void *context, const struct cairn_message *message)
+int put_message(void *out, const struct cairn_message *message)
 {
-    struct buf *out = context;
-    size_t n = text_fit(message->text, MESSAGE_SHOWN);
+    return put_message_up_to(out, message, MESSAGE_SHOWN);
+}
+
+int put_message_up_to(struct buf *out, const struct cairn_message *message, size_t most)
+{
+    size_t n = text_fit(message->text, most);
     buf_format(out,
                "<div class=\"message %s\" id=\"m%" PRIu64
                "\"><p><b>%s</b> <small>%" PRIu64 ", ",

@@ -48,6 +48,9 @@ void put_labels(struct place *place, const char *id);
 int put_board(struct place *place, const char *session, const char *id);
 /* One message; the context is a struct buf. */
 int put_message(void *out, const struct cairn_message *message);
+/* The same, with so many bytes of its text. */
+int put_message_up_to(struct buf *out, const struct cairn_message *message,
+                      size_t most);
 /* A line with a heading in a list of facts (<dl>), around what it is. */
 void fact_begin(struct buf *out, const char *name);
 void fact_end(struct buf *out);
@@ -83,6 +86,8 @@ int file_page(struct place *place);       /* /checkpoints/42/file */
 int raw_page(struct place *place);        /* /checkpoints/42/raw */
 int history_page(struct place *place);    /* /sessions/3/history */
 int grep_page(struct place *place);       /* /sessions/3/grep */
+int message_page(struct place *place);    /* /sessions/3/message */
+int search_page(struct place *place);     /* /search */
 int settings_page(struct place *place);   /* /sessions/3/settings */
 int task_page(struct place *place);       /* /runs/3/task */
 int tasks_page(struct place *place);      /* /runs/3/tasks */

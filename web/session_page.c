@@ -494,6 +494,23 @@ int messages_page(struct place *place)
     return rc;
 }
 
+static int put_whole(void *context, const struct cairn_message *message)
+{
+    return put_message_up_to(context, message, 1 << 20);
+}
+
+int message_page(struct place *place)
+{
+    struct cairn_session_info info;
+    char number[24];
+    int rc = begin_page(place, &info, number, "message");
+    if (rc == 0)
+        rc = cairn_message_get(place->store, number, ask_number(place->ask, "n"),
+                               put_whole, place->out, place->error);
+    frame_end(place->out, place->options, wall_ns());
+    return rc;
+}
+
 int items_page(struct place *place)
 {
     struct cairn_session_info info;

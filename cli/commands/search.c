@@ -15,7 +15,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define REPAINT_MS 100
 enum { HITS_MOST = 100 };
@@ -127,26 +126,6 @@ static int each_hit(void *context, const struct cairn_search_hit *hit)
 }
 
 /* ---- What is asked ---- */
-
-/* Of a store that was named, the directory that we are in; else the one that the store
- * lies in, if we are in that. */
-static int find_project(const struct settings *settings, struct cairn_store *store,
-                        char out[PATH_MAX])
-{
-    const char *dir = cairn_store_path(store);
-    const char *slash = strrchr(dir, '/');
-    size_t n = slash && slash > dir ? (size_t)(slash - dir) : 1;
-    if (!getcwd(out, PATH_MAX))
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
-                              "cannot tell which directory this is: give --project");
-    if (store_path(settings) || n >= PATH_MAX)
-        return 0;
-    if (n > 1 && (strncmp(out, dir, n) != 0 || (out[n] != '\0' && out[n] != '/')))
-        return 0;
-    memcpy(out, dir, n);
-    out[n] = '\0';
-    return 0;
-}
 
 /* Where the store cannot be written it is only read. */
 static int open_store(struct settings *settings, struct cairn_store **store)
@@ -308,7 +287,7 @@ static int search(struct settings *settings, struct cairn_store *store)
     for (size_t i = 0; i < settings->n_params; i++)
         tags[search.n_tags++] = settings->params[i].name;
     if (!search.project) {
-        status = find_project(settings, store, here);
+        status = search_project(settings, store, here);
         if (status != 0)
             return status;
         search.project = here;

@@ -85,7 +85,7 @@ struct serving {
     uint32_t opened; /* how often it was opened again */
     int news;        /* of cairn_store_watch */
     struct page_options pages;
-    char style[40], script[40];
+    char style[40], script[40], project[PATH_MAX];
     pid_t browser;           /* 0: none was opened */
     struct acts *acts;       /* with --allow-changes */
     char key[SITE_SECRET];   /* of its forms */
@@ -324,6 +324,8 @@ int command_web(struct settings *settings)
         status = report_usage(settings->command, "%s", why);
     if (status == 0)
         status = store_for_reading(settings, &serving.store);
+    if (status == 0)
+        status = search_project(settings, serving.store, serving.project);
     if (status == 0) {
         serving.news = cairn_store_watch(serving.store);
         style_address(serving.style);
@@ -331,7 +333,8 @@ int command_web(struct settings *settings)
         serving.pages = (struct page_options){.version = cairn_version(),
                                               .hint = store_hint(settings),
                                               .style = serving.style,
-                                              .script = serving.script};
+                                              .script = serving.script,
+                                              .project = serving.project};
         snprintf(why, sizeof why, "out of memory");
         if ((settings->given[OPT_ALLOW_CHANGES] &&
              !allow_changes(&serving, &options)) ||

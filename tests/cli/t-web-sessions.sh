@@ -184,6 +184,30 @@ next=$(grep -o '/checkpoints/[0-9]*/file?[^"]*from=[0-9]*' body | sed 's/&amp;/\
 line=$(sed -n 's/.*<span id="L\([0-9]*\)">.*/\1/p' body | tail -n 1)
 page 200 "$next" 'what follows'
 has "<span id=\"L$((line + 1))\"><i>$((line + 1))</i> $((line + 1))</span>" 'with the line that follows'
+
+# ---- Search ----
+page 200 /search 'the search'
+page 200 '/search?q=%3Cscript%3Ealert(1)%3C/script%3E' 'a planted text'
+has 'value="&lt;script&gt;alert(1)&lt;/script&gt;"' 'is text in the form'
+has '&lt;[script]&gt;' 'and where it was found'
+page 200 '/search?q=stale+cache&in=board' 'in one section'
+has "<a href=\"/sessions/2/item?id=h1\">hypothesis h1</a>" 'leads to the item'
+has '<option selected>board</option>'
+page 200 '/search?q=look&in=messages' 'messages'
+has '<a href="/sessions/2/message?n=1">message 1</a>' 'leads to the message'
+page 200 '/sessions/2/message?n=1' 'which is there'
+has 'I will look'
+page 200 '/search?q=flow&in=runs' 'runs'
+has '<a href="/runs/1">run 1</a>' 'leads to the run'
+page 200 '/search?q=line&in=files' 'files'
+ok 'leads to the content' grep -qE '<a href="/checkpoints/[0-9]*/file[?]path=(changed|moved)">' body
+page 200 '/search?q=number&in=sessions' 'checkpoints'
+has "<a href=\"/checkpoints/$one\">checkpoint debug:$one" 'leads to the checkpoint'
+page 200 '/search?q=number&in=sessions&until=1+hour+ago' 'until an hour ago'
+has 'Nothing was found.'
+page 200 '/search?q=number&since=%3Cb%3E' 'since nothing that is a time'
+page 200 '/search?q=x&tag=none' 'with a tag that nothing has'
+has 'Nothing was found.'
 for wrong in "/checkpoints/$try/files?path=none" "/checkpoints/$try/file" "/checkpoints/$try/file?path=none" \
     "/checkpoints/$try/file?path=..%2Fplanted" "/checkpoints/$try/raw?path=..%2F..%2Fetc%2Fpasswd" \
     "/checkpoints/$try/raw?path=%2Fetc%2Fpasswd" "/checkpoints/$long/file?path=dir" /checkpoints/1/files \
@@ -201,13 +225,16 @@ if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSo
     exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
         'document.title.startsWith("cairn: /")' 'location.href = "/timeline"; true' 'document.title === "timeline"' "$narrow" \
         "document.querySelector('[name=from][value=\"$two\"]').click(); document.querySelector('[name=to][value=\"$try\"]').click(); true" \
-        'document.querySelector("button").click(); true' "location.search === '?from=$two&to=$try'" \
+        'document.querySelector("main button").click(); true' "location.search === '?from=$two&to=$try'" \
         '/1 hypothesis added/.test(document.body.innerText)' "$narrow" \
-        'history.back(); true' 'document.title === "timeline"' "location.href = '/compare?from=$first&to=$last'; true" \
+        'history.back(); true' 'document.title === "timeline"' \
+        'document.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true })); document.activeElement.id === "find"' \
+        'document.activeElement.value = "stale"; document.activeElement.form.submit(); true' \
+        'location.search === "?q=stale" && /hypothesis h1/.test(document.body.innerText)' "$narrow" "location.href = '/compare?from=$first&to=$last'; true" \
         'document.title === "compare"' 'location.href = "/sessions/3"; true' 'document.title === "talks"' 'window.kept = true' \
         '!cairn note add "<b>new</b>" && cairn session message add "message 102"' \
         'document.querySelector("#board").innerText.includes("<b>new</b>") && document.querySelector("#m102") !== null' \
-        'window.kept' "$narrow" 'history.back(); true' 'document.title === "compare"' 'document.querySelector("img, iframe, base, script") === null' "$narrow"
+        'window.kept' "$narrow" 'history.back(); true' 'document.title === "compare"' 'document.querySelector("img, iframe, base") === null && document.scripts.length === 1' "$narrow"
 else
     skip 'a browser shows what happens' 'there is no chromium, or no node with WebSocket'
 fi
