@@ -105,8 +105,9 @@ struct display {
     bool json, quiet, live, stored;
     bool starts; /* tell when a task starts */
     enum show_output output;
-    const char *hint; /* " --store DIR" or "" */
-    char *fresh;      /* heap: "cairn run FILE --fresh", for a result with `gone` */
+    const char *hint;  /* " --store DIR" or "" */
+    const char *again; /* hint, with what was asked of this call for a resume, too */
+    char *fresh;       /* heap: "cairn run FILE --fresh", for a result with `gone` */
     struct live tasks;
     struct block block;
     struct rate rate;

@@ -14,6 +14,7 @@
 
 #include "cairn.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +125,7 @@ static void print_advice(const struct display *display,
         say_always("%u task%s must not run twice; %s check decides: cairn resume "
                    "%llu%s",
                    display->checked, plural(display->checked),
-                   display->checked == 1 ? "its" : "their", run, display->hint);
+                   display->checked == 1 ? "its" : "their", run, display->again);
     if (unknown > 0)
         say_always("%u task%s must not run twice; decide: cairn resolve %llu %s "
                    "done|failed|rerun%s  (cairn status %llu%s)",
@@ -135,8 +136,8 @@ static void print_advice(const struct display *display,
         display->n_failed == 0 && result->failed > 0 && !result->nothing_to_do &&
         !display->undo && result->exit_status != 0)
         say_always("nothing was run: a failure that was reported before has ended the "
-                   "run; `cairn resume %llu` runs what failed again",
-                   run);
+                   "run; `cairn resume %llu%s` runs what failed again",
+                   run, display->again);
     if (result->waiting > 0 && result->state == CAIRN_RUN_UNFINISHED)
         say("%u external task%s can be done now: cairn next %llu%s", result->waiting,
             plural(result->waiting), run, display->hint);
@@ -175,7 +176,7 @@ static void print_summary(struct display *display,
     else if (result->not_chosen > 0 && result->exit_status == 0 && display->stored)
         say_always("run%s: what was chosen is done: %s in %s; the rest with: cairn "
                    "resume%s%s",
-                   number, counts, took, number, display->hint);
+                   number, counts, took, number, display->again);
     else if (result->not_chosen > 0 && result->exit_status == 0)
         say_always("run: what was chosen is done: %s in %s", counts, took);
     else if (display->stored && display->fresh)
@@ -184,10 +185,10 @@ static void print_summary(struct display *display,
             "resume%s%s, or begin a new run with: %s",
             number, state_text(result), counts, took,
             result->gone == 1 ? "the file of a member is" : "files of members are",
-            result->gone == 1 ? "it" : "them", number, display->hint, display->fresh);
+            result->gone == 1 ? "it" : "them", number, display->again, display->fresh);
     else if (display->stored)
         say_always("run%s %s: %s in %s; resume with: cairn resume%s%s", number,
-                   state_text(result), counts, took, number, display->hint);
+                   state_text(result), counts, took, number, display->again);
     else
         say_always("run %s: %s in %s; it cannot be resumed, nothing was recorded",
                    state_text(result), counts, took);
@@ -471,6 +472,27 @@ static int call_undo(struct work *work, struct cairn_run_result *result,
                       &work->options, result, error);
 }
 
+/* What a command that goes on needs behind the run: the store, and what this call was
+ * asked for that a run does not record; not how its output is shown. */
+static const char *again_words(const struct settings *settings)
+{
+    static const enum option_id kept[] = {
+        OPT_JOBS,       OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_NO_REUSE,
+        OPT_CHECKPOINT, OPT_SYNC,      OPT_OUTPUT_LIMIT,  OPT_KEEP,
+        OPT_KEEP_GOING, OPT_STOP,      OPT_NO_WAIT,       OPT_SECRETS_FD};
+    static char words[PATH_MAX + 512];
+    size_t used = (size_t)snprintf(words, sizeof words, "%s", store_hint(settings));
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && used < sizeof words; i++) {
+        const struct option *option = option_get(kept[i]);
+        bool flag = option->kind == OPTION_FLAG;
+        if (settings->given[kept[i]])
+            used += (size_t)snprintf(words + used, sizeof words - used, " --%s%s%s",
+                                     option->name, flag ? "" : " ",
+                                     flag ? "" : settings->text[kept[i]]);
+    }
+    return words;
+}
+
 /* Calls with signals caught and the display on; options.stop and observe are set. */
 static int carry_out(struct settings *settings, struct work *work)
 {
@@ -483,6 +505,7 @@ static int carry_out(struct settings *settings, struct work *work)
     ui_output_optional();
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
+    display.again = again_words(settings);
     display.starts = settings->given[OPT_VERBOSE] && !display.json;
     display.told_how = settings->given[OPT_NO_WAIT]; /* the end says it */
     display.undo = work->call == call_undo;
@@ -514,7 +537,7 @@ static int carry_out(struct settings *settings, struct work *work)
             say_left_behind(work->store, store_hint(settings), result.run, show_notice,
                             &display);
         if (result.gone > 0 && work->store)
-            display.fresh = fresh_words(work->store, result.run, store_hint(settings));
+            display.fresh = fresh_words(work->store, result.run, display.again);
         display_result(&display, &result);
         free(display.fresh);
         free(display.undecided);

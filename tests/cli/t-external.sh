@@ -274,7 +274,7 @@ exits 0 cairn fail "$texts" review --token "$token" --message bad
 says "run $texts: review has failed"
 says "what else waits can still be done: \`cairn next $texts\`; review is done again once the run has ended: \`cairn resume $texts\`"
 exits 1 cairn resume "$texts" --no-wait
-says "nothing was run: a failure that was reported before has ended the run; \`cairn resume $texts\` runs what failed again"
+says "nothing was run: a failure that was reported before has ended the run; \`cairn resume $texts --no-wait\` runs what failed again"
 cairn resume "$texts" >wait.out 2>wait.err &
 pid=$!
 ok 'a run that waits says what to type' wait_for 20 grep -q "when it is done: cairn complete $texts [a-z]*; what waits: cairn next $texts" wait.err
@@ -432,4 +432,16 @@ printf 'name: back\ntasks:\n  w: {external: do it}\n' >flow.yaml
     says '(2 leases ran out)' 'one that runs out later is counted again'
 }
 cd ..
+
+# ---- What a printed resume carries of the call ----
+mkdir again && cd again || exit 1
+printf 'name: again\ntasks:\n  a: {run: "true"}\n  b: {external: do it}\n' >again.yaml
+exits 7 cairn run again.yaml -k -j2 --no-wait --on-change=keep --sync normal --output none
+matches 'resume with: cairn resume [0-9]+ .*--jobs 2 --on-change keep --sync normal --keep-going --no-wait$' \
+    'what the run was asked for, and not how it is shown'
+printed=$(sed -n 's/.*resume with: //p' err)
+run sh -c "$printed"
+is "$status" 7 'the printed command does not wait either'
+cd .. || exit 1
+
 done_testing
