@@ -10,7 +10,7 @@
  *                      member), pairs repeat the option
  *     --yes?{x}        the word --yes if x is true, or given where it is no boolean
  *     --dry-run!{x}    the word --dry-run unless x is true
- *     --state=-<{x}    the word --state=-, and x goes to stdin
+ *     --state=-<{x}    the word --state=-, and x goes to stdin; so does -<{x}, an operand
  *
  * `{x*}` says that x is required; an operand that is not needs those before it.
  * Operands stand behind `--`, and values of options behind `=`, so no value can become

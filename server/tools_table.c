@@ -795,6 +795,21 @@ static const struct tool tools[] = {
      CALLS("graph --param={params} --run={run} -- {file}"),
      PROPERTIES(FILE_, PARAMS, RUN("Of this run instead"), DIRECTORY),
      .shape = "workflow:s tasks:i edges:i nodes:a"},
+    {.name = "run_add",
+     .title = "Add tasks to a run",
+     .about =
+         "Adds tasks to a run that is live or has ended: all of them, or none where "
+         "one is wrong. They may need tasks that the run has. A live run goes on "
+         "with them; else run_resume runs them. The same text again adds nothing.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_RUNS,
+     CALLS("add --by={by} -- {run*} -<{text*}"),
+     PROPERTIES(RUN("The run"),
+                PROSE("text", "The tasks as in a workflow file, YAML or JSON, with "
+                              "nothing but `tasks`: {\"tasks\": {\"fix\": {\"needs\": "
+                              "\"test\", \"run\": \"./fix\"}}}"),
+                TEXT("by", "Who adds them (default: user@host)"), DIRECTORY),
+     .shape = "run:i tasks:i live:b taken:b same:b"},
     {.name = "run_cancel",
      .title = "Stop a run",
      .about = "Stops a run: its tasks are ended, and what is finished stays finished.",

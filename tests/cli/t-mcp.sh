@@ -319,6 +319,10 @@ call 3 run_validate '{"file":"undo.yaml"}'
 same run_validate cairn validate undo.yaml --json
 call 4 run_graph '{"file":"undo.yaml"}'
 same run_graph cairn graph undo.yaml --json
+call 25 run_add "{\"run\":$undone,\"text\":\"tasks: {later: {run: 'true'}}\",\"by\":\"ada\"}"
+is "$(got .result.structuredContent.tasks) $(got .result.structuredContent.taken)" '1 false' 'run_add'
+call 26 run_add "{\"run\":$undone,\"text\":\"tasks: {later: {run: x}}\"}"
+is "$(got .result.isError)" true 'of a name that is there it is refused'
 call 5 run_undo "{\"run\":$undone}"
 is "$(got .result.structuredContent.state)" undone 'run_undo'
 ok 'it has run the undo of the task' test -e undone.file

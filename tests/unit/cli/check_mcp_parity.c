@@ -17,7 +17,6 @@ static const struct {
     {"version", "the server says it at the start"},
     {"mcp", "it is the server"},
     {"web", "it serves people's browsers; the tools have the same"},
-    {"add", "no tool yet: a shell adds to a run, and so does a task, by $CAIRN_RUN"},
     {"watch", "it paints a terminal; run_status, and subscriptions, say the same"},
     {"shell", "it opens a shell in a terminal; an agent has one"},
     {"init", "it writes a text that an agent writes itself"},

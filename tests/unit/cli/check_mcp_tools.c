@@ -56,7 +56,8 @@ START_TEST(test_templates)
 }
 END_TEST
 
-/* The operands of a template stand behind `--`, and nothing but operands. */
+/* The operands of a template stand behind `--`, and nothing but operands; `-` with a
+ * text for stdin is one. */
 START_TEST(test_operands)
 {
     for (size_t n = 0; tool_at(n); n++)
@@ -64,7 +65,8 @@ START_TEST(test_operands)
             bool behind = false;
             for (const char *at = tool_at(n)->variants[i].template; *at;) {
                 size_t length = strcspn(at, " ");
-                ck_assert_msg((at[0] == '{') == behind, "%s: %s", tool_at(n)->name, at);
+                bool operand = at[0] == '{' || strncmp(at, "-<{", 3) == 0;
+                ck_assert_msg(operand == behind, "%s: %s", tool_at(n)->name, at);
                 behind = behind || (length == 2 && at[0] == '-' && at[1] == '-');
                 at += length + (at[length] == ' ');
             }
@@ -144,9 +146,14 @@ END_TEST
 /* Clients ask people before a tool that can do anything. */
 START_TEST(test_tools_that_run_commands)
 {
-    static const char *const running[] = {
-        "run ",  "resume ",           "rerun ", "undo ", "check run ",
-        "exec ", "checkpoint bisect "};
+    static const char *const running[] = {"run ",
+                                          "resume ",
+                                          "rerun ",
+                                          "undo ",
+                                          "check run ",
+                                          "exec ",
+                                          "checkpoint bisect ",
+                                          "add "};
     for (size_t n = 0; tool_at(n); n++) {
         const struct tool *tool = tool_at(n);
         bool runs = false;
@@ -257,6 +264,8 @@ START_TEST(test_lines)
         {"board_update", "{\"kind\":\"note\",\"id\":\"n1\",\"tags\":[],\"about\":[]}",
          "note|update|--json|--tag=|--about=|--|n1"},
         {"run_undo", "{\"run\":1}", "undo|--json|--|1"},
+        {"run_add", "{\"run\":1,\"text\":\"--x\",\"by\":\"--y\"}",
+         "add|--json|--by=--y|--|1|- <--x"},
         {"run_undo", "{\"run\":1,\"tasks\":[\"a,b\",\"c\"]}", "undo|--json|--|1|a,b|c"},
         {"session_report", "{\"from\":\"1\",\"to\":\"2\"}", "report|--json|--|1|2"},
         {"checkpoint_diff", "{}", "checkpoint|diff|--json|--"},
@@ -327,6 +336,7 @@ START_TEST(test_lines)
         {"checkpoint_restore", "{\"checkpoint\":\"4\",\"paths\":[\"c\",\"a,b\"]}",
          "checkpoint_restore: \"paths\" cannot have a comma within a member, where it "
          "would begin another one (in a pattern for paths, write ? for it)"},
+        {"run_add", "{\"run\":1}", "run_add: \"text\" is required"},
         {"run_cancel", "{}", "run_cancel: \"run\" is required"},
         {"run_cancel", "{\"run\":0}",
          "run_cancel: \"run\" is a whole number from 1 to 9007199254740991"},
