@@ -116,6 +116,7 @@ struct parser {
     uint64_t n_extended;        /* keys that templates have added */
     uint64_t n_values, value_bytes, n_members; /* of all foreach so far */
     bool *pool_used;
+    const struct node *concurrency;       /* of `concurrency: params`, else NULL */
     const struct node *exclude, *include; /* of the task that is read, or NULL */
     struct task_nodes *nodes;             /* [n_defs] */
     uint32_t checked_after,

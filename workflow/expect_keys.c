@@ -275,8 +275,7 @@ static const char *other_way(struct str word, bool task)
         {NAME("gpus"), RESOURCES, RESOURCES},
         {NAME("resources"), RESOURCES, RESOURCES},
         {NAME("concurrency"), "write `pool: NAME`, with `pools: {NAME: 1}` at the top",
-         "two runs of a workflow are never live at once; how many tasks are is `jobs: "
-         "4`"},
+         NULL},
         {NAME("before_script"), BEFORE, BEFORE},
         {NAME("after_script"), AFTER, AFTER},
         {NAME("only"), ONLY, ONLY},

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/words.h"
+#include "graph/members.h"
 #include "graph/text_expand.h"
 
 #include <stdio.h>
@@ -198,6 +199,96 @@ static int read_name(struct parser *p, const struct node *node)
     return 0;
 }
 
+/* ---- Runs beside each other ---- */
+
+/* sales[day=2026-01-02,region=eu], or with a hash of all where that is too long. */
+static int put_params(const struct definition *d, struct buf *name)
+{
+    struct buf params = BUF_INIT;
+    struct digest digest;
+    char hex[DIGEST_HEX_SIZE];
+    size_t start = name->size;
+    for (uint32_t i = 0; i < d->n_params; i++) {
+        buf_text(name, i ? "," : "[");
+        buf_str(name, d->params[i].key);
+        buf_byte(name, '=');
+        value_shown(d->params[i].value, name);
+    }
+    buf_byte(name, ']');
+    if (name->size > LIMIT_NAME_BYTES) {
+        if (definition_params(d, &params, &digest, NULL))
+            name->failed = true;
+        else {
+            digest_hex(&digest, hex);
+            name->size = start;
+            buf_format(name, "[%.16s]", hex);
+        }
+    }
+    buf_release(&params);
+    return buf_check(name, NULL);
+}
+
+/* All that is kept of runs, and the lock of the one that lives, goes by the name of the
+ * workflow: with the params in it those with other params are another workflow's. */
+static int read_concurrency(struct parser *p, const struct node *node)
+{
+    struct definition *out = p->out;
+    struct buf name = BUF_INIT;
+    bool params = node->kind == NODE_TEXT && str_equal(node->text, STR("params"));
+    if (!params && !(node->kind == NODE_TEXT && str_equal(node->text, STR("workflow"))))
+        return diagnose(
+            &p->diagnostic, node->at,
+            "`concurrency` is `workflow` (one run lives at a time) or "
+            "`params` (one for each set of params); for the number of tasks "
+            "that run at once write `jobs: 4`");
+    if (!params || p->in->parent)
+        return 0;
+    if (!out->n_params)
+        return diagnose(
+            &p->diagnostic, node->at,
+            "`concurrency: params` needs `params`, by which the runs differ");
+    buf_str(&name, out->name);
+    int rc = put_params(out, &name) ? out_of_memory(p) : 0;
+    if (!rc && name.size > LIMIT_NAME_BYTES)
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`name` is too long for `concurrency: params`, which puts the "
+                      "params behind it: at most %d bytes",
+                      LIMIT_NAME_BYTES - 18);
+    if (!rc) {
+        out->name = arena_str(&out->arena, buf_view(&name));
+        p->concurrency = node;
+    }
+    buf_release(&name);
+    return !rc && out->arena.failed ? out_of_memory(p) : rc;
+}
+
+/* Runs that live at once, and write the same file. */
+static void warn_of_shared_outputs(struct parser *p)
+{
+    const struct definition *d = p->out;
+    const struct task_def *first = NULL;
+    struct str file = STR("");
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->n_defs; i++) {
+        const struct task_def *def = &d->defs[i];
+        uint32_t k = 0;
+        while (k < def->n_outputs && template_has(def->outputs[k]))
+            k++;
+        if (k == def->n_outputs || template_has(def->cwd))
+            continue;
+        if (!n++) {
+            first = def;
+            file = def->outputs[k];
+        }
+    }
+    if (n)
+        parse_warn(p, p->concurrency->at,
+                   "the output `%.*s` of task `%.*s`%s is the same file whatever the "
+                   "params: runs with other params that live at once overwrite it; put "
+                   "a param into its name, or into `cwd`",
+                   SHOWN(file), SHOWN(first->id), n > 1 ? ", as those of others," : "");
+}
+
 static int read_top_description(struct parser *p, const struct node *node)
 {
     return read_description(p, node, &p->out->description);
@@ -234,6 +325,7 @@ enum {
     TOP_NAME,
     DESCRIPTION,
     PARAMS,
+    CONCURRENCY,
     SECRETS,
     ENV,
     POOLS,
@@ -257,6 +349,7 @@ static const struct {
     [TOP_NAME] = {NAME("name"), read_name},
     [DESCRIPTION] = {NAME("description"), read_top_description},
     [PARAMS] = {NAME("params"), read_params},
+    [CONCURRENCY] = {NAME("concurrency"), read_concurrency},
     [SECRETS] = {NAME("secrets"), read_secrets},
     [ENV] = {NAME("env"), read_top_env},
     [POOLS] = {NAME("pools"), read_pools},
@@ -480,6 +573,8 @@ static int read_files(struct parser *p)
         rc = read_tasks(p);
     for (uint32_t i = 0; i < p->n_files && !rc && parse_is_good(p); i++) {
         parse_enter(p, p->files[i]);
+        if (i == 0 && p->concurrency)
+            warn_of_shared_outputs(p);
         if (i == 0 && p->in->pools_map)
             warn_of_unused_pools(p, p->in->pools_map);
         warn_of_unused_templates(p);

@@ -250,6 +250,7 @@ done <<'END'
 if: always()|`when: always`
 if: failure()|`when: failed`
 continue-on-error: true|may_fail: true
+concurrency: 2|write `pool: NAME`
 rescue: x|write `fallback: CMD`
 on_error: x|write `fallback: CMD`
 timeout-minutes: 10|`timeout: 10m`

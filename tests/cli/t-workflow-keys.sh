@@ -17,6 +17,20 @@ key params go \
 tasks: {a: {run: echo $n >>log}}' \
     'exit 0 2' 'params: {n: 2}
 tasks: {a: {run: echo $n >>log}}'
+named='go; cairn validate w.yaml 2>&1 | grep -oE "w(\[n=1\])? is valid" | sort -u'
+key concurrency "$named" \
+    'exit 0 w is valid' 'concurrency: workflow
+params: {n: 1}
+tasks: {a: {run: "true"}}' \
+    'exit 0 w[n=1] is valid' 'concurrency: params
+params: {n: 1}
+tasks: {a: {run: "true"}}'
+default concurrency "$named" \
+    'exit 0 w is valid' 'params: {n: 1}
+tasks: {a: {run: "true"}}' \
+    'exit 0 w[n=1] is valid' 'concurrency: params
+params: {n: 1}
+tasks: {a: {run: "true"}}'
 key param.default go \
     'exit 0 1' 'params: {n: {default: 1}}
 tasks: {a: {run: echo $n >>log}}' \
