@@ -89,6 +89,14 @@ static const char *waiting_words(const struct cairn_waiting_info *info, bool liv
     return "";
 }
 
+static void print_resolve(uint64_t run, const char *task, const char *hint)
+{
+    char *word = shell_word(task);
+    out(": cairn resolve %llu %s done|failed|rerun%s", (unsigned long long)run,
+        word ? word : "TASK", hint);
+    free(word);
+}
+
 static int print_waiting(void *context, const struct cairn_waiting_info *info)
 {
     const struct waiting_list *waiting = context;
@@ -106,12 +114,8 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
     else
         out("  %s  %s%s%s", info->task, waiting_words(info, waiting->live),
             words[0] ? "; " : "", words);
-    if (info->waits_for == CAIRN_WAITS_DECISION && !info->check) {
-        char *word = shell_word(info->task);
-        out(": cairn resolve %llu %s done|failed|rerun%s",
-            (unsigned long long)waiting->run, word ? word : "TASK", waiting->hint);
-        free(word);
-    }
+    if (info->waits_for == CAIRN_WAITS_DECISION && !info->check)
+        print_resolve(waiting->run, info->task, waiting->hint);
     out("%s%.*s%s%s%s\n",
         !info->text ? ""
         : step      ? ": "
@@ -264,27 +268,33 @@ static void print_task(const struct task_listing *listing, const struct task_row
         out("  (because of %s)", task->cause);
     if (step)
         print_step(listing, task);
-    if (task->outcome == CAIRN_UNKNOWN)
-        out("  (must not run twice: %s)",
-            task->check ? "its check decides" : "waits for cairn resolve");
+    if (task->outcome == CAIRN_UNKNOWN) {
+        out("  (must not run twice: %s", task->check ? "its check decides" : "decide");
+        if (!task->check)
+            print_resolve(listing->run, task->id, listing->hint);
+        out(")");
+    }
     out("\n");
 }
 
 static void print_unknown(struct task_listing *listing,
                           const struct cairn_task_info *task)
 {
-    char *word = shell_word(task->id);
     if (listing->unknown++ == 0)
         out("unknown (must not run twice):\n");
-    if (listing->unknown <= FAILED_SHOWN && task->check && listing->live)
-        out("  %s\n    its check decides\n", task->id);
-    else if (listing->unknown <= FAILED_SHOWN && task->check)
-        out("  %s\n    its check decides: cairn resume %llu%s\n", task->id,
+    if (listing->unknown > FAILED_SHOWN)
+        return;
+    out("  %s\n    ", task->id);
+    if (task->check && listing->live)
+        out("its check decides\n");
+    else if (task->check)
+        out("its check decides: cairn resume %llu%s\n",
             (unsigned long long)listing->run, listing->hint);
-    else if (listing->unknown <= FAILED_SHOWN && word)
-        out("  %s\n    decide: cairn resolve %llu %s done|failed|rerun%s\n", task->id,
-            (unsigned long long)listing->run, word, listing->hint);
-    free(word);
+    else {
+        out("decide");
+        print_resolve(listing->run, task->id, listing->hint);
+        out("\n");
+    }
 }
 
 struct undo_line {

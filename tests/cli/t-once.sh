@@ -26,7 +26,7 @@ exits 0 cairn status --json
 json_ok 'status --json'
 is "$(json_get '.unknown_tasks[0].task')" pay 'and the task'
 exits 0 cairn status --tasks
-matches '^  unknown +pay .*\(must not run twice: waits for cairn resolve\)$' 'the list says what it waits for'
+matches '^  unknown +pay .*\(must not run twice: decide: cairn resolve 1 pay done.failed.rerun\)$' 'the list says what it waits for'
 exits 0 cairn status --waiting
 says 'pay  is unknown: decide: cairn resolve 1 pay done|failed|rerun  (1 behind it)'
 exits 0 cairn plan

@@ -29,7 +29,7 @@ done
 touch hints/log
 count() { grep -c "^$1" hints/log; }
 bad=$(count BAD)
-grep '^BAD' -A 3 hints/log | sed 's/^\([^#]\)/# \1/' | head -n 40
+grep '^BAD' -A 3 hints/log | sed 's/^\([^#]\)/# \1/' | head -n 200
 [ "$(count good)" -gt 0 ] || bad=1
 printf 'figure|hints|commands that messages suggest, run where they are printed|%s run, %s with a placeholder parsed|0|0|0|%s\n' \
     "$(count good)" "$(count parsed)" "$bad"

@@ -105,7 +105,7 @@ while IFS= read -r text; do
         status=$?
         # Where nobody can be asked; a key that this command was not given; the files `out`
         # and `err` of the test are in its session.
-        [ $status -ne 2 ] || ! grep -qE 'needs --yes|--key|nothing to redo' "$work/err" || status=1
+        [ $status -ne 2 ] || ! grep -qE 'needs --yes|--yes removes|--key|nothing to redo' "$work/err" || status=1
     fi
     case $status in
     2 | 10 | 126 | 127) kind=BAD ;;
