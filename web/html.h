@@ -18,8 +18,8 @@ void html_text(struct buf *out, const char *text);
 void html_start(struct buf *out, const char *text, size_t most);
 /* Lines as they are, for <pre>. */
 void html_lines(struct buf *out, const char *text, size_t n);
-/* The same of what a task wrote: of a line that was overwritten the last state, and no
- * colours; each line ends with a line feed. */
+/* The same of what a task wrote: of a line that was overwritten the last state, and its
+ * colours as classes; each line ends with a line feed. */
 void html_log(struct buf *out, const char *text, size_t n);
 /* One part of the path or of the query of an address, in percent signs where it must
  * be. */

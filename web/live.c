@@ -11,9 +11,14 @@
 
 enum { TICK_MS = 100, SHARE = 20 };
 
+/* What the addresses of pages that are renewed can have. */
+static const char *const names[] = {"workflow", "offset", "task",
+                                    "attempt",  "stream", "from"};
+enum { NAMES = sizeof names / sizeof names[0] };
+
 struct live {
-    char *path, *workflow, *offset; /* of what is watched; heap */
-    uint64_t turn;                  /* of the store, that the reader has */
+    char *path, *values[NAMES]; /* of what is watched; heap */
+    uint64_t turn;              /* of the store, that the reader has */
     bool begun;
     bool moves;             /* something runs: the page looks otherwise with the time */
     struct digest *digests; /* [n] of the parts that the reader has */
@@ -21,27 +26,20 @@ struct live {
     int64_t shown_ms; /* when the page was written last */
 };
 
-static char *copy_of(const char *text)
-{
-    return text ? strdup(text) : NULL;
-}
-
 struct live *live_new(const struct page_ask *ask, const char *turn)
 {
     struct live *live = calloc(1, sizeof *live);
-    const char *workflow = ask->query(ask->request, "workflow");
-    const char *offset = ask->query(ask->request, "offset");
-    if (!live)
-        return NULL;
-    live->path = strdup(ask->path);
-    live->workflow = copy_of(workflow);
-    live->offset = copy_of(offset);
-    if (!str_to_u64(str_of(turn), &live->turn))
-        live->turn = UINT64_MAX;
-    if (!live->path || (workflow && !live->workflow) || (offset && !live->offset)) {
+    bool whole = live && (live->path = strdup(ask->path));
+    for (size_t i = 0; whole && i < NAMES; i++) {
+        const char *value = ask->query(ask->request, names[i]);
+        whole = !value || (live->values[i] = strdup(value));
+    }
+    if (!whole) {
         live_free(live);
         return NULL;
     }
+    if (!str_to_u64(str_of(turn), &live->turn))
+        live->turn = UINT64_MAX;
     return live;
 }
 
@@ -50,8 +48,8 @@ void live_free(struct live *live)
     if (!live)
         return;
     free(live->path);
-    free(live->workflow);
-    free(live->offset);
+    for (size_t i = 0; i < NAMES; i++)
+        free(live->values[i]);
     free(live->digests);
     free(live);
 }
@@ -59,9 +57,10 @@ void live_free(struct live *live)
 static const char *query_of(void *request, const char *name)
 {
     const struct live *live = request;
-    return strcmp(name, "workflow") == 0 ? live->workflow
-           : strcmp(name, "offset") == 0 ? live->offset
-                                         : NULL;
+    for (size_t i = 0; i < NAMES; i++)
+        if (strcmp(name, names[i]) == 0)
+            return live->values[i];
+    return NULL;
 }
 
 /* "data: " before each line, since a line feed ends one. */

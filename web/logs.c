@@ -109,6 +109,7 @@ void put_log_link(struct buf *out, uint64_t run, const char *task, const char *w
 struct log_attempts {
     struct buf *out;
     const struct log_wanted *place;
+    bool open; /* the one that is shown has not ended */
 };
 
 static int put_attempt(void *context, const struct cairn_attempt_info *attempt)
@@ -118,6 +119,7 @@ static int put_attempt(void *context, const struct cairn_attempt_info *attempt)
     struct buf *out = attempts->out;
     char took[FORMAT_MAX], size[FORMAT_MAX];
     bool here = attempt->attempt == place->attempt;
+    attempts->open |= here && attempt->open;
     buf_text(out, here ? "<li aria-current=\"true\"><b>" : "<li>");
     put_address(out, place, attempt->attempt, 1, NULL);
     buf_format(out, "attempt %u</a>%s: %s", attempt->attempt, here ? "</b>" : "",
@@ -213,7 +215,9 @@ int log_page(struct buf *out, struct cairn_store *store, const struct log_wanted
              const struct page_options *options, struct cairn_error *error)
 {
     struct log_wanted place = *given;
-    struct log_attempts attempts = {out, &place};
+    struct log_attempts attempts = {.out = out, .place = &place};
+    struct cairn_run_info run;
+    struct cairn_error none = {0};
     uint32_t newest = 0;
     int rc = cairn_attempts(store, place.run, place.task, find_newest, &newest, error);
     if (place.attempt == 0)
@@ -222,20 +226,31 @@ int log_page(struct buf *out, struct cairn_store *store, const struct log_wanted
         frame_begin(out, options);
         buf_text(out, "log of ");
         html_text(out, place.task);
-        frame_body(out, options, false);
+        frame_body(out, options, true);
         buf_text(out, "<header><h1>");
         html_text(out, place.task);
         buf_text(out, " <small>");
         put_run_link(out, options, place.run);
-        buf_text(out, "</small></h1></header><ul>");
+        buf_text(out, "</small></h1></header>");
+        part_begin(options, out, "attempts", NO_NUMBER);
+        buf_text(out, "<ul id=\"attempts\">");
         rc =
             cairn_attempts(store, place.run, place.task, put_attempt, &attempts, error);
-        buf_text(out, "</ul><p>");
+        buf_text(out, "</ul>");
+        part_end(options, out);
+        buf_text(out, "<p>");
         put_log_command(out, &place, options);
         buf_text(out, "</p>");
     }
+    part_begin(options, out, "log", NO_NUMBER);
+    buf_text(out, "<section id=\"log\">");
     if (rc == 0 && newest > 0)
         rc = put_part(out, store, &place, error);
+    buf_text(out, "</section>");
+    part_end(options, out);
+    if (rc == 0 && options->parts && attempts.open)
+        options->parts->moves =
+            cairn_run_look(store, place.run, &run, &none) == 0 && run.live;
     if (rc == 0)
         frame_end(out, options, wall_ns());
     return rc;

@@ -19,6 +19,7 @@
 
   const renew = (id, html) => {
     const old = document.getElementById(id);
+    const atEnd = id === 'log' && innerHeight + scrollY >= document.documentElement.scrollHeight - 60;
     const [before, behind] = around(id);
     const fresh = new DOMParser().parseFromString(before + html + behind, 'text/html').getElementById(id);
     if (!old || !fresh) return;
@@ -32,6 +33,7 @@
     fresh.querySelectorAll('.wide').forEach((box, i) => {
       if (boxes[i]) [box.scrollLeft, box.scrollTop] = boxes[i];
     });
+    if (atEnd) scrollTo(scrollX, document.documentElement.scrollHeight);
     if (focus) (focus === old ? fresh : find(fresh, focus))?.focus({ preventScroll: true });
   };
 

@@ -302,7 +302,7 @@ static const struct address {
     {"/compare", NULL, compare_page, false},
     {"/search", NULL, search_page, false},
     {"/runs/", "", put_run_page, true},
-    {"/runs/", "/log", put_log, false},
+    {"/runs/", "/log", put_log, true},
     {"/runs/", "/task", task_page, false},
     {"/runs/", "/tasks", tasks_page, false},
     {"/runs/", "/plan", plan_page, false},

@@ -185,6 +185,28 @@ is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'head facts t
 is "$(grep -c '<script>' events)" 0 'as texts'
 follow 1 "/events"
 is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'needs runs sessions foot ' 'the first page'
+# A log, as it is written: of a line that is overwritten the last state, colours as classes.
+cat >paint.yaml <<'EOF'
+name: paint
+tasks:
+  a: {run: 'printf "plain \\033[1;31mred <b>\\033[0m 10%%\\r20%%\\nnext\\n"; until [ -e dry ]; do sleep 0.05; done; printf "\\033[38;2;1;2;3mx\\033[32;44mlast\\n"'}
+EOF
+cairn run -q paint.yaml &
+paint=$!
+ok 'a task writes' wait_for 10 sh -c 'cairn log a --run 4 2>/dev/null | grep -q next'
+page 200 '/runs/4/log?task=a' 'its log'
+has '20%' 'the last state of a line'
+is "$(grep -c '10%' body)" 0 'without those before'
+(follow 20 "/runs/4/log/events?task=a&turn=$(turn)" -u 'last</span>') &
+sleep 0.3
+: >dry
+wait $!
+ok 'what is written is sent' grep -qF 'data: x<span class="ink2">last</span>' events
+wait $paint
+page 200 '/runs/4/log?task=a' 'the log of an ended task'
+follow 1 "/runs/4/log/events?task=a&turn=$(turn)"
+is "$(grep -c '^event' events)" 0 'does not change'
+
 # It sleeps: nothing is asked again and again while pages are open.
 wakes() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$server/status"; }
 build GET /events Connection:
@@ -197,15 +219,15 @@ ok 'the server sleeps while nothing happens' test $(($(wakes) - woken)) -le 3
 wait $open
 is "$(grep -c ' 200 ' many)" 10 'with ten pages open'
 cairn run -q fine.yaml --fresh >/dev/null 2>&1 &
-follow 20 "/events?turn=$(turn)" -u 'run 4'
-ok 'and sees at once what another process does' grep -q 'run 4' events
+follow 20 "/events?turn=$(turn)" -u 'run 5'
+ok 'and sees at once what another process does' grep -q 'run 5' events
 wait $!
 cookie_kept=$cookie
 cookie=none=
 ask GET /runs/3/events
 is "$code" 401 'not without the cookie'
 cookie=$cookie_kept
-for wrong in /runs/3/log/events /x/events /events/events /runs/03/events; do
+for wrong in /runs/3/task/events /x/events /events/events /runs/03/events; do
     ask GET "$wrong"
     is "$code" 404 "no events of $wrong"
 done
@@ -216,7 +238,7 @@ printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b:
 if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
     exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
         'document.title.startsWith("cairn: /")' '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
-        '/5 runs/.test(document.body.innerText)' 'location.href = "/runs/5"; true' \
+        '/6 runs/.test(document.body.innerText)' 'location.href = "/runs/6"; true' \
         'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks are done"' \
         'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
         'document.querySelector("#head .run").textContent === "failed, 2 of 2 tasks are done"' \

@@ -53,6 +53,8 @@ for (const step of steps) {
 socket.close();
 browser.kill();
 await new Promise((resolve) => browser.on('exit', resolve));
-// Its other processes may write for a moment more.
-rmSync(profile, { recursive: true, force: true, maxRetries: 30 });
+// Its other processes may write for a moment more; what is left goes with the test's directory.
+try {
+  rmSync(profile, { recursive: true, force: true, maxRetries: 30 });
+} catch {}
 process.exit(wrong);
