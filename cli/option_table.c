@@ -189,7 +189,8 @@ static const struct option option_table[OPT_NONE] = {
         "the lease while it runs, and complete the task with the JSON object that it "
         "prints, or fail it by its exit status"),
     [OPT_HOLDER] = TEXT("holder", "NAME", "a name for people (default: user@host)"),
-    [OPT_BY] = TEXT("by", "NAME", "who adds them (default: user@host)"),
+    [OPT_BY] = TEXT("by", "NAME", "who adds or withdraws them (default: user@host)"),
+    [OPT_WITHDRAW] = FLAG("withdraw", "take added tasks back: RUN TASK..."),
     [OPT_TOKEN] = TEXT(
         "token", "TOKEN",
         "what `cairn claim` printed; not needed for a task that was never claimed"),

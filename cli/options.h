@@ -80,6 +80,7 @@ enum option_id {
     OPT_CLAIM_EXEC,
     OPT_HOLDER,
     OPT_BY,
+    OPT_WITHDRAW,
     OPT_TOKEN,
     OPT_VALUE,
     OPT_MESSAGE,

@@ -20,6 +20,7 @@
 #include "base/sha256.h"
 #include "cairn/run.h"
 #include "runs/additions.h"
+#include "runs/owner.h"
 #include "runs/stored.h"
 #include "secrets/outside.h"
 #include "secrets/secrets.h"
@@ -70,11 +71,12 @@ static int take_all(struct adding *a, struct addition *all, size_t n, bool some)
 
 static int append(struct adding *a, struct addition *all, size_t n)
 {
-    a->before = (struct added_sum){.n = n, .last = n ? all[n - 1].id : 0};
+    a->before = (struct added_sum){.n = n, .last = additions_newest(all, n)};
     a->same = false;
     for (size_t i = 0; i < n; i++) {
         a->before.bytes += all[i].length;
-        a->same |= str_equal((struct str){all[i].text, all[i].length}, text_of(a));
+        a->same |= !all[i].n_gone &&
+                   str_equal((struct str){all[i].text, all[i].length}, text_of(a));
     }
     if (a->same) {
         additions_free(all, n);
@@ -214,6 +216,23 @@ static int by_number(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+/* What is in the text and not in the index, or by another one there. */
+static int leave_out_withdrawn(struct adding *a, struct addition *one)
+{
+    struct arena arena = ARENA_INIT;
+    struct name_list names;
+    uint64_t id;
+    int rc =
+        addition_names((struct str){one->text, one->length}, &arena, &names, a->error);
+    for (size_t i = 0; !rc && i < names.n; i++) {
+        rc = added_name_find(a->store, a->row.run, names.at[i], &id, a->error);
+        if (!rc && id != one->id && addition_withdraw(one, names.at[i], 0))
+            rc = error_nomem(a->error);
+    }
+    arena_release(&arena);
+    return rc;
+}
+
 static int load_needed(struct needed_additions *needed)
 {
     struct adding *a = needed->adding;
@@ -236,6 +255,8 @@ static int load_needed(struct needed_additions *needed)
             buf_release(&text);
         if (!rc && !all[n - 1].name)
             rc = error_nomem(a->error);
+        if (!rc)
+            rc = leave_out_withdrawn(a, &all[n - 1]);
     }
     if (rc)
         additions_free(all, n);
@@ -246,14 +267,18 @@ static int load_needed(struct needed_additions *needed)
 static int look_for_clash(struct adding *a)
 {
     struct buf text = BUF_INIT;
-    uint64_t id = 0;
+    uint64_t id = 0, other = 0;
+    bool all = true;
     int rc = 0;
-    for (size_t i = 0; i < a->names.n && !rc && !id; i++)
-        rc = added_name_find(a->store, a->row.run, a->names.at[i], &id, a->error);
+    for (size_t i = 0; i < a->names.n && !rc; i++) {
+        rc = added_name_find(a->store, a->row.run, a->names.at[i], &other, a->error);
+        id = other ? other : id;
+        all = all && other && other == id;
+    }
     if (rc || !id)
         return rc;
     rc = addition_text(a->store, a->row.run, id, &text, a->error);
-    a->same = !rc && str_equal(buf_view(&text), text_of(a));
+    a->same = !rc && all && str_equal(buf_view(&text), text_of(a));
     buf_release(&text);
     return rc ? rc : !a->same;
 }
@@ -353,13 +378,15 @@ static int parse(struct adding *a, const char *by)
 
 /* ---- Storing it ---- */
 
-static int put_names_of(struct adding *a, struct str text, uint64_t id)
+static int put_names_of(struct adding *a, const struct addition *one)
 {
     struct arena arena = ARENA_INIT;
     struct name_list names;
-    int rc = addition_names(text, &arena, &names, a->error);
+    int rc =
+        addition_names((struct str){one->text, one->length}, &arena, &names, a->error);
     for (size_t i = 0; !rc && i < names.n; i++)
-        rc = added_name_put(a->store, a->row.run, names.at[i], id, a->error);
+        if (!addition_lacks(one, names.at[i]))
+            rc = added_name_put(a->store, a->row.run, names.at[i], one->id, a->error);
     arena_release(&arena);
     return rc;
 }
@@ -369,10 +396,8 @@ static int put_index(struct adding *a, uint64_t id)
 {
     const struct cairn_workflow *w = a->workflow;
     int rc = 0;
-    for (size_t i = 0; !a->known && i + 1 < w->n_additions && !rc; i++) {
-        const struct addition *one = &w->additions[i];
-        rc = put_names_of(a, (struct str){one->text, one->length}, one->id);
-    }
+    for (size_t i = 0; !a->known && i + 1 < w->n_additions && !rc; i++)
+        rc = put_names_of(a, &w->additions[i]);
     for (size_t i = 0; i < a->names.n && !rc; i++)
         rc = added_name_put(a->store, a->row.run, a->names.at[i], id, a->error);
     a->sum.last = id;
@@ -383,13 +408,13 @@ static int put_index(struct adding *a, uint64_t id)
 static int is_as_before(struct adding *a, bool *same)
 {
     struct added_sum sum;
-    size_t n = 0;
+    uint64_t last = 0;
     int rc = added_sum_get(a->store, a->row.run, &sum, a->error);
     *same = rc > 0 && sum.n == a->before.n && sum.last == a->before.last;
     if (rc < 0 || *same || a->known)
         return rc < 0 ? rc : 0;
-    rc = additions_count(a->store, a->row.run, &n, a->error);
-    *same = n == a->before.n;
+    rc = additions_last(a->store, a->row.run, &last, a->error);
+    *same = last == a->before.last;
     return rc;
 }
 
@@ -420,16 +445,23 @@ static int put_addition(struct adding *a, const char *by, struct command_row *co
     return !rc && !same ? 1 : rc;
 }
 
+static int find_caller(struct adding *a, const char **by)
+{
+    bool given = *by && **by;
+    int rc = given ? 0 : os_caller_name(a->caller, sizeof a->caller, a->error);
+    *by = given ? *by : a->caller;
+    if (!rc && strlen(*by) > LIMIT_NAME_BYTES)
+        rc = error_set(a->error, CAIRN_EUSAGE,
+                       "the name of who adds or withdraws is longer than %d bytes",
+                       LIMIT_NAME_BYTES);
+    return rc;
+}
+
 static int add_all(struct adding *a, uint64_t run)
 {
     struct command_row command = {0};
     const char *by = a->addition->by;
-    int rc = by && *by ? 0 : os_caller_name(a->caller, sizeof a->caller, a->error);
-    by = by && *by ? by : a->caller;
-    if (!rc && strlen(by) > LIMIT_NAME_BYTES)
-        rc = error_set(a->error, CAIRN_EUSAGE,
-                       "the name of who adds the tasks is longer than %d bytes",
-                       LIMIT_NAME_BYTES);
+    int rc = find_caller(a, &by);
     bool again = !rc;
     while (again) {
         arena_release(&a->arena);
@@ -464,5 +496,172 @@ int cairn_add(struct cairn_store *store, uint64_t run,
     arena_release(&a.arena);
     if (!rc && added)
         *added = local;
+    return rc;
+}
+
+/* ---- Withdrawing some ----
+ *
+ * Only of a run that nobody owns, whose workflow is owned meanwhile: so nobody starts a
+ * task that is gone. What is left is parsed with the file. */
+
+struct withdrawing {
+    struct adding adding;
+    const char *const *tasks;
+    size_t n;
+    const char *by;
+    struct addition *all;
+    size_t n_all;
+    struct buf data; /* of the command */
+};
+
+static int not_added(const struct withdrawing *w, const char *task)
+{
+    unsigned long long run = w->adding.row.run;
+    const char *bracket = strchr(task, '[');
+    if (bracket)
+        return error_set(w->adding.error, CAIRN_EUSAGE,
+                         "a group is withdrawn as a whole: `%.*s`",
+                         (int)(bracket - task), task);
+    return error_set(w->adding.error, CAIRN_ENOTFOUND,
+                     "no task `%s` was added to run %llu, or it was withdrawn; what "
+                     "stands in the workflow's file is taken out there",
+                     task, run);
+}
+
+/* 1: it is there, and is withdrawn now. */
+static int withdraw_from(struct withdrawing *w, struct addition *one, struct str task)
+{
+    struct arena arena = ARENA_INIT;
+    struct name_list names;
+    int rc = addition_names((struct str){one->text, one->length}, &arena, &names,
+                            w->adding.error);
+    bool found = false;
+    for (size_t i = 0; !rc && i < names.n; i++)
+        found |= str_equal(names.at[i], task) && !addition_lacks(one, task);
+    arena_release(&arena);
+    if (rc || !found)
+        return rc;
+    buf_varint(&w->data, one->id);
+    buf_lstr(&w->data, task);
+    return addition_withdraw(one, task, 0) ? error_nomem(w->adding.error) : 1;
+}
+
+static int withdraw_each(struct withdrawing *w)
+{
+    int rc = 0;
+    buf_lstr(&w->data, str_of(w->by));
+    for (size_t i = 0; i < w->n && !rc; i++) {
+        for (size_t k = w->n_all; k-- > 0 && !rc;)
+            rc = withdraw_from(w, &w->all[k], str_of(w->tasks[i]));
+        rc = rc == 1 ? 0 : rc ? rc : not_added(w, w->tasks[i]);
+    }
+    return rc ? rc : buf_check(&w->data, w->adding.error);
+}
+
+/* The file with what is left must be right. */
+static int check_rest(struct withdrawing *w)
+{
+    struct adding *a = &w->adding;
+    int rc = workflow_of_run_read(&a->workflow, a->store, &a->row, a->error);
+    if (rc == 0)
+        return error_set(a->error, CAIRN_EUSAGE,
+                         "the workflow's file of run %llu is gone, with which the rest "
+                         "is checked",
+                         (unsigned long long)a->row.run);
+    if (rc < 0)
+        return rc;
+    workflow_take_additions(a->workflow, a->row.run, w->all, w->n_all);
+    w->all = NULL;
+    rc = workflow_of_run_parse(a->workflow, a->store, &a->row, a->error);
+    if (rc == CAIRN_EWORKFLOW)
+        error_context(a->error, "nothing is withdrawn, for the rest would be wrong");
+    return rc;
+}
+
+static int put_withdrawal(struct withdrawing *w)
+{
+    struct adding *a = &w->adding;
+    struct command_row command = {.run = a->row.run,
+                                  .verb = COMMAND_WITHDRAW,
+                                  .gen = a->row.gen,
+                                  .task = UINT32_MAX,
+                                  .time_ns = clock_utc_ns(),
+                                  .data = buf_view(&w->data)};
+    struct added_sum sum;
+    uint64_t last = 0;
+    int rc = store_begin(a->store, -1, a->error);
+    if (rc)
+        return rc;
+    rc = additions_last(a->store, a->row.run, &last, a->error);
+    bool again = !rc && last != a->before.last;
+    if (!rc && !again)
+        rc = store_put_command(a->store, &command, a->error);
+    for (size_t i = 0; i < w->n && !rc && !again; i++)
+        rc = added_name_drop(a->store, a->row.run, str_of(w->tasks[i]), a->error);
+    int there = rc || again ? 0 : added_sum_get(a->store, a->row.run, &sum, a->error);
+    sum.last = command.id;
+    if (there)
+        rc = there < 0 ? there : added_sum_put(a->store, a->row.run, &sum, a->error);
+    rc = store_end(a->store, rc, a->error);
+    return !rc && again ? 1 : rc;
+}
+
+static int withdraw_owned(struct withdrawing *w)
+{
+    struct adding *a = &w->adding;
+    int rc;
+    do {
+        buf_clear(&w->data);
+        rc = additions_load(a->store, a->row.run, &w->all, &w->n_all, a->error);
+        a->before.last = rc ? 0 : additions_newest(w->all, w->n_all);
+        if (!rc)
+            rc = withdraw_each(w);
+        if (!rc)
+            rc = check_rest(w);
+        if (!rc)
+            rc = put_withdrawal(w);
+        additions_free(w->all, w->all ? w->n_all : 0);
+        w->all = NULL;
+        cairn_workflow_free(a->workflow);
+        a->workflow = NULL;
+    } while (rc == 1);
+    return rc;
+}
+
+static int refuse_live(struct adding *a)
+{
+    unsigned long long run = a->row.run, other = owner_run(a->store, a->row.workflow);
+    unsigned long long live = other ? other : run;
+    return error_set(
+        a->error, CAIRN_EOWNED,
+        "run %llu of the workflow is live: tasks are withdrawn from a run "
+        "that rests\nend it with `cairn cancel %llu`, withdraw them, and go "
+        "on with `cairn resume %llu`",
+        live, live, live);
+}
+
+int cairn_withdraw(struct cairn_store *store, uint64_t run, const char *const *tasks,
+                   size_t n, const char *by, struct cairn_error *error)
+{
+    struct withdrawing w = {
+        .adding = {.store = store, .error = error}, .tasks = tasks, .n = n, .by = by};
+    struct adding *a = &w.adding;
+    uint64_t workflow;
+    int64_t offset;
+    if (!n)
+        return error_set(error, CAIRN_EUSAGE, "there are no tasks to withdraw");
+    int rc = find_caller(a, &w.by);
+    if (!rc)
+        rc = run_row_get(&a->row, store, run, &a->arena, error);
+    if (!rc)
+        rc = owner_acquire(store, a->row.workflow_name, &workflow, &offset, error);
+    if (rc == CAIRN_EOWNED)
+        rc = refuse_live(a);
+    else if (!rc) {
+        rc = withdraw_owned(&w);
+        owner_release(store, offset);
+    }
+    buf_release(&w.data);
+    arena_release(&a->arena);
     return rc;
 }

@@ -262,6 +262,23 @@ static void take_addition(struct engine *e, const struct command_row *row)
                "tasks were added, but the run ends: they run when it is resumed");
 }
 
+/* They were withdrawn while nobody owned the run. */
+static void log_withdrawal(struct engine *e, const struct command_row *row)
+{
+    struct reader reader = reader_of(row->data.ptr, row->data.len);
+    struct str by = read_lstr(&reader), name;
+    struct buf said = BUF_INIT;
+    uint64_t addition;
+    buf_format(&said, "by %.*s:", (int)by.len, by.len ? by.ptr : "");
+    while (withdrawal_next(&reader, &addition, &name))
+        buf_format(&said, " %.*s", (int)name.len, name.ptr);
+    if (said.failed)
+        engine_break(e);
+    else
+        log_command(e, row, UINT32_MAX, said.data);
+    buf_release(&said);
+}
+
 /* ---- All of them ---- */
 
 /* False: it stays queued, because it waits for a look at outputs, or for the next
@@ -284,6 +301,9 @@ static bool apply_command(struct engine *e, const struct command_row *row)
         break;
     case COMMAND_ADD:
         take_addition(e, row);
+        break;
+    case COMMAND_WITHDRAW:
+        log_withdrawal(e, row);
         break;
     }
     failure_check_settled(e);

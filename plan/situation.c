@@ -844,7 +844,7 @@ static int take_additions(struct loader *l, bool *grown)
     int rc = additions_load(l->store, run, &all, &n, l->error);
     if (rc)
         return rc;
-    *grown = n && (l->w->added_run != run || n != l->w->n_additions);
+    *grown = n && additions_newest(all, n) != additions_up_to(l->w, run);
     if (*grown)
         workflow_take_additions(l->w, run, all, n);
     else

@@ -23,6 +23,15 @@ bool addition_decode(struct str data, struct str *by, struct str *text)
     return reader_done(&reader);
 }
 
+bool withdrawal_next(struct reader *reader, uint64_t *addition, struct str *name)
+{
+    if (reader->failed || !reader_left(reader))
+        return false;
+    *addition = read_varint(reader);
+    *name = read_lstr(reader);
+    return !reader->failed;
+}
+
 struct addition_list {
     struct addition *at;
     size_t n, capacity;
@@ -37,11 +46,29 @@ static int damaged_addition(uint64_t run, struct cairn_error *error)
                      (unsigned long long)run);
 }
 
+static int withdraw_one(struct addition_list *list, const struct command_row *row)
+{
+    struct reader reader = reader_of(row->data.ptr, row->data.len);
+    struct str name;
+    uint64_t id;
+    int rc = 0;
+    (void)read_lstr(&reader);
+    while (!rc && withdrawal_next(&reader, &id, &name))
+        for (size_t i = 0; i < list->n && !rc; i++)
+            if (list->at[i].id == id)
+                rc = addition_withdraw(&list->at[i], name, row->id);
+    if (rc)
+        return error_nomem(list->error);
+    return reader_done(&reader) ? 0 : damaged_addition(list->run, list->error);
+}
+
 static int add_one(void *context, const struct command_row *row)
 {
     struct addition_list *list = context;
     struct str by, text;
     char name[64];
+    if (row->verb == COMMAND_WITHDRAW)
+        return withdraw_one(list, row);
     if (!addition_decode(row->data, &by, &text))
         return damaged_addition(list->run, list->error);
     /* With room for one more. */
@@ -82,24 +109,24 @@ int additions_load(struct cairn_store *store, uint64_t run, struct addition **ou
     return 0;
 }
 
-static int count_one(void *context, const struct command_row *row)
+static int keep_id(void *context, const struct command_row *row)
 {
-    (void)row;
-    ++*(size_t *)context;
+    *(uint64_t *)context = row->id;
     return 0;
 }
 
-int additions_count(struct cairn_store *store, uint64_t run, size_t *n,
-                    struct cairn_error *error)
+int additions_last(struct cairn_store *store, uint64_t run, uint64_t *last,
+                   struct cairn_error *error)
 {
-    *n = 0;
-    return store_each_addition(store, run, count_one, n, error);
+    *last = 0;
+    return store_each_addition(store, run, keep_id, last, error);
 }
 
 /* ---- Their names ---- */
 
 struct naming {
     struct added_names *names;
+    struct map gone; /* number of the addition in text, a blank, name */
     struct cairn_error *error;
 };
 
@@ -138,6 +165,30 @@ int addition_names(struct str text, struct arena *arena, struct name_list *names
     return 0;
 }
 
+static struct str key_of_gone(struct arena *arena, uint64_t addition, struct str name)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64 " ", addition);
+    return arena_join(arena, str_of(text), name);
+}
+
+static int note_gone(void *context, const struct command_row *row)
+{
+    struct naming *naming = context;
+    struct reader reader = reader_of(row->data.ptr, row->data.len);
+    struct str name;
+    uint64_t id;
+    if (row->verb != COMMAND_WITHDRAW)
+        return 0;
+    (void)read_lstr(&reader);
+    while (withdrawal_next(&reader, &id, &name)) {
+        struct str key = key_of_gone(&naming->names->arena, id, name);
+        if (!key.ptr || map_add(&naming->gone, key, 0, NULL) < 0)
+            return error_nomem(naming->error);
+    }
+    return reader_done(&reader) ? 0 : damaged_addition(row->run, naming->error);
+}
+
 static int name_tasks(void *context, const struct command_row *row)
 {
     struct naming *naming = context;
@@ -145,6 +196,8 @@ static int name_tasks(void *context, const struct command_row *row)
     struct cairn_error why = {0};
     struct name_list names;
     struct str by, text;
+    if (row->verb == COMMAND_WITHDRAW)
+        return 0;
     if (!addition_decode(row->data, &by, &text))
         return damaged_addition(row->run, naming->error);
     int rc = addition_names(text, &arena, &names, &why);
@@ -152,8 +205,13 @@ static int name_tasks(void *context, const struct command_row *row)
         rc = error_nomem(naming->error);
     else if (rc) /* it was read before it was stored */
         rc = damaged_addition(row->run, naming->error);
-    for (size_t i = 0; !rc && i < names.n; i++)
-        rc = add_name(naming, names.at[i]);
+    for (size_t i = 0; !rc && i < names.n; i++) {
+        struct str key = key_of_gone(&arena, row->id, names.at[i]);
+        if (!key.ptr)
+            rc = error_nomem(naming->error);
+        else if (map_get(&naming->gone, key) == MAP_NONE)
+            rc = add_name(naming, names.at[i]);
+    }
     arena_release(&arena);
     return rc;
 }
@@ -161,8 +219,12 @@ static int name_tasks(void *context, const struct command_row *row)
 int added_names_load(struct added_names *names, struct cairn_store *store,
                      uint64_t workflow, struct cairn_error *error)
 {
-    struct naming naming = {names, error};
-    return store_each_workflow_addition(store, workflow, name_tasks, &naming, error);
+    struct naming naming = {.names = names, .error = error};
+    int rc = store_each_workflow_addition(store, workflow, note_gone, &naming, error);
+    if (!rc)
+        rc = store_each_workflow_addition(store, workflow, name_tasks, &naming, error);
+    map_release(&naming.gone);
+    return rc;
 }
 
 bool added_names_have(const struct added_names *names, struct str id)
@@ -234,6 +296,13 @@ int added_name_put(struct cairn_store *store, uint64_t run, struct str name,
         return 0;
     snprintf(text, sizeof text, "%" PRIu64, addition);
     return store_set_setting(store, key, text, error);
+}
+
+int added_name_drop(struct cairn_store *store, uint64_t run, struct str name,
+                    struct cairn_error *error)
+{
+    char key[KEY_BYTES];
+    return put_key(key, run, name) ? store_drop_setting(store, key, error) : 0;
 }
 
 int added_name_find(struct cairn_store *store, uint64_t run, struct str name,

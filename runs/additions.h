@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that were added to a run (`cairn add`). Each addition is a command of its run
  * (storage/rows_command.h) whose data is the name of who added it and the text, both
- * with their lengths. It belongs to the run as soon as it is stored: whoever goes on
+ * with their lengths. Another one withdraws tasks: behind the name of who did so, the
+ * number of the addition and the name of the task, of each. It belongs to the run as soon as it is stored: whoever goes on
  * with the run, or plans that, parses the workflow's file with all of them behind it.
  * A run that begins anew, or forks from it, has none of them. */
 #ifndef RUNS_ADDITIONS_H
@@ -14,13 +15,16 @@
 void addition_encode(struct str by, struct str text, struct buf *out);
 /* Views. False: damaged. */
 bool addition_decode(struct str data, struct str *by, struct str *text);
+/* The next task of a withdrawal, of which `reader` has read by whom. False: that was
+ * the last one, or it is damaged (reader_done tells). */
+bool withdrawal_next(struct reader *reader, uint64_t *addition, struct str *name);
 /* Those of a run, with room for one more; the caller frees them (additions_free).
  * CAIRN_EDAMAGED. */
 int additions_load(struct cairn_store *store, uint64_t run, struct addition **out,
                    size_t *n, struct cairn_error *error);
-/* How many a run has. */
-int additions_count(struct cairn_store *store, uint64_t run, size_t *n,
-                    struct cairn_error *error);
+/* The newest command that added tasks or withdrew some; 0: none. */
+int additions_last(struct cairn_store *store, uint64_t run, uint64_t *last,
+                   struct cairn_error *error);
 /* The names in the text of one, in order, views of `text` or of the arena: a group's is
  * that of all its members. CAIRN_EWORKFLOW. */
 struct name_list {
@@ -37,8 +41,9 @@ int addition_names(struct str text, struct arena *arena, struct name_list *names
  * a run needs them: where they are missing, or are not of all additions, the next one
  * makes them anew. */
 struct added_sum {
-    uint64_t n, last; /* how many additions, the number of the newest */
-    uint64_t bytes;   /* of their texts */
+    uint64_t n,
+        last;       /* how many additions, the newest command that added or withdrew */
+    uint64_t bytes; /* of their texts */
     /* Of the graph and the definition with all of them, or more: what is limited. */
     uint64_t tasks, services, edges, extended, value_bytes;
     struct digest source; /* of the file that they were checked with */
@@ -51,6 +56,8 @@ int added_sum_put(struct cairn_store *store, uint64_t run, const struct added_su
                   struct cairn_error *error);
 int added_name_put(struct cairn_store *store, uint64_t run, struct str name,
                    uint64_t addition, struct cairn_error *error);
+int added_name_drop(struct cairn_store *store, uint64_t run, struct str name,
+                    struct cairn_error *error);
 /* The addition that has a task of this name; 0: none has. */
 int added_name_find(struct cairn_store *store, uint64_t run, struct str name,
                     uint64_t *addition, struct cairn_error *error);
@@ -73,8 +80,7 @@ void added_names_release(struct added_names *names);
  * tasks that it has not. */
 static inline uint64_t additions_up_to(const struct cairn_workflow *w, uint64_t run)
 {
-    return w->n_additions && w->added_run == run ? w->additions[w->n_additions - 1].id
-                                                 : 0;
+    return w->added_run == run ? additions_newest(w->additions, w->n_additions) : 0;
 }
 
 #endif

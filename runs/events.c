@@ -375,9 +375,9 @@ static void describe_begun(struct event_display *t, const struct event_row *row)
 
 static void describe_command(struct event_display *t, const struct event_row *row)
 {
-    static const char *const verbs[] = {"unknown", "cancel",  "complete",
-                                        "fail",    "resolve", "add"};
-    t->event.reason = verbs[row->argument <= COMMAND_ADD ? row->argument : 0];
+    static const char *const verbs[] = {"unknown", "cancel", "complete", "fail",
+                                        "resolve", "add",    "withdraw"};
+    t->event.reason = verbs[row->argument <= COMMAND_WITHDRAW ? row->argument : 0];
     set_words(t, "command", "asked to %s", t->event.reason);
     if (!str_equal(row->data, str_of(t->event.reason)))
         add_data(t, ": ", row->data);

@@ -577,8 +577,8 @@ int cairn_run_params(struct cairn_store *store, uint64_t run,
 
 /* A list of members that is gone, or cannot be used any more, is no mistake for a run
  * that has recorded them: notes say what differs. */
-static int parse_for_run(struct cairn_workflow *w, struct cairn_store *store,
-                         const struct run_row *row, struct cairn_error *error)
+int workflow_of_run_parse(struct cairn_workflow *w, struct cairn_store *store,
+                          const struct run_row *row, struct cairn_error *error)
 {
     struct definition recorded;
     struct graph graph;
@@ -663,7 +663,7 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
     if (!rc && !n_added)
         rc = parse_cache_find(w, store, row, error);
     if (!rc)
-        rc = parse_for_run(w, store, row, error);
+        rc = workflow_of_run_parse(w, store, row, error);
     if (rc < 0)
         cairn_workflow_free(w);
     else

@@ -138,6 +138,8 @@ int moved_store_directory(struct cairn_store *store, const struct run_row *row,
  */
 int workflow_of_run_read(struct cairn_workflow **out, struct cairn_store *store,
                          const struct run_row *row, struct cairn_error *error);
+int workflow_of_run_parse(struct cairn_workflow *workflow, struct cairn_store *store,
+                          const struct run_row *row, struct cairn_error *error);
 /* Within the transaction that puts the definition into the store; `row` has the graph's
  * digest and the params. */
 int parse_cache_note(const struct cairn_workflow *workflow, struct cairn_store *store,

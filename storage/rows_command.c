@@ -27,7 +27,7 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     struct row_sum sum;
     int64_t id;
     store_assert_writing(store);
-    assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_ADD);
+    assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_WITHDRAW);
     int rc = sum_check_keyed(store, put.run, error);
     if (!rc)
         rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
@@ -148,8 +148,10 @@ static int each_addition(struct cairn_store *store, enum sql_id statement, uint6
     struct buf data = BUF_INIT;
     struct query query;
     store_assert_open(store);
-    query_start(&query, store->db, statement,
-                VALUES(value_u64(of), value_int(COMMAND_ADD)), error);
+    query_start(
+        &query, store->db, statement,
+        VALUES(value_u64(of), value_int(COMMAND_ADD), value_int(COMMAND_WITHDRAW)),
+        error);
     while (query_step(&query)) {
         struct command_row row;
         buf_clear(&data);

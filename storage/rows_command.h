@@ -14,8 +14,9 @@ enum command_verb {
     COMMAND_COMPLETE, /* an external task; data: canonical values (buf_lstr pairs) */
     COMMAND_FAIL,     /* the same; data: the message */
     COMMAND_RESOLVE,  /* an unknown task; argument: enum cairn_resolution */
-    COMMAND_ADD       /* tasks, which belong to the run from then on, whether its owner
+    COMMAND_ADD,      /* tasks, which belong to the run from then on, whether its owner
                          has taken the command or not; data: runs/additions.h */
+    COMMAND_WITHDRAW  /* some of these do not any more; data: the same */
 };
 struct command_row {
     uint64_t id, run;
@@ -40,7 +41,7 @@ int store_get_command(struct cairn_store *store, uint64_t run, uint64_t id,
                       struct command_row *row, struct buf *data,
                       struct cairn_error *error);
 typedef int command_row_fn(void *context, const struct command_row *row);
-/* Those that added tasks to the run, in their order. CAIRN_EDAMAGED. */
+/* Those that added tasks to the run or withdrew some, in their order. CAIRN_EDAMAGED. */
 int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn *each,
                         void *context, struct cairn_error *error);
 /* The same of all stored runs of a workflow (its row id). */

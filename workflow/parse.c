@@ -458,6 +458,27 @@ static int read_addition(struct parser *p, const struct source *source,
     return rc;
 }
 
+bool addition_lacks(const struct addition *addition, struct str name)
+{
+    size_t i = 0;
+    while (i < addition->n_gone && !str_equal(str_of(addition->gone[i]), name))
+        i++;
+    return i < addition->n_gone;
+}
+
+/* Without those that were withdrawn. The nodes are ours alone. */
+static void drop_gone(const struct addition *addition, const struct node *tasks)
+{
+    struct node *map = (struct node *)(uintptr_t)tasks;
+    struct node **at = &map->first;
+    while (addition->n_gone && *at)
+        if (addition_lacks(addition, (*at)->text)) {
+            *at = (*at)->next->next;
+            map->n--;
+        } else
+            at = &(*at)->next->next;
+}
+
 /* Those that were added to the run stand behind those of the file. The nodes are ours
  * alone. */
 static int add_tasks(struct parser *p, const struct node *tasks)
@@ -491,6 +512,7 @@ static int add_tasks(struct parser *p, const struct node *tasks)
         while (*end)
             end = &(*end)->next;
         if (!rc) {
+            drop_gone(addition, more);
             *end = more->first;
             map->n += more->n;
         }

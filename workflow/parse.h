@@ -37,8 +37,14 @@ struct addition {
     char *name; /* for messages */
     char *text;
     size_t length;
-    uint64_t id; /* of the command that stored it; 0: none has */
+    uint64_t id;   /* of the command that stored it; 0: none has */
+    char **gone;   /* [n_gone] names of its tasks that were withdrawn, */
+    size_t n_gone; /* the last of them by this command */
+    uint64_t changed;
 };
+
+/* Whether that task of it was withdrawn. */
+bool addition_lacks(const struct addition *addition, struct str name);
 
 struct parse_options {
     const char *name; /* of the file, for messages */

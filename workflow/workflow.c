@@ -80,6 +80,30 @@ static int keep_params(struct cairn_workflow *w, const struct cairn_param *param
     return 0;
 }
 
+/* What was added to a run may not fit the file any more: then the error says how it is
+ * taken back. */
+static void add_remedy(const struct cairn_workflow *w, struct cairn_error *error)
+{
+    static const char named[] = ": task `";
+    size_t i = 0, n = 0;
+    for (; i < w->n_additions; i++) {
+        n = strlen(w->additions[i].name);
+        if (w->additions[i].id && strncmp(error->text, w->additions[i].name, n) == 0 &&
+            error->text[n] == ':')
+            break;
+    }
+    const char *task = strstr(error->text, named);
+    size_t length = task ? strcspn(task + sizeof named - 1, "`\n") : 0;
+    struct cairn_error inner = *error;
+    task = task ? inner.text + (task - error->text) + sizeof named - 1 : NULL;
+    if (i < w->n_additions && w->added_run)
+        error_set(error, CAIRN_EWORKFLOW,
+                  "%.800s\ntake back that edit of the file, or the added task: `cairn "
+                  "add --withdraw %llu %.*s`",
+                  inner.text, (unsigned long long)w->added_run,
+                  length ? (int)length : 4, length ? task : "TASK");
+}
+
 static int parse_source(const struct cairn_workflow *w,
                         const struct definition *recorded, struct mistakes *mistakes,
                         struct definition *out, struct cairn_error *error)
@@ -97,7 +121,10 @@ static int parse_source(const struct cairn_workflow *w,
                                     .n_additions = w->n_additions,
                                     .n_checked = w->n_checked,
                                     .mistakes = mistakes};
-    return definition_parse(buf_view(&w->source), &options, out, error);
+    int rc = definition_parse(buf_view(&w->source), &options, out, error);
+    if (rc == CAIRN_EWORKFLOW && error && w->n_additions)
+        add_remedy(w, error);
+    return rc;
 }
 
 /* Of w->source, file and root. */
@@ -306,8 +333,36 @@ void additions_free(struct addition *additions, size_t n)
     for (size_t i = 0; i < n; i++) {
         free(additions[i].name);
         free(additions[i].text);
+        for (size_t k = 0; k < additions[i].n_gone; k++)
+            free(additions[i].gone[k]);
+        free(additions[i].gone);
     }
     free(additions);
+}
+
+int addition_withdraw(struct addition *addition, struct str name, uint64_t command)
+{
+    char **gone =
+        realloc(addition->gone, (addition->n_gone + 1) * sizeof *addition->gone);
+    if (!gone)
+        return CAIRN_ENOMEM;
+    addition->gone = gone;
+    gone[addition->n_gone] = strndup(name.len ? name.ptr : "", name.len);
+    if (!gone[addition->n_gone])
+        return CAIRN_ENOMEM;
+    addition->n_gone++;
+    addition->changed = command;
+    return 0;
+}
+
+uint64_t additions_newest(const struct addition *additions, size_t n)
+{
+    uint64_t newest = 0;
+    for (size_t i = 0; i < n; i++) {
+        newest = additions[i].id > newest ? additions[i].id : newest;
+        newest = additions[i].changed > newest ? additions[i].changed : newest;
+    }
+    return newest;
 }
 
 void workflow_take_additions(struct cairn_workflow *w, uint64_t run,

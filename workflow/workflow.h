@@ -54,6 +54,10 @@ int workflow_reparse(struct cairn_workflow *workflow, const struct definition *r
 void workflow_take_additions(struct cairn_workflow *workflow, uint64_t run,
                              struct addition *additions, size_t n);
 void additions_free(struct addition *additions, size_t n);
+/* Takes a task of one back. CAIRN_ENOMEM. */
+int addition_withdraw(struct addition *addition, struct str name, uint64_t command);
+/* The newest command that they come from; 0: none. */
+uint64_t additions_newest(const struct addition *additions, size_t n);
 /* The graph anew, after lists of the definition have changed (graph/lists.h). */
 int workflow_rebuild(struct cairn_workflow *workflow, struct cairn_error *error);
 

@@ -207,6 +207,37 @@ static int report_added(const struct settings *settings,
     return doc_print(&doc);
 }
 
+static int report_withdrawn(const struct settings *settings, uint64_t run, size_t n)
+{
+    struct doc doc;
+    if (!ui_json()) {
+        say("%zu withdrawn from run %llu", n, (unsigned long long)run);
+        say("see what runs now with: cairn plan --run %llu%s", (unsigned long long)run,
+            store_hint(settings));
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_count(&doc, "run", run);
+    doc_count(&doc, "withdrawn", n);
+    return doc_print(&doc);
+}
+
+static int withdraw_added(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    uint64_t run = 0;
+    size_t n = (size_t)settings->n_operands - 1;
+    int status = run_and_store(settings, &store, &run);
+    if (status == 0)
+        status = cairn_withdraw(store, run, settings->operands + 1, n,
+                                settings->text[OPT_BY], &error) != 0
+                     ? report_error(&error)
+                     : report_withdrawn(settings, run, n);
+    cairn_store_close(store);
+    return status;
+}
+
 int command_add(struct settings *settings)
 {
     struct cairn_store *store = NULL;
@@ -215,6 +246,10 @@ int command_add(struct settings *settings)
     struct buf text = BUF_INIT;
     const char *path = settings->operands[1];
     uint64_t run = 0;
+    if (settings->given[OPT_WITHDRAW])
+        return withdraw_added(settings);
+    if (settings->n_operands > 2)
+        return report_usage("add", "takes one FILE; with --withdraw, tasks");
     int status = run_and_store(settings, &store, &run);
     if (status == 0)
         status = read_given(path, ADDED_BYTES, &text);

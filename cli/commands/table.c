@@ -466,18 +466,21 @@ static const struct command external_table[] = {
      {OPT_RUN, OPT_TOKEN, OPT_MESSAGE, OPT_NONE},
      command_fail},
     {"add",
-     "RUN FILE",
+     "RUN FILE|TASK...",
      "add tasks to a run",
      "Adds tasks to a run that is live or has ended: those under `tasks` in FILE, YAML "
      "or JSON (- for stdin), which may need the tasks that the run has. All of them "
      "are added, or none. The workflow's file stays as it is; the run remembers them "
      "for `resume`, `plan` and `explain`. A live run goes on with them once what runs "
-     "now has ended. A task adds to its own run with \"$CAIRN_RUN\".",
-     "  cairn add 3 more.yaml\n  cairn add \"$CAIRN_RUN\" - <more.json",
-     "0 2 3 5 10 75",
+     "now has ended. A task adds to its own run with \"$CAIRN_RUN\". With "
+     "--withdraw, tasks that were added are taken back, all or none, from a run that "
+     "is not live; a group as a whole. Refused if another task needs one of them.",
+     "  cairn add 3 more.yaml\n  cairn add \"$CAIRN_RUN\" - <more.json\n  cairn add "
+     "--withdraw 3 fix",
+     "0 2 3 5 6 10 75",
      2,
-     2,
-     {OPT_RUN, OPT_BY, OPT_NONE},
+     OPERANDS_MAX,
+     {OPT_RUN, OPT_BY, OPT_WITHDRAW, OPT_NONE},
      command_add},
 };
 

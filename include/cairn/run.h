@@ -338,6 +338,13 @@ struct cairn_added {
 CAIRN_API int cairn_add(struct cairn_store *store, uint64_t run,
                         const struct cairn_addition *addition,
                         struct cairn_added *added, struct cairn_error *error);
+/* Takes added tasks back, all of them or none: by their names in what was added, groups
+ * as a whole. What they made is stale then, as of tasks that were taken out of the file.
+ * `by`: NULL: user@host. CAIRN_EWORKFLOW: something needs one of them. CAIRN_ENOTFOUND:
+ * none of that name was added. CAIRN_EOWNED: a run of the workflow is live. */
+CAIRN_API int cairn_withdraw(struct cairn_store *store, uint64_t run,
+                             const char *const *tasks, size_t n, const char *by,
+                             struct cairn_error *error);
 
 /* ---- A run whose tasks another program carries out ----
  *

@@ -333,9 +333,11 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_NEXT_COMMAND] =
         COMMAND_COLUMNS "WHERE run = ?1 AND taken = 0 AND id > ?2 ORDER BY id LIMIT 1",
     [SQL_GET_COMMAND] = COMMAND_COLUMNS "WHERE run = ?1 AND id = ?2",
-    [SQL_EACH_ADDITION] = COMMAND_COLUMNS "WHERE run = ?1 AND verb = ?2 ORDER BY id",
-    [SQL_EACH_WORKFLOW_ADDITION] = COMMAND_COLUMNS
-    "WHERE verb = ?2 AND run IN (SELECT run FROM run WHERE workflow = ?1) ORDER BY id",
+    [SQL_EACH_ADDITION] =
+        COMMAND_COLUMNS "WHERE run = ?1 AND verb IN (?2, ?3) ORDER BY id",
+    [SQL_EACH_WORKFLOW_ADDITION] =
+        COMMAND_COLUMNS "WHERE verb IN (?2, ?3) AND run IN (SELECT run FROM run WHERE "
+                        "workflow = ?1) ORDER BY id",
     [SQL_TAKE_COMMAND] =
         "UPDATE command SET taken = 1, sum = ifnull(?2, sum) WHERE id = ?1",
     [SQL_WAITING_COMMAND] =

@@ -155,6 +155,75 @@ exits 0 cairn resume "$run_n"
 is "$(ran)" 'c 7 h 1 h 2 i 7 l ' 'and all of it runs'
 cd .. || exit 1
 
+# ---- Withdrawn ----
+mkdir back && cd back || exit 1
+printf 'name: back\ntasks:\n  build: {run: echo build >>ran}\n' >back.yaml
+exits 0 cairn run back.yaml
+run_n=$(sed -n 's/^run \([0-9]*\) of back.*/\1/p' err)
+add 'tasks: {one: {needs: build, run: "echo one >>ran; echo x >one.out", outputs: [one.out]}, two: {needs: one, run: "echo two >>ran"}}'
+add 'tasks: {three: {needs: one, foreach: {n: [1, 2]}, run: "echo three >>ran"}}'
+exits 3 cairn add --withdraw "$run_n" one
+says 'needs `one`, which does not exist' 'what others need is not withdrawn'
+exits 3 cairn add --withdraw "$run_n" one two
+exits 10 cairn add --withdraw "$run_n" build
+says 'taken out there' 'nor what stands in the file'
+exits 2 cairn add --withdraw "$run_n" 'three[n=1]'
+says 'as a whole' 'nor a member alone'
+exits 10 cairn add --withdraw "$run_n" three nothing
+is "$(planned --run "$run_n")" 'one two three[n=1] three[n=2]' 'all or nothing'
+exits 2 cairn add --withdraw "$run_n"
+exits 2 cairn add "$run_n" text text
+exits 0 cairn add --withdraw "$run_n" three --by ada --json
+json_ok 'the answer as JSON'
+is "$(planned --run "$run_n")" 'one two' 'it is gone'
+exits 10 cairn add --withdraw "$run_n" three
+refused 'tasks: {four: {needs: three, run: x}}' 'needs `three`, which does not exist'
+refused 'tasks: {four: {needs: two, run: x}, five: {needs: three, run: x}}' 'which does not exist'
+exits 0 cairn resume "$run_n"
+exits 0 cairn events --run "$run_n"
+says 'asked to withdraw: by ada: three' 'who withdrew is recorded'
+add 'tasks: {three: {needs: one, foreach: {n: [1, 2]}, run: "echo three >>ran"}}'
+says '2 tasks added' 'the same can be added again'
+exits 0 cairn add --withdraw "$run_n" three
+# A part of what one text added; also by the long way, with another file.
+exits 0 cairn add --withdraw "$run_n" two
+refused 'tasks: {one: {needs: build, run: x}, two: {needs: one, run: x}}' 'there is a task `one` already'
+sed -i 's/echo build/echo built/' back.yaml
+refused 'tasks: {four: {needs: two, run: x}}' 'needs `two`, which does not exist'
+add 'tasks: {two: {needs: one, run: "echo again >>ran"}}'
+is "$(planned --run "$run_n")" 'build one two' 'of that name another one'
+: >ran
+exits 0 cairn resume "$run_n"
+is "$(ran)" 'again built one ' 'which runs'
+# What it made is stale then.
+exits 0 cairn add --withdraw "$run_n" two one
+exits 0 cairn plan --run "$run_n"
+says 'one.out' 'the output of a task that is gone is named'
+exits 0 cairn clean --stale --run "$run_n" --yes
+ok 'and removed' test ! -e one.out
+# After a rename the error says how they are taken back.
+add 'tasks: {fix: {needs: build, run: echo fix >>ran}}'
+sed -i 's/^  build:/  built:/' back.yaml
+exits 3 cairn resume "$run_n"
+says "cairn add --withdraw $run_n fix" 'the remedy'
+exits 3 cairn plan --run "$run_n"
+says "cairn add --withdraw $run_n fix" 'of a plan, too'
+exits 0 cairn add --withdraw "$run_n" fix
+exits 0 cairn resume "$run_n"
+# Not from under an owner.
+printf 'name: held\ntasks: {slow: {run: "touch started; while [ ! -e go ]; do sleep 0.02; done"}}\n' >held.yaml
+cairn run held.yaml >log 2>&1 &
+pid=$!
+ok 'it runs' wait_for 10 test -e started
+live=$(sed -n 's/^run \([0-9]*\) of held.*/\1/p' log)
+run_n=$live
+add 'tasks: {late: {run: echo late >>ran}}'
+exits 6 cairn add --withdraw "$live" late
+says "cairn cancel $live" 'of a live run nothing is withdrawn'
+touch go
+wait $pid
+cd .. || exit 1
+
 # ---- By several at once ----
 rm -f said.*
 # Of many tasks, so that they are all looked at at the same time.

@@ -136,7 +136,7 @@ static void forget_index(struct cairn_store *store)
 START_TEST(one_by_one_as_with_all)
 {
     char text[400];
-    int taken = 0;
+    int taken = 0, withdrawn = 0;
     put_file("w.yaml", "name: w\ntasks: {t0: {run: 'true'}, g: {foreach: {n: [1, 2]}, "
                        "run: 'true'}}\n");
     struct cairn_store *one = store_with_run("one"), *all = store_with_run("all");
@@ -152,6 +152,14 @@ START_TEST(one_by_one_as_with_all)
         random_text(text, sizeof text);
         struct cairn_error short_way = {0}, long_way = {0};
         struct cairn_added added[2] = {0};
+        if (random_below(4) == 0) {
+            char name[8];
+            const char *names[] = {name};
+            snprintf(name, sizeof name, "t%u", random_below(12));
+            int gone = cairn_withdraw(one, 1, names, 1, NULL, &short_way);
+            ck_assert_int_eq(gone, cairn_withdraw(all, 1, names, 1, NULL, &long_way));
+            withdrawn += gone == 0;
+        }
         struct cairn_addition addition = {.text = text, .length = strlen(text)};
         forget_index(all);
         int rc = cairn_add(one, 1, &addition, &added[0], &short_way);
@@ -162,6 +170,7 @@ START_TEST(one_by_one_as_with_all)
         taken += rc == 0;
     }
     ck_assert_int_gt(taken, 40);
+    ck_assert_int_gt(withdrawn, 10);
     cairn_store_close(one);
     cairn_store_close(all);
 }
