@@ -13,7 +13,7 @@
 #define BATCH_MAX 64
 
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
-                                       "2024-11-05", "2024-10-07", NULL};
+                                       "2024-11-05", NULL};
 static const char instructions[] =
     "cairn keeps runs of workflows and debugging sessions in a durable store. "
     "session_show reports the state of a session; checkpoint_save keeps what you know "
