@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "cairn/maintenance.h"
-#include "storage/counts/rows_stats.h"
+#include "storage/rows_stats.h"
 
 struct counting {
     struct cairn_store *store;

@@ -6,7 +6,7 @@
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 #include "storage/schema.h"
-#include "storage/sqlite/db_error.h"
+#include "storage/sqlite/db.h"
 #include "storage/sqlite/statement.h"
 #include "storage/store_int.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds blobs that state their own length, for rows that are damaged themselves. */
-#include "storage/rescue/salvage_int.h"
-
 #include "storage/rescue/salvage.h"
 
 #include "base/memory.h"

@@ -86,4 +86,10 @@ const char *salvage_name(enum salvage_table table);
 /* The version of the store that first has the table. */
 int salvage_since(enum salvage_table table);
 
+/* From bytes to rows: what salvage.c shows its test. */
+
+/* Joins `start` and `left` bytes more, from the chain of pages that begins with `page`,
+ * in the scratch. False if the chain ends early, and always once memory has run out. */
+bool salvage_join(struct salvage *s, struct str start, uint32_t page, size_t left);
+
 #endif

@@ -2,7 +2,6 @@
 /* The database of the index: opened, made, removed. */
 #include "storage/search/searchdb.h"
 #include "storage/sqlite/db.h"
-#include "storage/sqlite/phrases.h"
 #include "storage/sqlite/statement.h"
 
 #include "base/lock.h"

@@ -5,7 +5,7 @@
  * - No connection transfers the WAL by itself: not when it grows (our hook replaces the
  *   automatic transfer) and not when it closes.
  * - A failed write inside a transaction sticks (`failed`) until the rollback. */
-#include "storage/sqlite/db_error.h"
+#include "storage/sqlite/db.h"
 #include "storage/sqlite/db_int.h"
 
 #include <assert.h>

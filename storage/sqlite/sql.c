@@ -748,7 +748,7 @@ static const char *const texts[SQL_COUNT] = {
         "AND (SELECT count(*) FROM embedded e WHERE e.text = embedding.text) = 1",
     [SQL_INDEX_DROP_EMBEDDED] = "DELETE FROM embedded WHERE doc = ?1",
 
-    /* ---- Rows, counted: a text, a key, and numbers (storage/counts/rows_stats.h) ----
+    /* ---- Rows, counted: a text, a key, and numbers (storage/rows_stats.h) ----
      */
 
     [SQL_STAT_CONTENTS] = "SELECT '', 0, count(*), " TOTAL("size") ", " TOTAL(

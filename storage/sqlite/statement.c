@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Statements, prepared once per connection, bound and stepped through one helper; what
  * SQLite's errors mean. */
-#include "storage/sqlite/db_error.h"
+#include "storage/sqlite/statement.h"
+#include "storage/sqlite/db.h"
 #include "storage/sqlite/db_int.h"
-#include "storage/sqlite/phrases.h"
 
 #include <assert.h>
 #include <errno.h>

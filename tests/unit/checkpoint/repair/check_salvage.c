@@ -4,7 +4,7 @@
 
 #include "base/os.h"
 #include "storage/object.h"
-#include "storage/rescue/salvage_int.h"
+#include "storage/rescue/salvage.h"
 #include "storage/rows_attempt.h"
 #include "storage/store.h"
 #include "storage/store_int.h"

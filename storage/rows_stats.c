@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "storage/counts/rows_stats.h"
+#include "storage/rows_stats.h"
 
 #include "storage/rows_int.h"
 

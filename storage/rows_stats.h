@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows that are counted, by what they have in common. */
-#ifndef STORAGE_COUNTS_ROWS_STATS_H
-#define STORAGE_COUNTS_ROWS_STATS_H
+/* Rows that are counted, by what they have in common, for stats/: one statement each,
+ * which groups and adds. */
+#ifndef STORAGE_ROWS_STATS_H
+#define STORAGE_ROWS_STATS_H
 
 #include "base/str.h"
 #include "cairn/store.h"
