@@ -455,10 +455,11 @@ static int use_elsewhere(void *context, const struct made_row *row)
     return search->limits.rows && ++search->rows == search->limits.rows;
 }
 
-/* ---- What this run has made of skipped tasks ---- */
+/* ---- What this run has made of skipped tasks, and newer runs of those that it has not */
 
 struct own_search {
     struct search *search;
+    bool newer; /* what tasks that are gone from this run have made, in another one */
     uint32_t first, end; /* the task's files in the list */
     bool *own;           /* [list.n] */
     uint32_t left;       /* that are not known to be */
@@ -509,9 +510,12 @@ static int find_own_in(struct own_search *own, const struct run_row *row, uint32
         own->end = own->first + 1;
         while (own->end < list->n && str_equal(list->at[own->end].row.task, name))
             own->end++;
-        uint32_t task =
-            list->at[own->first].skipped ? graph_find(&graph, name) : NODE_NONE;
-        if (task != NODE_NONE)
+        bool wanted = list->at[own->first].skipped != own->newer;
+        uint32_t task = wanted ? graph_find(&graph, name) : NODE_NONE;
+        bool forked = own->newer && row->from_run && task != NODE_NONE;
+        for (uint32_t i = own->first; forked && i < own->end; i++)
+            own->own[i] = true; /* as the run that it forks from has left it */
+        if (task != NODE_NONE && !forked)
             rc = store_each_attempt(search->scene->store, row->run, gen, task,
                                     look_at_own_attempt, own, search->error);
     }
@@ -565,6 +569,46 @@ static int drop_what_others_made(struct search *search)
     return rc;
 }
 
+/* What a run that was begun later has made is its own, whatever an older one has. */
+static int keep_of_newer_run(void *context, const struct run_row *row)
+{
+    struct own_search *own = context;
+    struct stale_list *list = own->search->list;
+    int rc = 0;
+    if (row->run <= own->search->scene->situation->recorded.row.run)
+        return 1;
+    memset(own->own, 0, list->n * sizeof *own->own);
+    own->left = list->n;
+    for (uint32_t gen = row->gen; gen > 0 && own->left && !rc; gen--)
+        rc = find_own_in(own, row, gen);
+    char user[32];
+    snprintf(user, sizeof user, "run %llu", (unsigned long long)row->run);
+    for (uint32_t i = 0; i < list->n && !rc; i++) {
+        struct stale_file *file = &list->at[i];
+        if (!own->own[i] || file->skipped || file->state != STALE_SAME)
+            continue;
+        file->state = STALE_USED;
+        file->user = arena_text(&list->arena, str_of(user));
+        file->made = true;
+        rc = file->user ? 0 : error_nomem(own->search->error);
+    }
+    return rc;
+}
+
+static int keep_of_newer_runs(struct search *search)
+{
+    struct own_search own = {.search = search, .newer = true};
+    const struct run_filter filter = {.workflow = search->workflow};
+    if (!search->scene->situation->recorded.row.run || !search->list->n)
+        return 0; /* it is the newest itself */
+    own.own = calloc(search->list->n, sizeof *own.own);
+    int rc = own.own ? store_each_run(search->scene->store, &filter, keep_of_newer_run,
+                                      &own, search->error)
+                     : error_nomem(search->error);
+    free(own.own);
+    return rc < 0 ? rc : 0;
+}
+
 /* ---- All of it ---- */
 
 bool *stale_decided_skips(const struct situation *s)
@@ -610,6 +654,8 @@ int stale_find(struct stale_list *list, const struct stale_scene *scene,
     added_names_release(&search.added);
     if (!rc && list->n)
         rc = drop_what_others_made(&search);
+    if (!rc)
+        rc = keep_of_newer_runs(&search);
     for (uint32_t i = 0; i < list->n && !rc; i++) {
         struct stale_file *file = &list->at[i];
         if (file->state == STALE_SAME && !is_in_place(&search, file))

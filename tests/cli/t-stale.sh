@@ -663,4 +663,34 @@ run cairn clean --stale --yes w.yaml
 says 'the record of tasks that were added to run 1 is damaged' 'cleaning says why it removes nothing'
 ok 'and removes nothing' test -e old.txt -a -e o.1
 cd .. || exit 1
+# ---- What a newer run has made is not gone, though an older one does not have it ----
+mkdir newer && cd newer || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >w.yaml <<'END'
+name: w
+params: {k: a}
+tasks:
+  split: {inputs: [n], run: 'echo "l=[$(cat n)]" >>"$CAIRN_OUTPUT"'}
+  part: {foreach: {p: {from: split, value: l}}, run: 'echo $p >$p.out', outputs: ['${{ p }}.out']}
+  own: {foreach: {o: ["${{ params.k }}"]}, run: 'echo $o >$o.own', outputs: ['${{ o }}.own']}
+END
+echo 1,2 >n
+exits 0 cairn run w.yaml
+echo 1,2,3 >n
+exits 0 cairn run w.yaml --param k=b
+exits 0 cairn clean --stale --run 1 --dry-run
+says 'nothing to remove' 'of the older run nothing is gone'
+exits 0 cairn clean --stale --run 1 --yes
+is "$(echo ./*.out ./*.own)" './1.out ./2.out ./3.out ./a.own ./b.own' 'all files are there'
+exits 0 cairn clean --stale --run 1 --dry-run --json
+is "$(json_get '.files[0].user')" 'run 2' 'who has made it'
+exits 0 cairn run w.yaml --param k=b --fresh
+exits 0 cairn clean --stale --run 1 --dry-run
+says 'nothing to remove' 'nor what the newest of several has made'
+echo 1 >n
+exits 0 cairn run w.yaml --param k=b --fresh
+exits 0 cairn clean --stale --run 4 --dry-run
+is "$(sort out | tr '\n' ' ')" '2.out 3.out a.own ' 'what the newest does not have is gone'
+cd .. || exit 1
+
 done_testing
