@@ -72,7 +72,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_ONLY_RUN] = {"run", 0, OPTION_NUMBER, "N", "only this run", 1, INT64_MAX, 0},
     [OPT_ALL] = FLAG("all", "also list the tasks that will not run"),
     [OPT_COMMANDS] = {"verbose", 'v', OPTION_FLAG, NULL,
-                      "also show the command of each task, and its condition", 0, 0, 0},
+                      "also show the command, condition and description of each task",
+                      0, 0, 0},
     [OPT_KEEP_GOING] =
         {"keep-going", 'k', OPTION_FLAG, NULL,
          "after a failure, still run what does not need the failed task, "

@@ -223,6 +223,8 @@ static int print_plan_document(const struct cairn_plan *plan,
         if (shown->commands) {
             doc_text(&doc, "condition", cairn_plan_condition(plan, i));
             doc_text(&doc, "command", cairn_plan_command(plan, i));
+            doc_text(&doc, "description",
+                     cairn_workflow_description(shown->workflow, i));
         }
         doc_end(&doc);
     }
@@ -232,10 +234,14 @@ static int print_plan_document(const struct cairn_plan *plan,
     return status == 0 ? doc_print(&doc) : status;
 }
 
-static void print_command(const struct cairn_plan *plan, uint32_t node)
+static void print_command(const struct cairn_plan *plan, uint32_t node,
+                          const struct cairn_workflow *workflow)
 {
+    const char *description = cairn_workflow_description(workflow, node);
     const char *condition = cairn_plan_condition(plan, node);
     const char *command = cairn_plan_command(plan, node);
+    if (description)
+        print_lines("        # ", description);
     if (condition)
         out("        if %s\n", condition);
     if (command)
@@ -331,7 +337,7 @@ static void print_row(const struct cairn_plan *plan, uint32_t i,
         out("%u tasks, the first: ", row->n);
     out("%s\n", row->decision.detail);
     if (shown->commands)
-        print_command(plan, i);
+        print_command(plan, i, shown->workflow);
 }
 
 static int print_plan(const struct cairn_plan *plan, struct plan_shown *shown)

@@ -694,11 +694,11 @@ static const struct command command_table[] = {
      "them. Only declared outputs that still have the recorded content are removed, "
      "and none that a task of the workflow makes, reads by name or is made of "
      "(foreach), nor that another workflow of the store or a newer run has made; the "
-     "others are "
-     "named. What is gone or skipped is what `cairn plan` of the same FILE, --param, "
-     "--run, --from or --fresh says. Without them it is the newest run; with a "
-     "cairn.yaml here, a run of that file. "
-     "Exit status 6: a run of the workflow is at work.",
+     "others are named. What is gone or skipped is what `cairn plan` of the same FILE, "
+     "--param, --run, --from or --fresh says. Without them it is the newest run; with "
+     "a "
+     "cairn.yaml here, a run of that file. Exit status 6: a run of the workflow is at "
+     "work.",
      "  cairn clean --stale --dry-run\n  cairn clean --stale nightly.yaml --yes",
      "0 2 3 5 6 10 75",
      0,

@@ -115,6 +115,16 @@ says '  command: echo one
            echo two' 'explain: the command'
 
 sed -i '/person:/d' shown.yaml
+sed -i 's/  ask: {/  ask: {description: "greets\\nsomebody", /' shown.yaml
+exits 0 cairn plan shown.yaml -v
+says "        # greets
+        # somebody
+        echo 'hi you'" 'plan -v: what a task is for, above its command'
+exits 0 cairn plan shown.yaml
+ok 'and without -v not' sh -c '! grep -q greets out'
+exits 0 cairn plan shown.yaml -v --json
+is "$(json_get '.decisions[0].description')" 'greets\nsomebody' 'in JSON, too'
+is "$(json_get '.decisions[1].description')" null 'null: none'
 exits 0 cairn run shown.yaml
 says '(tasks.ask.outputs.k is not set)' 'the run says what the condition saw'
 
