@@ -81,6 +81,8 @@ _cairn_options()
     log) printf '%s\n' --run --attempt --stdout --stderr --bytes --follow --timestamps --all --failed ;;
     values) printf '%s\n' --run ;;
     whence) printf '%s\n' --all ;;
+    'artifact list') printf '%s\n' --run --task ;;
+    'artifact get') printf '%s\n' --task --output --force ;;
     events) printf '%s\n' --run --follow ;;
     shell) printf '%s\n' --run --attempt --print --secrets-fd ;;
     graph) printf '%s\n' --format --fold --states --param --run ;;
@@ -197,6 +199,7 @@ _cairn_values()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
     --run) _cairn_runs ;;
+    --task) _cairn_tasks ;;
     --from | --at | --good | --bad) _cairn_checkpoints ;;
     --session) _cairn_sessions ;;
     --hypothesis) _cairn_items hypothesis ;;
@@ -242,12 +245,13 @@ _cairn_values()
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
+    '') printf '%s\n' run resume rerun plan explain status watch runs log values artifact whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp web help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
         grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
     session) printf '%s\n' start list show size switch end delete config undo log message watch hook install-hooks export import ;;
+    artifact) printf '%s\n' list get ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;
@@ -256,7 +260,7 @@ _cairn_operands()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
-    help) printf '%s\n' run resume rerun plan explain status watch runs log values whence shell events graph init \
+    help) printf '%s\n' run resume rerun plan explain status watch runs log values artifact whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp web ;;
     resume)
@@ -264,7 +268,7 @@ _cairn_operands()
         _cairn_choices
         ;;
     rerun) _cairn_choices ;;
-    status | watch | cancel | events | next | add | 'checkpoint head') _cairn_runs ;;
+    status | watch | cancel | events | next | add | artifact\ * | 'checkpoint head') _cairn_runs ;;
     shell | resolve | undo | claim | renew | complete | fail)
         _cairn_runs
         _cairn_tasks

@@ -340,6 +340,11 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_HTML] = FLAG("html", "write a page about a run, not a session"),
     [OPT_PAGE_FILE] = {"output", 'o', OPTION_TEXT, "FILE",
                        "write the page to FILE (default: stdout)", 0, 0, 0},
+    [OPT_ARTIFACT_TASK] = TEXT(
+        "task", "TASK", "only those of this task, or of the members of this group"),
+    [OPT_ARTIFACT_DIR] = {"output", 'o', OPTION_TEXT, "DIR",
+                          "put them below DIR, which is made (default: here)", 0, 0, 0},
+    [OPT_REPLACE] = FLAG("force", "replace files that are there"),
     [OPT_FILES_ONLY] = FLAG("files-only", "restore the files, not the board"),
     [OPT_MESSAGES_ONLY] = FLAG(
         "messages-only", "restore the end of the line of messages, and nothing else"),

@@ -3,6 +3,7 @@
  * as taken in the transaction that stores their effects. */
 #include "executor/command_apply.h"
 
+#include "executor/attempt/artifacts.h"
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/ending.h"
 #include "executor/attempt/launch.h"
@@ -234,6 +235,7 @@ static bool resolve_unknown(struct engine *e, const struct command_row *row,
         return true;
     }
     progress_no_retry(e, task);
+    artifacts_store(e, ending);
     settle_ending(e, ending);
     return true;
 }

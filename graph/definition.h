@@ -135,10 +135,16 @@ struct task_def {
     uint32_t n_outputs;
     struct str *inputs; /* [n_inputs] the same, of files that it reads */
     uint32_t n_inputs;
-    struct str depfile;  /* reference text, a path like those: the command writes it,
+    struct str depfile; /* reference text, a path like those: the command writes it,
                              and its names are inputs of the attempt; "": none */
-    struct str external; /* TASK_EXTERNAL: what somebody is to do */
-    uint8_t skip_exit;   /* this exit code says that there was nothing to do; 0: none */
+    /* Reference text: patterns of files and directories below its directory, which are
+     * stored when it has completed. */
+    struct str *artifacts; /* [n_artifacts] */
+    uint32_t n_artifacts;
+    int64_t artifacts_ms;  /* so long they are kept; 0: as long as the run */
+    bool artifacts_wanted; /* one that matches nothing is a failure */
+    struct str external;   /* TASK_EXTERNAL: what somebody is to do */
+    uint8_t skip_exit; /* this exit code says that there was nothing to do; 0: none */
     uint32_t lost_claims; /* TASK_EXTERNAL: after so many in a row it fails; 0:
                              LIMIT_LEASES_LOST */
     struct str condition; /* `if`: an expression, without ${{ }}; "": none */

@@ -749,6 +749,9 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, def->repeat.max > 0 || def->repeat.delay_ms == 0);
     fail_unless(d, def->repeat.max == 0 || def->kind != TASK_EXTERNAL);
     fail_unless(d, def->slots != 1); /* which is written as 0 */
+    fail_unless(d, def->n_artifacts || (!def->artifacts_ms && !def->artifacts_wanted));
+    fail_unless(d, !def->n_artifacts ||
+                       (def->kind != TASK_EXTERNAL && !task_def_is_service(def)));
 }
 
 /* A text that the task does not have is empty, not NULL. */

@@ -85,6 +85,9 @@ enum {
     NICE,
     FALLBACK,
     PORTS,
+    ARTIFACTS,
+    ARTIFACTS_KEPT,
+    ARTIFACTS_WANTED,
     END
 };
 
@@ -161,6 +164,11 @@ const struct task_field task_fields[] = {
     [PORT] = {.shape = FIELD_BOOL, .at = AT(port, bool), EVERY(6)},
     [FALLBACK] = {TEXT(fallback), EVERY(7), .name = "fallback"},
     [PORTS] = {TEXTS(FIELD_TEXTS, ports), EVERY(7)},
+    [ARTIFACTS] = {TEXTS(FIELD_TEXTS, artifacts), EVERY(7)},
+    [ARTIFACTS_KEPT] = {TIME(artifacts_ms), EVERY(7)},
+    [ARTIFACTS_WANTED] = {.shape = FIELD_BOOL,
+                          .at = AT(artifacts_wanted, bool),
+                          EVERY(7)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},
@@ -190,7 +198,8 @@ const struct task_field *const difference_fields[] = {
     F(UNTIL),  F(FALLBACK), NULL};
 
 const struct task_field *const reference_fields[] = {
-    F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), F(DEPFILE), NULL};
+    F(ARGV),     F(OUTPUTS), F(INPUTS),    F(ENV), F(CWD),
+    F(EXTERNAL), F(DEPFILE), F(ARTIFACTS), NULL};
 
 bool field_is_empty(const struct task_field *field, const struct task_def *def)
 {

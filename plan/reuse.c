@@ -8,6 +8,7 @@
 #include "graph/text_expand.h"
 #include "runs/marks.h"
 #include "storage/rows_attempt.h"
+#include "storage/rows_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -533,6 +534,19 @@ static int find_attempt(struct reuse *r, uint32_t task, struct reused *found,
     return rc == 0;
 }
 
+/* Those that another run has in its place, too. */
+static int has_artifacts(struct reuse *r, uint32_t task, const struct reused *found,
+                         struct cairn_error *error)
+{
+    struct files_row row = {.kind = FILES_ARTIFACTS,
+                            .run = found->row.run,
+                            .id = str_of(r->graph->id[task])};
+    if (found->own || !graph_def(r->graph, task)->n_artifacts)
+        return 1;
+    int rc = store_get_files(r->store, &row, error);
+    return rc > 0 ? row.attempt == found->row.attempt : rc;
+}
+
 /* Has it left what can be used in its place: all of its outputs, or values? */
 static bool is_whole(const struct reuse *r, uint32_t task, const struct reused *found,
                      const struct result *result)
@@ -552,6 +566,9 @@ static int is_good(struct reuse *r, uint32_t task, const struct reused *found,
     uint8_t evidence = EVIDENCE_GOOD;
     int rc = result_of(r, task, &result, error);
     if (rc || !result || !is_whole(r, task, found, result))
+        return rc;
+    rc = has_artifacts(r, task, found, error);
+    if (rc <= 0)
         return rc;
     r->evidence.unknown_secret = false;
     rc = evidence_look(&r->evidence, task, &evidence, &which, &why);

@@ -741,6 +741,35 @@ static const struct tool tools[] = {
                 TEXT("name", "Only this value"), RUN("The run (default: the newest)"),
                 DIRECTORY),
      .shape = "run:i values:a"},
+    {.name = "run_artifacts",
+     .title = "Artifacts of a run",
+     .about = "Lists the files that tasks of a run left as artifacts, which are stored "
+              "with the run.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     CALLS("artifact list --run={run} --task={task}"),
+     PROPERTIES(
+         RUN("The run (default: the newest)"),
+         TEXT("task", "Only those of this task, or of the members of this group"),
+         DIRECTORY),
+     .shape = "run:i artifacts:a"},
+    {.name = "artifact_get",
+     .title = "Put artifacts into a directory",
+     .about =
+         "Puts artifacts of a run below a directory, verified. Nothing is put if a "
+         "file is there already, unless `force` is true.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_DESTRUCTIVE,
+     CALLS("artifact get --task={task} --output={output*} --force?{force} -- {run*} "
+           "{names}"),
+     PROPERTIES(
+         RUN("The run"),
+         LIST("names", "Paths as run_artifacts lists them, or patterns as in "
+                       ".gitignore (default: all)"),
+         TEXT("output", "The directory; it is made"),
+         TEXT("task", "Only those of this task, or of the members of this group"),
+         FLAG("force", "Files that are there are replaced"), DIRECTORY),
+     .shape = "run:i directory:s artifacts:a"},
     {.name = "file_origin",
      .title = "Which task made a file",
      .about = "Names the run, task and attempt that made a file as a declared output, "

@@ -145,6 +145,8 @@ int stage_put(struct stage *stage, struct str content, const struct digest *befo
               struct digest *digest, struct cairn_error *error)
 {
     int rc = 0;
+    if (stage->stop && atomic_load(stage->stop))
+        return error_set(error, CAIRN_ESTOPPED, "stopped");
     if (stage->n &&
         (stage->n >= WAITING_MOST || stage->bytes.size + content.len > WAITING_BYTES))
         rc = stage_flush(stage, error);
@@ -359,7 +361,7 @@ int content_put(struct content_reader *reader, int directory, const char *name,
         if (fd < 0 && errno == ENOENT)
             return 1;
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-            return error_sys(error, errno, "opening a file of the session");
+            return error_sys(error, errno, "opening a file");
         if (fd < 0) {
             found = FOUND_UNREADABLE;
             break;

@@ -11,6 +11,8 @@
 #include "cairn/store.h"
 #include "snapshot/tree.h"
 
+#include <stdatomic.h>
+
 #include <sys/stat.h>
 
 struct staged_content {
@@ -27,6 +29,8 @@ struct stage {
     struct buf bytes;
     uint64_t objects, stored_bytes; /* put so far; bytes before compression */
     bool locked;
+    const _Atomic uint32_t *stop; /* set by the caller: not 0 ends stage_put with
+                                     CAIRN_ESTOPPED; NULL: never */
 };
 
 /* CAIRN_EBUSY: garbage is collected for longer than this waits. stage_end is called in

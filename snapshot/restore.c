@@ -250,9 +250,9 @@ static int old_dispose(struct restore *r, size_t i)
                                              "looking at what was in the "
                                              "place of");
     const struct tree_entry *is = known_as(r, name, &st, change);
-    if (!is)
+    if (!is && !(r->replaces && !S_ISDIR(st.st_mode)))
         return old_keep(r, r->stage, name, change->path);
-    if (is == &change->before && change->choice == RESTORE_BESIDE) {
+    if (is && is == &change->before && change->choice == RESTORE_BESIDE) {
         int rc = keep(r, r->stage, name, change->path, others);
         change->kept = !rc;
         return rc;

@@ -64,6 +64,7 @@ struct restore {
     int like_fd;      /* -1: not open */
     bool scratch;     /* the directory is one that is thrown away: files are staged in
                          it, and nothing is synced; of the caller */
+    bool replaces;    /* a file or link that is in the way goes; of the caller */
     bool back;        /* what the restore that it takes back had kept beside goes */
     bool again;       /* it was begun before */
     bool applying;    /* begun, and not finished */

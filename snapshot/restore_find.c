@@ -360,7 +360,7 @@ static int check_found(struct restore *r, const struct digest *before,
     const struct digest *trees[] = {after, before};
     int rc = 0;
     for (int i = 0; i < 2 && !rc && paths_missing(only); i++)
-        rc = snapshot_each(r->store, trees[i], see_path, only, r->error);
+        rc = trees[i] ? snapshot_each(r->store, trees[i], see_path, only, r->error) : 0;
     const struct str *missing = rc < 0 ? NULL : paths_missing(only);
     return rc < 0    ? rc
            : missing ? error_set(r->error, CAIRN_ENOTFOUND,

@@ -45,6 +45,15 @@ struct snapshot_request {
     const struct digest *keep;   /* a snapshot, or NULL: what is in it is taken, even if
                                     it is to be ignored */
     bool in_transaction;         /* what is little waits for snapshot_put */
+    /* Sorted paths below the root, none of them below another, or NULL. With them only
+     * these are taken, directories with all that is below them, and no rules of what is
+     * to be ignored count. What is gone, or lies behind a link, is not taken: `taken`
+     * says which are. */
+    const struct str *only;
+    size_t n_only;
+    bool *taken;                  /* [n_only] */
+    const _Atomic uint32_t *stop; /* not 0: CAIRN_ESTOPPED, within one piece of a file;
+                                     NULL: never */
     /* Whether what the index names is still referred to: 1, 0 or an error. */
     int (*anchored)(void *context, struct str anchor, struct cairn_error *error);
     /* What has a name and no content; NULL: not told. `path` is a view. */

@@ -33,6 +33,7 @@ struct level {
     const struct ignore_level *rules; /* NULL: none */
     struct tree kept;                 /* of what is taken even if it is to be ignored */
     bool only_kept;                   /* the rest is ignored */
+    bool chosen; /* it lies in one of request->only: all of it is taken */
 
     struct str name; /* in the directory above; "" is the root */
     struct stat st;
@@ -200,7 +201,7 @@ static int count_entry(struct taking *t, const struct tree_entry *entry)
 {
     snapshot_count(&t->sums, entry, t->path.size + entry->name.len);
     int rc = snapshot_within(&t->sums, buf_view(&t->path), t->error);
-    if (rc)
+    if (rc && !t->request->only)
         error_context(
             t->error,
             "the files below %s are too many for one checkpoint: list what is "
@@ -306,7 +307,8 @@ static int read_level_rules(struct taking *t, struct level *level)
     struct str path = buf_view(&t->path);
     path.len -= path.len > 0; /* the slash behind it */
     level->rules = above;
-    if (!has_name(level, STR(".gitignore")) && !has_name(level, STR(".cairnignore")))
+    if (t->request->only ||
+        (!has_name(level, STR(".gitignore")) && !has_name(level, STR(".cairnignore"))))
         return 0;
     return rules_read(level->fd, path, above, &level->arena, &level->rules, t->error);
 }
@@ -363,7 +365,7 @@ static int take_directory(struct taking *t, struct str name, const struct stat *
     if (fd < 0 && errno == ENOENT)
         return 0;
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return error_sys(t->error, errno, "opening a directory of the session");
+        return error_sys(t->error, errno, "opening a directory");
     if (fd < 0)
         return leave_out(t, name, LEFT_UNREADABLE, old);
     struct level *level = &t->levels[t->depth];
@@ -430,16 +432,60 @@ static int finish_directory(struct taking *t)
     return count_entry(t, &entry) ?: buf_check(&t->out->index, t->error);
 }
 
-static int take_name(struct taking *t, struct str name)
+/* Of those that were asked for. */
+enum chosen { CHOSEN_NOT, CHOSEN_INSIDE, CHOSEN_WHOLE };
+
+static size_t first_from(const struct snapshot_request *request, struct str path)
+{
+    size_t low = 0, high = request->n_only;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (str_compare(request->only[middle], path) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether `name` in this directory is one (the n-th), or some are below it. */
+static int find_chosen(struct taking *t, const struct level *level, struct str name,
+                       enum chosen *chosen, size_t *n)
+{
+    const struct snapshot_request *request = t->request;
+    size_t length = t->path.size;
+    *chosen = CHOSEN_WHOLE;
+    *n = SIZE_MAX;
+    if (!request->only || level->chosen)
+        return 0;
+    buf_str(&t->path, name);
+    buf_byte(&t->path, '/');
+    int rc = buf_check(&t->path, t->error);
+    struct str below = buf_view(&t->path), path = {below.ptr, below.len - !rc};
+    size_t i = rc ? 0 : first_from(request, path);
+    bool whole = !rc && i < request->n_only && str_equal(request->only[i], path);
+    if (whole)
+        *n = i;
+    else if (!rc)
+        i = first_from(request, below);
+    bool inside = !rc && i < request->n_only && str_begins(request->only[i], below);
+    *chosen = whole ? CHOSEN_WHOLE : inside ? CHOSEN_INSIDE : CHOSEN_NOT;
+    t->path.size = length;
+    return rc;
+}
+
+static int take_found(struct taking *t, struct str name, const struct index_entry *old,
+                      enum chosen chosen)
 {
     struct level *level = top_of(t);
-    const struct index_entry *old = find_old(level, name);
     const struct tree_entry *kept = tree_find(&level->kept, name);
     struct stat st;
     if (level->only_kept && !kept)
         return 0;
     if (fstatat(level->fd, name.ptr, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : leave_out(t, name, LEFT_UNREADABLE, old);
+    if (chosen == CHOSEN_INSIDE && !S_ISDIR(st.st_mode))
+        return 0;
     int ignored = is_ignored(t, level, name, S_ISDIR(st.st_mode));
     if (ignored < 0 || (ignored && !kept))
         return ignored < 0 ? ignored : 0;
@@ -453,8 +499,25 @@ static int take_name(struct taking *t, struct str name)
         return 0;
     uint32_t depth = t->depth;
     int rc = take_directory(t, name, &st, old, kept);
-    if (t->depth > depth)
+    if (t->depth > depth) {
         top_of(t)->only_kept = ignored || level->only_kept;
+        top_of(t)->chosen = chosen == CHOSEN_WHOLE;
+    }
+    return rc;
+}
+
+static int take_name(struct taking *t, struct str name)
+{
+    const struct level *level = top_of(t);
+    const struct index_entry *old = find_old(top_of(t), name);
+    uint32_t depth = t->depth, n = level->tree.n;
+    enum chosen chosen;
+    size_t asked;
+    int rc = find_chosen(t, level, name, &chosen, &asked);
+    if (!rc && chosen != CHOSEN_NOT)
+        rc = take_found(t, name, old, chosen);
+    if (!rc && asked != SIZE_MAX)
+        t->request->taken[asked] = t->depth > depth || level->tree.n > n;
     return rc;
 }
 
@@ -469,9 +532,8 @@ static int open_root(struct taking *t, struct stat *st)
     int sys = errno;
     if (fd >= 0)
         close(fd);
-    return error_sys(
-        t->error, sys,
-        "the directory %s, whose files belong to the session, cannot be read", root);
+    return error_sys(t->error, sys, "the directory %s%s cannot be read", root,
+                     t->request->only ? "" : ", whose files belong to the session,");
 }
 
 static int begin_walk(struct taking *t)
@@ -577,7 +639,9 @@ static int load_index(struct taking *t)
 static int take(struct taking *t)
 {
     const struct snapshot_request *request = t->request;
-    int rc = stage_begin(&t->out->stage, request->store, t->error) ?: load_index(t);
+    int rc = stage_begin(&t->out->stage, request->store, t->error);
+    t->out->stage.stop = request->stop;
+    rc = rc ?: load_index(t);
     if (rc)
         return rc;
     t->reader = (struct content_reader){&t->out->stage, malloc(TREE_CHUNK_MOST + 1)};

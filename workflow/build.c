@@ -365,6 +365,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
     else
         key = task->outputs && task->outputs[0] ? "outputs"
               : task->depfile                   ? "depfile"
+              : task->artifacts                 ? "artifacts"
               : task->timeout_ms                ? "timeout_ms"
               : task->may_fail                  ? "may_fail"
               : task->skip_exit                 ? "skip_exit"
@@ -397,6 +398,25 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
     else
         key = task->parallel ? "parallel" : NULL;
     return refuse_field(task, task->call, "callback", key, error);
+}
+
+static int check_artifacts(const struct cairn_task *task, struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    struct buf pattern = BUF_INIT;
+    const char *const *text = task->artifacts;
+    int rc = 0;
+    if ((!text || !*text) && (task->artifacts_ms || task->artifacts_wanted))
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s` has no `artifacts`",
+                         task->id);
+    if (task->artifacts_ms < 0)
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: `artifacts_ms` is below 0",
+                         task->id);
+    for (; text && *text && !rc; text++)
+        if (!template_has(str_of(*text)))
+            rc = artifact_pattern(str_of(*text), &pattern, &why);
+    buf_release(&pattern);
+    return rc ? error_set(error, rc, "task `%s`: %s", task->id, why.text) : 0;
 }
 
 static int check_rounds(const struct cairn_task *task, struct cairn_error *error)
@@ -457,6 +477,8 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
     int rc = check_service(task, error);
     if (!rc)
         rc = check_rounds(task, error);
+    if (!rc)
+        rc = check_artifacts(task, error);
     return rc ? rc : check_kind(task, error);
 }
 
@@ -498,6 +520,9 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     def->id = arena_str(&d->arena, str_of(task->id));
     copy_command(d, def, task);
     def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
+    def->artifacts = copy_texts(&d->arena, task->artifacts, &def->n_artifacts);
+    def->artifacts_ms = task->artifacts_ms;
+    def->artifacts_wanted = task->artifacts_wanted;
     if (task->description)
         def->description = arena_str(&d->arena, str_of(task->description));
     if (task->until)

@@ -203,11 +203,12 @@ int expect_fixed(const struct parser *p, const struct node *node, const char *wh
     if (rc)
         return rc;
     if (template_has(text))
-        return diagnose(&p->diagnostic, place_of_reference(p, node, text),
-                        "${{ }} cannot stand in %s; it is evaluated in `exec`, `env`, "
-                        "`if`, `cwd`, `inputs`, `outputs`, `external`, values of "
-                        "`foreach` and the brackets of `needs`",
-                        what);
+        return diagnose(
+            &p->diagnostic, place_of_reference(p, node, text),
+            "${{ }} cannot stand in %s; it is evaluated in `exec`, `env`, "
+            "`if`, `cwd`, `inputs`, `outputs`, `artifacts`, `external`, values of "
+            "`foreach` and the brackets of `needs`",
+            what);
     *out = text;
     return 0;
 }

@@ -199,6 +199,45 @@ int glob_check(struct str pattern, struct cairn_error *error)
     return 0;
 }
 
+int artifact_pattern(struct str text, struct buf *out, struct cairn_error *error)
+{
+    const char *at = text.ptr, *end = at + text.len;
+    int shown = (int)(text.len < 200 ? text.len : 200);
+    buf_clear(out);
+    if (text.len && text.ptr[0] == '/')
+        return error_set(
+            error, CAIRN_EWORKFLOW,
+            "the artifact %.*s is an absolute path: artifacts lie below the "
+            "task's directory, which `cwd` sets",
+            shown, text.ptr);
+    while (at < end) {
+        const char *stop = memchr(at, '/', (size_t)(end - at));
+        struct str part = {at, stop ? (size_t)(stop - at) : (size_t)(end - at)};
+        at += part.len + 1;
+        if (str_equal(part, STR("..")))
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "the artifact %.*s leads out of the task's directory: set "
+                             "that with `cwd`",
+                             shown, text.ptr);
+        if (!part.len || str_equal(part, STR(".")))
+            continue;
+        if (out->size)
+            buf_byte(out, '/');
+        buf_str(out, part);
+    }
+    if (!out->size)
+        return error_set(
+            error, CAIRN_EWORKFLOW,
+            "the artifact `%.*s` is the whole directory: name what is to be "
+            "stored of it",
+            shown, text.ptr);
+    if (memchr(out->data, 0, out->size))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "the name of an artifact has a NUL in it");
+    int rc = buf_check(out, error);
+    return rc ? rc : glob_check(buf_view(out), error);
+}
+
 int glob_expand(const char *root, struct str pattern, struct arena *arena,
                 struct glob_names *out, struct cairn_error *error)
 {

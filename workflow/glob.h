@@ -14,6 +14,10 @@ struct glob_names {
 
 /* CAIRN_EWORKFLOW for a pattern that is not supported. */
 int glob_check(struct str pattern, struct cairn_error *error);
+/* A pattern of artifacts, as it is looked for below the task's directory: without `./`,
+ * doubled slashes and one at its end. CAIRN_EWORKFLOW: one that is not supported, or that
+ * would leave the directory. */
+int artifact_pattern(struct str text, struct buf *out, struct cairn_error *error);
 /* CAIRN_EWORKFLOW for a pattern that is not supported, CAIRN_EIO for a directory that
  * cannot be read (one that is missing just matches nothing), CAIRN_ELIMIT for more than
  * LIMIT_TASKS names, or LIMIT_GLOB_BYTES of those of directories on the way. */

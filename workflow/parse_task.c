@@ -459,6 +459,89 @@ static int read_depfile(struct parser *p, struct task_def *def, const struct nod
     return rc ? rc : check_text(p, node, &def->depfile, def, IN_TASK, NULL);
 }
 
+/* ---- Artifacts ---- */
+
+/* A pattern without values as it is looked for. CAIRN_EWORKFLOW. */
+static int check_artifact(struct parser *p, const struct node *node, struct str name)
+{
+    struct cairn_error why = {0};
+    struct buf pattern = BUF_INIT;
+    int rc = 0;
+    if (memmem(name.ptr, name.len, "**", 2))
+        return diagnose(&p->diagnostic, node->at,
+                        "`**` is not supported; a directory is stored with all that is "
+                        "below it, as in `artifacts: [dist]`");
+    if (name.ptr[0] == '!')
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` leaves nothing out: name what is to be stored",
+                        SHOWN(name));
+    if (!template_has(name))
+        rc = artifact_pattern(name, &pattern, &why);
+    buf_release(&pattern);
+    return rc ? diagnose(&p->diagnostic, node->at, "%s", why.text) : 0;
+}
+
+static int read_artifact(struct parser *p, struct task_def *def,
+                         const struct node *node)
+{
+    struct str *name = &def->artifacts[def->n_artifacts++];
+    int rc = expect_filled(p, node, "an artifact", name);
+    if (!rc)
+        warn_of_path(p, node, "artifacts", *name);
+    if (!rc)
+        rc = check_text(p, node, name, def, IN_TASK, NULL);
+    return rc ? rc : check_artifact(p, node, *name);
+}
+
+/* A pattern or a list of them. */
+static int read_artifact_files(struct parser *p, struct task_def *def,
+                               const struct node *node)
+{
+    bool single = node->kind == NODE_TEXT;
+    int rc = single ? 0 : expect_list(p, node, "`artifacts`");
+    if (!rc)
+        def->artifacts =
+            arena_take(&p->out->arena, single ? 1 : node->n, sizeof *def->artifacts);
+    if (rc || !def->artifacts)
+        return rc ? rc : out_of_memory(p);
+    if (single)
+        return read_artifact(p, def, node);
+    for (const struct node *item = node->first; item && !rc; item = item->next)
+        rc = read_artifact(p, def, item);
+    return rc;
+}
+
+/* `[dist/x.tar.gz]`, or `{files: [...], keep: 30d, none: fail}`. */
+static int read_artifacts(struct parser *p, struct task_def *def,
+                          const struct node *node)
+{
+    enum { FILES, KEPT, NONE, COUNT };
+    static const struct str names[COUNT] = {NAME("files"), NAME("keep"), NAME("none")};
+    static const struct str words[] = {NAME("warn"), NAME("fail")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"in `artifacts`", {NULL, 0}};
+    uint8_t word = 0;
+    if (node->kind != NODE_MAP)
+        return read_artifact_files(p, def, node);
+    int rc = expect_keys(p, node, where, names, found, COUNT);
+    if (!rc && !found[FILES])
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`artifacts` needs `files`, as in {files: [dist/*.tar.gz], keep: "
+                      "30d}");
+    if (!rc)
+        rc = read_artifact_files(p, def, found[FILES]->next);
+    if (!rc && found[KEPT])
+        rc = expect_duration(p, found[KEPT]->next, "`keep`", 1, &def->artifacts_ms);
+    if (!rc && found[NONE])
+        rc = expect_choice(p, found[NONE]->next, "`none`", words, 2, &word);
+    def->artifacts_wanted = word == 1;
+    if (!def->n_artifacts) { /* an empty list says nothing */
+        def->artifacts_ms = 0;
+        def->artifacts_wanted = false;
+    }
+    return rc;
+}
+
 /* ---- When and how it is run ---- */
 
 static int read_when(struct parser *p, struct task_def *def, const struct node *node)
@@ -640,6 +723,7 @@ enum {
     INPUTS,
     OUTPUTS,
     DEPFILE,
+    ARTIFACTS,
     IF,
     WHEN,
     ONCE,
@@ -697,6 +781,7 @@ static const struct {
     [INPUTS] = {NAME("inputs"), RUN_BY_US, .read = read_inputs},
     [OUTPUTS] = {NAME("outputs"), ALL, .read = read_outputs},
     [DEPFILE] = {NAME("depfile"), RUN_BY_US, .read = read_depfile},
+    [ARTIFACTS] = {NAME("artifacts"), RUN_BY_US, .read = read_artifacts},
     [IF] = {NAME("if"), ALL, .read = read_condition},
     [WHEN] = {NAME("when"), ALL, .read = read_when},
     [ONCE] = {NAME("once"), RUN_BY_US, .flag = FLAG(once)},
@@ -772,6 +857,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         {INPUTS, "it starts whenever a task that needs it runs"},
         {OUTPUTS, "it is never done; let a task that needs it make the file"},
         {DEPFILE, "it starts whenever a task that needs it runs"},
+        {ARTIFACTS, "it is never done; let a task that needs it make the file"},
         {WHEN, "it starts whenever a task that needs it runs"},
         {SKIP_EXIT, "it is never done"},
         {REUSE, "it is never done"},

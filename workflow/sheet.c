@@ -548,6 +548,8 @@ static void use_texts(struct usage *u, const struct task_def *def)
         use_expressions(u, def->inputs[i], false);
     for (uint32_t i = 0; i < def->n_outputs; i++)
         use_expressions(u, def->outputs[i], false);
+    for (uint32_t i = 0; i < def->n_artifacts; i++)
+        use_expressions(u, def->artifacts[i], false);
     use_expressions(u, def->cwd, false);
     use_expressions(u, def->external, false);
     use_expressions(u, def->depfile, false);

@@ -27,6 +27,7 @@
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
+#include "storage/rows_files.h"
 #include "storage/rows_gc.h"
 #include "storage/rows_lost.h"
 #include "storage/rows_reuse.h"
@@ -63,7 +64,8 @@ struct gc {
     struct node_set nodes; /* that were followed */
     bool node_failed;      /* one cannot be followed: `error` says why */
     bool dry_run;
-    bool in_slice; /* between gc_begin_slice and gc_end_slice */
+    int64_t now_ns; /* what is to be kept until then has had its time */
+    bool in_slice;  /* between gc_begin_slice and gc_end_slice */
     int64_t slice_start_ns;
     struct cairn_error *error;
 };
@@ -558,6 +560,24 @@ static int drop_lost_reuse(struct gc *gc)
     return rc;
 }
 
+/* Artifacts whose time is over. A dry run leaves them out when it marks. */
+static int drop_expired(struct gc *gc)
+{
+    enum { ROWS = 200 };
+    uint32_t n = ROWS;
+    int rc = 0;
+    while (n && !rc) {
+        rc = gc_begin_slice(gc);
+        if (rc)
+            break;
+        rc = store_drop_expired_files(gc->store, gc->now_ns, ROWS, &n, gc->error);
+        uint32_t dropped = n;
+        rc = gc_end_slice(gc, rc);
+        gc->result.expired_artifacts += rc ? 0 : dropped;
+    }
+    return rc;
+}
+
 static int delete_leftovers(struct gc *gc)
 {
     struct seq_set runs = {0};
@@ -589,7 +609,10 @@ static int gc_remove_runs(struct gc *gc)
     }
     assert(removed <= gc->n_chosen);
     gc->n_chosen = removed;
-    return rc < 0 || gc->dry_run ? (rc < 0 ? rc : 0) : delete_leftovers(gc);
+    if (rc < 0 || gc->dry_run)
+        return rc < 0 ? rc : 0;
+    rc = delete_leftovers(gc);
+    return rc ? rc : drop_expired(gc);
 }
 
 /* Deleting content that nothing refers to; storage/rows_gc.c says why this is safe. A
@@ -828,6 +851,33 @@ static int mark_tombstones(struct gc *gc)
     return rc;
 }
 
+static int mark_files(void *context, const struct files_row *row)
+{
+    struct gc *gc = context;
+    if (digest_is_none(&row->files) || (gc->dry_run && gc_is_chosen(gc, row->run)))
+        return 0;
+    if (gc->dry_run && row->until_ns && row->until_ns <= gc->now_ns) {
+        gc->result.expired_artifacts++;
+        return 0;
+    }
+    return mark_root(gc, &row->files, true);
+}
+
+/* In one transaction: a row is copied to another run, whose number comes anywhere. */
+static int mark_artifacts(struct gc *gc)
+{
+    struct files_search all = {
+        .kind = FILES_ARTIFACTS, .each = mark_files, .context = gc, .all = true};
+    int rc = store_begin_read(gc->store, gc->error);
+    if (rc)
+        return rc;
+    rc = store_each_files(gc->store, &all, gc->error);
+    store_end_read(gc->store);
+    if (rc == CAIRN_EDAMAGED && !gc->node_failed)
+        error_context(gc->error, "no content was deleted");
+    return rc;
+}
+
 static int mark_body(void *context, const struct digest *digest)
 {
     return mark_digest(context, digest);
@@ -855,6 +905,8 @@ static int mark_all(struct gc *gc)
         rc = store_each_message_object(gc->store, mark_body, gc, gc->error);
     if (rc == CAIRN_EDAMAGED)
         error_context(gc->error, "no content was deleted");
+    if (!rc)
+        rc = mark_artifacts(gc);
     if (!rc)
         rc = mark_records(gc);
     return rc ? rc : mark_tombstones(gc);
@@ -1096,6 +1148,7 @@ int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
         .store = store, .kinds = kinds, .options = options ? options : &defaults};
     assert(kinds);
     gc.error = error;
+    gc.now_ns = clock_utc_ns();
     gc.dry_run = gc.options->dry_run;
     if (gc.options->older_than_ms < 0)
         return error_set(error, CAIRN_EUSAGE, "an age below zero");

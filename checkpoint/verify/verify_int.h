@@ -91,6 +91,8 @@ int verify_roots(struct verifier *v);
 /* Reports the record `seq`, or with 0 each record, that needs what a repair could not
  * save. Those that are damaged were reported before. */
 int verify_losses(struct verifier *v, uint64_t seq);
+/* Reports artifacts that are not whole. */
+int verify_artifacts(struct verifier *v);
 /* Reports a damaged object, and which records cannot be used because of it. */
 int verify_bad_object(struct verifier *v, const char *digest_hex_text, const char *why);
 /* Records whose payloads were not read, since their kinds are unknown: no damage. */

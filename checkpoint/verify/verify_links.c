@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/rows_files.h"
 #include "storage/rows_lost.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -493,6 +494,67 @@ int verify_roots(struct verifier *v)
         rc = verify_root(v, &v->roots[i], &content);
     buf_release(&content);
     return rc ? rc : verify_nodes(v);
+}
+
+/* ---- Artifacts ---- */
+
+/* Of one task. */
+struct artifact_check {
+    struct verifier *v;
+    const struct files_row *row;
+    struct node_set seen;
+    bool reported; /* one is enough */
+};
+
+static int see_artifact(void *context, const struct digest *digest, bool is_node)
+{
+    struct artifact_check *check = context;
+    struct verifier *v = check->v;
+    bool there = true, known = false;
+    char hex[DIGEST_HEX_SIZE];
+    int rc = node_set_add(&check->seen, digest, is_node, v->error);
+    if (rc <= 0)
+        return rc ? rc : 1;
+    rc = store_has_object(v->store, digest, &there, v->error);
+    if (rc || there || check->reported)
+        return rc;
+    digest_hex(digest, hex);
+    rc = store_is_known_loss(v->store, hex, &known, v->error);
+    if (rc || known)
+        return rc == CAIRN_EDAMAGED ? 0 : rc;
+    check->reported = true;
+    v->result.bad_objects++;
+    v->object = hex;
+    rc = verify_report(v, 0, NULL,
+                       "the object %.12s of the artifacts of %.*s of run %llu is "
+                       "missing: `cairn artifact get` cannot give them",
+                       hex, (int)check->row->id.len, check->row->id.ptr,
+                       (unsigned long long)check->row->run);
+    v->object = NULL;
+    return rc;
+}
+
+static int check_artifacts(void *context, const struct files_row *row)
+{
+    struct artifact_check *check = context;
+    struct node_visitor visitor = {see_artifact, pass_node, check};
+    check->row = row;
+    check->reported = false;
+    return digest_is_none(&row->files)
+               ? 0
+               : nodes_each(check->v->store, &row->files, &visitor, check->v->error);
+}
+
+/* Damaged content is reported by the check of all objects, damaged rows by that of
+ * settings. */
+int verify_artifacts(struct verifier *v)
+{
+    struct artifact_check check = {.v = v};
+    struct files_search all = {
+        .kind = FILES_ARTIFACTS, .each = check_artifacts, .context = &check};
+    int rc = store_each_files(v->store, &all, v->error);
+    node_set_release(&check.seen);
+    return rc;
 }
 
 /* ---- What a repair could not save ---- */

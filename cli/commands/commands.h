@@ -21,6 +21,8 @@ int command_log(struct settings *settings);
 int command_shell(struct settings *settings);
 int command_values(struct settings *settings);
 int command_whence(struct settings *settings);
+int command_artifact_list(struct settings *settings);
+int command_artifact_get(struct settings *settings);
 int command_events(struct settings *settings);
 int command_graph(struct settings *settings);
 int command_init(struct settings *settings);

@@ -436,6 +436,11 @@ static int report_collected(const struct cairn_gc_result *result,
                 dry_run ? "would remove" : "removed", (unsigned long long)expired,
                 (unsigned long long)sessions->agents, plural(sessions->agents),
                 sessions->days);
+        if (result->expired_artifacts > 0)
+            out("%s the artifacts of %llu task%s, whose time is over\n",
+                dry_run ? "would remove" : "removed",
+                (unsigned long long)result->expired_artifacts,
+                plural(result->expired_artifacts));
         print_counts(result, dry_run);
         out_flush();
         print_stays(result, options->any_params);
@@ -454,6 +459,7 @@ static int report_collected(const struct cairn_gc_result *result,
     doc_count(&doc, "sessions", expired);
     doc_count(&doc, "checkpoints", result->checkpoints);
     doc_count(&doc, "attempts", result->attempts);
+    doc_count(&doc, "expired_artifacts", result->expired_artifacts);
     doc_count(&doc, "objects", result->objects);
     doc_count(&doc, "kept_objects", result->kept_objects);
     doc_count(&doc, "freed_bytes", result->freed_bytes);

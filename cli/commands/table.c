@@ -778,6 +778,39 @@ static const struct command command_table[] = {
      2,
      {OPT_RUN, OPT_NONE},
      command_values},
+    {"artifact list",
+     "[RUN]",
+     "list the files that tasks left as artifacts",
+     "Lists the artifacts of a run (default: the newest): the files that matched "
+     "`artifacts` of a task when it completed, which are stored with the run; of each "
+     "task those of its newest attempt that left some. Names are relative to the "
+     "task's "
+     "directory.",
+     "  cairn artifact list\n  cairn artifact list 3 --task pack --json",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_RUN, OPT_ARTIFACT_TASK, OPT_NONE},
+     command_artifact_list},
+    {"artifact get",
+     "RUN [NAME]...",
+     "put artifacts of a run into a directory",
+     "Puts artifacts of a run below a directory, under their names, with mode and "
+     "time. "
+     "NAME is a path as `cairn artifact list` prints it, a directory, or a pattern as "
+     "in "
+     ".gitignore; without one, all. Each file is verified by its length and SHA-256 "
+     "before it is put into place. Nothing is put if a file is there already, unless "
+     "with --force, or if two tasks have the same name: give --task then. Links are "
+     "put "
+     "as links, and none is followed.",
+     "  cairn artifact get 3 'dist/*.tar.gz' -o downloads\n"
+     "  cairn artifact get 3 --task pack --force",
+     "0 2 5 10 75",
+     1,
+     OPERANDS_MAX,
+     {OPT_ARTIFACT_TASK, OPT_ARTIFACT_DIR, OPT_REPLACE, OPT_NONE},
+     command_artifact_get},
     {"whence",
      "FILE",
      "show which task made a file, and from what",

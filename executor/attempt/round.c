@@ -4,6 +4,7 @@
  * another round follows, or the task has failed for good with the last one. */
 #include "executor/attempt/round.h"
 
+#include "executor/attempt/artifacts.h"
 #include "executor/attempt/attempt_result.h"
 
 /* With the values that decided. */
@@ -69,6 +70,8 @@ void end_or_repeat(struct engine *e, struct job *job, struct ending *ending)
 {
     bool again = ending->row.outcome == CAIRN_COMPLETED && job->result.round &&
                  judge_round(e, job, ending);
+    if (!again)
+        artifacts_store(e, ending);
     if (ending->row.outcome == CAIRN_FAILED || ending->row.outcome == CAIRN_EXCLUDED)
         ending_keep_inputs(e, &job->result, ending);
     jobs_free(e, job);

@@ -59,6 +59,8 @@ static struct ending *draft_reused(struct engine *e, uint32_t task,
     ending->row.err_head = found->err_head;
     ending->stored[0] = found->out;
     ending->stored[1] = found->err;
+    ending->spared_run = found->row.run;
+    ending->spared_attempt = found->row.attempt;
     attempt_describe_reused(found->origin, &ending->text);
     return ending;
 }

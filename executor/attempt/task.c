@@ -2,6 +2,7 @@
 /* The attempt of a task, from its start to its outcome or its check. */
 #include "executor/attempt/task.h"
 
+#include "executor/attempt/artifacts.h"
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/launch.h"
 #include "executor/attempt/round.h"
@@ -363,6 +364,7 @@ static void settle_decision(struct engine *e, struct job *job, struct ending *en
 {
     struct cairn_error why = {0};
     struct asker asker = job_asker(e, job);
+    artifacts_store(e, ending);
     if (ending->row.outcome == CAIRN_FAILED &&
         ending_keep_inputs_now(e, &asker, ending, &why)) {
         ending->row.outcome = CAIRN_UNKNOWN;

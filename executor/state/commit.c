@@ -14,6 +14,8 @@
 #include "storage/rows_attempt.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
+#include "storage/rows_files.h"
+#include "storage/rows_gc.h"
 #include "storage/rows_made.h"
 #include "storage/rows_reuse.h"
 #include "storage/rows_run.h"
@@ -198,6 +200,47 @@ static int put_key(struct engine *e, const struct ending *ending,
                                    : store_put_reuse(e->request.store, &key, error);
 }
 
+/* In the transaction in which the other attempt's are still there. */
+static int copy_artifacts(struct engine *e, const struct ending *ending,
+                          struct files_row *row, struct cairn_error *error)
+{
+    struct files_row other = {
+        .kind = FILES_ARTIFACTS, .run = ending->spared_run, .id = row->id};
+    int rc = store_get_files(e->request.store, &other, error);
+    if (rc > 0 && other.attempt != ending->spared_attempt)
+        rc = 0;
+    row->files = other.files;
+    return rc;
+}
+
+/* What it has left in the pool is found by the task's id. */
+static int put_artifacts(struct engine *e, const struct ending *ending,
+                         struct cairn_error *error)
+{
+    const struct attempt_row *row = &ending->row;
+    const struct task_def *def = graph_def(e->request.graph, row->task);
+    struct files_row files = {.kind = FILES_ARTIFACTS,
+                              .run = row->run,
+                              .id = str_of(e->request.graph->id[row->task]),
+                              .gen = row->gen,
+                              .task = row->task,
+                              .attempt = row->number,
+                              .files = ending->artifacts};
+    int64_t least = INT64_MAX - row->ended_ns;
+    bool there = true;
+    int rc = ending->has_artifacts ? 1 : 0;
+    if (!rc && ending->spared_run && def->n_artifacts)
+        rc = copy_artifacts(e, ending, &files, error);
+    if (rc <= 0)
+        return rc;
+    if (def->artifacts_ms && def->artifacts_ms < least / 1000000)
+        files.until_ns = row->ended_ns + def->artifacts_ms * 1000000;
+    rc = digest_is_none(&files.files)
+             ? 0
+             : store_use_object(e->request.store, &files.files, &there, error);
+    return rc || !there ? rc : store_put_files(e->request.store, &files, error);
+}
+
 /* What was spared in one go shares a record. */
 static uint32_t end_of_record(const struct engine *e, uint32_t i)
 {
@@ -241,6 +284,8 @@ static int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
     int rc = ending->row.number ? put_attempt(e, ending, turn, error) : 0;
     if (!rc && ending->final && !ending->spared)
         rc = put_made(e, ending, error);
+    if (!rc && ending->row.number)
+        rc = put_artifacts(e, ending, error);
     if (!rc)
         rc = put_key(e, ending, error);
     return rc ? rc : put_skips(e, ending, error);
@@ -338,8 +383,22 @@ int saving_open(struct engine *e, uint32_t ahead, struct cairn_error *error)
     return e->saving.sha ? 0 : error_nomem(error);
 }
 
+void saving_hold_content(struct engine *e, bool *locked)
+{
+    e->saving.holds_content |= *locked;
+    *locked = false;
+}
+
+static void let_go_of_content(struct engine *e)
+{
+    if (e->saving.holds_content)
+        store_gc_unlock(e->request.store);
+    e->saving.holds_content = false;
+}
+
 void saving_release(struct engine *e)
 {
+    let_go_of_content(e);
     sha256_free(e->saving.sha);
 }
 
@@ -404,6 +463,7 @@ static void finish_turn(struct engine *e)
 {
     turn_act(e, true);
     turn_forget(e);
+    let_go_of_content(e);
     jobs_set_unsaved(e, 0);
 }
 

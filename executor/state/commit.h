@@ -24,10 +24,14 @@ struct saving {
     int64_t busy_since_ns; /* another process has the write lock; 0: no */
     uint32_t unsaved;      /* outcomes that the end could not save */
     bool end_unsaved;
+    bool holds_content; /* what was put for the next commit is not to be collected */
 };
 
 int saving_open(struct engine *e, uint32_t ahead, struct cairn_error *error);
 void saving_release(struct engine *e);
+/* Takes over the lock of what was just put into the pool, if *locked: nobody collects it
+ * until the turn is committed. */
+void saving_hold_content(struct engine *e, bool *locked);
 /* Records go behind `head` from now on; inside a transaction. */
 void saving_begin_chain(struct engine *e, const struct run_stream *head);
 /* A full record of the states; inside a transaction. */

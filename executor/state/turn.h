@@ -116,8 +116,13 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     struct buf left;   /* of one that failed: its outputs that it has written, encoded
                           as those of a result; set before the commit */
     bool left_known;
+    bool has_artifacts;      /* they are in the pool: ... */
+    struct digest artifacts; /* ... a snapshot; zeros: nothing matched */
     bool spared;             /* the task was not run: another attempt has done it ... */
     struct digest stored[2]; /* ... whose output is in the store; zeros: none */
+    uint64_t spared_run; /* ... in this run, from which its artifacts come; 0: in the
+                            same */
+    uint32_t spared_attempt;
     struct buf text;
     int64_t duration_ms, reading_ms, next_ms;
     struct skip_list skipped; /* tasks that cannot run because of it */

@@ -108,6 +108,7 @@ struct cairn_gc_result {
      * kept_objects) until a call with forget_lost. */
     uint64_t held_objects, held_bytes;
     uint64_t newest_runs; /* that stay only since each is the newest with its params */
+    uint64_t expired_artifacts; /* tasks whose artifacts were kept for their time */
 };
 
 /* Works beside live runs, in many short transactions, and may be interrupted at any

@@ -118,6 +118,47 @@ CAIRN_API int cairn_values(struct cairn_store *store, uint64_t run, const char *
                            int (*each)(void *, const struct cairn_value_info *),
                            void *context, struct cairn_error *error);
 
+/* ---- Artifacts ---- */
+
+/* A file or link that an attempt has left. Texts are valid in the call alone. */
+struct cairn_artifact_info {
+    uint64_t run;
+    const char *task;
+    uint32_t attempt;
+    const char *path;   /* relative to the task's directory */
+    const char *target; /* of a symbolic link; NULL: a file */
+    uint64_t size;      /* bytes */
+    uint32_t mode;      /* the lower 12 bits of st_mode */
+    int64_t mtime_ns;
+    const char *sha256; /* of the content, in hex; NULL: a link, or above 4 MiB */
+    int64_t until_ns;   /* `cairn gc` removes it after that; 0: with its run */
+};
+/* The artifacts of a run (0: as above), task by task; of each task those of the newest
+ * attempt that left some. `task` NULL: of all; the name of a group: of its members. */
+CAIRN_API int cairn_artifacts(struct cairn_store *store, uint64_t run, const char *task,
+                              int (*each)(void *, const struct cairn_artifact_info *),
+                              void *context, struct cairn_error *error);
+
+struct cairn_artifact_get {
+    size_t size;              /* of this struct, or 0 */
+    uint64_t run;             /* 0: as above */
+    const char *task;         /* as above */
+    const char *const *names; /* [n_names] paths, or patterns as a line of a .gitignore
+                                 has them; none: all */
+    size_t n_names;
+    const char *directory; /* where they are put; it must be there */
+    bool force;            /* files that are there are replaced */
+};
+/* Puts artifacts below a directory, under their paths: verified first, whole, with mode
+ * and time, and durable. `each` (may be NULL) is called for what was put. CAIRN_EUSAGE:
+ * something is there already, or two tasks have the same path; nothing was put. With
+ * CAIRN_EDAMAGED nothing of the task with the damaged content was. */
+CAIRN_API int cairn_artifact_get(struct cairn_store *store,
+                                 const struct cairn_artifact_get *get,
+                                 int (*each)(void *,
+                                             const struct cairn_artifact_info *),
+                                 void *context, struct cairn_error *error);
+
 /* ---- Where a file comes from ---- */
 
 enum cairn_input_now {

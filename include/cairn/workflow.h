@@ -160,6 +160,11 @@ struct cairn_task {           /* zero unused fields; everything is copied */
      * is picked and given as CAIRN_PORT_ID_NAME; the first one to the service as
      * CAIRN_PORT, too. NULL-terminated. */
     const char *const *ports;
+    /* Patterns of files and directories below its directory, NULL-terminated, which are
+     * stored when it has completed, before that is reported (cairn_artifacts); ... */
+    const char *const *artifacts;
+    int64_t artifacts_ms;  /* ... for so long; 0: as long as the run. ... */
+    bool artifacts_wanted; /* ... One that matches nothing is a failure */
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */

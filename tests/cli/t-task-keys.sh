@@ -174,6 +174,25 @@ reads='echo "o: f" >f.d; echo "o: g" >g.d; echo 1 >f; echo 1 >g; go; echo 2 >f; 
 key task.depfile "$reads" \
     'exit 1 a 2' 'tasks: {a: {run: "touch *.d; echo a >>log", depfile: f.d}, z: {needs: a, run: exit 1}}' \
     'exit 1 a 1' 'tasks: {a: {run: "touch *.d; echo a >>log", depfile: g.d}, z: {needs: a, run: exit 1}}'
+stored='go; cairn artifact list 2>/dev/null | wc -l'
+key task.artifacts "$stored" \
+    'exit 0 1' 'tasks: {a: {run: "touch f g", artifacts: f}}' \
+    'exit 0 2' 'tasks: {a: {run: "touch f g", artifacts: [f, g]}}'
+key task.artifacts.files "$stored" \
+    'exit 0 1' 'tasks: {a: {run: "touch f g", artifacts: {files: f}}}' \
+    'exit 0 2' 'tasks: {a: {run: "touch f g", artifacts: {files: [f, g]}}}'
+key task.artifacts.keep 'go; sleep 0.02; cairn gc >/dev/null 2>&1; cairn artifact list 2>/dev/null | wc -l' \
+    'exit 0 0' 'tasks: {a: {run: "touch f", artifacts: {files: f, keep: 1ms}}}' \
+    'exit 0 1' 'tasks: {a: {run: "touch f", artifacts: {files: f, keep: 1d}}}'
+key task.artifacts.none go \
+    'exit 0' 'tasks: {a: {run: "true", artifacts: {files: f, none: warn}}}' \
+    'exit 1' 'tasks: {a: {run: "true", artifacts: {files: f, none: fail}}}'
+default task.artifacts.none go \
+    'exit 0' 'tasks: {a: {run: "true", artifacts: {files: f}}}' \
+    'exit 1' 'tasks: {a: {run: "true", artifacts: {files: f, none: fail}}}'
+default task.artifacts.keep "$stored" \
+    'exit 0 1' 'tasks: {a: {run: "touch f", artifacts: {files: f}}}' \
+    'exit 0 0' 'tasks: {a: {run: "touch g", artifacts: {files: f, keep: 1d}}}'
 rounds='echo "n=$CAIRN_ROUND" >>$CAIRN_OUTPUT; echo $CAIRN_ROUND >>log'
 key task.repeat go \
     'exit 0 1 2' "tasks: {a: {run: '$rounds', repeat: {until: outputs.n == 2, max: 3}}}" \

@@ -21,6 +21,7 @@ static const char *const text[] = {
     "      echo 'parts=[\"a\",\"b\"]' >>\"$CAIRN_OUTPUT\"",
     "      @end",
     "    outputs: [prepared]",
+    "    artifacts: {files: [prepared, 'prep*'], none: fail}",
     "    undo: |",
     "      @undo",
     "      @Undone",

@@ -52,6 +52,8 @@ void judge_store(struct trial *trial, const struct snapshot *now)
                 now->text))
         return;
     int status = do_cairn(trial, "verify", verify);
+    expect(trial, now->outcome[PREPARE] != CAIRN_COMPLETED || now->artifact, LOST,
+           "%s is completed, and its artifact is not stored", task_names[PREPARE]);
     /* There may be no store yet. */
     if (now->run || status != 10)
         expect_status(trial, status, 0, "checkpoint verify", "verify");

@@ -27,6 +27,14 @@ static int note_task(void *context, const struct cairn_task_info *info)
     return 0;
 }
 
+static int note_artifact(void *context, const struct cairn_artifact_info *info)
+{
+    struct snapshot *snapshot = context;
+    snapshot->artifact =
+        strcmp(info->path, "prepared") == 0 && info->size == sizeof "made";
+    return 0;
+}
+
 void snapshot_take(const struct world *world, struct snapshot *snapshot)
 {
     static struct cairn_run_info info;
@@ -43,6 +51,9 @@ void snapshot_take(const struct world *world, struct snapshot *snapshot)
         snapshot->run = true;
         snapshot->state = info.state;
         code = cairn_run_tasks(store, info.run, note_task, snapshot, &error);
+        if (code == 0)
+            code =
+                cairn_artifacts(store, info.run, NULL, note_artifact, snapshot, &error);
     }
     cairn_store_close(store);
     snapshot->code = code == CAIRN_ENOTFOUND ? 0 : code;

@@ -75,6 +75,7 @@ struct snapshot {
     enum cairn_outcome outcome[TASKS];
     uint32_t attempts[TASKS];
     bool interrupted[TASKS];
+    bool artifact;  /* that of `prepare` is stored */
     char text[200]; /* if it could not be read */
 };
 void snapshot_take(const struct world *world, struct snapshot *snapshot);

@@ -108,6 +108,7 @@ START_TEST(test_read_only_tools_read)
         "log",
         "next",
         "values",
+        "artifact list",
         "whence",
         "validate",
         "graph",

@@ -568,6 +568,32 @@ START_TEST(test_reuse)
 }
 END_TEST
 
+START_TEST(test_artifacts)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x, artifacts: [p, 'q.${{ run.id }}']},\n"
+               "  b: {run: y, artifacts: {files: p, keep: 2s, none: fail}},\n"
+               "  c: {run: z, artifacts: []}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 7);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert(d.defs[0].n_artifacts == 2 && !d.defs[0].artifacts_ms);
+    ck_assert(str_equal(d.defs[0].artifacts[1], STR("q.${{ run.id }}")));
+    ck_assert(d.defs[1].n_artifacts == 1 && d.defs[1].artifacts_ms == 2000);
+    ck_assert(d.defs[1].artifacts_wanted && !d.defs[0].artifacts_wanted);
+    ck_assert(d.defs[2].n_artifacts == 0);
+    definition_release(&d);
+    bytes.data[DEFINITION_MAGIC_BYTES] = 6;
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[2].artifacts_ms = 1; /* which no file says */
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_lists)
 {
     static const struct {
@@ -796,6 +822,7 @@ int main(void)
     tcase_add_test(tests, test_version_6);
     tcase_add_test(tests, test_version_7);
     tcase_add_test(tests, test_reuse);
+    tcase_add_test(tests, test_artifacts);
     tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);

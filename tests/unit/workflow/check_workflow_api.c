@@ -404,8 +404,17 @@ START_TEST(test_later_fields)
     task.nice = 20;
     refuse(&task, CAIRN_EWORKFLOW, "nice at most 19");
     task.nice = 19;
+    const char *const out[] = {"dist", "../x", NULL}, *const files[] = {"dist/*.x",
+                                                                        NULL};
+    task.artifacts_ms = 5;
+    refuse(&task, CAIRN_EWORKFLOW, "no `artifacts`");
+    task.artifacts = out;
+    refuse(&task, CAIRN_EWORKFLOW, "leads out");
+    task.artifacts = files;
     accept(&task);
     compile();
+    ck_assert_uint_eq(workflow->definition.defs[2].n_artifacts, 1);
+    ck_assert_int_eq(workflow->definition.defs[2].artifacts_ms, 5);
     const struct task_def *c = &workflow->definition.defs[2];
     ck_assert_uint_eq(c->n_needs, 2);
     ck_assert(c->needs[0].order && !c->needs[0].soft);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* The setting `artifacts.RUN.ID`, ID the id of the task:
+ *
+ *   GEN TASK ATTEMPT UNTIL FILES SUM
+ *
+ * numbers decimal, the rest hex. With a key of the store the sum has an HMAC. */
+#include "storage/rows_files.h"
+
+#include "storage/rows_int.h"
+#include "storage/rows_meta.h"
+
+#include "base/limits.h"
+#include "base/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    SETTING_BYTES = LIMIT_ID_BYTES + 64,
+    TEXT_BYTES = 96 + DIGEST_HEX_SIZE + 2 * SUM_KEYED_BYTES
+};
+
+static const char *const kind_names[FILES_KINDS] = {[FILES_ARTIFACTS] = "artifacts"};
+
+static int sum_files(struct cairn_store *store, const struct files_row *row,
+                     struct row_sum *sum, struct cairn_error *error)
+{
+    const uint64_t numbers[] = {row->run, row->gen, row->task, row->attempt,
+                                (uint64_t)row->until_ns};
+    const struct str texts[] = {row->id, digest_view(&row->files)};
+    const struct summed summed = {kind_names[row->kind], numbers,
+                                  sizeof numbers / sizeof numbers[0], texts,
+                                  sizeof texts / sizeof texts[0]};
+    return row_sum(store, &summed, sum, error);
+}
+
+static void setting_of(const struct files_row *row, char setting[SETTING_BYTES])
+{
+    snprintf(setting, SETTING_BYTES, "%s.%" PRIu64 ".%.*s", kind_names[row->kind],
+             row->run, (int)row->id.len, row->id.ptr);
+}
+
+int store_put_files(struct cairn_store *store, const struct files_row *row,
+                    struct cairn_error *error)
+{
+    char setting[SETTING_BYTES], hex[DIGEST_HEX_SIZE];
+    struct buf text = BUF_INIT;
+    struct row_sum sum;
+    assert(row->id.len <= LIMIT_ID_BYTES && row->until_ns >= 0);
+    int rc = sum_files(store, row, &sum, error);
+    if (rc)
+        return rc;
+    setting_of(row, setting);
+    digest_hex(&row->files, hex);
+    buf_format(&text, "%" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRId64 " %s ", row->gen,
+               row->task, row->attempt, row->until_ns, hex);
+    setting_put_sum(&text, &sum);
+    rc = buf_check(&text, error);
+    if (!rc)
+        rc = store_set_setting(store, setting, text.data, error);
+    buf_release(&text);
+    return rc;
+}
+
+/* 1: the text says it, and holds; 0; or an error. `any_key`: without the HMAC. */
+static int parse_files(struct cairn_store *store, struct str value, bool any_key,
+                       struct files_row *row, struct cairn_error *error)
+{
+    char copy[TEXT_BYTES];
+    const char *text = copy;
+    uint8_t files[SUM_KEYED_BYTES], stored[SUM_KEYED_BYTES];
+    uint64_t gen, task, attempt, until;
+    size_t bytes, n;
+    struct row_sum sum;
+    if (value.len >= sizeof copy - 1)
+        return 0;
+    snprintf(copy, sizeof copy, "%.*s ", (int)value.len, value.len ? value.ptr : "");
+    if (!digits_take(&text, ' ', UINT32_MAX, &gen) ||
+        !digits_take(&text, ' ', UINT32_MAX, &task) ||
+        !digits_take(&text, ' ', UINT32_MAX, &attempt) ||
+        !digits_take(&text, ' ', INT64_MAX, &until) ||
+        !setting_take_sum(&text, files, &bytes) || bytes != DIGEST_SIZE ||
+        !setting_take_sum(&text, stored, &n))
+        return 0;
+    row->gen = (uint32_t)gen;
+    row->task = (uint32_t)task;
+    row->attempt = (uint32_t)attempt;
+    row->until_ns = (int64_t)until;
+    memcpy(row->files.bytes, files, DIGEST_SIZE);
+    int rc = sum_files(store, row, &sum, error);
+    struct str sums = {(const char *)stored, n};
+    return rc ? rc : any_key ? sum_bytes_hold(&sum, sums) : sum_matches(&sum, sums);
+}
+
+int store_get_files(struct cairn_store *store, struct files_row *row,
+                    struct cairn_error *error)
+{
+    char setting[SETTING_BYTES], text[TEXT_BYTES];
+    if (row->id.len > LIMIT_ID_BYTES)
+        return 0;
+    setting_of(row, setting);
+    int rc = store_setting(store, setting, text, sizeof text, error);
+    return rc <= 0 ? rc : parse_files(store, str_of(text), false, row, error);
+}
+
+/* ---- All of them ---- */
+
+/* Run and id from a key behind "artifacts."; false: it is none of ours. */
+static bool parse_key(struct str rest, struct files_row *row)
+{
+    char number[24];
+    const char *at = number;
+    const char *dot = rest.len ? memchr(rest.ptr, '.', rest.len) : NULL;
+    size_t n = dot ? (size_t)(dot - rest.ptr) : 0;
+    if (!n || n >= sizeof number - 1)
+        return false;
+    snprintf(number, sizeof number, "%.*s ", (int)n, rest.ptr);
+    row->id = (struct str){dot + 1, rest.len - n - 1};
+    return digits_take(&at, ' ', INT64_MAX, &row->run) && row->id.len &&
+           row->id.len <= LIMIT_ID_BYTES;
+}
+
+static int tell_row(struct cairn_store *store, const struct files_search *search,
+                    struct str key, struct str value, struct cairn_error *error)
+{
+    struct files_row row = {.kind = search->kind};
+    size_t begin = strlen(kind_names[search->kind]) + 1;
+    struct str rest = {key.ptr + begin, key.len - begin};
+    int rc =
+        parse_key(rest, &row) ? parse_files(store, value, search->all, &row, error) : 0;
+    if (rc > 0)
+        return search->each(search->context, &row);
+    if (rc || !search->all)
+        return rc;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the setting %.*s of the store, which says what artifacts a task "
+                     "has left, is damaged; `cairn doctor --repair` saves all others",
+                     (int)(key.len < 300 ? key.len : 300), key.ptr);
+}
+
+int store_each_files(struct cairn_store *store, const struct files_search *search,
+                     struct cairn_error *error)
+{
+    char from[64], to[64];
+    struct query query;
+    store_assert_open(store);
+    const char *name = kind_names[search->kind];
+    if (search->run) { /* '/' follows '.' */
+        snprintf(from, sizeof from, "%s.%" PRIu64 ".", name, search->run);
+        snprintf(to, sizeof to, "%s.%" PRIu64 "/", name, search->run);
+    } else {
+        snprintf(from, sizeof from, "%s.", name);
+        snprintf(to, sizeof to, "%s/", name);
+    }
+    query_start(&query, store->db, SQL_EACH_META_RANGE,
+                VALUES(value_text(str_of(from)), value_text(str_of(to))), error);
+    while (query_step(&query))
+        query.rc = tell_row(store, search, query_text(&query, 0), query_text(&query, 1),
+                            error);
+    int rc = query.rc;
+    query_end(&query);
+    return rc;
+}
+
+struct expiry {
+    int64_t now_ns;
+    uint32_t limit, n;
+    struct buf settings; /* each with its NUL */
+};
+
+static int note_expired(void *context, const struct files_row *row)
+{
+    struct expiry *expiry = context;
+    char setting[SETTING_BYTES];
+    if (!row->until_ns || row->until_ns > expiry->now_ns)
+        return 0;
+    setting_of(row, setting);
+    buf_add(&expiry->settings, setting, strlen(setting) + 1);
+    return ++expiry->n == expiry->limit;
+}
+
+int store_drop_expired_files(struct cairn_store *store, int64_t now_ns, uint32_t limit,
+                             uint32_t *dropped, struct cairn_error *error)
+{
+    struct expiry expiry = {.now_ns = now_ns, .limit = limit};
+    struct files_search search = {
+        .each = note_expired, .context = &expiry, .all = true};
+    int rc = 0;
+    store_assert_writing(store);
+    for (int kind = 0; kind < FILES_KINDS && rc == 0; kind++) {
+        search.kind = (enum files_kind)kind;
+        rc = store_each_files(store, &search, error);
+    }
+    rc = rc < 0 ? rc : buf_check(&expiry.settings, error);
+    for (size_t at = 0; at < expiry.settings.size && !rc;
+         at += strlen(expiry.settings.data + at) + 1)
+        rc = store_drop_setting(store, expiry.settings.data + at, error);
+    buf_release(&expiry.settings);
+    *dropped = rc ? 0 : expiry.n;
+    return rc;
+}
