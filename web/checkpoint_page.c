@@ -270,8 +270,9 @@ int checkpoint_page(struct place *place)
     if (rc == 0 && debug)
         rc = put_files(place, &info);
     buf_text(out, "</dl>");
+    rc = put_damage(place, rc);
     if (rc == 0)
-        rc = put_notes(place, info.id);
+        rc = put_damage(place, put_notes(place, info.id));
     if (rc == 0 && debug) {
         buf_text(out, "<section><h2>Board at that time</h2>");
         rc = put_board(place, NULL, info.id);

@@ -356,14 +356,17 @@ static void put_side(struct place *place, const char *name,
 static int put_sessions(struct comparison *c)
 {
     struct cairn_board_summary summary = {0};
-    int rc = put_changes(c, &summary);
+    int rc = put_damage(c->place, put_changes(c, &summary));
     if (rc == 0)
         rc = put_files(c);
     if (rc == 0)
-        rc = put_messages(c, &c->to, summary.messages_added, "Messages that are new");
+        rc = put_damage(c->place, put_messages(c, &c->to, summary.messages_added,
+                                               "Messages that are new"));
     if (rc == 0)
-        rc = put_messages(c, &c->from, summary.messages_removed,
-                          "Messages that are on the line of the first one alone");
+        rc = put_damage(
+            c->place,
+            put_messages(c, &c->from, summary.messages_removed,
+                         "Messages that are on the line of the first one alone"));
     return rc;
 }
 

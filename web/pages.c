@@ -242,7 +242,7 @@ static int put_home(struct place *place)
     for (size_t i = 0; rc == 0 && i < sizeof sections / sizeof sections[0]; i++) {
         part_begin(place->options, place->out, sections[i].id, NO_NUMBER);
         buf_format(place->out, "<section id=\"%s\">", sections[i].id);
-        rc = sections[i].put(place);
+        rc = put_damage(place, sections[i].put(place));
         buf_text(place->out, "</section>");
         part_end(place->options, place->out);
     }

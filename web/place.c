@@ -74,6 +74,18 @@ void table_end(struct buf *out)
     buf_text(out, "</tbody></table></div>");
 }
 
+int put_damage(struct place *place, int rc)
+{
+    if (rc != CAIRN_EDAMAGED)
+        return rc;
+    buf_text(place->out, "<p class=\"damage\"><b>Damaged:</b> ");
+    html_text(place->out, place->error->text);
+    buf_text(place->out, " ");
+    put_command(place->out, place->options, "cairn checkpoint verify");
+    buf_text(place->out, "</p>");
+    return 0;
+}
+
 void put_part_links(struct buf *out, const struct part_shown *part)
 {
     uint64_t before = part->offset > part->most ? part->offset - part->most : 0;

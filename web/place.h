@@ -29,6 +29,9 @@ void place_begin(struct place *place, const char *title, bool live);
 void table_begin(struct buf *out, const char *kind, const char *label,
                  const char *const *headings);
 void table_end(struct buf *out);
+/* A part that is damaged is named in its place, and the rest of the page is shown: 0
+ * then; else `rc`. */
+int put_damage(struct place *place, int rc);
 /* Links to what comes before and behind a part of a list. `address` ends where the
  * number of the first one is put. */
 struct part_shown {

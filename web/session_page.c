@@ -157,8 +157,9 @@ int put_board(struct place *place, const char *session, const char *id)
     uint64_t number = id ? 0 : place->number;
     int rc = 0;
     for (size_t i = 0; rc == 0 && item_kind_at(i); i++)
-        rc = put_section(&(struct item_rows){place, item_kind_at(i), number}, session,
-                         id);
+        rc = put_damage(place,
+                        put_section(&(struct item_rows){place, item_kind_at(i), number},
+                                    session, id));
     return rc;
 }
 
@@ -429,7 +430,7 @@ static int put_board_part(struct place *place, const char *session)
     size_t before = out->size;
     int rc = put_board(place, session, NULL);
     if (rc == 0)
-        rc = put_contradictions(place, session, NULL);
+        rc = put_damage(place, put_contradictions(place, session, NULL));
     if (rc == 0 && out->size == before)
         put_note(out, "There is nothing on it.");
     buf_text(out, "</section>");
@@ -454,7 +455,8 @@ int session_page(struct place *place)
     part_begin(place->options, out, "talk", NO_NUMBER);
     buf_text(out, "<section id=\"talk\">");
     if (rc == 0)
-        rc = put_talk(&(struct talk){.place = place, .session = number});
+        rc = put_damage(place,
+                        put_talk(&(struct talk){.place = place, .session = number}));
     buf_text(out, "</section>");
     part_end(place->options, out);
     frame_end(out, place->options, wall_ns());

@@ -141,6 +141,17 @@ static int put_row(void *context, const struct cairn_checkpoint_info *info)
     return 0;
 }
 
+/* put_damage, as a row. */
+static int put_damaged(struct timeline *t, int rc)
+{
+    if (rc != CAIRN_EDAMAGED)
+        return rc;
+    buf_text(t->place->out, "<tr><td colspan=\"7\">");
+    rc = put_damage(t->place, rc);
+    buf_text(t->place->out, "</td></tr>");
+    return rc;
+}
+
 /* The rows of a branch or run; what is left out is at another address, which ends in
  * the number of the first one. */
 static int put_rows(struct timeline *t, struct cairn_checkpoint_filter filter,
@@ -153,8 +164,7 @@ static int put_rows(struct timeline *t, struct cairn_checkpoint_filter filter,
     int rc = cairn_checkpoint_list(t->place->store, &filter, put_row, t, &total,
                                    t->place->error);
     /* Those of a forged run are shown as damaged. */
-    if (rc == CAIRN_EDAMAGED && t->runs)
-        rc = 0;
+    rc = put_damaged(t, rc);
     if (rc == 0 && (t->offset > 0 || total > t->offset + t->shown)) {
         buf_text(out, "<tr><td colspan=\"7\">");
         put_part_links(out, &(struct part_shown){address, "newer", "older", t->offset,
@@ -224,7 +234,7 @@ static int put_branches(struct timeline *t, uint64_t session, uint64_t only)
         if (only != 0 && lineage.branches[entry].info.branch != only)
             continue;
         if (shown++ < BRANCHES_SHOWN)
-            rc = put_branch(t, session, entry);
+            rc = put_damaged(t, put_branch(t, session, entry));
     }
     if (shown > BRANCHES_SHOWN)
         buf_format(out, "<tr><td colspan=\"7\">and %zu more branches</td></tr>",
@@ -262,7 +272,7 @@ static int put_sessions(struct timeline *t, struct part_shown *part)
     t->starts = &starts;
     for (size_t i = 0; rc == 0 && i < starts.n_sessions; i++) {
         put_session_line(t, &starts.sessions[i]);
-        rc = put_branches(t, starts.sessions[i].session, 0);
+        rc = put_damaged(t, put_branches(t, starts.sessions[i].session, 0));
     }
     part->shown = starts.n_sessions;
     t->starts = NULL;
@@ -332,7 +342,7 @@ static int put_runs(struct timeline *t, uint64_t only, struct part_shown *part)
         if (part->shown++ == 0)
             buf_text(t->place->out, "<tr class=\"root\"><th colspan=\"7\" "
                                     "scope=\"colgroup\">runs</th></tr>");
-        rc = put_run(t, entry);
+        rc = put_damaged(t, put_run(t, entry));
     }
     t->runs = NULL;
     run_lineage_release(&lineage);
@@ -361,9 +371,9 @@ static int put_table(struct timeline *t, struct part_shown *sessions,
         rc = session != 0 ? put_session(t, session) : put_runs(t, run, runs);
     } else {
         if (!ask_given(ask, "runs"))
-            rc = put_sessions(t, sessions);
+            rc = put_damaged(t, put_sessions(t, sessions));
         if (rc == 0 && !ask_given(ask, "sessions"))
-            rc = put_runs(t, 0, runs);
+            rc = put_damaged(t, put_runs(t, 0, runs));
     }
     table_end(out);
     return rc;

@@ -238,6 +238,19 @@ if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSo
 else
     skip 'a browser shows what happens' 'there is no chromium, or no node with WebSocket'
 fi
+
+# ---- Damage is named where it is, and the rest is shown ----
+"$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE message SET body = x'00' WHERE n = 5"
+page 200 /sessions/1 'a session with a damaged message'
+has '<b>Damaged:</b> '
+has '&lt;/style&gt;&lt;script&gt;' 'its board is there'
+"$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE branch SET name = 'other' WHERE branch = 3"
+page 200 / 'the first page'
+has '<b>Damaged:</b> '
+has '<a href="/runs/1">run 1</a>' 'runs are there'
+page 200 /timeline 'the timeline'
+has '<b>Damaged:</b> '
+has '<a href="/runs/1">run 1</a>' 'has the runs, too'
 stop
 is "$status" 0 'it ends in order'
 done_testing
