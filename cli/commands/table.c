@@ -362,10 +362,12 @@ static const struct command store_table[] = {
      command_mcp},
     {"web",
      "",
-     "show runs and logs in a browser",
-     "Serves pages to a browser on this machine: what needs somebody, runs and "
-     "sessions, each run with its graph, its attempts over time, its tasks and their "
-     "logs. They show what happens while they are open, "
+     "show runs, sessions and logs in a browser",
+     "Serves pages to a browser on this machine: what needs somebody, each run with "
+     "its graph, its attempts over time, its tasks and their logs; the timeline of "
+     "checkpoints, of which any two can be compared, each session with its board, "
+     "messages and files; a search over everything. They show what happens while they "
+     "are open, "
      "and change nothing, unless --allow-changes says so. It prints an address that "
      "opens one browser, once, and ends "
      "with Ctrl-C. Over ssh forward a port of the same number, or name the host that "
