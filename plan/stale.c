@@ -472,7 +472,7 @@ static bool is_result(const struct made_row *row, const struct result_file *file
            row->mtime_ns == file->mtime_ns && digest_equal(&row->digest, &file->digest);
 }
 
-/* A result that cannot be read tells nothing. */
+/* A result that cannot be read tells nothing; of a newer run it may be of any of them. */
 static int look_at_own_attempt(void *context, const struct attempt_row *row)
 {
     struct own_search *own = context;
@@ -485,6 +485,8 @@ static int look_at_own_attempt(void *context, const struct attempt_row *row)
         return 0;
     memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
     int rc = result_load(own->search->scene->store, &digest, &arena, &result, &why);
+    for (uint32_t i = own->first; i < own->end && rc && own->newer; i++)
+        own->own[i] = true;
     for (uint32_t i = own->first; i < own->end && !rc; i++)
         for (uint32_t k = 0; k < result.n_outputs && !own->own[i]; k++)
             if (is_result(&at[i].row, &result.outputs[k])) {
@@ -503,6 +505,8 @@ static int find_own_in(struct own_search *own, const struct run_row *row, uint32
     struct graph graph;
     struct cairn_error why = {0};
     int rc = generation_load(search->scene->store, row, gen, &definition, &graph, &why);
+    if (rc && own->newer)
+        memset(own->own, 1, list->n * sizeof *own->own);
     if (rc)
         return rc == CAIRN_ENOMEM ? error_nomem(search->error) : 0;
     for (own->first = 0; own->first < list->n && !rc; own->first = own->end) {

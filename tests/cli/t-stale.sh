@@ -684,6 +684,14 @@ exits 0 cairn clean --stale --run 1 --yes
 is "$(echo ./*.out ./*.own)" './1.out ./2.out ./3.out ./a.own ./b.own' 'all files are there'
 exits 0 cairn clean --stale --run 1 --dry-run --json
 is "$(json_get '.files[0].user')" 'run 2' 'who has made it'
+cp -r .cairn whole
+for lost in 'SELECT graph FROM run WHERE run = 2' 'SELECT outputs FROM attempt WHERE run = 2'; do
+    "$BUILD/tests/tools/sql" .cairn/cairn.db "DELETE FROM object WHERE digest IN ($lost)" >/dev/null
+    run cairn clean --stale --run 1 --yes
+    is "$(echo ./*.out ./*.own)" './1.out ./2.out ./3.out ./a.own ./b.own' "also where that cannot be read: $lost"
+    rm -rf .cairn
+    cp -r whole .cairn
+done
 exits 0 cairn run w.yaml --param k=b --fresh
 exits 0 cairn clean --stale --run 1 --dry-run
 says 'nothing to remove' 'nor what the newest of several has made'
