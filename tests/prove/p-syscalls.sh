@@ -18,4 +18,6 @@ sweep verify 48 1
 sweep doctor 48 1
 sweep undo 32 2
 sweep resolve 24 1
+sweep add 32 1
+sweep withdraw 32 1
 exit $bad

@@ -12,6 +12,8 @@ static const char *const prune[] = {"checkpoint", "prune", "--keep", "1", NULL};
 static const char *const verify[] = {"checkpoint", "verify", NULL};
 static const char *const doctor[] = {"doctor", NULL};
 static const char *const undo[] = {"undo", "1", NULL};
+static const char *const added[] = {"add", "1", "extra.json", NULL};
+static const char *const withdrawn[] = {"add", "--withdraw", "1", "extra", NULL};
 static const char *const done[] = {"resolve", "1", "pay", "done", NULL};
 
 /* ---- Projects ---- */
@@ -92,6 +94,26 @@ static bool make_half(struct world *world)
     return make_empty(world) && world_reset(world) && make_killed(world, run, is_half);
 }
 
+/* The same, with a task that can be added to it. */
+static bool make_to_add(struct world *world)
+{
+    char path[PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/extra.json", world->dir);
+    if (!make_half(world))
+        return false;
+    FILE *file = fopen(path, "we");
+    return file &&
+           fputs("{\"tasks\": {\"extra\": {\"needs\": \"prepare\", \"exec\": "
+                 "[\"true\"]}}}\n",
+                 file) >= 0 &&
+           fclose(file) == 0 && world_keep(world);
+}
+
+static bool make_to_withdraw(struct world *world)
+{
+    return make_to_add(world) && cairn(world, "0", added) == 0 && world_keep(world);
+}
+
 static bool make_paying(struct world *world)
 {
     if (!make_empty(world) || !world_reset(world) ||
@@ -166,6 +188,10 @@ const struct sweep_case cases[] = {
     {"doctor", "G1 G6", "doctor", make_old, NULL, doctor, judge_unchanged,
      .read_only = true},
     {"undo", "G1 G2", "undo", make_done, NULL, undo, judge_undo, .undoes = true},
+    {"add", "G1 G2", "an addition to a run", make_to_add, NULL, added, judge_added,
+     .runs = false},
+    {"withdraw", "G1 G2", "a withdrawal of an added task", make_to_withdraw, NULL,
+     withdrawn, judge_withdrawn, .runs = false},
     {"resolve", "G1 G2", "resolve of an unknown task", make_paying, NULL, done,
      judge_resolve, .resolves = true},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL, .runs = false},

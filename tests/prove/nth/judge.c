@@ -363,6 +363,42 @@ void judge_unchanged(struct trial *trial)
     go_on(trial);
 }
 
+/* ---- Added tasks ---- */
+
+static bool has_extra(struct trial *trial)
+{
+    static const char *const explain[] = {"explain", "extra", "--run", "1", NULL};
+    int status = do_cairn(trial, "explain", explain);
+    expect(trial, status == 0 || status == 10, OTHER, "explain ended with %d", status);
+    return status == 0;
+}
+
+/* All of it or nothing, and all of it once that was said; and the same again. */
+static void judge_extra(struct trial *trial, bool wanted)
+{
+    bool said_so = !trial->killed && trial->sessions[1].status == 0;
+    bool there = has_extra(trial);
+    expect(trial, !said_so || there == wanted, LOST, "the task is %s",
+           there ? "there again" : "not there");
+    int status = do_cairn(trial, "again", trial->of->arguments);
+    int again = !wanted && !there ? 10 : 0;
+    expect_status(trial, status, again, "the same again", "again");
+    there = has_extra(trial);
+    expect(trial, there == wanted, OTHER, "at the end the task is %s",
+           there ? "there" : "not there");
+    go_on(trial);
+}
+
+void judge_added(struct trial *trial)
+{
+    judge_extra(trial, true);
+}
+
+void judge_withdrawn(struct trial *trial)
+{
+    judge_extra(trial, false);
+}
+
 /* ---- Undoing ---- */
 
 static void judge_undo_log(struct trial *trial)

@@ -96,6 +96,8 @@ bool plan_read(const struct world *world, struct session *session)
             session->may[PART_A] = session->may[PART_B] = true;
             continue;
         }
+        if (name && strcmp(name, "extra") == 0) /* which may be added (cases.c) */
+            continue;
         if (task == TASKS || !will || !reason) {
             session->planned = false;
             break;

@@ -127,6 +127,8 @@ void go_on(struct trial *trial);
 void judge_unchanged(struct trial *trial);
 void judge_undo(struct trial *trial);
 void judge_resolve(struct trial *trial);
+void judge_added(struct trial *trial);
+void judge_withdrawn(struct trial *trial);
 /* The exit status of the command with a fault in a call. */
 void judge_status(struct trial *trial);
 /* `verify` ends well; says so if not. */
