@@ -257,7 +257,7 @@ static int see_attempt(void *context, const struct cairn_attempt_info *attempt)
     return 0;
 }
 
-/* What cannot be read of a run is left out: the failures themselves are told. */
+/* Parts of a run that cannot be read are left out; its failures are listed. */
 static bool is_absent(int rc)
 {
     return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED || rc == CAIRN_EUSAGE;

@@ -11,7 +11,7 @@ int report_error(const struct cairn_error *error);
 int report_nomem(void);
 /* The same if `rc`, the code that the call returned, is not 0; else 0. */
 int report_code(int rc, const struct cairn_error *error);
-/* Whether all that was asked of a plan could be told. */
+/* Whether the plan could answer all that was asked. */
 int report_plan_check(const struct cairn_plan *plan);
 /* The error of a workflow file that could not be loaded, and all others in it. */
 int report_mistakes(const char *file, const struct cairn_param *params, size_t n_params,

@@ -794,7 +794,7 @@ static const char *find_command(void)
     return command[0] == '\0' || strcmp(command, "cat") == 0 ? NULL : command;
 }
 
-/* `less` alone shows colors and ends by itself, too, unless it is told otherwise. */
+/* `less` alone shows colors and ends by itself, too, if no option forbids it. */
 static int spawn(int input)
 {
     const char *const argv[] = {"/bin/sh", "-c", pager.command, NULL};

@@ -145,7 +145,7 @@ IN_CHILD int child_task(void *arg)
     }
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
         task_failed(request, "prctl", errno, -1);
-    /* 0: the parent is in another pid namespace and cannot be told from a dead one. */
+    /* 0: the parent is in another pid namespace: it looks like a dead one. */
     pid_t parent = getppid();
     if (parent != job->parent && parent != 0)
         _exit(126);

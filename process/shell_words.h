@@ -2,7 +2,7 @@
 /* Texts for the shell that need no shell: words, quoted or not, and variables in them.
  * `sh -eu -c 'touch x'` starts a second process for the command and waits for it;
  * executing the command itself comes to the same (bench/peers shows what it saves).
- * docs/workflow-file.md says where that is done, and what can be told apart. */
+ * docs/workflow-file.md says where that is done, and which cases can be distinguished. */
 #ifndef PROCESS_SHELL_WORDS_H
 #define PROCESS_SHELL_WORDS_H
 

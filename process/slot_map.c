@@ -120,7 +120,7 @@ static int slots_make(struct slot_map *map, const char *path, size_t bytes,
     return rc;
 }
 
-/* What cannot be told is no obstacle: others then find processes by their token. */
+/* A failure here is not an error: others then find processes by their token. */
 static void write_to_file(const struct slot_map *map, const void *from, size_t n)
 {
     off_t at = (const char *)from - (const char *)map->slots;

@@ -873,7 +873,7 @@ struct spawn_request *spawner_collect(struct spawner *spawner)
 {
     /* First the counter, then the list: what is added in between is taken, too. */
     eventfd_t count;
-    (void)eventfd_read(spawner->event_fd, &count); /* EAGAIN: nothing to be told */
+    (void)eventfd_read(spawner->event_fd, &count); /* EAGAIN: there is no news */
     pthread_mutex_lock(&spawner->mutex);
     struct spawn_request *news = spawner->news.first;
     for (struct spawn_request *at = news; at; at = at->link) {

@@ -48,7 +48,7 @@ struct spawn_request {
     uint8_t nice;                 /* its niceness, above ours */
     uint32_t files;               /* soft limit of its descriptors; 0: as ours */
     struct slot *slot;            /* pid and spawn_boot_ns are set here, */
-    const struct slot_map *slots; /* and told here; NULL: nowhere */
+    const struct slot_map *slots; /* and noted here; NULL: nowhere */
     /* Not NULL: run it under a keeper, see keeper.h. pid and pidfd are the keeper's. */
     const struct keeper_order *keep;
     enum spawn_ahead ahead;
@@ -124,7 +124,7 @@ struct process_end {
     int signal;    /* 0 if it exited */
     int64_t cpu_us;
     int64_t peak_kib; /* 0: unknown. Until exec a child counts as large as the engine,
-                         so a smaller peak than the engine's own cannot be told */
+                         so a peak below the engine's own is not visible */
     bool left_behind; /* there was more in its group than itself, which was ended */
     bool unknown;     /* set by the caller where process_reap has failed */
 };

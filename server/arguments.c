@@ -515,7 +515,7 @@ static void add_marked(struct form *form, const char *word, const char *mark)
     add_text(form, slot, &text);
 }
 
-/* Operands are told apart by their places alone. */
+/* Operands are known by their position alone. */
 static void check_place(struct form *form, const struct slot *slot)
 {
     if (!slot->value && !form->left_out)

@@ -96,7 +96,7 @@ struct call {
     void (*finish)(struct server *server, struct call *call);
     const struct tool *tool; /* of a tool's call */
     char *subject;           /* what `finish` wants to know, or NULL */
-    char *progress;          /* JSON: the token under which it is told how far it is */
+    char *progress;          /* JSON: the token of its progress notices */
     int64_t began_ms, told_ms;
     int64_t time_limit_ms;
     enum call_lane lane;
@@ -149,7 +149,7 @@ int64_t clock_ms(void);
 
 /* send.c */
 void calls_tell(struct calls *calls);
-/* When the next is to be told; INT64_MAX: none. */
+/* When the next one is due; INT64_MAX: none. */
 int64_t calls_tell_due(const struct calls *calls);
 
 #endif

@@ -248,11 +248,11 @@ static unsigned check_place(const struct gate *gate, const struct knock *knock,
     *why = "a header occurs twice that may occur once";
     if (knock->twice)
         return 400;
-    *why = "this server is not called so (the header Host): see --allow-host";
+    *why = "this Host header is not allowed: see --allow-host";
     if (!knock->host ||
         (!is_allowed(gate, knock->host) && !is_ours(gate, knock, knock->host)))
         return 403;
-    *why = "a page of another origin may not ask";
+    *why = "requests from pages of another origin are refused";
     return knock->origin && !is_our_origin(gate, knock) ? 403 : 0;
 }
 

@@ -117,7 +117,7 @@ static void put_capabilities(struct buf *text, bool modern)
     text_open(text, '{');
     text_key(text, "subscribe");
     text_bool(text, true);
-    /* Before 2026-07-28 every client would be told of every change. */
+    /* Before 2026-07-28 every client would get every change. */
     if (modern) {
         text_key(text, "listChanged");
         text_bool(text, true);
@@ -237,7 +237,7 @@ static bool version_refused(struct server *server, struct reply *reply,
     value_copy(&data, wanted);
     text_close(&data, '}');
     server_refuse_reply(server, reply, ERROR_VERSION,
-                        "this version of the protocol is not spoken here",
+                        "this version of the protocol is not supported",
                         text_get(&data));
     buf_release(&data);
     return true;

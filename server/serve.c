@@ -264,7 +264,7 @@ static size_t left_to_write(const struct stdio *stdio)
     return stdio->out.size - stdio->written;
 }
 
-/* Never waits: a socket can be told so, and a pipe has room for this much. */
+/* Never waits: a socket has a flag for that, and a pipe has room for this much. */
 static bool write_output(struct stdio *stdio)
 {
     const char *from = stdio->out.data + stdio->written;

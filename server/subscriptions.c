@@ -239,7 +239,7 @@ void watch_end(struct watch *watch)
     buf_release(&watch->position);
 }
 
-/* Who wants to be told when a resource changes, and what each is told. */
+/* Who subscribed to changes of resources, and what each one gets. */
 
 /* A request that listens. */
 struct listener {

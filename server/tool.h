@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool is one row: what a client is told of it, and the command line that a call
+/* A tool is one row: its description for clients, and the command line that a call
  * becomes. A template is words with one space between them:
  *
  *     note             as it is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one table of tools: what a client is told of each, the command line that a call
+/* The one table of tools: the description for clients, the command line that a call
  * becomes, and what it takes. A new tool is a row here, and a line in
  * docs/guide-mcp.md. */
 #include "server/properties.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Who wants to be told when a resource changes, and a command that tells us:
+/* Who subscribed to changes of resources, and a command that reports them:
  * `cairn events --follow` runs as long as somebody wants to know.
  *
  * Before 2026-07-28 a client subscribes to addresses, and notices go where its others
  * go. From then on it asks to listen, and what it asked for comes as the answer to that
  * request, which ends with the connection.
  *
- * subscriptions.c follows what happens and knows who is to be told. */
+ * subscriptions.c follows what happens and knows who subscribed. */
 #ifndef SERVER_WATCH_H
 #define SERVER_WATCH_H
 
@@ -23,7 +23,7 @@ struct watch {
     struct subscription *subscriptions;
     size_t n_listeners, n_subscriptions;
     struct child child;
-    struct buf out, position;  /* position: behind what was told */
+    struct buf out, position;  /* position: after what was sent */
     int64_t retry_ms, wait_ms; /* when to start it again, and how long after that */
     bool ending;
 };

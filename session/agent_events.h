@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a hook of an agent is told on stdin: one JSON object. Of those that Claude Code
+/* What a hook of an agent gets on stdin: one JSON object. Of those that Claude Code
  * documents these are read, and all others passed over:
  *
  *   session_id, transcript_path, cwd, hook_event_name, prompt, tool_name, source,

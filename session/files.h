@@ -54,7 +54,7 @@ struct files_taken {
     uint64_t since_turn; /* of the log: restores before that do not count */
     bool locked, prepared, decided;
     bool back;   /* set by the caller: restore->back */
-    bool looked; /* set by the caller: what would be done is to be told */
+    bool looked; /* set by the caller, who only reports what would be done */
     struct restore restore;
     struct restore_counts counts; /* after files_end, of what was restored */
     /* Likewise, of what others had changed: that stayed, and that was kept beside. */

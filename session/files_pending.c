@@ -839,7 +839,7 @@ static int check_empty(const char *stage, struct cairn_error *error)
                      stage);
 }
 
-/* What was taken out of its place cannot be told from what was to come there. */
+/* The old file cannot be distinguished from the staged one. */
 static int check_stages(struct cairn_store *store, struct str files,
                         struct cairn_error *error)
 {

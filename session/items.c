@@ -85,7 +85,7 @@ struct editing {
     struct live live;
     struct item item;
     struct board_changes changes;
-    struct contradiction opposed; /* that there is since, a 0: none */
+    struct contradiction opposed; /* caused by this change; a 0: none */
     struct item_ref hypothesis;   /* whose confidence follows from it, n 0: none */
     double confidence[2];         /* of it, before and after */
     double strength_given;

@@ -23,7 +23,7 @@ int line_load(struct cairn_store *store, uint64_t from, uint64_t to, struct line
 /* The newest record of the current branch, or the one where that begins.
  * CAIRN_ENOTFOUND */
 int line_present_seq(struct live *live, uint64_t *seq, struct cairn_error *error);
-/* What is told of one. */
+/* What is reported of a checkpoint. */
 int line_describe(struct cairn_store *store, struct sha256 *sha,
                   const struct line_entry *entry, struct cairn_line_entry *out,
                   struct cairn_error *error);

@@ -497,7 +497,7 @@ static int load_item(void *context, const struct item_row *row)
                        &items[loading->n[row->kind]++], loading->error);
 }
 
-/* Says which items are missing, as far as that can be told, before the other text. */
+/* Puts which items are missing, as far as that is known, before the other text. */
 static int name_lost(struct live *live, struct cairn_error *error)
 {
     enum { NAMED = 5 };

@@ -22,7 +22,7 @@
 
 /* ==== A line of a transcript ==== */
 
-/* A line is walked through once; values are told by the path of keys that leads to
+/* Each line is read once; values are known by the path of keys that leads to
  * them, as "usage.input_tokens" and "content[].text". What is in "message" counts as if
  * it stood outside of it. */
 

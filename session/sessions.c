@@ -459,7 +459,7 @@ int session_check_name(const char *what, struct str name, struct cairn_error *er
     return 0;
 }
 
-/* ---- What is told of one ---- */
+/* ---- What is reported of a session ---- */
 
 static void copy_name(char out[CAIRN_SESSION_NAME_MAX], struct str name)
 {
@@ -482,7 +482,7 @@ static int count_branch(void *context, const struct branch_row *row)
     return 0;
 }
 
-/* What is told of the session that `live` has loaded or begun. */
+/* What is reported of the session that `live` has loaded or begun. */
 static int session_tell(struct live *live, struct cairn_session_info *info,
                         struct cairn_error *error)
 {

@@ -767,7 +767,7 @@ static int write_note(struct checking *c, bool keep)
     return store_end(c->store, rc, c->error);
 }
 
-/* What can be told without counting. */
+/* What is known without counting. */
 static int look(struct checking *c, uint64_t session)
 {
     struct live live;

@@ -67,7 +67,7 @@ const struct zone zone_local = {offset_of_process, NULL};
 
 /* ==== Times as people write them ==== */
 
-/* One pass over the text, from left to right. What is wrong is told where it stands;
+/* One pass over the text, from left to right. An error names the position;
  * the clock of the zone is asked last. */
 
 #define SECOND_NS 1000000000ll

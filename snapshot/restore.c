@@ -102,7 +102,7 @@ static bool is_entry(struct restore *r, int dir, const char *name,
     return is;
 }
 
-/* Which of the two it is; what cannot be told is neither, and is kept then. */
+/* Which of the two it is. If that is not known, it is neither, and stays. */
 static const struct tree_entry *known_as(struct restore *r, const char *name,
                                          const struct stat *st,
                                          const struct restore_change *change)

@@ -204,7 +204,7 @@ static void remove_one(struct watched_dirs *dirs, struct watched_dir *dir)
     dirs->n--;
 }
 
-/* With all below it. `ended` (may be NULL) is told the watches. */
+/* With all below it. `ended` (may be NULL) receives the watches. */
 static void dirs_remove(struct watched_dirs *dirs, struct watched_dir *dir,
                         void (*ended)(void *, int watch), void *context)
 {
@@ -258,7 +258,7 @@ static int dirs_own_rules(struct watched_dirs *dirs, struct watched_dir *dir,
     return 0;
 }
 
-/* ==== The walk, and what follows from what is told ==== */
+/* ==== The walk, and what follows from notices ==== */
 
 /* What is told of a directory is believed only as far as that somebody has to look: the
  * entry is opened by its path from the root, as it is then, so that it does not matter

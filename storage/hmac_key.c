@@ -31,8 +31,8 @@ static int open_key(const char *path, struct cairn_error *error)
         rc = error_set(error, CAIRN_EUSAGE, "the key file %s is not a file", path);
     else if (st.st_uid == geteuid() && (st.st_mode & 077))
         rc = error_set(error, CAIRN_EUSAGE,
-                       "the key file %s is open to others (mode %04o), so it is no "
-                       "secret: chmod 0600 it",
+                       "the key file %s can be read by others (mode %04o), so it is "
+                       "not secret: chmod 0600 it",
                        path, (unsigned)st.st_mode & 07777);
     if (rc) {
         close(fd);

@@ -78,7 +78,7 @@ bool store_log_begun(const struct store_paths *paths);
 bool store_holds_last_commit(const struct store_paths *paths);
 /* Whether the database with its log lacks that commit, though each commit was synced
  * before it was noted, in this place and since the last boot: then the end of the log
- * is lost. False where it cannot be told. */
+ * is lost. False if that is not known. */
 bool store_lost_last_commit(const struct store_paths *paths);
 /* The state of the log; nobody may be writing to it. */
 enum log_health store_judge_log(const struct store_paths *paths);

@@ -105,7 +105,7 @@ struct cairn_store {
     struct store_done *done; /* [n_done], at most STORE_DONE_MOST; for hooks */
     size_t n_done, done_capacity;
     struct buf notices; /* of this transaction, each with a NUL behind it */
-    void (*notice)(void *, const char *); /* who is told of them, or NULL */
+    void (*notice)(void *, const char *); /* receives them, or NULL */
     void *notice_context;
 
     /* Those that the open transaction changes, by enum tally_of: at most one of each.

@@ -14,7 +14,7 @@
 struct lost_items {
     struct arena arena;
     struct item_row *at; /* [n], in no order; in the arena */
-    size_t n;            /* 0: none is missing, or it cannot be told which */
+    size_t n;            /* 0: none is missing, or which is not known */
 };
 
 /* lost_items_release in any case. A damaged log or checkpoint is no error: what stands

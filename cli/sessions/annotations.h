@@ -12,7 +12,7 @@ int annotations_print(struct cairn_store *store, const char *id);
 int annotations_document(struct doc *doc, struct cairn_store *store, const char *id);
 
 /* In lists: "  label: broken, keep" or nothing; the member `labels`. What cannot be
- * read is told on stderr, and the list goes on. */
+ * read is reported on stderr, and the list goes on. */
 void labels_print(struct cairn_store *store, const struct cairn_checkpoint_info *info);
 void labels_document(struct doc *doc, struct cairn_store *store,
                      const struct cairn_checkpoint_info *info);

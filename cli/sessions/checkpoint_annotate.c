@@ -163,7 +163,7 @@ static void each_label(struct cairn_store *store,
                        void *context)
 {
     struct cairn_error error = {0};
-    /* Which checkpoint it is cannot be told from a damaged one. */
+    /* A damaged annotation does not say which checkpoint it belongs to. */
     if (!info->damaged &&
         cairn_checkpoint_annotations(store, info->id, each, context, &error) != 0)
         ui_error(error.text);

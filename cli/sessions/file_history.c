@@ -19,7 +19,7 @@
 struct listing {
     const struct settings *settings;
     struct doc *doc; /* with --json */
-    bool branches;   /* these are told, too */
+    bool branches;   /* show these, too */
     uint64_t n;
 };
 

@@ -82,7 +82,7 @@ static void deadline_tell(const char *event, const char *store)
 }
 
 /* cairn session hook: the call that an agent's hook makes. Whatever happens, its exit
- * status is 0 and its answer blocks nothing; what went wrong is told on stderr, to the
+ * status is 0 and its answer blocks nothing; errors go to stderr, to the
  * agent's user (`systemMessage`), and to `cairn doctor` later. */
 
 struct hooking {
@@ -462,7 +462,8 @@ int command_session_hook(struct settings *settings)
     struct hooking hooking = {.settings = settings};
     ui_output_optional();
     if (!deadline_start(settings->number[OPT_TIME_LIMIT]))
-        ui_warn("session hook: no thread could be started: there is no time limit");
+        ui_warn(
+            "session hook: a thread could not be started, so there is no time limit");
     take_event(&hooking);
     if (ui_json())
         print_document(&hooking);

@@ -320,8 +320,8 @@ static int check_id(const struct work *work)
     if (item_kind_has(work->kind, id))
         return 0;
     return report_usage(work->verb->command,
-                        "'%s' is no %s id: those are %s1, %s2 and so on", id,
-                        work->kind->name, work->kind->prefix, work->kind->prefix);
+                        "'%s' is not an id of kind %s: those are %s1, %s2 and so on",
+                        id, work->kind->name, work->kind->prefix, work->kind->prefix);
 }
 
 /* ---- Changing ---- */

@@ -450,7 +450,7 @@ struct taken {
     FILE *file;
 };
 
-/* What is told here is done only once the call has returned. */
+/* What is listed here is done only once the call has returned. */
 static int note_taken(void *context, const struct cairn_session_event *event)
 {
     struct taken *taken = context;

@@ -18,7 +18,7 @@
 struct watch {
     struct settings *settings;
     struct cairn_watch *files;
-    char state[16];   /* of the files: the last one that was told */
+    char state[16];   /* of the files: the last one that was printed */
     char session[24]; /* its number: another one may become the current one */
     uint64_t turn;    /* the last one that was printed */
     uint64_t tried;   /* at this turn nothing more was to be stored */
@@ -195,7 +195,7 @@ static void tell_state(struct watch *watch, const struct cairn_watch_news *news)
 
 /* ---- Following ---- */
 
-/* Of the new store other turns would have to be told. */
+/* The new store has other turns. */
 static int refuse_replaced(const struct watch *watch)
 {
     return report_failure(

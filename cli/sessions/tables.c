@@ -13,13 +13,12 @@ static const struct command session_table[] = {
     {"session start",
      "[NAME]",
      "start a session and make it the current one",
-     "Starts a debugging session (default name: session-N) with an empty board and the "
-     "branch main, and prints its name. It becomes the current one of the store, which "
-     "commands use that name no other; with --no-switch it does not. $CAIRN_SESSION "
-     "names the session of one terminal or agent, so that several can work side by "
-     "side. A store is created here if there is none. In a project the checkpoints of "
-     "the session hold the project's files: `cairn session config files off` ends "
-     "that.",
+     "Starts a debugging session (default name: session-N) with an empty board and "
+     "the branch main, and prints its name. Commands without --session use the new "
+     "session; --no-switch keeps the current one. $CAIRN_SESSION names the session of "
+     "one terminal or agent, so that several can work side by side. If there is no "
+     "store, one is created here. In a project the checkpoints of the session hold "
+     "the project's files: `cairn session config files off` ends that.",
      "  cairn session start slow-login\n"
      "  CAIRN_SESSION=$(cairn session start agent-2 --no-switch)",
      EXITS,
@@ -66,8 +65,8 @@ static const struct command session_table[] = {
     {"session end",
      "[SESSION]",
      "end a session",
-     "Ends a session (default: the current one). It does not change after that, and "
-     "everything can still be looked at; `cairn session switch` continues it.",
+     "Ends a session (default: the current one). It can still be read, but not "
+     "changed; `cairn session switch` continues it.",
      "  cairn session end slow-login",
      EXITS,
      0,
@@ -93,7 +92,7 @@ static const struct command session_table[] = {
      command_session_delete},
     {"session size",
      "[SESSION]",
-     "show what takes room in the store",
+     "show what takes space in the store",
      "Shows what the files, board, messages, log and records of a session (default: "
      "the "
      "current one) take: what they would if each checkpoint had a copy of its own "
@@ -157,9 +156,9 @@ static const struct command session_table[] = {
      "take back the last change of the board",
      "Takes back what the last command changed on the board of the session, with all "
      "that followed from it. Called again, it takes back the change before that one. "
-     "Refused where a restore or work on another branch came later, which is named: "
-     "`cairn checkpoint undo-restore` takes back a restore, which is then passed over. "
-     "Checkpoints stay.",
+     "Refused after a restore or work on another branch, which the message names: "
+     "`cairn checkpoint undo-restore` takes back a restore, and then undo continues "
+     "before it. Checkpoints stay.",
      "  cairn session undo",
      EXITS,
      0,
@@ -169,8 +168,8 @@ static const struct command session_table[] = {
     {"session log",
      "",
      "list what was done in a session",
-     "Lists what was done in the session, in order. What has the same turn was done by "
-     "one command.",
+     "Lists what was done in the session, in order. Lines with the same turn come "
+     "from one command.",
      "  cairn session log --after 12 --json",
      EXITS,
      0,
@@ -196,11 +195,11 @@ static const struct command session_table[] = {
     {"session message import",
      "FILE",
      "take over what is new in an agent's transcript",
-     "Reads a transcript of an agent (JSON Lines; - for stdin) and adds the lines that "
-     "the session does not have yet, so it can be called again and again while the "
-     "file grows. A last line that is not complete is waited for; one that cannot be "
-     "read is named, and kept as it is. Lines of more than 16 MiB are named and left "
-     "out. Of an answer that is written in several lines the tokens count once.",
+     "Reads a transcript of an agent (JSON Lines; - for stdin) and adds the lines "
+     "that the session does not have yet, so it can be called again and again while "
+     "the file grows. An incomplete last line is read by a later call. A line that "
+     "cannot be read is reported, and stored as it is; a line over 16 MiB is reported "
+     "and left out. If an answer has several lines, its tokens count once.",
      "  cairn session message import ~/.claude/projects/p/session.jsonl",
      EXITS,
      1,
@@ -232,16 +231,14 @@ static const struct command session_table[] = {
     {"session watch",
      "[SESSION]",
      "print what is done in a session, and make checkpoints on time",
-     "Prints what is done in the session from now on (--after: from that turn on), by "
-     "whatever process, a line each; with --json one document a line. Meanwhile it "
-     "makes "
+     "Prints what any process does in the session from now on (--after: from that "
+     "turn on), one line each; with --json one document a line. Meanwhile it makes "
      "the checkpoints that are due: scheduled ones (`cairn session config schedule`), "
-     "and "
-     "those after a significant time. Where the session has files (`cairn session "
-     "config files DIR`), it watches them, too, and makes a checkpoint once nothing "
-     "has changed in them for a while (`cairn session config settle 5s`; 2 s unless "
-     "set), at the latest after ten times that. While nothing happens it sleeps. "
-     "Ends when the session ends, or with Ctrl-C.",
+     "and those after a significant time. If the session has files (`cairn session "
+     "config files DIR`), it watches them, too, and makes a checkpoint once they have "
+     "not changed for a while (`cairn session config settle 5s`; 2 s unless set), at "
+     "the latest after ten times that. It sleeps while nothing happens. Ends when the "
+     "session ends, or with Ctrl-C.",
      "  cairn session watch --json",
      EXITS,
      0,
@@ -251,15 +248,15 @@ static const struct command session_table[] = {
     {"session hook",
      "",
      "record what an agent's hook reports, and checkpoint its work",
-     "The call that the hook of an agent makes, with its JSON on stdin, as Claude Code "
-     "documents it (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, "
+     "The call that the hook of an agent makes, with its JSON on stdin, as Claude "
+     "Code documents it (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, "
      "PreCompact, Stop, SessionEnd; others are passed over). The store is found from "
      "the agent's directory; its session is $CAIRN_SESSION, or agent- and the first 8 "
-     "digits of its session_id, which is started with the files of the project. Takes "
-     "what is new in the transcript, and makes a checkpoint where the setting "
+     "digits of its session_id, which is started with the files of the project. It "
+     "imports what is new in the transcript, and makes a checkpoint if the setting "
      "`strategy` asks for one and something has changed. The exit status is always 0, "
-     "and nothing is blocked: errors go to stderr, to the user of the "
-     "agent, and by `cairn doctor`.",
+     "so the agent is never blocked: errors go to stderr, to the user of the agent, "
+     "and to `cairn doctor`.",
      "  cairn session hook <event.json",
      "0",
      0,
@@ -270,9 +267,9 @@ static const struct command session_table[] = {
      "",
      "have Claude Code call `cairn session hook`",
      "Enters `cairn session hook` in .claude/settings.json of the project (the "
-     "directory in which the store lies; one is made here if there is none). What else "
-     "is in the file keeps its bytes; one that cannot be read is left as it is, and "
-     "named. Called again it changes nothing, or the strategy.",
+     "directory in which the store lies; one is made here if there is none). The rest "
+     "of the file keeps its bytes. A file that cannot be read is reported and not "
+     "changed. Called again, it changes nothing but the strategy.",
      "  cairn session install-hooks\n"
      "  cairn session install-hooks --strategy per_prompt --print",
      "0 2 4 10 75",
@@ -297,11 +294,11 @@ static const struct command session_table[] = {
      "FILE",
      "take sessions from a file into this store",
      "Makes the sessions of a file that `cairn session export` wrote (- for stdin). "
-     "Prints their names. Everything is verified first: what is damaged or not known "
-     "is refused and named, the rest is imported, and the exit status is 5. What is "
-     "here already is skipped; of a session that was imported before, what is new is "
-     "added to it, or to a new session if it was changed here since. Checkpoints that "
-     "have another number here are named.",
+     "Prints their names. Everything is verified first: damaged or unknown parts are "
+     "refused and reported, the rest is imported, and the exit status is 5. What is "
+     "here already is skipped. If a session was imported before, what is new is added "
+     "to it, or to a new session if it was changed here since. Checkpoints that get "
+     "another number here are listed.",
      "  cairn session import slow-login.cairn",
      EXITS,
      1,
@@ -311,10 +308,10 @@ static const struct command session_table[] = {
     {"branch start",
      "NAME",
      "begin a branch and switch to it",
-     "Begins a branch of the session with its present state, or with that of a "
-     "checkpoint, and continues it. The branch before keeps its state. What other "
-     "sessions of the directory have changed since that checkpoint stays, as with "
-     "`cairn checkpoint restore`.",
+     "Begins a branch of the session from its present state, or from a checkpoint, "
+     "and continues on it. The previous branch keeps its state. Changes that other "
+     "sessions of the directory have made since that checkpoint stay, as with `cairn "
+     "checkpoint restore`.",
      "  cairn branch start without-cache --from debug:42",
      EXITS,
      1,
@@ -336,10 +333,10 @@ static const struct command session_table[] = {
      "NAME",
      "continue another branch",
      "Makes a checkpoint of the present state, if it has changed, and takes up the "
-     "state of the other branch, with its files. What other sessions of the directory "
-     "have changed since its newest checkpoint stays, and is named, by the rule of "
-     "`cairn checkpoint restore`; --all takes all files of the branch up. To go back, "
-     "switch to the branch before.",
+     "state of the other branch, with its files. Changes that other sessions of the "
+     "directory have made since its newest checkpoint stay, and are listed, as with "
+     "`cairn checkpoint restore`; --all restores all files of the branch. To go back, "
+     "switch to the previous branch.",
      "  cairn branch switch main --dry-run\n  cairn branch switch main",
      EXITS,
      1,
@@ -350,12 +347,11 @@ static const struct command session_table[] = {
      "NAME",
      "take the changes of a branch over into the current one",
      "Takes over what was changed on the branch since it and the current one parted, "
-     "item by item, and marks it as merged. What only one of the two has changed is as "
-     "that one has it; --take says what becomes of items that both have changed, whose "
-     "ids are printed. The state before is in a checkpoint. Files are not merged: "
-     "those "
-     "that the branch had changed and that differ are named, with a command that takes "
-     "them over.",
+     "item by item, and marks the branch as merged. An item that only one of the two "
+     "has changed keeps that change; --take decides about items that both have "
+     "changed, whose ids are printed. A checkpoint keeps the state before. Files are "
+     "not merged: files that the branch had changed and that differ are listed, with "
+     "a command that takes them over.",
      "  cairn branch merge without-cache --take theirs",
      EXITS,
      1,
@@ -429,7 +425,7 @@ static const struct command board_table[] = {
     {"hypothesis test",
      "ID",
      "begin to test a hypothesis",
-     "The hypothesis is being tested from now on. Only a proposed one can be.",
+     "Marks a proposed hypothesis as being tested.",
      "  cairn hypothesis test h1",
      EXITS,
      1,
@@ -439,8 +435,8 @@ static const struct command board_table[] = {
     {"hypothesis confirm",
      "ID",
      "confirm a hypothesis",
-     "The hypothesis is confirmed. Only one that is being tested can be. A checkpoint "
-     "is made, unless `cairn session config` says otherwise.",
+     "Marks a hypothesis that is being tested as confirmed, and makes a checkpoint, "
+     "unless `cairn session config` says otherwise.",
      "  cairn hypothesis confirm h1 --reason 'gone once the cache was emptied'",
      EXITS,
      1,
@@ -450,8 +446,8 @@ static const struct command board_table[] = {
     {"hypothesis reject",
      "ID",
      "reject a hypothesis",
-     "The hypothesis is rejected. One that was confirmed or rejected before cannot be. "
-     "A checkpoint is made, unless `cairn session config` says otherwise.",
+     "Marks a hypothesis as rejected, unless it was confirmed or rejected before, and "
+     "makes a checkpoint, unless `cairn session config` says otherwise.",
      "  cairn hypothesis reject h2 --reason 'the clock is right'",
      EXITS,
      1,
@@ -549,8 +545,9 @@ static const struct command board_table[] = {
      "FROM TO",
      "record that one belief rests on another",
      "Records that the belief FROM depends on the belief TO, and prints the id of the "
-     "dependency. One that would close a circle is refused, and the whole circle is "
-     "named. --kind=contradicts says that the two cannot both be true.",
+     "dependency. A dependency that would close a circle is refused; the message "
+     "shows the whole circle. --kind=contradicts says that the two cannot both be "
+     "true.",
      "  cairn belief depend b2 b1 --kind=measurement",
      EXITS,
      2,

@@ -519,7 +519,7 @@ static void follow_terminal(struct running *r)
         terminal_follow_modes(&stream->terminal);
         changed |= terminal_follow_size(&stream->terminal);
     }
-    if (changed) /* it was told of the real terminal before the other had the size */
+    if (changed) /* the real terminal was known before the other had its size */
         (void)kill(0, SIGWINCH);
 }
 

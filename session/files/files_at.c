@@ -376,7 +376,7 @@ static int want_copies(struct copying *c)
 }
 
 /* All that was there before is looked at, but only where something was added. What is
- * damaged in it has no part in the difference: a copy of it is told as added. */
+ * damaged in it has no part in the difference: a copy of it counts as added. */
 static int find_copies(struct diffing *d, const struct digest *from)
 {
     struct copying c = {.d = d};

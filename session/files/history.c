@@ -23,7 +23,7 @@
 
 enum step_state { STEP_UNREAD, STEP_FILES, STEP_EMPTY, STEP_DAMAGED };
 
-/* What is told of a step. The texts are in the arena. */
+/* What is reported for a step. The texts are in the arena. */
 struct step_told {
     char id[CAIRN_ID_MAX];
     const char *message; /* may be empty */
@@ -298,7 +298,7 @@ struct logging {
     struct trail trail;
     int (*each)(void *, const struct cairn_file_version *);
     void *context;
-    uint64_t left; /* that may be told */
+    uint64_t left; /* how many more may be reported */
     uint64_t told, damaged;
     bool stopped;
 };
@@ -606,7 +606,7 @@ static int look_at_end(struct grep *g, const struct version *version,
         return rc;
     rc = trail_look(trail, g->h.live.store, &g->h.steps[*at].root, &entry, g->error);
     if (rc == CAIRN_EDAMAGED)
-        return 0; /* nobody knows: it was told of */
+        return 0; /* not known, and reported before */
     *has = !rc && entry && tree_is_file(entry) &&
            digest_equal(&entry->digest, &version->entry.digest);
     return rc;

@@ -239,7 +239,7 @@ struct cairn_watch {
     enum state state;
     struct settle settle;
     struct buf name, root; /* the setting `files`, and where that is */
-    struct buf why_gone;   /* the last that was told; empty while it is there */
+    struct buf why_gone;   /* the last one reported; empty while the directory exists */
     struct tree_watch tree;
     struct stat own[OWN_MOST]; /* files that the caller writes */
     size_t n_own;

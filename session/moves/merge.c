@@ -379,8 +379,8 @@ static int look_for_merge(void *context, const struct branch_row *row)
 
 /* ---- All of it ---- */
 
-/* Of two branches. CAIRN_EDAMAGED: no common state is left. merge_base_release in any
- * case, of one that was zeros before. */
+/* The merge base of two branches. CAIRN_EDAMAGED: they have no common state left.
+ * *out is zeroed before the call, and released by merge_base_release in any case. */
 static int merge_find_base(struct live *live, uint64_t ours, uint64_t theirs,
                            struct merge_base *out, struct cairn_error *error)
 {

@@ -412,7 +412,7 @@ static int add_event(const struct json_nodes *nodes, int hooks, unsigned i,
         return 1;
     }
     if (nodes->at[event].kind != JSON_ARRAY)
-        return error_set(error, CAIRN_EUSAGE, "its \"%s\" in \"hooks\" is no list",
+        return error_set(error, CAIRN_EUSAGE, "its \"%s\" in \"hooks\" is not a list",
                          events[i].name);
     int ours = find_ours(nodes, event);
     if (ours == NO_NODE) {
@@ -440,7 +440,7 @@ static int next_addition(const struct json_nodes *nodes, const char *command,
         return 1;
     }
     if (nodes->at[hooks].kind != JSON_OBJECT)
-        return error_set(error, CAIRN_EUSAGE, "its \"hooks\" is no object");
+        return error_set(error, CAIRN_EUSAGE, "its \"hooks\" is not an object");
     for (unsigned i = 0; i < EVENTS && !rc; i++)
         rc = add_event(nodes, hooks, i, &style, command, change, error);
     return rc;

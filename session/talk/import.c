@@ -550,7 +550,7 @@ static bool is_blank(const struct file_line *line)
     return !line->too_large;
 }
 
-/* The last lines are kept back, so that what is told of all comes with them. */
+/* The last lines are held back, so that the totals come with them. */
 static int take_lines(struct importing *im)
 {
     struct file_line line;

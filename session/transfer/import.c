@@ -713,7 +713,7 @@ static int import_checkpoint(struct importing *im, const struct line *line)
     if (record.bytes.failed)
         rc = error_nomem(im->error);
     else if (!read)
-        import_refuse(im, "checkpoint %s: its record is no base64", record.id);
+        import_refuse(im, "checkpoint %s: its record is not valid base64", record.id);
     else
         rc = take_record(im, &record);
     buf_release(&record.bytes);
@@ -748,7 +748,7 @@ static int import_present(struct importing *im, const struct line *line)
     board_init(&s->present.board);
     bool read = line_get_bytes(line, "payload", &payload);
     int rc = payload.failed ? error_nomem(im->error)
-             : !read        ? error_set(&why, CAIRN_EDAMAGED, "it is no base64")
+             : !read        ? error_set(&why, CAIRN_EDAMAGED, "it is not valid base64")
                             : verify_present(im, buf_view(&payload), &digest, &why);
     buf_release(&payload);
     s->has_present = rc == 0;

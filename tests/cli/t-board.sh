@@ -492,7 +492,7 @@ exits 5 cairn hypothesis update h2 --prior 0.1
 
 
 exits 2 cairn evidence show h1
-says "'h1' is no evidence id: those are e1, e2 and so on"
+says "'h1' is not an id of kind evidence: those are e1, e2 and so on"
 exits 2 cairn belief cascade b1 0.5 --preview --token x
 says 'give --preview or --token, not both'
 done_testing

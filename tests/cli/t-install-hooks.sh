@@ -89,8 +89,8 @@ refused '{"a": 1' 'it ends too early (byte 8, line 1)'
 refused '// mine
 {}' 'it is not valid JSON (byte 1, line 1)'
 refused '[]' 'not a JSON object'
-refused '{"hooks": []}' 'its "hooks" is no object'
-refused '{"hooks": {"Stop": 1}}' 'is no list'
+refused '{"hooks": []}' 'its "hooks" is not an object'
+refused '{"hooks": {"Stop": 1}}' 'is not a list'
 refused '{"hooks": {}, "hooks": {}}' '"hooks" twice'
 says 'cairn session install-hooks --print'
 head -c 5000000 /dev/zero | tr '\0' ' ' >$file

@@ -103,9 +103,9 @@ START_TEST(test_refused)
     refused("{} x", "there is more text after its end");
     refused("// comment\n{}", "not valid JSON (byte 1, line 1)");
     refused("[]", "not a JSON object");
-    refused("{\"hooks\": []}", "\"hooks\" is no object");
+    refused("{\"hooks\": []}", "\"hooks\" is not an object");
     refused("{\"hooks\": {}, \"\\u0068ooks\": {}}", "\"hooks\" twice");
-    refused("{\"hooks\": {\"Stop\": {}}}", "\"Stop\" in \"hooks\" is no list");
+    refused("{\"hooks\": {\"Stop\": {}}}", "\"Stop\" in \"hooks\" is not a list");
     refused("{\"hooks\": {\"Stop\": [], \"Stop\": []}}", "\"Stop\" twice");
 }
 END_TEST
