@@ -11,6 +11,7 @@
 #include "process/keeper.h"
 #include "process/live.h"
 #include "process/slot_map.h"
+#include "runs/artifacts.h"
 #include "runs/outputs.h"
 #include "runs/run_tasks.h"
 #include "storage/rows_attempt.h"
@@ -846,6 +847,28 @@ static int compare_inputs(const struct asker *asker, const struct end_note *end,
     return rc;
 }
 
+/* The same of the artifacts, which are stored when its end is taken over. */
+static int find_touched_artifact(const struct asker *asker, const struct end_note *end,
+                                 struct buf *which, struct cairn_error *error)
+{
+    struct scope scope = lookup_scope(asker);
+    struct artifact_names names;
+    struct buf path = BUF_INIT;
+    int64_t changed_ns;
+    int rc = artifacts_find(&scope, &names, error);
+    for (size_t i = 0; i < names.n && !rc && !which->size; i++) {
+        buf_clear(&path);
+        buf_str(&path, names.directory);
+        buf_path(&path, names.names[i]);
+        rc = buf_check(&path, error) ?: file_changed(path.data, &changed_ns, error);
+        if (rc || changed_ns > end->ended_ns)
+            buf_str(which, names.names[i]);
+    }
+    artifact_names_release(&names);
+    buf_release(&path);
+    return rc;
+}
+
 int ended_files_check(const struct asker *asker, const struct end_note *end,
                       struct buf *why, struct cairn_error *error)
 {
@@ -857,6 +880,8 @@ int ended_files_check(const struct asker *asker, const struct end_note *end,
         rc = compare_inputs(asker, end, &which, &local);
     if (!rc && !which.size && def->n_outputs && !end->exit_code)
         rc = find_touched(asker, end, false, &which, &local);
+    if (!rc && !which.size && def->n_artifacts && !end->exit_code)
+        rc = find_touched_artifact(asker, end, &which, &local);
     if (rc && !which.size)
         buf_text(&which, "what it read or made");
     if (which.size)

@@ -191,4 +191,20 @@ killed slots 4
 : >.cairn/live/run-1.slots
 exits 0 cairn resume
 is "$(cut -d ' ' -f 1 used)" 41 'the slots are gone: what was passed on is there all the same'
+# ---- Artifacts, which are stored when the end is taken over ----
+cat >"$top/w.yaml" <<END
+name: w
+jobs: 9
+tasks:
+  kept: {run: 'n=kept; $body; echo one >kept', artifacts: kept}
+  other: {run: 'n=other; $body; echo one >other', artifacts: other}
+END
+killed artifacts 2
+echo two >other
+exits 0 cairn resume
+says 'other had ended when the run was killed, but other has changed since' \
+    'one that was changed since is not taken for what the task left'
+is "$(counts)" 'kept*1 other*2' 'so its task runs again, and only that'
+exits 0 cairn artifact get 1 -o got
+is "$(cat got/kept got/other | tr '\n' ' ')" 'one one ' 'both have theirs'
 done_testing
