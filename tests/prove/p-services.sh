@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2016
 # Random workflows with services: cairn, and in a third of the cases its guard, is killed
 # at random moments and the run resumed, until it completes. Each task looks whether its
-# services are alive; each resume is held against its plan; what is left at the end
+# services are alive, and has their ports; some only complete by their fallback; each resume is held against its plan; what is left at the end
 # against an unbroken run.
 set -u
 rounds=${ROUNDS:-4}
@@ -33,6 +33,9 @@ generate() { # SEED
                         behind[i] = behind[over]
                 }
                 printf "  s%d:\n    service: true\n    needs: [%s]\n", i, needs
+                ports[i] = chance(0.5)
+                if (ports[i])
+                    print "    port: [a, b]"
                 printf "    run: |\n      rm -f up.s%d\n      echo \"ran s%d\" >>log\n", i, i
                 printf "      sleep 0.0%d\n      echo \"$CAIRN_ATTEMPT $$\" >up.s%d\n", 1 + int(rand() * 8), i
                 printf "      exec sleep %s\n", mark
@@ -40,7 +43,7 @@ generate() { # SEED
                 printf "    ready: {run: \"grep -q ^$CAIRN_ATTEMPT. up.s%d\", every: 10ms}\n", i
             }
             for (k = 1; k <= tasks; k++) {
-                needs = ""; looks = ""
+                needs = ""; looks = ""; env = ""
                 for (j = 1; j < k; j++)
                     if (chance(0.25))
                         needs = needs (needs == "" ? "" : ", ") "t" j
@@ -48,8 +51,17 @@ generate() { # SEED
                     if (behind[i] < k && chance(0.4)) {
                         needs = needs (needs == "" ? "" : ", ") "s" i
                         looks = looks sprintf("      read -r n pid <up.s%d; kill -0 \"$pid\"\n", i)
+                        if (ports[i]) { # the same in both forms
+                            env = env (env == "" ? "" : ", ") sprintf("P%d: \"${{ tasks.s%d.ports.b }}\"", i, i)
+                            looks = looks sprintf("      test \"$P%d\" -gt 0 -a \"$P%d\" = \"$CAIRN_PORT_S%d_B\"\n", i, i, i)
+                        }
                     }
-                printf "  t%d:\n    needs: [%s]\n    run: |\n      echo \"ran t%d\" >>log\n%s", k, needs, k, looks
+                printf "  t%d:\n    needs: [%s]\n    env: {%s}\n", k, needs, env
+                if (chance(0.3))
+                    printf "    run: exit 1\n    retries: %d\n    fallback: |\n", int(rand() * 2)
+                else
+                    print "    run: |"
+                printf "      echo \"ran t%d\" >>log\n%s", k, looks
                 printf "      sleep 0.0%d\n%s      echo \"ok t%d\" >>log\n", int(rand() * 10), looks, k
             }
         }'
