@@ -209,6 +209,24 @@ START_TEST(all_are_read_once)
 }
 END_TEST
 
+/* What is left of its addition is read with the next one, which must not find it. */
+START_TEST(withdrawn_is_not_needed)
+{
+    const char *gone[] = {"q"};
+    put_file("w.yaml", "name: w\ntasks: {a: {run: 'true'}}\n");
+    struct cairn_store *store = store_with_run(".cairn");
+    good(add_text(store, "tasks: {p: {run: 'true'}, q: {run: 'true'}}"));
+    good(cairn_withdraw(store, 1, gone, 1, NULL, &error));
+    ck_assert_int_eq(add_text(store, "tasks: {r: {needs: [p, q], run: 'true'}}"),
+                     CAIRN_EWORKFLOW);
+    loads = 0;
+    good(add_text(store, "tasks: {q: {needs: p, run: 'true'}}"));
+    good(add_text(store, "tasks: {r: {needs: [p, q], run: 'true'}}"));
+    ck_assert_int_eq(loads, 0);
+    cairn_store_close(store);
+}
+END_TEST
+
 /* ---- To a live run, again and again ---- */
 
 enum { LIVE = 40 };
@@ -279,6 +297,7 @@ int main(void)
     tcase_add_loop_test(tests, others_add_meanwhile, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(tests, one_by_one_as_with_all);
     tcase_add_test(tests, all_are_read_once);
+    tcase_add_test(tests, withdrawn_is_not_needed);
     tcase_add_test(tests, each_generation_is_read_once);
     suite_add_tcase(suite, tests);
     return help_run(suite);
