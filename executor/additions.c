@@ -528,6 +528,14 @@ static int not_added(const struct withdrawing *w, const char *task)
                      task, run);
 }
 
+static bool is_named_before(const struct withdrawing *w, size_t i)
+{
+    size_t k = 0;
+    while (k < i && strcmp(w->tasks[k], w->tasks[i]) != 0)
+        k++;
+    return k < i;
+}
+
 /* 1: it is there, and is withdrawn now. */
 static int withdraw_from(struct withdrawing *w, struct addition *one, struct str task)
 {
@@ -551,6 +559,8 @@ static int withdraw_each(struct withdrawing *w)
     int rc = 0;
     buf_lstr(&w->data, str_of(w->by));
     for (size_t i = 0; i < w->n && !rc; i++) {
+        if (is_named_before(w, i))
+            continue;
         for (size_t k = w->n_all; k-- > 0 && !rc;)
             rc = withdraw_from(w, &w->all[k], str_of(w->tasks[i]));
         rc = rc == 1 ? 0 : rc ? rc : not_added(w, w->tasks[i]);

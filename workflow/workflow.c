@@ -97,11 +97,12 @@ static void add_remedy(const struct cairn_workflow *w, struct cairn_error *error
     struct cairn_error inner = *error;
     task = task ? inner.text + (task - error->text) + sizeof named - 1 : NULL;
     if (i < w->n_additions && w->added_run)
-        error_set(error, CAIRN_EWORKFLOW,
-                  "%.800s\ntake back that edit of the file, or the added task: `cairn "
-                  "add --withdraw %llu %.*s`",
-                  inner.text, (unsigned long long)w->added_run,
-                  length ? (int)length : 4, length ? task : "TASK");
+        error_set(
+            error, CAIRN_EWORKFLOW,
+            "%.800s\ntake the added task back with `cairn add --withdraw %llu %.*s`, "
+            "or undo the edit of the file that it does not fit",
+            inner.text, (unsigned long long)w->added_run, length ? (int)length : 4,
+            length ? task : "TASK");
 }
 
 static int parse_source(const struct cairn_workflow *w,

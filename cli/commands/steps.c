@@ -222,6 +222,19 @@ static int report_withdrawn(const struct settings *settings, uint64_t run, size_
     return doc_print(&doc);
 }
 
+/* Each name counts once. */
+static size_t count_names(const char *const *names, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (strcmp(names[k], names[i]) != 0)
+            k++;
+        count += k == i;
+    }
+    return count;
+}
+
 static int withdraw_added(struct settings *settings)
 {
     struct cairn_store *store = NULL;
@@ -233,7 +246,8 @@ static int withdraw_added(struct settings *settings)
         status = cairn_withdraw(store, run, settings->operands + 1, n,
                                 settings->text[OPT_BY], &error) != 0
                      ? report_error(&error)
-                     : report_withdrawn(settings, run, n);
+                     : report_withdrawn(settings, run,
+                                        count_names(settings->operands + 1, n));
     cairn_store_close(store);
     return status;
 }

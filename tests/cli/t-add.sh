@@ -196,7 +196,8 @@ is "$(planned --run "$run_n")" 'build one two' 'of that name another one'
 exits 0 cairn resume "$run_n"
 is "$(ran)" 'again built one ' 'which runs'
 # What it made is stale then.
-exits 0 cairn add --withdraw "$run_n" two one
+exits 0 cairn add --withdraw "$run_n" two one two
+says "2 withdrawn from run $run_n" 'each name counts once'
 exits 0 cairn plan --run "$run_n"
 says 'one.out' 'the output of a task that is gone is named'
 exits 0 cairn clean --stale --run "$run_n" --yes
