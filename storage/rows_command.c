@@ -28,20 +28,19 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     int64_t id;
     store_assert_writing(store);
     assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_WITHDRAW);
-    int rc = sum_check_keyed(store, put.run, error);
-    if (!rc)
-        rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
+    int rc = sum_check_keyed(store, put.run, error)
+                 ?: db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
     put.id = rc ? 0 : (uint64_t)id;
     if (!rc)
-        rc = sum_command(store, &put, false, &sum, error);
-    if (!rc)
-        rc = store_write(store, SQL_PUT_COMMAND,
-                         VALUES(value_u64(put.id), value_u64(put.run),
-                                value_int(put.verb), value_int(put.time_ns),
-                                value_int(0), value_int(put.argument),
-                                value_int(put.gen), value_int(put.task),
-                                value_blob(put.data), value_blob(sum_view(&sum))),
-                         error);
+        rc =
+            sum_command(store, &put, false, &sum, error)
+                ?: store_write(store, SQL_PUT_COMMAND,
+                               VALUES(value_u64(put.id), value_u64(put.run),
+                                      value_int(put.verb), value_int(put.time_ns),
+                                      value_int(0), value_int(put.argument),
+                                      value_int(put.gen), value_int(put.task),
+                                      value_blob(put.data), value_blob(sum_view(&sum))),
+                               error);
     if (!rc)
         row->id = put.id;
     return rc;
@@ -308,18 +307,15 @@ int store_put_claim(struct cairn_store *store, const struct claim_row *row,
 {
     struct row_sum sum;
     store_assert_writing(store);
-    int rc = sum_check_keyed(store, row->run, error);
-    if (!rc)
-        rc = sum_claim(store, row, &sum, error);
-    if (rc)
-        return rc;
-    return store_write(store, SQL_PUT_CLAIM,
-                       VALUES(value_u64(row->run), value_int(row->gen),
-                              value_int(row->task), value_text(row->token),
-                              value_text(row->holder), value_text(row->boot),
-                              value_int(row->until_boot_ns), value_int(row->time_ns),
-                              value_int(row->spent), value_blob(sum_view(&sum))),
-                       error);
+    return sum_check_keyed(store, row->run, error)
+           ?: sum_claim(store, row, &sum, error)
+           ?: store_write(store, SQL_PUT_CLAIM,
+                          VALUES(value_u64(row->run), value_int(row->gen),
+                                 value_int(row->task), value_text(row->token),
+                                 value_text(row->holder), value_text(row->boot),
+                                 value_int(row->until_boot_ns), value_int(row->time_ns),
+                                 value_int(row->spent), value_blob(sum_view(&sum))),
+                          error);
 }
 
 static int claim_from(struct cairn_store *store, const struct query *query,
@@ -355,8 +351,8 @@ int claim_sound(struct cairn_store *store,
                             .until_boot_ns = v[CLAIM_UNTIL_BOOT_NS_AT].integer,
                             .time_ns = v[CLAIM_TIME_NS_AT].integer,
                             .spent = v[CLAIM_SPENT_AT].integer != 0};
-    int rc = sum_claim(store, &row, &sum, error);
-    return rc ? rc : sum_matches(&sum, v[CLAIM_SUM_AT].bytes);
+    return sum_claim(store, &row, &sum, error)
+               ?: sum_matches(&sum, v[CLAIM_SUM_AT].bytes);
 }
 
 int store_drop_claim(struct cairn_store *store, uint64_t run, uint32_t gen,

@@ -56,9 +56,7 @@ int store_put_files(struct cairn_store *store, const struct files_row *row,
     buf_format(&text, "%" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRId64 " %s ", row->gen,
                row->task, row->attempt, row->until_ns, hex);
     setting_put_sum(&text, &sum);
-    rc = buf_check(&text, error);
-    if (!rc)
-        rc = store_set_setting(store, setting, text.data, error);
+    rc = buf_check(&text, error) ?: store_set_setting(store, setting, text.data, error);
     buf_release(&text);
     return rc;
 }

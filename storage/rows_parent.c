@@ -191,9 +191,8 @@ int store_set_given(struct cairn_store *store, uint64_t run, struct str param,
                     struct cairn_error *error)
 {
     struct buf key = BUF_INIT;
-    int rc = given_key(&key, run, param, error);
-    if (!rc)
-        rc = store_set_setting(store, key.data, "1", error);
+    int rc = given_key(&key, run, param, error)
+                 ?: store_set_setting(store, key.data, "1", error);
     buf_release(&key);
     return rc;
 }
@@ -203,9 +202,8 @@ int store_was_given(struct cairn_store *store, uint64_t run, struct str param,
 {
     struct buf key = BUF_INIT;
     char text[2];
-    int rc = given_key(&key, run, param, error);
-    if (!rc)
-        rc = store_setting(store, key.data, text, sizeof text, error);
+    int rc = given_key(&key, run, param, error)
+                 ?: store_setting(store, key.data, text, sizeof text, error);
     buf_release(&key);
     return rc;
 }

@@ -402,11 +402,9 @@ static int recheck_run(struct removal *r)
     uint64_t run = r->run->run, last = 0;
     bool forked = false;
     assert(gc->in_slice);
-    int rc = store_get_run(gc->store, run, compare_run, r, gc->error);
-    if (!rc)
-        rc = store_last_seq(gc->store, NAMESPACE_WORKFLOW, run, &last, gc->error);
-    if (!rc)
-        rc = store_has_new_fork(gc->store, run, run, &forked, gc->error);
+    int rc = store_get_run(gc->store, run, compare_run, r, gc->error)
+             ?: store_last_seq(gc->store, NAMESPACE_WORKFLOW, run, &last, gc->error)
+             ?: store_has_new_fork(gc->store, run, run, &forked, gc->error);
     r->changed |= forked || last != (r->n ? r->parts[r->n - 1].last : 0);
     return rc;
 }
@@ -428,9 +426,9 @@ static int delete_part(struct removal *r, const struct part *part)
     assert(part >= r->parts && part < r->parts + r->n);
     int rc =
         store_delete_checkpoints(gc->store, NAMESPACE_WORKFLOW, row.stream, row.first,
-                                 row.last, &row.count, &bytes, gc->error);
-    if (!rc)
-        rc = tombstones_load(gc->store, row.namespace_id, row.stream, &old, gc->error);
+                                 row.last, &row.count, &bytes, gc->error)
+            ?: tombstones_load(gc->store, row.namespace_id, row.stream, &old,
+                               gc->error);
     for (size_t i = 0; i < old.n && !rc; i++) {
         const struct tombstone_row *t = &old.at[i];
         bool later = t->first > row.last;
@@ -448,7 +446,7 @@ static int delete_part(struct removal *r, const struct part *part)
         rc = store_delete_tombstone(gc->store, t->id, gc->error);
     }
     tombstones_release(&old);
-    return rc ? rc : store_put_tombstone(gc->store, &row, gc->error);
+    return rc ?: store_put_tombstone(gc->store, &row, gc->error);
 }
 
 /* One transaction; the last one removes the run's row as well. */
@@ -611,8 +609,7 @@ static int gc_remove_runs(struct gc *gc)
     gc->n_chosen = removed;
     if (rc < 0 || gc->dry_run)
         return rc < 0 ? rc : 0;
-    rc = delete_leftovers(gc);
-    return rc ? rc : drop_expired(gc);
+    return delete_leftovers(gc) ?: drop_expired(gc);
 }
 
 /* Deleting content that nothing refers to; storage/rows_gc.c says why this is safe. A
@@ -898,18 +895,12 @@ static int mark_attempts(struct gc *gc)
 /* Rows before records; that order makes no difference to the result. */
 static int mark_all(struct gc *gc)
 {
-    int rc = store_each_used_graph(gc->store, mark_used, gc, gc->error);
-    if (!rc)
-        rc = mark_attempts(gc);
-    if (!rc)
-        rc = store_each_message_object(gc->store, mark_body, gc, gc->error);
+    int rc = store_each_used_graph(gc->store, mark_used, gc, gc->error)
+             ?: mark_attempts(gc)
+             ?: store_each_message_object(gc->store, mark_body, gc, gc->error);
     if (rc == CAIRN_EDAMAGED)
         error_context(gc->error, "no content was deleted");
-    if (!rc)
-        rc = mark_artifacts(gc);
-    if (!rc)
-        rc = mark_records(gc);
-    return rc ? rc : mark_tombstones(gc);
+    return rc ?: mark_artifacts(gc) ?: mark_records(gc) ?: mark_tombstones(gc);
 }
 
 /* ---- Sweeping ---- */
@@ -1045,11 +1036,9 @@ static int sweep_objects(struct gc *gc)
     do {
         s->rows = s->n = s->n_rebased = 0;
         rc = store_each_object(gc->store, s->next, OBJECTS_AT_ONCE, note_object, s,
-                               gc->error);
-        if (!rc)
-            rc = rebase_some(s);
-        if (!rc)
-            rc = delete_garbage(gc, s->garbage, s->n);
+                               gc->error)
+             ?: rebase_some(s)
+             ?: delete_garbage(gc, s->garbage, s->n);
     } while (!rc && s->rows == OBJECTS_AT_ONCE && s->next);
     if (!rc)
         rc = delete_garbage(gc, s->last, s->n_last);
@@ -1066,27 +1055,21 @@ static int look_at_held(struct gc *gc)
     gc->held = 0;
     if (gc->dry_run)
         return 0;
-    rc = gc_begin_slice(gc);
-    return rc ? rc : gc_end_slice(gc, store_gc_let_go(gc->store, gc->error));
+    return gc_begin_slice(gc)
+               ?: gc_end_slice(gc, store_gc_let_go(gc->store, gc->error));
 }
 
 /* Deletes content that nothing refers to; a dry run only counts. */
 static int gc_remove_objects(struct gc *gc)
 {
     assert(gc->n_marks == 0 && !gc->in_slice);
-    int rc = mark_all(gc);
-    if (!rc)
-        rc = look_at_held(gc);
-    return rc ? rc : sweep_objects(gc);
+    return mark_all(gc) ?: look_at_held(gc) ?: sweep_objects(gc);
 }
 
 static int collect_garbage(struct gc *gc)
 {
     assert(!gc->in_slice);
-    int rc = gc_choose_runs(gc);
-    if (!rc)
-        rc = gc_remove_runs(gc);
-    return rc ? rc : gc_remove_objects(gc);
+    return gc_choose_runs(gc) ?: gc_remove_runs(gc) ?: gc_remove_objects(gc);
 }
 
 /* Also of a collection that was cut short by an error. */
@@ -1120,9 +1103,7 @@ static int collect_in_epoch(struct gc *gc)
     struct cairn_error *error = gc->error;
     if (failed)
         gc->error = NULL; /* the first error is the cause */
-    rc = gc_begin_slice(gc);
-    if (!rc)
-        rc = gc_end_slice(gc, end_epoch(gc));
+    rc = gc_begin_slice(gc) ?: gc_end_slice(gc, end_epoch(gc));
     gc->error = error;
     return failed ? failed : rc;
 }

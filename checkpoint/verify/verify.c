@@ -134,11 +134,9 @@ static int verify_content(struct verifier *v, const struct found_checkpoint *fou
 /* Its parent, and that it was read at all. */
 static int verify_sound(struct verifier *v, uint8_t namespace_id, uint64_t seq)
 {
-    int rc = store_get_checkpoint(v->store, seq, question_parent, v, v->error);
-    if (rc == 0)
-        rc = note_damaged_parent(v);
-    if (rc == 0)
-        rc = verify_questions(v);
+    int rc = store_get_checkpoint(v->store, seq, question_parent, v, v->error)
+             ?: note_damaged_parent(v)
+             ?: verify_questions(v);
     if (rc || v->stop || kind_of(v->kinds, namespace_id))
         return rc;
     v->unread[namespace_id]++;

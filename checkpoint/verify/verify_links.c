@@ -266,8 +266,7 @@ static int answer_question(struct verifier *v, const struct question *q)
             tombstones_cover(&v->tombstones, q->namespace_id, q->stream, q->target);
         if (!t)
             return report_missing(v, q);
-        rc = check_tombstone(v, q, t);
-        return rc ? rc : check_positions(v, q);
+        return check_tombstone(v, q, t) ?: check_positions(v, q);
     }
     if (rc)
         return rc;
@@ -493,7 +492,7 @@ int verify_roots(struct verifier *v)
     for (size_t i = 0; i < v->n_roots && rc == 0; i++)
         rc = verify_root(v, &v->roots[i], &content);
     buf_release(&content);
-    return rc ? rc : verify_nodes(v);
+    return rc ?: verify_nodes(v);
 }
 
 /* ---- Artifacts ---- */

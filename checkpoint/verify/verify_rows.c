@@ -133,8 +133,7 @@ static int see_item(struct search *s, const struct item_row *row)
 {
     if (find_item(s, row) != MAP_NONE)
         return 0;
-    int rc = try_alone(s, row);
-    return rc ? rc : add_met(s, row, 0, true);
+    return try_alone(s, row) ?: add_met(s, row, 0, true);
 }
 
 /* The others are a line of messages and trees of files. */
@@ -201,8 +200,7 @@ static int see_change(struct search *s, const struct item_row *row, uint64_t tur
     if (rc || (known != MAP_NONE && s->met[known].turn != turn))
         return rc;
     if (known == MAP_NONE) {
-        rc = note_item(s, row, (uint32_t)s->n);
-        return rc ? rc : add_met(s, row, turn, put);
+        return note_item(s, row, (uint32_t)s->n) ?: add_met(s, row, turn, put);
     }
     s->met[known].put = put;
     s->met[known].row.body = arena_str(s->arena, row->body);
@@ -247,9 +245,8 @@ int lost_items_find(struct cairn_store *store, struct sha256 *sha, uint64_t sess
                        .session = session,
                        .arena = &out->arena,
                        .error = &why};
-    int rc = store_tally(store, TALLY_ITEMS, session, &due, &why);
-    if (!rc)
-        rc = store_tally_rows(store, TALLY_ITEMS, session, &found, &why);
+    int rc = store_tally(store, TALLY_ITEMS, session, &due, &why)
+                 ?: store_tally_rows(store, TALLY_ITEMS, session, &found, &why);
     if (!rc && found.n < due.n) {
         s.missing = (struct row_tally){due.n - found.n, due.sum ^ found.sum};
         rc = search_log(&s);
@@ -351,9 +348,8 @@ static int check_line(struct verifier *v, uint64_t session,
     int rc = store_get_object(v->store, &ref->digest, &content, why);
     bool read = rc == 0;
     if (!rc)
-        rc = message_line_decode(buf_view(&content), &line, why);
-    if (!rc)
-        rc = message_line_check(v->store, session, &line, whole, why);
+        rc = message_line_decode(buf_view(&content), &line, why)
+                 ?: message_line_check(v->store, session, &line, whole, why);
     buf_release(&content);
     return read || (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND) ? rc : 0;
 }
@@ -935,10 +931,8 @@ static int check_row(void *context, const struct checkpoint_row *row)
     int rc = check_record(v, row, &checked, &reason);
     if (rc)
         return rc == CAIRN_EDAMAGED ? report_row(v, row, reason.text) : rc;
-    rc = find_stream(v, row->namespace_id, row->stream, &seen);
-    if (rc)
-        return rc;
-    rc = pass_tombstones(v, seen, row->seq);
+    rc = find_stream(v, row->namespace_id, row->stream, &seen)
+             ?: pass_tombstones(v, seen, row->seq);
     if (rc)
         return rc;
     rc = check_payload(v, seen, &checked, &reason);

@@ -331,10 +331,8 @@ static int look_at_unfinished(struct settings *settings, struct findings_report 
     struct cairn_error error = {0};
     if (cairn_store_open(&store, &options, &error) != 0)
         return report_error(&error);
-    int status =
-        each_unfinished(store, store_hint(settings), 0, add_unfinished, report);
-    if (status == 0)
-        status = each_unfinished_restore(store, add_restore, report);
+    int status = each_unfinished(store, store_hint(settings), 0, add_unfinished, report)
+                     ?: each_unfinished_restore(store, add_restore, report);
     cairn_store_close(store);
     return status;
 }
