@@ -172,6 +172,7 @@ static void check_planned_ran(struct scenario *s, const struct journal *journal,
             check(s, !ran[i] || is_flaky(s, i),
                   "%s had ended, and ran again in session %u", s->w.id[i], session);
             break;
+        case MAY_RUN:
         case NOT_PLANNED:
             break;
         }

@@ -111,8 +111,8 @@ void journal_release(struct journal *journal);
 /* ---- scenario.c: one test, its directory and its verdict ---- */
 
 /* By `cairn plan`. TAKEN_OVER: its end was noted, so its outcome is recorded without
- * another attempt. */
-enum planned { NOT_PLANNED, PLANNED, TAKEN_OVER };
+ * another attempt. MAY_RUN: it needs one that is taken over and had failed. */
+enum planned { NOT_PLANNED, PLANNED, TAKEN_OVER, MAY_RUN };
 
 struct setup {
     const char *cairn, *task, *killer; /* absolute paths */

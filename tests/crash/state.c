@@ -161,6 +161,8 @@ bool plan_read(struct scenario *s, const char *dir, const char *tag, uint8_t *pl
             const char *reason = json_string_value(json_object_get(one, "reason"));
             planned[task] = reason && !strcmp(reason, "adopted") ? TAKEN_OVER : PLANNED;
             ++*n;
+        } else if (good && strcmp(will, "may") == 0) {
+            planned[task] = MAY_RUN;
         }
     }
     json_decref(root);
