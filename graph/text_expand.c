@@ -428,6 +428,16 @@ static void note_split(const struct scope *scope, struct str names)
     }
 }
 
+static void note_joined(const struct scope *scope, const struct name *name)
+{
+    uint32_t def = scope->joined && !scope->joined->len
+                       ? definition_task(scope->definition, name_scope(scope->def->id),
+                                         name->first)
+                       : MAP_NONE;
+    if (def != MAP_NONE)
+        *scope->joined = name_in_scope(scope->definition->defs[def].id);
+}
+
 static int look_up(void *context, const struct name *name, struct value *out,
                    struct cairn_error *error)
 {
@@ -459,8 +469,10 @@ static int look_up(void *context, const struct name *name, struct value *out,
     case NAME_RUN_STATUS:
         rc = scope->lookup ? scope->lookup(scope->context, name, out, error)
                            : not_known_yet(name, error);
-        if (!rc && name->kind == NAME_TASK_FILES && out->type == VALUE_TEXT)
+        if (!rc && name->kind == NAME_TASK_FILES && out->type == VALUE_TEXT) {
             note_split(scope, out->text);
+            note_joined(scope, name);
+        }
         return rc;
     }
     if (!rc)

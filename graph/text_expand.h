@@ -48,8 +48,9 @@ struct scope {
     uint32_t member;
     name_lookup *lookup;
     void *context;
-    struct str *split; /* NULL, or where the first name of ${{ tasks.X.files }} is put
+    struct str *split;  /* NULL, or where the first name of ${{ tasks.X.files }} is put
                           that a shell would make other words of where it splits */
+    struct str *joined; /* NULL, or where the X of the first of these names is put */
 };
 
 /* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the

@@ -31,6 +31,7 @@ static const struct {
     [LIVE_OUT] = {OF_ATTEMPT, "out", false},
     [LIVE_ERR] = {OF_ATTEMPT, "err", false},
     [LIVE_VALUES] = {OF_ATTEMPT, "values", true},
+    [LIVE_INPUTS] = {OF_ATTEMPT, "inputs", true},
     [LIVE_CLAIM] = {OF_ATTEMPT, "keep", false},
     [LIVE_EPOCH] = {OF_EPOCH, "room", false},
     [LIVE_EPOCH_GONE] = {OF_EPOCH, "room.gone", false},
@@ -61,7 +62,7 @@ struct live_name live_of_attempt(enum live_kind kind, const struct attempt_id *i
     name.gen = id->gen;
     name.task = id->task;
     name.attempt = id->attempt;
-    name.salt = kind == LIVE_VALUES ? id->store : 0;
+    name.salt = kinds[kind].salted ? id->store : 0;
     return name;
 }
 

@@ -13,6 +13,7 @@
  *                               write there by path: one whose store was replaced must
  *                               not write what a task of another store passes on
  *   run-N.GEN.TASK.ATTEMPT.out .err .values.SALT   of an attempt under a keeper
+ *   run-N.GEN.TASK.ATTEMPT.inputs.SALT   the names of the inputs of any attempt
  *   run-N.GEN.TASK.ATTEMPT.keep   its claim and its record (keeper_file.h)
  *   run-N.SALT.room             the epoch of an owner: its keepers claim from in here
  *   run-N.SALT.room.gone          the same, closed, until it is removed
@@ -37,7 +38,7 @@ struct attempt_id {
     const char *live_dir; /* borrowed */
     uint64_t run;
     uint32_t gen, task, attempt;
-    uint64_t store; /* live_store: for the file with its values, else it may be 0 */
+    uint64_t store; /* live_store: for what the task finds by path, else it may be 0 */
 };
 
 enum live_kind {
@@ -51,6 +52,7 @@ enum live_kind {
     LIVE_OUT,
     LIVE_ERR,
     LIVE_VALUES,
+    LIVE_INPUTS,
     LIVE_CLAIM,
     LIVE_EPOCH,
     LIVE_EPOCH_GONE,

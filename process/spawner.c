@@ -206,7 +206,8 @@ void spawn_describe_failure(const struct spawn_request *request, struct buf *tex
         buf_format(
             text,
             "cannot execute %s: its arguments and environment together are longer "
-            "than the kernel takes (getconf ARG_MAX)",
+            "than the kernel takes (getconf ARG_MAX); names of many files can be read "
+            "from the file \"$CAIRN_INPUTS\", if they are declared as `inputs`",
             name);
     else if (request->exit_code == 126)
         buf_format(text, "cannot execute %s: %s; is it executable (chmod +x)?", name,

@@ -502,6 +502,24 @@ int files_step(struct files *f, struct cairn_error *error)
     return rc ? rc : 1;
 }
 
+int inputs_list_name(struct str name, struct buf *list)
+{
+    buf_str(list, name);
+    buf_byte(list, '\n');
+    return name.len && memchr(name.ptr, '\n', name.len) ? NAME_BROKEN : 0;
+}
+
+int inputs_list(const struct scope *scope, struct buf *list, struct cairn_error *error)
+{
+    struct files f;
+    int broken = 0, more = files_begin(&f, scope, true, error);
+    while (more >= 0 && (more = files_step(&f, error)) > 0)
+        broken |= inputs_list_name(buf_view(&f.name), list);
+    files_release(&f);
+    int rc = more < 0 ? more : buf_check(list, error);
+    return rc ? rc : broken;
+}
+
 /* ---- A look at declared files ---- */
 
 void file_forget(struct result_file *input)

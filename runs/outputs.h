@@ -118,6 +118,13 @@ int inputs_sign_of(const struct result_file *inputs, uint32_t n, uint64_t *sign,
                    struct cairn_error *error);
 int inputs_sign_now(const struct asker *asker, uint64_t *sign,
                     struct cairn_error *error);
+/* Appends a name to a list with a line for each: 0, or 1, NAME_BROKEN: there is a line
+ * break in it. */
+enum { NAME_BROKEN = 1 };
+int inputs_list_name(struct str name, struct buf *list);
+/* Appends the names of all declared inputs, of a pattern what matches it now. 0,
+ * NAME_BROKEN, or an error. */
+int inputs_list(const struct scope *scope, struct buf *list, struct cairn_error *error);
 /* Whether there is a pattern among the inputs. */
 bool inputs_have_glob(const struct task_def *def);
 /* Whether the declared outputs look as they were recorded, by size, times and inode:

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 struct scratch {
-    char directory[4096], file[4200];
+    char directory[4096], file[4200], inputs[4200];
 };
 
 static volatile sig_atomic_t caught;
@@ -223,6 +223,7 @@ static int scratch_make(struct scratch *scratch)
                               "cannot make a directory in %s: %s", parent,
                               strerror(errno));
     snprintf(scratch->file, sizeof scratch->file, "%s/output", scratch->directory);
+    snprintf(scratch->inputs, sizeof scratch->inputs, "%s/inputs", scratch->directory);
     fd = open(scratch->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0)
         return close(fd);
@@ -506,6 +507,19 @@ static int run(struct shell *shell)
     return child_run(shell->made->directory, rest ? rest : argv, shell->made->env);
 }
 
+/* Without names the variable names no file, as in an attempt. */
+static int write_inputs(const char *path, const char *names)
+{
+    FILE *file = names ? fopen(path, "wxe") : NULL;
+    bool written = file && fputs(names, file) != EOF;
+    if (file && fclose(file) != 0)
+        written = false;
+    return !names || written
+               ? 0
+               : report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
+                                "cannot make %s: %s", path, strerror(errno));
+}
+
 /* It is made twice, so that there is nothing to be removed while somebody is asked. */
 static int open_shell(struct shell *shell)
 {
@@ -518,8 +532,11 @@ static int open_shell(struct shell *shell)
     if (status != 0)
         return status;
     shell->options.output = scratch.file;
+    shell->options.inputs = scratch.inputs;
     status = make(shell);
-    shell->options.output = NULL;
+    shell->options.output = shell->options.inputs = NULL;
+    if (status == 0)
+        status = write_inputs(scratch.inputs, shell->made->inputs);
     if (status == 0)
         status = run(shell);
     scratch_remove(&scratch);

@@ -114,7 +114,8 @@ static int prepare_attempt(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
     job_open_capture(e, job);
-    if (prepare_result(e, job, &error) || values_open(e, job, &error)) {
+    if (prepare_result(e, job, &error) || values_open(e, job, &error) ||
+        inputs_open(e, job, &error)) {
         buf_text(why, error.text);
         return error.code;
     }

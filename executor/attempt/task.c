@@ -7,6 +7,7 @@
 #include "executor/attempt/launch.h"
 #include "executor/attempt/round.h"
 #include "executor/attempt/service.h"
+#include "executor/state/command_line.h"
 #include "executor/state/report.h"
 
 #include "base/limits.h"
@@ -139,6 +140,8 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
     struct asker asker = job_asker(e, job);
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     int rc = launch_describe(&asker, def->check, &job->arena, &action, &error);
+    if (!rc)
+        rc = inputs_open(e, job, &error);
     if (rc) {
         buf_text(why, error.text);
         return rc;

@@ -64,6 +64,23 @@ static bool task_overrides(const struct definition *d, const struct task_def *de
     return found;
 }
 
+static bool names_inputs(struct str text)
+{
+    static const char name[] = "CAIRN_INPUTS";
+    return text.len && memmem(text.ptr, text.len, name, sizeof name - 1);
+}
+
+static bool wants_list(const struct task_def *def)
+{
+    bool names = names_inputs(def->run) || names_inputs(def->fallback) ||
+                 names_inputs(def->check);
+    for (uint32_t i = 0; i < def->n_argv && !names; i++)
+        names = names_inputs(def->argv[i]);
+    for (uint32_t i = 0; i < def->n_env && !names; i++)
+        names = names_inputs(def->env[i].value);
+    return def->n_inputs && names;
+}
+
 struct environment *environment_of(struct environments *es, const struct task_def *def)
 {
     const struct definition *d = es->definition;
@@ -82,6 +99,7 @@ struct environment *environment_of(struct environments *es, const struct task_de
     }
     env->direct = es->direct && !task_overrides(d, def, STR("PATH")) &&
                   !task_overrides(d, def, STR("PWD"));
+    env->lists = wants_list(def);
     env->made = true;
     return env;
 }
@@ -127,12 +145,29 @@ static int add_text(struct strings *s, struct str text)
     return 0;
 }
 
+/* Of a string with the names of all files of the task `of` in it. */
+static int refuse_long(struct str name, size_t length, struct str of,
+                       struct cairn_error *error)
+{
+    bool dotted = memchr(of.ptr, '.', of.len);
+    return error_set(error, CAIRN_ELIMIT,
+                     "%s%.*s is %zu bytes long, the kernel takes %d: declare "
+                     "`${{ tasks%s%.*s%s.files }}` among its `inputs`, and read the "
+                     "names, one a line, from the file \"$CAIRN_INPUTS\"",
+                     name.len ? "variable " : "an argument", (int)name.len, name.ptr,
+                     length, LIMIT_ENV_STRING, dotted ? "['" : ".", (int)of.len, of.ptr,
+                     dotted ? "']" : "");
+}
+
 /* NAME=text, or only the text, with values put in. The kernel's strings end at a NUL.
  */
 static int add_expanded(struct strings *s, const struct scope *scope, struct str name,
                         struct str text, struct cairn_error *error)
 {
     struct buf *out = &s->to->text;
+    struct str joined = STR("");
+    struct scope watched = *scope;
+    watched.joined = &joined;
     if (begin_string(s))
         return error_nomem(error);
     if (name.len) {
@@ -140,7 +175,7 @@ static int add_expanded(struct strings *s, const struct scope *scope, struct str
         buf_byte(out, '=');
     }
     size_t start = out->size;
-    int rc = text_expand(scope, text, out, error);
+    int rc = text_expand(&watched, text, out, error);
     if (!rc && !out->failed && memchr(out->data, 0, out->size) &&
         memchr(out->data + start, 0, out->size - start))
         rc = error_set(error, CAIRN_EWORKFLOW,
@@ -148,6 +183,8 @@ static int add_expanded(struct strings *s, const struct scope *scope, struct str
                        "given",
                        name.len ? (int)name.len : 11,
                        name.len ? name.ptr : "an argument");
+    if (!rc && joined.len && out->size - start > LIMIT_ENV_STRING)
+        rc = refuse_long(name, out->size - start, joined, error);
     buf_byte(out, 0);
     return rc;
 }
@@ -316,6 +353,7 @@ static int add_told(struct strings *s)
                      {STR("CAIRN_ROUND"), told->round ? round : NULL},
                      {STR("CAIRN_TOKEN"), told->token},
                      {STR("CAIRN_OUTPUT"), told->output},
+                     {STR("CAIRN_INPUTS"), told->inputs},
                      {STR("CAIRN_RUN_STATUS"), told->run_status}};
     int rc = 0;
     for (size_t i = 0; i < sizeof variables / sizeof variables[0] && !rc; i++)

@@ -16,6 +16,8 @@ struct environment { /* of one task_def: inherited entries that it does not repl
     uint32_t n;
     bool made;
     bool direct; /* plain words need no shell */
+    bool lists;  /* it gets CAIRN_INPUTS: has inputs, and a text that names it. A file
+                    for each attempt costs 5 % of the smallest tasks */
 };
 
 struct environments {
@@ -44,6 +46,7 @@ struct told {
     uint32_t attempt, round;       /* round 0: it is none of a `repeat` */
     const char *token;             /* CAIRN_TOKEN */
     const char *output;            /* CAIRN_OUTPUT */
+    const char *inputs;            /* CAIRN_INPUTS */
     const char *run_status;        /* CAIRN_RUN_STATUS */
     const struct key_value *ports; /* [n_ports] CAIRN_PORT..., of services */
     uint32_t n_ports;

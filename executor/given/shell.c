@@ -123,14 +123,22 @@ static void write_directory(const struct cairn_shell *shell, struct buf *out)
 }
 
 /* What is new each time; the file goes when the script ends. */
-static void write_scratch(struct buf *out)
+static void write_scratch(const struct cairn_shell *shell, struct buf *out)
 {
     buf_text(out, "CAIRN_TOKEN=shell.$(od -An -N8 -tx1 /dev/urandom | tr -cd 0-9a-f)\n"
                   "export CAIRN_TOKEN\n");
     buf_text(out, "CAIRN_OUTPUT=$(mktemp) || exit\n"
                   "export CAIRN_OUTPUT\n"
-                  "trap 'rm -f -- \"$CAIRN_OUTPUT\"' EXIT\n"
-                  "trap 'exit 129' HUP\n"
+                  "trap 'rm -f -- \"$CAIRN_OUTPUT\"");
+    buf_text(out, shell->inputs ? " \"$CAIRN_INPUTS\"' EXIT\n" : "' EXIT\n");
+    if (shell->inputs) {
+        buf_text(out, "CAIRN_INPUTS=$(mktemp) || exit\n"
+                      "export CAIRN_INPUTS\n"
+                      "printf %s ");
+        buf_shell_word(out, str_of(shell->inputs));
+        buf_text(out, " >\"$CAIRN_INPUTS\" || exit\n");
+    }
+    buf_text(out, "trap 'exit 129' HUP\n"
                   "trap 'exit 130' INT\n"
                   "trap 'exit 143' TERM\n");
 }
@@ -162,7 +170,7 @@ void shell_script_write(const struct cairn_shell *shell, const char *const *comm
     write_secrets(shell, out);
     write_withheld(shell, out);
     write_directory(shell, out);
-    write_scratch(out);
+    write_scratch(shell, out);
     write_environment(shell, out);
     write_command(shell, command, out);
 }
@@ -577,6 +585,16 @@ static bool is_secret(const struct task_def *def, const char *entry)
     return names_have(def->secrets, def->n_secrets, name);
 }
 
+static int list_inputs(struct maker *m)
+{
+    struct buf names = BUF_INIT;
+    int rc = inputs_list(&m->scope, &names, m->error);
+    if (!rc)
+        m->shell->shown.inputs = show(m, buf_view(&names));
+    buf_release(&names);
+    return rc == NAME_BROKEN ? 0 : rc;
+}
+
 static const char *const *show_list(struct maker *m, char *const *list, size_t n,
                                     bool leave_out_secrets, size_t *shown)
 {
@@ -672,9 +690,11 @@ static int make_invocation(struct maker *m, struct environments *environments)
 {
     struct attempt_view *v = m->view;
     struct buf why = BUF_INIT;
+    const struct environment *inherited = environment_of(environments, m->scope.def);
+    bool lists = inherited && inherited->lists;
     const struct invocation_of of = {
         .scope = &m->scope,
-        .inherited = environment_of(environments, m->scope.def),
+        .inherited = inherited,
         .secrets = &m->shell->secrets,
         .told = {.task = v->graph.id[v->task],
                  .run = v->run.row.run,
@@ -682,11 +702,14 @@ static int make_invocation(struct maker *m, struct environments *environments)
                  .round = m->scope.def->repeat.max && !v->fallback ? v->round : 0,
                  .token = make_token(m),
                  .output = m->options->output,
+                 .inputs = lists ? m->options->inputs : NULL,
                  .run_status = v->lookup.run_status},
         .cwd = m->shell->directory.size ? m->shell->directory.data : ".",
         .fallback = v->fallback,
         .own_directory = m->scope.def->kind == TASK_RUN || v->fallback};
     int rc = invocation_make(&m->shell->given, &of, &why);
+    if (!rc && lists)
+        return list_inputs(m);
     if (rc)
         error_set(m->error, rc, "task %s, attempt %u: %s", of.told.task, v->attempt,
                   why.data ? why.data : "out of memory");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file for $CAIRN_OUTPUT: where an attempt leaves its values. */
+/* The file for $CAIRN_OUTPUT: where an attempt leaves its values. That for
+ * $CAIRN_INPUTS: where it finds the names of its inputs. */
 #include "executor/state/command_line.h"
 
 #include "executor/state/report.h"
@@ -8,6 +9,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "process/live.h"
+#include "runs/outputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,6 +111,86 @@ int values_take(struct engine *e, struct job *job, struct ending *ending,
     return rc;
 }
 
+/* ---- The names of the inputs ---- */
+
+static void inputs_path(const struct attempt_id *id, char *out, size_t size)
+{
+    live_path(out, size, id->live_dir, live_of_attempt(LIVE_INPUTS, id));
+}
+
+static bool gets_inputs(struct engine *e, const struct job *job)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    const struct environment *environment =
+        def->n_inputs ? environment_of(&e->environments, def) : NULL;
+    return environment && environment->lists && job->role != ROLE_UNDO &&
+           job->role != ROLE_READY;
+}
+
+/* What the look at them has found; a check that decides has had none. */
+static int list_inputs(struct engine *e, struct job *job, struct buf *out,
+                       struct cairn_error *error)
+{
+    const struct result *read = &job->result;
+    struct asker asker = job_asker(e, job);
+    struct scope scope = lookup_scope(&asker);
+    int rc = 0;
+    if (job->role != ROLE_TASK)
+        return inputs_list(&scope, out, error);
+    for (uint32_t i = 0; i < read->n_inputs && !rc; i++)
+        rc = inputs_list_name(read->inputs[i].name, out);
+    return rc ? rc : buf_check(out, error);
+}
+
+/* All of it, or nothing: 0 or an errno. */
+static int make_list(const char *path, struct str text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return errno;
+    int sys = os_write_all(fd, text);
+    if (close(fd) && !sys)
+        sys = errno;
+    if (sys)
+        (void)clear_path(path);
+    return sys;
+}
+
+/* Where there is no list, what reads it fails: the variable names a file that is not
+ * there. A part of it, or that of another attempt, is never there. */
+int inputs_open(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    char path[LIVE_PATH], text[LIMIT_ID_BYTES + 200];
+    struct buf list = BUF_INIT;
+    int sys = 0;
+    inputs_path(&job->order.id, path, sizeof path);
+    if (!gets_inputs(e, job) ||
+        (job->role == ROLE_CHECK && os_is_there(AT_FDCWD, path)))
+        return 0;
+    job->listed = true;
+    int rc = list_inputs(e, job, &list, error);
+    if (rc >= 0 && clear_path(path))
+        rc = error_sys(error, errno, "cannot remove %s", path);
+    if (!rc)
+        sys = make_list(path, buf_view(&list));
+    if (os_is_missing(sys) && os_make_dir(e->run.live_dir, 0700, NULL) == 1)
+        sys = make_list(path, buf_view(&list));
+    buf_release(&list);
+    snprintf(text, sizeof text, "%s has no list of its inputs in $CAIRN_INPUTS: %s",
+             e->request.graph->id[job->intent.task],
+             sys ? strerrordesc_np(sys) : "a line break is in the name of one of them");
+    if (sys || rc == NAME_BROKEN)
+        report(e, CAIRN_EVENT_NOTICE, text);
+    return rc == NAME_BROKEN ? 0 : rc;
+}
+
+void inputs_remove(const struct attempt_id *id)
+{
+    char path[LIVE_PATH];
+    inputs_path(id, path, sizeof path);
+    (void)unlink(path);
+}
+
 /* Command line and environment of an attempt that the engine starts. */
 
 int environments_open(struct engine *e, struct cairn_error *error)
@@ -166,9 +248,12 @@ static int tell_ports(struct engine *e, struct job *job, struct told *told,
     return failed ? CAIRN_ENOMEM : 0;
 }
 
-/* `output`: room for the path of the file with its values. */
-static struct invocation_of prepare(struct engine *e, struct job *job, char *output,
-                                    size_t size)
+struct told_paths { /* room for them */
+    char output[LIVE_PATH], inputs[LIVE_PATH];
+};
+
+static struct invocation_of prepare(struct engine *e, struct job *job,
+                                    struct told_paths *paths)
 {
     struct told told = {.task = e->request.graph->id[job->intent.task],
                         .run = e->run.row.run,
@@ -180,8 +265,12 @@ static struct invocation_of prepare(struct engine *e, struct job *job, char *out
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     name_token(e, job);
     if (job->role == ROLE_TASK) {
-        values_path(e, job, output, size);
-        told.output = output;
+        values_path(e, job, paths->output, sizeof paths->output);
+        told.output = paths->output;
+    }
+    if (gets_inputs(e, job)) {
+        inputs_path(&job->order.id, paths->inputs, sizeof paths->inputs);
+        told.inputs = paths->inputs;
     }
     return (struct invocation_of){
         .inherited = environment_of(&e->environments, def),
@@ -204,10 +293,10 @@ static void fill_request(struct job *job)
 
 int command_line_make(struct engine *e, struct job *job, struct buf *why)
 {
-    char output[LIVE_PATH];
+    struct told_paths paths;
     struct asker asker = job_asker(e, job);
     struct scope scope = lookup_scope(&asker);
-    struct invocation_of of = prepare(e, job, output, sizeof output);
+    struct invocation_of of = prepare(e, job, &paths);
     of.scope = &scope;
     int rc = tell_ports(e, job, &of.told, why);
     if (!rc)
@@ -220,8 +309,8 @@ int command_line_make(struct engine *e, struct job *job, struct buf *why)
 int command_line_make_action(struct engine *e, struct job *job,
                              const struct undo_action *action, struct buf *why)
 {
-    char output[LIVE_PATH];
-    struct invocation_of of = prepare(e, job, output, sizeof output);
+    struct told_paths paths;
+    struct invocation_of of = prepare(e, job, &paths);
     int rc = tell_ports(e, job, &of.told, why);
     if (!rc)
         rc = invocation_make_action(&job->given, &of, action, why);

@@ -21,6 +21,12 @@ void values_set_aside(const struct engine *e, const struct job *job);
 int values_take(struct engine *e, struct job *job, struct ending *ending,
                 struct buf *text, struct cairn_error *error);
 
+/* Makes the file for $CAIRN_INPUTS of an attempt of a task with inputs, or of its check,
+ * which has that of the task if it is there. What is told where it cannot be made: see
+ * there. An error: an earlier one is in its place and cannot be removed. */
+int inputs_open(struct engine *e, struct job *job, struct cairn_error *error);
+void inputs_remove(const struct attempt_id *id);
+
 int environments_open(struct engine *e, struct cairn_error *error);
 /* Fills in the slot's request. On failure the reason is in `why`. */
 int command_line_make(struct engine *e, struct job *job, struct buf *why);

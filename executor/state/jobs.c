@@ -172,6 +172,8 @@ static void close_job(struct engine *e, struct job *job)
     if (job->capture_open)
         capture_close(&job->capture);
     if (e->run.live_dir) {
+        if (job->listed && !job->kept)
+            inputs_remove(&job->order.id);
         job->kept = false;
         capture_remove(e->run.live_dir, e->run.row.run, job_index(&e->jobs, job));
         values_path(e, job, path, sizeof path);
@@ -297,6 +299,9 @@ void jobs_free(struct engine *e, struct job *job)
         slots_tell(&e->jobs.slots, &e->jobs.slots.slots->slot[index]);
     }
     job_pipes_close(job);
+    if (job->listed)
+        inputs_remove(&job->order.id);
+    job->listed = false;
     if (job->kept) {
         capture_close(&job->capture);
         job->capture_open = job->kept = job->values_ready = false;
@@ -418,7 +423,7 @@ int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
 {
     struct runner *runner = e->request.runner;
     struct slot *slot = &e->jobs.slots.slots->slot[job_index(&e->jobs, job)];
-    job->kept = job->adopted = job->outside = true;
+    job->kept = job->adopted = job->outside = job->listed = true;
     job->edited = edited;
     e->jobs.n_outside++;
     job->state = keeper->fate == KEEPER_LIVE ? JOB_RUNNING : JOB_OVER;

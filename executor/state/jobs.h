@@ -63,6 +63,7 @@ struct job { /* one slot */
         held; /* of the task, while its outputs are looked at or its check runs
                */
     bool has_held, values_ready;
+    bool listed;   /* there may be a file for its $CAIRN_INPUTS */
     uint32_t note; /* where its end is noted; NOTE_NONE: nowhere, or by its ending */
     bool noted;    /* its end is: what it leaves is kept until that is committed */
     char *values; /* path of the slot's own file for $CAIRN_OUTPUT, made at first use */

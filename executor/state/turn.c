@@ -233,6 +233,7 @@ void ending_remove_files(const struct ending *ending)
     capture_attempt_remove(&ending->id);
     values_path_of(&ending->id, path, sizeof path);
     unlink(path);
+    inputs_remove(&ending->id);
     if (ending->kept)
         keeper_forget(&ending->id);
 }

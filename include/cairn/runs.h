@@ -311,6 +311,7 @@ struct cairn_shell_options {           /* zero is the default everywhere */
     bool shown;         /* it is to be shown, not executed: see below */
     const char *const *command; /* for `script`: NULL-terminated words in place of the
                                    task's own command; NULL: that one */
+    const char *inputs; /* path for CAIRN_INPUTS, a file that the caller makes */
 };
 
 /* Lists are NULL-terminated. */
@@ -332,6 +333,7 @@ struct cairn_shell {
     const char *const *missing;  /* of these, the ones that were not given */
     const char *const *withheld; /* variables that it does not inherit: other secrets */
     const char *script;          /* with `shown`: a text for sh that does the same */
+    const char *inputs;          /* what is in that; NULL: nothing, it is not made */
 };
 
 /* What an attempt of a task of a run (0: as for cairn_run_get) was given, and would be
@@ -385,8 +387,7 @@ CAIRN_API int cairn_feed_next(struct cairn_feed *feed,
                               int (*each)(void *, const struct cairn_feed_event *),
                               void *context, uint64_t *told, struct cairn_error *error);
 /* Has another process, or another handle, committed since cairn_feed_next began, or was
- * the store replaced? Cheap:
- * to be asked before the next one, at least 50 ms apart. */
+ * the store replaced? Cheap: to be asked before the next one, at least 50 ms apart. */
 CAIRN_API bool cairn_feed_changed(struct cairn_feed *feed);
 /* Behind what cairn_feed_next has told: text without white space, valid until the next
  * call. NULL: out of memory. */

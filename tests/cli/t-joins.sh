@@ -240,6 +240,115 @@ exits 1 cairn run long.yaml -q
 logs arguments 600 'as arguments they are many'
 exits 0 cairn status --tasks
 says 'variable files is' 'a variable that is too long is named'
+says 'declare `${{ tasks.m.files }}` among its `inputs`, and read the names, one a line, from the file "$CAIRN_INPUTS"' 'and what to do'
+
+# ---- Any number of names: the file $CAIRN_INPUTS ----
+cat >many.yaml <<'END'
+name: many
+params: {parts: 1000}
+tasks:
+  part:
+    foreach: {i: {range: [1, 1000]}, where: 'i <= params.parts'}
+    env: {f: 'm/part-with-a-long-name-so-that-three-thousand-are-longer-than-128-KiB-${{ i }}'}
+    run: 'for k in a b c; do echo "$i$k" >"$f.$k"; done'
+    outputs: ['${{ env.f }}.a', '${{ env.f }}.b', '${{ env.f }}.c']
+  pause: {needs: [part], run: '[ ! -e stop ] || kill -9 "$PPID"'}
+  tar:
+    needs: [part, pause]
+    inputs: ['${{ tasks.part.files }}']
+    run: tar --verbatim-files-from -T "$CAIRN_INPUTS" -cf all.tar
+    outputs: all.tar
+  cat:
+    needs: [part, pause]
+    inputs: [many.yaml, '${{ tasks.part.files }}']
+    exec: [sh, -euc, 'cp "$CAIRN_INPUTS" names; tail -n +2 names | xargs -d "\n" cat -- >all', x]
+    outputs: [all, names]
+END
+mkdir m
+: >stop
+run cairn run many.yaml -q
+ok 'killed before the join' test ! -e all.tar -a ! -e all
+rm stop
+exits 0 cairn resume -q
+is "$(tar tf all.tar | wc -l) $(tail -n +2 names | md5sum)" "3000 $(tar tf all.tar | md5sum)" '3,000 names are joined after a kill'
+is "$(head -n 1 names)" many.yaml 'in the order of the inputs'
+is "$(md5sum <all)" "$(seq 1000 | sed 's/.*/&a\n&b\n&c/' | md5sum)" 'and of the members'
+is "$(planned)" '' 'the list is no reason to run again'
+is "$(ls .cairn/live)" '' 'and is removed'
+sed -i 's/1, 1000\]/2, 1000]/' many.yaml
+exits 0 cairn resume -q
+is "$(tar tf all.tar | wc -l) $(grep -c 'KiB-1\.' names)" '2997 0' 'a member that went is in no list'
+exits 0 cairn run many.yaml --param parts=2 -q -j 1
+is "$(tr '\n' ' ' <all)" '2a 2b 2c ' 'nor is one that is left out'
+
+cat >given.yaml <<'END'
+name: given
+on_failure: continue
+tasks:
+  none: {run: 'echo "${CAIRN_INPUTS-unset}"'}
+  script: {inputs: glob.a, run: 'sh script'}
+  mode: {inputs: [{glob: 'gl*b.?'}, 'two words'], run: 'stat -c %a "$CAIRN_INPUTS"; cat "$CAIRN_INPUTS"; echo mine >>"$CAIRN_INPUTS"'}
+  retry: {inputs: glob.a, retries: 1, run: '[ "$CAIRN_ATTEMPT" = 2 ] || { rm "$CAIRN_INPUTS"; exit 1; }; cat "$CAIRN_INPUTS"'}
+  fallback: {inputs: glob.b, run: exit 1, fallback: 'cat "$CAIRN_INPUTS"'}
+  check: {inputs: glob.b, run: ':', check: 'grep -qx glob.b "$CAIRN_INPUTS"'}
+  empty: {needs: [nobody], inputs: ['${{ tasks.nobody.files }}'], run: 'wc -c <"$CAIRN_INPUTS"'}
+  nobody: {foreach: {i: {glob: 'nothing/*', allow_empty: true}}, run: ':', outputs: ['x${{ i }}']}
+END
+echo 'echo "${CAIRN_INPUTS-unset}"' >script
+echo a >glob.a
+echo b >glob.b
+echo c >'two words'
+exits 0 cairn run given.yaml
+logs none unset 'a task without inputs has none'
+logs script unset 'nor has one that does not name it'
+logs mode "$(printf '600\nglob.a\nglob.b\ntwo words')" 'a pattern is what matches it, and nobody else reads it'
+logs retry glob.a 'an attempt has its own'
+logs fallback glob.b 'a fallback, too'
+logs empty 0 'without names it is empty'
+is "$(ls .cairn/live)" '' 'whatever a task does to it'
+exits 0 cairn shell mode -- sh -c 'cat "$CAIRN_INPUTS"; case $CAIRN_INPUTS in /*) ;; *) exit 1 ;; esac'
+is "$(cat out)" "$(printf 'glob.a\nglob.b\ntwo words')" 'cairn shell has it'
+cairn shell fallback --print >again.sh
+is "$(sh again.sh)" glob.b 'and its script'
+
+cat >kept.yaml <<'END'
+name: kept
+on_crash: adopt
+tasks:
+  kept: {inputs: {glob: 'glob.*'}, run: 'touch began; until [ -e go ]; do sleep 0.02; done; cat "$CAIRN_INPUTS"', check: 'test -s "$CAIRN_INPUTS"'}
+END
+rm -f go began
+cairn run kept.yaml >/dev/null 2>&1 &
+kept=$!
+wait_for 20 test -e began
+kill -9 $kept
+wait $kept 2>/dev/null
+: >go
+exits 0 cairn resume
+logs kept "$(printf 'glob.a\nglob.b')" 'a task that outlives cairn keeps it'
+is "$(ls .cairn/live)" '' 'until it has ended'
+cat >decided.yaml <<'END'
+name: decided
+tasks:
+  once: {once: true, inputs: {glob: 'glob.*'}, run: 'kill -9 "$PPID"', check: 'test "$(wc -l <"$CAIRN_INPUTS")" = 2'}
+END
+run cairn run decided.yaml
+exits 0 cairn resume
+is "$(task_state once)" completed 'a check that decides has it'
+
+cat >broken.yaml <<'END'
+name: broken
+on_failure: continue
+tasks:
+  reads: {inputs: {glob: 'br*'}, run: 'cat $CAIRN_INPUTS'}
+  other: {inputs: {glob: 'br*'}, run: 'cat br*'}
+END
+: >"br
+oken"
+exits 1 cairn run broken.yaml
+says 'reads has no list of its inputs in $CAIRN_INPUTS: a line break is in the name of one of them' 'a name with a line break: no list, and a notice'
+is "$(task_state reads) $(task_state other)" 'failed completed' 'what reads it fails, and nothing else'
+rm br*
 
 # ---- After each edit a resume ends as a new run in another directory does ----
 mkdir -p edits fresh

@@ -53,6 +53,7 @@ static struct live_name any_name(enum live_kind kind)
     case LIVE_SLOT_VALUES:
         return live_of_values(any_number(), (uint32_t)any_number(), any_number());
     case LIVE_VALUES:
+    case LIVE_INPUTS:
         id.store = any_number();
         return live_of_attempt(kind, &id);
     case LIVE_OUT:
@@ -136,6 +137,13 @@ START_TEST(test_formats)
          {.kind = LIVE_SLOT_VALUES, .run = 3, .slot = UINT32_MAX, .salt = 255}},
         {"run-7.1.0.3.out",
          {.kind = LIVE_OUT, .run = 7, .gen = 1, .task = 0, .attempt = 3}},
+        {"run-7.1.2.3.inputs.00000000000000ff",
+         {.kind = LIVE_INPUTS,
+          .run = 7,
+          .gen = 1,
+          .task = 2,
+          .attempt = 3,
+          .salt = 255}},
         {"run-7.1.2.3.err",
          {.kind = LIVE_ERR, .run = 7, .gen = 1, .task = 2, .attempt = 3}},
         {"run-7.1.2.3.values.00000000000000ff",
