@@ -17,7 +17,7 @@ struct environment { /* of one task_def: inherited entries that it does not repl
     bool made;
     bool direct; /* plain words need no shell */
     bool lists;  /* it gets CAIRN_INPUTS: has inputs, and a text that names it. A file
-                    for each attempt costs 5 % of the smallest tasks */
+                    for each attempt costs 8 % of the smallest tasks */
 };
 
 struct environments {
