@@ -74,7 +74,7 @@ tasks:
   m: {foreach: {f: {glob: 'g h/*'}}, run: 'cat "$f"; test -e go && test "$word" = "a b"'}
 END
 exits 1 cairn run 'gone it.yaml' --param 'word=a b' -k
-matches 'resume with: cairn resume [0-9]*$' 'nothing is gone yet'
+matches 'resume with: cairn resume [0-9]* --keep-going$' 'nothing is gone yet'
 rm 'g h/b'
 touch go
 exits 1 cairn resume
