@@ -458,7 +458,7 @@ static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nea
     if (rc && rc != CAIRN_ENOTFOUND)
         return error_set(l->error, rc, "%s", why.text);
     rc = reuse_open(reuse, &o, l->error);
-    s->present.reused = calloc(o.graph->n_tasks, sizeof *s->present.reused);
+    s->present.reused = calloc(o.graph->n_tasks, sizeof(void *));
     s->present.nearest = calloc(o.graph->n_tasks, sizeof *s->present.nearest);
     if (!rc && (!s->present.reused || !s->present.nearest))
         rc = error_nomem(l->error);

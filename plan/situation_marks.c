@@ -415,7 +415,7 @@ struct other_generation {
     uint32_t present; /* the same: the generation that is recorded; 0: not known, or
                          complete */
     struct past_attempts *past;
-    const struct graph *graph;
+    struct graph graph;
 };
 
 /* 1: how it was defined is lost. */
@@ -423,25 +423,23 @@ static int each_other_attempt(struct loader *l, uint32_t gen, attempt_row_fn *ea
                               struct other_generation *of)
 {
     struct definition definition;
-    struct graph graph;
     const struct run_row *row = &l->s->recorded.row;
-    int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
+    int rc = generation_load(l->store, row, gen, &definition, &of->graph, l->error);
     if (rc)
         return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 1 : rc;
-    size_t size = ((size_t)graph.n_tasks + 1) * sizeof *of->old;
-    of->n = graph.n_tasks;
-    of->graph = &graph;
+    size_t size = ((size_t)of->graph.n_tasks + 1) * sizeof *of->old;
+    of->n = of->graph.n_tasks;
     of->old = malloc(size);
     of->now = malloc(size);
     if (of->old && of->now) {
-        map_tasks(&graph, situation_old(l->s, l->w), of->old);
-        map_tasks(&graph, &l->w->graph, of->now);
+        map_tasks(&of->graph, situation_old(l->s, l->w), of->old);
+        map_tasks(&of->graph, &l->w->graph, of->now);
         rc = store_each_run_attempt(l->store, row->run, gen, false, each, of, l->error);
     } else
         rc = error_nomem(l->error);
     free(of->old);
     free(of->now);
-    graph_release(&graph);
+    graph_release(&of->graph);
     definition_release(&definition);
     return rc;
 }
@@ -499,7 +497,7 @@ static int note_number(void *context, const struct attempt_row *row)
 {
     struct other_generation *earlier = context;
     struct past_attempts *all = earlier->past;
-    const struct graph *g = earlier->graph;
+    const struct graph *g = &earlier->graph;
     const struct past_attempt past = {.gen = row->gen,
                                       .number = row->number,
                                       .began = !attempt_never_started(row) &&

@@ -323,7 +323,7 @@ int addition_text(struct cairn_store *store, uint64_t run, uint64_t id,
 {
     struct buf data = BUF_INIT;
     struct command_row row;
-    struct str by, words;
+    struct str by, words = {0};
     int rc = store_get_command(store, run, id, &row, &data, error);
     if (!rc && (!row.id || row.verb != COMMAND_ADD))
         rc = error_set(error, CAIRN_ENOTFOUND,

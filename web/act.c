@@ -240,8 +240,8 @@ static struct act_command *make_command(const struct acts *acts,
     struct act_command *command = calloc(1, sizeof *command);
     struct buf shown = BUF_INIT;
     char number[24];
-    bool ok = command != NULL;
-    if (!ok)
+    bool ok = true;
+    if (!command)
         return NULL;
     snprintf(number, sizeof number, "%" PRIu64, asked->run);
     memcpy(command->argv, acts->words, acts->n * sizeof *acts->words);

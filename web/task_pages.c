@@ -475,7 +475,7 @@ static void put_filter_form(struct place *place, const struct filter *filter)
                "/tasks\"><label>State <select name=\"state\">",
                place->number);
     put_option(out, "", "any", !filter->state);
-    for (uint8_t i = 0; i < PICTURE_STATES; i++)
+    for (uint32_t i = 0; i < PICTURE_STATES; i++)
         put_option(out, picture_states[i], picture_states[i],
                    filter->state && strcmp(filter->state, picture_states[i]) == 0);
     buf_text(out, "</select></label> <label>Group or name <input type=\"text\" "

@@ -28,11 +28,13 @@ enum {
 
 struct timeline {
     struct place *place;
-    uint32_t rows;                       /* of each branch or run */
-    uint64_t offset;                     /* of the first of them */
-    bool files;                          /* which ones changed is looked for ... */
-    int64_t end_ms;                      /* ... until then */
-    const struct session_starts *starts; /* or NULL */
+    uint32_t rows;                        /* of each branch or run */
+    uint64_t offset;                      /* of the first of them */
+    bool files;                           /* which ones changed is looked for ... */
+    int64_t end_ms;                       /* ... until then */
+    const struct session_starts *starts;  /* or NULL */
+    struct branch_lineage branch_lineage; /* while `branches` is shown */
+    struct run_lineage run_lineage;       /* while `runs` is */
     const struct branch_lineage *branches;
     const struct run_lineage *runs;
     size_t entry;              /* of the tree: whose rows are written */
@@ -224,14 +226,14 @@ static int put_branch(struct timeline *t, uint64_t session, size_t entry)
 /* `only` is a branch, or 0: all. */
 static int put_branches(struct timeline *t, uint64_t session, uint64_t only)
 {
-    struct branch_lineage lineage;
     struct buf *out = t->place->out;
     size_t shown = 0;
-    int rc = branch_lineage_read(&lineage, t->place->store, session, t->place->error);
-    t->branches = &lineage;
-    for (size_t i = 0; rc == 0 && i < lineage.tree.n; i++) {
-        size_t entry = lineage.tree.order[i];
-        if (only != 0 && lineage.branches[entry].info.branch != only)
+    int rc = branch_lineage_read(&t->branch_lineage, t->place->store, session,
+                                 t->place->error);
+    const struct branch_lineage *lineage = t->branches = &t->branch_lineage;
+    for (size_t i = 0; rc == 0 && i < lineage->tree.n; i++) {
+        size_t entry = lineage->tree.order[i];
+        if (only != 0 && lineage->branches[entry].info.branch != only)
             continue;
         if (shown++ < BRANCHES_SHOWN)
             rc = put_damaged(t, put_branch(t, session, entry));
@@ -240,7 +242,7 @@ static int put_branches(struct timeline *t, uint64_t session, uint64_t only)
         buf_format(out, "<tr><td colspan=\"7\">and %zu more branches</td></tr>",
                    shown - BRANCHES_SHOWN);
     t->branches = NULL;
-    branch_lineage_release(&lineage);
+    branch_lineage_release(&t->branch_lineage);
     return rc == 0 && only != 0 && shown == 0
                ? error_set(t->place->error, CAIRN_ENOTFOUND,
                            "the session has no such branch")
@@ -330,14 +332,13 @@ static int put_run(struct timeline *t, size_t entry)
 /* `only` is a run, or 0: all. */
 static int put_runs(struct timeline *t, uint64_t only, struct part_shown *part)
 {
-    struct run_lineage lineage;
-    int rc = run_lineage_read(&lineage, t->place->store, NULL, t->place->error);
+    int rc = run_lineage_read(&t->run_lineage, t->place->store, NULL, t->place->error);
     size_t end = part->offset + RUNS_SHOWN;
-    t->runs = &lineage;
-    part->total = lineage.tree.n;
-    for (size_t i = 0; rc == 0 && i < lineage.tree.n; i++) {
-        size_t entry = lineage.tree.order[i];
-        if (only != 0 ? lineage.runs[entry].run != only : i < part->offset || i >= end)
+    const struct run_lineage *lineage = t->runs = &t->run_lineage;
+    part->total = lineage->tree.n;
+    for (size_t i = 0; rc == 0 && i < lineage->tree.n; i++) {
+        size_t entry = lineage->tree.order[i];
+        if (only != 0 ? lineage->runs[entry].run != only : i < part->offset || i >= end)
             continue;
         if (part->shown++ == 0)
             buf_text(t->place->out, "<tr class=\"root\"><th colspan=\"7\" "
@@ -345,7 +346,7 @@ static int put_runs(struct timeline *t, uint64_t only, struct part_shown *part)
         rc = put_damaged(t, put_run(t, entry));
     }
     t->runs = NULL;
-    run_lineage_release(&lineage);
+    run_lineage_release(&t->run_lineage);
     return rc == 0 && only != 0 && part->shown == 0
                ? error_set(t->place->error, CAIRN_ENOTFOUND, "there is no run %" PRIu64,
                            only)

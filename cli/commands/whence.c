@@ -116,7 +116,7 @@ static int show_maker(void *context, const struct cairn_maker *maker)
 
 static int look_for(const struct settings *settings, struct cairn_store *store)
 {
-    struct doc doc;
+    struct doc doc = {0};
     struct search search = {.file = settings->operands[0],
                             .doc = ui_json() ? &doc : NULL};
     struct cairn_error error = {0};
