@@ -88,24 +88,26 @@ while IFS= read -r text; do
     touch "$dir/shapes"
     [ "$(grep -cxF -e "$shape" "$dir/shapes")" -lt 3 ] || continue
     printf '%s\n' "$shape" >>"$dir/shapes"
+    case " $* " in *"$text"*) continue ;; esac # the value of an option
     kind=$first
+    ! grep -qsF "for a task: $text" err || kind=parsed # if it is the name of one
     case " $text " in
-    *' cancel '* | *' watch '* | *' shell '* | *' mcp '* | *--follow* | *'|'* | *...* | *' [A-Z][A-Z]'*) kind=parsed ;;
+    *' cancel '* | *' watch '* | *' shell '* | *' mcp '* | *--follow* | *'|'* | *...* | *' [A-Z][A-Z]'* | *' >'*) kind=parsed ;;
     esac
     if printf '%s\n' "$text" | sed "s/'[^']*'//g" | grep -qE '(^| |=|\[)[A-Z][A-Z]*( |$|,|\]|\.\.\.)'; then
         kind=parsed
     fi
     if [ $kind = parsed ]; then
-        sh -c "$(printf '%s\n' "$text" | sed 's/ -- .*//; s/ [|>&].*//; s/|[a-z|]*//
+        sh -c "$(printf '%s\n' "$text" | sed 's/ \[*-- .*//; s/ [|>&].*//; s/|[a-z|]*//
             s/[][]//g; s/\.\.\.//g; s/\([ =,]\)[A-Z][A-Z]*/\11/g') --help" \
             >"$work/out" 2>"$work/err" </dev/null
         status=$?
     else
         in_copy "$text"
         status=$?
-        # Where nobody can be asked; a key that this command was not given; the files `out`
-        # and `err` of the test are in its session.
-        [ $status -ne 2 ] || ! grep -qE 'needs --yes|--yes removes|--key|nothing to redo' "$work/err" || status=1
+        # Where nobody can be asked; a key or secret that this command was not given; a run
+        # that has to go on first; the files `out` and `err` of the test are in its session.
+        [ $status -ne 2 ] || ! grep -qE 'needs --yes|--yes removes|--key|secret|continue it first|nothing to redo' "$work/err" || status=1
     fi
     case $status in
     2 | 10 | 126 | 127) kind=BAD ;;
