@@ -290,6 +290,14 @@ static bool will_adopt(const struct judge *j, const struct judged_task *v)
            (!is_asked(j, v->task) && (!v->changed || j->in->on_change == CAIRN_KEEP));
 }
 
+/* Its end leaves it unknown: it must not run twice, and was edited since it began. */
+static bool ends_unknown(const struct judge *j, const struct judged_task *v,
+                         enum cairn_reason reason)
+{
+    return reason == CAIRN_REASON_ADOPTED && v->changed &&
+           j->in->on_change != CAIRN_KEEP;
+}
+
 static bool is_unknown(const struct judge *j, const struct judged_task *v)
 {
     if (outcome_is_skipped(v->recorded)) /* unknown only if it is to run */
@@ -552,7 +560,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         reason == CAIRN_REASON_FAILED && !v->changed && reads_the_same(j, v->task)
             ? FATE_RISK
             : 0;
-    if (reason == CAIRN_REASON_ADOPTED && v->mark & MARK_ENDED_BADLY)
+    bool undecided = ends_unknown(j, v, reason);
+    if (reason == CAIRN_REASON_ADOPTED && v->mark & MARK_ENDED_BADLY && !undecided)
         risk = FATE_RISK;
     uint32_t cause = NODE_NONE;
     if (reason == CAIRN_REASON_UPSTREAM || go == GO_PERHAPS)
@@ -562,7 +571,7 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
     if (cause == NODE_NONE && reason == CAIRN_REASON_UPSTREAM)
         cause = need_with(j, task, FATE_TURNED);
     uint16_t waits = v->needs & FATE_OPEN;
-    if (v->def->kind == TASK_EXTERNAL)
+    if (v->def->kind == TASK_EXTERNAL || undecided)
         waits = FATE_OPEN;
     if (v->def->finally && j->any_open)
         go = GO_PERHAPS;

@@ -30,7 +30,8 @@
  *                                              it runs all the same
  *   OPEN       judge_task, alone               unknown: waits for a decision
  *              judge_open_task, with another   waits for such a task, or for somebody
- *                                              outside (an external task)
+ *                                              outside (an external task), or will be
+ *                                              unknown (ADOPTED, edited since)
  *   LISTED     mark_listed, with another   its list is made again, or that of what it
  *                                              needs: it is decided again then
  *

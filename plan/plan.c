@@ -424,6 +424,21 @@ static const char *describe_asked_about(const struct cairn_plan *plan, uint32_t 
     return keep_text(arena, &text, upstream);
 }
 
+/* Who says whether it has done its work. */
+static void add_decision(const struct cairn_plan *plan, uint32_t task, struct buf *text)
+{
+    uint64_t run = plan->situation.recorded.row.run;
+    if (graph_def(&plan->workflow->graph, task)->check.len) {
+        buf_text(text, "its check decides");
+    } else if (!run) {
+        buf_text(text, "it is asked about when the run has begun");
+    } else {
+        buf_format(text, "decide: cairn resolve %llu ", (unsigned long long)run);
+        buf_shell_word(text, str_of(plan->workflow->graph.id[task]));
+        buf_text(text, " done|failed|rerun");
+    }
+}
+
 /* Recorded without its end, or with the end of an earlier graph of the run. */
 static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task,
                                       struct arena *arena)
@@ -444,16 +459,7 @@ static const char *describe_undecided(const struct cairn_plan *plan, uint32_t ta
                                : "it was interrupted and must not run twice";
     struct buf text = BUF_INIT;
     buf_format(&text, "%s; ", why);
-    if (graph_def(&plan->workflow->graph, task)->check.len) {
-        buf_text(&text, "its check decides");
-    } else if (!s->recorded.row.run) {
-        buf_text(&text, "it is asked about when the run has begun");
-    } else {
-        buf_format(&text, "decide: cairn resolve %llu ",
-                   (unsigned long long)s->recorded.row.run);
-        buf_shell_word(&text, str_of(plan->workflow->graph.id[task]));
-        buf_text(&text, " done|failed|rerun");
-    }
+    add_decision(plan, task, &text);
     return keep_text(arena, &text, why);
 }
 
@@ -504,9 +510,21 @@ static const char *describe_users(const struct cairn_plan *plan, uint32_t task,
 }
 
 /* Its process runs already, or has ended. */
-static const char *describe_adopted(const struct cairn_plan *plan, uint32_t task)
+static const char *describe_adopted(const struct cairn_plan *plan, uint32_t task,
+                                    struct arena *arena)
 {
     uint8_t mark = situation_mark(&plan->situation, task);
+    bool undecided = plan->situation.decisions.fate[task] & FATE_OPEN;
+    struct buf text = BUF_INIT;
+    if (undecided) {
+        buf_format(&text,
+                   "%s, but it was edited since it began, and must not run twice: %s",
+                   mark & MARK_ENDED ? "it has ended while cairn did not run"
+                                     : "it still runs, and is taken over",
+                   mark & MARK_ENDED ? "" : "when it has ended, ");
+        add_decision(plan, task, &text);
+        return keep_text(arena, &text, "it was edited, and must not run twice");
+    }
     return mark & MARK_ENDED_BADLY
                ? "it has ended while cairn did not run, and not with "
                  "0: that end counts"
@@ -591,7 +609,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_SERVICE:
         return describe_users(plan, task, arena);
     case CAIRN_REASON_ADOPTED:
-        return describe_adopted(plan, task);
+        return describe_adopted(plan, task, arena);
     }
     return "";
 }
