@@ -639,7 +639,9 @@ static int say_no_list(const struct list_reader *reader, struct str maker)
     return error_set(reader->error, CAIRN_EWORKFLOW, "%s", text);
 }
 
-/* What one task has passed on: as find_list. */
+enum { LEFT_OUT = 2 };
+
+/* What one task has passed on: as find_list; LEFT_OUT: its condition says so. */
 static int find_part(struct loader *l, struct list_reader *reader, struct str maker)
 {
     const struct recorded *r = &l->s->recorded;
@@ -648,7 +650,7 @@ static int find_part(struct loader *l, struct list_reader *reader, struct str ma
     uint32_t task = graph_find(&r->graph, maker);
     uint8_t outcome = task == NODE_NONE ? CAIRN_PENDING : r->states.outcome[task];
     if (outcome == CAIRN_EXCLUDED)
-        return 1;
+        return LEFT_OUT;
     if (outcome != CAIRN_COMPLETED)
         return 0;
     bool any = r->states.outputs && !digest_is_none(&r->states.outputs[task]);
@@ -667,9 +669,9 @@ static int find_part(struct loader *l, struct list_reader *reader, struct str ma
     return rc ? rc : 1;
 }
 
-/* What the task, or each member of the group, has passed on, if all have completed. 1
- * the reader has it, 0 one has not completed, <0 error; CAIRN_EWORKFLOW: it has, and
- * passed on no such list. */
+/* What the task, or each member of the group that its condition did not leave out, has
+ * passed on, if they have completed. 1 the reader has it, 0 one has not completed, or
+ * none is left, <0 error; CAIRN_EWORKFLOW: it has, and passed on no such list. */
 static int find_list(struct loader *l, struct list_reader *reader)
 {
     const struct definition *d = &l->w->definition;
@@ -677,14 +679,16 @@ static int find_list(struct loader *l, struct list_reader *reader)
     const struct task_def *maker = index == MAP_NONE ? NULL : &d->defs[index];
     struct buf id = BUF_INIT;
     int rc = maker && !task_def_is_unlisted(maker);
-    for (uint32_t m = 0; rc == 1 && m < maker->members; m++) {
+    bool left = rc && !maker->members; /* an empty group has completed */
+    for (uint32_t m = 0; rc > 0 && m < maker->members; m++) {
         buf_clear(&id);
         member_id(maker, m, &id);
         struct str name = arena_str(reader->arena, buf_view(&id));
         rc = id.failed || !name.ptr ? CAIRN_ENOMEM : find_part(l, reader, name);
+        left |= rc == 1;
     }
     buf_release(&id);
-    return rc;
+    return rc > 0 ? left : rc;
 }
 
 /* Of two keys the one that has a list, or has had one. */

@@ -240,6 +240,31 @@ END
 exits 0 cairn run b.yaml --fresh
 is "$(ran)" 'after ' 'an empty list is one with allow_empty'
 
+# ---- Who was left out has made no list, not an empty one ----
+cat >out.yaml <<'END'
+name: out
+tasks:
+  f: {run: ':'}
+  s: {needs: f, if: 'false', run: 'echo p=1 >>"$CAIRN_OUTPUT"'}
+  g: {foreach: {p: {from: s, value: p, allow_empty: true}}, run: ':'}
+  y: {needs: [{task: g, soft: true}], run: 'echo "y-$st" >>ran', env: {st: '${{ tasks.g.status }}'}}
+  z: {needs: y, once: true, run: 'echo z >>ran'}
+  l: {needs: z, run: 'echo q=1 >>"$CAIRN_OUTPUT"'}
+  h: {foreach: {q: {from: l, value: q}}, run: 'echo h >>ran; test -e mended'}
+END
+for how in "s/if: 'false'/if: 'false'/" "s/if: 'false'/when: failed/" \
+    "s/if: 'false'/foreach: {i: [1, 2]}, &/" "s/if: 'false'/foreach: {i: [1, 2]}, when: failed/" \
+    's/, allow_empty: true//'; do
+    sed "$how" out.yaml >o.yaml
+    rm -f ran mended
+    exits 1 cairn run o.yaml --fresh -j 1
+    is "$(ran)" 'h y-skipped z ' "$how: another list is made, and what is done stays"
+    is "$(cairn plan o.yaml 2>/dev/null | awk '{ print $1, $2 }')" 'run h[q=1]' "$how: plan"
+    : >mended
+    exits 0 cairn resume
+    is "$(ran)" 'h h y-skipped z ' "$how: nor does it run in the run that goes on"
+done
+
 # ---- Mistakes of the file ----
 wrong() { # TASKS, what is said
     printf 'name: m\ntasks: {s: {run: ":"}, g: {foreach: {v: [1]}, run: ":"}, %s}\n' "$1" >m.yaml
