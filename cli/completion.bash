@@ -94,7 +94,7 @@ _cairn_options()
     renew) printf '%s\n' --run --token --lease ;;
     complete) printf '%s\n' --run --token --output ;;
     fail) printf '%s\n' --run --token --message ;;
-    add) printf '%s\n' --run --by ;;
+    add) printf '%s\n' --run --by --withdraw --secrets-fd ;;
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
     doctor) printf '%s\n' --repair ;;
     clean) printf '%s\n' --stale --dry-run --yes --param --run --from --fresh ;;

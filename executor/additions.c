@@ -283,12 +283,31 @@ static int look_for_clash(struct adding *a)
     return rc ? rc : !a->same;
 }
 
+/* A value that is not known here cannot be looked for. */
+static int check_given(const struct adding *a, const struct secrets *secrets)
+{
+    const struct definition *d = &a->workflow->definition;
+    for (uint32_t i = 0; i < d->n_secrets; i++)
+        if (!secrets_value(secrets, d->secrets[i]).ptr)
+            return error_set(
+                a->error, CAIRN_EUSAGE,
+                "the secret %.*s is not given, so it cannot be checked that its value "
+                "is not in the text, which is stored\nset it in the environment, or "
+                "pass it with --secrets-fd; a task that adds tasks names it under "
+                "`secrets`",
+                (int)d->secrets[i].len, d->secrets[i].ptr);
+    return 0;
+}
+
 /* A value of a secret in a text would be stored with it. */
 static int check_secrets(const struct adding *a, const char *by)
 {
-    static const struct cairn_run_options none;
+    const struct cairn_run_options given = {.secrets = a->addition->secrets,
+                                            .n_secrets = a->addition->n_secrets};
     struct secrets secrets = {0};
-    int rc = secrets_load(&secrets, &a->workflow->definition, &none, a->error);
+    int rc = secrets_load(&secrets, &a->workflow->definition, &given, a->error);
+    if (!rc)
+        rc = check_given(a, &secrets);
     const struct outside outside = {.redactor = secrets.redactor};
     const struct outside_text texts[] = {
         {OUTSIDE_DATA,

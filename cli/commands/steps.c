@@ -257,6 +257,8 @@ int command_add(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct cairn_added added;
+    struct cairn_run_options options = {0};
+    struct secrets_given secrets;
     struct buf text = BUF_INIT;
     const char *path = settings->operands[1];
     uint64_t run = 0;
@@ -264,19 +266,24 @@ int command_add(struct settings *settings)
         return withdraw_added(settings);
     if (settings->n_operands > 2)
         return report_usage("add", "takes one FILE; with --withdraw, tasks");
-    int status = run_and_store(settings, &store, &run);
+    int status = secrets_given_read(settings, &secrets, &options);
+    if (status == 0)
+        status = run_and_store(settings, &store, &run);
     if (status == 0)
         status = read_given(path, ADDED_BYTES, &text);
     const struct cairn_addition addition = {.text = text.data,
                                             .length = text.size,
                                             .name = strcmp(path, "-") ? path : "stdin",
-                                            .by = settings->text[OPT_BY]};
+                                            .by = settings->text[OPT_BY],
+                                            .secrets = options.secrets,
+                                            .n_secrets = options.n_secrets};
     if (status == 0)
         status = cairn_add(store, run, &addition, &added, &error) != 0
                      ? report_error(&error)
                      : report_added(settings, &added);
     buf_release(&text);
     cairn_store_close(store);
+    secrets_given_release(&secrets);
     return status;
 }
 

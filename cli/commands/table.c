@@ -482,7 +482,7 @@ static const struct command external_table[] = {
      "0 2 3 5 6 10 75",
      2,
      OPERANDS_MAX,
-     {OPT_RUN, OPT_BY, OPT_WITHDRAW, OPT_NONE},
+     {OPT_RUN, OPT_BY, OPT_WITHDRAW, OPT_SECRETS_FD, OPT_NONE},
      command_add},
 };
 

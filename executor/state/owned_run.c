@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "graph/definition_codec.h"
+#include "runs/additions.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "secrets/declared.h"
@@ -142,20 +143,56 @@ int owned_run_take_row(struct engine *e, struct cairn_error *error)
     return 0;
 }
 
+/* Appends what takes back an addition with the value of a secret; nothing: none has. */
+static int name_withdrawal(const struct engine *e, struct buf *out,
+                           struct cairn_error *error)
+{
+    const struct redactor *redactor = e->run.situation.secrets.redactor;
+    const struct cairn_workflow *w = e->request.workflow;
+    struct buf tasks = BUF_INIT;
+    int rc = 0;
+    for (size_t i = 0; i < w->n_additions && !rc && !tasks.size; i++) {
+        const struct addition *one = &w->additions[i];
+        const struct str text = {one->text, one->length};
+        struct arena arena = ARENA_INIT;
+        struct name_list names = {0};
+        if (redactor_finds(redactor, text))
+            rc = addition_names(text, &arena, &names, error);
+        for (size_t k = 0; k < names.n; k++)
+            if (!addition_lacks(one, names.at[k]))
+                buf_format(&tasks, " %.*s", (int)names.at[k].len, names.at[k].ptr);
+        arena_release(&arena);
+    }
+    if (tasks.size) {
+        buf_format(out, "cairn add --withdraw %llu", (unsigned long long)w->added_run);
+        redact_text(redactor, buf_view(&tasks), out);
+    }
+    out->failed |= tasks.failed;
+    buf_release(&tasks);
+    return rc ? rc : buf_check(out, error);
+}
+
 /* What is stored of a workflow is stored as it is: its texts, and the values of its
  * lists, of which the names of tasks are made. */
 static int refuse_secret(const struct engine *e, struct cairn_error *error)
 {
     const struct redactor *redactor = e->run.situation.secrets.redactor;
     const struct graph *g = e->request.graph;
-    struct buf id = BUF_INIT;
+    struct buf id = BUF_INIT, withdrawal = BUF_INIT;
     uint32_t task = 0;
     while (task < g->n_tasks && !redactor_finds(redactor, str_of(g->id[task])))
         task++;
     if (task < g->n_tasks)
         redact_text(redactor, str_of(g->id[task]), &id);
-    int rc = buf_check(&id, error);
-    if (!rc && id.size)
+    int rc = name_withdrawal(e, &withdrawal, error);
+    if (!rc)
+        rc = buf_check(&id, error);
+    if (!rc && withdrawal.size)
+        rc = error_set(error, CAIRN_EWORKFLOW,
+                       "the value of a secret is in tasks that were added to the run: "
+                       "take them back with `%.600s`, and add them without it",
+                       withdrawal.data);
+    else if (!rc && id.size)
         rc = error_set(error, CAIRN_EWORKFLOW,
                        "the value of a secret is in the name of task %.300s, which is "
                        "stored and shown: take it out of the list that it comes from",
@@ -167,6 +204,7 @@ static int refuse_secret(const struct engine *e, struct cairn_error *error)
                       "is: take it out of the file, or out of the lists and files that "
                       "its values come from");
     buf_release(&id);
+    buf_release(&withdrawal);
     return rc;
 }
 

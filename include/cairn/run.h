@@ -322,6 +322,10 @@ struct cairn_addition {
     size_t length;
     const char *name; /* of the text, for messages; NULL: "addition" */
     const char *by;   /* who adds them; NULL: user@host */
+    /* Values of secrets, before those of the environment: of each that the workflow
+     * declares one is needed, for the text is refused if a value is in it. */
+    const struct cairn_param *secrets;
+    size_t n_secrets;
 };
 struct cairn_added {
     uint64_t run;
@@ -334,7 +338,8 @@ struct cairn_added {
  * place, if they are not right behind the run's file and all that was added before.
  * The file stays as it is; the run remembers them: cairn_plan and cairn_run take them
  * with its file, also after an edit of that, for this run alone. CAIRN_ELIMIT,
- * CAIRN_ENOTFOUND; CAIRN_EUSAGE: the run has no file. `added` may be NULL. */
+ * CAIRN_ENOTFOUND; CAIRN_EUSAGE: the run has no file, or a secret is not given, or its
+ * value is in the text. `added` may be NULL. */
 CAIRN_API int cairn_add(struct cairn_store *store, uint64_t run,
                         const struct cairn_addition *addition,
                         struct cairn_added *added, struct cairn_error *error);

@@ -294,6 +294,28 @@ echo 'tasks: {b: {run: echo abcdefgh}}' >secret.yaml
 TOKEN=abcdefgh run cairn add "$n" secret.yaml
 ok 'a value of a secret is refused' test "$status" -ne 0
 ok 'and not stored' sh -c '! grep -q abcdefgh .cairn/cairn.db .cairn/cairn.db-wal 2>/dev/null'
+exits 2 env -u TOKEN cairn add "$n" secret.yaml
+says 'the secret TOKEN is not given' 'nor can it be looked for where it is not known'
+says '--secrets-fd' 'with the remedy'
+ok 'nothing of it is stored' sh -c '! grep -q abcdefgh .cairn/cairn.db .cairn/cairn.db-wal 2>/dev/null'
+tap_last='cairn add --secrets-fd'
+ok 'given by a descriptor it is found' sh -c "! echo TOKEN=abcdefgh | cairn add $n secret.yaml --secrets-fd 0 2>err"
+says 'the value of the secret TOKEN is in the text' 'and named'
+echo 'tasks: {b: {run: echo harmless}}' >harmless.yaml
+ok 'and what is harmless is added' sh -c "echo TOKEN=abcdefgh | cairn add $n harmless.yaml --secrets-fd 0 >out 2>err"
+# A value that is another one for the owner: it leaves the addition, and goes on.
+printf 'name: other\nsecrets: [TOKEN]\ntasks:\n  a: {run: "touch asked; while [ ! -e on ]; do sleep 0.02; done", secrets: [TOKEN]}\n  after: {needs: a, run: "echo after >>ran"}\n' >other.yaml
+TOKEN=abcdefgh cairn run other.yaml >log 2>&1 &
+pid=$!
+ok 'it runs' wait_for 10 test -e asked
+n=$(sed -n 's/^run \([0-9]*\) of other.*/\1/p' log)
+TOKEN=notthatone exits 0 cairn add "$n" secret.yaml
+touch on
+wait $pid
+is "$? $(ran)" '0 after ' 'a live run goes on without what has the value of a secret'
+ok 'it says so' grep -q "cairn add --withdraw $n" log
+TOKEN=abcdefgh exits 3 cairn resume "$n"
+says "cairn add --withdraw $n b" 'a resume names it'
 rm w.yaml
 exits 2 cairn add 1 b.yaml
 says 'is gone' 'without the file nothing can be added'
