@@ -128,6 +128,15 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
     return n ? 1 : 0;
 }
 
+/* Its process runs already, or its end counts: it is not started. */
+static bool is_only_taken_over(const struct judge *j, uint32_t task)
+{
+    uint32_t old = j->in->old ? j->in->old_task[task] : NODE_NONE;
+    uint8_t mark = j->in->marks && old != NODE_NONE ? j->in->marks[old] : 0;
+    return j->out->reason[task] == CAIRN_REASON_ADOPTED &&
+           !is_tried_again(j->out, task, mark);
+}
+
 /* Unless the run continues after failures, only what such a task needs is sure to run.
  */
 static int apply_stop_on_failure(struct judge *j)
@@ -140,7 +149,7 @@ static int apply_stop_on_failure(struct judge *j)
     for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
         uint16_t *fate = &j->out->fate[task];
         if (!(*fate & FATE_WILL) || stopper[task] == NODE_NONE ||
-            graph_def(g, task)->finally || j->out->reason[task] == CAIRN_REASON_ADOPTED)
+            graph_def(g, task)->finally || is_only_taken_over(j, task))
             continue;
         *fate = made_doubtful(*fate);
         if (j->out->cause[task] == NODE_NONE && stopper[task] != task)
@@ -927,12 +936,13 @@ static void doubt_spared(struct judge *j)
         fate[task] = fate[task] & FATE_SPARED ? made_doubtful(fate[task]) : fate[task];
 }
 
-static void count_fates(struct decisions *d)
+static void count_fates(const struct judge *j)
 {
+    struct decisions *d = j->out;
     for (uint32_t task = 0; task < d->n; task++) {
         uint16_t fate = d->fate[task];
         d->will += (fate & FATE_WILL) != 0;
-        d->adopted += fate & FATE_WILL && d->reason[task] == CAIRN_REASON_ADOPTED;
+        d->adopted += fate & FATE_WILL && is_only_taken_over(j, task);
         d->may += fate & FATE_MAY || (fate & FATE_LISTED && !(fate & FATE_UNSETTLED));
     }
 }
@@ -954,7 +964,7 @@ static int judge_all(struct judge *j)
     set_aside_others(j, true);
     if (definition_has_lists(g->definition))
         mark_listed(j);
-    count_fates(j->out);
+    count_fates(j);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)
         known += j->in->old_task[task] != NODE_NONE;
     j->out->removed = j->in->old ? j->in->old->n_tasks - known : 0;

@@ -56,6 +56,7 @@
 #ifndef PLAN_DECIDE_H
 #define PLAN_DECIDE_H
 
+#include "cairn/plan.h"
 #include "cairn/run.h"
 #include "checkpoint/payload.h"
 #include "graph/graph.h"
@@ -149,7 +150,7 @@ struct decide_input {
 
 struct decisions {
     uint32_t n, will, may;
-    uint32_t adopted; /* of `will`: they run already, or have ended */
+    uint32_t adopted; /* of `will`: not started, since they run already or have ended */
     uint32_t spared;  /* done by another attempt: neither will nor may */
     uint16_t *fate;   /* [n_nodes] enum fate */
     uint8_t *aside;   /* [n_tasks] would run, but was not chosen; with
@@ -164,6 +165,14 @@ struct decisions {
     uint32_t changed, added, removed; /* against `old`: tasks */
     uint32_t kept;                    /* changed, but stay done (CAIRN_KEEP) */
 };
+
+/* It is taken over, has failed, and another try follows: it is started again. */
+static inline bool is_tried_again(const struct decisions *d, uint32_t task,
+                                  uint8_t mark)
+{
+    return d->reason[task] == CAIRN_REASON_ADOPTED && !(d->fate[task] & FATE_OPEN) &&
+           (mark & (MARK_ENDED | MARK_ENDED_BADLY)) == MARK_ENDED_BADLY;
+}
 
 int decide(const struct decide_input *input, struct decisions *out,
            struct cairn_error *error);

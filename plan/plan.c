@@ -514,14 +514,24 @@ static const char *describe_adopted(const struct cairn_plan *plan, uint32_t task
                                     struct arena *arena)
 {
     uint8_t mark = situation_mark(&plan->situation, task);
+    bool ended = mark & (MARK_ENDED | MARK_ENDED_BADLY);
     bool undecided = plan->situation.decisions.fate[task] & FATE_OPEN;
     struct buf text = BUF_INIT;
+    if (is_tried_again(&plan->situation.decisions, task, mark)) {
+        const struct task_def *def = graph_def(&plan->workflow->graph, task);
+        return !def->retry.max
+                   ? "it failed while cairn did not run; its fallback follows"
+               : def->fallback.len
+                   ? "it failed while cairn did not run; another try or its fallback "
+                     "follows"
+                   : "it failed while cairn did not run; another try follows";
+    }
     if (undecided) {
         buf_format(&text,
                    "%s, but it was edited since it began, and must not run twice: %s",
-                   mark & MARK_ENDED ? "it has ended while cairn did not run"
-                                     : "it still runs, and is taken over",
-                   mark & MARK_ENDED ? "" : "when it has ended, ");
+                   ended ? "it has ended while cairn did not run"
+                         : "it still runs, and is taken over",
+                   ended ? "" : "when it has ended, ");
         add_decision(plan, task, &text);
         return keep_text(arena, &text, "it was edited, and must not run twice");
     }
@@ -708,11 +718,13 @@ void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
     uint32_t cause = d->cause[node];
     /* The arena only caches texts: nothing that others see changes. */
     struct arena *arena = (struct arena *)(uintptr_t)&plan->arena;
-    *decision =
-        (struct cairn_decision){.task = g->id[node],
-                                .node = node,
-                                .will = will_of(d->fate[node]),
-                                .reason = d->reason[node],
-                                .cause = cause != NODE_NONE ? g->id[cause] : NULL,
-                                .detail = describe_task(plan, node, arena)};
+    *decision = (struct cairn_decision){
+        .task = g->id[node],
+        .node = node,
+        .will = will_of(d->fate[node]),
+        .reason = is_tried_again(d, node, situation_mark(&plan->situation, node))
+                      ? CAIRN_REASON_FAILED
+                      : d->reason[node],
+        .cause = cause != NODE_NONE ? g->id[cause] : NULL,
+        .detail = describe_task(plan, node, arena)};
 }

@@ -25,6 +25,7 @@ struct kept_as {
                            generation, and open: what a keeper, a note or a claim of
                            these numbers says is said of it */
     bool moved;         /* ... and it was taken over from an earlier generation */
+    bool fallback;      /* the newest attempt runs its fallback */
     bool completed;     /* the newest attempt has, and it was no undo */
 };
 

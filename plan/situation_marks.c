@@ -378,6 +378,7 @@ static int mark_attempt(void *context, const struct attempt_row *row)
     struct kept_as *kept = &r->kept[row->task];
     kept->newest =
         row->gen == r->row.gen && !row->ended_ns && !(row->flags & ATTEMPT_UNDO);
+    kept->fallback = row->flags & ATTEMPT_FALLBACK;
     kept->moved = kept->newest && row->flags & ATTEMPT_ADOPTED;
     kept->completed = row->outcome == CAIRN_COMPLETED && row->ended_ns &&
                       !(row->flags & (ATTEMPT_UNDO | ATTEMPT_RETRY));
@@ -612,24 +613,31 @@ static int situation_find_open(struct loader *l, const struct attempt_numbers *o
     return 0;
 }
 
-/* It was not interrupted. */
+/* By its present definition. */
+static uint8_t mark_of_end(const struct loader *l, uint32_t task,
+                           const struct failure *end)
+{
+    uint32_t now = map_task(situation_old(l->s, l->w), task, &l->w->graph);
+    const struct task_def *def = now == NODE_NONE ? NULL : graph_def(&l->w->graph, now);
+    if (!end->exit_code && !end->signal && !end->timed_out)
+        return MARK_ENDED;
+    bool over = !def || l->s->recorded.kept[task].fallback ||
+                (def->skip_exit && end->exit_code == def->skip_exit);
+    bool again = !over && (def->fallback.len ||
+                           (def->retry.max && retry_is_for(&def->retry, end)));
+    return again ? MARK_ENDED_BADLY : MARK_ENDED | MARK_ENDED_BADLY;
+}
+
+/* It was not interrupted. `end` NULL: it still runs. */
 static void situation_note_outlived(struct loader *l, uint32_t task,
-                                    const struct attempt_numbers *of, uint8_t ended)
+                                    const struct attempt_numbers *of,
+                                    const struct failure *end)
 {
     struct recorded *r = &l->s->recorded;
-    r->marks[task] = MARK_OUTLIVED | ended;
+    r->marks[task] = MARK_OUTLIVED | (end ? mark_of_end(l, task, end) : 0);
     r->kept[task].gen = of->gen;
     r->kept[task].task = of->task;
     r->n_outlived++;
-}
-
-static uint8_t keeper_mark(const struct keeper *keeper)
-{
-    const struct keeper_record *end = &keeper->record;
-    bool badly = end->exit_code || end->signal || end->timed_out || end->error;
-    return keeper->fate == KEEPER_LIVE ? 0
-           : badly                     ? MARK_ENDED | MARK_ENDED_BADLY
-                                       : MARK_ENDED;
 }
 
 /* Attempts whose keeper lives, or has recorded their end, were not interrupted. */
@@ -639,12 +647,16 @@ static int note_keeper(void *context, struct keeper *keeper)
     const struct recorded *r = &l->s->recorded;
     const struct attempt_numbers of = {keeper->id.gen, keeper->id.task,
                                        keeper->id.attempt};
+    const struct failure end = {.exit_code = keeper->record.exit_code,
+                                .signal = keeper->record.signal,
+                                .timed_out = keeper->record.timed_out};
     uint32_t task = NODE_NONE;
     bool outlived = keeper->fate == KEEPER_LIVE ||
                     (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
     int rc = outlived ? situation_find_open(l, &of, &task) : 0;
     if (!rc && task != NODE_NONE && r->marks[task] & MARK_INTERRUPTED)
-        situation_note_outlived(l, task, &of, keeper_mark(keeper));
+        situation_note_outlived(l, task, &of,
+                                keeper->fate == KEEPER_ENDED ? &end : NULL);
     return rc;
 }
 
@@ -965,9 +977,10 @@ static int take_note(void *context, const struct end_note *note)
     at += r->n_noted++;
     *at = *note;
     at->task = task;
-    situation_note_outlived(
-        c->l, task, &of,
-        note->exit_code || note->signal ? MARK_ENDED | MARK_ENDED_BADLY : MARK_ENDED);
+    const struct failure end = {.exit_code = note->exit_code,
+                                .signal = note->signal,
+                                .timed_out = note->flags & NOTE_TIMED_OUT};
+    situation_note_outlived(c->l, task, &of, &end);
     return 0;
 }
 

@@ -49,6 +49,28 @@ uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recov
     return row->started_ns || row->outcome == CAIRN_COMPLETED ? MARK_RESET : 0;
 }
 
+/* A signal counts as a shell reports it, whether or not one stood in between; the signal
+ * that ends a task at its time limit is ours. */
+bool retry_is_for(const struct retry_policy *retry, const struct failure *failure)
+{
+    enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, SIGNALS = 128, LAST_SIGNAL = 192 };
+    bool timed_out = failure->timed_out;
+    int status =
+        failure->signal && !timed_out ? SIGNALS + failure->signal : failure->exit_code;
+    bool no_end = failure->exit_code < 0 && !timed_out;
+    bool spawn = !failure->checked && !failure->unseen && !failure->signal &&
+                 (no_end || status == NOT_EXECUTABLE || status == NOT_FOUND);
+    uint8_t kind = timed_out                                   ? RETRY_TIMEOUT
+                   : failure->checked                          ? RETRY_CHECK
+                   : status > SIGNALS && status <= LAST_SIGNAL ? RETRY_SIGNAL
+                   : spawn                                     ? RETRY_SPAWN
+                                                               : 0;
+    bool listed = retry->on & kind || (!retry->n_on_exit && !retry->on);
+    for (uint32_t i = 0; i < retry->n_on_exit && !listed; i++)
+        listed = status == retry->on_exit[i];
+    return listed;
+}
+
 bool task_is_unknown(const struct task_def *def, uint8_t outcome, uint8_t marks)
 {
     return outcome == CAIRN_UNKNOWN || (def->once && marks & MARK_UNCERTAIN);

@@ -15,8 +15,10 @@
  *                             runs under a keeper, or its end was recorded by its
  *                             keeper, or noted by its owner (process/end_notes.h)
  *   ENDED        pending      with OUTLIVED, where it was known when the run was
- *                             loaded: it has ended
- *   ENDED_BADLY  pending      with ENDED: otherwise than with 0
+ *                             loaded: it has ended,
+ *                             and that settles the task
+ *   ENDED_BADLY  pending      with OUTLIVED: it has ended otherwise than with 0;
+ *                             without ENDED another try follows, or its fallback
  *   REPORTED     failed       somebody outside reported the failure, and the run has
  *                             not ended since: it has still to deal with it
  *
@@ -76,6 +78,18 @@ static inline bool state_is_put_back(const struct states *states, uint32_t task)
 {
     return states->outcome[task] == CAIRN_PENDING && states->attempts[task];
 }
+/* How an attempt failed. */
+struct failure {
+    int exit_code; /* -1: none */
+    int signal;
+    bool timed_out;
+    bool checked; /* its check failed */
+    bool unseen;  /* nobody saw its end */
+};
+
+/* Is it a failure that another attempt is worth? */
+bool retry_is_for(const struct retry_policy *retry, const struct failure *failure);
+
 /* Whether nobody can say if the task has done its work, and it must not run twice: it
  * waits for its check, or for `cairn resolve`. */
 bool task_is_unknown(const struct task_def *def, uint8_t outcome, uint8_t marks);

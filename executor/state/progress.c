@@ -10,6 +10,7 @@
 #include "graph/text_expand.h"
 #include "plan/reuse.h"
 #include "plan/stop.h"
+#include "runs/marks.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -323,31 +324,6 @@ void progress_no_more_tries(struct engine *e, uint32_t task)
 
 /* ---- Settling ---- */
 
-/* Is it a failure that another attempt is worth? A signal counts as a shell reports it,
- * whether or not one stood in between; the signal that ends a task at its time limit is
- * ours. */
-static bool is_worth_retrying(const struct retry_policy *retry,
-                              const struct ending *ending)
-{
-    enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, SIGNALS = 128, LAST_SIGNAL = 192 };
-    const struct attempt_row *row = &ending->row;
-    bool timed_out = row->flags & ATTEMPT_TIMED_OUT;
-    int status = row->signal && !timed_out ? SIGNALS + row->signal : row->exit_code;
-    bool checked = row->flags & ATTEMPT_CHECK,
-         no_end = row->exit_code < 0 && !timed_out;
-    bool spawn = !checked && !ending->unseen && !row->signal &&
-                 (no_end || status == NOT_EXECUTABLE || status == NOT_FOUND);
-    uint8_t kind = timed_out                                   ? RETRY_TIMEOUT
-                   : checked                                   ? RETRY_CHECK
-                   : status > SIGNALS && status <= LAST_SIGNAL ? RETRY_SIGNAL
-                   : spawn                                     ? RETRY_SPAWN
-                                                               : 0;
-    bool listed = retry->on & kind || (!retry->n_on_exit && !retry->on);
-    for (uint32_t i = 0; i < retry->n_on_exit && !listed; i++)
-        listed = status == retry->on_exit[i];
-    return listed;
-}
-
 /* Nothing of it starts any more: the run stops, or a service that it needs is over. */
 static bool is_cut_short(const struct engine *e, uint32_t task)
 {
@@ -361,7 +337,14 @@ static bool retry_applies(const struct engine *e, struct ending *ending)
     const struct task_def *def = graph_def(e->request.graph, ending->row.task);
     if (e->progress.failures[ending->row.task] > def->retry.max)
         return false;
-    bool worth = is_worth_retrying(&def->retry, ending);
+    const struct failure failure = {
+        .exit_code = ending->row.exit_code,
+        .signal = ending->row.signal,
+        .timed_out = ending->row.flags & ATTEMPT_TIMED_OUT,
+        .checked = ending->row.flags & ATTEMPT_CHECK,
+        .unseen = ending->unseen,
+    };
+    bool worth = retry_is_for(&def->retry, &failure);
     if (!worth)
         buf_format(&ending->text, "%snot tried again: `retries` lists other failures",
                    ending->text.size ? "; " : "");

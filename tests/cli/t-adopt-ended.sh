@@ -83,6 +83,37 @@ exits 1 cairn resume
 says 'up to 2 of 5 tasks to run, 3 taken over' 'resume says the same'
 is "$(wc -l <begun)" 3 'and starts none of them again'
 
+# One has failed, and another try or its fallback follows: that is a start.
+cat >tries.yaml <<'END2'
+name: tries
+jobs: 4
+on_crash: adopt
+on_failure: continue
+env: {DO: 'echo >>begun; [ $CAIRN_ATTEMPT = 1 ] || exit 0; until [ -e go ]; do sleep 0.02; done; exit 3'}
+tasks:
+  retried: {retries: 1, run: 'eval "$DO"'}
+  other: {retries: {max: 1, on: [4]}, run: 'eval "$DO"'}
+  fallen: {fallback: 'touch fallen', run: 'eval "$DO"'}
+  last: {run: 'eval "$DO"'}
+END2
+rm -rf .cairn begun go
+cairn run tries.yaml >run.out 2>&1 &
+pid=$!
+wait_for 20 sh -c '[ "$(wc -l <begun)" = 4 ]'
+kill -9 $pid
+wait $pid 2>/dev/null
+touch go
+wait_for 20 sh -c '! cairn plan | grep -q "still runs"'
+exits 0 cairn plan
+matches '^run   retried  it failed while cairn did not run; another try follows' 'retries'
+matches '^run   fallen   it failed while cairn did not run; its fallback follows' 'fallback'
+matches '^take  other    it has ended while cairn did not run, and not with 0' 'retries after another failure'
+says '2 of 4 tasks will run, 2 are taken over' 'they are counted'
+exits 1 cairn resume
+says '2 of 4 tasks to run, 2 taken over' 'the resume says the same'
+is "$(wc -l <begun)" 5 'and starts those'
+ok 'and the fallback' test -e fallen
+
 # One that must not run twice was edited since: its end leaves it unknown.
 write_once() { # COMMENT
     cat >once.yaml <<END2
