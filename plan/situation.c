@@ -411,6 +411,23 @@ static int find_given_run(struct loader *l)
                        l->s->recorded.row.run);
 }
 
+/* A new run begins, and has none of what was added to that one. What is damaged there
+ * does not concern it. */
+static int notice_added(struct loader *l, unsigned long long run)
+{
+    struct cairn_error why = {0};
+    uint32_t n = 0;
+    int rc = additions_waiting(l->store, run, &n, &why);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(l->error);
+    if (!rc && n)
+        situation_add_notice(l->s,
+                             "run %llu, which has completed, has %u added task%s that "
+                             "ha%s not run: `cairn resume %llu`",
+                             run, n, n == 1 ? "" : "s", n == 1 ? "s" : "ve", run);
+    return 0;
+}
+
 static int find_auto_run(struct loader *l)
 {
     struct buf text = BUF_INIT;
@@ -429,6 +446,8 @@ static int find_auto_run(struct loader *l)
         if (rc == CAIRN_EUSAGE)
             rc = 0;
         l->s->recorded.completed_run = l->s->recorded.row.run;
+        if (!rc)
+            rc = notice_added(l, l->s->recorded.row.run);
         l->s->recorded.row = (struct run_row){0};
     }
     return rc ? rc : situation_leave_to_other_task(l);

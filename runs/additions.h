@@ -61,6 +61,10 @@ int added_name_drop(struct cairn_store *store, uint64_t run, struct str name,
 /* The addition that has a task of this name; 0: none has. */
 int added_name_find(struct cairn_store *store, uint64_t run, struct str name,
                     uint64_t *addition, struct cairn_error *error);
+/* How many added tasks wait for the run to go on: no owner had them yet. A group counts
+ * as one. Where nothing was added this is one look-up. CAIRN_ENOTFOUND, CAIRN_EDAMAGED. */
+int additions_waiting(struct cairn_store *store, uint64_t run, uint32_t *n,
+                      struct cairn_error *error);
 /* Appends the text of an addition. CAIRN_ENOTFOUND, CAIRN_EDAMAGED. */
 int addition_text(struct cairn_store *store, uint64_t run, uint64_t id,
                   struct buf *text, struct cairn_error *error);

@@ -3,10 +3,13 @@
  * outcomes and, of one that is running right now, what its slot file says. */
 #include "base/memory.h"
 #include "base/str.h"
+#include "cairn/run.h"
 #include "cairn/runs.h"
 #include "process/slot_map.h"
+#include "runs/additions.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
+#include "storage/rows_command.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -253,4 +256,73 @@ int cairn_can_resume(struct cairn_store *store, uint64_t run, struct cairn_error
             error, CAIRN_EOWNED, "run %llu is running: process %lld on %s owns it",
             (unsigned long long)info.run, (long long)info.owner_pid, info.owner_host);
     return rc ? rc : store_check_keyed(store, info.run, info.keyed, error);
+}
+
+/* ---- Added tasks that wait ---- */
+
+/* Not taken: an owner may have had another task of that name. Taken, and not in the
+ * graph: the run was ending when they were added. */
+static int count_waiting(struct cairn_store *store, const struct addition *one,
+                         const struct definition *definition, uint32_t *n,
+                         struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct name_list names = {0};
+    bool taken = false;
+    int rc = store_command_taken(store, one->id, &taken, error);
+    if (!rc)
+        rc =
+            addition_names((struct str){one->text, one->length}, &arena, &names, error);
+    for (size_t i = 0; i < names.n && !rc; i++)
+        *n += !addition_lacks(one, names.at[i]) &&
+              (!taken || map_get(&definition->by_id, names.at[i]) == MAP_NONE);
+    arena_release(&arena);
+    return rc;
+}
+
+static int count_each(struct cairn_store *store, const struct run_row *row, uint32_t *n,
+                      struct cairn_error *error)
+{
+    struct addition *all = NULL;
+    struct definition definition;
+    struct graph graph;
+    size_t n_all = 0;
+    int rc = graph_load(store, &row->graph, &definition, &graph, error);
+    if (rc)
+        return rc;
+    rc = additions_load(store, row->run, &all, &n_all, error);
+    for (size_t i = 0; i < n_all && !rc; i++)
+        rc = count_waiting(store, &all[i], &definition, n, error);
+    additions_free(all, n_all);
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+int additions_waiting(struct cairn_store *store, uint64_t run, uint32_t *n,
+                      struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct added_sum sum;
+    struct run_row row;
+    *n = 0;
+    int rc = added_sum_get(store, run, &sum, error);
+    if (rc <= 0)
+        return rc;
+    rc = run_row_get(&row, store, run, &arena, error);
+    if (!rc)
+        rc = count_each(store, &row, n, error);
+    arena_release(&arena);
+    return rc;
+}
+
+int cairn_added_waiting(struct cairn_store *store, uint64_t run, uint32_t *n,
+                        struct cairn_error *error)
+{
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = additions_waiting(store, run, n, error);
+    store_end_read(store);
+    return rc;
 }

@@ -609,6 +609,7 @@ static int show_timing(const struct settings *settings, struct cairn_store *stor
 /* Counts that need a look at every task. */
 struct open_ends {
     uint32_t interrupted, unknown, failed_undos;
+    uint32_t added;             /* tasks that wait until the run goes on */
     uint32_t completed, failed; /* as they are listed, so without unknown ones */
     struct open_steps steps;    /* only for people; released by open_steps_release */
 };
@@ -663,7 +664,8 @@ static int find_open_ends(struct cairn_store *store, struct cairn_run_info *run,
     if (run->live)
         return 0;
     ends->unknown = 0;
-    if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0)
+    if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0 ||
+        cairn_added_waiting(store, run->run, &ends->added, &error) != 0)
         return report_error(&error);
     run->completed = ends->completed;
     run->failed = ends->failed;
@@ -729,7 +731,10 @@ static void print_advice(const struct settings *settings, struct cairn_store *st
     else if (claimed > 0)
         out("%u external task%s claimed: cairn next %llu --claimed%s\n", claimed,
             plural(claimed), number, hint);
-    if (!run->live && has_work(run, ends->unknown))
+    if (ends->added > 0)
+        out("%u added task%s: cairn resume %llu%s\n", ends->added,
+            ends->added == 1 ? " waits" : "s wait", number, hint);
+    else if (!run->live && has_work(run, ends->unknown))
         out("resume with: %s\n", resume_words(store, run, hint));
 }
 
@@ -869,6 +874,7 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     doc_begin(&doc);
     run_document(&doc, store, &shown);
     doc_count(&doc, "interrupted", ends.interrupted);
+    doc_count(&doc, "added_waiting", ends.added);
     if (listing.every) {
         status = told_values_read(&listing.values, store, run->run, NULL);
         doc_array(&doc, "tasks");
@@ -931,8 +937,9 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
     struct cairn_run_info run = {0};
     struct cairn_error error = {0};
     const char *more = "";
-    char text[160];
+    char text[160], waits[64];
     uint64_t number = 0;
+    uint32_t added = 0;
     int rc;
     bool file = operand_is_file(settings, 0);
     if (settings->n_operands > 0 && !file && !number_operand(settings, 0, &number))
@@ -946,7 +953,8 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
     if (file && number == 0)
         return answer_can_resume(0, CAIRN_ENOTFOUND, "no: the workflow has no run yet");
     if ((rc = cairn_run_get(store, number, &run, &error)) != 0 ||
-        (rc = cairn_can_resume(store, run.run, &error)) != 0)
+        (rc = cairn_can_resume(store, run.run, &error)) != 0 ||
+        (rc = cairn_added_waiting(store, run.run, &added, &error)) != 0)
         return is_answer(rc)
                    ? answer_can_resume(run.run != 0 ? run.run : number, rc, error.text)
                    : report_error(&error);
@@ -956,7 +964,11 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
                  (unsigned long long)run.run);
         return answer_can_resume(run.run, CAIRN_EUSAGE, text);
     }
-    if (run.state == CAIRN_RUN_COMPLETED)
+    snprintf(waits, sizeof waits, "; %u added task%s", added,
+             added == 1 ? " waits" : "s wait");
+    if (added > 0)
+        more = waits;
+    else if (run.state == CAIRN_RUN_COMPLETED)
         more = has_work(&run, run.unknown)
                    ? "; it had completed, but the end of some tasks is lost"
                    : "; it is completed: nothing to do";

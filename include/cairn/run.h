@@ -350,6 +350,10 @@ CAIRN_API int cairn_add(struct cairn_store *store, uint64_t run,
 CAIRN_API int cairn_withdraw(struct cairn_store *store, uint64_t run,
                              const char *const *tasks, size_t n, const char *by,
                              struct cairn_error *error);
+/* How many added tasks of a run (its number) wait until it goes on, groups counted as
+ * one: also of a run that has completed. 0: nothing was added, or the run has it. */
+CAIRN_API int cairn_added_waiting(struct cairn_store *store, uint64_t run, uint32_t *n,
+                                  struct cairn_error *error);
 
 /* ---- A run whose tasks another program carries out ----
  *

@@ -22,6 +22,14 @@ END
 cksum w.yaml >sum
 exits 0 cairn add 1 more.yaml
 says '3 tasks added to run 1' 'members are counted'
+exits 0 cairn status 1
+says '2 added tasks wait: cairn resume 1' 'the status names them, though the run has completed'
+exits 0 cairn status 1 --json
+is "$(json_get .added_waiting)" 2 'as JSON, too'
+exits 0 cairn status 1 --can-resume
+says 'run 1 can be resumed; 2 added tasks wait' 'and the answer whether it can be resumed'
+exits 0 cairn plan w.yaml
+says '2 added tasks that have not run: `cairn resume 1`' 'a plan of a new run says so'
 is "$(planned --run 1)" 'more each[n=1] each[n=2] last' 'the plan of the run has them'
 exits 0 cairn explain more --run 1
 says 'it is new in the workflow' 'and explain'
@@ -30,6 +38,10 @@ exits 0 cairn events --run 1
 exits 0 cairn resume 1
 is "$(ran)" 'each 1 each 2 last more 7 monday ' 'a resume runs them, and nothing else'
 is "$(planned --run 1)" '' 'and then they are done'
+exits 0 cairn status 1 --json
+is "$(json_get .added_waiting)" 0 'and none waits'
+exits 0 cairn plan w.yaml
+ok 'nor is anything said of a new run' sh -c '! grep -q added out err'
 run cairn status 1 --tasks
 says 'each[n=2]' 'status has them'
 cksum w.yaml >sum.now
@@ -196,6 +208,14 @@ is "$(planned --run "$run_n")" 'build one two' 'of that name another one'
 exits 0 cairn resume "$run_n"
 is "$(ran)" 'again built one ' 'which runs'
 # What it made is stale then.
+add 'tasks: {six: {run: "true"}}'
+exits 0 cairn add --withdraw "$run_n" two
+add 'tasks: {two: {run: "true"}}'
+exits 0 cairn status "$run_n"
+says '2 added tasks wait' 'another one of a name that was done waits, too'
+exits 0 cairn add --withdraw "$run_n" six
+exits 0 cairn status "$run_n"
+says '1 added task waits' 'and none that was withdrawn'
 exits 0 cairn add --withdraw "$run_n" two one two
 says "2 withdrawn from run $run_n" 'each name counts once'
 exits 0 cairn plan --run "$run_n"
@@ -278,6 +298,13 @@ END
 rm -f ran
 exits 0 cairn run t.yaml
 is "$(ran)" 'part1 part2 part3 split ' 'a task adds to its own run'
+
+# A run that completes without what was added at its end.
+printf 'name: e\ntasks: {a: {run: "true"}}\nfinally: {last: {run: "cairn add $CAIRN_RUN live.yaml"}}\n' >e.yaml
+echo 'tasks: {new: {run: echo new >>ran}}' >live.yaml
+exits 0 cairn run e.yaml
+exits 0 cairn status
+says '1 added task waits: cairn resume' 'is shown to have it left'
 
 # ---- Killed anywhere: what was added is there ----
 for at in at1 at2 at3 at4; do
