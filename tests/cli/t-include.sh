@@ -229,7 +229,7 @@ is "$(sort ran | tr '\n' ' ')" 'build 1 build 2 note pack v/a v/deep/d v/end v/u
 is "$(grep -v 'end\|note\|build' ran | tr '\n' ' ')" 'w/up w/a w/deep/d v/up v/a v/deep/d pack ' 'in the order of the needs'
 is "$(grep -n 'w/up' ran | cut -d: -f1)" 4 'all behind what is needed, the service too'
 rm -f ran && touch no
-exits 1 cairn run w6.yaml --fresh -j 3
+exits 1 cairn run w6.yaml --fresh -k -j 3
 is "$(sort ran | tr '\n' ' ')" 'note v/end w/end ' 'what is needed fails: nothing of the file but its end'
 rm no
 exits 0 cairn resume
