@@ -207,6 +207,7 @@ struct newest {
     bool timed_out, taken_over;
     bool closed; /* no owner runs it */
     bool kept;   /* its keeper lives, though its cairn does not */
+    bool lost;   /* its keeper was ended, or has ended it */
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
@@ -388,9 +389,12 @@ static int note_keeper(void *context, struct keeper *keeper)
     int rc = past_task(&n->past, n->store, &n->v->row, id->gen, id->task, &n->v->graph,
                        &task, n->error);
     struct newest *a = !rc && task != NODE_NONE ? &n->l->newest[task] : NULL;
-    if (a && keeper->fate == KEEPER_LIVE && id->attempt == a->number &&
-        a->mark == MARK_INTERRUPTED && (id->gen == n->v->row.gen || a->taken_over))
-        a->kept = true;
+    if (a && id->attempt == a->number && a->mark == MARK_INTERRUPTED &&
+        (id->gen == n->v->row.gen || a->taken_over)) {
+        a->kept = keeper->fate == KEEPER_LIVE;
+        a->lost = keeper->fate == KEEPER_LOST ||
+                  (keeper->fate == KEEPER_ENDED && keeper->record.stopped);
+    }
     return rc;
 }
 
@@ -418,12 +422,13 @@ static uint8_t recorded_mark(const struct newest *a, enum cairn_outcome outcome)
     return outcome == CAIRN_PENDING ? a->mark : 0;
 }
 
-/* Whether the next owner will find it unknown. Whether an interrupted attempt lives on
- * under a keeper is not known here. */
+/* Whether the next owner will find it unknown. Whether a keeper has taken an attempt
+ * that is open is not known here if the keeper has left nothing. */
 static bool is_unknown(const struct stored_run *v, const struct newest *a,
                        uint32_t task, uint8_t mark)
 {
-    if (v->definition.on_crash == ON_CRASH_ADOPT || a->taken_over)
+    bool kept = v->definition.on_crash == ON_CRASH_ADOPT || a->taken_over;
+    if (kept && !a->lost && !a->closed)
         mark &= (uint8_t)~MARK_INTERRUPTED;
     return task_is_unknown(graph_def(&v->graph, task), CAIRN_PENDING, mark);
 }

@@ -251,7 +251,9 @@ static void print_command(const struct cairn_plan *plan, uint32_t node,
 static const char *word_of(const struct cairn_decision *decision)
 {
     static const char *const words[] = {"keep", "run ", "may "};
-    return is_taken_over(decision) ? "take" : words[decision->will];
+    return is_taken_over(decision)                    ? "take"
+           : decision->reason == CAIRN_REASON_UNKNOWN ? "ask "
+                                                      : words[decision->will];
 }
 
 /* The group that is looked at: how many of its members are decided alike. */
@@ -297,7 +299,8 @@ static bool row_at(const struct cairn_plan *plan, uint32_t i,
     const struct cairn_decision *d = &row->decision;
     if (i >= group->end)
         count_group(plan, i, group);
-    if (d->will == CAIRN_WILL_NOT && !shown->all)
+    bool decided = d->will == CAIRN_WILL_NOT && d->reason != CAIRN_REASON_UNKNOWN;
+    if (decided && !shown->all)
         return false;
     row->name = (int)strlen(d->task);
     if (shown->all || shown->commands)
