@@ -20,8 +20,11 @@ enum trace { TRACE_NOT_SOUGHT, TRACE_KNOWN, TRACE_NONE };
 bool reuse_is_wanted(const struct definition *d)
 {
     bool any = false;
-    for (uint32_t i = 0; i < d->n_defs && !any; i++)
+    for (uint32_t i = 0; i < d->n_defs && !any; i++) {
         any = d->defs[i].reuse || d->defs[i].cutoff;
+        for (uint32_t j = 0; j < d->defs[i].n_needs && !any; j++)
+            any = d->defs[i].needs[j].soft;
+    }
     return any;
 }
 
@@ -63,8 +66,9 @@ static void find_behind_cutoff(struct reuse *r)
         for (uint32_t e = g->need_start[node];
              !*behind && !graph_is_barrier(g, node) && e < g->need_start[node + 1]; e++)
             *behind =
-                is_followed(g, node, e) && (graph_def(g, g->needs[e])->cutoff ||
-                                            r->behind_cutoff[g->def_of[g->needs[e]]]);
+                is_followed(g, node, e) &&
+                (graph_need_is_soft(g, node, e) || graph_def(g, g->needs[e])->cutoff ||
+                 r->behind_cutoff[g->def_of[g->needs[e]]]);
     }
 }
 
@@ -138,13 +142,13 @@ static void hash_bytes(struct reuse *r, const struct buf *bytes, struct digest *
     sha256_end(r->sha, out);
 }
 
-/* Not by its own attempt, which may say something else next time. */
-static bool is_excluded(const struct reuse *r, uint32_t task)
+/* As it ends where it does not run. */
+static uint8_t outcome_of(const struct reuse *r, uint32_t task)
 {
-    if (r->evidence.lookup->states->attempts[task])
-        return false;
-    return r->fate ? r->fate[task] & FATE_EXCLUDED
-                   : r->evidence.lookup->states->outcome[task] == CAIRN_EXCLUDED;
+    uint16_t fate = r->fate ? r->fate[task] : 0;
+    return fate & FATE_EXCLUDED ? CAIRN_EXCLUDED
+           : fate & FATE_BAD    ? CAIRN_SKIPPED
+                                : r->evidence.lookup->states->outcome[task];
 }
 
 /* The result of a completed task; NULL: it cannot be read. */
@@ -171,7 +175,7 @@ static int follows_needs(struct reuse *r, uint32_t node, bool *follows,
 {
     const struct result *result;
     *follows = graph_is_barrier(r->graph, node);
-    if (*follows || r->evidence.lookup->states->outcome[node] != CAIRN_COMPLETED)
+    if (*follows || outcome_of(r, node) != CAIRN_COMPLETED)
         return 0;
     int rc = result_of(r, node, &result, error);
     *follows =
@@ -229,17 +233,28 @@ static int make_trace(struct reuse *r, uint32_t node, bool follows,
                       const struct result *result, struct cairn_error *error)
 {
     bool barrier = graph_is_barrier(r->graph, node);
-    bool completed =
-        !barrier && r->evidence.lookup->states->outcome[node] == CAIRN_COMPLETED;
-    bool excluded = !barrier && !completed && is_excluded(r, node);
-    int rc = completed && !result ? result_of(r, node, &result, error) : 0;
-    if (rc)
-        return rc;
+    uint8_t outcome = barrier ? CAIRN_PENDING : outcome_of(r, node);
+    bool own = !barrier && r->evidence.lookup->states->attempts[node];
+    if (outcome == CAIRN_COMPLETED && !result) {
+        int rc = result_of(r, node, &result, error);
+        if (rc)
+            return rc;
+    }
+    /* Not by its own attempt, which may say something else next time. */
+    bool excluded = outcome == CAIRN_EXCLUDED && !own;
+    bool known = excluded || outcome == CAIRN_SKIPPED || outcome == CAIRN_FAILED;
     sha256_begin(r->sha);
-    bool known = excluded || barrier || result;
-    sha256_add(r->sha, barrier ? "b" : excluded ? "x" : "t", 1);
+    sha256_add(r->sha,
+               barrier                    ? "b"
+               : excluded                 ? "x"
+               : outcome == CAIRN_SKIPPED ? "s"
+               : outcome == CAIRN_FAILED  ? "f"
+                                          : "t",
+               1);
     if (barrier)
         known = add_needs(r, node);
+    else if (outcome == CAIRN_FAILED)
+        add_attempt(r, node);
     else if (result)
         known = hash_result(r, node, result, follows);
     sha256_end(r->sha, &r->traces[node]);

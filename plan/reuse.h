@@ -5,8 +5,8 @@
  * The *trace* of a finished node says what it did, as far as it is recorded: of a task
  * the content of its outputs and its values; and, unless it is `cutoff`, what it is (its
  * fingerprint), what it read, and the traces of what it needs, but for needs that are
- * only for the order. A task that leaves neither outputs nor values has a trace of its
- * own, which no other attempt has.
+ * only for the order. A task that leaves neither outputs nor values, or has failed, has
+ * a trace of its own, which no other attempt has; all that are skipped have the same.
  *
  * The *key* of a task is a hash of everything that it is given: its fingerprint, its
  * texts with their values, the content of its declared inputs, the traces of what it
@@ -36,8 +36,8 @@ struct reuse {
     uint8_t *known;              /* [n_nodes] enum trace */
     bool
         *leaves_list; /* [n_defs] it makes, in files, a list of others: it has to run */
-    bool *behind_cutoff;      /* [n_defs] something that it needs is `cutoff` */
-    struct node_range last;   /* the last whole group that texts asked for, ... */
+    bool *behind_cutoff;    /* [n_defs] something that it needs is `cutoff`, or soft */
+    struct node_range last; /* the last whole group that texts asked for, ... */
     struct digest last_trace; /* ... and its trace */
 };
 
@@ -63,7 +63,8 @@ struct reuse_options {
     const struct cairn_run_options *options;
 };
 
-/* Is there a task that can be reused, or cut off? Else none of this is needed. */
+/* Is there a task that can be reused or cut off, or a soft need? Else none of this is
+ * needed. */
 bool reuse_is_wanted(const struct definition *definition);
 /* *reuse is to be released after an error, too. */
 int reuse_open(struct reuse *reuse, const struct reuse_options *options,

@@ -381,15 +381,44 @@ static void notice_unseen(struct loader *l)
 
 /* ---- What is done already ---- */
 
-/* All of what it needs that runs is `cutoff`, or may turn out to be done itself. */
-static bool is_cut_off(const struct reuse *r, uint32_t task, const uint16_t *fate)
+/* It has not run before: if it does now, its dependent sees another end of it. One that
+ * is sure to run does, unless that had been said before the last owner was killed. */
+static bool may_stay_skipped(const struct loader *l, uint32_t task, uint16_t fate,
+                             bool sure)
 {
-    const struct graph *g = r->graph;
+    return !(fate & FATE_UNSETTLED) ||
+           (fate & (sure ? FATE_WILL | FATE_MAY : FATE_MAY) &&
+            (outcome_is_skipped(l->s->present.states.outcome[task]) ||
+             !situation_attempts(l->s, task)));
+}
+
+/* `need`: a task, or a group. */
+static bool may_come_out_the_same(const struct loader *l, uint32_t task, uint32_t need,
+                                  const uint16_t *fate)
+{
+    const struct graph *g = &l->w->graph;
+    bool all = true, sure = l->s->present.states.outcome[task] == CAIRN_PENDING;
+    if (!situation_attempts(l->s, task))
+        return false;
+    if (!graph_is_barrier(g, need))
+        return may_stay_skipped(l, need, fate[need], sure);
+    for (uint32_t e = g->need_start[need]; e < g->need_start[need + 1] && all; e++)
+        all = may_stay_skipped(l, g->needs[e], fate[g->needs[e]], sure);
+    return all;
+}
+
+/* All of what it needs that runs is `cutoff`, or may turn out to be done itself; or was
+ * skipped, and may be so again. */
+static bool is_cut_off(const struct loader *l, uint32_t task, const uint16_t *fate)
+{
+    const struct graph *g = &l->w->graph;
     bool all = true;
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && all; e++)
         all = graph_need_is_order(g, task, e) ||
               !(fate[g->needs[e]] & FATE_UNSETTLED) ||
-              graph_def(g, g->needs[e])->cutoff || fate[g->needs[e]] & FATE_SPARED;
+              graph_def(g, g->needs[e])->cutoff || fate[g->needs[e]] & FATE_SPARED ||
+              (graph_need_is_soft(g, task, e) &&
+               may_come_out_the_same(l, task, g->needs[e], fate));
     return all;
 }
 
@@ -419,7 +448,7 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
         return SPARED_NO;
     bool reusable = !r->none && graph_def(r->graph, task)->reuse;
     if (!settled)
-        return reusable || is_cut_off(r, task, fate) ? SPARED_OPEN : SPARED_NO;
+        return reusable || is_cut_off(l, task, fate) ? SPARED_OPEN : SPARED_NO;
     if (!reusable && !l->s->recorded.recovered)
         return SPARED_NO;
     r->fate = fate;

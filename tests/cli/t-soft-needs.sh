@@ -55,6 +55,43 @@ exits 1 cairn run stop.yaml -k
 is "$(cat slog)" soft 'with -k it runs'
 is "$(planned stop.yaml -k)" 'bad soft' 'and again after the one that failed'
 
+# What was skipped after a failure, and is so again, makes nothing run a second time.
+cat >same.yaml <<'END'
+name: same
+on_failure: continue
+jobs: 1
+tasks:
+  a: {run: 'test -e mended || { sleep 0${wait-}; exit 1; }'}
+  b: {needs: a, run: 'echo b >>same.log'}
+  g: {needs: a, foreach: {n: [1, 2]}, run: 'echo g$n >>same.log'}
+  c: {needs: [{task: b, soft: true}, {task: g, soft: true}], run: 'echo c-$st >>same.log', env: {st: '${{ tasks.b.status }}'}}
+  d: {needs: c, run: 'echo d >>same.log'}
+  e: {needs: [{task: a, soft: true}], run: 'echo e >>same.log'}
+END
+said() { tr '\n' ' ' <same.log; }
+exits 1 cairn run same.yaml
+is "$(said)" 'c-skipped e d ' 'with what there is'
+exits 0 cairn plan same.yaml
+is "$(awk '{ print $1, $2 }' out | tr '\n' ' ')" 'run a may b may g[n=1] may g[n=2] may c may d run e ' \
+    'the plan: it may, but not where the need itself has failed'
+exits 1 cairn resume
+exits 1 cairn resume
+is "$(said)" 'c-skipped e d e e ' 'it stays done at each resume'
+exits 0 cairn explain c
+says 'unless what it needs comes out as it was' 'and says so'
+(wait=.4 exec cairn resume >killed 2>&1) &
+pid=$!
+sleep 0.2
+kill -9 $pid
+wait $pid 2>/dev/null
+exits 1 cairn resume
+is "$(said)" 'c-skipped e d e e e ' 'nor does it run in a run that was killed'
+: >mended
+exits 0 cairn resume
+is "$(said)" 'c-skipped e d e e e b g1 g2 e c-completed d ' 'once they run it does'
+exits 0 cairn resume
+says 'nothing to do' 'and that is all'
+
 # What a task is skipped for: soft needs do not count.
 cat >ends.yaml <<'END'
 name: ends
