@@ -456,6 +456,10 @@ static int take_operand(struct settings *settings, const struct command *command
         free(word);
         return ARGUMENT_REFUSED;
     }
+    if (settings->n_operands == OPERANDS_MAX) {
+        report_usage(command->name, "takes at most %d operands", OPERANDS_MAX);
+        return ARGUMENT_REFUSED;
+    }
     if (settings->n_operands == command->most) {
         report_usage(command->name, "unexpected operand '%s'%s", text,
                      command_takes_rest(command) ? ": put -- before the command" : "");

@@ -236,7 +236,7 @@ struct option {
 };
 
 #define OPTION_TIME_LIMIT (366ull * 86400 * 1000)
-#define OPERANDS_MAX 64
+#define OPERANDS_MAX 1024
 
 /* For the help of commands that take a checkpoint: what session_of.h finds. */
 #define CHECKPOINT_NAMES                                                           \

@@ -496,6 +496,9 @@ static int add_all(struct adding *a, uint64_t run)
     }
     a->out->run = a->row.run;
     a->out->same = a->same;
+    int live = rc || !a->same ? 0 : run_live(a->store, &a->row, a->error);
+    a->out->live = live > 0;
+    rc = live < 0 ? live : rc;
     return rc || a->same ? rc
                          : command_offer(a->store, &command, &a->out->live,
                                          &a->out->taken, a->error);
@@ -555,35 +558,47 @@ static bool is_named_before(const struct withdrawing *w, size_t i)
     return k < i;
 }
 
-/* 1: it is there, and is withdrawn now. */
-static int withdraw_from(struct withdrawing *w, struct addition *one, struct str task)
+static bool has_task(const struct addition *one, const struct name_list *names,
+                     struct str task)
+{
+    size_t i = 0;
+    while (i < names->n && !str_equal(names->at[i], task))
+        i++;
+    return i < names->n && !addition_lacks(one, task);
+}
+
+/* found[i]: its i-th task is in one of them. */
+static int withdraw_from(struct withdrawing *w, struct addition *one, bool *found)
 {
     struct arena arena = ARENA_INIT;
     struct name_list names;
     int rc = addition_names((struct str){one->text, one->length}, &arena, &names,
                             w->adding.error);
-    bool found = false;
-    for (size_t i = 0; !rc && i < names.n; i++)
-        found |= str_equal(names.at[i], task) && !addition_lacks(one, task);
+    for (size_t i = 0; i < w->n && !rc; i++) {
+        struct str task = str_of(w->tasks[i]);
+        if (found[i] || !has_task(one, &names, task))
+            continue;
+        found[i] = true;
+        buf_varint(&w->data, one->id);
+        buf_lstr(&w->data, task);
+        if (addition_withdraw(one, task, 0))
+            rc = error_nomem(w->adding.error);
+    }
     arena_release(&arena);
-    if (rc || !found)
-        return rc;
-    buf_varint(&w->data, one->id);
-    buf_lstr(&w->data, task);
-    return addition_withdraw(one, task, 0) ? error_nomem(w->adding.error) : 1;
+    return rc;
 }
 
 static int withdraw_each(struct withdrawing *w)
 {
-    int rc = 0;
+    bool *found = calloc(w->n, sizeof *found);
+    int rc = found ? 0 : error_nomem(w->adding.error);
     buf_lstr(&w->data, str_of(w->by));
-    for (size_t i = 0; i < w->n && !rc; i++) {
-        if (is_named_before(w, i))
-            continue;
-        for (size_t k = w->n_all; k-- > 0 && !rc;)
-            rc = withdraw_from(w, &w->all[k], str_of(w->tasks[i]));
-        rc = rc == 1 ? 0 : rc ? rc : not_added(w, w->tasks[i]);
-    }
+    for (size_t k = w->n_all; k-- > 0 && !rc;)
+        rc = withdraw_from(w, &w->all[k], found);
+    for (size_t i = 0; i < w->n && !rc; i++)
+        if (!found[i] && !is_named_before(w, i))
+            rc = not_added(w, w->tasks[i]);
+    free(found);
     return rc ? rc : buf_check(&w->data, w->adding.error);
 }
 

@@ -222,6 +222,16 @@ exits 0 cairn plan --run "$run_n"
 says 'one.out' 'the output of a task that is gone is named'
 exits 0 cairn clean --stale --run "$run_n" --yes
 ok 'and removed' test ! -e one.out
+# Many, of several texts.
+add "tasks: {$(seq -f 'm%g: {run: x}' -s ', ' 1 100)}"
+add "tasks: {$(seq -f 'n%g: {run: x}' -s ', ' 1 100)}"
+# shellcheck disable=SC2046
+exits 0 cairn add --withdraw "$run_n" $(seq -f m%g 1 100) $(seq -f n%g 1 100) m1
+says "200 withdrawn from run $run_n" 'more than a few are withdrawn at once'
+is "$(planned --run "$run_n")" '' 'and are gone'
+# shellcheck disable=SC2046
+exits 2 cairn add --withdraw "$run_n" $(seq 1 2000)
+says 'at most 1024 operands' 'the limit is named'
 # After a rename the error says how they are taken back.
 add 'tasks: {fix: {needs: build, run: echo fix >>ran}}'
 sed -i 's/^  build:/  built:/' back.yaml
@@ -278,6 +288,8 @@ live=$(sed -n 's/^run \([0-9]*\) of l.*/\1/p' log)
 echo 'tasks: {new: {run: echo new >>ran}, late: {needs: [new, after], run: echo late >>ran}}' >live.yaml
 exits 0 cairn add "$live" live.yaml
 says "2 tasks added to run $live, which goes on with them" 'the owner has taken them'
+exits 0 cairn add "$live" live.yaml --json
+is "$(json_get .same) $(json_get .live)" 'true true' 'the same text again to a live run'
 touch go
 wait $pid
 is "$?" 0 'it completes'
