@@ -3,6 +3,7 @@
 
 #include "graph/fingerprint.h"
 #include "graph/match.h"
+#include "storage/rows_attempt.h"
 
 #include <stdlib.h>
 
@@ -155,6 +156,27 @@ static void describe_needs(struct nearest *n, struct reuse *r, uint32_t task,
         buf_text(out, "did it, but was given something else");
 }
 
+static int note_fallback(void *context, const struct attempt_row *row)
+{
+    bool *fallback = context;
+    *fallback = row->flags & ATTEMPT_FALLBACK;
+    return 0;
+}
+
+/* What its fallback made is not reused. */
+static bool was_by_fallback(const struct nearest *n, struct cairn_store *store,
+                            uint32_t then)
+{
+    const struct attempt_row key = {.run = n->run,
+                                    .gen = n->then.row.gen,
+                                    .task = then,
+                                    .number = n->lookup.states->attempts[then]};
+    struct cairn_error unknown = {0};
+    bool fallback = false;
+    return !store_get_attempt(store, &key, note_fallback, &fallback, &unknown) &&
+           fallback;
+}
+
 static int describe_result(struct nearest *n, struct reuse *r, uint32_t task,
                            uint32_t then, struct buf *out, struct cairn_error *error)
 {
@@ -187,6 +209,8 @@ int nearest_describe(struct nearest *n, struct reuse *r, uint32_t task, struct b
         buf_text(out, "did not complete it");
     else if (!digest_equal(&n->fingerprints[then], &r->fingerprints[task]))
         rc = describe_edit(n, r, task, then, out, error);
+    else if (was_by_fallback(n, r->store, then))
+        buf_text(out, "did it by its fallback");
     else
         rc = describe_result(n, r, task, then, out, error);
     return rc ? rc : buf_check(out, error);

@@ -134,8 +134,11 @@ cat >reuse.yaml <<'END'
 name: reuse
 tasks:
   a: {run: 'echo a >>log; test -e ready; echo new >made', outputs: made, reuse: true, fallback: 'echo f >>log; echo old >made'}
+  b: {run: 'echo b >b.out', outputs: b.out, reuse: true}
 END
 exits 0 cairn run reuse.yaml
+exits 0 cairn plan reuse.yaml --fresh
+matches '^run +a +run [0-9]+ did it by its fallback$' 'plan says why it runs'
 exits 0 cairn run reuse.yaml
 is "$(ran)" 'a f a f ' 'not reused'
 touch ready
