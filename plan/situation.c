@@ -854,6 +854,47 @@ static int forget_additions(struct loader *l)
     return workflow_reparse(l->w, NULL, l->error);
 }
 
+static int leave_out(struct loader *l, struct addition *one)
+{
+    struct arena arena = ARENA_INIT;
+    struct name_list names = {0};
+    int rc =
+        addition_names((struct str){one->text, one->length}, &arena, &names, l->error);
+    for (size_t i = 0; i < names.n && !rc; i++)
+        if (!addition_lacks(one, names.at[i]) && addition_withdraw(one, names.at[i], 0))
+            rc = error_nomem(l->error);
+    arena_release(&arena);
+    return rc;
+}
+
+/* A live run goes on without new tasks that would end it, because the value of a secret
+ * is in them, and without those behind, which may need them; until it is resumed. */
+static int leave_out_secret(struct loader *l, struct addition *all, size_t n)
+{
+    struct secrets secrets;
+    uint64_t run = l->s->recorded.row.run, known = additions_up_to(l->w, run);
+    bool left = false;
+    if (!l->w->going_on)
+        return 0;
+    int rc = secrets_load(&secrets, &l->w->definition, l->options, l->error);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct str text = {all[i].text, all[i].length};
+        left |= all[i].id > known && redactor_finds(secrets.redactor, text);
+        if (left)
+            rc = leave_out(l, &all[i]);
+    }
+    secrets_release(&secrets);
+    if (left && !rc)
+        situation_add_notice(l->s,
+                             "the value of a secret is in tasks that were added: the "
+                             "run goes on without them; when it has ended, take them "
+                             "back with `cairn add --withdraw %llu TASK...`",
+                             (unsigned long long)run);
+    return rc;
+}
+
 /* *grown: the workflow was parsed without all that belongs to the run. A program's own
  * workflow has no file that they could be behind. */
 static int take_additions(struct loader *l, bool *grown)
@@ -869,10 +910,12 @@ static int take_additions(struct loader *l, bool *grown)
         return rc;
     *grown = n && additions_newest(all, n) != additions_up_to(l->w, run);
     if (*grown)
+        rc = leave_out_secret(l, all, n);
+    if (*grown && !rc)
         workflow_take_additions(l->w, run, all, n);
     else
         additions_free(all, n);
-    return 0;
+    return rc;
 }
 
 /* Loads the recorded definition if it is not the present one; foreach members found on

@@ -342,19 +342,27 @@ ok 'given by a descriptor it is found' sh -c "! echo TOKEN=abcdefgh | cairn add 
 says 'the value of the secret TOKEN is in the text' 'and named'
 echo 'tasks: {b: {run: echo harmless}}' >harmless.yaml
 ok 'and what is harmless is added' sh -c "echo TOKEN=abcdefgh | cairn add $n harmless.yaml --secrets-fd 0 >out 2>err"
+echo 'tasks: {good: {run: echo good >>ran}}' >harmless2.yaml
+echo 'tasks: {c: {needs: b, run: echo c >>ran}}' >needs.yaml
 # A value that is another one for the owner: it leaves the addition, and goes on.
 printf 'name: other\nsecrets: [TOKEN]\ntasks:\n  a: {run: "touch asked; while [ ! -e on ]; do sleep 0.02; done", secrets: [TOKEN]}\n  after: {needs: a, run: "echo after >>ran"}\n' >other.yaml
 TOKEN=abcdefgh cairn run other.yaml >log 2>&1 &
 pid=$!
 ok 'it runs' wait_for 10 test -e asked
 n=$(sed -n 's/^run \([0-9]*\) of other.*/\1/p' log)
+TOKEN=notthatone exits 0 cairn add "$n" harmless2.yaml
 TOKEN=notthatone exits 0 cairn add "$n" secret.yaml
+TOKEN=notthatone exits 0 cairn add "$n" needs.yaml
 touch on
 wait $pid
-is "$? $(ran)" '0 after ' 'a live run goes on without what has the value of a secret'
+is "$? $(ran)" '0 after good ' 'a live run goes on without what has the value of a secret'
 ok 'it says so' grep -q "cairn add --withdraw $n" log
 TOKEN=abcdefgh exits 3 cairn resume "$n"
 says "cairn add --withdraw $n b" 'a resume names it'
+exits 0 cairn add --withdraw "$n" b c
+rm ran
+TOKEN=abcdefgh exits 0 cairn resume "$n"
+says 'nothing to do' 'and without it nothing is left'
 rm w.yaml
 exits 2 cairn add 1 b.yaml
 says 'is gone' 'without the file nothing can be added'
