@@ -156,8 +156,10 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
     int rc = check_condition(e, task, error);
     if (rc <= 0)
         return rc;
-    if (state_is_put_back(&e->progress.states, task))
-        return ask_about(e, task, error);
+    if (state_is_put_back(&e->progress.states, task)) {
+        rc = spared_settle(e, task, error);
+        return rc > 0 ? ask_about(e, task, error) : rc;
+    }
     if (def->kind == TASK_EXTERNAL)
         return offer_task(e, task, error);
     if (e->request.mode == MODE_SETTLE)

@@ -345,17 +345,17 @@ static inline bool task_def_makes_files(const struct task_def *def)
 {
     return def->n_outputs || def->depfile.len;
 }
-/* Whether it can be done because an earlier attempt has done the same: not what must not
- * run twice, nor what belongs to the end or the failure of this run. */
+/* Whether it can be done because an earlier attempt has done the same: not what belongs
+ * to the end or the failure of this run. */
 static inline bool task_def_may_stay(const struct task_def *def)
 {
-    return def->kind != TASK_EXTERNAL && !def->once && !def->finally &&
-           def->when == WHEN_SUCCESS && !task_def_is_service(def);
+    return def->kind != TASK_EXTERNAL && !def->finally && def->when == WHEN_SUCCESS &&
+           !task_def_is_service(def);
 }
-/* The same of an attempt of another run: nor what can be undone. */
+/* The same of an attempt of another run: nor what must not run twice, or can be undone. */
 static inline bool task_def_may_reuse(const struct task_def *def)
 {
-    return task_def_may_stay(def) && !def->undo.len;
+    return task_def_may_stay(def) && !def->once && !def->undo.len;
 }
 /* True if a param of the definition reaches the task: its texts, its environment and
  * its fingerprint. `name` is whole, with its scope. */

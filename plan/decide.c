@@ -509,8 +509,8 @@ static bool may_be_spared(const struct judge *j, const struct judged_task *v,
     const struct decide_input *in = j->in;
     const uint8_t ended_badly =
         MARK_OUTLIVED | MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING;
-    if (!in->spared || is_asked(j, v->task) || v->put_back || v->mark & ended_badly ||
-        (in->chosen && !in->chosen[v->task]))
+    if (!in->spared || is_asked(j, v->task) ||
+        (!v->put_back && v->mark & ended_badly) || (in->chosen && !in->chosen[v->task]))
         return false;
     return reason == CAIRN_REASON_NEVER_RAN || reason == CAIRN_REASON_CHANGED ||
            reason == CAIRN_REASON_UPSTREAM || reason == CAIRN_REASON_INPUT ||
@@ -635,7 +635,8 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
     if (j->out->fate[v->task] & FATE_BAD)
         j->out->reset[v->task] =
             !is_out_again(j, v) || v->recorded != outcome_of_bad(j, v->task);
-    else if (task_is_unknown(v->def, v->recorded, v->mark))
+    else if (j->out->reason[v->task] != CAIRN_REASON_REUSED &&
+             task_is_unknown(v->def, v->recorded, v->mark))
         judge_put_back_task(j, v);
 }
 

@@ -215,6 +215,7 @@ matches '^ok +use .* what it needs came out the same'
 is "$(ran)" "gen " 'what comes after it stays done'
 run cairn events
 says 'out: what it needs came out the same: it stays done'
+says 'side: what it needs came out the same: it stays done' 'nor is one asked about that must not run twice'
 exits 0 cairn explain use
 matches 'attempt 1 +completed'
 echo change >>in.txt

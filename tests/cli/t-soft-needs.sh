@@ -67,16 +67,17 @@ tasks:
   c: {needs: [{task: b, soft: true}, {task: g, soft: true}], run: 'echo c-$st >>same.log', env: {st: '${{ tasks.b.status }}'}}
   d: {needs: c, run: 'echo d >>same.log'}
   e: {needs: [{task: a, soft: true}], run: 'echo e >>same.log'}
+  f: {needs: c, once: true, run: 'echo f >>same.log'}
 END
 said() { tr '\n' ' ' <same.log; }
 exits 1 cairn run same.yaml
-is "$(said)" 'c-skipped e d ' 'with what there is'
+is "$(said)" 'c-skipped e d f ' 'with what there is'
 exits 0 cairn plan same.yaml
-is "$(awk '{ print $1, $2 }' out | tr '\n' ' ')" 'run a may b may g[n=1] may g[n=2] may c may d run e ' \
+is "$(awk '{ print $1, $2 }' out | tr '\n' ' ')" 'run a may b may g[n=1] may g[n=2] may c may d run e may f ' \
     'the plan: it may, but not where the need itself has failed'
 exits 1 cairn resume
 exits 1 cairn resume
-is "$(said)" 'c-skipped e d e e ' 'it stays done at each resume'
+is "$(said)" 'c-skipped e d f e e ' 'it stays done at each resume'
 exits 0 cairn explain c
 says 'unless what it needs comes out as it was' 'and says so'
 (wait=.4 exec cairn resume >killed 2>&1) &
@@ -85,10 +86,12 @@ sleep 0.2
 kill -9 $pid
 wait $pid 2>/dev/null
 exits 1 cairn resume
-is "$(said)" 'c-skipped e d e e e ' 'nor does it run in a run that was killed'
+is "$(said)" 'c-skipped e d f e e e ' 'nor does it run in a run that was killed'
 : >mended
-exits 0 cairn resume
-is "$(said)" 'c-skipped e d e e e b g1 g2 e c-completed d ' 'once they run it does'
+exits 8 cairn resume
+is "$(said)" 'c-skipped e d f e e e b g1 g2 e c-completed d ' 'once they run it does'
+says 'f: it has completed before' 'and asks about the one that must not run twice'
+exits 0 cairn resolve 3 f 'done'
 exits 0 cairn resume
 says 'nothing to do' 'and that is all'
 
