@@ -442,6 +442,8 @@ static void settle_for_good(struct engine *e, struct ending *ending)
     if (ending->skipped.n)
         audit_skips(e, &ending->skipped);
     note_list(e, ending->change.task, ending->change.outcome);
+    for (uint32_t i = 0; i < ending->skipped.n; i++)
+        note_list(e, ending->skipped.at[i].task, ending->skipped.at[i].outcome);
 }
 
 void settle_ending(struct engine *e, struct ending *ending)

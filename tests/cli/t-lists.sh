@@ -265,6 +265,20 @@ for how in "s/if: 'false'/if: 'false'/" "s/if: 'false'/when: failed/" \
     is "$(ran)" 'h h y-skipped z ' "$how: nor does it run in the run that goes on"
 done
 
+# A list is whole, too, when the last who could have made some of it is left out.
+cat >last.yaml <<'END'
+name: last
+on_failure: continue
+tasks:
+  f: {foreach: {i: [1, 2]}, run: 'test $i = 2', may_fail: true}
+  s: {foreach: {i: [1, 2]}, needs: ['f[i=${{ i }}]', 'k[i=${{ i }}]'], when: failed, run: 'echo p=$i >>"$CAIRN_OUTPUT"'}
+  k: {foreach: {i: [1, 2]}, run: 'test $i = 1 || sleep 0.3'}
+  g: {foreach: {p: {from: s, value: p}}, run: 'echo "g$p" >>ran'}
+END
+: >ran
+exits 0 cairn run last.yaml
+is "$(ran)" 'g1 ' 'the members of what the others have made'
+
 # ---- Mistakes of the file ----
 wrong() { # TASKS, what is said
     printf 'name: m\ntasks: {s: {run: ":"}, g: {foreach: {v: [1]}, run: ":"}, %s}\n' "$1" >m.yaml
