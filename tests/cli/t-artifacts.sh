@@ -75,23 +75,23 @@ params: {v: 1}
 tasks:
   a: {run: 'echo "$v" >k.txt', artifacts: {files: k.txt, keep: 300ms}}
   b: {run: 'echo "b$v" >l.txt', artifacts: l.txt}
+  c: {run: 'echo c >m.txt', artifacts: {files: m.txt, keep: 1h}}
 EOF
 exits 0 cairn run keep.yaml
-is "$(listed)" 'k.txt l.txt ' 'kept for a time, and for ever'
-exits 0 cairn gc --json
+is "$(listed)" 'k.txt l.txt m.txt ' 'kept for a time, and for ever'
 sleep 0.4
 exits 0 cairn gc --dry-run --json
 is "$(json_get .expired_artifacts)" 1 'a dry run counts it'
-is "$(listed)" 'k.txt l.txt ' 'and leaves it'
+is "$(listed)" 'k.txt l.txt m.txt ' 'and leaves it'
 exits 0 cairn gc --json
 is "$(json_get .expired_artifacts)" 1 'gc lets it go'
-is "$(listed)" 'l.txt ' 'the other one stays'
+is "$(listed)" 'l.txt m.txt ' 'the others stay'
 exits 0 cairn artifact get 2 -o late
 is "$(cat late/l.txt)" b1 'whole'
 exits 0 cairn run keep.yaml --param v=2
 exits 0 cairn run keep.yaml --param v=1 --fresh
 exits 0 cairn gc --keep-runs 1 --any-params
-is "$(cairn artifact list 4 2>/dev/null | wc -l)" 2 'those of the newest run stay'
+is "$(cairn artifact list 4 2>/dev/null | wc -l)" 3 'those of the newest run stay'
 exits 10 cairn artifact list 2
 exits 0 cairn checkpoint verify
 exits 0 cairn checkpoint prune --keep 1

@@ -218,7 +218,7 @@ cat >ci/w.yaml <<'EOF'
 include: [{file: deep.yaml, as: deep, needs: a}]
 tasks:
   a: {run: 'echo "$CAIRN_TASK" >>../ran', needs: up}
-  up: {service: true, run: 'echo "$CAIRN_TASK" >>../ran; exec sleep 60', ready: 'true'}
+  up: {service: true, run: 'echo "$CAIRN_TASK" >>../ran; exec sleep 60', ready: 'grep -qx "$CAIRN_TASK" ../ran'}
 finally:
   end: {run: 'echo "$CAIRN_TASK" >>../ran'}
 EOF
