@@ -652,7 +652,8 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     if (d->fate[task] & FATE_SPARED && !def->condition.len)
         return def->reuse ? "unless it can be reused once what it needs has ended"
                           : "unless what it needs comes out as it was";
-    if (fate & FATE_RISK && d->reason[cause] == CAIRN_REASON_ADOPTED)
+    if (fate & FATE_RISK && !graph_is_barrier(&plan->workflow->graph, cause) &&
+        d->reason[cause] == CAIRN_REASON_ADOPTED)
         return about_cause(plan, task, "unless the failure of %s ends the run", "",
                            arena);
     if (fate & FATE_RISK)
