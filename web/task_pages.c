@@ -311,6 +311,7 @@ static int pass_over(void *context, const struct cairn_attempt_info *attempt)
     return 1;
 }
 
+/* What was stored is shown, even if no plan can be made with the file as it is now. */
 int task_page(struct place *place)
 {
     char *task = ask_text(place->ask, "task");
@@ -322,6 +323,10 @@ int task_page(struct place *place)
         put_heading(place, task);
         buf_text(place->out, "<h2>Why</h2>");
         rc = put_why(place, task);
+        if (rc != 0 && rc != CAIRN_ENOMEM) {
+            put_note(place->out, place->error->text);
+            rc = 0;
+        }
         if (rc == 0) {
             put_act(place->out, place->options, "Run again",
                     &(struct act_asked){"rerun", place->number, task, NULL});

@@ -60,6 +60,12 @@ page 200 '/runs/1/task?task=make' 'one that is done'
 has 'A resume does not run it.'
 has 'x = 1' 'its value'
 page 200 '/runs/1/task?task=each%5Bn%3D2%5D' 'a member of a group'
+mv flow.yaml kept.yaml
+echo 'tasks: [' >flow.yaml
+page 200 '/runs/1/task?task=bad' 'with mistakes in the file'
+has 'flow.yaml:' 'which are named'
+has 'exit 3' 'and what was stored is shown'
+mv kept.yaml flow.yaml
 page 404 '/runs/1/task?task=none' 'none'
 page 404 '/runs/1/task' 'none is named'
 page 404 '/runs/7/task?task=bad' 'no such run'
