@@ -48,8 +48,9 @@ struct log {
     bool timestamps;
     bool terminal, color; /* stdout is a terminal; it has colors */
     bool one_place;       /* people look at it: all that is told goes to stdout, too */
-    bool part;            /* only these bytes of what was written: */
-    uint64_t from, to, last; /* `last` 0: the first two; else so many at the end */
+    bool part;            /* not all that was written: */
+    uint64_t from, to,
+        last;     /* these bytes; or so many at the end, if `last` is not 0 */
     bool several; /* it is one of several tasks: what it has not got is no error */
     bool any;     /* ... and one has been printed */
 };
@@ -197,22 +198,38 @@ static void log_text_flush(struct log_text *text)
 
 #define POLL_MS 200
 
+/* What is wanted of a stream, and where the next bytes of it are. */
+struct part {
+    uint64_t from, to, position;
+};
+
+/* Goes behind the next n bytes. Returns how many of them are wanted; *skip: how many come
+ * before those. */
+static uint64_t part_next(struct part *part, uint64_t n, uint64_t *skip)
+{
+    uint64_t begin = part->position, end = begin + n;
+    *skip = part->from > begin ? part->from - begin : 0;
+    part->position = end;
+    if (end > part->to)
+        end = part->to;
+    return end > begin + *skip ? end - begin - *skip : 0;
+}
+
 struct output_stream {
-    int number;        /* 1 the log, or stdout; 2 stderr */
-    bool merged;       /* it is the log */
-    bool to_stderr;    /* it goes to stderr, where it is escaped on a terminal */
-    bool one_place;    /* what is told of it goes where it goes */
-    uint64_t position; /* of the bytes being read */
-    uint64_t printed;  /* up to here */
-    uint64_t from, to; /* of it only this is wanted */
+    int number;       /* 1 the log, or stdout; 2 stderr */
+    bool merged;      /* it is the log */
+    bool to_stderr;   /* it goes to stderr, where it is escaped on a terminal */
+    bool one_place;   /* what is told of it goes where it goes */
+    struct part part; /* from where it was printed up to */
     struct log_text text;
 };
 
-static void print_bytes(struct output_stream *stream, const char *bytes, size_t n)
+static void print_bytes(struct output_stream *stream, const char *bytes, size_t n,
+                        uint64_t position)
 {
     char *safe = NULL;
     if (!stream->to_stderr) {
-        log_text_add(&stream->text, bytes, n, stream->position);
+        log_text_add(&stream->text, bytes, n, position);
         return;
     }
     if (ui_terminal(2)) {
@@ -248,29 +265,18 @@ static void print_gap(struct output_stream *stream, uint64_t gap)
 static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 {
     struct output_stream *stream = context;
-    size_t skip = 0;
-    stream->position += gap;
-    if (stream->printed >= stream->to)
-        return 1;
-    if (gap > 0 && stream->position > stream->printed) {
+    struct part *part = &stream->part;
+    uint64_t skip, missing = part_next(part, gap, &skip);
+    if (missing > 0) {
         out_flush();
-        print_gap(stream, stream->position - stream->printed);
-        stream->printed = stream->position;
+        print_gap(stream, missing);
     }
-    if (stream->position < stream->printed) {
-        uint64_t seen = stream->printed - stream->position;
-        skip = seen < n ? (size_t)seen : n;
-    }
-    stream->position += skip;
-    n -= skip;
-    if (stream->position + n > stream->to)
-        n = stream->to > stream->position ? (size_t)(stream->to - stream->position) : 0;
-    if (n > 0) {
-        print_bytes(stream, bytes + skip, n);
-        stream->position += n;
-        stream->printed = stream->position;
-    }
-    return ui_output_lost();
+    uint64_t begin = part->position, wanted = part_next(part, n, &skip);
+    if (wanted > 0)
+        print_bytes(stream, bytes + skip, (size_t)wanted, begin + skip);
+    if (part->from < part->position)
+        part->from = part->position;
+    return part->position >= part->to || ui_output_lost();
 }
 
 static int count_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
@@ -281,17 +287,16 @@ static int count_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 }
 
 /* Which bytes of a stream are wanted: the end of one is known when it was read. */
-static int find_part(const struct log *log, int stream, uint64_t *from, uint64_t *to,
+static int find_part(const struct log *log, int stream, struct part *part,
                      struct cairn_error *error)
 {
     uint64_t size = 0;
-    *from = log->from;
-    *to = log->part && log->last == 0 ? log->to : UINT64_MAX;
+    *part = (struct part){.from = log->from, .to = log->to};
     if (log->last == 0)
         return 0;
     int rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
                           count_chunk, &size, error);
-    *from = size > log->last ? size - log->last : 0;
+    part->from = size > log->last ? size - log->last : 0;
     return rc;
 }
 
@@ -301,11 +306,9 @@ static int print_stream(const struct log *log, struct output_stream *stream)
     int rc = 0;
     if (!log->wanted[stream->number])
         return 0;
-    if (stream->position == 0) {
-        rc = find_part(log, stream->number, &stream->from, &stream->to, &error);
-        stream->printed = stream->from;
-    }
-    stream->position = 0;
+    if (stream->part.position == 0)
+        rc = find_part(log, stream->number, &stream->part, &error);
+    stream->part.position = 0;
     if (rc == 0)
         rc = cairn_output(log->store, log->run.run, log->task, log->attempt,
                           stream->number, each_chunk, stream, &error);
@@ -443,7 +446,7 @@ static int print_attempt(struct log *log, const struct wanted_attempt *wanted,
         return log->several ? 0 : EXIT_USAGE;
     for (int i = 0; i < (wanted->merged ? 1 : 2) && status == 0; i++) {
         streams[i].merged = wanted->merged;
-        if (streams[i].position == 0)
+        if (streams[i].part.position == 0)
             status = load_times(log, wanted, &streams[i].text);
         if (status == 0)
             status = print_stream(log, &streams[i]);
@@ -469,7 +472,7 @@ static int print_until_over(struct log *log, bool follow,
                 log_text_flush(&streams[i].text);
             out_flush();
             print_end(log, &wanted,
-                      log->part || streams[0].printed + streams[1].printed > 0);
+                      log->part || streams[0].part.from + streams[1].part.from > 0);
             return wanted.found ? 0 : report_no_attempt(log);
         }
         sleep_ms(POLL_MS);
@@ -498,36 +501,24 @@ struct collected {
     FILE *file;
     char *bytes;
     size_t length;
-    uint64_t gap_bytes, gap_at;  /* in what was taken */
-    uint64_t position, from, to; /* in what was written: the next bytes, those wanted */
+    uint64_t gap_bytes, gap_at; /* in what was taken */
     uint64_t taken;
+    struct part part;
 };
-
-/* How many of the next n bytes come before the wanted ones, and how many are. */
-static uint64_t wanted_of(const struct collected *collected, uint64_t n, uint64_t *skip)
-{
-    uint64_t begin = collected->position, end = begin + n;
-    *skip = collected->from > begin ? collected->from - begin : 0;
-    if (end > collected->to)
-        end = collected->to;
-    return end > begin + *skip ? end - begin - *skip : 0;
-}
 
 static int collect_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 {
     struct collected *collected = context;
-    uint64_t skip, missing = wanted_of(collected, gap, &skip);
+    uint64_t skip, missing = part_next(&collected->part, gap, &skip);
     if (missing > 0) {
         collected->gap_bytes += missing;
         collected->gap_at = collected->taken;
     }
-    collected->position += gap;
-    size_t length = (size_t)wanted_of(collected, n, &skip);
+    size_t length = (size_t)part_next(&collected->part, n, &skip);
     if (length > 0 && fwrite(bytes + skip, 1, length, collected->file) != length)
         return CAIRN_ENOMEM;
     collected->taken += length;
-    collected->position += n;
-    return collected->position >= collected->to;
+    return collected->part.position >= collected->part.to;
 }
 
 static int add_stream(struct doc *doc, const struct log *log, int stream,
@@ -543,7 +534,7 @@ static int add_stream(struct doc *doc, const struct log *log, int stream,
         ui_warn("out of memory");
         return EXIT_SYSTEM;
     }
-    rc = find_part(log, stream, &collected.from, &collected.to, &error);
+    rc = find_part(log, stream, &collected.part, &error);
     if (rc == 0)
         rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
                           collect_chunk, &collected, &error);
@@ -552,9 +543,9 @@ static int add_stream(struct doc *doc, const struct log *log, int stream,
     } else {
         doc_object(doc, name);
         if (log->part) {
-            doc_count(doc, "from", collected.from);
-            doc_count(doc, "to",
-                      collected.from + collected.taken + collected.gap_bytes);
+            uint64_t from = collected.part.from;
+            doc_count(doc, "from", from);
+            doc_count(doc, "to", from + collected.taken + collected.gap_bytes);
         }
         doc_bytes(doc, "text", collected.bytes, collected.length);
         doc_count(doc, "gap_bytes", collected.gap_bytes);
@@ -718,8 +709,7 @@ static int pick_all(struct picking *p)
     if (cairn_run_tasks(p->log->store, p->log->run.run, pick, p, &error) != 0)
         return report_error(&error);
     if (p->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     return 0;
 }
 
@@ -904,8 +894,7 @@ static int follow_stream(const struct log *log, struct picked *picked, int strea
     size_t n = 0, whole;
     t.file = open_memstream(&text, &n);
     if (!t.file)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     int rc = cairn_output(log->store, log->run.run, picked->id, picked->attempt,
                           stream + 1, add_new, &t, &error);
     fclose(t.file);
@@ -965,8 +954,7 @@ static int log_many(struct log *log)
     log->several = true;
     p.matched = calloc((size_t)log->settings->n_operands + 1, sizeof *p.matched);
     if (!p.matched)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     int status = pick_all(&p);
     if (status == 0)
         status = check_matched(&p);
@@ -1069,7 +1057,6 @@ static bool read_part(struct log *log, const char *text)
     bool last = text[0] == '-', end = colon && colon[1] == '\0';
     struct str from = {text + last, colon ? (size_t)(colon - text) - last : 0};
     log->part = true;
-    log->to = UINT64_MAX;
     if (!colon || (from.len == 0 && (last || end)) || (last && !end))
         return false;
     if (last)
@@ -1135,7 +1122,8 @@ static int print_paged(struct log *log)
 int command_log(struct settings *settings)
 {
     bool *given = settings->given;
-    struct log log = {.settings = settings, .task = settings->operands[0]};
+    struct log log = {
+        .settings = settings, .task = settings->operands[0], .to = UINT64_MAX};
     int status = check_options(settings);
     if (status == 0)
         status = check_part(&log);

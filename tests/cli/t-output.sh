@@ -135,6 +135,8 @@ exits 0 cairn log long --bytes 199999: --json
 is "$(json_get .log.text) $(json_get .log.from) $(json_get .log.to)" 'xend 199999 200003' 'places are those in what was written'
 exits 0 cairn log long --bytes 100000:100010 --json
 is "$(json_get .log.text)$(json_get .log.gap_bytes)" 10 'a part that was not kept is a gap'
+exits 0 cairn log long --bytes 100000:100010
+says '10 bytes of the log are missing' 'which is as long for people'
 for bad in '' 5 5:3 -3:5 a: : -0: 1:2:3 99999999999999999999:; do
     run cairn log ten --bytes "$bad"
     is "$status" 2 "'$bad' is no part"
