@@ -56,14 +56,10 @@ static struct str text_of(const struct adding *a)
 static int take_all(struct adding *a, struct addition *all, size_t n, bool some)
 {
     const struct cairn_addition *given = a->addition;
-    all[n] = (struct addition){.name = strdup(given->name ? given->name : "addition"),
-                               .text = malloc(given->length + 1),
-                               .length = given->length};
-    if (!all[n].name || !all[n].text) {
+    if (addition_init(&all[n], given->name ? given->name : "addition", text_of(a), 0)) {
         additions_free(all, n + 1);
         return error_nomem(a->error);
     }
-    memcpy(all[n].text, given->text, given->length);
     workflow_take_additions(a->workflow, a->row.run, all, n + 1);
     a->workflow->n_checked = some ? n : 0;
     return 0;
@@ -222,8 +218,7 @@ static int leave_out_withdrawn(struct adding *a, struct addition *one)
     struct arena arena = ARENA_INIT;
     struct name_list names;
     uint64_t id;
-    int rc =
-        addition_names((struct str){one->text, one->length}, &arena, &names, a->error);
+    int rc = addition_tasks(one, &arena, &names, a->error);
     for (size_t i = 0; !rc && i < names.n; i++) {
         rc = added_name_find(a->store, a->row.run, names.at[i], &id, a->error);
         if (!rc && id != one->id && addition_withdraw(one, names.at[i], 0))
@@ -246,17 +241,11 @@ static int load_needed(struct needed_additions *needed)
         if (i && needed->at[i] == needed->at[i - 1])
             continue;
         rc = addition_text(a->store, a->row.run, needed->at[i], &text, a->error);
-        if (!rc)
-            all[n++] = (struct addition){.name = strdup("addition"),
-                                         .length = text.size,
-                                         .id = needed->at[i],
-                                         .text = text.data};
-        else
-            buf_release(&text);
-        if (!rc && !all[n - 1].name)
+        if (!rc && addition_init(&all[n++], "addition", buf_view(&text), needed->at[i]))
             rc = error_nomem(a->error);
         if (!rc)
             rc = leave_out_withdrawn(a, &all[n - 1]);
+        buf_release(&text);
     }
     if (rc)
         additions_free(all, n);
@@ -401,11 +390,9 @@ static int put_names_of(struct adding *a, const struct addition *one)
 {
     struct arena arena = ARENA_INIT;
     struct name_list names;
-    int rc =
-        addition_names((struct str){one->text, one->length}, &arena, &names, a->error);
+    int rc = addition_tasks(one, &arena, &names, a->error);
     for (size_t i = 0; !rc && i < names.n; i++)
-        if (!addition_lacks(one, names.at[i]))
-            rc = added_name_put(a->store, a->row.run, names.at[i], one->id, a->error);
+        rc = added_name_put(a->store, a->row.run, names.at[i], one->id, a->error);
     arena_release(&arena);
     return rc;
 }
@@ -558,13 +545,12 @@ static bool is_named_before(const struct withdrawing *w, size_t i)
     return k < i;
 }
 
-static bool has_task(const struct addition *one, const struct name_list *names,
-                     struct str task)
+static bool has_name(const struct name_list *names, struct str name)
 {
     size_t i = 0;
-    while (i < names->n && !str_equal(names->at[i], task))
+    while (i < names->n && !str_equal(names->at[i], name))
         i++;
-    return i < names->n && !addition_lacks(one, task);
+    return i < names->n;
 }
 
 /* found[i]: its i-th task is in one of them. */
@@ -572,11 +558,10 @@ static int withdraw_from(struct withdrawing *w, struct addition *one, bool *foun
 {
     struct arena arena = ARENA_INIT;
     struct name_list names;
-    int rc = addition_names((struct str){one->text, one->length}, &arena, &names,
-                            w->adding.error);
+    int rc = addition_tasks(one, &arena, &names, w->adding.error);
     for (size_t i = 0; i < w->n && !rc; i++) {
         struct str task = str_of(w->tasks[i]);
-        if (found[i] || !has_task(one, &names, task))
+        if (found[i] || !has_name(&names, task))
             continue;
         found[i] = true;
         buf_varint(&w->data, one->id);

@@ -857,11 +857,10 @@ static int forget_additions(struct loader *l)
 static int leave_out(struct loader *l, struct addition *one)
 {
     struct arena arena = ARENA_INIT;
-    struct name_list names = {0};
-    int rc =
-        addition_names((struct str){one->text, one->length}, &arena, &names, l->error);
+    struct name_list names;
+    int rc = addition_tasks(one, &arena, &names, l->error);
     for (size_t i = 0; i < names.n && !rc; i++)
-        if (!addition_lacks(one, names.at[i]) && addition_withdraw(one, names.at[i], 0))
+        if (addition_withdraw(one, names.at[i], 0))
             rc = error_nomem(l->error);
     arena_release(&arena);
     return rc;

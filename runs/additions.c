@@ -79,16 +79,9 @@ static int add_one(void *context, const struct command_row *row)
     list->at = grown;
     snprintf(name, sizeof name, "addition %zu to run %llu", list->n + 1,
              (unsigned long long)list->run);
-    grown[list->n] = (struct addition){.name = strdup(name),
-                                       .text = malloc(text.len + 1),
-                                       .length = text.len,
-                                       .id = row->id};
-    struct addition *one = &grown[list->n++];
-    if (!one->name || !one->text)
-        return error_nomem(list->error);
-    if (text.len)
-        memcpy(one->text, text.ptr, text.len);
-    return 0;
+    return addition_init(&grown[list->n++], name, text, row->id)
+               ? error_nomem(list->error)
+               : 0;
 }
 
 int additions_load(struct cairn_store *store, uint64_t run, struct addition **out,
@@ -163,6 +156,19 @@ int addition_names(struct str text, struct arena *arena, struct name_list *names
     for (const struct node *task = tasks->first; task; task = task->next->next)
         names->at[names->n++] = task->text;
     return 0;
+}
+
+int addition_tasks(const struct addition *addition, struct arena *arena,
+                   struct name_list *names, struct cairn_error *error)
+{
+    const struct str text = {addition->text, addition->length};
+    int rc = addition_names(text, arena, names, error);
+    size_t n = rc ? 0 : names->n;
+    names->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!addition_lacks(addition, names->at[i]))
+            names->at[names->n++] = names->at[i];
+    return rc;
 }
 
 static struct str key_of_gone(struct arena *arena, uint64_t addition, struct str name)

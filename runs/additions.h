@@ -33,6 +33,9 @@ struct name_list {
 };
 int addition_names(struct str text, struct arena *arena, struct name_list *names,
                    struct cairn_error *error);
+/* The same of an addition, without those that were withdrawn. */
+int addition_tasks(const struct addition *addition, struct arena *arena,
+                   struct name_list *names, struct cairn_error *error);
 
 /* ---- What an addition is checked by, without all those before it ----
  *

@@ -267,15 +267,13 @@ static int count_waiting(struct cairn_store *store, const struct addition *one,
                          struct cairn_error *error)
 {
     struct arena arena = ARENA_INIT;
-    struct name_list names = {0};
+    struct name_list names;
     bool taken = false;
     int rc = store_command_taken(store, one->id, &taken, error);
     if (!rc)
-        rc =
-            addition_names((struct str){one->text, one->length}, &arena, &names, error);
-    for (size_t i = 0; i < names.n && !rc; i++)
-        *n += !addition_lacks(one, names.at[i]) &&
-              (!taken || map_get(&definition->by_id, names.at[i]) == MAP_NONE);
+        rc = addition_tasks(one, &arena, &names, error);
+    for (size_t i = 0; !rc && i < names.n; i++)
+        *n += !taken || map_get(&definition->by_id, names.at[i]) == MAP_NONE;
     arena_release(&arena);
     return rc;
 }

@@ -329,6 +329,20 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     return 0;
 }
 
+int addition_init(struct addition *addition, const char *name, struct str text,
+                  uint64_t id)
+{
+    *addition = (struct addition){.name = strdup(name),
+                                  .text = malloc(text.len + 1),
+                                  .length = text.len,
+                                  .id = id};
+    if (!addition->name || !addition->text)
+        return CAIRN_ENOMEM;
+    if (text.len)
+        memcpy(addition->text, text.ptr, text.len);
+    return 0;
+}
+
 void additions_free(struct addition *additions, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -53,6 +53,9 @@ int workflow_reparse(struct cairn_workflow *workflow, const struct definition *r
 /* Takes the list of what was added to a run: for the next parsing. */
 void workflow_take_additions(struct cairn_workflow *workflow, uint64_t run,
                              struct addition *additions, size_t n);
+/* With copies of both; additions_free frees it, also after CAIRN_ENOMEM. */
+int addition_init(struct addition *addition, const char *name, struct str text,
+                  uint64_t id);
 void additions_free(struct addition *additions, size_t n);
 /* Takes a task of one back. CAIRN_ENOMEM. */
 int addition_withdraw(struct addition *addition, struct str name, uint64_t command);

@@ -157,10 +157,9 @@ static int name_withdrawal(const struct engine *e, struct buf *out,
         struct arena arena = ARENA_INIT;
         struct name_list names = {0};
         if (redactor_finds(redactor, text))
-            rc = addition_names(text, &arena, &names, error);
+            rc = addition_tasks(one, &arena, &names, error);
         for (size_t k = 0; k < names.n; k++)
-            if (!addition_lacks(one, names.at[k]))
-                buf_format(&tasks, " %.*s", (int)names.at[k].len, names.at[k].ptr);
+            buf_format(&tasks, " %.*s", (int)names.at[k].len, names.at[k].ptr);
         arena_release(&arena);
     }
     if (tasks.size) {
