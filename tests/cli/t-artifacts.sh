@@ -88,6 +88,7 @@ is "$(json_get .expired_artifacts)" 1 'gc lets it go'
 is "$(listed)" 'l.txt m.txt ' 'the others stay'
 exits 0 cairn artifact get 2 -o late
 is "$(cat late/l.txt)" b1 'whole'
+sed -i 's/300ms/1h/' keep.yaml
 exits 0 cairn run keep.yaml --param v=2
 exits 0 cairn run keep.yaml --param v=1 --fresh
 exits 0 cairn gc --keep-runs 1 --any-params

@@ -313,8 +313,8 @@ tasks:
     exec: [sh, -c, 'echo "web $1 $2 $CAIRN_PORT $CAIRN_PORT_WEB_HTTP $CAIRN_PORT_WEB_ADMIN $OWN" >>ports; sleep 30', web, '${{ tasks.web.ports.http }}', '${{ tasks.web.ports.admin }}']
     env: {OWN: '${{ tasks.web.ports.admin }}'}
     shell: [sh, -eu, -c]
-    ready: 'test "$OWN" = "$CAIRN_PORT_WEB_ADMIN"; test -e ports'
-  one: {service: true, port: true, needs: web, run: 'echo "one $CAIRN_PORT $URL" >>ports; exec sleep 30', env: {URL: 'x:${{ tasks.web.ports.http }}/${{ tasks.one.port }}'}, ready: test -e ports}
+    ready: 'test "$OWN" = "$CAIRN_PORT_WEB_ADMIN"; grep -q ^web ports'
+  one: {service: true, port: true, needs: web, run: 'echo "one $CAIRN_PORT $URL" >>ports; exec sleep 30', env: {URL: 'x:${{ tasks.web.ports.http }}/${{ tasks.one.port }}'}, ready: grep -q ^one ports}
   a: {needs: [web, one], exec: [sh, -c, 'echo "a $*" >>ports; echo $URL >made', a, '${{ tasks.one.port }}', 'h:${{ env.URL }}'], env: {URL: 'http://localhost:${{ tasks.web.ports.http }}'}, shell: [sh, -eu, -c], check: 'test "$URL" = "http://localhost:$CAIRN_PORT_WEB_HTTP"', outputs: made, reuse: true}
   b: {needs: [a, {task: web}], run: 'echo b >>ran; test -e fine'}
 END

@@ -221,9 +221,9 @@ stubborn() { # PAUSE before it ends: time enough to begin, and then as long as i
 }
 key timeout.grace go \
     'exit 1' "tasks: {a: {timeout: {after: 500ms, grace: 50ms}, $(stubborn 60)}}" \
-    'exit 1 in time' "tasks: {a: {timeout: {after: 500ms, grace: 60s}, $(stubborn 0.2)}}"
+    'exit 1 in time' "tasks: {a: {timeout: {after: 2s, grace: 60s}, $(stubborn 0.2)}}"
 default timeout.grace go \
-    'exit 1 in time' "tasks: {a: {timeout: 500ms, $(stubborn 0.2)}}" \
+    'exit 1 in time' "tasks: {a: {timeout: 2s, $(stubborn 0.2)}}" \
     'exit 1' "tasks: {a: {timeout: {after: 500ms, grace: 0s}, $(stubborn 60)}}"
 key task.retries go \
     'exit 0 1 2' 'tasks: {a: {retries: 1, run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2"}}' \
@@ -341,7 +341,7 @@ key task.service go \
     'exit 0 a b' 'tasks: {a: {service: false, run: echo a >>log}, b: {run: echo b >>log, needs: a}}'
 default task.service go \
     'exit 0 a b' 'tasks: {a: {run: echo a >>log}, b: {run: echo b >>log, needs: a}}' \
-    'exit 0 b' 'tasks: {a: {service: true, ready: "true", run: echo a >>log; sleep 30}, b: {run: ": >log; echo b >>log", needs: a}}'
+    'exit 0 b' 'tasks: {a: {service: true, ready: test -s log, run: echo a >>log; sleep 30}, b: {run: ": >log; echo b >>log", needs: a}}'
 key task.ready go \
     'exit 0 b' "$(serve "service: true, ready: '$ask'")" \
     'exit 1' "$(serve 'service: true, ready: {run: exit 1, within: 100ms}')"

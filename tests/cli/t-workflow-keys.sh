@@ -220,11 +220,14 @@ key included.as "$part" \
 tasks: {a: {run: echo a >>log, needs: n}}' \
     'exit 0 b-z a o/b' 'include: [{file: p.yaml, as: o}]
 tasks: {a: {run: echo a >>log, needs: o}}'
+late() { # STEPS in which a waits for the other task
+    printf 'tasks: {a: {run: "for i in $(seq %s); do [ -s log ] || sleep 0.05; done; echo a >>log"}}' "$1"
+}
 key included.needs "$part" \
-    'exit 0 b-z a m/b' 'include: [{file: p.yaml, as: m}]
-tasks: {a: {run: "sleep 0.1; echo a >>log"}}' \
-    'exit 0 a b-z m/b' 'include: [{file: p.yaml, as: m, needs: a}]
-tasks: {a: {run: "sleep 0.1; echo a >>log"}}'
+    'exit 0 b-z a m/b' "include: [{file: p.yaml, as: m}]
+$(late 400)" \
+    'exit 0 a b-z m/b' "include: [{file: p.yaml, as: m, needs: a}]
+$(late 10)"
 key included.params "$part" \
     'exit 0 b-1 a m/b' 'include: [{file: p.yaml, as: m, params: {p: 1}}]
 tasks: {a: {run: echo a >>log, needs: m}}' \
