@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 
 struct listing {
-    struct doc doc;
-    bool json;
+    struct doc *doc;   /* with --json */
     const char *below; /* the directory that files were put into; NULL: they were not */
     uint64_t n, bytes;
 };
@@ -43,8 +42,8 @@ static int show_artifact(void *context, const struct cairn_artifact_info *info)
     char size[FORMAT_MAX], until[FORMAT_MAX];
     l->n++;
     l->bytes += info->size;
-    if (l->json)
-        add_artifact(&l->doc, info);
+    if (l->doc)
+        add_artifact(l->doc, info);
     else if (l->below)
         out("%s%s%s\n", l->below, l->below[strlen(l->below) - 1] == '/' ? "" : "/",
             info->path);
@@ -57,45 +56,39 @@ static int show_artifact(void *context, const struct cairn_artifact_info *info)
     return ui_output_lost();
 }
 
-static void begin_listing(struct listing *l, uint64_t run)
+static void begin_listing(struct listing *l, struct doc *doc, uint64_t run)
 {
-    l->json = ui_json();
-    if (!l->json)
+    l->doc = doc_open(doc, NULL);
+    if (!l->doc)
         return;
-    doc_begin(&l->doc);
-    doc_count(&l->doc, "run", run);
+    doc_count(doc, "run", run);
     if (l->below)
-        doc_text(&l->doc, "directory", l->below);
-    doc_array(&l->doc, "artifacts");
+        doc_text(doc, "directory", l->below);
+    doc_array(doc, "artifacts");
 }
 
 static int end_listing(struct listing *l, int rc, const struct cairn_error *error)
 {
-    if (rc && l->json)
-        doc_discard(&l->doc);
-    if (rc) {
-        out_flush();
-        return report_error(error);
-    }
-    return l->json ? doc_print(&l->doc) : 0;
+    out_flush();
+    return doc_close(l->doc, report_code(rc, error));
 }
 
 /* ---- list ---- */
 
-static int list_artifacts(struct settings *settings, struct cairn_store *store,
-                          uint64_t run)
+static int list_artifacts(struct settings *settings, uint64_t run)
 {
+    struct doc doc;
     struct listing l = {.below = NULL};
     struct cairn_error error = {0};
     const char *task = settings->text[OPT_ARTIFACT_TASK];
     char size[FORMAT_MAX];
-    begin_listing(&l, run);
-    int rc = cairn_artifacts(store, run, task, show_artifact, &l, &error);
+    begin_listing(&l, &doc, run);
+    int rc = cairn_artifacts(settings->store, run, task, show_artifact, &l, &error);
     int status = end_listing(&l, rc, &error);
-    if (status == 0 && !l.json && l.n)
+    if (status == 0 && !l.doc && l.n)
         say("%llu artifact%s of run %llu, %s", (unsigned long long)l.n, plural(l.n),
             (unsigned long long)run, format_bytes(size, l.bytes));
-    else if (status == 0 && !l.json)
+    else if (status == 0 && !l.doc)
         say("run %llu has no artifacts%s%s", (unsigned long long)run,
             task ? " of " : "", task ? task : "");
     return status;
@@ -103,13 +96,9 @@ static int list_artifacts(struct settings *settings, struct cairn_store *store,
 
 int command_artifact_list(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = open_run(settings, &store, &run);
-    if (status == 0)
-        status = list_artifacts(settings, store, run.run);
-    cairn_store_close(store);
-    return status;
+    return open_run(settings, &settings->store, &run)
+               ?: list_artifacts(settings, run.run);
 }
 
 /* ---- get ---- */
@@ -135,10 +124,10 @@ static int make_directories(const char *path)
     return 0;
 }
 
-static int get_artifacts(struct settings *settings, struct cairn_store *store,
-                         uint64_t run)
+static int get_artifacts(struct settings *settings, uint64_t run)
 {
     const char *directory = settings->text[OPT_ARTIFACT_DIR];
+    struct doc doc;
     struct listing l = {.below = directory ? directory : "."};
     struct cairn_error error = {0};
     const struct cairn_artifact_get get = {
@@ -151,18 +140,14 @@ static int get_artifacts(struct settings *settings, struct cairn_store *store,
     int status = directory ? make_directories(directory) : 0;
     if (status)
         return status;
-    begin_listing(&l, run);
-    int rc = cairn_artifact_get(store, &get, show_artifact, &l, &error);
+    begin_listing(&l, &doc, run);
+    int rc = cairn_artifact_get(settings->store, &get, show_artifact, &l, &error);
     return end_listing(&l, rc, &error);
 }
 
 int command_artifact_get(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = open_run(settings, &store, &run);
-    if (status == 0)
-        status = get_artifacts(settings, store, run.run);
-    cairn_store_close(store);
-    return status;
+    return open_run(settings, &settings->store, &run)
+               ?: get_artifacts(settings, run.run);
 }

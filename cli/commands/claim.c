@@ -301,8 +301,7 @@ static int tell_environment(const struct cairn_claimed *claimed)
         setenv("CAIRN_CLAIM_TASK", claimed->task, 1) != 0 ||
         setenv("CAIRN_CLAIM_TEXT", claimed->text, 1) != 0 ||
         setenv("CAIRN_CLAIM_TOKEN", claimed->token, 1) != 0)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     return 0;
 }
 
@@ -484,8 +483,7 @@ static int settle(struct execution *x, int ended)
 {
     bool good = WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
     if (read_values(x) != 0)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     if (!good)
         describe_failure(x, ended);
     return print_end(x, good && !x->refused ? complete_task(x) : fail_task(x));

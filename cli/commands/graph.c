@@ -221,15 +221,15 @@ int command_graph(struct settings *settings)
     enum format format = (enum format)settings->number[OPT_FORMAT];
     struct cairn_run_options options = {0};
     struct cairn_workflow *workflow = NULL;
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int status = check_options(settings, format);
     if (status != 0)
         return status;
     /* A named file needs no store, not even a healthy one. */
-    status = settings->n_operands > 0 ? 0 : store_if_any(settings, 0, &store);
+    status = settings->n_operands > 0 ? 0 : store_if_any(settings, 0, &settings->store);
     if (status == 0)
-        status = workflow_target(settings, "graph", 0, store, &workflow, &options);
+        status =
+            workflow_target(settings, "graph", 0, settings->store, &workflow, &options);
     if (status == 0 && settings->given[OPT_STATES] && options.run == 0)
         status = report_usage("graph", "--states shows a run, and there is none: give "
                                        "--run N, and no --param");
@@ -237,8 +237,7 @@ int command_graph(struct settings *settings)
         status = report_error(&error);
     if (status == 0)
         status = print_picture(settings, ui_json() ? FORMAT_JSON : format, workflow,
-                               store, options.run);
+                               settings->store, options.run);
     cairn_workflow_free(workflow);
-    cairn_store_close(store);
     return status;
 }

@@ -105,16 +105,12 @@ static int list_runs(struct settings *settings, struct cairn_store *store)
 
 int command_runs(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     int status = settings->given[OPT_ONLY_STATES]
                      ? state_list_check(settings->text[OPT_ONLY_STATES], RUN_STATES)
                      : 0;
-    if (status == 0)
-        status = store_for_reading(settings, &store);
-    if (status == 0)
-        status = list_runs(settings, store);
-    cairn_store_close(store);
-    return status;
+    return status
+           ?: store_for_reading(settings, &settings->store)
+           ?: list_runs(settings, settings->store);
 }
 
 /* cairn watch: polls a run as long as a process owns it. It only reads the store, so it
@@ -290,13 +286,9 @@ static int follow_run(struct settings *settings, struct cairn_store *store,
 
 int command_watch(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = open_run(settings, &store, &run);
-    if (status == 0)
-        status = follow_run(settings, store, &run);
-    cairn_store_close(store);
-    return status;
+    return open_run(settings, &settings->store, &run)
+               ?: follow_run(settings, settings->store, &run);
 }
 
 /* cairn events: every decision of a run, in order, or what happens in the store. (The
@@ -396,10 +388,9 @@ static int begin_listing(const struct settings *settings, struct cairn_store *st
         return 0;
     if (strcmp(position, "now") == 0) {
         listing->from.n = UINT64_MAX;
-        return cairn_events(store, run->run, 0, skip_event, NULL, &listing->from.turn,
-                            &error) == 0
-                   ? 0
-                   : report_error(&error);
+        return report_code(cairn_events(store, run->run, 0, skip_event, NULL,
+                                        &listing->from.turn, &error),
+                           &error);
     }
     if (read_place(position, &listing->from))
         return 0;
@@ -481,8 +472,7 @@ static int print_position(struct cairn_feed *feed)
     const char *position = cairn_feed_position(feed);
     struct doc doc;
     if (!position)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     if (!ui_json())
         return 0;
     doc_begin(&doc);
@@ -530,17 +520,16 @@ static int follow_feed(struct cairn_feed *feed, struct cairn_store *store,
 
 static int print_feed(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_feed *feed = NULL;
     struct cairn_error error = {0};
-    int status = store_for_reading(settings, &store);
-    if (status == 0 && cairn_feed_open(&feed, store, settings->text[OPT_POSITION],
-                                       settings->text[OPT_SESSION], &error) != 0)
+    int status = store_for_reading(settings, &settings->store);
+    if (status == 0 &&
+        cairn_feed_open(&feed, settings->store, settings->text[OPT_POSITION],
+                        settings->text[OPT_SESSION], &error) != 0)
         status = report_error(&error);
     if (status == 0)
-        status = follow_feed(feed, store, settings);
+        status = follow_feed(feed, settings->store, settings);
     cairn_feed_close(feed);
-    cairn_store_close(store);
     return status;
 }
 
@@ -548,27 +537,25 @@ static int print_feed(struct settings *settings)
 
 static int print_maintenance(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct event_listing listing = {.any = false};
     if (settings->n_operands || settings->given[OPT_FOLLOW_RUN] ||
         settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
         return report_usage("events", "--maintenance is about the whole store: give no "
                                       "RUN and no other option with it");
-    int status = store_for_reading(settings, &store);
+    int status = store_for_reading(settings, &settings->store);
     if (status)
         return status;
-    if (cairn_store_events(store, 0, print_event, &listing, NULL, &error) != 0)
+    if (cairn_store_events(settings->store, 0, print_event, &listing, NULL, &error) !=
+        0)
         status = report_error(&error);
     else if (!listing.any)
         say("nothing was collected or repaired in this store yet");
-    cairn_store_close(store);
     return status;
 }
 
 int command_events(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     if (settings->given[OPT_MAINTENANCE])
         return print_maintenance(settings);
@@ -576,9 +563,6 @@ int command_events(struct settings *settings)
         return print_feed(settings);
     if (settings->given[OPT_SESSION])
         return report_usage("events", "give RUN or --session, not both");
-    int status = open_run(settings, &store, &run);
-    if (status == 0)
-        status = print_events(settings, store, &run);
-    cairn_store_close(store);
-    return status;
+    return open_run(settings, &settings->store, &run)
+               ?: print_events(settings, settings->store, &run);
 }

@@ -345,16 +345,13 @@ static int check_rebuild(const struct settings *settings)
 
 int command_search(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     bool making = settings->given[OPT_REBUILD];
     if (making == (settings->n_operands == 1))
         return report_usage("search", making ? "give QUERY or --rebuild, not both"
                                              : "give QUERY: what to look for");
-    int status = making ? check_rebuild(settings) : 0;
+    int status = (making ? check_rebuild(settings) : 0)
+                     ?: open_store(settings, &settings->store);
     if (status == 0)
-        status = open_store(settings, &store);
-    if (status == 0)
-        status = making ? rebuild(store) : search(settings, store);
-    cairn_store_close(store);
+        status = making ? rebuild(settings->store) : search(settings, settings->store);
     return status;
 }

@@ -323,8 +323,7 @@ static int make_room(struct shell *shell)
         n++;
     shell->asked = calloc(n + 1, sizeof *shell->asked);
     if (!shell->asked)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     for (size_t i = 0; i < shell->options.n_secrets; i++)
         shell->asked[i] = shell->options.secrets[i];
     return 0;

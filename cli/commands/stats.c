@@ -196,7 +196,7 @@ static void print_samples(struct stat_listing *listing, const struct cairn_stat 
 
 /* ---- The command ---- */
 
-static int print_stats(struct settings *settings, struct cairn_store *store)
+static int print_stats(const struct settings *settings)
 {
     bool json = ui_json(), prometheus = settings->given[OPT_PROMETHEUS];
     struct cairn_error error = {0};
@@ -210,7 +210,7 @@ static int print_stats(struct settings *settings, struct cairn_store *store)
         doc_begin(&listing.doc);
         doc_array(&listing.doc, "families");
     }
-    int rc = cairn_stats(store, each_stat, &listing, &error);
+    int rc = cairn_stats(settings->store, each_stat, &listing, &error);
     if (rc && json)
         doc_discard(&listing.doc);
     out_flush();
@@ -221,11 +221,8 @@ static int print_stats(struct settings *settings, struct cairn_store *store)
 
 int command_stats(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     if (ui_json() && settings->given[OPT_PROMETHEUS])
         return report_usage("stats",
                             "--json and --prometheus are two forms: choose one");
-    int status = store_for_reading(settings, &store) ?: print_stats(settings, store);
-    cairn_store_close(store);
-    return status;
+    return store_for_reading(settings, &settings->store) ?: print_stats(settings);
 }

@@ -484,8 +484,7 @@ static int find_path(struct timing *t, struct cairn_store *store, uint64_t run)
     t->by_node = calloc((size_t)tasks + 1, sizeof(struct task_row *));
     t->path = calloc((size_t)tasks + 1, sizeof *t->path);
     if (!t->by_node || !t->path)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     for (size_t i = 0; i < t->rows.n; i++) {
         uint32_t node = cairn_workflow_find(t->workflow, t->rows.at[i].task.id);
         if (node < tasks)

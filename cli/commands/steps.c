@@ -104,18 +104,16 @@ static int step_report(const struct settings *settings, struct cairn_store *stor
 
 int command_complete(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     const char *task = settings->operands[1];
     uint64_t run = 0;
-    int status = run_and_store(settings, &store, &run);
+    int status = run_and_store(settings, &settings->store, &run);
     if (status == 0 &&
-        cairn_complete(store, run, task, settings->text[OPT_TOKEN], settings->params,
-                       settings->n_params, &error) != 0)
-        status = missing_task(store, run, task, &error);
+        cairn_complete(settings->store, run, task, settings->text[OPT_TOKEN],
+                       settings->params, settings->n_params, &error) != 0)
+        status = missing_task(settings->store, run, task, &error);
     else if (status == 0)
-        status = step_report(settings, store, run, "completed");
-    cairn_store_close(store);
+        status = step_report(settings, settings->store, run, "completed");
     return status;
 }
 
@@ -123,17 +121,15 @@ int command_complete(struct settings *settings)
 
 int command_fail(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     const char *task = settings->operands[1];
     uint64_t run = 0;
-    int status = run_and_store(settings, &store, &run);
-    if (status == 0 && cairn_fail(store, run, task, settings->text[OPT_TOKEN],
+    int status = run_and_store(settings, &settings->store, &run);
+    if (status == 0 && cairn_fail(settings->store, run, task, settings->text[OPT_TOKEN],
                                   settings->text[OPT_MESSAGE], &error) != 0)
-        status = missing_task(store, run, task, &error);
+        status = missing_task(settings->store, run, task, &error);
     else if (status == 0)
-        status = step_report(settings, store, run, "failed");
-    cairn_store_close(store);
+        status = step_report(settings, settings->store, run, "failed");
     return status;
 }
 
@@ -160,7 +156,6 @@ int command_resolve(struct settings *settings)
         [CAIRN_RESOLVED_FAILED] = "failed",
         [CAIRN_RESOLVED_RERUN] = "pending",
     };
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     const char *task = settings->operands[1], *word = settings->operands[2];
     enum cairn_resolution resolution = resolution_of(word);
@@ -169,12 +164,12 @@ int command_resolve(struct settings *settings)
     if ((int)resolution == 0)
         return report_usage("resolve",
                             "'%s' is not a decision: use done, failed or rerun", word);
-    status = run_and_store(settings, &store, &run);
-    if (status == 0 && cairn_resolve(store, run, task, resolution, &error) != 0)
-        status = missing_task(store, run, task, &error);
+    status = run_and_store(settings, &settings->store, &run);
+    if (status == 0 &&
+        cairn_resolve(settings->store, run, task, resolution, &error) != 0)
+        status = missing_task(settings->store, run, task, &error);
     else if (status == 0)
-        status = step_report(settings, store, run, results[resolution]);
-    cairn_store_close(store);
+        status = step_report(settings, settings->store, run, results[resolution]);
     return status;
 }
 
@@ -237,24 +232,21 @@ static size_t count_names(const char *const *names, size_t n)
 
 static int withdraw_added(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     uint64_t run = 0;
     size_t n = (size_t)settings->n_operands - 1;
-    int status = run_and_store(settings, &store, &run);
+    int status = run_and_store(settings, &settings->store, &run);
     if (status == 0)
-        status = cairn_withdraw(store, run, settings->operands + 1, n,
+        status = cairn_withdraw(settings->store, run, settings->operands + 1, n,
                                 settings->text[OPT_BY], &error) != 0
                      ? report_error(&error)
                      : report_withdrawn(settings, run,
                                         count_names(settings->operands + 1, n));
-    cairn_store_close(store);
     return status;
 }
 
 int command_add(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct cairn_added added;
     struct cairn_run_options options = {0};
@@ -266,11 +258,9 @@ int command_add(struct settings *settings)
         return withdraw_added(settings);
     if (settings->n_operands > 2)
         return report_usage("add", "takes one FILE; with --withdraw, tasks");
-    int status = secrets_given_read(settings, &secrets, &options);
-    if (status == 0)
-        status = run_and_store(settings, &store, &run);
-    if (status == 0)
-        status = read_given(path, ADDED_BYTES, &text);
+    int status = secrets_given_read(settings, &secrets, &options)
+                 ?: run_and_store(settings, &settings->store, &run)
+                 ?: read_given(path, ADDED_BYTES, &text);
     const struct cairn_addition addition = {.text = text.data,
                                             .length = text.size,
                                             .name = strcmp(path, "-") ? path : "stdin",
@@ -278,11 +268,10 @@ int command_add(struct settings *settings)
                                             .secrets = options.secrets,
                                             .n_secrets = options.n_secrets};
     if (status == 0)
-        status = cairn_add(store, run, &addition, &added, &error) != 0
+        status = cairn_add(settings->store, run, &addition, &added, &error) != 0
                      ? report_error(&error)
                      : report_added(settings, &added);
     buf_release(&text);
-    cairn_store_close(store);
     secrets_given_release(&secrets);
     return status;
 }
@@ -581,12 +570,11 @@ static int print_text(struct settings *settings, struct cairn_store *store,
 
 int command_next(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = open_run(settings, &store, &run);
+    int status = open_run(settings, &settings->store, &run);
     if (status == 0)
-        status = ui_json() ? print_document(store, &run, settings->given[OPT_CLAIMED])
-                           : print_text(settings, store, &run);
-    cairn_store_close(store);
+        status = ui_json() ? print_document(settings->store, &run,
+                                            settings->given[OPT_CLAIMED])
+                           : print_text(settings, settings->store, &run);
     return status;
 }

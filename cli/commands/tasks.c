@@ -97,8 +97,7 @@ int open_steps_read(struct open_steps *steps, struct cairn_store *store, uint64_
     if (cairn_next(store, run, true, add_step, steps, &error) != 0)
         return report_error(&error);
     if (steps->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     if (steps->n > 0)
         qsort(steps->at, steps->n, sizeof *steps->at, by_node_of_step);
     return 0;
@@ -328,8 +327,7 @@ int task_rows_read(struct task_rows *rows, const struct settings *settings,
     if (cairn_run_tasks(store, run, add_row, &reader, &error) != 0)
         return report_error(&error);
     if (rows->failed)
-        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
-                              "out of memory");
+        return report_nomem();
     sort_rows(rows, settings->number[OPT_SORT_TASKS]);
     return 0;
 }
@@ -533,15 +531,11 @@ static int list_values(struct settings *settings, struct cairn_store *store,
 
 int command_values(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = store_for_reading(settings, &store);
+    int status = store_for_reading(settings, &settings->store);
     if (status == 0)
-        run_among_tasks(settings, store);
-    if (status == 0)
-        status = run_option(settings, store, &run);
-    if (status == 0)
-        status = list_values(settings, store, run.run);
-    cairn_store_close(store);
-    return status;
+        run_among_tasks(settings, settings->store);
+    return status
+           ?: run_option(settings, settings->store, &run)
+           ?: list_values(settings, settings->store, run.run);
 }

@@ -114,32 +114,21 @@ static int show_maker(void *context, const struct cairn_maker *maker)
     return ui_output_lost();
 }
 
-static int look_for(const struct settings *settings, struct cairn_store *store)
+static int look_for(const struct settings *settings)
 {
-    struct doc doc = {0};
-    struct search search = {.file = settings->operands[0],
-                            .doc = ui_json() ? &doc : NULL};
+    struct doc doc;
+    struct search search = {.file = settings->operands[0], .doc = doc_open(&doc, NULL)};
     struct cairn_error error = {0};
     if (search.doc) {
-        doc_begin(&doc);
         doc_text(&doc, "path", search.file);
         doc_array(&doc, "makers");
     }
-    int rc = cairn_whence(store, search.file, settings->given[OPT_ALL_MAKERS],
+    int rc = cairn_whence(settings->store, search.file, settings->given[OPT_ALL_MAKERS],
                           show_maker, &search, &error);
-    if (rc && search.doc)
-        doc_discard(&doc);
-    if (rc)
-        return report_error(&error);
-    return search.doc ? doc_print(&doc) : 0;
+    return doc_close(search.doc, report_code(rc, &error));
 }
 
 int command_whence(struct settings *settings)
 {
-    struct cairn_store *store = NULL;
-    int status = store_for_reading(settings, &store);
-    if (status == 0)
-        status = look_for(settings, store);
-    cairn_store_close(store);
-    return status;
+    return store_for_reading(settings, &settings->store) ?: look_for(settings);
 }
