@@ -91,11 +91,19 @@ $*" in *"${usual%%:*}:"*) ;; *) printf '%s\r\n' "$usual" ;; esac
         printf '\r\n'
     } >request
 }
-ask() {
-    build "$@"
+send() {
     "$BUILD/tests/tools/http" "$port" <request >answer
     code=$(sed -n '1s/^HTTP.1.1 \([0-9]*\).*/\1/p' answer)
     sed '1,/^.$/d' answer >body
+}
+ask() {
+    build "$@"
+    send
+}
+enter() { # a browser that has used the address
+    cookie=none=
+    ask GET "$opened"
+    cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' answer)
 }
 page() { # CODE PATH NAME: asks, and holds the page against what it may have
     ask GET "$2"
@@ -103,4 +111,13 @@ page() { # CODE PATH NAME: asks, and holds the page against what it may have
     ok "$3: whole and inert" inert body "$served"
 }
 has() { ok "${2-it has: $1}" grep -qF -e "$1" body; }
-
+# browse NAME STEP...: the steps in a browser (tests/tools/browser.mjs); 1 if there is none
+browse() {
+    if ! command -v chromium >/dev/null || ! node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
+        skip "$1" 'there is no chromium, or no node with WebSocket'
+        return 1
+    fi
+    shift
+    exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
+        'document.title.startsWith("cairn: /")' "$@"
+}

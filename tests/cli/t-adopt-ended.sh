@@ -154,11 +154,7 @@ tasks:
   pay: {${once}needs: [{task: prep, order: true}], run: 'echo pay >>begun; until [ -e go ]; do sleep 0.02; done'}
 END2
     rm -rf .cairn begun go
-    cairn run order.yaml >run.out 2>&1 &
-    pid=$!
-    wait_for 20 test -s begun
-    kill -9 $pid
-    wait $pid 2>/dev/null
+    killed_at begun cairn run order.yaml
     sed -i "s/prep: .*/prep: {run: ':'}/" order.yaml
     exits 0 cairn plan order.yaml
     if [ "$once" ]; then

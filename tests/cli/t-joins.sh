@@ -318,11 +318,7 @@ tasks:
   kept: {inputs: {glob: 'glob.*'}, run: 'touch began; until [ -e go ]; do sleep 0.02; done; cat "$CAIRN_INPUTS"', check: 'test -s "$CAIRN_INPUTS"'}
 END
 rm -f go began
-cairn run kept.yaml >/dev/null 2>&1 &
-kept=$!
-wait_for 20 test -e began
-kill -9 $kept
-wait $kept 2>/dev/null
+killed_at began cairn run kept.yaml
 : >go
 exits 0 cairn resume
 logs kept "$(printf 'glob.a\nglob.b')" 'a task that outlives cairn keeps it'

@@ -4,11 +4,6 @@
 . "$TESTS/cli/page.sh"
 unset CAIRN_SESSION
 
-enter() { # a browser that has used the address
-    cookie=none=
-    ask GET "$opened"
-    cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' answer)
-}
 # post FIELDS [HEADER...]: a form, as a browser sends it
 post() {
     fields=$1
@@ -18,9 +13,7 @@ post() {
     done
     build POST /act "Content-Length: ${#fields}" "$@"
     printf '%s' "$fields" >>request
-    "$BUILD/tests/tools/http" "$port" <request >answer
-    code=$(sed -n '1s/^HTTP.1.1 \([0-9]*\).*/\1/p' answer)
-    sed '1,/^.$/d' answer >body
+    send
 }
 key() { sed -n 's/.*name="key" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
 nonce() { sed -n 's/.*name="nonce" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
@@ -203,23 +196,19 @@ run cairn run -q slow.yaml
 post "key=$key&act=resume&run=4"
 post "key=$key&act=resume&run=4&nonce=$(nonce)"
 has 'It has begun'
-if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
-    printf 'name: pressed\ntasks: {a: {external: "yes?"}, b: {needs: [a], run: "true"}}\n' >pressed.yaml
-    run cairn run -q --no-wait pressed.yaml
-    exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
-        'document.title.startsWith("cairn: /")' 'location.href = "/runs/5"; true' \
-        '[...document.querySelectorAll("form.act button")].map((b) => b.textContent).join() === "Complete...,Fail...,Resume..."' \
-        'document.querySelector("form.act button").click(); true' 'document.title === "Complete"' \
-        'document.querySelector("textarea").value = "one=1\ntwo=2"; document.querySelector("form.act button").click(); true' \
-        'document.title === "done" && /cairn complete --output .*one=1.* --output .*two=2.* 5 a/.test(document.body.innerText)' \
-        '!cairn resume 5' 'document.querySelector("h1 a").click(); true' \
-        'document.querySelector("#head .run")?.textContent === "completed, 2 of 2 tasks are done"' \
-        '[...document.querySelectorAll("tbody a")].find((a) => a.textContent === "why").click(); true' 'document.title === "a"' \
-        '/one = 1/.test(document.body.innerText) && document.documentElement.scrollWidth <= innerWidth'
+printf 'name: pressed\ntasks: {a: {external: "yes?"}, b: {needs: [a], run: "true"}}\n' >pressed.yaml
+run cairn run -q --no-wait pressed.yaml
+browse 'a browser presses the buttons' \
+    'location.href = "/runs/5"; true' \
+    '[...document.querySelectorAll("form.act button")].map((b) => b.textContent).join() === "Complete...,Fail...,Resume..."' \
+    'document.querySelector("form.act button").click(); true' 'document.title === "Complete"' \
+    'document.querySelector("textarea").value = "one=1\ntwo=2"; document.querySelector("form.act button").click(); true' \
+    'document.title === "done" && /cairn complete --output .*one=1.* --output .*two=2.* 5 a/.test(document.body.innerText)' \
+    '!cairn resume 5' 'document.querySelector("h1 a").click(); true' \
+    'document.querySelector("#head .run")?.textContent === "completed, 2 of 2 tasks are done"' \
+    '[...document.querySelectorAll("tbody a")].find((a) => a.textContent === "why").click(); true' 'document.title === "a"' \
+    '/one = 1/.test(document.body.innerText) && document.documentElement.scrollWidth <= innerWidth' &&
     is "$(cairn values a two --run 5)" 2 'what was typed has come'
-else
-    skip 'a browser presses the buttons' 'there is no chromium, or no node with WebSocket'
-fi
 old=$key
 stop
 is "$status" 0 'it ends in order'

@@ -51,9 +51,8 @@ run cairn checkpoint create 'on another branch'
 number() { cairn checkpoint list --session other --json | tr '{' '\n' | sed -n "s/.*\"debug:\([0-9]*\).*\"message\":\"$1\".*/\1/p" | head -n 1; }
 one=$(number 'number 1') two=$(number 'number 2') try=$(number 'on another branch')
 
-cookie=none=
 serve
-cookie=$(build GET "$opened" && "$BUILD/tests/tools/http" "$port" <request | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
+enter
 page 200 / 'the first page'
 has '<a href="/sessions/2">other</a>' 'leads to the sessions'
 
@@ -220,24 +219,20 @@ done
 is "${bad-0}" 0 'nothing else is there'
 
 # ---- In a browser ----
-if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
-    narrow='document.documentElement.scrollWidth <= innerWidth'
-    exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
-        'document.title.startsWith("cairn: /")' 'location.href = "/timeline"; true' 'document.title === "timeline"' "$narrow" \
-        "document.querySelector('[name=from][value=\"$two\"]').click(); document.querySelector('[name=to][value=\"$try\"]').click(); true" \
-        'document.querySelector("main button").click(); true' "location.search === '?from=$two&to=$try'" \
-        '/1 hypothesis added/.test(document.body.innerText)' "$narrow" \
-        'history.back(); true' 'document.title === "timeline"' \
-        'document.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true })); document.activeElement.id === "find"' \
-        'document.activeElement.value = "stale"; document.activeElement.form.submit(); true' \
-        'location.search === "?q=stale" && /hypothesis h1/.test(document.body.innerText)' "$narrow" "location.href = '/compare?from=$first&to=$last'; true" \
-        'document.title === "compare"' 'location.href = "/sessions/3"; true' 'document.title === "talks"' 'window.kept = true' \
-        '!cairn note add "<b>new</b>" && cairn session message add "message 102"' \
-        'document.querySelector("#board").innerText.includes("<b>new</b>") && document.querySelector("#m102") !== null' \
-        'window.kept' "$narrow" 'history.back(); true' 'document.title === "compare"' 'document.querySelector("img, iframe, base") === null && document.scripts.length === 1' "$narrow"
-else
-    skip 'a browser shows what happens' 'there is no chromium, or no node with WebSocket'
-fi
+narrow='document.documentElement.scrollWidth <= innerWidth'
+browse 'a browser shows what happens' \
+    'location.href = "/timeline"; true' 'document.title === "timeline"' "$narrow" \
+    "document.querySelector('[name=from][value=\"$two\"]').click(); document.querySelector('[name=to][value=\"$try\"]').click(); true" \
+    'document.querySelector("main button").click(); true' "location.search === '?from=$two&to=$try'" \
+    '/1 hypothesis added/.test(document.body.innerText)' "$narrow" \
+    'history.back(); true' 'document.title === "timeline"' \
+    'document.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true })); document.activeElement.id === "find"' \
+    'document.activeElement.value = "stale"; document.activeElement.form.submit(); true' \
+    'location.search === "?q=stale" && /hypothesis h1/.test(document.body.innerText)' "$narrow" "location.href = '/compare?from=$first&to=$last'; true" \
+    'document.title === "compare"' 'location.href = "/sessions/3"; true' 'document.title === "talks"' 'window.kept = true' \
+    '!cairn note add "<b>new</b>" && cairn session message add "message 102"' \
+    'document.querySelector("#board").innerText.includes("<b>new</b>") && document.querySelector("#m102") !== null' \
+    'window.kept' "$narrow" 'history.back(); true' 'document.title === "compare"' 'document.querySelector("img, iframe, base") === null && document.scripts.length === 1' "$narrow"
 
 # ---- Damage is named where it is, and the rest is shown ----
 "$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE message SET body = x'00' WHERE n = 5"

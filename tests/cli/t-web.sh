@@ -235,21 +235,17 @@ build GET "/runs/3/events" Connection:
 "$BUILD/tests/tools/http" -n 80 -u HTTP/1.1 "$port" <request >many
 is "$(grep -c ' 200 ' many)/$(grep -c ' 503 ' many)" 64/16 'at most 64 are followed'
 printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b: {needs: [a], run: "exit 3"}}\n' >seen.yaml
-if command -v chromium >/dev/null && node --experimental-websocket -e 'new WebSocket("ws://0")' 2>/dev/null; then
-    exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
-        'document.title.startsWith("cairn: /")' '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
-        '/6 runs/.test(document.body.innerText)' 'location.href = "/runs/6"; true' \
-        'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks are done"' \
-        'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
-        'document.querySelector("#head .run").textContent === "failed, 2 of 2 tasks are done"' \
-        'window.kept && document.activeElement.id === "n0"' \
-        '[...document.querySelectorAll("a.node")].map((a) => a.getAttribute("class")).join() === "node completed,node failed"' \
-        '/exit 3/.test(document.querySelector("#r1").innerText)' 'location.href = "/runs/1"; true' \
-        'document.title.includes("planted")' 'document.scripts.length === 1 && !document.querySelector("img, iframe, base")' \
-        'document.documentElement.scrollWidth <= innerWidth'
-else
-    skip 'a browser shows what happens' 'there is no chromium, or no node with WebSocket'
-fi
+browse 'a browser shows what happens' \
+    '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
+    '/6 runs/.test(document.body.innerText)' 'location.href = "/runs/6"; true' \
+    'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks are done"' \
+    'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
+    'document.querySelector("#head .run").textContent === "failed, 2 of 2 tasks are done"' \
+    'window.kept && document.activeElement.id === "n0"' \
+    '[...document.querySelectorAll("a.node")].map((a) => a.getAttribute("class")).join() === "node completed,node failed"' \
+    '/exit 3/.test(document.querySelector("#r1").innerText)' 'location.href = "/runs/1"; true' \
+    'document.title.includes("planted")' 'document.scripts.length === 1 && !document.querySelector("img, iframe, base")' \
+    'document.documentElement.scrollWidth <= innerWidth'
 
 # ---- Many, slow, and the end ----
 build GET /runs/1
@@ -286,7 +282,7 @@ is "$?" 0 'nobody came: it ends'
 printf 'name: once\ntasks: {a: {once: true, check: "false", run: "kill -9 $PPID; sleep 5"}}\n' >once.yaml
 run cairn run -q once.yaml
 serve --allow-host proxy.example
-cookie=$(build GET "$opened" && "$BUILD/tests/tools/http" "$port" <request | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
+enter
 ask GET / 'Host: proxy.example'
 is "$code" 200 'by the name that --allow-host gives'
 has ': a is unknown: its check decides' 'nobody is asked to decide what a check decides'
