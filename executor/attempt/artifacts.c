@@ -107,10 +107,10 @@ static int store_all(struct engine *e, struct ending *ending, struct cairn_error
 void artifacts_store(struct engine *e, struct ending *ending)
 {
     const struct task_def *def = graph_def(e->request.graph, ending->row.task);
-    struct cairn_error why = {0};
     if (ending->row.outcome != CAIRN_COMPLETED || !def->n_artifacts ||
         !e->request.store)
         return;
+    struct cairn_error why = {0};
     int rc = store_all(e, ending, &why);
     ending->has_artifacts = rc == 0;
     if (!rc)

@@ -163,9 +163,10 @@ int inputs_open(struct engine *e, struct job *job, struct cairn_error *error)
     char path[LIVE_PATH], text[LIMIT_ID_BYTES + 200];
     struct buf list = BUF_INIT;
     int sys = 0;
+    if (!gets_inputs(e, job))
+        return 0;
     inputs_path(&job->order.id, path, sizeof path);
-    if (!gets_inputs(e, job) ||
-        (job->role == ROLE_CHECK && os_is_there(AT_FDCWD, path)))
+    if (job->role == ROLE_CHECK && os_is_there(AT_FDCWD, path))
         return 0;
     job->listed = true;
     int rc = list_inputs(e, job, &list, error);

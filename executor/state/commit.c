@@ -219,6 +219,8 @@ static int put_artifacts(struct engine *e, const struct ending *ending,
 {
     const struct attempt_row *row = &ending->row;
     const struct task_def *def = graph_def(e->request.graph, row->task);
+    if (!def->n_artifacts || (!ending->has_artifacts && !ending->spared_run))
+        return 0;
     struct files_row files = {.kind = FILES_ARTIFACTS,
                               .run = row->run,
                               .id = str_of(e->request.graph->id[row->task]),
@@ -226,14 +228,12 @@ static int put_artifacts(struct engine *e, const struct ending *ending,
                               .task = row->task,
                               .attempt = row->number,
                               .files = ending->artifacts};
-    int64_t least = INT64_MAX - row->ended_ns;
+    int64_t longest_ms = (INT64_MAX - row->ended_ns) / 1000000;
     bool there = true;
-    int rc = ending->has_artifacts ? 1 : 0;
-    if (!rc && ending->spared_run && def->n_artifacts)
-        rc = copy_artifacts(e, ending, &files, error);
+    int rc = ending->has_artifacts ? 1 : copy_artifacts(e, ending, &files, error);
     if (rc <= 0)
         return rc;
-    if (def->artifacts_ms && def->artifacts_ms < least / 1000000)
+    if (def->artifacts_ms && def->artifacts_ms < longest_ms)
         files.until_ns = row->ended_ns + def->artifacts_ms * 1000000;
     rc = digest_is_none(&files.files)
              ? 0
