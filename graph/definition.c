@@ -47,6 +47,12 @@ struct str name_in_scope(struct str name)
     return (struct str){name.ptr + n, name.len - n};
 }
 
+struct str name_of_id(struct str id)
+{
+    const char *bracket = id.len ? memchr(id.ptr, '[', id.len) : NULL;
+    return (struct str){id.ptr, bracket ? (size_t)(bracket - id.ptr) : id.len};
+}
+
 /* The order of a text and another one that is in two parts. */
 static int compare_parts(struct str text, struct str first, struct str rest)
 {

@@ -268,6 +268,9 @@ void definition_release(struct definition *definition);
 struct str name_scope(struct str name);
 /* The name without it: as it is written in its file, and a param in the environment. */
 struct str name_in_scope(struct str name);
+/* The name of a task in its id, or in a need: without the values of a member ("a" of
+ * "a[os=linux]"). */
+struct str name_of_id(struct str id);
 /* Index of the param of that scope, UINT32_MAX if there is none. A name with its scope in
  * it is found in the empty one. */
 uint32_t definition_param(const struct definition *definition, struct str scope,

@@ -147,9 +147,8 @@ static bool has_sign(const char *path, const struct made_row *row)
 static bool is_of_unlisted(const struct search *search, struct str id)
 {
     const struct definition *d = &search->w->definition;
-    const char *bracket = id.len ? memchr(id.ptr, '[', id.len) : NULL;
-    struct str name = {id.ptr, bracket ? (size_t)(bracket - id.ptr) : id.len};
-    uint32_t def = bracket ? map_get(&d->by_id, name) : MAP_NONE;
+    struct str name = name_of_id(id);
+    uint32_t def = name.len < id.len ? map_get(&d->by_id, name) : MAP_NONE;
     return def != MAP_NONE && task_def_is_unlisted(&d->defs[def]);
 }
 
@@ -708,12 +707,9 @@ static void tell(const struct telling *t, const char *format, ...)
     t->say(t->context, text);
 }
 
-/* The name of the task without the values of a member. */
 static struct str group_of(const struct stale_file *file)
 {
-    const char *open = memchr(file->row.task.ptr, '[', file->row.task.len);
-    return (struct str){file->row.task.ptr, open ? (size_t)(open - file->row.task.ptr)
-                                                 : file->row.task.len};
+    return name_of_id(file->row.task);
 }
 
 static const char *gone_or_skipped(const struct stale_file *file)

@@ -235,9 +235,7 @@ int added_names_load(struct added_names *names, struct cairn_store *store,
 
 bool added_names_have(const struct added_names *names, struct str id)
 {
-    const char *open = id.len ? memchr(id.ptr, '[', id.len) : NULL;
-    struct str name = {id.ptr, open ? (size_t)(open - id.ptr) : id.len};
-    return map_get(&names->map, name) != MAP_NONE;
+    return map_get(&names->map, name_of_id(id)) != MAP_NONE;
 }
 
 void added_names_release(struct added_names *names)

@@ -28,12 +28,11 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* Whether a directory above it is among the sorted names. */
-static bool is_below_one(const struct artifact_names *names, struct str name)
+static bool is_below_one(const struct str *names, size_t n, struct str name)
 {
     for (size_t i = 1; i < name.len; i++) {
         struct str above = {name.ptr, i};
-        if (name.ptr[i] == '/' &&
-            bsearch(&above, names->names, names->n, sizeof above, by_bytes))
+        if (name.ptr[i] == '/' && bsearch(&above, names, n, sizeof above, by_bytes))
             return true;
     }
     return false;
@@ -43,24 +42,17 @@ static bool is_below_one(const struct artifact_names *names, struct str name)
 static int order_names(struct artifact_names *names, struct buf *all,
                        struct cairn_error *error)
 {
-    size_t n = all->size / sizeof *names->names, kept = 0;
-    struct str *alone = arena_take(&names->arena, n, sizeof *alone);
-    if (buf_check(all, error) || !alone)
-        return error_nomem(error);
-    names->names = arena_take(&names->arena, n, sizeof *names->names);
+    size_t n = all->size / sizeof(struct str);
+    struct str *found = (void *)all->data;
+    names->names = arena_take(&names->arena, n, sizeof *found);
     if (!names->names)
         return error_nomem(error);
-    if (n) {
-        memcpy(names->names, all->data, all->size);
-        qsort(names->names, n, sizeof *names->names, by_bytes);
-    }
-    names->n = n;
+    if (n)
+        qsort(found, n, sizeof *found, by_bytes);
     for (size_t i = 0; i < n; i++)
-        if ((i == 0 || !str_equal(names->names[i], names->names[i - 1])) &&
-            !is_below_one(names, names->names[i]))
-            alone[kept++] = names->names[i];
-    names->names = alone;
-    names->n = kept;
+        if ((i == 0 || !str_equal(found[i], found[i - 1])) &&
+            !is_below_one(found, n, found[i]))
+            names->names[names->n++] = found[i];
     return 0;
 }
 
@@ -137,8 +129,7 @@ struct collection { /* those of a run, or of one of its tasks */
 static bool is_asked_for(const struct collection *c, struct str id)
 {
     struct str task = str_of(c->task ? c->task : "");
-    return !c->task ||
-           (str_begins(id, task) && (id.len == task.len || id.ptr[task.len] == '['));
+    return !c->task || str_equal(id, task) || str_equal(name_of_id(id), task);
 }
 
 static int collect_row(void *context, const struct files_row *row)

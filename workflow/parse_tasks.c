@@ -400,9 +400,7 @@ static int check_needs_of_file(const struct parser *p, const struct node *need)
 /* Whether it leads to a task that is not here, of one that was checked before. */
 static bool is_passed_over(struct parser *p, uint32_t index, const struct node *need)
 {
-    struct str name = name_of_need(need)->text;
-    const char *bracket = name.len ? memchr(name.ptr, '[', name.len) : NULL;
-    name.len = bracket ? (size_t)(bracket - name.ptr) : name.len;
+    struct str name = name_of_id(name_of_need(need)->text);
     return parse_was_checked(p, index) && !file_of_need(p, need) &&
            definition_task(p->out, p->in->scope, name) == MAP_NONE;
 }
