@@ -799,11 +799,7 @@ int cairn_store_note(struct cairn_store *store, const char *text,
     if (rc)
         return rc;
     rc = store_note_event(store, EVENTS_OF_STORE, EVENT_NOTICE, str_of(text), error);
-    if (rc) {
-        store_abort(store);
-        return rc;
-    }
-    return store_commit(store, error);
+    return store_end(store, rc, error);
 }
 
 int cairn_store_events(struct cairn_store *store, uint64_t after,

@@ -564,7 +564,7 @@ static int drop_expired(struct gc *gc)
     enum { ROWS = 200 };
     uint32_t n = ROWS;
     int rc = 0;
-    while (n && !rc) {
+    while (n == ROWS && !rc) {
         rc = gc_begin_slice(gc);
         if (rc)
             break;
