@@ -120,20 +120,21 @@ static int sum_up(struct adding *a, bool some)
     const struct definition *d = &w->definition;
     struct added_sum *sum = &a->sum;
     uint64_t services = 0;
-    *sum = a->before;
+    *sum = some ? a->before
+                : (struct added_sum){.n = a->before.n, .bytes = a->before.bytes};
     sum->n++;
     sum->bytes += a->addition->length;
-    sum->edges = (some ? sum->edges : 0) + w->graph.n_edges;
-    sum->extended = (some ? sum->extended : 0) + d->n_extended;
-    sum->value_bytes = (some ? sum->value_bytes : 0) + d->value_bytes;
+    sum->edges += w->graph.n_edges;
+    sum->extended += d->n_extended;
+    sum->value_bytes += d->value_bytes;
     for (size_t i = 0; some && i < a->names.n; i++) {
         uint32_t index = map_get(&d->by_id, a->names.at[i]);
         const struct task_def *def = index == MAP_NONE ? NULL : &d->defs[index];
         a->out->tasks += def ? def->members : 0;
         services += def && task_def_is_service(def) ? def->members : 0;
     }
-    sum->tasks = some ? sum->tasks + a->out->tasks : w->graph.n_tasks;
-    sum->services = some ? sum->services + services : w->graph.n_services;
+    sum->tasks += some ? a->out->tasks : w->graph.n_tasks;
+    sum->services += some ? services : w->graph.n_services;
     return digest_source(a, &sum->source);
 }
 
@@ -149,8 +150,7 @@ static bool is_below_limits(const struct added_sum *sum)
 
 struct needed_additions {
     struct adding *adding;
-    struct map seen;    /* words */
-    struct arena arena; /* of the keys */
+    struct map seen; /* words, views of the text */
     uint64_t *at;
     size_t n, room;
 };
@@ -172,8 +172,7 @@ static int look_up(struct needed_additions *needed, struct str word)
     if (!word.len || word.len > LIMIT_ID_BYTES ||
         map_get(&needed->seen, word) != MAP_NONE)
         return 0;
-    struct str key = arena_str(&needed->arena, word);
-    if (!key.ptr || map_add(&needed->seen, key, 0, NULL) < 0)
+    if (map_add(&needed->seen, word, 0, NULL) < 0)
         return error_nomem(a->error);
     int rc = added_name_find(a->store, a->row.run, word, &id, a->error);
     return rc || !id ? rc : note_addition(needed, id) ? error_nomem(a->error) : 0;
@@ -355,7 +354,6 @@ static int parse_some(struct adding *a)
              !is_below_limits(&a->sum);
     free(needed.at);
     map_release(&needed.seen);
-    arena_release(&needed.arena);
     return rc;
 }
 
