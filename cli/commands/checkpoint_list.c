@@ -450,12 +450,8 @@ static int show_document(struct settings *settings, struct cairn_store *store,
     if (settings->given[OPT_TASKS] || settings->given[OPT_ALL_TASKS]) {
         doc_array(&doc, "tasks");
         status = list_tasks(settings, store, info->id, &doc);
-        if (status != 0) {
-            doc_discard(&doc);
-            return status;
-        }
     }
-    return doc_print(&doc);
+    return doc_close(&doc, status);
 }
 
 int command_checkpoint_show(struct settings *settings)

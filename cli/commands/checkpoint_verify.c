@@ -410,10 +410,8 @@ static int verify_store(struct settings *settings, const struct head_list *heads
         }
     }
     if (rc != 0 && (rc != CAIRN_EDAMAGED || report.problems == 0)) {
-        if (report.doc)
-            doc_discard(&doc);
         damaged_release(&report.objects);
-        return report_error(&error);
+        return doc_close(report.doc, report_error(&error));
     }
     if (report.doc)
         print_damage_document(&report, settings->store, &result, rc == 0);

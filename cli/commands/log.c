@@ -801,11 +801,7 @@ static int print_documents(struct log *log, const struct picking *p)
     doc_array(&doc, "logs");
     for (size_t i = 0; i < p->n && status == 0; i++)
         status = print_picked(log, &p->at[i], &doc);
-    if (status != 0) {
-        doc_discard(&doc);
-        return status;
-    }
-    return doc_print(&doc);
+    return doc_close(&doc, status);
 }
 
 /* ---- Following ---- */
@@ -821,26 +817,19 @@ static void print_one(const struct log *log, const char *line, size_t n)
 }
 
 struct new_text {
-    struct picked *picked;
-    int stream;        /* 0 or 1 */
-    uint64_t position; /* of the bytes being read */
-    FILE *file;        /* what comes behind the position of `picked` */
+    struct part part; /* from the position of what was picked */
+    FILE *file;
 };
 
 static int add_new(void *context, const char *bytes, size_t n, uint64_t gap)
 {
     struct new_text *t = context;
-    uint64_t seen = t->picked->position[t->stream];
-    t->position += gap;
-    if (gap > 0 && t->position > seen) {
+    uint64_t skip, missing = part_next(&t->part, gap, &skip);
+    if (missing > 0)
         fprintf(t->file, "... %llu bytes are missing here\n",
-                (unsigned long long)(t->position - seen));
-        seen = t->position;
-    }
-    uint64_t end = t->position + n;
-    size_t skip = seen > t->position ? (size_t)(seen - t->position) : 0;
-    t->position = end;
-    return skip < n && fwrite(bytes + skip, 1, n - skip, t->file) != n - skip;
+                (unsigned long long)missing);
+    size_t wanted = (size_t)part_next(&t->part, n, &skip);
+    return wanted > 0 && fwrite(bytes + skip, 1, wanted, t->file) != wanted;
 }
 
 static void print_named(const struct log *log, const char *task, const char *text,
@@ -888,7 +877,7 @@ static int ask_merged(struct log *log, struct picked *picked)
 /* Whole lines, and at the end the rest. */
 static int follow_stream(const struct log *log, struct picked *picked, int stream)
 {
-    struct new_text t = {.picked = picked, .stream = stream};
+    struct new_text t = {.part = {.from = picked->position[stream], .to = UINT64_MAX}};
     struct cairn_error error = {0};
     char *text = NULL;
     size_t n = 0, whole;
@@ -902,7 +891,7 @@ static int follow_stream(const struct log *log, struct picked *picked, int strea
         ;
     if (rc == 0) {
         print_named(log, picked->id, text, whole);
-        picked->position[stream] = t.position - (n - whole);
+        picked->position[stream] = t.part.position - (n - whole);
     }
     free(text);
     return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
@@ -975,12 +964,7 @@ static int print_log_document(struct log *log)
     struct doc doc = {0};
     doc_begin(&doc);
     doc_count(&doc, "run", log->run.run);
-    int status = log_document(log, &doc);
-    if (status != 0) {
-        doc_discard(&doc);
-        return status;
-    }
-    return doc_print(&doc);
+    return doc_close(&doc, log_document(log, &doc));
 }
 
 struct failures {
@@ -1028,20 +1012,17 @@ static int each_task(void *context, const struct cairn_task_info *task)
 
 static int list_failures(struct log *log)
 {
-    struct doc doc = {0};
-    struct failures failures = {.log = log, .doc = ui_json() ? &doc : NULL};
+    struct doc doc;
+    struct failures failures = {.log = log, .doc = doc_open(&doc, NULL)};
     struct cairn_error error = {0};
     if (failures.doc) {
-        doc_begin(&doc);
         doc_count(&doc, "run", log->run.run);
         doc_array(&doc, "failed_tasks");
     }
     if (cairn_run_tasks(log->store, log->run.run, each_task, &failures, &error) != 0 ||
-        failures.error.code != 0) {
-        if (failures.doc)
-            doc_discard(&doc);
-        return report_error(error.code != 0 ? &error : &failures.error);
-    }
+        failures.error.code != 0)
+        return doc_close(failures.doc,
+                         report_error(error.code != 0 ? &error : &failures.error));
     if (failures.doc)
         return doc_print(&doc);
     if (failures.tasks == 0)

@@ -228,10 +228,7 @@ static int print_plan_document(const struct cairn_plan *plan,
         }
         doc_end(&doc);
     }
-    int status = report_plan_check(plan);
-    if (status != 0)
-        doc_discard(&doc);
-    return status == 0 ? doc_print(&doc) : status;
+    return doc_close(&doc, report_plan_check(plan));
 }
 
 static void print_command(const struct cairn_plan *plan, uint32_t node,
@@ -554,9 +551,7 @@ static int list_changes(const struct cairn_plan *plan, uint32_t node,
                         void *context)
 {
     struct cairn_error error = {0};
-    return cairn_plan_changes(plan, node, each, context, &error) == 0
-               ? 0
-               : report_error(&error);
+    return report_code(cairn_plan_changes(plan, node, each, context, &error), &error);
 }
 
 static int read_values(struct told_values *values, struct cairn_store *store,
@@ -628,11 +623,7 @@ static int print_explanation_document(const struct cairn_workflow *workflow,
     told_values_release(&values);
     if (status == 0)
         status = report_plan_check(plan);
-    if (status != 0) {
-        doc_discard(&doc);
-        return status;
-    }
-    return doc_print(&doc);
+    return doc_close(&doc, status);
 }
 
 static int print_explanation(const struct cairn_workflow *workflow,
@@ -735,9 +726,7 @@ static int find_failed_need(const struct cairn_workflow *workflow,
     free(search.seen);
     free(search.stack);
     *cause = info.id;
-    return rc == CAIRN_ENOMEM
-               ? report_failure(EXIT_SYSTEM, cairn_code_name(rc), "out of memory")
-               : 0;
+    return rc == CAIRN_ENOMEM ? report_nomem() : 0;
 }
 
 static int explain_task(struct settings *settings, struct cairn_store *store,

@@ -496,8 +496,7 @@ static void wait_changed(struct cairn_feed *feed, struct cairn_store *store)
     }
 }
 
-static int follow_feed(struct cairn_feed *feed, struct cairn_store *store,
-                       const struct settings *settings)
+static int follow_feed(struct cairn_feed *feed, const struct settings *settings)
 {
     struct cairn_error error = {0};
     uint64_t told = 0, all = 0;
@@ -510,7 +509,7 @@ static int follow_feed(struct cairn_feed *feed, struct cairn_store *store,
             return report_error(&error);
         if (status != 0 || !settings->given[OPT_FOLLOW_RUN] || ui_output_lost())
             break;
-        wait_changed(feed, store);
+        wait_changed(feed, settings->store);
     }
     if (all == 0)
         say(settings->given[OPT_POSITION] ? "nothing has happened since that position"
@@ -528,7 +527,7 @@ static int print_feed(struct settings *settings)
                         settings->text[OPT_SESSION], &error) != 0)
         status = report_error(&error);
     if (status == 0)
-        status = follow_feed(feed, settings->store, settings);
+        status = follow_feed(feed, settings);
     cairn_feed_close(feed);
     return status;
 }

@@ -246,10 +246,7 @@ static int report_hits(struct searching *s, struct cairn_store *store,
         add_service(s->doc, result);
     if (s->contextd)
         status = add_results(s, store);
-    if (status == 0)
-        return doc_print(s->doc);
-    doc_discard(s->doc);
-    return status;
+    return doc_close(s->doc, status);
 }
 
 static int search(struct settings *settings, struct cairn_store *store)

@@ -163,11 +163,8 @@ static int show_waiting(struct settings *settings, struct cairn_store *store,
     doc_text(&doc, "state", run_state_text(run));
     doc_bool(&doc, "resume", resume);
     doc_array(&doc, "waiting");
-    if (cairn_waiting(store, run->run, add_waiting, &waiting, &error) != 0) {
-        doc_discard(&doc);
-        return report_error(&error);
-    }
-    return doc_print(&doc);
+    int rc = cairn_waiting(store, run->run, add_waiting, &waiting, &error);
+    return doc_close(&doc, report_code(rc, &error));
 }
 
 /* Tasks in `cairn status`: all of them, or those that have failed, are unknown, or

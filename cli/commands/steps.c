@@ -513,11 +513,8 @@ static int print_document(struct cairn_store *store, const struct cairn_run_info
     doc_count(&doc, "run", run->run);
     doc_bool(&doc, "resume", resume);
     doc_array(&doc, "next");
-    if (cairn_next(store, run->run, claimed, add_step, &listing, &error) != 0) {
-        doc_discard(&doc);
-        return report_error(&error);
-    }
-    return doc_print(&doc);
+    int rc = cairn_next(store, run->run, claimed, add_step, &listing, &error);
+    return doc_close(&doc, report_code(rc, &error));
 }
 
 /* What to do if nothing can be claimed. */

@@ -690,20 +690,14 @@ static int search(struct bisect *b, const struct settings *settings)
     struct cairn_bisected found = {0};
     struct cairn_error error = {0};
     int rc;
-    if (ui_json()) {
-        b->doc = &b->document;
-        doc_begin(b->doc);
-        doc_array(b->doc, "steps");
-    }
+    b->doc = doc_open(&b->document, "steps");
     rc = cairn_session_bisect(b->store, settings->text[OPT_GOOD],
                               settings->text[OPT_BAD], settings->given[OPT_CHECK],
                               probe_state, list_candidate, b, &found, &error);
     scratch_close(&b->scratch);
     if (rc == 0 && b->status == 0)
         return report_found(b, &found);
-    if (b->doc)
-        doc_discard(b->doc);
-    return b->status != 0 ? b->status : report_error(&error);
+    return doc_close(b->doc, b->status ?: report_error(&error));
 }
 
 static int bisect_with(struct bisect *b, const struct settings *settings)

@@ -119,8 +119,7 @@ int command_exec(struct settings *settings)
     rc = cairn_session_exec(settings->store, session_option(settings), &exec, &result,
                             &error);
     signals_release();
-    status = report_end(rc, &result, &error);
-    return status;
+    return report_end(rc, &result, &error);
 }
 
 /* cairn check run: several checks, one after the other. */
@@ -264,21 +263,12 @@ static int run_all(struct work *work)
 
 static int run_and_tell(struct work *work)
 {
-    struct doc doc;
-    int status;
-    if (ui_json()) {
-        work->doc = &doc;
-        doc_begin(&doc);
-        doc_array(&doc, "checks");
-    }
-    status = run_all(work);
-    bool document = work->doc;
+    struct doc doc, *document = doc_open(&doc, "checks");
+    work->doc = document;
+    int status = run_all(work);
     work->doc = NULL; /* it ends here */
-    if (status != 0) {
-        if (document)
-            doc_discard(&doc);
-        return status;
-    }
+    if (status != 0)
+        return doc_close(document, status);
     if (document) {
         doc_end(&doc);
         doc_count(&doc, "passed", work->passed);

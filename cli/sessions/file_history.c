@@ -197,11 +197,8 @@ static int report_search(struct searching *s, int rc,
                          const struct cairn_error *error)
 {
     int found = result->matches > 0 ? 0 : EXIT_TASK_FAILED;
-    if (rc != 0 && rc != CAIRN_EDAMAGED) {
-        if (s->doc)
-            doc_discard(s->doc);
-        return report_error(error);
-    }
+    if (rc != 0 && rc != CAIRN_EDAMAGED)
+        return doc_close(s->doc, report_error(error));
     if (rc != 0)
         ui_error(error->text);
     if (s->doc) {

@@ -713,7 +713,7 @@ static int print_size(const struct settings *settings, const char *session)
                                                .context = &page};
     int rc = cairn_session_expire(settings->store, 0, true, &old, &error)
                  ?: cairn_session_size(settings->store, session, &request, &error);
-    int status = rc == 0 ? 0 : report_error(&error);
+    int status = report_code(rc, &error);
     if (page.doc && status == 0)
         status = end_document(&page);
     else if (page.doc)

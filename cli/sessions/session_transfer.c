@@ -222,9 +222,7 @@ static int export_sessions(struct transfer *t, const struct settings *settings)
                           rc == 0 || (rc == CAIRN_EDAMAGED && t->result.refused > 0));
     if (status == 0)
         return report_end(t, rc, &error);
-    if (t->doc)
-        doc_discard(t->doc);
-    return status;
+    return doc_close(t->doc, status);
 }
 
 /* ---- Importing ---- */
