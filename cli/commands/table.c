@@ -693,13 +693,12 @@ static const struct command command_table[] = {
      "--stale [FILE]",
      "remove outputs of tasks that are gone or skipped now",
      "Lists the files that tasks made which the workflow does not have any more (a "
-     "member of a group, a task that was renamed), in any run, asks, and removes "
-     "them. Only declared outputs that still have the recorded content are removed, "
-     "and none that a task of the workflow makes, reads by name or is made of "
-     "(foreach), nor that another workflow of the store or a newer run has made; the "
-     "others are named. What is gone or skipped is what `cairn plan` of the same FILE, "
-     "--param, --run, --from or --fresh says. Without them it is the newest run; with "
-     "a "
+     "member of a group, a task that was renamed), in any run, asks, and removes them. "
+     "Only declared outputs that still have the recorded content are removed, and none "
+     "that a task of the workflow makes, reads by name or is made of (foreach), nor "
+     "that another workflow of the store or a newer run has made; the others are "
+     "named. What is gone or skipped is what `cairn plan` of the same FILE, --param, "
+     "--run, --from or --fresh says. Without them it is the newest run; with a "
      "cairn.yaml here, a run of that file. Exit status 6: a run of the workflow is at "
      "work.",
      "  cairn clean --stale --dry-run\n  cairn clean --stale nightly.yaml --yes",
@@ -787,8 +786,7 @@ static const struct command command_table[] = {
      "Lists the artifacts of a run (default: the newest): the files that matched "
      "`artifacts` of a task when it completed, which are stored with the run; of each "
      "task those of its newest attempt that left some. Names are relative to the "
-     "task's "
-     "directory.",
+     "task's directory.",
      "  cairn artifact list\n  cairn artifact list 3 --task pack --json",
      "0 2 5 10 75",
      0,
@@ -799,14 +797,11 @@ static const struct command command_table[] = {
      "RUN [NAME]...",
      "put artifacts of a run into a directory",
      "Puts artifacts of a run below a directory, under their names, with mode and "
-     "time. "
-     "NAME is a path as `cairn artifact list` prints it, a directory, or a pattern as "
-     "in "
-     ".gitignore; without one, all. Each file is verified by its length and SHA-256 "
-     "before it is put into place. Nothing is put if a file is there already, unless "
-     "with --force, or if two tasks have the same name: give --task then. Links are "
-     "put "
-     "as links, and none is followed.",
+     "time. NAME is a path as `cairn artifact list` prints it, a directory, or a "
+     "pattern as in .gitignore; without one, all. Each file is verified by its length "
+     "and SHA-256 before it is put into place. Nothing is put if a file is there "
+     "already, unless with --force, or if two tasks have the same name: give --task "
+     "then. Links are put as links, and none is followed.",
      "  cairn artifact get 3 'dist/*.tar.gz' -o downloads\n"
      "  cairn artifact get 3 --task pack --force",
      "0 2 5 10 75",
