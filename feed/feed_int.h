@@ -4,7 +4,7 @@
 #define FEED_FEED_INT_H
 
 #include "base/str.h"
-#include "cairn/runs.h"
+#include "cairn/events.h"
 
 /* A run or a session, as far as it was told. */
 struct told {

@@ -11,7 +11,8 @@
  *   cairn/plan.h         what a run would do, and why
  *   cairn/run.h          run a workflow; cancel, undo, resolve; external tasks; a run
  *                        whose tasks another program carries out
- *   cairn/runs.h         past and live runs: tasks, attempts, output, events
+ *   cairn/runs.h         past and live runs: tasks, attempts, output
+ *   cairn/events.h       what happens in a run and in a store, to be followed
  *   cairn/checkpoint.h   list, get, verify, compare checkpoints; labels and notes
  *   cairn/session.h      debugging sessions, their checkpoints and settings; export
  *                        and import
@@ -45,6 +46,7 @@
 #include "cairn/board.h"
 #include "cairn/checkpoint.h"
 #include "cairn/error.h"
+#include "cairn/events.h"
 #include "cairn/files.h"
 #include "cairn/maintenance.h"
 #include "cairn/message.h"

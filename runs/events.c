@@ -100,10 +100,15 @@ static int task_name(struct task_names *names, uint32_t gen, uint32_t task,
 
 /* ---- Texts ---- */
 
+static bool is_shown(const struct event_display *t, const char *task)
+{
+    return !t->only || (task && strcmp(task, t->only) == 0);
+}
+
 static int deliver_event(struct event_display *t)
 {
     int rc = buf_check(&t->text, t->error);
-    if (rc)
+    if (rc || !is_shown(t, t->event.task))
         return rc;
     t->event.text = t->text.data;
     t->stopped = t->each(t->context, &t->event) != 0;
@@ -459,11 +464,16 @@ static void describe_event(struct event_display *t, const struct event_row *row)
     }
 }
 
+static bool has_task_list(const struct event_row *row)
+{
+    return row->kind == EVENT_RESET || row->kind == EVENT_UNKNOWN ||
+           row->kind == EVENT_SKIPPED;
+}
+
 static int show_event(struct event_display *t, const struct event_row *row)
 {
     t->event.time_ns = row->time_ns;
-    if (row->kind == EVENT_RESET || row->kind == EVENT_UNKNOWN ||
-        row->kind == EVENT_SKIPPED)
+    if (has_task_list(row))
         return show_task_list(t, row);
     int rc = name_task(t, row->gen, row->task);
     if (rc)
@@ -513,6 +523,7 @@ struct collector {
     struct key *keys;
     size_t n, capacity;
     size_t window, limit; /* narrow at `limit`: the window, or more for a huge turn */
+    struct event_display *display;
     struct cairn_error *error;
 };
 
@@ -588,10 +599,23 @@ static int add_key(struct collector *c, const struct key *key)
     return 0;
 }
 
+/* A row of a task that is not shown is not read again. Negative: a code. */
+static int wants_task(struct collector *c, uint32_t gen, uint32_t task)
+{
+    const char *name = NULL;
+    if (!c->display->only)
+        return 1;
+    int rc = task_name(&c->display->names, gen, task, &name, NULL, c->error);
+    return rc ? rc : is_shown(c->display, name);
+}
+
 static int add_event(void *context, const struct event_row *row)
 {
     if (row->kind == EVENT_RUN_ACTIVE || row->kind == EVENT_SESSION_TURN)
         return 0; /* for feed/ */
+    int wanted = has_task_list(row) ? 1 : wants_task(context, row->gen, row->task);
+    if (wanted <= 0)
+        return wanted;
     struct key key = {.turn = row->turn,
                       .number = (uint32_t)row->id,
                       .rank = rank_of(row->kind),
@@ -610,6 +634,9 @@ static bool shows_start(const struct attempt_row *row)
 
 static int add_attempt(void *context, const struct attempt_row *row)
 {
+    int wanted = wants_task(context, row->gen, row->task);
+    if (wanted <= 0)
+        return wanted;
     bool at_once = row->start_turn == row->end_turn;
     struct key key = {.turn = row->start_turn,
                       .gen = row->gen,
@@ -759,7 +786,8 @@ static int find_run(struct cairn_store *store, uint64_t run, struct task_names *
 /* Of t->names.run. */
 static int tell_after(uint64_t after, struct event_display *t, size_t window)
 {
-    struct collector c = {.after = after, .window = window, .error = t->error};
+    struct collector c = {
+        .after = after, .window = window, .display = t, .error = t->error};
     int rc = tell_all(&c, t);
     t->event.turn = c.after;
     free(c.keys);
@@ -786,6 +814,18 @@ int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
     if (!rc && last)
         *last = display.event.turn;
     return rc;
+}
+
+int cairn_task_events(struct cairn_store *store, uint64_t run, const char *task,
+                      int (*each)(void *, const struct cairn_log_event *),
+                      void *context, struct cairn_error *error)
+{
+    struct event_display display = {.text = BUF_INIT,
+                                    .each = each,
+                                    .context = context,
+                                    .only = task,
+                                    .error = error};
+    return events_in_windows(store, run, 0, &display, WINDOW);
 }
 
 int cairn_store_note(struct cairn_store *store, const char *text,

@@ -3,7 +3,7 @@
 #ifndef RUNS_EVENTS_INT_H
 #define RUNS_EVENTS_INT_H
 
-#include "cairn/runs.h"
+#include "cairn/events.h"
 #include "graph/graph.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_event.h"
@@ -32,6 +32,7 @@ struct event_display {
     struct buf text;
     int (*each)(void *, const struct cairn_log_event *);
     void *context;
+    const char *only; /* the task whose events are shown; NULL: those of all */
     bool stopped, cut;
     struct cairn_error *error;
 };

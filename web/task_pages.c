@@ -203,9 +203,7 @@ static int put_why(struct place *place, const char *task)
 
 struct rows {
     struct place *place;
-    const char *task;
     size_t n;
-    uint64_t last; /* of events: the turn */
 };
 
 static int put_attempt_row(void *context, const struct cairn_attempt_info *attempt)
@@ -251,8 +249,6 @@ static int put_event_row(void *context, const struct cairn_log_event *event)
 {
     struct rows *rows = context;
     struct buf *out = rows->place->out;
-    if (!event->task || strcmp(event->task, rows->task) != 0)
-        return 0;
     if (rows->n++ >= EVENTS_SHOWN)
         return 0;
     buf_format(out, "<tr><td>%" PRIu64 "</td><td>", event->turn);
@@ -268,7 +264,7 @@ static int put_histories(struct place *place, const char *task)
     static const char *const attempts[] = {"Attempt", "Outcome",      "Started",
                                            "Took",    "How it ended", NULL};
     static const char *const events[] = {"Turn", "Time", "Event", "What", NULL};
-    struct rows rows = {place, task, 0, 0};
+    struct rows rows = {place, 0};
     struct cairn_error none = {0};
     struct buf *out = place->out;
     buf_text(out, "<h2>Attempts</h2>");
@@ -296,8 +292,8 @@ static int put_histories(struct place *place, const char *task)
     buf_text(out, "<h2>Events</h2>");
     table_begin(out, "plain", "events", events);
     if (rc == 0)
-        rc = cairn_events(place->store, place->number, 0, put_event_row, &rows, NULL,
-                          place->error);
+        rc = cairn_task_events(place->store, place->number, task, put_event_row, &rows,
+                               place->error);
     table_end(out);
     if (rows.n > EVENTS_SHOWN)
         buf_format(out, "<p class=\"note\">and %zu more</p>", rows.n - EVENTS_SHOWN);

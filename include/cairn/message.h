@@ -17,7 +17,7 @@
 
 #include "board.h"
 #include "error.h"
-#include "runs.h"
+#include "events.h"
 #include "session.h"
 #include "store.h"
 

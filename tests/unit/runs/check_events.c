@@ -7,6 +7,15 @@
 
 /* ---- Order ---- */
 
+static void expect_task_log(const char *task, const char *wanted)
+{
+    struct buf text = BUF_INIT;
+    good(cairn_task_events(store, 1, task, add_short, &text, &error));
+    buf_byte(&text, 0);
+    ck_assert_str_eq(text.data, wanted);
+    buf_release(&text);
+}
+
 START_TEST(order_within_a_turn)
 {
     put_run();
@@ -57,6 +66,17 @@ START_TEST(order_within_a_turn)
                "3 task_finished b.2\n");
     expect_log(2, add_short, "3 task_finished b.2\n");
     expect_log(3, add_short, "");
+    expect_task_log("b", "1 task_intended b.1\n"
+                         "2 task_finished b.1\n"
+                         "2 task_skipped b\n"
+                         "2 task_intended b.2\n"
+                         "3 task_finished b.2\n");
+    expect_task_log("new", "1 task_intended new.1\n"
+                           "2 task_finished new.1\n");
+    expect_task_log("c", "2 task_condition c\n"
+                         "2 task_skipped c\n"
+                         "2 task_intended c.1\n");
+    expect_task_log("none", "");
 }
 END_TEST
 
