@@ -357,8 +357,8 @@ static int parse_some(struct adding *a)
     return rc;
 }
 
-/* The short way is taken only with all before it known. Whatever is wrong on it, but for
- * a lack of memory, is found again on the long way, and told there. */
+/* The short way is taken only if all earlier additions are in the index. Every error on
+ * it, except a lack of memory, comes up again on the long way, which reports it. */
 static int parse(struct adding *a, const char *by)
 {
     struct cairn_error why = {0};
@@ -592,8 +592,8 @@ static int check_rest(struct withdrawing *w)
     int rc = workflow_of_run_read(&a->workflow, a->store, &a->row, a->error);
     if (rc == 0)
         return error_set(a->error, CAIRN_EUSAGE,
-                         "the workflow's file of run %llu is gone, with which the rest "
-                         "is checked",
+                         "the workflow's file of run %llu is gone, so the tasks that "
+                         "would be left cannot be checked",
                          (unsigned long long)a->row.run);
     if (rc < 0)
         return rc;

@@ -387,9 +387,9 @@ static uint32_t count_failed_before(const struct engine *e)
 
 /* ---- Phases ---- */
 
-/* Nothing runs, but for services, and nothing can start. Best effort, or asked to stop: outcomes that
- * cannot be saved do not keep a phase from ending, but an intent that must be saved
- * first does. */
+/* Nothing but services runs, and nothing can start. Under best effort, or when asked to
+ * stop, a phase ends with outcomes that cannot be saved, but not with an intent that
+ * must be saved first. */
 static bool is_idle(const struct engine *e)
 {
     const struct sched *s = &e->progress.sched;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks that were added to a run (`cairn add`). Each addition is a command of its run
  * (storage/rows_command.h) whose data is the name of who added it and the text, both
- * with their lengths. Another one withdraws tasks: behind the name of who did so, the
- * number of the addition and the name of the task, of each. It belongs to the run as soon as it is stored: whoever goes on
- * with the run, or plans that, parses the workflow's file with all of them behind it.
- * A run that begins anew, or forks from it, has none of them. */
+ * with their lengths. Another command withdraws tasks: its data is the name of who did
+ * so and, for each task, the number of the addition and the task's name. Either counts
+ * as soon as it is stored: whoever continues the run, or plans that, parses the
+ * workflow's file with all additions behind it. A run that begins anew, or forks from
+ * this one, has none of them. */
 #ifndef RUNS_ADDITIONS_H
 #define RUNS_ADDITIONS_H
 

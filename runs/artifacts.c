@@ -121,7 +121,8 @@ struct collection { /* those of a run, or of one of its tasks */
     uint64_t run;
     const char *task; /* NULL: all; of a group: its members */
     struct arena arena;
-    struct buf found; /* of struct found_files */
+    struct found_files *found; /* [n] */
+    size_t n, capacity;
     struct cairn_error *error;
 };
 
@@ -144,10 +145,13 @@ static int collect_row(void *context, const struct files_row *row)
         return error_set(c->error, rc, "the artifacts of %.*s of run %llu: %s",
                          (int)row->id.len, row->id.ptr, (unsigned long long)row->run,
                          why.text);
-    struct found_files found = {arena_str(&c->arena, row->id), row->attempt,
-                                row->until_ns, head.root};
-    buf_add(&c->found, &found, sizeof found);
-    return c->arena.failed ? error_nomem(c->error) : buf_check(&c->found, c->error);
+    struct found_files *grown = array_room(c->found, c->n, &c->capacity, sizeof *grown);
+    if (!grown)
+        return error_nomem(c->error);
+    c->found = grown;
+    grown[c->n++] = (struct found_files){arena_str(&c->arena, row->id), row->attempt,
+                                         row->until_ns, head.root};
+    return c->arena.failed ? error_nomem(c->error) : 0;
 }
 
 static int collect(struct collection *c, struct cairn_store *store, uint64_t run,
@@ -167,13 +171,7 @@ static int collect(struct collection *c, struct cairn_store *store, uint64_t run
 static void collection_release(struct collection *c)
 {
     arena_release(&c->arena);
-    buf_release(&c->found);
-}
-
-static const struct found_files *found_of(const struct collection *c, size_t *n)
-{
-    *n = c->found.size / sizeof(struct found_files);
-    return (const void *)c->found.data;
+    free(c->found);
 }
 
 struct listing_artifacts {
@@ -228,12 +226,10 @@ int cairn_artifacts(struct cairn_store *store, uint64_t run, const char *task,
 {
     struct collection c;
     struct listing_artifacts l = {.each = each, .context = context};
-    size_t n;
     int rc = collect(&c, store, run, task, error);
-    const struct found_files *found = found_of(&c, &n);
-    for (size_t i = 0; i < n && !rc; i++) {
-        begin_listing(&l, &c, &found[i]);
-        rc = snapshot_each(store, &found[i].root, list_entry, &l, error);
+    for (size_t i = 0; i < c.n && !rc; i++) {
+        begin_listing(&l, &c, &c.found[i]);
+        rc = snapshot_each(store, &c.found[i].root, list_entry, &l, error);
     }
     if (rc == CAIRN_ENOMEM)
         error_nomem(error);
@@ -256,12 +252,10 @@ static bool has_name(const struct collection *c, const char *name)
 {
     struct arena scratch = ARENA_INIT;
     struct tree_entry entry;
-    size_t n;
-    const struct found_files *found = found_of(c, &n);
     bool there = false;
-    for (size_t i = 0; i < n && !there; i++)
-        there = snapshot_find(c->store, &found[i].root, str_of(name), &scratch, &entry,
-                              NULL) == 1;
+    for (size_t i = 0; i < c->n && !there; i++)
+        there = snapshot_find(c->store, &c->found[i].root, str_of(name), &scratch,
+                              &entry, NULL) == 1;
     arena_release(&scratch);
     return there;
 }
@@ -307,8 +301,7 @@ static int check_place(struct getting *g, struct restore *r, size_t i, uint32_t 
 {
     struct restore_change *change = &r->changes[i];
     bool directory = change->after.kind == TREE_DIRECTORY;
-    size_t n;
-    const struct found_files *found = found_of(g->c, &n);
+    const struct found_files *found = g->c->found;
     struct stat st;
     bool there = fstatat(r->fd, change->path.ptr, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (directory && there && S_ISDIR(st.st_mode))
@@ -359,8 +352,7 @@ static int get_with(struct getting *g, uint32_t task, struct paths *paths,
                     bool only_look)
 {
     struct restore r;
-    size_t n;
-    const struct found_files *found = &found_of(g->c, &n)[task];
+    const struct found_files *found = &g->c->found[task];
     int rc = restore_open(&r, g->c->store, g->get->directory, NULL, &found->root, paths,
                           g->error);
     if (rc == CAIRN_ENOTFOUND && paths)
@@ -394,8 +386,7 @@ static int get_of_task(struct getting *g, uint32_t task, bool only_look)
 
 static int get_all(struct getting *g)
 {
-    size_t n;
-    (void)found_of(g->c, &n);
+    size_t n = g->c->n;
     int rc = 0;
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = get_of_task(g, i, true);

@@ -29,9 +29,8 @@ static int sum_files(struct cairn_store *store, const struct files_row *row,
     const uint64_t numbers[] = {row->run, row->gen, row->task, row->attempt,
                                 (uint64_t)row->until_ns};
     const struct str texts[] = {row->id, digest_view(&row->files)};
-    const struct summed summed = {kind_names[row->kind], numbers,
-                                  sizeof numbers / sizeof numbers[0], texts,
-                                  sizeof texts / sizeof texts[0]};
+    const struct summed summed = {kind_names[row->kind], numbers, COUNT_OF(numbers),
+                                  texts, COUNT_OF(texts)};
     return row_sum(store, &summed, sum, error);
 }
 

@@ -502,7 +502,7 @@ int result_begin(struct engine *e, struct job *job, struct ending *ending,
                  struct cairn_error *error)
 {
     struct cairn_error why = {0};
-    job->result.round = job->intent.fallback ? 0 : round_of(e, ending->row.task);
+    job->result.round = job_round(e, job);
     if (ending->row.outcome != CAIRN_COMPLETED) {
         drop_values(e, job, ending);
         return 0;

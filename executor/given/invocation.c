@@ -72,13 +72,15 @@ static bool names_inputs(struct str text)
 
 static bool wants_list(const struct task_def *def)
 {
+    if (!def->n_inputs)
+        return false;
     bool names = names_inputs(def->run) || names_inputs(def->fallback) ||
                  names_inputs(def->check);
     for (uint32_t i = 0; i < def->n_argv && !names; i++)
         names = names_inputs(def->argv[i]);
     for (uint32_t i = 0; i < def->n_env && !names; i++)
         names = names_inputs(def->env[i].value);
-    return def->n_inputs && names;
+    return names;
 }
 
 struct environment *environment_of(struct environments *es, const struct task_def *def)

@@ -259,8 +259,7 @@ static struct invocation_of prepare(struct engine *e, struct job *job,
     struct told told = {.task = e->request.graph->id[job->intent.task],
                         .run = e->run.row.run,
                         .attempt = job->intent.attempt,
-                        .round =
-                            job->intent.fallback ? 0 : round_of(e, job->intent.task),
+                        .round = job_round(e, job),
                         .token = job->token,
                         .run_status = e->progress.lookup.run_status};
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);

@@ -101,6 +101,12 @@ static inline uint32_t round_of(const struct engine *e, uint32_t task)
                : 0;
 }
 
+/* The same of an attempt; 0 also of a fallback. */
+static inline uint32_t job_round(const struct engine *e, const struct job *job)
+{
+    return job->intent.fallback ? 0 : round_of(e, job->intent.task);
+}
+
 /* Its tries are used up: its next attempt is its fallback. */
 static inline bool falls_back(const struct engine *e, uint32_t task)
 {
