@@ -18,6 +18,11 @@ int str_compare(struct str a, struct str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
+int str_order(const void *a, const void *b)
+{
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
 enum { WORD_MAX = 64 };
 
 static unsigned smaller_of(unsigned a, unsigned b)

@@ -60,6 +60,8 @@ static inline bool str_among(struct str text, const char *const *list)
 
 /* memcmp order, shorter first on a tie. */
 int str_compare(struct str a, struct str b);
+/* For qsort and bsearch: the same of two that are pointed to. */
+int str_order(const void *a, const void *b);
 
 /* How many letters to insert, delete, replace or swap; UINT_MAX: a word has more than 64
  * bytes, and is near to nothing. */

@@ -139,11 +139,6 @@ static void encode_def(const struct definition *d, const struct task_def *def,
     }
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return str_compare(*(const struct str *)a, *(const struct str *)b);
-}
-
 /* Which members a barrier has, by their ids, sorted. */
 static int encode_members(const struct graph *g, uint32_t barrier, struct buf *out)
 {
@@ -153,7 +148,7 @@ static int encode_members(const struct graph *g, uint32_t barrier, struct buf *o
         return CAIRN_ENOMEM;
     for (uint32_t i = 0; i < n; i++)
         ids[i] = str_of(g->id[g->needs[first + i]]);
-    qsort(ids, n, sizeof *ids, by_text);
+    qsort(ids, n, sizeof *ids, str_order);
     put_texts(out, ids, n);
     free(ids);
     return 0;
@@ -170,7 +165,7 @@ static int encode_group(const struct task_def *def, struct buf *out)
             return CAIRN_ENOMEM;
         if (key->n)
             memcpy(sorted, key->values, key->n * sizeof *sorted);
-        qsort(sorted, key->n, sizeof *sorted, by_text);
+        qsort(sorted, key->n, sizeof *sorted, str_order);
         buf_lstr(out, key->name);
         put_texts(out, sorted, key->n);
         free(sorted);

@@ -22,17 +22,12 @@
 
 /* ---- Which they are ---- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    return str_compare(*(const struct str *)a, *(const struct str *)b);
-}
-
 /* Whether a directory above it is among the sorted names. */
 static bool is_below_one(const struct str *names, size_t n, struct str name)
 {
     for (size_t i = 1; i < name.len; i++) {
         struct str above = {name.ptr, i};
-        if (name.ptr[i] == '/' && bsearch(&above, names, n, sizeof above, by_bytes))
+        if (name.ptr[i] == '/' && bsearch(&above, names, n, sizeof above, str_order))
             return true;
     }
     return false;
@@ -48,7 +43,7 @@ static int order_names(struct artifact_names *names, struct buf *all,
     if (!names->names)
         return error_nomem(error);
     if (n)
-        qsort(found, n, sizeof *found, by_bytes);
+        qsort(found, n, sizeof *found, str_order);
     for (size_t i = 0; i < n; i++)
         if ((i == 0 || !str_equal(found[i], found[i - 1])) &&
             !is_below_one(found, n, found[i]))

@@ -61,14 +61,9 @@ enum { FOUND_BYTES = 64 << 10 };
 
 /* ---- The directory as it is ---- */
 
-static int by_name(const void *a, const void *b)
-{
-    return str_compare(*(const struct str *)a, *(const struct str *)b);
-}
-
 static bool has_name(const struct level *level, struct str name)
 {
-    return level->n && bsearch(&name, level->names, level->n, sizeof name, by_name);
+    return level->n && bsearch(&name, level->names, level->n, sizeof name, str_order);
 }
 
 static int add_name(struct level *level, struct str name, struct buf *all)
@@ -117,7 +112,7 @@ static int read_names(struct taking *t, struct level *level)
         text += level->names[i].len + 1;
     }
     if (level->n)
-        qsort(level->names, level->n, sizeof *level->names, by_name);
+        qsort(level->names, level->n, sizeof *level->names, str_order);
     return n < 0;
 }
 

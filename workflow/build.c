@@ -53,11 +53,6 @@ static struct str *copy_texts(struct arena *arena, const char *const *texts,
     return copy;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return str_compare(*(const struct str *)a, *(const struct str *)b);
-}
-
 static int copy_env(struct arena *arena, struct task_def *def, const char *const *env,
                     struct cairn_error *error)
 {
@@ -290,7 +285,7 @@ static int copy_columns(struct definition *d, const struct cairn_task *task,
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: at most %d columns, with cells", task->id,
                          LIMIT_COLUMNS);
-    qsort(key->columns, n, sizeof *key->columns, by_text);
+    qsort(key->columns, n, sizeof *key->columns, str_order);
     for (uint32_t c = 0; c < n; c++) {
         uint32_t at = 0;
         bool twice = c && str_equal(key->columns[c - 1], key->columns[c]);

@@ -167,11 +167,6 @@ static int walk_pattern(struct glob_walk *walk, struct str pattern)
     return rc;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return str_compare(*(const struct str *)a, *(const struct str *)b);
-}
-
 static int keep_names(const struct glob_walk *walk, struct arena *arena,
                       struct glob_names *out)
 {
@@ -182,7 +177,7 @@ static int keep_names(const struct glob_walk *walk, struct arena *arena,
         copy[i] = arena_str(arena, names[i]);
     if (!copy || arena->failed)
         return error_nomem(walk->error);
-    qsort(copy, n, sizeof *copy, by_bytes);
+    qsort(copy, n, sizeof *copy, str_order);
     *out = (struct glob_names){copy, n};
     return 0;
 }

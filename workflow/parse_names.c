@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int by_text(const void *a, const void *b)
-{
-    return str_compare(*(const struct str *)a, *(const struct str *)b);
-}
-
 bool is_secret(const struct parser *p, struct str name)
 {
     return names_have(p->out->secrets, p->out->n_secrets, name);
@@ -98,7 +93,7 @@ static int read_names(const struct parser *p, const struct node *list, const cha
     }
     if (rc)
         return rc;
-    qsort(out->names, out->n, sizeof *out->names, by_text);
+    qsort(out->names, out->n, sizeof *out->names, str_order);
     for (uint32_t i = 1; i < out->n; i++)
         if (str_equal(out->names[i - 1], out->names[i]))
             return refuse_twice(p, list, out->names[i]);

@@ -402,11 +402,6 @@ static int run_exchange(struct machine *m, const struct instruction *i)
     return rc;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return str_compare(*(const struct str *)a, *(const struct str *)b);
-}
-
 static int run_list(struct machine *m, const struct instruction *i)
 {
     struct buf lines = BUF_INIT, out = BUF_INIT;
@@ -429,7 +424,7 @@ static int run_list(struct machine *m, const struct instruction *i)
         become(m, i, 1, (struct value){.type = VALUE_NUMBER, .number = (double)n});
     } else if (!lines.failed) {
         if (n)
-            qsort(sorted, n, sizeof line, by_bytes);
+            qsort(sorted, n, sizeof line, str_order);
         for (size_t k = 0; k < n; k++) {
             buf_text(&out, k ? "\n" : "");
             buf_str(&out, sorted[k]);
