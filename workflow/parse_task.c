@@ -360,6 +360,7 @@ struct file_list {
     struct str *names;
     uint32_t n;
     bool patterns; /* {glob: PATTERN} may stand for a name */
+    int (*check)(struct parser *p, const struct node *node, struct str name); /* NULL */
 };
 
 /* {glob: PATTERN} */
@@ -408,10 +409,10 @@ static int read_file(struct parser *p, const struct task_def *def,
     if (out->patterns && node->kind == NODE_MAP)
         return read_pattern(p, def, node, name);
     int rc = expect_filled(p, node, out->what, name);
-    if (!rc && out->patterns)
-        rc = check_input(p, node, *name);
+    if (!rc && out->check)
+        rc = out->check(p, node, *name);
     if (!rc)
-        warn_of_path(p, node, out->patterns ? "inputs" : "outputs", *name);
+        warn_of_path(p, node, out->key, *name);
     return rc ? rc : check_text(p, node, name, def, IN_TASK, NULL);
 }
 
@@ -420,7 +421,9 @@ static int read_files(struct parser *p, const struct task_def *def,
                       const struct node *node, struct file_list *out)
 {
     bool single = node->kind == NODE_TEXT || (out->patterns && node->kind == NODE_MAP);
-    int rc = single ? 0 : expect_list(p, node, out->key);
+    char key[32];
+    snprintf(key, sizeof key, "`%s`", out->key);
+    int rc = single ? 0 : expect_list(p, node, key);
     if (rc)
         return rc;
     out->names = arena_take(&p->out->arena, single ? 1 : node->n, sizeof *out->names);
@@ -435,7 +438,8 @@ static int read_files(struct parser *p, const struct task_def *def,
 
 static int read_inputs(struct parser *p, struct task_def *def, const struct node *node)
 {
-    struct file_list inputs = {.key = "`inputs`", .what = "an input", .patterns = true};
+    struct file_list inputs = {
+        .key = "inputs", .what = "an input", .patterns = true, .check = check_input};
     int rc = read_files(p, def, node, &inputs);
     def->inputs = inputs.names;
     def->n_inputs = inputs.n;
@@ -444,7 +448,7 @@ static int read_inputs(struct parser *p, struct task_def *def, const struct node
 
 static int read_outputs(struct parser *p, struct task_def *def, const struct node *node)
 {
-    struct file_list outputs = {.key = "`outputs`", .what = "an output"};
+    struct file_list outputs = {.key = "outputs", .what = "an output"};
     int rc = read_files(p, def, node, &outputs);
     def->outputs = outputs.names;
     def->n_outputs = outputs.n;
@@ -481,33 +485,14 @@ static int check_artifact(struct parser *p, const struct node *node, struct str 
     return rc ? diagnose(&p->diagnostic, node->at, "%s", why.text) : 0;
 }
 
-static int read_artifact(struct parser *p, struct task_def *def,
-                         const struct node *node)
-{
-    struct str *name = &def->artifacts[def->n_artifacts++];
-    int rc = expect_filled(p, node, "an artifact", name);
-    if (!rc)
-        warn_of_path(p, node, "artifacts", *name);
-    if (!rc)
-        rc = check_text(p, node, name, def, IN_TASK, NULL);
-    return rc ? rc : check_artifact(p, node, *name);
-}
-
-/* A pattern or a list of them. */
 static int read_artifact_files(struct parser *p, struct task_def *def,
                                const struct node *node)
 {
-    bool single = node->kind == NODE_TEXT;
-    int rc = single ? 0 : expect_list(p, node, "`artifacts`");
-    if (!rc)
-        def->artifacts =
-            arena_take(&p->out->arena, single ? 1 : node->n, sizeof *def->artifacts);
-    if (rc || !def->artifacts)
-        return rc ? rc : out_of_memory(p);
-    if (single)
-        return read_artifact(p, def, node);
-    for (const struct node *item = node->first; item && !rc; item = item->next)
-        rc = read_artifact(p, def, item);
+    struct file_list artifacts = {
+        .key = "artifacts", .what = "an artifact", .check = check_artifact};
+    int rc = read_files(p, def, node, &artifacts);
+    def->artifacts = artifacts.names;
+    def->n_artifacts = artifacts.n;
     return rc;
 }
 
