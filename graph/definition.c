@@ -185,6 +185,8 @@ uint32_t service_port(const struct task_def *service, struct str name)
 
 bool service_ports_are_good(const struct str *names, uint32_t n)
 {
+    if (n > LIMIT_PORTS) /* of a damaged definition: any number */
+        return false;
     for (uint32_t i = 0; i < n; i++) {
         if (!str_is_key(names[i]) || names[i].len > LIMIT_NAME_BYTES)
             return false;
@@ -192,7 +194,7 @@ bool service_ports_are_good(const struct str *names, uint32_t n)
             if (str_equal(names[i], names[k]))
                 return false;
     }
-    return n <= LIMIT_PORTS;
+    return true;
 }
 
 /* Adds the names of its ports to the lines; false: one was there. */
