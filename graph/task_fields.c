@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 /* The offset of a member of that type. With another type it divides by 0, which does
@@ -221,6 +222,22 @@ bool field_is_empty(const struct task_field *field, const struct task_def *def)
     default:
         return true;
     }
+}
+
+uint32_t reference_texts(const struct task_field *field, const struct task_def *def)
+{
+    return field->shape == FIELD_TEXT ? 1 : field_n(field, def);
+}
+
+struct str reference_text(const struct task_field *field, const struct task_def *def,
+                          uint32_t i)
+{
+    if (field->shape == FIELD_TEXT)
+        return field_text(field, def);
+    if (field->shape == FIELD_PAIRS)
+        return field_pairs(field, def)[i].value;
+    assert(field->shape == FIELD_TEXTS);
+    return field_texts(field, def)[i];
 }
 
 void task_def_empty_texts(struct task_def *def)

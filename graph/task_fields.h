@@ -58,6 +58,10 @@ extern const struct task_field *const fingerprint_fields[];
 extern const struct task_field *const difference_fields[];
 /* ... those whose texts may have ${{ }} in them. */
 extern const struct task_field *const reference_fields[];
+/* How many texts one of reference_fields has in a task, and which. */
+uint32_t reference_texts(const struct task_field *field, const struct task_def *def);
+struct str reference_text(const struct task_field *field, const struct task_def *def,
+                          uint32_t i);
 
 /* Truth values that share one byte of the binary form; the last one has no bit. */
 struct task_flag {

@@ -121,23 +121,6 @@ static int definition_parsed_text(const struct definition *definition, struct st
 
 /* ---- All texts of a task ---- */
 
-/* How many texts a field of reference_fields has in a task. */
-static uint32_t count_texts(const struct task_field *field, const struct task_def *def)
-{
-    return field->shape == FIELD_TEXT ? 1 : field_n(field, def);
-}
-
-static struct str text_at(const struct task_field *field, const struct task_def *def,
-                          uint32_t i)
-{
-    if (field->shape == FIELD_TEXT)
-        return field_text(field, def);
-    if (field->shape == FIELD_PAIRS)
-        return field_pairs(field, def)[i].value;
-    assert(field->shape == FIELD_TEXTS);
-    return field_texts(field, def)[i];
-}
-
 static int prepare_one(struct definition *definition, struct str text, bool condition)
 {
     const struct text_template *template;
@@ -153,8 +136,8 @@ static int prepare_task(struct definition *definition, const struct task_def *de
     if (!rc)
         rc = prepare_one(definition, def->repeat.until, true);
     for (const struct task_field *const *field = reference_fields; *field; field++)
-        for (uint32_t i = 0; i < count_texts(*field, def) && !rc; i++)
-            rc = prepare_one(definition, text_at(*field, def, i), false);
+        for (uint32_t i = 0; i < reference_texts(*field, def) && !rc; i++)
+            rc = prepare_one(definition, reference_text(*field, def, i), false);
     for (uint32_t i = 0; i < def->n_needs; i++)
         for (uint32_t k = 0; k < def->needs[i].n_bindings && !rc; k++)
             rc = prepare_one(definition, def->needs[i].bindings[k].value, false);
@@ -224,8 +207,8 @@ static int note_texts_of(struct referred *r, const struct task_def *def)
     if (!rc)
         rc = note_text(r, def->repeat.until, true);
     for (const struct task_field *const *field = reference_fields; *field; field++)
-        for (uint32_t i = 0; i < count_texts(*field, def) && !rc; i++)
-            rc = note_text(r, text_at(*field, def, i), false);
+        for (uint32_t i = 0; i < reference_texts(*field, def) && !rc; i++)
+            rc = note_text(r, reference_text(*field, def, i), false);
     return rc;
 }
 

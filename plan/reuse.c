@@ -374,18 +374,10 @@ static int add_texts(struct reuse *r, const struct scope *scope, struct buf *key
     int rc = 1;
     for (const struct task_field *const *field = reference_fields; *field && rc > 0;
          field++) {
-        uint32_t n = 0;
-        if ((*field)->shape == FIELD_TEXT)
-            rc = add_text(r, scope, field_text(*field, def), key, error);
-        else
-            n = field_n(*field, def);
+        uint32_t n = reference_texts(*field, def);
         buf_varint(key, n);
         for (uint32_t i = 0; i < n && rc > 0; i++)
-            rc = add_text(r, scope,
-                          (*field)->shape == FIELD_PAIRS
-                              ? field_pairs(*field, def)[i].value
-                              : field_texts(*field, def)[i],
-                          key, error);
+            rc = add_text(r, scope, reference_text(*field, def, i), key, error);
     }
     return rc;
 }

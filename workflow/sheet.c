@@ -544,15 +544,9 @@ static void use_texts(struct usage *u, const struct task_def *def)
     use_all_words(u, def->argv, def->n_argv);
     for (uint32_t i = 0; i < def->n_env; i++)
         use_words(u, def->env[i].value);
-    for (uint32_t i = 0; i < def->n_inputs; i++)
-        use_expressions(u, def->inputs[i], false);
-    for (uint32_t i = 0; i < def->n_outputs; i++)
-        use_expressions(u, def->outputs[i], false);
-    for (uint32_t i = 0; i < def->n_artifacts; i++)
-        use_expressions(u, def->artifacts[i], false);
-    use_expressions(u, def->cwd, false);
-    use_expressions(u, def->external, false);
-    use_expressions(u, def->depfile, false);
+    for (const struct task_field *const *field = reference_fields; *field; field++)
+        for (uint32_t i = 0; i < reference_texts(*field, def); i++)
+            use_expressions(u, reference_text(*field, def, i), false);
     use_expressions(u, def->condition, true);
     use_expressions(u, def->repeat.until, true);
     for (uint32_t i = 0; i < def->n_needs; i++)
