@@ -392,19 +392,32 @@ static bool may_stay_skipped(const struct loader *l, uint32_t task, uint16_t fat
              !situation_attempts(l->s, task)));
 }
 
+/* All of a group. It is looked through once for all tasks that need it. */
+static bool group_may_stay(const struct loader *l, uint32_t group, const uint16_t *fate,
+                           bool sure)
+{
+    enum { STAYS = 1, ANOTHER = 2 };
+    const struct graph *g = &l->w->graph;
+    uint8_t *known = &l->groups_stay[2 * (size_t)(group - g->n_tasks) + sure];
+    uint32_t e = g->need_start[group], end = g->need_start[group + 1];
+    if (*known)
+        return *known == STAYS;
+    while (e < end && may_stay_skipped(l, g->needs[e], fate[g->needs[e]], sure))
+        e++;
+    *known = e == end ? STAYS : ANOTHER;
+    return *known == STAYS;
+}
+
 /* `need`: a task, or a group. */
 static bool may_come_out_the_same(const struct loader *l, uint32_t task, uint32_t need,
                                   const uint16_t *fate)
 {
-    const struct graph *g = &l->w->graph;
-    bool all = true, sure = l->s->present.states.outcome[task] == CAIRN_PENDING;
+    bool sure = l->s->present.states.outcome[task] == CAIRN_PENDING;
     if (!situation_attempts(l->s, task))
         return false;
-    if (!graph_is_barrier(g, need))
-        return may_stay_skipped(l, need, fate[need], sure);
-    for (uint32_t e = g->need_start[need]; e < g->need_start[need + 1] && all; e++)
-        all = may_stay_skipped(l, g->needs[e], fate[g->needs[e]], sure);
-    return all;
+    return graph_is_barrier(&l->w->graph, need)
+               ? group_may_stay(l, need, fate, sure)
+               : may_stay_skipped(l, need, fate[need], sure);
 }
 
 /* All of what it needs that runs is `cutoff`, or may turn out to be done itself; or was
@@ -489,7 +502,8 @@ static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nea
     rc = reuse_open(reuse, &o, l->error);
     s->present.reused = calloc(o.graph->n_tasks, sizeof(void *));
     s->present.nearest = calloc(o.graph->n_tasks, sizeof *s->present.nearest);
-    if (!rc && (!s->present.reused || !s->present.nearest))
+    l->groups_stay = calloc(o.graph->n_nodes - o.graph->n_tasks + 1, 2);
+    if (!rc && (!s->present.reused || !s->present.nearest || !l->groups_stay))
         rc = error_nomem(l->error);
     l->reuse = reuse;
     return rc;
@@ -501,8 +515,11 @@ static int decide_with_results(struct loader *l, const struct decide_input *inpu
     int lost, rc;
     do {
         decisions_release(&l->s->decisions);
-        if (l->reuse)
+        if (l->reuse) {
+            const struct graph *g = &l->w->graph;
             reuse_forget(l->reuse);
+            memset(l->groups_stay, 0, 2 * (size_t)(g->n_nodes - g->n_tasks));
+        }
         rc = decide(input, &l->s->decisions, l->error);
         if (!rc)
             rc = l->reuse_rc;
@@ -546,6 +563,8 @@ static int decide_anew(struct loader *l, const struct graph *old)
     choice_release(&choice);
     reuse_release(&reuse);
     nearest_release(&nearest);
+    free(l->groups_stay);
+    l->groups_stay = NULL;
     l->reuse = NULL;
     l->nearest = NULL;
     if (!rc && l->no_memory)

@@ -16,6 +16,7 @@ struct loader {
     struct reuse *reuse; /* while deciding; NULL: nothing can be reused */
     int reuse_rc;
     struct nearest *nearest; /* with it */
+    uint8_t *groups_stay;    /* the same: [groups][2], of group_may_stay */
     struct past_definition past;
     struct past_attempts *attempts; /* NULL: nothing is kept */
     struct cairn_error *error;
