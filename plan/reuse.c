@@ -545,9 +545,7 @@ static int find_attempt(struct reuse *r, uint32_t task, struct reused *found,
 static int has_artifacts(struct reuse *r, uint32_t task, const struct reused *found,
                          struct cairn_error *error)
 {
-    struct files_row row = {.kind = FILES_ARTIFACTS,
-                            .run = found->row.run,
-                            .id = str_of(r->graph->id[task])};
+    struct files_row row = {.run = found->row.run, .id = str_of(r->graph->id[task])};
     if (found->own || !graph_def(r->graph, task)->n_artifacts)
         return 1;
     int rc = store_get_files(r->store, &row, error);

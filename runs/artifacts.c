@@ -153,8 +153,7 @@ static int collect(struct collection *c, struct cairn_store *store, uint64_t run
                    const char *task, struct cairn_error *error)
 {
     struct run_row row;
-    struct files_search search = {
-        .kind = FILES_ARTIFACTS, .each = collect_row, .context = c};
+    struct files_search search = {.each = collect_row, .context = c};
     *c = (struct collection){.store = store, .task = task, .error = error};
     int rc = run_row_get(&row, store, run, &c->arena, error);
     if (rc)

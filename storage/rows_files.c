@@ -21,7 +21,7 @@ enum {
     TEXT_BYTES = 96 + DIGEST_HEX_SIZE + 2 * SUM_KEYED_BYTES
 };
 
-static const char *const kind_names[FILES_KINDS] = {[FILES_ARTIFACTS] = "artifacts"};
+static const char kind[] = "artifacts";
 
 static int sum_files(struct cairn_store *store, const struct files_row *row,
                      struct row_sum *sum, struct cairn_error *error)
@@ -29,15 +29,15 @@ static int sum_files(struct cairn_store *store, const struct files_row *row,
     const uint64_t numbers[] = {row->run, row->gen, row->task, row->attempt,
                                 (uint64_t)row->until_ns};
     const struct str texts[] = {row->id, digest_view(&row->files)};
-    const struct summed summed = {kind_names[row->kind], numbers, COUNT_OF(numbers),
-                                  texts, COUNT_OF(texts)};
+    const struct summed summed = {kind, numbers, COUNT_OF(numbers), texts,
+                                  COUNT_OF(texts)};
     return row_sum(store, &summed, sum, error);
 }
 
 static void setting_of(const struct files_row *row, char setting[SETTING_BYTES])
 {
-    snprintf(setting, SETTING_BYTES, "%s.%" PRIu64 ".%.*s", kind_names[row->kind],
-             row->run, (int)row->id.len, row->id.ptr);
+    snprintf(setting, SETTING_BYTES, "%s.%" PRIu64 ".%.*s", kind, row->run,
+             (int)row->id.len, row->id.ptr);
 }
 
 int store_put_files(struct cairn_store *store, const struct files_row *row,
@@ -121,9 +121,8 @@ static bool parse_key(struct str rest, struct files_row *row)
 static int tell_row(struct cairn_store *store, const struct files_search *search,
                     struct str key, struct str value, struct cairn_error *error)
 {
-    struct files_row row = {.kind = search->kind};
-    size_t begin = strlen(kind_names[search->kind]) + 1;
-    struct str rest = {key.ptr + begin, key.len - begin};
+    struct files_row row = {0};
+    struct str rest = {key.ptr + sizeof kind, key.len - sizeof kind}; /* and the dot */
     int rc =
         parse_key(rest, &row) ? parse_files(store, value, search->all, &row, error) : 0;
     if (rc > 0)
@@ -142,13 +141,12 @@ int store_each_files(struct cairn_store *store, const struct files_search *searc
     char from[64], to[64];
     struct query query;
     store_assert_open(store);
-    const char *name = kind_names[search->kind];
     if (search->run) { /* '/' follows '.' */
-        snprintf(from, sizeof from, "%s.%" PRIu64 ".", name, search->run);
-        snprintf(to, sizeof to, "%s.%" PRIu64 "/", name, search->run);
+        snprintf(from, sizeof from, "%s.%" PRIu64 ".", kind, search->run);
+        snprintf(to, sizeof to, "%s.%" PRIu64 "/", kind, search->run);
     } else {
-        snprintf(from, sizeof from, "%s.", name);
-        snprintf(to, sizeof to, "%s/", name);
+        snprintf(from, sizeof from, "%s.", kind);
+        snprintf(to, sizeof to, "%s/", kind);
     }
     query_start(&query, store->db, SQL_EACH_META_RANGE,
                 VALUES(value_text(str_of(from)), value_text(str_of(to))), error);
@@ -183,12 +181,8 @@ int store_drop_expired_files(struct cairn_store *store, int64_t now_ns, uint32_t
     struct expiry expiry = {.now_ns = now_ns, .limit = limit};
     struct files_search search = {
         .each = note_expired, .context = &expiry, .all = true};
-    int rc = 0;
     store_assert_writing(store);
-    for (int kind = 0; kind < FILES_KINDS && rc == 0; kind++) {
-        search.kind = (enum files_kind)kind;
-        rc = store_each_files(store, &search, error);
-    }
+    int rc = store_each_files(store, &search, error);
     rc = rc < 0 ? rc : buf_check(&expiry.settings, error);
     for (size_t at = 0; at < expiry.settings.size && !rc;
          at += strlen(expiry.settings.data + at) + 1)

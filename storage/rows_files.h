@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files of an attempt are in the content pool: its artifacts. They are a snapshot
  * (snapshot/snapshot.h), of which a row has the digest. Of a task of a run there is one
- * row of a kind, of the newest attempt that left some. It is a setting, and goes with
- * the run. */
+ * row, of the newest attempt that left some. It is a setting, and goes with the run. */
 #ifndef STORAGE_ROWS_FILES_H
 #define STORAGE_ROWS_FILES_H
 
@@ -10,10 +9,7 @@
 #include "base/str.h"
 #include "cairn/store.h"
 
-enum files_kind { FILES_ARTIFACTS, FILES_KINDS };
-
 struct files_row {
-    enum files_kind kind;
     uint64_t run;
     struct str id; /* of the task */
     uint32_t gen, task, attempt;
@@ -25,12 +21,11 @@ struct files_row {
  * snapshot is there. */
 int store_put_files(struct cairn_store *store, const struct files_row *row,
                     struct cairn_error *error);
-/* Of row->kind, run and id: fills in the rest. 1 there is one, 0 there is none that
+/* Of row->run and id: fills in the rest. 1 there is one, 0 there is none that
  * holds, <0 error. */
 int store_get_files(struct cairn_store *store, struct files_row *row,
                     struct cairn_error *error);
 struct files_search {
-    enum files_kind kind;
     uint64_t run; /* 0: of every run */
     /* Texts are views. Non-zero stops, and is returned. */
     int (*each)(void *context, const struct files_row *row);

@@ -863,8 +863,7 @@ static int mark_files(void *context, const struct files_row *row)
 /* In one transaction: a row is copied to another run, whose number comes anywhere. */
 static int mark_artifacts(struct gc *gc)
 {
-    struct files_search all = {
-        .kind = FILES_ARTIFACTS, .each = mark_files, .context = gc, .all = true};
+    struct files_search all = {.each = mark_files, .context = gc, .all = true};
     int rc = store_begin_read(gc->store, gc->error);
     if (rc)
         return rc;

@@ -549,8 +549,7 @@ static int check_artifacts(void *context, const struct files_row *row)
 int verify_artifacts(struct verifier *v)
 {
     struct artifact_check check = {.v = v};
-    struct files_search all = {
-        .kind = FILES_ARTIFACTS, .each = check_artifacts, .context = &check};
+    struct files_search all = {.each = check_artifacts, .context = &check};
     int rc = store_each_files(v->store, &all, v->error);
     node_set_release(&check.seen);
     return rc;

@@ -204,8 +204,7 @@ static int put_key(struct engine *e, const struct ending *ending,
 static int copy_artifacts(struct engine *e, const struct ending *ending,
                           struct files_row *row, struct cairn_error *error)
 {
-    struct files_row other = {
-        .kind = FILES_ARTIFACTS, .run = ending->spared_run, .id = row->id};
+    struct files_row other = {.run = ending->spared_run, .id = row->id};
     int rc = store_get_files(e->request.store, &other, error);
     if (rc > 0 && other.attempt != ending->spared_attempt)
         rc = 0;
@@ -221,8 +220,7 @@ static int put_artifacts(struct engine *e, const struct ending *ending,
     const struct task_def *def = graph_def(e->request.graph, row->task);
     if (!def->n_artifacts || (!ending->has_artifacts && !ending->spared_run))
         return 0;
-    struct files_row files = {.kind = FILES_ARTIFACTS,
-                              .run = row->run,
+    struct files_row files = {.run = row->run,
                               .id = str_of(e->request.graph->id[row->task]),
                               .gen = row->gen,
                               .task = row->task,
