@@ -17,6 +17,17 @@ struct judge {
     uint32_t first_will, first_may, first_turned; /* for `finally` */
 };
 
+/* As which task it is recorded, or NODE_NONE. */
+static uint32_t old_of(const struct judge *j, uint32_t task)
+{
+    return j->in->old ? j->in->old_task[task] : NODE_NONE;
+}
+
+static uint8_t mark_of_old(const struct judge *j, uint32_t old)
+{
+    return j->in->marks && old != NODE_NONE ? j->in->marks[old] : 0;
+}
+
 /* What would run may run. */
 static uint16_t made_doubtful(uint16_t fate)
 {
@@ -131,10 +142,8 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
 /* Its process runs already, or its end counts: it is not started. */
 static bool is_only_taken_over(const struct judge *j, uint32_t task)
 {
-    uint32_t old = j->in->old ? j->in->old_task[task] : NODE_NONE;
-    uint8_t mark = j->in->marks && old != NODE_NONE ? j->in->marks[old] : 0;
     return j->out->reason[task] == CAIRN_REASON_ADOPTED &&
-           !is_tried_again(j->out, task, mark);
+           !is_tried_again(j->out, task, mark_of_old(j, old_of(j, task)));
 }
 
 /* Unless the run continues after failures, only what such a task needs is sure to run.
@@ -665,9 +674,8 @@ static void add_finally_needs(const struct judge *j, struct judged_task *v)
 static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
 {
     const struct decide_input *in = j->in;
-    struct judged_task v = {.task = task,
-                            .old = in->old ? in->old_task[task] : NODE_NONE,
-                            .def = graph_def(in->graph, task)};
+    struct judged_task v = {
+        .task = task, .old = old_of(j, task), .def = graph_def(in->graph, task)};
     v.needs = fate_of_needs(j, task, &v.anew);
     if (v.old == NODE_NONE) {
         v.mark = in->new_marks ? in->new_marks[task] : 0;
@@ -678,7 +686,7 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
     v.itself = state_skipped_itself(in->states, v.old);
     if (v.put_back) /* as it was before */
         v.recorded = CAIRN_SKIPPED;
-    v.mark = in->marks ? in->marks[v.old] : 0;
+    v.mark = mark_of_old(j, v.old);
     /* The result belongs to the record of its end. */
     if (in->evidence && in->evidence[task] == RESULT_LOST &&
         v.recorded == CAIRN_COMPLETED)
@@ -804,19 +812,18 @@ static uint16_t fate_of_users(const struct judge *j, uint32_t service, uint32_t 
 /* It has been started before, and what came of that does not matter. */
 static bool has_served(const struct judge *j, uint32_t service)
 {
-    uint32_t old = j->in->old ? j->in->old_task[service] : NODE_NONE;
+    uint32_t old = old_of(j, service);
     if (old == NODE_NONE)
         return false;
     uint8_t recorded = j->in->states->outcome[old];
     return !outcome_is_skipped(recorded) &&
-           (recorded != CAIRN_PENDING ||
-            (j->in->marks && j->in->marks[old] & MARK_INTERRUPTED));
+           (recorded != CAIRN_PENDING || mark_of_old(j, old) & MARK_INTERRUPTED);
 }
 
 /* Nothing that needs it runs. */
 static void settle_unneeded(struct judge *j, uint32_t service)
 {
-    uint32_t old = j->in->old ? j->in->old_task[service] : NODE_NONE;
+    uint32_t old = old_of(j, service);
     uint8_t recorded = old == NODE_NONE ? CAIRN_PENDING : j->in->states->outcome[old];
     bool served = has_served(j, service);
     if (served)

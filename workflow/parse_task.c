@@ -954,8 +954,7 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *k
     if (keys[row].kinds == WITH_SHELL && !def->n_shell && !def->n_side_shell)
         return diagnose(&p->diagnostic, key->at,
                         "`shell` is only for `run`, `check`, `undo`, `fallback` and "
-                        "`ready`; `exec` "
-                        "starts the command itself");
+                        "`ready`; `exec` starts the command itself");
     if (keys[row].flag) {
         char what[32];
         snprintf(what, sizeof what, "`%s`", keys[row].name.ptr);
