@@ -69,6 +69,25 @@ END
     says DEGRADED 'nothing could be saved'
     is "$(sort ran | tr '\n' ' ')" 'x y ' 'it goes on with the list once that is saved'
 
+    # There is no room for an artifact: its task has failed, and no part of it is there.
+    rm -rf small/.cairn
+    cat >big.yaml <<'END'
+name: big
+tasks:
+  small: {run: echo small >little, artifacts: little}
+  big: {needs: small, run: 'head -c "$(cat bytes)" /dev/urandom >big', artifacts: [little, big]}
+END
+    echo 3000000 >bytes
+    exits 1 timeout -k 10 60 cairn run big.yaml
+    is "$(task_state big)" failed 'an artifact for which there is no room is a failure'
+    exits 0 cairn artifact list --task big
+    is "$(wc -l <out)" 0 'of which nothing is stored'
+    exits 0 cairn checkpoint verify
+    echo 1000 >bytes
+    exits 0 timeout -k 10 60 cairn resume
+    exits 0 cairn artifact get 1 --task big -o got
+    ok 'a smaller one is stored whole' cmp big got/big
+
     # A disk that is full at the start, with room for less or more of what a start needs.
     rm -rf small/.cairn
     printf 'name: later\ntasks:\n  a: {run: "echo a >>later"}\n' >later.yaml
