@@ -46,7 +46,7 @@ static int take_state(const struct settings *settings, const struct texts *texts
     const char *path = settings->text[OPT_STATE];
     bool is_stdin = strcmp(path, "-") == 0;
     const char *name = is_stdin ? "what is on stdin" : path;
-    if (is_stdin && texts->from_stdin)
+    if (is_stdin && texts->from_stdin.data)
         return report_usage(settings->command, "only one text can be read from stdin");
     int status = read_given(path, CAIRN_CONTEXT_STATE_MAX, &given->state);
     if (status != 0)

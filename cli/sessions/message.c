@@ -150,23 +150,6 @@ static int take_lines(struct lines *lines, const char *name)
 
 /* ---- Adding ---- */
 
-/* All of stdin without the line break at its end, up to one byte too many. */
-static int read_text(struct cairn_new_message *message, char **text)
-{
-    size_t room = (size_t)CAIRN_MESSAGE_LINE_MAX + 2, n;
-    *text = malloc(room);
-    if (!*text)
-        return report_nomem();
-    n = fread(*text, 1, room, stdin);
-    if (ferror(stdin))
-        return system_failure("stdin", errno);
-    n -= n > 0 && (*text)[n - 1] == '\n';
-    size_t mark = text_mark(*text, n);
-    message->text = *text + mark;
-    message->bytes = n - mark;
-    return 0;
-}
-
 static int add_message(const struct settings *settings)
 {
     static const char *const roles[] = {"user", "assistant", "system", "tool"};
@@ -179,15 +162,20 @@ static int add_message(const struct settings *settings)
         .bytes = strlen(settings->operands[0]),
     };
     struct cairn_error error = {0};
-    char *from_stdin = NULL;
+    struct buf from_stdin = BUF_INIT;
     uint64_t n = 0;
     struct doc doc;
-    int status =
-        strcmp(settings->operands[0], "-") == 0 ? read_text(&message, &from_stdin) : 0;
+    int status = 0;
+    if (strcmp(settings->operands[0], "-") == 0) {
+        struct str text = STR("");
+        status = stdin_text(CAIRN_MESSAGE_LINE_MAX, &from_stdin, &text);
+        message.text = text.ptr;
+        message.bytes = text.len;
+    }
     if (status == 0 && cairn_message_add(settings->store, session_option(settings),
                                          &message, &n, &error) != 0)
         status = report_error(&error);
-    free(from_stdin);
+    buf_release(&from_stdin);
     if (status != 0)
         return status;
     if (!ui_json()) {

@@ -11,7 +11,6 @@
 
 #include "cairn.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -350,55 +349,47 @@ size_t text_mark(const char *text, size_t n)
     return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-/* Reads stdin to its end; `n` is how much there was, up to one byte too many. */
-static int read_stdin(struct texts *texts, size_t *n)
+int stdin_text(size_t most, struct buf *in, struct str *text)
 {
-    size_t most = TEXT_STDIN_MAX + 2; /* a line break, and the byte too many */
-    texts->from_stdin = malloc(most + 1);
-    if (!texts->from_stdin)
-        return report_nomem();
-    *n = fread(texts->from_stdin, 1, most, stdin);
-    size_t mark = text_mark(texts->from_stdin, *n);
-    *n -= mark;
-    memmove(texts->from_stdin, texts->from_stdin + mark, *n);
-    texts->from_stdin[*n] = '\0';
-    if (!ferror(stdin))
-        return 0;
-    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
-                          "cannot read stdin: %s", strerror(errno));
+    enum { MARK = 3 };
+    /* A mark, a line break, and the byte too many. */
+    int status = read_given("-", MARK + most + 1, in);
+    size_t mark = text_mark(in->data, in->size), n = in->size - mark;
+    if (status != 0)
+        return status;
+    if (n > 0 && in->data[mark + n - 1] == '\n')
+        in->data[mark + --n] = '\0';
+    *text = n > 0 ? (struct str){in->data + mark, n} : STR("");
+    return 0;
 }
 
 int texts_take(struct texts *texts, const char *given, const char **out)
 {
-    size_t n = 0;
-    int status;
+    struct str text;
     *out = given;
     if (strcmp(given, "-") != 0)
         return 0;
-    if (texts->from_stdin)
+    if (texts->from_stdin.data)
         return report_usage(texts->command, "only one text can be read from stdin");
-    status = read_stdin(texts, &n);
+    int status = stdin_text(TEXT_STDIN_MAX, &texts->from_stdin, &text);
     if (status != 0)
         return status;
-    if (n > 0 && texts->from_stdin[n - 1] == '\n')
-        texts->from_stdin[--n] = '\0';
-    if (n > TEXT_STDIN_MAX)
+    if (text.len > TEXT_STDIN_MAX)
         return report_usage(texts->command,
                             "there is more than %zu KiB on stdin: keep the text in a "
                             "file, and name it",
                             TEXT_STDIN_MAX >> 10);
-    if (n == 0)
+    if (text.len == 0)
         return report_usage(texts->command, "there is no text on stdin");
-    if (strlen(texts->from_stdin) != n)
+    if (strlen(text.ptr) != text.len)
         return report_usage(texts->command, "what is on stdin has a NUL byte in it");
-    *out = texts->from_stdin;
+    *out = text.ptr;
     return 0;
 }
 
 void texts_release(struct texts *texts)
 {
-    free(texts->from_stdin);
-    texts->from_stdin = NULL;
+    buf_release(&texts->from_stdin);
 }
 
 /* ---- Lists of words ---- */

@@ -4,6 +4,7 @@
 #ifndef CLI_SESSIONS_SESSION_OF_H
 #define CLI_SESSIONS_SESSION_OF_H
 
+#include "base/str.h"
 #include "cairn.h"
 #include "cli/json.h"
 #include "cli/options.h"
@@ -70,13 +71,16 @@ int session_newest(struct cairn_store *store, const char *session,
 /* Texts from the command line, of which one may be `-`: all of stdin. */
 struct texts {
     const char *command; /* for messages */
-    char *from_stdin;    /* heap, or NULL */
+    struct buf from_stdin;
 };
 
 /* `given`, or what stdin has, without a line break at its end. Returns an exit status,
  * after printing what is wrong: more than TEXT_STDIN_MAX bytes, a NUL, nothing at all.
  */
 int texts_take(struct texts *texts, const char *given, const char **out);
+/* All of stdin, without a byte order mark before it and a line break at its end; if that
+ * is more than `most` bytes, so many that it is seen. Ended by a NUL, in `in`. */
+int stdin_text(size_t most, struct buf *in, struct str *text);
 /* How many bytes of a text are a byte order mark at its begin: 3 or 0. */
 size_t text_mark(const char *text, size_t n);
 void texts_release(struct texts *texts);

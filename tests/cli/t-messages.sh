@@ -283,4 +283,10 @@ is "$(cairn note show n1 --json | sed 's/.*"text":"\([^"]*\)".*/\1/')" 'a note' 
 is "$(cairn session message show 1 --raw)" 'a message' 'of a message'
 exits 0 cairn session message list
 ok 'of lines of messages' test ! -s marked.err
+{ printf '\357\273\277'; head -c 16777217 /dev/zero | tr '\0' x; } | cairn session message add - >out 2>err
+is $? 2 'it does not hide that a message is too large'
+{ printf '\357\273\277'; head -c 65537 /dev/zero | tr '\0' x; } | cairn note add - >out 2>err
+is $? 2 'nor that a text is'
+{ printf '\357\273\277'; head -c 65536 /dev/zero | tr '\0' x; echo; } | cairn note add - >out 2>err
+is $? 0 'one of just the size is taken'
 done_testing
