@@ -482,7 +482,7 @@ static const char *again_words(const struct settings *settings)
         OPT_KEEP_GOING, OPT_STOP,      OPT_NO_WAIT,       OPT_SECRETS_FD};
     static char words[PATH_MAX + 512];
     size_t used = (size_t)snprintf(words, sizeof words, "%s", store_hint(settings));
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && used < sizeof words; i++) {
+    for (size_t i = 0; i < COUNT_OF(kept) && used < sizeof words; i++) {
         const struct option *option = option_get(kept[i]);
         bool flag = option->kind == OPTION_FLAG;
         if (settings->given[kept[i]])

@@ -2,6 +2,7 @@
 /* Help, made from the tables of commands and of options. */
 #include "cli/help.h"
 
+#include "base/str.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
@@ -78,7 +79,7 @@ static void print_statuses(FILE *to, const char *exits)
     char *rest;
     for (const char *at = exits; *at != '\0'; at = *rest ? rest + 1 : rest) {
         long status = strtol(at, &rest, 10);
-        for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        for (size_t i = 0; i < COUNT_OF(statuses); i++) {
             if (statuses[i].status == status)
                 fprintf(to, " %3ld  %s\n", status, statuses[i].meaning);
         }
@@ -155,7 +156,7 @@ static const struct topic {
     {"Steps that people or agents do", "next,complete,", "claim,renew,fail,"},
     {"Checkpoints, and the store", "checkpoint create,checkpoint restore,", ""},
 };
-#define TOPICS (sizeof topics / sizeof topics[0])
+#define TOPICS COUNT_OF(topics)
 
 static bool is_listed(const char *names, const char *name)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/suggest.h"
 
+#include "base/str.h"
 #include "cli/command.h"
 #include "cli/format.h"
 
@@ -142,7 +143,7 @@ static size_t options_end(const char *words, size_t n)
 {
     static const char *const ends[] = {" -- ", " | ", " >", " && ", " &"};
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < sizeof ends / sizeof ends[0]; k++)
+        for (size_t k = 0; k < COUNT_OF(ends); k++)
             if (strncmp(words + i, ends[k], strlen(ends[k])) == 0)
                 return i;
     return n;
@@ -151,7 +152,7 @@ static size_t options_end(const char *words, size_t n)
 static bool uses_store(const struct command *command)
 {
     static const char *const without[] = {"init", "validate", "help", "version"};
-    for (size_t i = 0; command && i < sizeof without / sizeof without[0]; i++)
+    for (size_t i = 0; command && i < COUNT_OF(without); i++)
         if (strcmp(command->name, without[i]) == 0)
             return false;
     return command != NULL;

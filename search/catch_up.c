@@ -853,12 +853,10 @@ static int do_due(struct due *due)
     struct catching *c = due->c;
     int rc = 0;
     c->told.of = due->sessions.n + due->runs.n;
-    for (size_t i = 0; i < due->sessions.n && !rc; i++) {
+    for (size_t i = 0; i < due->sessions.n && !rc; i++)
         rc = catch_session(c, due->sessions.at[i], due->all) ?: tell(c);
-    }
-    for (size_t i = 0; i < due->runs.n && !rc; i++) {
+    for (size_t i = 0; i < due->runs.n && !rc; i++)
         rc = catch_run(c, due->runs.at[i]) ?: tell(c);
-    }
     if (!rc)
         rc = catch_notes(c);
     return rc || c->only_gone ? rc : set_turn(due);

@@ -1034,9 +1034,8 @@ static int bring_up(struct finding *f)
 {
     struct catching *c = &f->c;
     int rc = catch_up(c);
-    if (rc == CAIRN_EDAMAGED) {
+    if (rc == CAIRN_EDAMAGED)
         rc = searchdb_renew(c->index, f->error) ?: catch_up(c);
-    }
     f->result->up_to_date = rc == 0;
     return rc > 0 || rc == CAIRN_EBUSY ? 0 : rc;
 }
@@ -1104,9 +1103,8 @@ static int make_anew(struct finding *f)
 static int find(struct finding *f)
 {
     int rc = open_index(f) ?: rank_once(f);
-    if (rc == CAIRN_EDAMAGED) {
+    if (rc == CAIRN_EDAMAGED)
         rc = make_anew(f) ?: rank_once(f);
-    }
     if (rc == CAIRN_EBUSY && f->c.index)
         return searchdb_busy(f->c.index, f->error);
     return rc ?: finding_ask_service(f) ?: finding_tell(f);

@@ -498,9 +498,8 @@ static int ask_for(struct asking *a, size_t place)
         rc = is_asked(a, asked, &is);
     if (rc || is)
         return rc;
-    if (in_batch(a, asked)) {
+    if (in_batch(a, asked))
         return ask_batch(a) ?: is_asked(a, asked, &is);
-    }
     a->n++;
     return a->n == SERVICE_BATCH ? ask_batch(a) : 0;
 }

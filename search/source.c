@@ -533,7 +533,7 @@ static int begin_session(struct session_source *t, struct text_source *s,
                          struct cairn_session_info *info)
 {
     *t = (struct session_source){.source = s, .session = session};
-    snprintf(number, 24, "%llu", (unsigned long long)session);
+    u64_text(session, number);
     int rc = cairn_session_get(s->store, number, info, s->error);
     t->name = info->name;
     return rc ?: source_session_project(s, session, &t->project);
@@ -803,7 +803,7 @@ static int begin_message(struct message_source *t, struct text_source *s,
                          uint64_t session)
 {
     *t = (struct message_source){.source = s, .session = session};
-    snprintf(t->number, sizeof t->number, "%llu", (unsigned long long)session);
+    u64_text(session, t->number);
     return cairn_session_get(s->store, t->number, &t->info, s->error)
                ?: source_session_project(s, session, &t->project);
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "cairn/message.h"
 #include "checkpoint/annotations.h"
 #include "checkpoint/find.h"
@@ -400,9 +401,8 @@ int line_load(struct cairn_store *store, uint64_t from, uint64_t to, struct line
     struct walk walk = {
         .store = store, .line = line, .from = from, .until = to, .error = error};
     int rc = 0;
-    while (!rc && !walk.reached && walk.until && walk.until >= from) {
+    while (!rc && !walk.reached && walk.until && walk.until >= from)
         rc = find_branch(&walk) ?: walk_branch(&walk);
-    }
     if (!rc && from && !walk.reached)
         rc = error_set(error, CAIRN_EUSAGE,
                        "checkpoint debug:%llu did not lead to debug:%llu: `cairn "
@@ -903,7 +903,7 @@ static void session_of(struct cairn_store *store, const char *id, char out[24])
     struct cairn_error none = {0};
     out[0] = '\0';
     if (cairn_checkpoint_get(store, id, &info, &none) == 0 && info.session)
-        snprintf(out, 24, "%llu", (unsigned long long)info.session);
+        u64_text(info.session, out);
 }
 
 /* By the current session, and by that of the checkpoint. What is no text is refused

@@ -532,8 +532,7 @@ static int name_target(struct cairn_store *store, const struct pending *pending,
     struct sha256 *sha = sha256_new();
     if (!sha)
         return error_nomem(error);
-    snprintf(told->name, sizeof told->name, "%llu",
-             (unsigned long long)pending->session);
+    u64_text(pending->session, told->name);
     (void)store_get_session(store, pending->session, copy_name, told, NULL);
     (void)store_each_session_log(store, pending->session, INT64_MAX, true, see_move,
                                  &targets, NULL);

@@ -603,9 +603,8 @@ static int add_others(struct sizing *s)
     else
         rc = pass_damage(s, rc, &why);
     s->other = true;
-    for (size_t i = 0; i < others.n && !rc; i++) {
+    for (size_t i = 0; i < others.n && !rc; i++)
         rc = add_checkpoints(s, others.at[i]) ?: add_rows(s, others.at[i]);
-    }
     free(others.at);
     return rc;
 }

@@ -453,9 +453,8 @@ static int read_word(struct time_words *r, int64_t *out)
 {
     const char *at = r->at;
     struct str word = take_word(r);
-    if (equal_ignoring_case(word, "now")) {
+    if (equal_ignoring_case(word, "now"))
         return expect_end(r, "write 'now' alone") ?: within_range(r, r->now_ns, out);
-    }
     if (equal_ignoring_case(word, "today"))
         return read_day(r, 0, out);
     if (equal_ignoring_case(word, "yesterday"))

@@ -555,7 +555,7 @@ static void catch_signals(void)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t held;
     sigemptyset(&held);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         struct sigaction before;
         sigaction(numbers[i], NULL, &before);
         if (before.sa_handler == SIG_IGN)
@@ -757,7 +757,7 @@ static int check_operands(const struct settings *settings)
 {
     static const enum option_id with_any[] = {OPT_WAIT, OPT_CLAIM_EXEC};
     bool any = settings->given[OPT_ANY];
-    for (size_t i = 0; !any && i < sizeof with_any / sizeof with_any[0]; i++)
+    for (size_t i = 0; !any && i < COUNT_OF(with_any); i++)
         if (settings->given[with_any[i]])
             return report_usage("claim", "--%s needs --any",
                                 option_get(with_any[i])->name);

@@ -1064,7 +1064,7 @@ static int check_options(const struct settings *settings)
                                                OPT_BYTES,   OPT_FOLLOW, OPT_TIMESTAMPS};
     bool some = settings->n_operands > 0 || settings->given[OPT_ALL_LOGS] ||
                 settings->given[OPT_FAILED];
-    for (size_t i = 0; !some && i < sizeof with_task / sizeof with_task[0]; i++) {
+    for (size_t i = 0; !some && i < COUNT_OF(with_task); i++) {
         if (settings->given[with_task[i]])
             return report_usage("log", "--%s needs a TASK",
                                 option_get(with_task[i])->name);

@@ -126,7 +126,7 @@ static int check_no_checkpoint(const struct settings *settings)
         OPT_STORE,         OPT_FRESH,      OPT_ON_CHANGE,
         OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC,
         OPT_OUTPUT_LIMIT,  OPT_KEEP,       OPT_KEY};
-    for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(without_effect); i++) {
         if (settings->given[without_effect[i]])
             return report_usage("run", "--%s has no effect with --no-checkpoint",
                                 option_get(without_effect[i])->name);

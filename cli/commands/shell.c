@@ -38,7 +38,7 @@ static void note_signal(int signal_number)
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 
-enum { ENDING = sizeof ending / sizeof ending[0] };
+enum { ENDING = COUNT_OF(ending) };
 
 /* Without SA_RESTART: the read returns. */
 static void set_handlers(void (*handler)(int))

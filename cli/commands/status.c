@@ -981,7 +981,7 @@ int command_status(struct settings *settings)
     /* Each of them lists tasks. */
     static const enum option_id of_tasks[] = {
         OPT_ONLY_STATES, OPT_SORT_TASKS, OPT_ALL_TASKS, OPT_LIMIT_TASKS, OPT_OFFSET};
-    for (size_t i = 0; i < sizeof of_tasks / sizeof of_tasks[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(of_tasks); i++)
         settings->given[OPT_TASKS] |= settings->given[of_tasks[i]];
     if (settings->given[OPT_ONLY_STATES] &&
         state_list_check(settings->text[OPT_ONLY_STATES], TASK_STATES) != 0)

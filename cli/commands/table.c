@@ -3,6 +3,8 @@
  * cli/sessions/tables.c. */
 #include "cli/commands/commands.h"
 
+#include "base/str.h"
+
 /* The commands about the store, its checkpoints and cairn itself, in the order of their
  * help pages. */
 
@@ -401,8 +403,7 @@ static const struct command store_table[] = {
      command_version},
 };
 
-static const struct command_part store_commands = {
-    store_table, sizeof store_table / sizeof store_table[0]};
+static const struct command_part store_commands = {store_table, COUNT_OF(store_table)};
 
 /* The commands with which people and other programs do external tasks. */
 
@@ -487,8 +488,8 @@ static const struct command external_table[] = {
      command_add},
 };
 
-const struct command_part external_commands = {
-    external_table, sizeof external_table / sizeof external_table[0]};
+const struct command_part external_commands = {external_table,
+                                               COUNT_OF(external_table)};
 
 /* The commands about the files of checkpoints, in the order of their help pages. */
 
@@ -943,12 +944,12 @@ static const struct command_group groups[] = {
     {"branch", "several lines of work in one session"},
 };
 
-static const struct command_part own_commands = {
-    command_table, sizeof command_table / sizeof command_table[0]};
+static const struct command_part own_commands = {command_table,
+                                                 COUNT_OF(command_table)};
 
 const struct command_tables command_tables = {
     .parts = {&own_commands, &external_commands, &store_commands, &context_commands,
               &file_commands, &session_commands, &board_commands, &run_commands},
     .groups = groups,
-    .n_groups = sizeof groups / sizeof groups[0],
+    .n_groups = COUNT_OF(groups),
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every command about items, from its row in the table of verbs; cairn belief cascade.
  */
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -282,8 +283,7 @@ static int take_option(struct work *work, const struct verb_option *option,
     if (kind == OPTION_FLAG)
         text = "yes";
     if (kind == OPTION_TIME) {
-        snprintf(work->milliseconds, sizeof work->milliseconds, "%" PRIu64,
-                 work->settings->number[option->option]);
+        u64_text(work->settings->number[option->option], work->milliseconds);
         text = work->milliseconds;
     }
     if (text[0] != '\0')
@@ -464,8 +464,7 @@ static int find_state(struct work *work)
     struct cairn_session_info info;
     if (!work->session && work->settings->given[OPT_AT] &&
         cairn_session_get(work->settings->store, NULL, &info, NULL) == 0) {
-        snprintf(work->current, sizeof work->current, "%llu",
-                 (unsigned long long)info.session);
+        u64_text(info.session, work->current);
         work->session = work->current;
     }
     return session_checkpoint_of(work->settings->store, work->session,

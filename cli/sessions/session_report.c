@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/words.h"
 #include "cli/open.h"
 /* cairn report: what happened in a session, from its start or between two checkpoints,
  * as Markdown. */
@@ -359,7 +360,7 @@ static int find_session(const struct settings *settings, struct page *page)
     if (cairn_session_get(page->store, session_option(settings), &info, &page->error) !=
         0)
         return report_error(&page->error);
-    snprintf(ends->session, sizeof ends->session, "%" PRIu64, info.session);
+    u64_text(info.session, ends->session);
     snprintf(ends->name, sizeof ends->name, "%s", info.name);
     return 0;
 }
@@ -370,7 +371,7 @@ static int check_session(const struct settings *settings, struct page *page)
     struct ends *ends = &page->ends;
     char session[sizeof ends->session], name[sizeof ends->name];
     int status;
-    snprintf(ends->session, sizeof ends->session, "%" PRIu64, ends->from.session);
+    u64_text(ends->from.session, ends->session);
     snprintf(ends->name, sizeof ends->name, "%s", ends->from.session_name);
     if (!settings->given[OPT_SESSION])
         return 0;

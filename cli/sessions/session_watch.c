@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session watch. */
+#include "base/words.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -257,7 +258,7 @@ static int begin(struct watch *watch, const char *session)
     struct cairn_error error = {0};
     if (cairn_session_get(watch->settings->store, session, &info, &error) != 0)
         return report_error(&error);
-    snprintf(watch->session, sizeof watch->session, "%" PRIu64, info.session);
+    u64_text(info.session, watch->session);
     watch->turn = watch->settings->number[OPT_AFTER];
     if (!watch->settings->given[OPT_AFTER] &&
         cairn_session_events(watch->settings->store, watch->session, 0, skip_event,

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "cairn/files.h"
 #include "snapshot/watch.h"
 
@@ -666,8 +667,7 @@ int cairn_watch_open(struct cairn_watch **out, struct cairn_store *store,
     if (!watch)
         return error_nomem(error);
     watch->store = store;
-    snprintf(watch->session, sizeof watch->session, "%llu",
-             (unsigned long long)info.session);
+    u64_text(info.session, watch->session);
     if (options)
         watch->options = *options;
     watch->epoll = watch->timer = watch->places.notify = watch->tree.notify = -1;

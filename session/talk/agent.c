@@ -162,8 +162,7 @@ static void take(const struct live *live, const struct hook_event *event,
                  struct agent_session *out)
 {
     const struct str *later = live->settings.later;
-    snprintf(out->number, sizeof out->number, "%llu",
-             (unsigned long long)live->row.session);
+    u64_text(live->row.session, out->number);
     snprintf(out->name, sizeof out->name, "%.*s", (int)live->row.name.len,
              live->row.name.ptr);
     out->keeps_files = later[SETTING_FILES].len > 0;

@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "cairn/message.h"
 #include "secrets/known_secrets.h"
 #include "storage/sessions/rows_message.h"
@@ -575,8 +576,7 @@ static int find_session(struct importing *im, const char *session)
     int rc = live_read(&live, im->store, session, im->error)
              ?: live_check_open(&live, im->error)
              ?: live_redactor(&live, &im->redactor, im->error);
-    snprintf(im->session, sizeof im->session, "%llu",
-             (unsigned long long)live.row.session);
+    u64_text(live.row.session, im->session);
     return live_close(&live, rc, im->error);
 }
 

@@ -173,9 +173,8 @@ static int check_header(struct searchdb *index, struct cairn_error *error)
 {
     struct db_header header;
     int rc = db_header(index->db, &header, error);
-    if (!rc && header.application_id == 0 && header.user_version == 0 && index->write) {
+    if (!rc && header.application_id == 0 && header.user_version == 0 && index->write)
         rc = make_tables(index->db, error) ?: db_header(index->db, &header, error);
-    }
     if (rc)
         return rc;
     if (header.application_id == APPLICATION_ID &&
