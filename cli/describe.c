@@ -58,6 +58,11 @@ const char *failed_text(bool completed)
     return completed ? "failed and handled" : "failed";
 }
 
+const char *session_state_text(const struct cairn_session_info *info)
+{
+    return info->ended_ns != 0 ? "ended" : info->current ? "current" : "open";
+}
+
 uint32_t run_done(const struct cairn_run_info *run)
 {
     return run->completed + run->failed + run->skipped;

@@ -10,6 +10,8 @@
 /* running, interrupted, waiting (cairn ended normally with work left), completed,
  * failed, cancelled or undone. */
 const char *run_state_text(const struct cairn_run_info *run);
+/* ended, current (that of commands without --session) or open. */
+const char *session_state_text(const struct cairn_session_info *info);
 /* Of a task: running, interrupted, or the outcome: the word of --state and of JSON. */
 const char *task_state_word(const struct cairn_task_info *task);
 /* Whether its times are those of the state that is shown: a task that is pending or

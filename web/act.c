@@ -174,7 +174,7 @@ static const struct action actions[] = {
 
 static const struct action *find_action(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof actions / sizeof actions[0]; i++)
+    for (size_t i = 0; name && i < COUNT_OF(actions); i++)
         if (strcmp(actions[i].name, name) == 0)
             return &actions[i];
     return NULL;
@@ -341,7 +341,7 @@ static void put_fields(struct buf *out, const struct action *action)
         {"token", "The token of the claim, if it was claimed"},
         {"message", "The reason"}};
     for (size_t i = 0; i < 2 && action->fields[i]; i++)
-        for (size_t k = 0; k < sizeof labels / sizeof labels[0]; k++)
+        for (size_t k = 0; k < COUNT_OF(labels); k++)
             if (strcmp(labels[k][0], action->fields[i]) == 0)
                 buf_format(out,
                            k == 0 ? "<p><label>%s<br><textarea name=\"%s\" rows=\"3\">"

@@ -102,16 +102,16 @@ static int put_note_of(void *context, const struct cairn_annotation *annotation)
 
 static int put_notes(struct place *place, const char *id)
 {
-    struct buf notes = BUF_INIT;
-    int rc = cairn_checkpoint_annotations(place->store, id, put_note_of, &notes,
-                                          place->error);
-    if (notes.size > 0) {
-        buf_text(place->out, "<section><h2>Notes</h2><ul>");
-        buf_str(place->out, buf_view(&notes));
-        buf_text(place->out, "</ul></section>");
-    }
-    place->out->failed |= notes.failed;
-    buf_release(&notes);
+    struct buf *out = place->out;
+    size_t before = out->size;
+    buf_text(out, "<section><h2>Notes</h2><ul>");
+    size_t empty = out->size;
+    int rc =
+        cairn_checkpoint_annotations(place->store, id, put_note_of, out, place->error);
+    if (out->size == empty)
+        out->size = before;
+    else
+        buf_text(out, "</ul></section>");
     return rc;
 }
 

@@ -41,14 +41,18 @@ static int find_file(struct file_place *file)
                       : error_nomem(file->place->error);
 }
 
-/* A page of this checkpoint about a path, whose link is still open. */
+/* The address of a page of a checkpoint about a path, which can go on. */
+static void open_address(struct buf *out, uint64_t seq, const char *page,
+                         const char *path)
+{
+    buf_format(out, "<a href=\"/checkpoints/%" PRIu64 "/%s?path=", seq, page);
+    html_address(out, path);
+}
+
 static void open_link(struct file_place *file, const char *page, const char *path)
 {
-    struct buf *out = file->place->out;
-    buf_format(out, "<a href=\"/checkpoints/%" PRIu64 "/%s?path=", file->info.seq,
-               page);
-    html_address(out, path);
-    buf_text(out, "\">");
+    open_address(file->place->out, file->info.seq, page, path);
+    buf_text(file->place->out, "\">");
 }
 
 /* The path, of which each directory is a link. */
@@ -185,12 +189,10 @@ static int put_directory(struct file_place *file)
     html_address(&address, file->path);
     buf_text(&address, "&amp;offset=");
     buf_byte(&address, '\0');
-    uint64_t left = entries.n > entries.offset ? entries.n - entries.offset : 0;
     if (!address.failed)
-        put_part_links(
-            out, &(struct part_shown){address.data, "before", "behind", entries.offset,
-                                      left < ENTRIES_SHOWN ? left : ENTRIES_SHOWN,
-                                      entries.n, ENTRIES_SHOWN});
+        put_part_links(out, &(struct part_shown){address.data, "before", "behind",
+                                                 entries.offset, entries.n, 0,
+                                                 ENTRIES_SHOWN});
     buf_release(&address);
     frame_end(out, place->options, wall_ns());
     return 0;
@@ -278,9 +280,7 @@ static void put_content(struct file_place *file, struct content *content)
         buf_format(out, "<p>bytes %" PRIu64 " to %" PRIu64 " ", content->from,
                    content->from + n);
     if (content->more) {
-        buf_format(out,
-                   "<a href=\"/checkpoints/%" PRIu64 "/file?path=", file->info.seq);
-        html_address(out, file->path);
+        open_address(out, file->info.seq, "file", file->path);
         buf_format(out, "&amp;from=%" PRIu64 "\">what follows</a>", content->from + n);
     }
     buf_text(out, content->from > 0 || content->more ? "</p>" : "");
@@ -362,12 +362,6 @@ int raw_page(struct place *place)
 
 /* ---- Its versions ---- */
 
-static void put_file_link(struct buf *out, uint64_t seq, const char *path)
-{
-    buf_format(out, "<a href=\"/checkpoints/%" PRIu64 "/file?path=", seq);
-    html_address(out, path);
-}
-
 struct versions {
     struct place *place;
     const char *path;
@@ -386,7 +380,7 @@ static int put_version(void *context, const struct cairn_file_version *version)
     html_time(out, version->time_ns);
     buf_format(out, "</td><td>%s</td><td>", version->change);
     if (version->file && strcmp(version->file->kind, "file") == 0) {
-        put_file_link(out, version->seq, versions->path);
+        open_address(out, version->seq, "file", versions->path);
         buf_format(out, "\">%s</a>, %04o", format_bytes(size, version->file->size),
                    version->file->mode);
     } else if (version->file) {
@@ -462,7 +456,7 @@ static int put_match(void *context, const struct cairn_file_match *match)
     if (matches->n++ == MATCHES_SHOWN)
         return 1;
     buf_text(out, "<tr><th scope=\"row\">");
-    put_file_link(out, match->seq, match->path);
+    open_address(out, match->seq, "file", match->path);
     if (!match->binary)
         buf_format(out, "#L%" PRIu64, match->line);
     buf_text(out, "\">");

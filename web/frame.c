@@ -132,6 +132,16 @@ void put_run_link(struct buf *out, const struct page_options *options, uint64_t 
         buf_format(out, "run %" PRIu64, run);
 }
 
+void put_run_heading(struct buf *out, const struct page_options *options, uint64_t run,
+                     const char *text)
+{
+    buf_text(out, "<header><h1>");
+    html_text(out, text);
+    buf_text(out, " <small>");
+    put_run_link(out, options, run);
+    buf_text(out, "</small></h1></header>");
+}
+
 void put_waiting(struct buf *out, const struct cairn_waiting_info *waiting)
 {
     if (waiting->waits_for == CAIRN_WAITS_DECISION) {

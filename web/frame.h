@@ -59,6 +59,9 @@ void frame_end(struct buf *out, const struct page_options *options, int64_t now_
 void put_note(struct buf *out, const char *text);
 /* "run 3", as a link if the page is served. */
 void put_run_link(struct buf *out, const struct page_options *options, uint64_t run);
+/* The header of a page about something in a run. */
+void put_run_heading(struct buf *out, const struct page_options *options, uint64_t run,
+                     const char *text);
 /* Behind the name of a task: for whom or what it waits, of those that wait for a person
  * or for a decision. */
 void put_waiting(struct buf *out, const struct cairn_waiting_info *waiting);

@@ -14,7 +14,7 @@ enum { TICK_MS = 100, SHARE = 20 };
 /* What the addresses of pages that are renewed can have. */
 static const char *const names[] = {"workflow", "offset", "task",
                                     "attempt",  "stream", "from"};
-enum { NAMES = sizeof names / sizeof names[0] };
+enum { NAMES = COUNT_OF(names) };
 
 struct live {
     char *path, *values[NAMES]; /* of what is watched; heap */

@@ -227,11 +227,7 @@ int log_page(struct buf *out, struct cairn_store *store, const struct log_wanted
         buf_text(out, "log of ");
         html_text(out, place.task);
         frame_body(out, options, true);
-        buf_text(out, "<header><h1>");
-        html_text(out, place.task);
-        buf_text(out, " <small>");
-        put_run_link(out, options, place.run);
-        buf_text(out, "</small></h1></header>");
+        put_run_heading(out, options, place.run, place.task);
         part_begin(options, out, "attempts", NO_NUMBER);
         buf_text(out, "<ul id=\"attempts\">");
         rc =

@@ -157,8 +157,6 @@ static int put_runs(struct place *place)
     int rc = cairn_runs(place->store, workflow, &page, put_run, place, &part.total,
                         place->error);
     table_end(place->out);
-    uint64_t left = part.total > part.offset ? part.total - part.offset : 0;
-    part.shown = left < RUNS_SHOWN ? left : RUNS_SHOWN;
     buf_format(place->out, "<p class=\"note\">%" PRIu64 " run%s", part.total,
                plural(part.total));
     buf_text(&address, "/?");
@@ -184,9 +182,7 @@ static int put_session(void *context, const struct cairn_session_info *session)
     struct place *place = context;
     char spent[FORMAT_MAX];
     buf_format(place->out, "<tr><td>%s</td><th scope=\"row\">",
-               session->ended_ns  ? "ended"
-               : session->current ? "current"
-                                  : "open");
+               session_state_text(session));
     put_session_link(place->out, session->session, session->name);
     buf_format(place->out,
                "</th><td>%" PRIu64 " checkpoints, %" PRIu64 " branches</td><td>%s</td>"
@@ -239,7 +235,7 @@ static int put_home(struct place *place)
     } sections[] = {
         {"needs", put_unfinished}, {"runs", put_runs}, {"sessions", put_sessions}};
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof sections / sizeof sections[0]; i++) {
+    for (size_t i = 0; rc == 0 && i < COUNT_OF(sections); i++) {
         part_begin(place->options, place->out, sections[i].id, NO_NUMBER);
         buf_format(place->out, "<section id=\"%s\">", sections[i].id);
         rc = put_damage(place, sections[i].put(place));
@@ -335,7 +331,7 @@ static bool address_fits(const struct address *address, const char *path,
 
 static const struct address *find_address(const char *path, uint64_t *number)
 {
-    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(addresses); i++)
         if (address_fits(&addresses[i], path, number))
             return &addresses[i];
     return NULL;

@@ -89,19 +89,21 @@ int put_damage(struct place *place, int rc)
 void put_part_links(struct buf *out, const struct part_shown *part)
 {
     uint64_t before = part->offset > part->most ? part->offset - part->most : 0;
-    bool more = part->offset + part->shown < part->total;
+    uint64_t left = part->total > part->offset ? part->total - part->offset : 0;
+    uint64_t shown = part->shown ?: left < part->most ? left : part->most;
+    bool more = shown < left;
     if (part->offset == 0 && !more)
         return;
     buf_text(out, "<p class=\"parts\">");
     if (part->offset > 0)
         buf_format(out, "<a href=\"%s%" PRIu64 "\">%s</a> ", part->address, before,
                    part->before);
-    if (part->shown > 0)
+    if (shown > 0)
         buf_format(out, "%" PRIu64 " to %" PRIu64 " of %" PRIu64 " ", part->offset + 1,
-                   part->offset + part->shown, part->total);
+                   part->offset + shown, part->total);
     if (more)
         buf_format(out, "<a href=\"%s%" PRIu64 "\">%s</a>", part->address,
-                   part->offset + part->shown, part->behind);
+                   part->offset + shown, part->behind);
     buf_text(out, "</p>");
 }
 

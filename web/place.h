@@ -36,7 +36,8 @@ int put_damage(struct place *place, int rc);
  * number of the first one is put. */
 struct part_shown {
     const char *address, *before, *behind;
-    uint64_t offset, shown, total;
+    uint64_t offset, total;
+    uint64_t shown; /* 0: `most`, or as many as there are */
     uint32_t most;
 };
 void put_part_links(struct buf *out, const struct part_shown *part);

@@ -4,6 +4,7 @@
 #include "web/place.h"
 
 #include "base/error.h"
+#include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/items.h"
 #include "web/html.h"
@@ -101,21 +102,19 @@ static int put_kind(struct item_rows *rows, const char *session,
                     const struct cairn_item_filter *filter, uint64_t *total)
 {
     struct place *place = rows->place;
-    struct buf *out = place->out, table = BUF_INIT;
+    struct buf *out = place->out;
     const char *headings[COLUMNS_MOST + 1];
     char text[160];
-    place->out = &table;
+    size_t before = out->size;
+    headings_of(rows->kind, text, sizeof text, headings);
+    table_begin(out, "plain items", rows->kind->plural, headings);
+    size_t empty = out->size;
     int rc = cairn_item_list(place->store, session, filter, put_item, rows, total,
                              place->error);
-    place->out = out;
-    if (table.size > 0) {
-        headings_of(rows->kind, text, sizeof text, headings);
-        table_begin(out, "plain items", rows->kind->plural, headings);
-        buf_str(out, buf_view(&table));
+    if (out->size == empty)
+        out->size = before;
+    else
         table_end(out);
-    }
-    out->failed |= table.failed;
-    buf_release(&table);
     return rc;
 }
 
@@ -123,7 +122,8 @@ static int put_kind(struct item_rows *rows, const char *session,
 static int put_section(struct item_rows *rows, const char *session, const char *id)
 {
     const struct item_kind *kind = rows->kind;
-    struct buf *out = rows->place->out, section = BUF_INIT;
+    struct buf *out = rows->place->out;
+    size_t before = out->size;
     bool by_score = strcmp(kind->name, "hypothesis") == 0 ||
                     (strcmp(kind->name, "gap") == 0 && !id);
     struct cairn_item_filter filter = {.kind = kind->name,
@@ -131,25 +131,22 @@ static int put_section(struct item_rows *rows, const char *session, const char *
                                        .by_score = by_score,
                                        .page.limit = ITEMS_SHOWN};
     uint64_t total = 0;
-    rows->place->out = &section;
+    buf_format(out, "<h3>%s%s</h3>", by_score && kind->prefix[0] == 'g' ? "open " : "",
+               kind->plural);
+    size_t empty = out->size;
     int rc = put_kind(rows, session, &filter, &total);
-    rows->place->out = out;
-    if (rc == 0 && section.size > 0) {
-        buf_format(out, "<h3>%s%s</h3>",
-                   by_score && kind->prefix[0] == 'g' ? "open " : "", kind->plural);
-        buf_str(out, buf_view(&section));
-        if (rows->session != 0)
-            buf_format(out,
-                       "<p><a href=\"/sessions/%" PRIu64 "/items?kind=%s\">all %s</a>",
-                       rows->session, kind->name, kind->plural);
-        if (total > ITEMS_SHOWN)
-            buf_format(out, "%s%u of %" PRIu64, rows->session ? ": " : "<p>",
-                       (unsigned)ITEMS_SHOWN, total);
-        buf_text(out, rows->session != 0 || total > ITEMS_SHOWN ? "</p>" : "");
+    if (rc != 0 || out->size == empty) {
+        out->size = before;
+        return rc;
     }
-    out->failed |= section.failed;
-    buf_release(&section);
-    return rc;
+    if (rows->session != 0)
+        buf_format(out, "<p><a href=\"/sessions/%" PRIu64 "/items?kind=%s\">all %s</a>",
+                   rows->session, kind->name, kind->plural);
+    if (total > ITEMS_SHOWN)
+        buf_format(out, "%s%u of %" PRIu64, rows->session ? ": " : "<p>",
+                   (unsigned)ITEMS_SHOWN, total);
+    buf_text(out, rows->session != 0 || total > ITEMS_SHOWN ? "</p>" : "");
+    return 0;
 }
 
 int put_board(struct place *place, const char *session, const char *id)
@@ -177,18 +174,16 @@ static int put_pair(void *context, const char *a, const char *b)
 static int put_contradictions(struct place *place, const char *session,
                               const char *belief)
 {
-    struct buf *out = place->out, pairs = BUF_INIT;
-    place->out = &pairs;
+    struct buf *out = place->out;
+    size_t before = out->size;
+    buf_text(out, "<h3>contradictions</h3><ul>");
+    size_t empty = out->size;
     int rc = cairn_belief_contradictions(place->store, session, belief, NULL, put_pair,
                                          place, NULL, place->error);
-    place->out = out;
-    if (pairs.size > 0) {
-        buf_text(out, "<h3>contradictions</h3><ul>");
-        buf_str(out, buf_view(&pairs));
+    if (out->size == empty)
+        out->size = before;
+    else
         buf_text(out, "</ul>");
-    }
-    out->failed |= pairs.failed;
-    buf_release(&pairs);
     return rc;
 }
 
@@ -399,7 +394,7 @@ static void put_facts(struct place *place, const struct cairn_session_info *info
                "<dl class=\"facts\">",
                info->session, info->session, info->session);
     fact_begin(out, "state");
-    buf_text(out, info->ended_ns ? "ended" : info->current ? "current" : "open");
+    buf_text(out, session_state_text(info));
     buf_text(out, ", on branch ");
     html_text(out, info->branch);
     fact_end(out);
@@ -536,8 +531,6 @@ int items_page(struct place *place)
     snprintf(address, sizeof address,
              "/sessions/%" PRIu64 "/items?kind=%s&amp;offset=", place->number,
              kind->name);
-    uint64_t left = part.total > part.offset ? part.total - part.offset : 0;
-    part.shown = left < ALL_ITEMS ? left : ALL_ITEMS;
     put_part_links(place->out, &part);
     frame_end(place->out, place->options, wall_ns());
     return rc;
@@ -583,7 +576,7 @@ static int put_belongings(struct place *place, const char *session, const char *
 {
     static const char *const kinds[] = {"evidence", "gap", "check"};
     int rc = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && rc == 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds) && rc == 0; i++) {
         struct cairn_item_filter filter = {.kind = kinds[i],
                                            .field = "hypothesis",
                                            .value = id,

@@ -60,7 +60,7 @@ static int put_plan(struct place *place, const struct cairn_plan *plan)
     struct buf *out = place->out;
     put_notices(out, plan);
     buf_format(out, "<p>%u of %u task%s will run", cairn_plan_will(plan), tasks,
-               tasks == 1 ? "" : "s");
+               plural(tasks));
     if (cairn_plan_may(plan) > 0)
         buf_format(out, ", %u more may run, depending on what happens",
                    cairn_plan_may(plan));
@@ -98,19 +98,11 @@ int put_resume_plan(struct place *place, uint64_t run, const char *again)
     return rc;
 }
 
-static void put_heading(struct place *place, const char *what)
-{
-    buf_text(place->out, "<header><h1>");
-    html_text(place->out, what);
-    buf_text(place->out, " <small>");
-    put_run_link(place->out, place->options, place->number);
-    buf_text(place->out, "</small></h1></header>");
-}
-
 int plan_page(struct place *place)
 {
     place_begin(place, "what a resume would do", false);
-    put_heading(place, "What a resume would do");
+    put_run_heading(place->out, place->options, place->number,
+                    "What a resume would do");
     int rc = put_resume_plan(place, place->number, NULL);
     buf_text(place->out, "<p>");
     put_command(place->out, place->options, "cairn plan --run %" PRIu64, place->number);
@@ -316,7 +308,7 @@ int task_page(struct place *place)
                   : error_set(place->error, CAIRN_ENOTFOUND, "No task is named.");
     if (rc == 0) {
         place_begin(place, task, false);
-        put_heading(place, task);
+        put_run_heading(place->out, place->options, place->number, task);
         buf_text(place->out, "<h2>Why</h2>");
         rc = put_why(place, task);
         if (rc != 0 && rc != CAIRN_ENOMEM) {
@@ -456,7 +448,7 @@ static const struct order {
 
 static const struct order *order_of(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof orders / sizeof orders[0]; i++)
+    for (size_t i = 0; name && i < COUNT_OF(orders); i++)
         if (strcmp(orders[i].name, name) == 0)
             return &orders[i];
     return &orders[0];
@@ -486,7 +478,7 @@ static void put_filter_form(struct place *place, const struct filter *filter)
                   "value=\"");
     html_text(out, filter->exit ? filter->exit : "");
     buf_text(out, "\"></label> <label>Order <select name=\"sort\">");
-    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(orders); i++)
         put_option(out, orders[i].name, orders[i].words,
                    strcmp(filter->sort, orders[i].name) == 0);
     buf_text(out, "</select></label> <button>Show</button></form>");
@@ -550,7 +542,7 @@ static void put_lines(struct place *place, struct lines *lines)
     put_counts(place->out, lines->counts);
     put_filter_form(place, lines->filter);
     buf_format(place->out, "<p class=\"note\">%zu task%s</p>", lines->n,
-               lines->n == 1 ? "" : "s");
+               plural(lines->n));
     table_begin(place->out, "tasks", "tasks", headings);
     for (size_t i = 0; i < shown; i++)
         put_line(place, &lines->at[(size_t)offset + i]);
@@ -561,7 +553,6 @@ static void put_lines(struct place *place, struct lines *lines)
                                                         .before = "before",
                                                         .behind = "more",
                                                         .offset = offset,
-                                                        .shown = shown,
                                                         .total = lines->n,
                                                         .most = ROWS_SHOWN});
     place->out->failed |= address.failed;
@@ -592,7 +583,7 @@ int tasks_page(struct place *place)
         rc = error_nomem(place->error);
     if (rc == 0) {
         place_begin(place, "tasks", false);
-        put_heading(place, "Tasks");
+        put_run_heading(place->out, place->options, place->number, "Tasks");
         put_lines(place, &lines);
         frame_end(place->out, place->options, wall_ns());
     }

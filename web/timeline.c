@@ -170,7 +170,7 @@ static int put_rows(struct timeline *t, struct cairn_checkpoint_filter filter,
     if (rc == 0 && (t->offset > 0 || total > t->offset + t->shown)) {
         buf_text(out, "<tr><td colspan=\"7\">");
         put_part_links(out, &(struct part_shown){address, "newer", "older", t->offset,
-                                                 t->shown, total, ALL_ROWS});
+                                                 total, t->shown, ALL_ROWS});
         buf_text(out, "</td></tr>");
     }
     return rc;
@@ -258,11 +258,8 @@ static void put_session_line(struct timeline *t, const struct cairn_session_info
                " <small>%s, %" PRIu64 " checkpoint%s, tokens in %" PRIu64
                ", out %" PRIu64 ", <a href=\"/timeline?session=%" PRIu64
                "\">all of it</a></small></th></tr>",
-               info->ended_ns  ? "ended"
-               : info->current ? "current"
-                               : "open",
-               info->checkpoints, plural(info->checkpoints), info->tokens_in,
-               info->tokens_out, info->session);
+               session_state_text(info), info->checkpoints, plural(info->checkpoints),
+               info->tokens_in, info->tokens_out, info->session);
 }
 
 static int put_sessions(struct timeline *t, struct part_shown *part)

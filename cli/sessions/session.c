@@ -52,15 +52,10 @@ static int print_document(const struct cairn_session_info *info)
     return doc_print(&doc);
 }
 
-static const char *state_text(const struct cairn_session_info *info)
-{
-    return info->ended_ns != 0 ? "ended" : info->current ? "current" : "open";
-}
-
 static void print_session(const struct cairn_session_info *info)
 {
     char text[FORMAT_MAX];
-    out("session      %" PRIu64 ", %s\n", info->session, state_text(info));
+    out("session      %" PRIu64 ", %s\n", info->session, session_state_text(info));
     out("name         %s\n", info->name);
     out("branch       %s, of %" PRIu64 "\n", info->branch, info->branches);
     out("started      %s\n", format_local(text, info->started_ns));
@@ -288,9 +283,9 @@ static int each_session(void *context, const struct cairn_session_info *info)
         out("%7s  %-7s  %-19s  %-19s  %11s  %5s  %s\n", "SESSION", "STATE", "STARTED",
             "ENDED", "CHECKPOINTS", "ITEMS", "NAME");
     out("%7" PRIu64 "  %-7s  %-19s  %-19s  %11" PRIu64 "  %5" PRIu64 "  %s\n",
-        info->session, state_text(info), format_local(started, info->started_ns),
-        format_local(ended, info->ended_ns), info->checkpoints, info->items,
-        info->name);
+        info->session, session_state_text(info),
+        format_local(started, info->started_ns), format_local(ended, info->ended_ns),
+        info->checkpoints, info->items, info->name);
     return ui_output_lost();
 }
 

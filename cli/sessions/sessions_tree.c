@@ -139,10 +139,7 @@ static void begin_session(struct doc *doc, const struct cairn_session_info *info
         doc_array(doc, "tree");
         return;
     }
-    out("* session %" PRIu64 "  %s  %s  %s\n", info->session,
-        info->ended_ns != 0 ? "ended"
-        : info->current     ? "current"
-                            : "open",
+    out("* session %" PRIu64 "  %s  %s  %s\n", info->session, session_state_text(info),
         format_local(when, info->started_ns), info->name);
 }
 
